@@ -24,7 +24,7 @@ from serving import CLIENT_CORE, command, pinned, serving
 from spent import Side, Spent, Usage, in_turn, less, run, start_up
 
 from dyno import driver
-from dyno.plan import Session
+from dyno.driver.plan import Session
 
 SERVERS = ("postgres@18", "mysql@5.6.14", "mysql@8.0.33", "duckdb@1.5.6?threads=1")
 LIMIT = {"rate_per_s": Limit(least=0.9)}

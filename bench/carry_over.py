@@ -21,15 +21,15 @@ from pathlib import Path
 import numpy as np
 from paired import table
 
-from dyno.analysis.carry_over import carry_over
-from dyno.analysis.run_view import RunView
+from dyno.compare.experiment import Measuring, compare_candidates
+from dyno.compare.play.run import play_run
+from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.compare.run_folder import create_run
 from dyno.errors import DynoError
-from dyno.experiment import Measuring, compare_candidates
-from dyno.play.run import play_run
+from dyno.judge.analysis.carry_over import carry_over
+from dyno.judge.analysis.run_view import RunView
+from dyno.judge.stats.interval import t_interval, to_percent
 from dyno.record import Turns, Window
-from dyno.resolve.experiment import resolve_experiment
-from dyno.run_folder import create_run
-from dyno.stats.interval import t_interval, to_percent
 
 ENGINES = ("sqlite@3.46.0", "duckdb", "postgres@18", "mysql@8.0.33", "mariadb@10.11.5")
 LENGTHS_MS = "1,5,20,100"

@@ -22,8 +22,8 @@ from pathlib import Path
 
 from paired import report
 
-from dyno.decode import decode
 from dyno.record import Finding
+from dyno.record.decode import decode
 
 #: Engine to its two builds, and how many runs of each workload it has.
 ENGINES = {

@@ -14,7 +14,7 @@ from played import SEED, Played, plan, play
 from serving import CLIENT_CORE, pinned
 from spent import Spent, Usage, run
 
-from dyno.plan import Plan, Session
+from dyno.driver.plan import Plan, Session
 
 
 @dataclass(frozen=True)

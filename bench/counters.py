@@ -6,7 +6,7 @@ import time
 from collections import Counter
 
 from dyno import driver
-from dyno.plan import Session
+from dyno.driver.plan import Session
 
 #: The database that scripts play in; some have its name in their text.
 DATABASE = "sbtest"

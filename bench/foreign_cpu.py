@@ -26,12 +26,12 @@ from pathlib import Path
 from paired import table
 from resolution import INTERLEAVED, Case, log_ratios, prepare, valid_blocks
 
-from dyno.analysis.host_noise import noise_shares
-from dyno.analysis.run_view import RunView
-from dyno.calibration.comparison import intermittent_hog
-from dyno.play.run import play_run
+from dyno.compare.calibration.comparison import intermittent_hog
+from dyno.compare.play.run import play_run
+from dyno.compare.run_folder import create_run
+from dyno.judge.analysis.host_noise import noise_shares
+from dyno.judge.analysis.run_view import RunView
 from dyno.record import Trial
-from dyno.run_folder import create_run
 
 SELECT = {"time": "2", "warmup_time": "0.3", "table_size": "10000"}
 CASES = (

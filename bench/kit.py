@@ -19,11 +19,11 @@ from pathlib import Path
 from serving import command, say
 
 from dyno import driver
+from dyno.compare.experiment.candidates import parse_candidate
 from dyno.engines import Server, find_engine
-from dyno.experiment.candidates import parse_candidate
-from dyno.kit import routines, verbs
-from dyno.kit import server as kit_server
-from dyno.kit.parts import find_parts
+from dyno.servers.kit import routines, verbs
+from dyno.servers.kit import server as kit_server
+from dyno.servers.kit.parts import find_parts
 
 SERVERS = ("mysql@5.6.14", "mysql@8.0.33", "mariadb@debian")
 KEYS, DOCUMENTS, JOBS = 400_000, 20_000, 1_000

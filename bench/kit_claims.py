@@ -21,8 +21,8 @@ from serving import command
 
 from dyno import driver
 from dyno.engines import Server
-from dyno.kit import routines
-from dyno.kit import server as kit_server
+from dyno.servers.kit import routines
+from dyno.servers.kit import server as kit_server
 
 SERVERS = ("mysql@5.6.14", "mysql@8.0.33", "mariadb@debian")
 PARTS = ("async", "bitmap", "files", "json")

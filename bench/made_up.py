@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from rules import Floats, Log
 
-from dyno.stats.interval import to_log
-from dyno.stats.scenarios import LOOKS, MARGIN_PERCENT
-from dyno.stats.simulate import Outcome, Rule, simulate_runs
+from dyno.judge.stats.interval import to_log
+from dyno.judge.stats.scenarios import LOOKS, MARGIN_PERCENT
+from dyno.judge.stats.simulate import Outcome, Rule, simulate_runs
 
 #: Windows of a restart that the rules which pool are shown: as many as `go test -count=10` gives.
 WINDOWS = 10

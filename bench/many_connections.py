@@ -15,7 +15,7 @@ from paired import report
 from played import Played, plan, play
 from serving import CLIENT_CORE, command, pinned, serving
 
-from dyno.plan import Session
+from dyno.driver.plan import Session
 
 SERVERS = ("postgres@18", "mysql@8.0.33")
 CONNECTIONS = 1024

@@ -10,7 +10,7 @@ from clients import Load
 from serving import CLIENT_CORE, pinned
 from spent import Spent, Usage, less, number, run, start_up
 
-from dyno.plan import Session
+from dyno.driver.plan import Session
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from ratios import Limit, Limits, Row, compare, conclude, print_rows
 from serving import budget, command, serving, timed
 from spent import Side, in_turn
 
-from dyno.plan import Session
+from dyno.driver.plan import Session
 
 BATCH = 64
 TABLE: dict[str, object] = {"table_size": 100_000, "rand_type": "uniform"}

@@ -11,7 +11,7 @@ from paired import BENCH, Cost
 
 from dyno import driver, engines
 from dyno.driver import End, Event, Launch, Limit, Process, Progress, Ready
-from dyno.plan import Plan, Script, Session
+from dyno.driver.plan import Plan, Script, Session
 from dyno.record import PhaseRecord
 from dyno.workloads import find_workload
 

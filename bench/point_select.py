@@ -17,7 +17,7 @@ from pathlib import Path
 from paired import BENCH, Cost, alternate, quick, report_pairs
 from played import SEED, plan, play, session
 
-from dyno.plan import Session
+from dyno.driver.plan import Session
 
 TABLE_SIZE = 10_000
 

@@ -11,7 +11,7 @@ import numpy as np
 from paired import table
 from spent import Spent
 
-from dyno.stats.interval import t_interval
+from dyno.judge.stats.interval import t_interval
 
 LEVEL = 0.05
 #: Stands for nothing measured (no tick fell there), so that its logarithm exists.

@@ -28,17 +28,17 @@ from pathlib import Path
 
 from paired import table
 
-from dyno.analysis.run_view import RunView
-from dyno.experiment import Experiment, Measuring, compare_candidates
-from dyno.play.pilot_trial import PilotScene
-from dyno.play.run import play_run
-from dyno.play.windows import settle_windows
+from dyno.compare.experiment import Experiment, Measuring, compare_candidates
+from dyno.compare.play.pilot_trial import PilotScene
+from dyno.compare.play.run import play_run
+from dyno.compare.play.windows import settle_windows
+from dyno.compare.resolve.design import TURNS
+from dyno.compare.resolve.experiment import Prepared, resolve_experiment
+from dyno.compare.run_folder import create_run
+from dyno.judge.analysis.run_view import RunView
+from dyno.judge.stats.interval import to_percent
+from dyno.judge.stats.power import detectable
 from dyno.record import Trial, Window
-from dyno.resolve.design import TURNS
-from dyno.resolve.experiment import Prepared, resolve_experiment
-from dyno.run_folder import create_run
-from dyno.stats.interval import to_percent
-from dyno.stats.power import detectable
 
 ALPHA = 0.05
 #: Blocks of one design in a round.

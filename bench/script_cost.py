@@ -24,7 +24,7 @@ from spent import Side, Spent, in_turn, run
 from sysbench import Sysbench
 from sysbench import command as sysbench
 
-from dyno.plan import Session
+from dyno.driver.plan import Session
 
 FOLDER = Path("/usr/share/sysbench")
 SERVERS = ("postgres@18", "mysql@5.6.14", "mysql@8.0.33")

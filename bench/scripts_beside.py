@@ -17,10 +17,10 @@ from pgbench import libpq
 from sysbench import command as sysbench
 
 from dyno import driver
+from dyno.driver.plan import Plan, Script, Session
 from dyno.errors import DynoError, UsageError
-from dyno.plan import Plan, Script, Session
+from dyno.judge.stats.interval import t_interval
 from dyno.record import PhaseRecord
-from dyno.stats.interval import t_interval
 
 SEED = 20261122
 COMMAND_LIMIT_S = 120.0

@@ -20,7 +20,7 @@ from serving import command, serving, timed
 from spent import Side, in_turn
 from sysbench import Sysbench
 
-from dyno.plan import Session
+from dyno.driver.plan import Session
 from dyno.workloads import find_workload
 
 SERVERS = ("postgres@18", "mysql@8.0.33")

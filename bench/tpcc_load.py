@@ -29,7 +29,7 @@ from sysbench import DRIVERS
 from sysbench import command as sysbench
 
 from dyno import driver
-from dyno.plan import Session
+from dyno.driver.plan import Session
 from dyno.workloads import find_workload
 
 SERVERS = ("postgres@18", "mysql@8.0.33", "duckdb@1.5.6?threads=1")

@@ -23,7 +23,7 @@ from paired import table
 from restart_logs import INTERLEAVED, SEQUENTIAL, play, stored
 from rules import RULES
 
-from dyno.stats.simulate import clopper_pearson
+from dyno.judge.stats.simulate import clopper_pearson
 
 RUNS, QUICK_RUNS = 500, 60
 #: What is planted, in percent.

@@ -35,8 +35,8 @@ from serving import CLIENT_CORE, command, pinned, serving
 from dyno import driver
 from dyno.driver import End, Launch, Limit, Process, Progress
 from dyno.engines import Server
-from dyno.watch import servers, store
-from dyno.watch.changes import Changes, Look
+from dyno.servers.watch import servers, store
+from dyno.servers.watch.changes import Changes, Look
 
 SERVERS = ("mysql@8.0.33", "mariadb@debian")
 WORKLOADS = ("oltp_point_select", "oltp_read_write")

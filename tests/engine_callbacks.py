@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dyno.plan import Session
+from dyno.driver.plan import Session
 
 
 def ask_nothing(session: Session, statements: Sequence[str]) -> list[list[list[str | None]]]:

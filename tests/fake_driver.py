@@ -16,16 +16,16 @@ from fake_engine import FakeControl, FakeEngine, FakeProbe, Journal
 from fakes import make_candidate, make_record, make_run, make_tally, make_workload
 
 from dyno import driver
-from dyno.analysis import judge
 from dyno.builds import Build
+from dyno.compare.play import watch
+from dyno.compare.play.job import Tools, TrialJob
+from dyno.compare.resolve.experiment import Prepared
+from dyno.compare.run_folder import RunFolder, create_run
 from dyno.driver import End, Event, Progress, Ready, Settle
+from dyno.driver.plan import Description, Plan
 from dyno.errors import TrialFailed
-from dyno.plan import Description, Plan
-from dyno.play import watch
-from dyno.play.job import Tools, TrialJob
+from dyno.judge.analysis import judge
 from dyno.record import LedgerEntry, Run, Trial
-from dyno.resolve.experiment import Prepared
-from dyno.run_folder import RunFolder, create_run
 
 PHASE = make_record([make_tally(100.0)])
 #: The events of a trial in which all goes well.

@@ -11,10 +11,10 @@ from typing import ClassVar
 import pytest
 
 from dyno.builds import Build
-from dyno.controls import ControlResult, ControlTarget
 from dyno.engines import NO_CONDITIONS, Ask, Engine, Server, StartConditions
+from dyno.host.controls import ControlResult, ControlTarget
+from dyno.host.probes import Measure, ProbeTarget
 from dyno.plugins import modules
-from dyno.probes import Measure, ProbeTarget
 from dyno.record import PinningCondition
 
 Journal = list[str]

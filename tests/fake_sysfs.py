@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from dyno.controls import _journal_entry, _knob, io_scheduler
-from dyno.controls.governor import POLICIES
-from dyno.controls.numa import NODES
-from dyno.controls.swap import SWAPPINESS, SWAPS
-from dyno.controls.thp import ENABLED
-from dyno.controls.thp_defrag import DEFRAG
-from dyno.controls.turbo import NO_TURBO
+from dyno.host.controls import _journal_entry, _knob, io_scheduler
+from dyno.host.controls.governor import POLICIES
+from dyno.host.controls.numa import NODES
+from dyno.host.controls.swap import SWAPPINESS, SWAPS
+from dyno.host.controls.thp import ENABLED
+from dyno.host.controls.thp_defrag import DEFRAG
+from dyno.host.controls.turbo import NO_TURBO
 
 #: What each file holds. A real one answers a list with its choice in brackets; here it is what was
 #: written last, which a knob of one value does too.

@@ -8,7 +8,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dyno.decode import decode
 from dyno.record import (
     Candidate,
     Design,
@@ -24,6 +23,7 @@ from dyno.record import (
     Usage,
     WorkloadPlan,
 )
+from dyno.record.decode import decode
 
 SECOND_NS = 1_000_000_000
 CALM = {"steal_ns": 0.0, "busy_ns": 1.0, "idle_ns": 1.0, "own_ns": 1.0}

@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from dyno.controls import ControlTarget, _knob, controls
+from dyno.host.controls import ControlTarget, _knob, controls
 
 NOBODY = 65534
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from fakes import make_readings, make_run, make_trials
 
-from dyno.analysis.judge import Look, judge, look
-from dyno.analysis.run_view import RunView
+from dyno.judge.analysis.judge import Look, judge, look
+from dyno.judge.analysis.run_view import RunView
 from dyno.record import Comparison, Finding, Run, Trial, Verdict
 
 NOISY = {"steal_ns": 1.0, "busy_ns": 1.0, "idle_ns": 1.0, "own_ns": 1.0}

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from dyno import driver
 from dyno.cli import exit_code
 from dyno.engines import Server, find_engine
-from dyno.kit import server as kit_server
+from dyno.servers.kit import server as kit_server
 
 VERSIONS = ("mysql@5.6.14", "mysql@8.0.33", "mariadb@debian")
 #: Of the engine's own settings: jobs and collections run by the event scheduler, and what is

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dyno.host._machine import Machine
+from dyno.host.checks._machine import Machine
 
 Files = Mapping[str, str]
 

@@ -13,8 +13,8 @@ import pytest
 from fakes import make_run, make_trial
 
 from dyno.cli import exit_code
+from dyno.compare.run_folder import RunFolder, create_run
 from dyno.record import Candidate
-from dyno.run_folder import RunFolder, create_run
 
 HistoryCommand = Callable[..., str]
 

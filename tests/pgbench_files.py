@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dyno import driver, engines
-from dyno.plan import Plan, Script, Session
+from dyno.driver.plan import Plan, Script, Session
 from dyno.record import PhaseRecord
 
 NULL: Session = {"kind": "null", "delay_ns": 0}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dyno import driver
-from dyno.plan import Plan, Script, Session
+from dyno.driver.plan import Plan, Script, Session
 from dyno.record import PhaseRecord, Tally
 
 NULL: Session = {"kind": "null", "delay_ns": 0}

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from dyno import driver, workloads
-from dyno.audits.ledger import is_as_expected
-from dyno.plan import Description, Plan, Script, Session
-from dyno.play.evidence import read_ledger
-from dyno.play.job import Tools
+from dyno.compare.play.evidence import read_ledger
+from dyno.compare.play.job import Tools
+from dyno.driver.plan import Description, Plan, Script, Session
+from dyno.judge.audits.ledger import is_as_expected
 from dyno.record import PhaseRecord
 
 NULL: Session = {"kind": "null", "delay_ns": 0}

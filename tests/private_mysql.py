@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dyno import driver
+from dyno.driver.plan import Session
 from dyno.engines import Server, find_engine
-from dyno.plan import Session
 
 #: All of 127/8 is ours: an address of this process, and ports that none is given by the kernel.
 HOST = f"127.78.{os.getpid() // 250 % 250}.{os.getpid() % 250 + 1}"

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dyno import driver
+from dyno.driver.plan import Session
 from dyno.engines import Server, find_engine
-from dyno.plan import Session
 
 #: Name of a test's parameter -> engine, build, settings.
 SERVERS: dict[str, tuple[str, str, dict[str, str]]] = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from dyno import experiment
-from dyno.experiment import Measuring
+from dyno.compare import experiment
+from dyno.compare.experiment import Measuring
+from dyno.compare.resolve.experiment import resolve_experiment
 from dyno.record import Run
-from dyno.resolve.experiment import resolve_experiment
 
 PLAIN = """
 -- One query per event.

@@ -50,7 +50,7 @@ CONTROL = '''"""Control `dummy`: holds nothing."""
 
 from contextlib import contextmanager
 
-from dyno.controls import ControlResult
+from dyno.host.controls import ControlResult
 
 
 class Dummy:
@@ -71,7 +71,7 @@ CONTROL = Dummy()
 '''
 CHECK = '''"""Survey: nothing."""
 
-from dyno.host import make_observation
+from dyno.host.checks import make_observation
 
 WEIGHTS = {"dummy": 6}
 
@@ -104,24 +104,24 @@ ADDITIONS = {
         "from dyno.engines import find_engine; print(find_engine('dummy', None).embedded)",
         "True",
     ),
-    "probes/dummy.py": (
+    "host/probes/dummy.py": (
         PROBE,
-        "from dyno.probes import probes; print('dummy' in probes())",
+        "from dyno.host.probes import probes; print('dummy' in probes())",
         "True",
     ),
-    "audits/dummy.py": (
+    "judge/audits/dummy.py": (
         AUDIT,
-        "from dyno.audits import audits; print('dummy' in audits())",
+        "from dyno.judge.audits import audits; print('dummy' in audits())",
         "True",
     ),
-    "controls/dummy.py": (
+    "host/controls/dummy.py": (
         CONTROL,
-        "from dyno.controls import controls; print(controls()['dummy'].default)",
+        "from dyno.host.controls import controls; print(controls()['dummy'].default)",
         "keep",
     ),
-    "host/dummy.py": (
+    "host/checks/dummy.py": (
         CHECK,
-        "from dyno.host import Machine, survey\n"
+        "from dyno.host.checks import Machine, survey\n"
         "print(*(o.points for o in survey(Machine()) if o.name == 'dummy'))",
         "6",
     ),
@@ -135,7 +135,7 @@ ADDITIONS = {
         "from dyno.workloads import find_workload; print(find_workload('dummy').stem)",
         "dummy",
     ),
-    "experiments/dummy.toml": (
+    "compare/experiments/dummy.toml": (
         EXPERIMENT,
         "from dyno.cli import exit_code; exit_code(['show', 'experiments', 'dummy'])",
         EXPERIMENT.strip(),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dyno.experiments import every
+from dyno.compare.experiments import every
 from dyno.plugins import modules
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -30,6 +30,12 @@ def test_figures_in_the_documents_are_those_of_the_code(name: str) -> None:
     assert text == REFERENCE["with_figures"](text), f"{name} is stale: run `make docs`"
 
 
+def test_the_table_of_packages_is_that_of_the_rules() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    assert "| package | is | knows |" in text
+    assert text == REFERENCE["with_packages"](text), "run `make docs`"
+
+
 def test_every_figure_stands_in_a_document() -> None:
     text = "".join((ROOT / name).read_text() for name in REFERENCE["BY_HAND"])
     gone = [words for words in REFERENCE["figures"]() if not re.search(words, text)]
@@ -39,7 +45,7 @@ def test_every_figure_stands_in_a_document() -> None:
 def test_a_figure_that_is_wrong_is_mended() -> None:
     wrong = "Its 7 audits hold the driver's ledger. Looks at 1 and 2 blocks. `--gate`: 0 x, 9 y;"
     mended = REFERENCE["with_figures"](wrong)
-    assert f"Its {len(modules('dyno.audits'))} audits hold" in mended
+    assert f"Its {len(modules('dyno.judge.audits'))} audits hold" in mended
     assert "1 slower, 2 inconclusive" in mended and "Looks at 1 and" not in mended
 
 
@@ -120,7 +126,7 @@ def test_every_document_that_is_cited_exists() -> None:
     assert not wrong
 
 
-@pytest.mark.parametrize("room", ["controls", "probes", "audits", "engines"])
+@pytest.mark.parametrize("room", ["host.controls", "host.probes", "judge.audits", "engines"])
 def test_everything_in_a_room_is_documented_by_its_own_file(room: str) -> None:
     for name, module in modules(f"dyno.{room}").items():
         assert module.__doc__, f"{room}/{name} says nothing of itself"

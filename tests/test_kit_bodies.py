@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from dyno.kit import jobs, queueing, rights
+from dyno.servers.kit import jobs, queueing, rights
 
 ROOT = Path(__file__).resolve().parent.parent
-SQL = ROOT / "src/dyno/kit/sql"
+SQL = ROOT / "src/dyno/servers/kit/sql"
 PAGE = ROOT / "docs/kit/rights.md"
 #: What is made from Python, as it is for account 2.
 GENERATED = [*queueing.routines(queueing.Account("a@b", 2), 7), *jobs._workers()]

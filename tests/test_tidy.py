@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+from packages import FOLDERS, PACKAGES, SHARED
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "dyno"
@@ -27,54 +28,6 @@ DRIVER_ROOMS = ["plan", "schedule", "generate", "tally", "wire", "sessions", "sc
 DRIVER_ROOMS += ["play", "commands"]
 BANNED_MODULES = {"util", "utils", "common", "base", "manager", "helper", "helpers", "misc"}
 
-#: Who may import whom inside the package (ARCHITECTURE.md, the rooms). A room that is not named
-#: here may import all but the report and the command line: those that resolve, forecast, play and
-#: calibrate.
-DOORS = {"errors", "plugins", "numbers", "tails", "printable", "private_files", "subprocesses"}
-ALLOWED: dict[str, set[str]] = {
-    "stats": set(),
-    "errors": set(),
-    "decode": set(),
-    "plugins": {"errors"},
-    "numbers": set(),
-    "tails": set(),
-    "passwords": set(),
-    "printable": set(),
-    "private_files": set(),
-    "scratch": {"errors", "private_files"},
-    "subprocesses": set(),
-    "record": {"errors"},
-    "plan": {"errors", "record"},
-    "builds": DOORS | {"scratch"},
-    "engines": DOORS | {"record", "plan", "builds", "scratch", "passwords", "replay"},
-    "workloads": DOORS,
-    "host": DOORS | {"record"},
-    "probes": DOORS | {"record"},
-    "controls": DOORS | {"record", "builds"},
-    "analysis": DOORS | {"record", "stats"},
-    "settings": {"numbers"},
-    "audits": DOORS | {"record", "stats", "analysis", "settings"},
-    "report": DOORS | {"record", "stats", "analysis", "settings"},
-    "experiment": {"errors", "experiments", "passwords"},
-    "experiments": set(),
-    "replay": DOORS | {"builds"},
-    "run_folder": {"record", "errors", "decode", "private_files"},
-    "history": {
-        "errors",
-        "record",
-        "analysis",
-        "run_folder",
-        "calibration",
-        "stats",
-        "controls",
-        "workloads",
-    },
-    "driver": DOORS | {"plan", "record", "decode"},
-    "kit": {"errors", "builds", "engines", "experiment", "plan"},
-    "pgbench": DOORS | {"driver", "plan", "record", "workloads"},
-    "sysbench": DOORS | {"driver", "plan", "engines", "passwords", "workloads"},
-    "watch": DOORS | {"builds", "engines", "experiment", "plan", "kit"},
-}
 CLI_ONLY = {"report", "cli"}
 
 #: What tests may patch in the package, and why nothing is handed in.
@@ -164,8 +117,9 @@ def imported(path: Path) -> Iterator[str]:
 
 
 def imports(path: Path) -> Iterator[str]:
-    """The rooms of ours that a file imports."""
-    yield from (name.split(".")[1] for name in imported(path) if name.startswith("dyno."))
+    """The packages of ours that a file imports."""
+    names = (name.split(".")[1:] for name in imported(path) if name.startswith("dyno."))
+    yield from (package_named(parts) for parts in names)
 
 
 def module_named(name: str, modules: Mapping[str, Path], separator: str) -> str:
@@ -232,8 +186,15 @@ def circle(graph: Mapping[str, set[str]]) -> list[str]:
     return []
 
 
-def room_of(path: Path) -> str:
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+def package_named(parts: Sequence[str]) -> str:
+    """The package of a module, by its name below `dyno`; a folder's own page is the folder's."""
+    if parts[0] in FOLDERS and len(parts) > 1 and parts[1] != "__init__":
+        return f"{parts[0]}/{parts[1]}"
+    return parts[0]
+
+
+def package_of(path: Path) -> str:
+    return package_named(path.relative_to(PACKAGE).with_suffix("").parts)
 
 
 def package_files() -> list[Path]:
@@ -275,13 +236,28 @@ def test_no_function_outgrows_the_screen() -> None:
     assert not large, f"over {FUNCTION_LINES_MAX} lines: {large}"
 
 
-@pytest.mark.parametrize("room", sorted(ALLOWED))
-def test_a_room_knows_only_whom_it_may(room: str) -> None:
-    allowed = ALLOWED[room] | {room}
+@pytest.mark.parametrize("name", sorted(PACKAGES))
+def test_a_package_knows_only_whom_it_may(name: str) -> None:
+    allowed = PACKAGES[name].knows | SHARED.keys() | {name}
     for path in package_files():
-        if room_of(path) == room:
+        if package_of(path) == name:
             strangers = set(imports(path)) - allowed
-            assert not strangers, f"{shown(path)} imports {strangers}, which {room} may not know"
+            assert not strangers, f"{shown(path)} imports {strangers}, which {name} may not know"
+
+
+def test_packages_stand_above_those_that_they_know() -> None:
+    lower: set[str] = set()
+    for name, package in PACKAGES.items():
+        assert package.knows <= lower, f"{name} knows {package.knows - lower}, which is not below"
+        lower.add(name)
+
+
+def test_every_package_is_listed_and_shared_files_know_only_each_other() -> None:
+    found = {package_of(path) for path in package_files()} - {"__init__"} - FOLDERS
+    assert found == PACKAGES.keys() | SHARED.keys()
+    for name in SHARED:
+        strangers = set(imports(PACKAGE / f"{name}.py")) - SHARED.keys()
+        assert not strangers, f"{name} imports {strangers}"
 
 
 def test_no_two_modules_know_each_other() -> None:
@@ -290,26 +266,10 @@ def test_no_two_modules_know_each_other() -> None:
     assert not (way := circle(graph)), f"a circle of modules: {' knows '.join(way)}"
 
 
-def test_no_two_rooms_know_each_other() -> None:
-    graph: dict[str, set[str]] = {}
-    for path in package_files():
-        room = room_of(path)
-        graph.setdefault(room, set()).update(set(imports(path)) - {room})
-    assert not (way := circle(graph)), f"a circle of rooms: {' knows '.join(way)}"
-
-
 def test_no_two_files_of_the_driver_know_each_other() -> None:
     graph = driver_graph()
     assert graph["wire::line"] >= {"wire::connect", "wire::tls"}, "the paths are not read"
     assert not (way := circle(graph)), f"a circle of files: {' knows '.join(way)}"
-
-
-def test_every_room_has_its_row_in_the_architecture() -> None:
-    tables = (ROOT / "ARCHITECTURE.md").read_text()
-    rooms = {room_of(path) for path in package_files()} - {"__init__"}
-    rows = set(re.findall(r"^\|.*$", tables, re.MULTILINE))
-    named = {name for row in rows for name in re.findall(r"`(\w+)(?:/|\.py)`", row.split("|")[1])}
-    assert named == rooms, f"without a row: {rooms - named}; gone: {named - rooms}"
 
 
 def test_every_room_of_the_driver_has_its_row_in_the_architecture() -> None:
@@ -354,7 +314,7 @@ def test_the_way_through_the_house_is_a_list_of_files_that_exist(
 
 def test_only_the_command_line_knows_the_report() -> None:
     for path in package_files():
-        if room_of(path) not in CLI_ONLY:
+        if package_of(path) not in CLI_ONLY:
             assert not set(imports(path)) & CLI_ONLY, f"{shown(path)} knows the report or the cli"
 
 
@@ -366,7 +326,7 @@ def test_modules_are_named_by_what_they_are() -> None:
 
 def test_only_the_command_line_prints_and_exits() -> None:
     outside = {"print", "sys.exit", "exit", "os._exit"}
-    for path in (p for p in package_files() if room_of(p) != "cli"):
+    for path in (p for p in package_files() if package_of(p) != "cli"):
         for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.Call):
                 called = ast.unparse(node.func)
@@ -385,7 +345,7 @@ def test_all_that_is_printed_passes_through_the_screen() -> None:
 
 
 def test_a_door_has_at_most_five_verbs() -> None:
-    for path in PACKAGE.glob("*/__init__.py"):
+    for path in PACKAGE.rglob("__init__.py"):
         for node in tree_of(path).body:
             if isinstance(node, ast.ClassDef) and "Protocol" in map(ast.unparse, node.bases):
                 verbs = [n.name for n in node.body if isinstance(n, ast.FunctionDef)]
@@ -398,7 +358,7 @@ def test_an_engine_is_named_only_at_home() -> None:
     word = re.compile("|".join(sorted(engines)) or "$^", re.IGNORECASE)
     for path in package_files():
         # the kit is for servers of one family, and for no other; a watch asks each for its tables
-        if room_of(path) not in {"engines", "kit", "watch"}:
+        if package_of(path) not in {"engines", "servers/kit", "servers/watch"}:
             named = word.findall(without_docstrings(path))
             assert not named, f"{shown(path)} names the engine {named[0]}; ask for a capability"
 

@@ -11,7 +11,7 @@ from threading import Timer
 
 from dyno import driver
 from dyno.driver import Launch, Limit, Process
-from dyno.plan import Plan, Script, Session
+from dyno.driver.plan import Plan, Script, Session
 from dyno.record import PhaseRecord, Tally
 
 PATIENCE_S = 40.0

@@ -32,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from fuzz_cases import COLUMNS, FUNCTIONS, INDEX, LINES, STRING, Case, make_case
 
-from dyno.kit.library import carried
+from dyno.servers.kit.library import carried
 
 CORPUS = Path(__file__).parents[1] / "tests/golden/kit_cases.jsonl"
 #: What a child may take: twice the two largest bitmaps of a call, and Python.

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from dyno import errors
 from dyno.cli.judged_run import DOUBTFUL_EXIT, EXITS
+from dyno.compare.resolve.design import LOOKS
 from dyno.plugins import modules
-from dyno.resolve.design import LOOKS
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "reference"
@@ -29,26 +29,26 @@ def _room(name: str, *files: str) -> tuple[str, ...]:
 #: Modules whose public names are documented, by page.
 PAGES = {
     "record": _room("dyno.record", "run", "trial", "calibration", "verdict", "history"),
-    "plan": ("dyno.plan",),
+    "plan": ("dyno.driver.plan",),
     "doors": (
         "dyno.builds",
         "dyno.engines",
-        "dyno.controls",
-        "dyno.probes",
-        "dyno.analysis.audit",
-        "dyno.host",
+        "dyno.host.controls",
+        "dyno.host.probes",
+        "dyno.judge.analysis.audit",
+        "dyno.host.checks",
     ),
     "play": (
-        *_room("dyno.experiment", "comparison", "toml_file", "candidates", "factors"),
-        "dyno.resolve.experiment",
-        *_room("dyno.forecast", "estimate", "planner"),
-        *_room("dyno.play", "run", "watch"),
-        "dyno.run_folder",
+        *_room("dyno.compare.experiment", "comparison", "toml_file", "candidates", "factors"),
+        "dyno.compare.resolve.experiment",
+        *_room("dyno.compare.forecast", "estimate", "planner"),
+        *_room("dyno.compare.play", "run", "watch"),
+        "dyno.compare.run_folder",
         *_room("dyno.driver", "questions", "process", "events"),
     ),
     "errors": ("dyno.errors",),
 }
-ROOMS = ("dyno.stats",)
+ROOMS = ("dyno.judge.stats",)
 WORDS_OF_AUDITS = """\
 | word | means |
 |---|---|
@@ -63,6 +63,9 @@ STRICT = "doubtful where `--strict` asks for it"
 FUNCTION_DEFAULT = re.compile(r"<function .*? at 0x[0-9a-f]+>")
 
 
+#: The table in ARCHITECTURE.md whose first column is `package`.
+PACKAGE_TABLE = re.compile(r"\| package \| is \| knows \|\n(?:\|.*\n)+")
+
 #: Documents written by hand, in which the code's own figures stand.
 BY_HAND = ("README.md", "CONTRIBUTING.md", "docs/METHOD.md")
 
@@ -72,7 +75,7 @@ def figures() -> dict[str, str]:
     looks = [str(blocks) for blocks in LOOKS]
     ends = {code: word for word, code in reversed(EXITS.items())}
     return {
-        r"(\d+) audits hold the driver's ledger": str(len(modules("dyno.audits"))),
+        r"(\d+) audits hold the driver's ledger": str(len(modules("dyno.judge.audits"))),
         r"Looks at ([\d, and]+) blocks": f"{', '.join(looks[:-1])} and {looks[-1]}",
         r"looked at when ([\d, and]+) \(= MAX\)": f"{', '.join(looks[:-1])} and {looks[-1]}",
         r"--gate`: (\d [^;]+);": ", ".join(
@@ -96,7 +99,7 @@ def pages() -> dict[str, str]:
     """Every page of the reference: file name to Markdown."""
     made = {f"{name}.md": page(name, names) for name, names in PAGES.items()}
     for room in ROOMS:
-        name = room.removeprefix("dyno.")
+        name = room.rpartition(".")[2]
         made[f"{name}.md"] = page(name, [f"{room}.{m}" for m in modules(room)])
     made["audits.md"] = audits()
     made["controls.md"] = controls()
@@ -107,7 +110,7 @@ def pages() -> dict[str, str]:
 
 def audits() -> str:
     """The page of the audits: what each catches in a line, then each with its reasons."""
-    found = modules("dyno.audits")
+    found = modules("dyno.judge.audits")
     rows = "\n".join(f"| `{name}` | {each.AUDIT.summary} |" for name, each in found.items())
     table = f"| audit | is sound where |\n|---|---|\n{rows}\n"
     parts = [f"## {name}\n\n{prose(module)}\n" for name, module in found.items()]
@@ -117,7 +120,7 @@ def audits() -> str:
 
 def controls() -> str:
     """The page of the controls: what each holds and the values it takes, then the reasons."""
-    found = modules("dyno.controls")
+    found = modules("dyno.host.controls")
     rows = "\n".join(
         f"| `{name}` | {each.CONTROL.summary} | {each.CONTROL.default} |"
         for name, each in found.items()
@@ -183,8 +186,24 @@ def command_line() -> str:
     return reference()
 
 
+def with_packages(text: str) -> str:
+    """ARCHITECTURE.md with the table of the packages as `tests/packages.py` has them."""
+    listed = runpy.run_path(str(ROOT / "tests" / "packages.py"))
+    rows = [f"| `{name}.py` | {what} | |" for name, what in listed["SHARED"].items()]
+    for name, package in listed["PACKAGES"].items():
+        place = name if (ROOT / "src" / "dyno" / name).is_dir() else f"{name}.py"
+        everything = len(package.knows) == len(listed["PACKAGES"]) - 1
+        knows = ["all"] if everything else [it for it in listed["PACKAGES"] if it in package.knows]
+        slash = "" if place.endswith(".py") else "/"
+        rows.append(f"| `{place}{slash}` | {package.what} | {', '.join(knows)} |")
+    table = "\n".join(["| package | is | knows |", "|---|---|---|", *rows])
+    return PACKAGE_TABLE.sub(lambda _: f"{table}\n", text, count=1)
+
+
 def main() -> None:
-    """Writes every page, and the figures in the documents written by hand."""
+    """Writes every page, and what the code knows into the documents written by hand."""
+    architecture = ROOT / "ARCHITECTURE.md"
+    architecture.write_text(with_packages(architecture.read_text()))
     FOLDER.mkdir(parents=True, exist_ok=True)
     for name, text in pages().items():
         (FOLDER / name).write_text(text)

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from dyno.analysis.measures import measures
+from dyno.judge.analysis.measures import measures
+from dyno.judge.stats.components import cov_interval, cov_percent, range_percent
 from dyno.record import (
     Comparison,
     Dropped,
@@ -20,7 +21,6 @@ from dyno.record import (
     Verdict,
     VerdictName,
 )
-from dyno.stats.components import cov_interval, cov_percent, range_percent
 
 PRIMARY = {("l.i0", "insert"), ("l.i1", "insert"), ("qr100", "query")}
 DROPPED_BLOCK = 3

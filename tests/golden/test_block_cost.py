@@ -9,11 +9,11 @@ import pytest
 from fakes import make_run, make_trials
 from judging import judge_unaudited
 
+from dyno.compare.resolve.design import TURNS
 from dyno.record import Trial, Turns
 from dyno.report import Book
 from dyno.report.block_cost import block_cost_words, block_costs
 from dyno.report.sections.trust import SECTION
-from dyno.resolve.design import TURNS
 from golden.page_text import words
 
 S = 10**9

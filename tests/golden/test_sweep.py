@@ -21,8 +21,8 @@ from fakes import (
 )
 from judging import NOISY
 
-from dyno.analysis import judge
-from dyno.analysis.run_view import RunView
+from dyno.judge.analysis import judge
+from dyno.judge.analysis.run_view import RunView
 from dyno.record import Verdict
 from dyno.report import Book, every_section
 from dyno.report.html.charts import Dots

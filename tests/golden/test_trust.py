@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from fakes import make_load
 
-from dyno import controls
+from dyno.host import controls
 from dyno.record import Doubt, Finding, Observation, Pilot
 from dyno.report import Book, basis
 from dyno.report.html import markup, page

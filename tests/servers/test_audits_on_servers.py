@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from fake_engine import register_engine
 
-from dyno.analysis.judge import judge
 from dyno.builds import Build, Say
+from dyno.compare.experiment import Measuring, compare_candidates
+from dyno.compare.play.run import play_run
+from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.compare.run_folder import create_run
 from dyno.engines import postgres, sqlite
 from dyno.engines.sqlite import builds
-from dyno.experiment import Measuring, compare_candidates
-from dyno.play.run import play_run
+from dyno.judge.analysis.judge import judge
 from dyno.record import Finding
-from dyno.resolve.experiment import resolve_experiment
-from dyno.run_folder import create_run
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

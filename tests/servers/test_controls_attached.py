@@ -15,9 +15,9 @@ import pytest
 
 from dyno import driver
 from dyno.cli import exit_code
-from dyno.controls import NOT_HERE
+from dyno.driver.plan import Session
 from dyno.engines._server.url import local_pid
-from dyno.plan import Session
+from dyno.host.controls import NOT_HERE
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

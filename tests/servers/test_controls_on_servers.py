@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from mysql_family import answers, asked, running
 
+from dyno.compare.experiment import Measuring, compare_candidates
+from dyno.compare.play.run import play_once
+from dyno.compare.resolve.experiment import resolve_experiment
 from dyno.engines import Preloads
-from dyno.experiment import Measuring, compare_candidates
-from dyno.play.run import play_once
-from dyno.resolve.experiment import resolve_experiment
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 

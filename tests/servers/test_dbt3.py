@@ -11,9 +11,9 @@ import pytest
 from private_servers import SERVERS, serving
 
 from dyno import driver, workloads
+from dyno.driver.plan import Plan, Script, Session
 from dyno.engines import Server, find_engine
 from dyno.errors import DynoError
-from dyno.plan import Plan, Script, Session
 from dyno.record import PhaseRecord
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from dyno.analysis.judge import judge
-from dyno.analysis.run_view import RunView
-from dyno.audits import audits
-from dyno.experiment import Measuring, compare_candidates
-from dyno.play.run import play_run
+from dyno.compare.experiment import Measuring, compare_candidates
+from dyno.compare.play.run import play_run
+from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.compare.run_folder import create_run
+from dyno.judge.analysis.judge import judge
+from dyno.judge.analysis.run_view import RunView
+from dyno.judge.audits import audits
 from dyno.record import Finding, Run, Trial, echo_of
-from dyno.resolve.experiment import resolve_experiment
-from dyno.run_folder import create_run
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -9,8 +9,8 @@ import pytest
 from mysql_family import answers, asked, running
 
 from dyno import driver, workloads
+from dyno.driver.plan import Plan, Script
 from dyno.engines import Preloads, Server
-from dyno.plan import Plan, Script
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 

@@ -15,12 +15,12 @@ import pytest
 from conftest import outside
 from process_killers import Killer, Pauser, Stopper
 
-from dyno.experiment import Measuring, compare_candidates
-from dyno.play.run import play_once, play_run
-from dyno.play.watch import Watch
+from dyno.compare.experiment import Measuring, compare_candidates
+from dyno.compare.play.run import play_once, play_run
+from dyno.compare.play.watch import Watch
+from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.compare.run_folder import all_runs, create_run
 from dyno.record import Failure, Trial
-from dyno.resolve.experiment import resolve_experiment
-from dyno.run_folder import all_runs, create_run
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

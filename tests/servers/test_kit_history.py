@@ -14,9 +14,9 @@ from kit_servers import VERSIONS, KitServer, check_page, serving
 import dyno
 from dyno import driver
 from dyno.errors import DynoError, TrialFailed
-from dyno.kit.collected import tables as tables_of
-from dyno.kit.rights import GRANTS
-from dyno.kit.verbs import ABSENT, DAMAGED, INSTALLED, status
+from dyno.servers.kit.collected import tables as tables_of
+from dyno.servers.kit.rights import GRANTS
+from dyno.servers.kit.verbs import ABSENT, DAMAGED, INSTALLED, status
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

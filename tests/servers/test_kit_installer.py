@@ -12,10 +12,10 @@ import pytest
 from kit_servers import KitServer
 
 import dyno
-from dyno.kit import library
-from dyno.kit.parts import PARTS
-from dyno.kit.server import LIBRARY
-from dyno.kit.verbs import ABSENT, DAMAGED, HIDDEN, INSTALLED, NATIVE, status
+from dyno.servers.kit import library
+from dyno.servers.kit.parts import PARTS
+from dyno.servers.kit.server import LIBRARY
+from dyno.servers.kit.verbs import ABSENT, DAMAGED, HIDDEN, INSTALLED, NATIVE, status
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

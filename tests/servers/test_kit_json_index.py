@@ -15,7 +15,7 @@ from kit_servers import KitServer, check_text
 from dyno import driver
 from dyno.cli import exit_code
 from dyno.errors import TrialFailed
-from dyno.kit import routines
+from dyno.servers.kit import routines
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

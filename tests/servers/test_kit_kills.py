@@ -17,8 +17,8 @@ from kit_servers import SETTINGS, KitServer, serving
 from dyno import driver
 from dyno.engines import find_engine
 from dyno.errors import DynoError
-from dyno.kit import history, jobs, rights
-from dyno.kit.verbs import ABSENT, DAMAGED, INSTALLED, UNSAFE, status
+from dyno.servers.kit import history, jobs, rights
+from dyno.servers.kit.verbs import ABSENT, DAMAGED, INSTALLED, UNSAFE, status
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

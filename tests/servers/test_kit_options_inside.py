@@ -13,8 +13,8 @@ from kit_servers import KitServer, check_page
 
 import dyno
 from dyno.errors import TrialFailed
-from dyno.kit import options, routines
-from dyno.kit.verbs import DAMAGED, INSTALLED, status
+from dyno.servers.kit import options, routines
+from dyno.servers.kit.verbs import DAMAGED, INSTALLED, status
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -13,9 +13,9 @@ from kit_servers import KitServer
 
 from dyno import driver
 from dyno.errors import DynoError
-from dyno.kit import jobs, queueing, rights
-from dyno.kit.parts import PARTS
-from dyno.kit.verbs import DAMAGED, INSTALLED, NATIVE, UNSAFE, status
+from dyno.servers.kit import jobs, queueing, rights
+from dyno.servers.kit.parts import PARTS
+from dyno.servers.kit.verbs import DAMAGED, INSTALLED, NATIVE, UNSAFE, status
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

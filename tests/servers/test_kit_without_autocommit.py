@@ -9,8 +9,8 @@ import pytest
 from kit_servers import VERSIONS, KitServer, serving
 
 from dyno.errors import TrialFailed
-from dyno.kit.parts import PARTS
-from dyno.kit.verbs import INSTALLED, NATIVE, status
+from dyno.servers.kit.parts import PARTS
+from dyno.servers.kit.verbs import INSTALLED, NATIVE, status
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

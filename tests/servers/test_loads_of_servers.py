@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from dyno.builds import cache
+from dyno.compare.experiment import Measuring, compare_candidates
+from dyno.compare.play.run import play_run
+from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.compare.run_folder import create_run
 from dyno.errors import HostError
-from dyno.experiment import Measuring, compare_candidates
-from dyno.play.run import play_run
-from dyno.resolve.experiment import resolve_experiment
-from dyno.run_folder import create_run
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dyno.cli import exit_code
-from dyno.run_folder import all_runs
+from dyno.compare.run_folder import all_runs
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 

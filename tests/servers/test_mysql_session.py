@@ -6,9 +6,9 @@ import pytest
 from private_mysql import PASSWORD, USERS, tcp
 
 from dyno import driver
+from dyno.driver.plan import Session
 from dyno.engines import Server
 from dyno.errors import DynoError, UsageError
-from dyno.plan import Session
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -16,8 +16,8 @@ import pytest
 from private_postgres import private
 
 from dyno import driver
+from dyno.compare.run_folder import RunFolder, all_runs
 from dyno.engines import Server
-from dyno.run_folder import RunFolder, all_runs
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -12,8 +12,8 @@ from pgbench_files import EXPRESSIONS, make_plan, play, play_plan
 from private_servers import arrived, serving
 
 from dyno import driver, workloads
+from dyno.driver.plan import Plan
 from dyno.engines import Server
-from dyno.plan import Plan
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

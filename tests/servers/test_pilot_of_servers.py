@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from dyno.experiment import Measuring, compare_candidates
-from dyno.play.pilot import chosen_pinning, play_pilot
-from dyno.play.pilot_trial import PilotScene
-from dyno.play.saturation import CONNECTIONS, fewest_connections
+from dyno.compare.experiment import Measuring, compare_candidates
+from dyno.compare.play.pilot import chosen_pinning, play_pilot
+from dyno.compare.play.pilot_trial import PilotScene
+from dyno.compare.play.saturation import CONNECTIONS, fewest_connections
+from dyno.compare.resolve.experiment import resolve_experiment
 from dyno.record import IDLE_PERCENT, Run
-from dyno.resolve.experiment import resolve_experiment
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from dyno.analysis.measures import operations_of
-from dyno.calibration.cases import calibration_cases
-from dyno.calibration.pilot import Shape, add_keys, fly_pilot, reading_value
-from dyno.play.run import play_once
-from dyno.resolve.experiment import resolve_experiment
+from dyno.compare.calibration.cases import calibration_cases
+from dyno.compare.calibration.pilot import Shape, add_keys, fly_pilot, reading_value
+from dyno.compare.play.run import play_once
+from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.judge.analysis.measures import operations_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -10,9 +10,9 @@ from private_postgres import PASSWORD, VERSIONS, private
 from trial import play
 
 from dyno import driver
+from dyno.driver.plan import Session
 from dyno.engines import Server
 from dyno.errors import DynoError, UsageError
-from dyno.plan import Session
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -18,9 +18,9 @@ from conftest import outside
 from private_postgres import PASSWORD, private
 
 from dyno import driver
+from dyno.driver.plan import Session
 from dyno.engines import Server, find_engine
 from dyno.errors import DynoError, UsageError
-from dyno.plan import Session
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -13,9 +13,9 @@ from small_logs import SHOP
 
 from dyno import driver
 from dyno.cli import exit_code
+from dyno.driver.plan import Plan, Script
 from dyno.engines import Server
-from dyno.plan import Plan, Script
-from dyno.replay.layout import Replay, lay_out
+from dyno.workloads.replay.layout import Replay, lay_out
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 

@@ -15,19 +15,19 @@ from fakes import make_candidate, make_workload
 from private_servers import SERVERS, login, serving
 
 from dyno import driver
-from dyno.analysis.run_view import RunView
-from dyno.audits import audits
 from dyno.builds import Build
+from dyno.compare.experiment import compare_candidates
+from dyno.compare.play.job import TrialJob
+from dyno.compare.play.phases import PhaseLoop
+from dyno.compare.play.run import play_once
+from dyno.compare.play.watch import Progressed
+from dyno.compare.resolve.experiment import resolve_experiment
 from dyno.driver import Launch, Process
+from dyno.driver.plan import Plan, Script, Session
 from dyno.engines import Engine, Server, find_engine
-from dyno.experiment import compare_candidates
-from dyno.plan import Plan, Script, Session
-from dyno.play.job import TrialJob
-from dyno.play.phases import PhaseLoop
-from dyno.play.run import play_once
-from dyno.play.watch import Progressed
+from dyno.judge.analysis.run_view import RunView
+from dyno.judge.audits import audits
 from dyno.record import PhaseRecord
-from dyno.resolve.experiment import resolve_experiment
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

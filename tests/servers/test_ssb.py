@@ -12,8 +12,8 @@ from played_workloads import assert_ledger_balances, failures, play
 from private_servers import SERVERS, serving
 
 from dyno import driver
+from dyno.driver.plan import Session
 from dyno.engines import Server, find_engine
-from dyno.plan import Session
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 

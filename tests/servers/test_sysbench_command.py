@@ -12,9 +12,9 @@ from private_servers import serving
 
 from dyno import driver, workloads
 from dyno.cli import exit_code
+from dyno.compat.sysbench.play import find_script
 from dyno.engines import Server
 from dyno.errors import TrialFailed
-from dyno.sysbench.play import find_script
 
 SCRIPT = ("oltp_read_write", "--tables=2", "--table-size=100", "--threads=2", "--verbosity=3")
 

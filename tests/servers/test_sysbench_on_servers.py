@@ -13,8 +13,8 @@ from debian_scripts import NAMES, SCRIPTS
 from private_servers import SERVERS, arrived, serving
 
 from dyno import driver
+from dyno.driver.plan import Plan, Script, Session
 from dyno.engines import Server
-from dyno.plan import Plan, Script, Session
 from dyno.record import PhaseRecord
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]

@@ -15,9 +15,9 @@ from debian_scripts import NAMES, SCRIPTS
 
 from dyno import driver
 from dyno.driver import End, Launch, Limit, Process
+from dyno.driver.plan import Plan, Script, Session
 from dyno.engines import find_engine
 from dyno.errors import DynoError
-from dyno.plan import Plan, Script, Session
 from dyno.record import PhaseRecord
 
 OPTIONS = {"time": "0.3", "tables": "2", "table_size": "500"}

@@ -12,12 +12,12 @@ import private_postgres
 import pytest
 
 from dyno import driver
+from dyno.compare.experiment import Measuring, compare_candidates
+from dyno.compare.play.run import resume_run
+from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.compare.run_folder import LOADED, RunFolder, create_run
 from dyno.engines import Attaches, Server, find_engine
 from dyno.errors import UsageError
-from dyno.experiment import Measuring, compare_candidates
-from dyno.play.run import resume_run
-from dyno.resolve.experiment import resolve_experiment
-from dyno.run_folder import LOADED, RunFolder, create_run
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -28,9 +28,9 @@ KILLED = """
 import os, signal, sys, time
 from pathlib import Path
 sys.path[:0] = [sys.argv[3], str(Path(sys.argv[3]).parent)]
-from dyno.play.run import resume_run
-from dyno.run_folder import RunFolder
-from dyno.play.watch import PhaseStarted
+from dyno.compare.play.run import resume_run
+from dyno.compare.run_folder import RunFolder
+from dyno.compare.play.watch import PhaseStarted
 from test_torn_attached import tables
 kept = RunFolder(Path(sys.argv[1]))
 def kill(event):

@@ -17,12 +17,12 @@ from fake_driver import judge_by_blocks
 from process_killers import Once
 from processes import parent_of, processes_in, program_name, state_of, users_of, wait_for
 
-from dyno.analysis.judge import judge
-from dyno.experiment import Measuring, compare_candidates
-from dyno.play.run import Rules, play_run
+from dyno.compare.experiment import Measuring, compare_candidates
+from dyno.compare.play.run import Rules, play_run
+from dyno.compare.resolve.experiment import Prepared, reopen_run, resolve_experiment
+from dyno.compare.run_folder import RunFolder, create_run
+from dyno.judge.analysis.judge import judge
 from dyno.record import FLOOR, Trial
-from dyno.resolve.experiment import Prepared, reopen_run, resolve_experiment
-from dyno.run_folder import RunFolder, create_run
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -64,8 +64,8 @@ ENDED = """
 import os, signal, sys
 from pathlib import Path
 from process_killers import Once
-from dyno.play.run import resume_run
-from dyno.run_folder import RunFolder
+from dyno.compare.play.run import resume_run
+from dyno.compare.run_folder import RunFolder
 folder, moment, number = sys.argv[1:]
 signal.signal(signal.SIGINT, signal.default_int_handler)
 resume_run(RunFolder(Path(folder)), Once(moment, lambda: os.kill(os.getpid(), int(number))))

@@ -21,12 +21,12 @@ from kit_servers import KitServer, serving, sys_schema
 
 from dyno import driver
 from dyno.cli import exit_code
+from dyno.driver.plan import Session
 from dyno.engines import find_engine
 from dyno.errors import TrialFailed, UsageError
-from dyno.plan import Session
-from dyno.watch import servers, store
-from dyno.watch.reading import Record, reports_of
-from dyno.watch.recorder import Recorder, Wishes
+from dyno.servers.watch import servers, store
+from dyno.servers.watch.reading import Record, reports_of
+from dyno.servers.watch.recorder import Recorder, Wishes
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

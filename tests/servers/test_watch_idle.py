@@ -7,7 +7,7 @@ from kit_servers import serving
 from private_servers import serving as serving_any
 
 from dyno import driver
-from dyno.watch import mysql, postgres, servers
+from dyno.servers.watch import mysql, postgres, servers
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 

@@ -9,12 +9,12 @@ import pytest
 
 from dyno import driver
 from dyno.cli import exit_code
-from dyno.plan import Session
-from dyno.watch import mysql, store
-from dyno.watch.changes import Recorded
-from dyno.watch.reading import Curve, Record, reports_of
-from dyno.watch.source import CHANGE, WHOLE, Source
-from dyno.watch.store import SAMPLES, Store, opened
+from dyno.driver.plan import Session
+from dyno.servers.watch import mysql, store
+from dyno.servers.watch.changes import Recorded
+from dyno.servers.watch.reading import Curve, Record, reports_of
+from dyno.servers.watch.source import CHANGE, WHOLE, Source
+from dyno.servers.watch.store import SAMPLES, Store, opened
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ from kit_servers import answer_text, serving
 
 from dyno import driver
 from dyno.cli import exit_code
-from dyno.watch import store
+from dyno.servers.watch import store
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 

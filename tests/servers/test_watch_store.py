@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from dyno import driver
+from dyno.driver.plan import Session
 from dyno.errors import UsageError
-from dyno.plan import Session
-from dyno.watch import mysql, store
-from dyno.watch.changes import Recorded
-from dyno.watch.reading import Record
-from dyno.watch.segments import segments
-from dyno.watch.servers import sources_of
-from dyno.watch.source import CHANGE, GONE, WHOLE
-from dyno.watch.store import SAMPLES, Store, opened, with_samples
+from dyno.servers.watch import mysql, store
+from dyno.servers.watch.changes import Recorded
+from dyno.servers.watch.reading import Record
+from dyno.servers.watch.segments import segments
+from dyno.servers.watch.servers import sources_of
+from dyno.servers.watch.source import CHANGE, GONE, WHOLE
+from dyno.servers.watch.store import SAMPLES, Store, opened, with_samples
 
 pytestmark = pytest.mark.slow
 

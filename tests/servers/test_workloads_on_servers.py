@@ -13,8 +13,8 @@ from played_workloads import SMALL_TPCC, wrong_entries
 from private_servers import SERVERS, serving
 
 from dyno import driver, workloads
+from dyno.driver.plan import Description, Plan, Script, Session
 from dyno.engines import Server
-from dyno.plan import Description, Plan, Script, Session
 from dyno.record import PhaseRecord
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dyno.stats.interval import t_interval, to_log, to_percent
-from dyno.stats.looks import Looks, adjusted_p, critical_values, nominal_levels, pocock
-from dyno.stats.scenarios import Scenario
-from dyno.stats.simulate import Rule, simulate_runs
+from dyno.judge.stats.interval import t_interval, to_log, to_percent
+from dyno.judge.stats.looks import Looks, adjusted_p, critical_values, nominal_levels, pocock
+from dyno.judge.stats.scenarios import Scenario
+from dyno.judge.stats.simulate import Rule, simulate_runs
 
 FIVE_EQUAL = (0.2, 0.4, 0.6, 0.8, 1.0)
 DEFAULT = Looks((6, 10, 14, 18, 24), 0.05)

@@ -7,12 +7,12 @@ from functools import cache
 import numpy as np
 import pytest
 
-from dyno.stats import scenarios
-from dyno.stats.interval import ALIKE_LEVEL, independent_data, lag_one, t_interval, to_log
-from dyno.stats.looks import Looks
-from dyno.stats.scenarios import LOOKS, MARGIN_PERCENT, Figures, Scenario, figures
-from dyno.stats.simulate import Rule, clopper_pearson, simulate_runs
-from dyno.stats.verdict import benjamini_hochberg
+from dyno.judge.stats import scenarios
+from dyno.judge.stats.interval import ALIKE_LEVEL, independent_data, lag_one, t_interval, to_log
+from dyno.judge.stats.looks import Looks
+from dyno.judge.stats.scenarios import LOOKS, MARGIN_PERCENT, Figures, Scenario, figures
+from dyno.judge.stats.simulate import Rule, clopper_pearson, simulate_runs
+from dyno.judge.stats.verdict import benjamini_hochberg
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 
-from dyno.stats.changes import (
+from dyno.judge.stats.changes import (
     Change,
     Piece,
     changes,
@@ -16,7 +16,7 @@ from dyno.stats.changes import (
     nightly_alpha,
     points_least,
 )
-from dyno.stats.interval import Floats
+from dyno.judge.stats.interval import Floats
 
 RUNS = 200
 Draw = Callable[[Generator], Floats]

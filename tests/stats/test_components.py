@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from dyno.stats.components import (
+from dyno.judge.stats.components import (
     BLOCKS,
     LOADS,
     RESTARTS,
@@ -20,7 +20,7 @@ from dyno.stats.components import (
     cov_percent,
     range_percent,
 )
-from dyno.stats.interval import Floats
+from dyno.judge.stats.interval import Floats
 
 pytestmark = pytest.mark.slow
 

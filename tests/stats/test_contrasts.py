@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dyno.stats.contrasts import Contrast, factorial, one_at_a_time
-from dyno.stats.interval import Floats, t_interval
-from dyno.stats.looks import Looks
-from dyno.stats.simulate import Rule, simulate_runs
+from dyno.judge.stats.contrasts import Contrast, factorial, one_at_a_time
+from dyno.judge.stats.interval import Floats, t_interval
+from dyno.judge.stats.looks import Looks
+from dyno.judge.stats.simulate import Rule, simulate_runs
 
 
 def named(contrasts: list[Contrast]) -> dict[tuple[tuple[int, ...], tuple[int, ...]], Contrast]:

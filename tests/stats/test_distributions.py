@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dyno.stats.components import cov_interval, cov_percent
-from dyno.stats.interval import t_interval
-from dyno.stats.power import noncentrality
-from dyno.stats.simulate import clopper_pearson
+from dyno.judge.stats.components import cov_interval, cov_percent
+from dyno.judge.stats.interval import t_interval
+from dyno.judge.stats.power import noncentrality
+from dyno.judge.stats.simulate import clopper_pearson
 
 LOGS = np.random.default_rng(7).normal(0.02, 0.03, (4, 9))
 
@@ -49,6 +49,9 @@ def test_the_interval_of_a_spread_is_that_of_a_variance() -> None:
 
 
 def test_no_command_waits_for_scipy_stats() -> None:
-    said = "import sys, dyno.play.run, dyno.analysis.judge; print('scipy.stats' in sys.modules)"
+    said = (
+        "import sys, dyno.compare.play.run, dyno.judge.analysis.judge;"
+        " print('scipy.stats' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, timeout=30)
     assert done.stdout.strip() == "False", done.stderr

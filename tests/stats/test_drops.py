@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind
 
-from dyno.stats.drops import AGAINST_LEVEL, slower_p
-from dyno.stats.interval import Floats, t_interval, to_log
-from dyno.stats.looks import Looks
-from dyno.stats.verdict import OPEN, SLOWER, Bools, verdicts
+from dyno.judge.stats.drops import AGAINST_LEVEL, slower_p
+from dyno.judge.stats.interval import Floats, t_interval, to_log
+from dyno.judge.stats.looks import Looks
+from dyno.judge.stats.verdict import OPEN, SLOWER, Bools, verdicts
 
 LOOKS = Looks((6, 10, 14, 18, 24), 0.05)
 MARGIN = to_log(2.0)

@@ -8,10 +8,10 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
-from dyno.stats.interval import hodges_lehmann, sign_flip_p, t_interval, to_log, to_percent
-from dyno.stats.looks import Looks
-from dyno.stats.power import detectable, noncentrality
-from dyno.stats.verdict import benjamini_hochberg, holm
+from dyno.judge.stats.interval import hodges_lehmann, sign_flip_p, t_interval, to_log, to_percent
+from dyno.judge.stats.looks import Looks
+from dyno.judge.stats.power import detectable, noncentrality
+from dyno.judge.stats.verdict import benjamini_hochberg, holm
 
 LOGS = np.random.default_rng(7).normal(0.01, 0.02, 12)
 P_VALUES = np.array([0.012, 0.4, 0.001, 0.03, 0.049, 1.0])

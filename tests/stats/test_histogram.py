@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hdr import encoded
 
-from dyno.stats.histogram import decode_histogram, merge_histograms
+from dyno.judge.stats.histogram import decode_histogram, merge_histograms
 
 FAST, SLOW = [1_000_000] * 990, [100_000_000] * 10
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dyno.calibration.ladder import BLOCKS, DOSE_PERCENT, RUNGS, Ladder, fit
+from dyno.compare.calibration.ladder import BLOCKS, DOSE_PERCENT, RUNGS, Ladder, fit
 
 
 def ladders(slope: float, sd: float, runs: int = 2000) -> list[Ladder]:

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dyno.stats.interval import to_log, to_percent
-from dyno.stats.looks import Looks
-from dyno.stats.power import (
+from dyno.judge.stats.interval import to_log, to_percent
+from dyno.judge.stats.looks import Looks
+from dyno.judge.stats.power import (
     Errors,
     blocks_expected,
     chances,
@@ -18,7 +18,7 @@ from dyno.stats.power import (
     mde80,
     sd_bound,
 )
-from dyno.stats.simulate import Rule, simulate_runs
+from dyno.judge.stats.simulate import Rule, simulate_runs
 
 LOOKS = Looks((6, 10, 14, 18, 24), 0.05)
 DELTA = to_log(2.0)

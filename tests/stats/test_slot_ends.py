@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from dyno.stats.interval import Floats
-from dyno.stats.slot_ends import Slot
+from dyno.judge.stats.interval import Floats
+from dyno.judge.stats.slot_ends import Slot
 
 #: The default: windows of 100 ms, drained for 5, of two candidates; edges of 10.
 SLOT, EDGE = Slot(100.0, 5.0, 105.0), 10.0

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dyno.stats.interval import Interval
-from dyno.stats.verdict import share_unseen, verdicts
+from dyno.judge.stats.interval import Interval
+from dyno.judge.stats.verdict import share_unseen, verdicts
 
 
 def made(low: float, high: float, wider: float = 0.0) -> Interval:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dyno.stats.windows import Costs, best_windows, time_times_variance, within_restarts
+from dyno.judge.stats.windows import Costs, best_windows, time_times_variance, within_restarts
 
 
 def test_the_best_number_is_the_cheapest_of_all() -> None:

@@ -14,8 +14,8 @@ from dyno.cli.options import DURATION, ENGINE, PERCENT, WORKLOAD
 from dyno.cli.terminal import screen
 
 if TYPE_CHECKING:
-    from dyno.calibration import Entry
-    from dyno.calibration.session import CalibrationWishes
+    from dyno.compare.calibration import Entry
+    from dyno.compare.calibration.session import CalibrationWishes
     from dyno.record import Calibration, Score
 
 HEADS = ("what", "engine", "n", "slower", "95 % interval", "open", "invalid", "planted", "held")
@@ -23,8 +23,8 @@ HEADS = ("what", "engine", "n", "slower", "95 % interval", "open", "invalid", "p
 
 def print_known() -> None:
     """Everything that a run would quote now."""
-    from dyno import calibration
-    from dyno.calibration.session import instrument_here
+    from dyno.compare import calibration
+    from dyno.compare.calibration.session import instrument_here
 
     known = calibration.known_error_rates(instrument_here())
     if known is None:
@@ -135,9 +135,9 @@ def command(**words: Any) -> None:
 
 def wishes_from(**words: Any) -> CalibrationWishes:
     """The words as the room understands them."""
-    from dyno.calibration.cases import GOALS, PLANTED_PERCENT, QUICK
-    from dyno.calibration.pilot import Shape
-    from dyno.calibration.session import CalibrationWishes
+    from dyno.compare.calibration.cases import GOALS, PLANTED_PERCENT, QUICK
+    from dyno.compare.calibration.pilot import Shape
+    from dyno.compare.calibration.session import CalibrationWishes
 
     kinds = words["kinds"] or KINDS
     goals = QUICK if words["quick"] else GOALS
@@ -157,7 +157,7 @@ def wishes_from(**words: Any) -> CalibrationWishes:
 
 def play_missing(wanted: CalibrationWishes) -> None:
     """Plays what is missing; whatever stops it, what was found stays."""
-    from dyno.calibration.session import Session
+    from dyno.compare.calibration.session import Session
 
     sweep()
     session = Session(wanted, print_progress, print_entry)
@@ -190,7 +190,7 @@ def interval_words(entry: Entry) -> str:
 
 def dose_note(entry: Entry) -> str:
     """What was really planted, and that it is not what was asked for, if it is not."""
-    from dyno.calibration.comparison import dose_is_off
+    from dyno.compare.calibration.comparison import dose_is_off
 
     dose = entry.dose_percent
     if dose is None:

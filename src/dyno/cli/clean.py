@@ -19,7 +19,7 @@ from dyno.errors import HostError, unknown
 
 if TYPE_CHECKING:
     from dyno.builds.cache import Entry
-    from dyno.run_folder import RunFolder
+    from dyno.compare.run_folder import RunFolder
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def all_items() -> list[Item]:
     """
     from dyno import scratch
     from dyno.builds import cache
-    from dyno.run_folder import all_runs
+    from dyno.compare.run_folder import all_runs
 
     runs = all_runs(runs_home())
     homes = {run.homes().resolve() for run in runs}

@@ -14,7 +14,7 @@ from dyno.cli.replay_words import reached, replay_words
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
-    from dyno.experiment import Experiment
+    from dyno.compare.experiment import Experiment
 
 
 @click.command("compare")
@@ -99,8 +99,8 @@ def command(**words: Any) -> int:
 
 def experiment(**words: Any) -> Experiment:
     """The command line's words as an experiment."""
-    from dyno import experiment as experiments
-    from dyno.experiment.factors import cross_factors
+    from dyno.compare import experiment as experiments
+    from dyno.compare.experiment.factors import cross_factors
 
     moved = words["one_at_a_time"]
     crossed = cross_factors(words["factors"], "one at a time" if moved else "factorial")

@@ -45,9 +45,9 @@ def command(folder: Path | None, watch: float, everything: bool, gate: bool, as_
     Looks only: nothing is changed or written, and no root is needed. FOLDER is where the data
     will lie; without it, where runs put them.
     """
-    from dyno.host import survey
-    from dyno.host._machine import Machine
-    from dyno.run_folder import RunFolder
+    from dyno.compare.run_folder import RunFolder
+    from dyno.host.checks import survey
+    from dyno.host.checks._machine import Machine
 
     if folder is not None and not folder.is_dir():
         raise UsageError(f"there is no folder {folder}")
@@ -67,7 +67,7 @@ def gate_code(found: Sequence[Observation]) -> int:
 
 def print_survey(observations: tuple[Observation, ...], everything: bool) -> None:
     """The score, then what is not good with its remedy, then the rest in a line."""
-    from dyno.host import grade
+    from dyno.host.checks import grade
     from dyno.record import host_score
 
     screen.line(f"{host_score(observations)} of 100, {grade(observations)}")
@@ -99,7 +99,7 @@ def survey_table(observations: Sequence[Observation]) -> Table:
 
 def survey_json(observations: tuple[Observation, ...]) -> str:
     """The survey as JSON."""
-    from dyno.host import grade
+    from dyno.host.checks import grade
     from dyno.record import host_score
 
     told = {"score": host_score(observations), "grade": grade(observations)}

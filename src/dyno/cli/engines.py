@@ -19,9 +19,9 @@ def command() -> None:
 @click.argument("engines", nargs=-1, required=True, type=ENGINE, metavar="ENGINE@BUILD...")
 def install(engines: tuple[str, ...]) -> None:
     """Fetch or compile each ENGINE@BUILD into the cache; `compare` does so when it needs to."""
-    from dyno.experiment.candidates import parse_candidate
-    from dyno.resolve.candidates import control_values, resolve_candidates
-    from dyno.resolve.workloads import CandidateRequest
+    from dyno.compare.experiment.candidates import parse_candidate
+    from dyno.compare.resolve.candidates import control_values, resolve_candidates
+    from dyno.compare.resolve.workloads import CandidateRequest
 
     for text in engines:
         ((_, _, build),) = resolve_candidates(

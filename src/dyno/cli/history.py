@@ -188,7 +188,7 @@ def command(folders: tuple[Path, ...], alpha: float, **words: object) -> int:
     is long enough to tell. --strict is a gate that ends with 4 where a fresh comparison of one of
     them is doubtful. The gate may be asked every night: SHARE is spent over all nights.
     """
-    from dyno.history import build_history
+    from dyno.compare.history import build_history
 
     asked = check_asked(HistoryWishes(**words))  # type: ignore[arg-type]
     found = build_history(runs_under(folders or (runs_home(),)), alpha)

@@ -17,12 +17,12 @@ from dyno.cli.terminal.live import live_watch
 from dyno.errors import DynoError
 
 if TYPE_CHECKING:
-    from dyno.experiment import Experiment
-    from dyno.forecast.estimate import Forecast
-    from dyno.play.watch import Watch
+    from dyno.compare.experiment import Experiment
+    from dyno.compare.forecast.estimate import Forecast
+    from dyno.compare.play.watch import Watch
+    from dyno.compare.run_folder import RunFolder
     from dyno.record import Run, Verdict
     from dyno.report import Book
-    from dyno.run_folder import RunFolder
 
 #: Exit codes of a comparison; those of errors stand in `errors`.
 EXITS = {"not slower": 0, "faster": 0, "slower": 1, "inconclusive": 2, "invalid": 3}
@@ -54,15 +54,15 @@ def typed_command() -> str:
 
 def play_and_judge(experiment: Experiment, wishes: RunWishes) -> Verdict:
     """Resolves, announces, plays and judges `experiment`."""
-    from dyno.calibration.error_rates import quote_error_rates
-    from dyno.forecast.disk_space import check_disk_space
-    from dyno.forecast.estimate import fit_budget, forecast_run
-    from dyno.forecast.memory import fit_memory
-    from dyno.play.pilot import play_pilot
-    from dyno.play.pilot_trial import PilotScene
-    from dyno.play.run import play_run
-    from dyno.resolve.experiment import resolve_experiment
-    from dyno.run_folder import create_run
+    from dyno.compare.calibration.error_rates import quote_error_rates
+    from dyno.compare.forecast.disk_space import check_disk_space
+    from dyno.compare.forecast.estimate import fit_budget, forecast_run
+    from dyno.compare.forecast.memory import fit_memory
+    from dyno.compare.play.pilot import play_pilot
+    from dyno.compare.play.pilot_trial import PilotScene
+    from dyno.compare.play.run import play_run
+    from dyno.compare.resolve.experiment import resolve_experiment
+    from dyno.compare.run_folder import create_run
 
     sweep()
     prepared = resolve_experiment(experiment, print_progress)
@@ -82,7 +82,7 @@ def play_and_judge(experiment: Experiment, wishes: RunWishes) -> Verdict:
 
 def sweep() -> None:
     """Removes what killed runs left, and says so in a line on stderr, and what it cannot remove."""
-    from dyno.play.leftovers import sweep_leftovers
+    from dyno.compare.play.leftovers import sweep_leftovers
 
     swept = sweep_leftovers(runs_home())
     for sentence in swept.left:
@@ -165,7 +165,7 @@ def repeat_command(run: Run) -> str:
 
 def derive_files(folder: RunFolder) -> Book:
     """Makes verdict.json, report.html and trials.csv anew from what was measured."""
-    from dyno.analysis.judge import judge
+    from dyno.judge.analysis.judge import judge
     from dyno.report import Book, export
     from dyno.report.html import page
 

@@ -10,12 +10,12 @@ from dyno.cli.options import Word
 from dyno.cli.terminal import screen
 
 if TYPE_CHECKING:
-    from dyno.kit.server import Server
+    from dyno.servers.kit.server import Server
 
 
 def part_names() -> list[str]:
     """What a shell offers for PART."""
-    from dyno.kit.parts import PARTS
+    from dyno.servers.kit.parts import PARTS
 
     return list(PARTS)
 
@@ -34,7 +34,7 @@ DSN = click.option(
 def reach(dsn: str) -> Server:
     """The server at a URL."""
     from dyno import driver
-    from dyno.kit import server
+    from dyno.servers.kit import server
 
     return server.reach(driver.ask, dsn)
 
@@ -61,8 +61,8 @@ def command() -> None:
 )
 def install(parts: tuple[str, ...], dsn: str, accounts: tuple[str, ...]) -> None:
     """Install each PART; one that is there already stays as it is."""
-    from dyno.kit import verbs
-    from dyno.kit.parts import find_parts
+    from dyno.servers.kit import verbs
+    from dyno.servers.kit.parts import find_parts
 
     found = find_parts(parts)
     verbs.install(reach(dsn), found, screen.line, accounts)
@@ -72,7 +72,7 @@ def install(parts: tuple[str, ...], dsn: str, accounts: tuple[str, ...]) -> None
 @DSN
 def upgrade(dsn: str) -> None:
     """Bring every part that is installed to this Dyno's version; mend what is damaged."""
-    from dyno.kit import verbs
+    from dyno.servers.kit import verbs
 
     verbs.upgrade(reach(dsn), screen.line)
 
@@ -81,7 +81,7 @@ def upgrade(dsn: str) -> None:
 @DSN
 def status(dsn: str) -> None:
     """Say what the server has of each part."""
-    from dyno.kit import verbs
+    from dyno.servers.kit import verbs
 
     server = reach(dsn)
     rows = [(it.part.name, it.state, it.detail, it.part.summary) for it in verbs.status(server)]
@@ -93,8 +93,8 @@ def status(dsn: str) -> None:
 @DSN
 def uninstall(parts: tuple[str, ...], dsn: str) -> None:
     """Take each PART out; nothing of it stays behind."""
-    from dyno.kit import verbs
-    from dyno.kit.parts import find_parts
+    from dyno.servers.kit import verbs
+    from dyno.servers.kit.parts import find_parts
 
     found = find_parts(parts)
     verbs.uninstall(reach(dsn), found, screen.line)
@@ -106,7 +106,7 @@ def uninstall(parts: tuple[str, ...], dsn: str) -> None:
 @DSN
 def index_json(column: str, drop: bool, dsn: str) -> None:
     """Make an index over a column of JSON, for `CALL kit.search(…)`; the part json has it."""
-    from dyno.kit import routines
+    from dyno.servers.kit import routines
 
     if drop:
         routines.drop_index(reach(dsn), column)
@@ -119,6 +119,6 @@ def index_json(column: str, drop: bool, dsn: str) -> None:
 @command.command("library")
 def library() -> None:
     """Say where dyno_kit.so lies, to copy it to a server on another machine."""
-    from dyno.kit import library as _library
+    from dyno.servers.kit import library as _library
 
     screen.line(str(_library.carried()))

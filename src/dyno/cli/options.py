@@ -167,7 +167,7 @@ def workload_names() -> list[str]:
 
 def experiment_names() -> list[str]:
     """Every experiment that ships with Dyno or lies in ./experiments."""
-    from dyno import experiments
+    from dyno.compare import experiments
 
     return list(experiments.every())
 

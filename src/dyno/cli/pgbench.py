@@ -12,10 +12,10 @@ from dyno.cli.terminal import screen
 from dyno.errors import DynoError, UsageError
 
 if TYPE_CHECKING:
-    from dyno.pgbench.play import Played
-    from dyno.pgbench.scripts import ScriptWord
-    from dyno.pgbench.words import Settings
-    from dyno.plan import Session
+    from dyno.compat.pgbench.play import Played
+    from dyno.compat.pgbench.scripts import ScriptWord
+    from dyno.compat.pgbench.words import Settings
+    from dyno.driver.plan import Session
 
 REFUSED_EXIT, ABORTED_EXIT = 1, 2
 #: Flags of a comparison, beside `--compare`.
@@ -65,10 +65,10 @@ def tell_error(error: DynoError) -> None:
 
 def obey(words: Sequence[str]) -> int:
     """Does what the command line asks for; pgbench's exit code."""
-    from dyno.pgbench import tables, usage
-    from dyno.pgbench.scripts import builtin_file, find_builtin, listed
-    from dyno.pgbench.server import session_of
-    from dyno.pgbench.words import read_words
+    from dyno.compat.pgbench import tables, usage
+    from dyno.compat.pgbench.scripts import builtin_file, find_builtin, listed
+    from dyno.compat.pgbench.server import session_of
+    from dyno.compat.pgbench.words import read_words
 
     if asked := usage.asked(words):
         screen.verbatim(asked)
@@ -92,9 +92,9 @@ def obey(words: Sequence[str]) -> int:
 def play_scripts(settings: Settings, session: Session) -> int:
     """Reads the scripts, looks at the server, plays, reports."""
     from dyno import scratch
-    from dyno.pgbench import log_files, report
-    from dyno.pgbench.play import Moment, Run, seed_of
-    from dyno.pgbench.server import look_at, vacuum
+    from dyno.compat.pgbench import log_files, report
+    from dyno.compat.pgbench.play import Moment, Run, seed_of
+    from dyno.compat.pgbench.server import look_at, vacuum
 
     with scratch.folder("pgbench") as folder:
         run = Run(session, settings, folder / "board", seed_of(settings))
@@ -136,7 +136,7 @@ def finish(settings: Settings, played: Played, lines: Iterable[str]) -> int:
 def play_comparison(words: Sequence[str]) -> int:
     """The same line as `dyno compare` of two builds."""
     from dyno.cli import compare as comparison
-    from dyno.pgbench.words import OPTIONS, read_words
+    from dyno.compat.pgbench.words import OPTIONS, read_words
 
     at = words.index("--compare")
     builds = words[at + 1 : at + 3]
@@ -167,7 +167,7 @@ def play_comparison(words: Sequence[str]) -> int:
 
 
 def _script_words(script: ScriptWord) -> list[str]:
-    from dyno.pgbench.scripts import BUILTINS
+    from dyno.compat.pgbench.scripts import BUILTINS
 
     builtin = next((name for name, shown in BUILTINS.items() if shown == script.shown), "")
     word = ["--builtin", builtin] if builtin else ["--file", str(script.path)]

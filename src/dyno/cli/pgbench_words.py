@@ -13,8 +13,8 @@ from typing import Any
 import click
 
 from dyno.cli.replay_words import chosen_log
+from dyno.compat.pgbench.scripts import BUILTINS, builtin_file, find_builtin, weighed
 from dyno.errors import UsageError
-from dyno.pgbench.scripts import BUILTINS, builtin_file, find_builtin, weighed
 
 #: What is not taken, and what does it here.
 ANSWERS = {

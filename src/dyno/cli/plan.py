@@ -14,7 +14,7 @@ from dyno.cli.runs import run_folder, run_names, runs_home
 from dyno.cli.terminal import screen
 
 if TYPE_CHECKING:
-    from dyno.forecast.planner import DetectionForecast, PhaseLength, Planner, RunPlan
+    from dyno.compare.forecast.planner import DetectionForecast, PhaseLength, Planner, RunPlan
 
 
 @click.command("plan")
@@ -71,11 +71,11 @@ def planner_of(word: str, source: str | None) -> tuple[Planner, str]:
 
     It knows the run meant by `source`, or else that run itself, or the last one of the experiment.
     """
-    from dyno import experiment as experiments
-    from dyno.forecast.earlier_run import learn_from, newest_run
-    from dyno.forecast.planner import Planner
-    from dyno.resolve.experiment import Prepared, outline_experiment
-    from dyno.run_folder import all_runs
+    from dyno.compare import experiment as experiments
+    from dyno.compare.forecast.earlier_run import learn_from, newest_run
+    from dyno.compare.forecast.planner import Planner
+    from dyno.compare.resolve.experiment import Prepared, outline_experiment
+    from dyno.compare.run_folder import all_runs
 
     if is_run(word):
         folder = run_folder(word)
@@ -95,7 +95,7 @@ def planner_of(word: str, source: str | None) -> tuple[Planner, str]:
 
 def is_run(word: str) -> bool:
     """Does `word` mean a run? An experiment of that name, or a file, goes before."""
-    from dyno.experiments import every
+    from dyno.compare.experiments import every
 
     if word in every() or Path(word).is_file():
         return False

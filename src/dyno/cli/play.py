@@ -19,9 +19,9 @@ from dyno.errors import UsageError
 from dyno.numbers import same_value
 
 if TYPE_CHECKING:
-    from dyno.play.watch import Event
+    from dyno.compare.play.watch import Event
+    from dyno.compare.resolve.experiment import Prepared
     from dyno.record import Latency, PhaseRecord, Trial
-    from dyno.resolve.experiment import Prepared
 
 PERCENTILES = ("50", "95", "99", "99.9")
 
@@ -57,12 +57,12 @@ def command(engine: str, **words: Any) -> None:
     \b
     dyno play null@200us --workload oltp_point_select --time 5s
     """
-    from dyno.analysis.sentence import pilot_words
-    from dyno.experiment import Measuring, compare_candidates
-    from dyno.play.pilot import settle_pinning
-    from dyno.play.pilot_trial import PilotScene
-    from dyno.play.run import play_once
-    from dyno.resolve.experiment import resolve_experiment
+    from dyno.compare.experiment import Measuring, compare_candidates
+    from dyno.compare.play.pilot import settle_pinning
+    from dyno.compare.play.pilot_trial import PilotScene
+    from dyno.compare.play.run import play_once
+    from dyno.compare.resolve.experiment import resolve_experiment
+    from dyno.judge.analysis.sentence import pilot_words
 
     (engine,) = reached(words, (engine,))
     scripts, chosen = chosen_scripts(words | {"candidates": (engine,)})
@@ -93,7 +93,7 @@ def with_commands(prepared: Prepared, commands: tuple[str, ...]) -> Prepared:
 
 def print_second(event: Event) -> None:
     """A line per second and phase, as it happens, and what the script prints."""
-    from dyno.play.watch import PhaseStarted, Printed, Progressed
+    from dyno.compare.play.watch import PhaseStarted, Printed, Progressed
 
     if isinstance(event, PhaseStarted):
         screen.line(f"phase {event.phase}")

@@ -13,7 +13,7 @@ from dyno.cli.terminal import screen
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
-    from dyno.replay.layout import Replay
+    from dyno.workloads.replay.layout import Replay
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -69,15 +69,15 @@ def chosen_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
             if words[name]:
                 raise UsageError(f"{word} is a word of a replay", hint="--log FILE names the log")
         return None
-    from dyno.replay.layout import lay_out
-    from dyno.replay.sessions import Bounds
-    from dyno.resolve.copies import (
+    from dyno.compare.resolve.copies import (
         Copy,
         check_copies,
         databases_beside,
         rules_in_place,
         rules_of_copies,
     )
+    from dyno.workloads.replay.layout import lay_out
+    from dyno.workloads.replay.sessions import Bounds
 
     if dict(words["settings"]).get("setup"):
         raise UsageError("--set setup=… is no word of a replay", hint="--data FILE makes the copy")
@@ -106,7 +106,7 @@ def reached(words: Mapping[str, Any], candidates: Sequence[str]) -> tuple[str, .
     """The candidates as they are reached: where a log is only read, a server's URL says so."""
     if not words["log"]:
         return tuple(candidates)
-    from dyno.resolve.copies import with_access
+    from dyno.compare.resolve.copies import with_access
 
     return with_access(words["in_place"], words["writes"], candidates)
 
@@ -116,7 +116,7 @@ LIMIT_MOST = 1 << 29
 
 
 def _limit(text: str | None) -> int:
-    from dyno.replay.logs import LIMIT
+    from dyno.workloads.replay.logs import LIMIT
 
     if text is None:
         return LIMIT

@@ -18,7 +18,7 @@ def command(dry_run: bool) -> None:
     it now, from any folder. A knob that somebody has changed since is left alone. Exits with 0 if
     nothing is left to be put back, and with 64 if something could not be.
     """
-    from dyno.controls import knobs_of_root, put_back
+    from dyno.host.controls import knobs_of_root, put_back
 
     outcomes = put_back(dry=dry_run)
     for outcome in outcomes:

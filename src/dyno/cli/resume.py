@@ -21,7 +21,7 @@ def command(run: str, *, strict: bool, json_file: Path | None) -> int:
     RUN is its folder, its name, a unique beginning of the name, or `last`. The torn block is
     played again whole; a changed host, program or script refuses. Exits as `compare` does.
     """
-    from dyno.play.run import resume_run
+    from dyno.compare.play.run import resume_run
 
     made = run_folder(run)
     made.run()

@@ -14,7 +14,7 @@ from dyno.cli.options import EXPERIMENT
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
-    from dyno.experiment import Measuring, Workload
+    from dyno.compare.experiment import Measuring, Workload
 
 
 @click.command("run")
@@ -38,7 +38,7 @@ def command(experiment: str, *, gate: bool, strict: bool, **words: Any) -> int:
     Ends with 0 once the run is complete, whatever its verdict; with --gate the verdict is the
     exit code, and with --strict a doubtful one ends with 4, too.
     """
-    from dyno import experiment as experiments
+    from dyno.compare import experiment as experiments
 
     read = experiments.read_experiment(Path(experiment))
     measuring = override_measuring(read.measuring, words["blocks"], words["quick"])
@@ -62,7 +62,7 @@ def override_options(
     """The file's workloads with these options; a swept one has values apart by commas, in the place
     of the file's. `UsageError` for several values where nothing is swept over them, or none.
     """
-    from dyno.experiment.comparison import options_as_text
+    from dyno.compare.experiment.comparison import options_as_text
 
     for option, text in options_as_text(settings).items():
         values = _values_of_sweep(option, text) if _sweeps(workloads, option) else [text]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
-    from dyno.run_folder import RunFolder
+    from dyno.compare.run_folder import RunFolder
 
 
 def runs_home() -> Path:
@@ -20,14 +20,14 @@ def runs_home() -> Path:
 
 def run_names() -> list[str]:
     """The runs at home, oldest first (a run's name begins with its time)."""
-    from dyno.run_folder import all_runs
+    from dyno.compare.run_folder import all_runs
 
     return [run.path.name for run in all_runs(runs_home())]
 
 
 def run_folder(word: str) -> RunFolder:
     """The run that `word` means: a path, a name, a unique beginning of one, or `last`."""
-    from dyno.run_folder import open_run
+    from dyno.compare.run_folder import open_run
 
     names = run_names()
     if word == "last" and not names:
@@ -42,7 +42,7 @@ def run_folder(word: str) -> RunFolder:
 
 def runs_under(folders: Sequence[Path]) -> list[RunFolder]:
     """Every run in or below `folders`; `UsageError` where there is none."""
-    from dyno.run_folder import RunFolder
+    from dyno.compare.run_folder import RunFolder
 
     found: dict[Path, RunFolder] = {}
     for folder in folders:

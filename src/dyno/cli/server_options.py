@@ -12,7 +12,7 @@ from dyno.cli.terminal import screen
 from dyno.errors import UsageError, unknown
 
 if TYPE_CHECKING:
-    from dyno.kit.options import Options
+    from dyno.servers.kit.options import Options
 
 
 @click.group("options")
@@ -28,7 +28,7 @@ def command() -> None:
 @DSN
 def show(variable: str | None, dsn: str) -> None:
     """Show each option of a VARIABLE, or of all that are lists, as new sessions get them."""
-    from dyno.kit import options
+    from dyno.servers.kit import options
 
     found = options.read(reach(dsn))
     if variable and variable.lower() not in found:
@@ -46,7 +46,7 @@ def show(variable: str | None, dsn: str) -> None:
 @click.option("--persist", is_flag=True, help="Past a restart, too.")
 def set_(variable: str, option: str, value: str, dsn: str, persist: bool) -> None:
     """Set one OPTION of a VARIABLE on or off for all sessions to come; the others stay."""
-    from dyno.kit import options
+    from dyno.servers.kit import options
 
     options.set_option(reach(dsn), variable.lower(), option, value, persist=persist)
     screen.line(f"{variable}: {option} is {value}")
@@ -59,7 +59,7 @@ def diff(first: str, second: str) -> None:
     """Show which options differ between A and B: each the URL of a server that runs, or a
     candidate (mysql@8.0.33, mariadb@debian?optimizer_switch=mrr=on), which is started for it.
     """
-    from dyno.kit import options
+    from dyno.servers.kit import options
 
     found = options.differences(_options(first), _options(second))
     if not found:
@@ -72,10 +72,10 @@ def diff(first: str, second: str) -> None:
 def _options(text: str) -> Options:
     """Of a server that runs, or of one that is started for it and stopped again."""
     from dyno import driver, scratch
+    from dyno.compare.experiment.candidates import parse_candidate
+    from dyno.compare.forecast.disk_space import temporary_folder
     from dyno.engines import Checks, find_engine
-    from dyno.experiment.candidates import parse_candidate
-    from dyno.forecast.disk_space import temporary_folder
-    from dyno.kit import options, server
+    from dyno.servers.kit import options, server
 
     spec = parse_candidate(text)
     if spec.is_url:

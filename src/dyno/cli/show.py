@@ -125,8 +125,8 @@ def opening_comment(script: Path) -> str:
 
 def experiments() -> Rows:
     """Each experiment with its question."""
-    from dyno.experiment import read_experiment
-    from dyno.experiments import every
+    from dyno.compare.experiment import read_experiment
+    from dyno.compare.experiments import every
 
     rows = []
     for name, file in every().items():
@@ -142,8 +142,8 @@ OVERVIEWS: dict[str, Callable[[], Rows]] = {
     "engines": engines,
     "workloads": workloads,
     "controls": show_details.controls_overview,
-    "probes": overview_of("dyno.probes", "PROBE"),
-    "audits": overview_of("dyno.audits", "AUDIT"),
+    "probes": overview_of("dyno.host.probes", "PROBE"),
+    "audits": overview_of("dyno.judge.audits", "AUDIT"),
     "experiments": experiments,
     "runs": lambda: [(name, "") for name in run_names()],
 }

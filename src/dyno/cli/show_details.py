@@ -18,13 +18,13 @@ from dyno.errors import unknown
 from dyno.plugins import modules, things
 
 if TYPE_CHECKING:
-    from dyno.controls import Control, ControlTarget
+    from dyno.host.controls import Control, ControlTarget
     from dyno.record import Stop
 
 
 def show_run(word: str) -> None:
     """A run: what was asked, how much of it was played, and the verdict so far."""
-    from dyno.analysis.judge import judge
+    from dyno.judge.analysis.judge import judge
     from dyno.report import Book
     from dyno.report.sections import components
     from dyno.report.text import brief
@@ -50,14 +50,14 @@ Rows = list[tuple[str, str]]
 
 def controls_overview() -> Rows:
     """Each control with its values, and what of it this host does not allow."""
-    from dyno.controls import controls
+    from dyno.host.controls import controls
 
     return [(name, control_lines(control)) for name, control in controls().items()]
 
 
 def control_lines(control: Control) -> str:
     """What it does; its values; and which of them cannot be held here, by the reason."""
-    from dyno.controls import NOT_HERE
+    from dyno.host.controls import NOT_HERE
 
     others = [value for value in control.values if value != control.default]
     barred: dict[str, list[str]] = {}
@@ -73,7 +73,7 @@ def control_lines(control: Control) -> str:
 
 def show_control(name: str) -> None:
     """A control's values, each with what stands in its way here."""
-    from dyno.controls import controls
+    from dyno.host.controls import controls
     from dyno.plugins import modules
 
     if name not in controls():
@@ -81,7 +81,7 @@ def show_control(name: str) -> None:
     control = controls()[name]
     screen.line(screen.bold(name))
     screen.gap()
-    screen.lines((modules("dyno.controls")[name].__doc__ or control.summary).strip() + "\n")
+    screen.lines((modules("dyno.host.controls")[name].__doc__ or control.summary).strip() + "\n")
     rows = [
         (
             value,
@@ -105,8 +105,8 @@ def control_refusal(control: Control, value: str) -> str:
 
 def any_engine() -> ControlTarget:
     """An engine of no kind: what a control needs of one is there."""
-    from dyno.controls import ControlTarget, controls
-    from dyno.run_folder import RunFolder
+    from dyno.compare.run_folder import RunFolder
+    from dyno.host.controls import ControlTarget, controls
 
     home = RunFolder(Path(os.environ.get("DYNO_RUNS") or "runs") / "any").homes()
     settings = {name: {value: {"": ""} for value in c.values} for name, c in controls().items()}
@@ -153,7 +153,7 @@ def print_heading(name: str, text: str) -> None:
 def show_workload(name: str) -> None:
     """A workload's phases, primaries and options, as the driver reads them from its script."""
     from dyno import driver
-    from dyno.plan import Plan, Script
+    from dyno.driver.plan import Plan, Script
     from dyno.workloads import find_workload
 
     script = find_workload(name)
@@ -189,7 +189,7 @@ def stop_rule_words(stop: Stop) -> str:
 
 def show_probe(name: str) -> None:
     """A probe's numbers."""
-    probe = find_thing("dyno.probes", "PROBE", "probe", name)
+    probe = find_thing("dyno.host.probes", "PROBE", "probe", name)
     print_heading(name, probe.summary)
     rows = [
         (m.name, m.unit, m.better, "per operation" if m.per_operation else "")
@@ -200,12 +200,12 @@ def show_probe(name: str) -> None:
 
 def show_audit(name: str) -> None:
     """What an audit catches."""
-    print_heading(name, find_thing("dyno.audits", "AUDIT", "audit", name).summary)
+    print_heading(name, find_thing("dyno.judge.audits", "AUDIT", "audit", name).summary)
 
 
 def show_experiment(name: str) -> None:
     """An experiment's file, as it is; where factors are crossed, how many cells that makes."""
-    from dyno.experiments import every
+    from dyno.compare.experiments import every
 
     found = every()
     if name not in found:

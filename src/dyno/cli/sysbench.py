@@ -16,7 +16,7 @@ from dyno.cli.terminal import screen
 from dyno.errors import DynoError, UsageError
 
 if TYPE_CHECKING:
-    from dyno.sysbench.words import Words
+    from dyno.compat.sysbench.words import Words
 
 #: The version whose words these are.
 VERSION = "sysbench 1.0.20"
@@ -40,7 +40,7 @@ def command(words: tuple[str, ...]) -> int:
     dyno sysbench oltp_read_only --mysql-db=shop --tables=4 prepare
     dyno sysbench oltp_read_only --mysql-db=shop --tables=4 --threads=8 run
     """
-    from dyno.sysbench import words as lines
+    from dyno.compat.sysbench import words as lines
 
     try:
         read = lines.read_words(words)
@@ -60,9 +60,9 @@ def say(text: str) -> None:
 
 def play_line(words: Words) -> int:
     """Plays one command of a script; its exit code."""
-    from dyno.sysbench.help import help_lines
-    from dyno.sysbench.play import NOTICE, TEST_IS_OLD, deprecations
-    from dyno.sysbench.words import BUILT_IN
+    from dyno.compat.sysbench.help import help_lines
+    from dyno.compat.sysbench.play import NOTICE, TEST_IS_OLD, deprecations
+    from dyno.compat.sysbench.words import BUILT_IN
 
     if words.is_on("help"):
         say("\n".join(help_lines()))
@@ -101,7 +101,7 @@ def play_text(words: Words, text: str) -> int:
 def play_script(words: Words) -> int:
     """Loads the script, and plays the command if the line has one."""
     from dyno import driver
-    from dyno.sysbench import play
+    from dyno.compat.sysbench import play
 
     plan = play.plan_of(words, play.find_script(words.script))
     try:
@@ -121,8 +121,8 @@ def play_script(words: Words) -> int:
 def compare_builds(words: Words) -> int:
     """The line as a comparison of two builds: the verdict's exit code."""
     from dyno.cli import judged_run
-    from dyno.experiment import Measuring, compare_candidates
-    from dyno.sysbench.play import compared_options, find_script
+    from dyno.compare.experiment import Measuring, compare_candidates
+    from dyno.compat.sysbench.play import compared_options, find_script
 
     if words.command != "run":
         raise UsageError("--compare goes with the command run", hint="it prepares by itself")

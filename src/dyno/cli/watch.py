@@ -22,7 +22,7 @@ from dyno.cli.watch_words import Moment, cell, told
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
-    from dyno.watch.reading import Answer, Looked, Record, Span
+    from dyno.servers.watch.reading import Answer, Looked, Record, Span
 
 FOLDER = "watched"
 #: How much a watcher gives way (nice(1)): a tenth of a busy core's time is left to it.
@@ -82,10 +82,10 @@ def command(context: click.Context, /, **wishes: Any) -> None:
 
 def _record(dsn: str, into: Path, for_s: float | None, **wishes: Any) -> None:
     from dyno import driver
-    from dyno.watch import servers, store
-    from dyno.watch.reading import Record
-    from dyno.watch.recorder import Recorder, Wishes
-    from dyno.watch.segments import segments
+    from dyno.servers.watch import servers, store
+    from dyno.servers.watch.reading import Record
+    from dyno.servers.watch.recorder import Recorder, Wishes
+    from dyno.servers.watch.segments import segments
 
     reader = store.library(driver.ask, screen.line)
     watched = servers.reach(driver.ask, dsn)
@@ -165,7 +165,7 @@ def _progress(clause: str) -> None:
 
 def _open(folder: Path) -> Record:
     from dyno import driver
-    from dyno.watch import reading, store
+    from dyno.servers.watch import reading, store
 
     library = store.library(driver.ask, _progress)
     return reading.Record(folder.absolute(), driver.ask, library, _note)
@@ -221,7 +221,7 @@ def top(time: datetime, for_s: float, folder: Path, rows: int) -> None:
     """Say what the server was doing in the minute before a TIME (now if none is given): load,
     statements, waits, files, sessions.
     """
-    from dyno.watch.reading import TOP, reports_of, title_of
+    from dyno.servers.watch.reading import TOP, reports_of, title_of
 
     record = _open(folder)
     span = record.window(time, for_s)
@@ -237,7 +237,7 @@ def top(time: datetime, for_s: float, folder: Path, rows: int) -> None:
 
 
 def _list(record: Record) -> None:
-    from dyno.watch.reading import reports_of, title_of
+    from dyno.servers.watch.reading import reports_of, title_of
 
     found = reports_of(record.kind)
     screen.table(("report", "shows"), [(name, title_of(path)) for name, path in found.items()])
@@ -310,7 +310,7 @@ def plot(since: datetime, until: datetime, folder: Path, output: Path) -> None:
     """Draw what the server did between two times: a page that opens anywhere."""
     from dyno.report.html.page import write_user_file
     from dyno.report.html.watched import TimePlot, watched_page
-    from dyno.watch.reading import PLOT, reports_of, title_of
+    from dyno.servers.watch.reading import PLOT, reports_of, title_of
 
     record = _open(folder)
     span = record.span(until, max(since, record.begins))

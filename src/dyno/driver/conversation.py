@@ -12,6 +12,7 @@ from contextlib import suppress
 
 from dyno import subprocesses
 from dyno.driver.events import error_of_silence, rows_of
+from dyno.driver.plan import VERSION, Session
 from dyno.driver.questions import (
     ANSWER_BYTES,
     QUESTION_S,
@@ -19,7 +20,6 @@ from dyno.driver.questions import (
     driver_program,
 )
 from dyno.errors import InternalError, TrialFailed
-from dyno.plan import VERSION, Session
 
 #: What a driver says before it ends for a fault of its own is read to here.
 WORDS_BYTES = 1 << 16

@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dyno import decode
 from dyno.errors import DynoError, HostError, InternalError, TrialFailed, UsageError
-from dyno.record import PhaseRecord
+from dyno.record import PhaseRecord, decode
 
 _BLAME: dict[str, type[DynoError]] = {
     "user": UsageError,

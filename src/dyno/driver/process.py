@@ -16,9 +16,9 @@ from typing import IO
 
 from dyno import private_files
 from dyno.driver.events import Event, Hello, error_of_silence, parse_event
+from dyno.driver.plan import VERSION, Plan
 from dyno.driver.questions import driver_environment, driver_program
 from dyno.errors import HostError, InternalError, TrialFailed
-from dyno.plan import VERSION, Plan
 from dyno.tails import tail
 
 #: What a line of the driver's may take: a phase of thousands of streams has 1 MB.

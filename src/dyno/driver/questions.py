@@ -16,10 +16,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dyno import decode, subprocesses
+from dyno import subprocesses
 from dyno.driver.events import error_of_event, error_of_silence, rows_of
+from dyno.driver.plan import VERSION, Description, Plan, Session
 from dyno.errors import HostError, InternalError, TrialFailed
-from dyno.plan import VERSION, Description, Plan, Session
+from dyno.record import decode
 
 #: What a user may say to the driver: which way of waiting for sockets it takes, and where LuaJIT
 #: looks for modules besides.

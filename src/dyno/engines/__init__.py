@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from dyno.builds import Build, Say
-from dyno.plan import Session
+from dyno.driver.plan import Session
 from dyno.plugins import find as find_module
 from dyno.record import DataCondition
-from dyno.replay.in_place import ServerRules
+from dyno.workloads.replay.in_place import ServerRules
 
 #: What a commit survives, from nothing to all, as an engine's settings promise it. A power cut
 #: stands for whatever takes the machine away; without the last ones the data stay consistent.

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
-from dyno.analysis.run_view import RunView
+from dyno.judge.analysis.run_view import RunView
 from dyno.plugins import things
 from dyno.record import Run, Trial, Verdict
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from dyno import numbers
-from dyno.analysis.sentence import windows_words
+from dyno.judge.analysis.sentence import windows_words
 from dyno.record import Conditions, Run, Score, Trial
 from dyno.report import Book, words
 

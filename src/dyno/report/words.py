@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dyno import numbers
-from dyno.analysis.effect_words import (
+from dyno.judge.analysis.effect_words import (
     is_slight_gain,
     metric_name,
     verdict_words,

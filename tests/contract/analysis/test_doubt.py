@@ -6,7 +6,7 @@ import pytest
 from fakes import make_run, make_trial, make_trials
 from judging import FixedAudit, logs, primary
 
-from dyno.analysis.judge import judge
+from dyno.judge.analysis.judge import judge
 from dyno.record import FLOOR, Doubt, Finding, Soundness, Verdict
 
 WHY = "new logs every statement and old does not"

@@ -9,7 +9,7 @@ import pytest
 from crossed import SIZES, crossed, played
 from judging import FixedAudit, judge_unaudited, look_unaudited
 
-from dyno.analysis.judge import judge
+from dyno.judge.analysis.judge import judge
 from dyno.record import Comparison, Finding, Verdict
 
 

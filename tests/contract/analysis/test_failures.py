@@ -7,8 +7,8 @@ from fakes import make_run, make_trial, make_trials
 from judging import judge_unaudited, logs, primary
 from scipy.stats import fisher_exact
 
+from dyno.judge.stats.verdict import fisher_p
 from dyno.record import Failure, Trial, Verdict
-from dyno.stats.verdict import fisher_p
 
 
 def crashes(side: str, count: int) -> list[Trial]:

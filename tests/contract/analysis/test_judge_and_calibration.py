@@ -7,10 +7,10 @@ import pytest
 from fakes import make_run, make_trials
 from judging import judge_unaudited, look_unaudited
 
+from dyno.judge.stats.interval import to_log, to_percent
+from dyno.judge.stats.looks import Looks
+from dyno.judge.stats.simulate import Rule, simulate_runs
 from dyno.record import Trial
-from dyno.stats.interval import to_log, to_percent
-from dyno.stats.looks import Looks
-from dyno.stats.simulate import Rule, simulate_runs
 
 CASES = 16
 NAMES = ("b", "c", "d")

@@ -14,8 +14,8 @@ from fakes import (
 )
 from judging import FixedAudit, logs, primary
 
-from dyno.analysis.judge import judge
-from dyno.audits import Audit
+from dyno.judge.analysis.judge import judge
+from dyno.judge.audits import Audit
 from dyno.record import FLOOR, Finding, Trial, Verdict
 
 

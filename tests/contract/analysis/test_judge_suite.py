@@ -9,7 +9,7 @@ import pytest
 from fakes import make_run, make_trials, make_workload
 from judging import FixedAudit, judge_unaudited, logs, look_unaudited
 
-from dyno.analysis.judge import judge
+from dyno.judge.analysis.judge import judge
 from dyno.record import Finding, Run, Trial
 
 NAMES = [f"w{n}" for n in range(8)]

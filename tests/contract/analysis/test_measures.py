@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from fakes import make_latency, make_readings, make_record, make_tally, make_trial
 
-from dyno.analysis.measures import floors, measures, operations_of
+from dyno.judge.analysis.measures import floors, measures, operations_of
 from dyno.record import FLOOR, Metric, PhaseRecord, Reading, Tally
 
 

@@ -12,10 +12,10 @@ from fakes import make_latency, make_record, make_run, make_tally, make_trial
 from hdr import encoded
 from judging import judge_unaudited
 
-from dyno.analysis.measures import measures, merged_percentiles, together_percentiles
-from dyno.plan import Plan, Script
+from dyno.driver.plan import Plan, Script
+from dyno.judge.analysis.measures import measures, merged_percentiles, together_percentiles
+from dyno.judge.stats.histogram import decode_histogram, merge_histograms
 from dyno.record import Metric, Tally
-from dyno.stats.histogram import decode_histogram, merge_histograms
 
 P99 = Metric("select", "run", "all query streams", "latency_ns_p99", "ns", "lower")
 TYPES = """

@@ -10,7 +10,7 @@ import pytest
 from fakes import make_readings, make_record, make_run, make_tally, make_trial
 from judging import judge_unaudited
 
-from dyno.analysis.run_view import RunView
+from dyno.judge.analysis.run_view import RunView
 from dyno.record import FLOOR, Run, Trial
 from dyno.report import Book
 from dyno.report.export import write_csv

@@ -8,8 +8,8 @@ import pytest
 from fakes import make_phase, make_run, make_workload
 from judging import judged, primary
 
-from dyno.analysis.effect_words import bound_words, range_words, size_words, verdict_words
-from dyno.analysis.sentence import sentence, worst_verdict
+from dyno.judge.analysis.effect_words import bound_words, range_words, size_words, verdict_words
+from dyno.judge.analysis.sentence import sentence, worst_verdict
 from dyno.record import Comparison, Metric, Pilot, Saturation, TriedLoad, VerdictName
 
 RUN = make_run(

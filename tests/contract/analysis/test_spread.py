@@ -13,9 +13,9 @@ import pytest
 from fakes import make_load, make_record, make_run, make_tally, make_trial
 from judging import judge_unaudited
 
-from dyno.analysis.measures import measures
-from dyno.analysis.run_view import RunView
-from dyno.analysis.spread import Sources, spread_sources
+from dyno.judge.analysis.measures import measures
+from dyno.judge.analysis.run_view import RunView
+from dyno.judge.analysis.spread import Sources, spread_sources
 from dyno.record import Conditions, Metric, Series, Trial
 from dyno.report import Book
 from dyno.report.sections import components

@@ -11,8 +11,8 @@ from fakes import make_run, make_trials
 from judging import logs
 from ways_to_be_fooled import assert_dropped
 
-from dyno.analysis.run_view import RunView
-from dyno.audits import audits
+from dyno.judge.analysis.run_view import RunView
+from dyno.judge.audits import audits
 from dyno.record import Dropped, PhaseRecord, Reading, Standstill, Switches, Trial
 
 S = 1_000_000_000

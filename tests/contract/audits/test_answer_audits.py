@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from audit_records import NEW, OLD, a_run, a_trial, engine, findings, only
 
-from dyno.play.evidence import digest_rows
+from dyno.compare.play.evidence import digest_rows
 from dyno.record import Evidence, Finding, Trial
 
 ASKED = "SELECT c FROM t"

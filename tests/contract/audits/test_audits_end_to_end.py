@@ -16,9 +16,9 @@ import pytest
 from fakes import make_phase, make_run, make_trial, make_workload
 from trial import played
 
-from dyno.analysis.run_view import RunView
-from dyno.audits import audits
-from dyno.plan import Plan, Script
+from dyno.driver.plan import Plan, Script
+from dyno.judge.analysis.run_view import RunView
+from dyno.judge.audits import audits
 from dyno.record import PhaseRecord
 
 #: Long beside what a crowded machine adds to it.

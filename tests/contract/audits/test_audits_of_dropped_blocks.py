@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fakes import SECOND_NS, make_readings, make_record, make_run, make_tally, make_trials
 
-from dyno.analysis.judge import judge
+from dyno.judge.analysis.judge import judge
 from dyno.record import Evidence, Reading, Series, Tally, Trial, Verdict
 
 STEAL = {"steal_ns": 1.0, "busy_ns": 1.0, "idle_ns": 1.0, "own_ns": 1.0}

@@ -14,9 +14,9 @@ from audit_records import NEW, OLD, a_run, engine, findings, with_margin
 from fakes import make_record, make_tally, make_trial
 from ways_to_be_fooled import assert_caught
 
-from dyno.analysis.carry_over import carry_over
-from dyno.play.switch import slots
-from dyno.play.turns import turns_of
+from dyno.compare.play.switch import slots
+from dyno.compare.play.turns import turns_of
+from dyno.judge.analysis.carry_over import carry_over
 from dyno.record import Candidate, Finding, Run, Trial, Turns, Window
 
 #: Slices of 5 ms: an epoch has 200 of each side.

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from fakes import make_phase, make_record, make_run, make_tally, make_trial, make_workload
 
-from dyno.analysis.run_view import RunView
-from dyno.audits import audits
+from dyno.judge.analysis.run_view import RunView
+from dyno.judge.audits import audits
 from dyno.record import Candidate, Conditions, Finding, PinningCondition, Reading, Run, Trial
 
 PINNED = Conditions(pinning=PinningCondition(driver=(3,), engine=(0, 1, 2)))

@@ -10,7 +10,7 @@ import pytest
 from audit_records import CLEAN, a_run, a_trial, only, recorded, with_margin
 from fakes import make_latency
 
-from dyno.probes import ProbeTarget, clock
+from dyno.host.probes import ProbeTarget, clock
 from dyno.record import Finding, Reading
 
 

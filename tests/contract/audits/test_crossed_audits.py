@@ -15,8 +15,8 @@ from fakes import (
     make_workload,
 )
 
-from dyno.analysis.run_view import RunView
-from dyno.audits import audits
+from dyno.judge.analysis.run_view import RunView
+from dyno.judge.audits import audits
 from dyno.record import Conditions, DataCondition, Evidence, Finding, Run, Trial, Variant
 
 WIDE = {"range_size": "100"}

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from fakes import make_run, make_trial
 
-from dyno.analysis.run_view import RunView
-from dyno.audits import audits
 from dyno.builds import program
+from dyno.judge.analysis.run_view import RunView
+from dyno.judge.audits import audits
 from dyno.record import Candidate, Finding, Run, Trial
 
 GOOD = {"assertions": "off", "optimisation": "-O2"}

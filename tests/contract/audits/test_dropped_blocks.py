@@ -5,8 +5,8 @@ from __future__ import annotations
 from fakes import make_run, make_trials
 from judging import CROWDED, NOISY, logs, noisy
 
-from dyno.analysis.run_view import RunView
-from dyno.audits import audits
+from dyno.judge.analysis.run_view import RunView
+from dyno.judge.audits import audits
 from dyno.record import Finding
 
 CALM = logs(0.0, 0.005, 10)

@@ -10,10 +10,10 @@ from audit_records import CLEAN, COUNT, NEW, OLD, a_run, a_trial, engine, findin
 from fakes import make_latency
 from ways_to_be_fooled import assert_caught
 
-from dyno.analysis.analysis import Analysis
-from dyno.analysis.measures import measures
-from dyno.analysis.run_view import RunView
-from dyno.audits import Audit, audits
+from dyno.judge.analysis.analysis import Analysis
+from dyno.judge.analysis.measures import measures
+from dyno.judge.analysis.run_view import RunView
+from dyno.judge.audits import Audit, audits
 from dyno.record import FLOOR, Evidence, Reading, Series, Trial
 
 ROOM = sorted(audits().items())

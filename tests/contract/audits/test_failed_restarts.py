@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 from fakes import make_run, make_trial, make_trials
 
-from dyno.analysis.judge import judge
-from dyno.analysis.run_view import RunView
-from dyno.audits import audits
+from dyno.judge.analysis.judge import judge
+from dyno.judge.analysis.run_view import RunView
+from dyno.judge.audits import audits
 from dyno.record import FLOOR, Failure, Finding, Trial
 
 CLEAN = make_trials({"new": np.linspace(-0.002, 0.002, 10).tolist()})

@@ -10,7 +10,7 @@ from crossed import crossed, played
 from fakes import make_load, make_phase, make_readings, make_tally
 from ways_to_be_fooled import assert_caught, assert_refused
 
-from dyno.analysis.margins import declared_primaries
+from dyno.judge.analysis.margins import declared_primaries
 from dyno.record import (
     Candidate,
     Conditions,

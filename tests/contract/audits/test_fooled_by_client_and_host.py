@@ -19,8 +19,9 @@ from fakes import (
 from judging import CROWDED, NOISY, logs, noisy
 from ways_to_be_fooled import assert_caught, assert_dropped
 
-from dyno.analysis.run_view import RunView
-from dyno.audits import audits
+from dyno.compare.resolve.design import TURNS
+from dyno.judge.analysis.run_view import RunView
+from dyno.judge.audits import audits
 from dyno.record import (
     FLOOR,
     Conditions,
@@ -35,7 +36,6 @@ from dyno.record import (
     Usage,
     echo_of,
 )
-from dyno.resolve.design import TURNS
 
 SERVERS = tuple(replace(side, embedded=False) for side in (OLD, NEW))
 CALM = logs(0.0, 0.005, 10)

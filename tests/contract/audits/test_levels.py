@@ -8,8 +8,8 @@ from typing import Any
 from crossed import crossed, played
 from fakes import make_run
 
-from dyno.analysis.run_view import RunView
-from dyno.audits import audits
+from dyno.judge.analysis.run_view import RunView
+from dyno.judge.audits import audits
 from dyno.record import Conditions, ControlCondition, Factor, Finding, Run, Trial
 
 AUDIT = audits()["levels"]

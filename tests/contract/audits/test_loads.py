@@ -7,8 +7,8 @@ import re
 import pytest
 from fakes import make_load, make_run, make_trial
 
-from dyno.analysis.run_view import RunView
-from dyno.audits import audits
+from dyno.judge.analysis.run_view import RunView
+from dyno.judge.audits import audits
 from dyno.record import Conditions, Finding, Trial
 
 

@@ -9,11 +9,11 @@ import pytest
 from audit_records import with_margin
 from fakes import make_readings, make_record, make_run, make_tally, make_trial
 
-from dyno.analysis.host_noise import shares_of
-from dyno.analysis.run_view import RunView
-from dyno.audits import audits
+from dyno.compare.resolve.design import TURNS
+from dyno.judge.analysis.host_noise import shares_of
+from dyno.judge.analysis.run_view import RunView
+from dyno.judge.audits import audits
 from dyno.record import Finding, Trial
-from dyno.resolve.design import TURNS
 
 Percent = Callable[[int], float]
 

@@ -8,9 +8,9 @@ import numpy as np
 from fakes import make_readings, make_run, make_trials
 from judging import logs
 
-from dyno.analysis.run_view import RunView
-from dyno.audits import audits
-from dyno.audits.noise_effect import goes_along
+from dyno.judge.analysis.run_view import RunView
+from dyno.judge.audits import audits
+from dyno.judge.audits.noise_effect import goes_along
 from dyno.record import Finding, Run
 
 QUIET = {"steal_ns": 0.0, "busy_ns": 50.0, "idle_ns": 50.0, "own_ns": 50.0}

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from dyno.analysis.judge import judge
-from dyno.experiment import Measuring, compare_candidates
-from dyno.play.run import play_run
+from dyno.compare.experiment import Measuring, compare_candidates
+from dyno.compare.play.run import play_run
+from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.compare.run_folder import create_run
+from dyno.judge.analysis.judge import judge
 from dyno.record import Finding
-from dyno.resolve.experiment import resolve_experiment
-from dyno.run_folder import create_run
 
 NEIGHBOURS = {"steal_percent": 100.0, "foreign_percent": 100.0}
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from fakes import make_run, make_trial
 
-from dyno.analysis.run_view import RunView
-from dyno.audits import audits
+from dyno.judge.analysis.run_view import RunView
+from dyno.judge.audits import audits
 from dyno.record import Candidate, Finding, Run
 
 TRIALS = (make_trial(1, "old", 0, 1.0), make_trial(2, "new", 0, 1.0))

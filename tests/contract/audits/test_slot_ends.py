@@ -12,8 +12,8 @@ from fakes import make_latency, make_record, make_tally, make_trial
 from hdr import encoded
 from ways_to_be_fooled import assert_caught
 
+from dyno.compare.resolve.design import TURNS
 from dyno.record import Run, Stop, Suspended, Switches, Tally, Trial
-from dyno.resolve.design import TURNS
 
 WINDOW = TURNS.window
 WINDOW_MS, DRAIN_MS, EDGE_MS = (1e3 * s for s in (WINDOW.length_s, WINDOW.drain_s, WINDOW.edge_s))

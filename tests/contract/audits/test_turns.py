@@ -8,8 +8,8 @@ from audit_records import a_run, a_trial, findings, only, recorded, with_margin
 from fakes import make_tally
 from ways_to_be_fooled import assert_caught
 
+from dyno.compare.resolve.design import TURNS
 from dyno.record import Finding, Run, Suspended, Switches, Trial
-from dyno.resolve.design import TURNS
 
 
 def _run(address: str = "") -> Run:

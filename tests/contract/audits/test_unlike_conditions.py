@@ -10,6 +10,7 @@ import pytest
 from audit_records import NEW, OLD, a_run, a_trial, findings, only
 from fakes import make_load, make_readings, make_run
 
+from dyno.compare.resolve.design import TURNS
 from dyno.record import (
     Candidate,
     Conditions,
@@ -20,7 +21,6 @@ from dyno.record import (
     Reading,
     Trial,
 )
-from dyno.resolve.design import TURNS
 
 SERVER = dataclasses.replace(OLD, embedded=False)
 OTHER = dataclasses.replace(NEW, embedded=False)

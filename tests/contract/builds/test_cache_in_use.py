@@ -11,12 +11,12 @@ import pytest
 
 from dyno.builds import cache
 from dyno.cli import exit_code
+from dyno.compare.experiment import Measuring, compare_candidates
+from dyno.compare.play.run import play_once, play_run
+from dyno.compare.play.watch import TrialStarted
+from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.compare.run_folder import create_run
 from dyno.errors import HostError
-from dyno.experiment import Measuring, compare_candidates
-from dyno.play.run import play_once, play_run
-from dyno.play.watch import TrialStarted
-from dyno.resolve.experiment import resolve_experiment
-from dyno.run_folder import create_run
 
 #: Another process that uses an entry until its input ends.
 USER = (

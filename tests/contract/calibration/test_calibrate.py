@@ -7,24 +7,24 @@ from typing import Any
 
 import pytest
 
-from dyno import calibration
-from dyno.calibration import Entry
-from dyno.calibration.cases import CalibrationCase
-from dyno.calibration.comparison import case_settings
-from dyno.calibration.ladder import Ladder
-from dyno.calibration.pilot import Pilot, Shape
-from dyno.calibration.session import (
+from dyno.cli import exit_code
+from dyno.cli.calibrate import print_entry
+from dyno.compare import calibration
+from dyno.compare.calibration import Entry
+from dyno.compare.calibration.cases import CalibrationCase
+from dyno.compare.calibration.comparison import case_settings
+from dyno.compare.calibration.ladder import Ladder
+from dyno.compare.calibration.pilot import Pilot, Shape
+from dyno.compare.calibration.session import (
     CalibrationWishes,
     Session,
     exclusive_folder,
     instrument_here,
 )
-from dyno.calibration.store import relevant_facts
-from dyno.cli import exit_code
-from dyno.cli.calibrate import print_entry
+from dyno.compare.calibration.store import relevant_facts
+from dyno.compare.experiment.candidates import parse_candidate
 from dyno.engines import null
 from dyno.errors import HostError, UsageError
-from dyno.experiment.candidates import parse_candidate
 
 #: Four blocks, none dropped: other tests may run beside this one.
 TINY = Shape(

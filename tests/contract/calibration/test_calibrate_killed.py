@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from dyno import calibration
-from dyno.calibration import Entry
-from dyno.resolve.experiment import host_here
+from dyno.compare import calibration
+from dyno.compare.calibration import Entry
+from dyno.compare.resolve.experiment import host_here
 
 pytestmark = pytest.mark.slow
 
@@ -53,7 +53,7 @@ def test_a_calibration_killed_in_the_middle_goes_on(state: Path) -> None:
 #: A process with a hog of its own, which would work for a minute.
 WITH_HOG = """
 import random, time
-from dyno.calibration import comparison
+from dyno.compare.calibration import comparison
 comparison.RESTS_S, comparison.WORKS_S = (0.0, 0.01), (60, 60)
 with comparison.intermittent_hog((), random.Random(1)):
     time.sleep(60)

@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 from fakes import make_latency, make_readings, make_record, make_run, make_tally, make_trial
 
-from dyno.calibration import comparison, session
-from dyno.calibration.cases import CalibrationCase, calibration_cases
-from dyno.calibration.comparison import dose_is_off, dose_percent
-from dyno.calibration.copies import two_copies
-from dyno.calibration.ladder import climb
-from dyno.calibration.pilot import Pilot, Shape, pilot_figures
-from dyno.experiment import Experiment
-from dyno.experiment.candidates import parse_candidate
+from dyno.compare.calibration import comparison, session
+from dyno.compare.calibration.cases import CalibrationCase, calibration_cases
+from dyno.compare.calibration.comparison import dose_is_off, dose_percent
+from dyno.compare.calibration.copies import two_copies
+from dyno.compare.calibration.ladder import climb
+from dyno.compare.calibration.pilot import Pilot, Shape, pilot_figures
+from dyno.compare.experiment import Experiment
+from dyno.compare.experiment.candidates import parse_candidate
+from dyno.judge.stats.scenarios import Scenario
 from dyno.record import Run, Trial
-from dyno.stats.scenarios import Scenario
 
 PILOT = Pilot(5000.0, 4800.0, 8000.0, 1.0, "1.2.3", (1,))
 ALL = {"aa": 4, "plant": 3, "p99": 2, "noise": 1}

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from fakes import make_run
 
-from dyno import calibration, decode
-from dyno.calibration import METHOD, Entry
-from dyno.calibration.error_rates import AGE_DAYS_MAX
-from dyno.calibration.store import relevant_facts
 from dyno.cli.calibrate import known_in_words
+from dyno.compare import calibration
+from dyno.compare.calibration import METHOD, Entry
+from dyno.compare.calibration.error_rates import AGE_DAYS_MAX
+from dyno.compare.calibration.store import relevant_facts
 from dyno.errors import HostError
-from dyno.record import Run
+from dyno.record import Run, decode
 
 HOST = {"cpu": "two of them", "cores": "2", "kernel": "6.1", "load_1min": "0.40"}
 NOW = datetime(2026, 11, 21, tzinfo=UTC)

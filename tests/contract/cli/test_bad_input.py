@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dyno.cli import exit_code
-from dyno.run_folder import all_runs
+from dyno.compare.run_folder import all_runs
 
 WORKLOAD = ["-w", "oltp_point_select"]
 PAIR = ["null@100us", "null@110us"]

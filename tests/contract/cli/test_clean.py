@@ -12,8 +12,8 @@ from fakes import make_run
 from dyno.builds import cache
 from dyno.cli import exit_code
 from dyno.cli.clean import Item, free_or_say
+from dyno.compare.run_folder import all_runs, create_run
 from dyno.errors import HostError
-from dyno.run_folder import all_runs, create_run
 
 
 def filled(home: Path) -> None:

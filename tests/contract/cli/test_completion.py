@@ -9,7 +9,7 @@ import pytest
 from fakes import make_run
 
 from dyno.cli import exit_code
-from dyno.run_folder import create_run
+from dyno.compare.run_folder import create_run
 
 
 def offered(words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:

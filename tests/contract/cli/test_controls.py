@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from dyno.cli import command, exit_code
-from dyno.controls import NOT_HERE, controls
-from dyno.controls.turbo import NO_TURBO
+from dyno.host.controls import NOT_HERE, controls
+from dyno.host.controls.turbo import NO_TURBO
 
 PLAY = ("play", "null", "-w", "oltp_point_select", "--time", "0.1s", "--set", "table_size=10")
 

@@ -8,9 +8,9 @@ import pytest
 from guides import GUIDES, guide
 
 from dyno.cli import exit_code, judged_run
-from dyno.experiment import Experiment
+from dyno.compare.experiment import Experiment
+from dyno.compare.resolve.experiment import outline_experiment
 from dyno.record import Verdict
-from dyno.resolve.experiment import outline_experiment
 
 pytestmark = pytest.mark.slow
 

@@ -10,8 +10,8 @@ from fakes import make_run, make_trial
 
 from dyno.cli import play
 from dyno.cli.terminal import live
-from dyno.forecast.estimate import Forecast
-from dyno.play import watch
+from dyno.compare.forecast.estimate import Forecast
+from dyno.compare.play import watch
 from dyno.record import FLOOR, Failure
 
 FORECAST = Forecast(40.0, 240.0, 1000, 6, 24, {1.0: 1.2})

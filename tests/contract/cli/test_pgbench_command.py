@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from dyno.cli import exit_code, judged_run
+from dyno.compat.pgbench import board, report, tables
+from dyno.compat.pgbench.board import Board, CommandCounts, Counts, Tally
+from dyno.compat.pgbench.log_files import write_logs
+from dyno.compat.pgbench.play import Moment, Played
+from dyno.compat.pgbench.server import ServerFacts, session_of
+from dyno.compat.pgbench.words import OPTIONS, read_words
 from dyno.errors import UsageError
-from dyno.pgbench import board, report, tables
-from dyno.pgbench.board import Board, CommandCounts, Counts, Tally
-from dyno.pgbench.log_files import write_logs
-from dyno.pgbench.play import Moment, Played
-from dyno.pgbench.server import ServerFacts, session_of
-from dyno.pgbench.words import OPTIONS, read_words
 
 ROOT = Path(__file__).resolve().parents[3]
 FACTS = ServerFacts("18.1", 3)

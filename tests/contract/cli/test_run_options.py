@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dyno.cli import exit_code, judged_run
-from dyno.experiment import Experiment
+from dyno.compare.experiment import Experiment
 from dyno.record import Verdict
 
 SWEPT = """

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from dyno.audits import audits
 from dyno.cli import exit_code
-from dyno.controls import controls
-from dyno.experiments import every as experiments
+from dyno.compare.experiments import every as experiments
+from dyno.host.controls import controls
+from dyno.host.probes import probes
+from dyno.judge.audits import audits
 from dyno.plugins import modules
-from dyno.probes import probes
 from dyno.workloads import all_workloads as workloads
 
 ROOMS = {

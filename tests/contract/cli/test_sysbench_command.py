@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from dyno.cli import exit_code, judged_run
+from dyno.compare.experiment import Experiment
+from dyno.compat.sysbench.words import Refused, known_options, read_words
 from dyno.errors import UsageError
-from dyno.experiment import Experiment
 from dyno.passwords import mask_password
-from dyno.sysbench.words import Refused, known_options, read_words
 
 Plays = Callable[..., tuple[int, str]]
 DRY = "--mysql-dry-run"

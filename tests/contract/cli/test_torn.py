@@ -18,7 +18,7 @@ import pytest
 from processes import stop_driver_of
 
 from dyno.cli import exit_code
-from dyno.run_folder import RunFolder, all_runs
+from dyno.compare.run_folder import RunFolder, all_runs
 
 pytestmark = pytest.mark.slow
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import fake_sysfs
 import pytest
 
-from dyno.controls import Control, ControlResult, ControlTarget, aslr, controls
 from dyno.errors import UsageError
+from dyno.host.controls import Control, ControlResult, ControlTarget, aslr, controls
 
 ROOM = sorted(controls().items())
 

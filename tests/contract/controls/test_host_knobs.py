@@ -9,11 +9,11 @@ from pathlib import Path
 import fake_sysfs
 import pytest
 
-from dyno.controls import ControlTarget, _knob, controls
-from dyno.controls.governor import POLICIES
-from dyno.controls.swap import SWAPPINESS
-from dyno.controls.thp import ENABLED
-from dyno.controls.turbo import BOOST, NO_TURBO
+from dyno.host.controls import ControlTarget, _knob, controls
+from dyno.host.controls.governor import POLICIES
+from dyno.host.controls.swap import SWAPPINESS
+from dyno.host.controls.thp import ENABLED
+from dyno.host.controls.turbo import BOOST, NO_TURBO
 
 SERVER = ControlTarget(embedded=False)
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import fake_sysfs
 import pytest
 
-from dyno.controls import ControlTarget, _journal, _journal_entry, _knob, put_back
-from dyno.controls.swap import SWAPPINESS
-from dyno.controls.thp import ENABLED
 from dyno.errors import HostError
+from dyno.host.controls import ControlTarget, _journal, _journal_entry, _knob, put_back
+from dyno.host.controls.swap import SWAPPINESS
+from dyno.host.controls.thp import ENABLED
 
 SERVER = ControlTarget(embedded=False)
 

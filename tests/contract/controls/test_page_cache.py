@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dyno.controls import ControlTarget, controls
+from dyno.host.controls import ControlTarget, controls
 
 SIZE = 4 << 20
 

@@ -7,8 +7,8 @@ import shutil
 
 import pytest
 
-from dyno.controls import ControlResult, ControlTarget, controls
 from dyno.errors import UsageError
+from dyno.host.controls import ControlResult, ControlTarget, controls
 from dyno.record import PinningCondition
 
 

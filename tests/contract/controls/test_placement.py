@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from dyno.controls import ControlTarget, controls
-from dyno.controls._placement import placed, why_not
+from dyno.host.controls import ControlTarget, controls
+from dyno.host.controls._placement import placed, why_not
 from dyno.record import PinningCondition
 
 CORES = sorted(os.sched_getaffinity(0))
 #: Holds a process on a core until it is killed.
 HOLDER = """
 import sys, time
-from dyno.controls._placement import placed
+from dyno.host.controls._placement import placed
 with placed(int(sys.argv[1]), [int(sys.argv[2])]) as why:
     print(why or "placed", flush=True)
     time.sleep(60)

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from dyno.controls import ControlResult, ControlTarget
-from dyno.controls.plant import CONTROL
+from dyno.compare.play.controls import ControlStack
 from dyno.errors import UsageError
-from dyno.play.controls import ControlStack
-from dyno.probes import ProbeTarget
-from dyno.probes.plant import PROBE
+from dyno.host.controls import ControlResult, ControlTarget
+from dyno.host.controls.plant import CONTROL
+from dyno.host.probes import ProbeTarget
+from dyno.host.probes.plant import PROBE
 
 #: Gives 100 answers each way: over a socket, and by unlocking a file.
 ANSWERS = """

@@ -10,10 +10,10 @@ import fake_sysfs
 import pytest
 from stub_programs import stub
 
-from dyno.controls import ControlResult, ControlTarget, _engine_process, allocator, controls
-from dyno.controls.numa import NODES
-from dyno.controls.thp import PREFIX
 from dyno.errors import UsageError
+from dyno.host.controls import ControlResult, ControlTarget, _engine_process, allocator, controls
+from dyno.host.controls.numa import NODES
+from dyno.host.controls.thp import PREFIX
 
 
 def _held(name: str, value: str) -> ControlResult:

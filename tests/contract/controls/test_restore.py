@@ -12,9 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 from dyno.cli import command, exit_code
-from dyno.controls import _knob, put_back
-from dyno.controls.swap import SWAPPINESS
-from dyno.controls.thp import ENABLED
+from dyno.host.controls import _knob, put_back
+from dyno.host.controls.swap import SWAPPINESS
+from dyno.host.controls.thp import ENABLED
 
 pytestmark = pytest.mark.slow
 
@@ -139,7 +139,7 @@ def test_what_cannot_be_put_back_ends_with_64_and_stays_in_the_journal(
 
 
 def test_the_next_run_says_what_it_put_back(knobs: Path) -> None:
-    from dyno.resolve.controls import recover_knobs
+    from dyno.compare.resolve.controls import recover_knobs
 
     _killed(_holding("swap=0"))
     said: list[str] = []

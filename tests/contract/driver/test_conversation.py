@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from dyno.driver import Conversation
+from dyno.driver.plan import Session
 from dyno.errors import TrialFailed
-from dyno.plan import Session
 
 #: The first on a machine waits for SQLite to be compiled.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]

@@ -12,8 +12,8 @@ import pytest
 
 from dyno import driver
 from dyno.driver import Launch, Limit, Process
+from dyno.driver.plan import Plan, Script
 from dyno.errors import DynoError, HostError, InternalError, TrialFailed, UsageError
-from dyno.plan import Plan, Script
 
 SCRIPTED = Path(__file__).with_name("scripted_driver.py")
 NOTHING = {"kind": "null", "delay_ns": 0}

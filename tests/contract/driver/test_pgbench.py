@@ -11,8 +11,8 @@ from pgbench_files import EXPRESSIONS, kept, make_plan, play, play_plan, sqlite_
 
 from dyno import driver, workloads
 from dyno.cli import command
+from dyno.driver.plan import Session
 from dyno.errors import UsageError
-from dyno.plan import Session
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from pgbench_files import NULL, ONCE, kept, play, play_plan, sqlite_with_table
 from processes import wait_for
 
 from dyno import driver
+from dyno.driver.plan import Plan, Script, Session
 from dyno.errors import DynoError
-from dyno.plan import Plan, Script, Session
 
 COUNTED = "select name, count(*) from r group by 1 order by 1"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from pgbench_files import EXPRESSIONS, NULL, play, sqlite_with_table
 
+from dyno.driver.plan import Session
 from dyno.errors import DynoError, UsageError
-from dyno.plan import Session
 
 REFUSED = [expression for expression, value in EXPRESSIONS.items() if value == "refused"]
 

@@ -11,7 +11,7 @@ import pytest
 from pgbench_files import EXPRESSIONS, NULL, play
 
 from dyno.cli import command, exit_code
-from dyno.pgbench import words
+from dyno.compat.pgbench import words
 
 DOCS = Path(__file__).resolve().parents[3] / "docs/workloads/pgbench.md"
 TABLE = re.search(r"## Every word of pgbench 18\n(.*?)\n## ", DOCS.read_text(), re.S)

@@ -10,7 +10,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
 
-from dyno import driver, plan, record
+from dyno import driver, record
+from dyno.driver import plan
 
 #: Ours, and the driver's type that it must mirror (`Type` or `Type/definition`).
 PAIRS: dict[type, str] = {

@@ -9,10 +9,10 @@ from pgbench_files import NULL, play_plan, sqlite_with_table
 from small_logs import GENERAL, SHOP, STDERR, write
 
 from dyno import driver
+from dyno.driver.plan import Plan, Script, Session
 from dyno.errors import DynoError
-from dyno.plan import Plan, Script, Session
 from dyno.record import Tally
-from dyno.replay.layout import lay_out
+from dyno.workloads.replay.layout import lay_out
 
 
 @pytest.fixture(autouse=True)

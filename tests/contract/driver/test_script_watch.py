@@ -8,9 +8,9 @@ import pytest
 from played_scripts import NULL, Player
 
 from dyno import driver
+from dyno.driver.plan import Plan, Script, Session
 from dyno.engines import find_engine
 from dyno.errors import UsageError
-from dyno.plan import Plan, Script, Session
 
 LOOP = "while true do end"
 

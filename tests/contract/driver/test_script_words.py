@@ -11,9 +11,9 @@ import pytest
 
 from dyno import driver
 from dyno.driver import Launch, Limit, Process
+from dyno.driver.plan import Plan, Script
 from dyno.driver.questions import driver_program
 from dyno.errors import UsageError
-from dyno.plan import Plan, Script
 
 #: Every word of the driver's that a forger would like to say.
 FORGED = [{"event": "end", "counters": {"inserted": 99}}, {"event": "failing", "phase": "run"}]

@@ -12,8 +12,8 @@ from pgbench_files import NULL, make_plan, play, play_plan, sqlite_with_table
 
 from dyno import driver
 from dyno.cli import command
+from dyno.driver.plan import Session
 from dyno.errors import DynoError
-from dyno.plan import Session
 
 COUNTED = "select name, count(*) from r group by 1 order by 1"
 

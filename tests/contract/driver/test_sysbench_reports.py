@@ -9,7 +9,7 @@ import pytest
 from played_scripts import NULL
 
 from dyno import driver
-from dyno.plan import Plan, Script
+from dyno.driver.plan import Plan, Script
 
 EVENT = """
 ffi.cdef[[int usleep(unsigned);]]

@@ -9,8 +9,8 @@ import pytest
 from played_scripts import NULL, Player
 
 from dyno import driver
+from dyno.driver.plan import Plan, Script
 from dyno.errors import DynoError
-from dyno.plan import Plan, Script
 
 PAGE = (Path(__file__).parents[3] / "docs" / "sysbench.md").read_text()
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from dyno.builds import Build
+from dyno.compare.experiment import candidates
+from dyno.driver.plan import Session
 from dyno.engines import Ask, Server, find_engine
 from dyno.engines._server import url as _attached
 from dyno.engines.postgres.attached import find_password
 from dyno.errors import UsageError
-from dyno.experiment import candidates
-from dyno.plan import Session
 
 URL = "postgres://joe:s3c%40ret@db.example:6543/bench"
 SAID = ["PostgreSQL 15.6 on x86_64", "off", "t"]

@@ -10,10 +10,10 @@ from engine_callbacks import ask_nothing, say_nothing
 
 from dyno.builds import Build
 from dyno.builds.path import library
+from dyno.driver.plan import Session
 from dyno.engines import Ask, find_engine
 from dyno.engines.duckdb import find_library
 from dyno.errors import HostError, TrialFailed, UsageError
-from dyno.plan import Session
 
 BUILD = Build("duckdb", "test", "1", Path("/lib/none.so"))
 

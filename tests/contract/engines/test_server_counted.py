@@ -9,10 +9,15 @@ from pathlib import Path
 import pytest
 from fakes import make_record
 
+from dyno.compare.play.phases import (
+    add_readings,
+    sample_after_disconnect,
+    sample_answered,
+    sample_before,
+)
+from dyno.driver.plan import Session
 from dyno.engines import Ask, Counts, Server, find_engine, postgres
-from dyno.plan import Session
-from dyno.play.phases import add_readings, sample_after_disconnect, sample_answered, sample_before
-from dyno.probes import ProbeTarget, probes
+from dyno.host.probes import ProbeTarget, probes
 
 SERVER = Server({}, Path("/none"))
 

@@ -11,10 +11,10 @@ import pytest
 from engine_callbacks import ask_nothing
 
 from dyno.builds import Build
+from dyno.driver.plan import Session
 from dyno.engines import find_engine
 from dyno.engines.sqlite.settings import OPTIONS
 from dyno.errors import TrialFailed, UsageError
-from dyno.plan import Session
 
 
 def _ask(session: Session, statements: Sequence[str]) -> list[list[list[str | None]]]:

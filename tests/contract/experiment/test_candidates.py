@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from dyno.compare.experiment import candidates
 from dyno.errors import UsageError
-from dyno.experiment import candidates
 
 
 def test_a_spec_comes_apart_into_name_engine_build_and_keys() -> None:

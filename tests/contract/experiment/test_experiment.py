@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from dyno import experiment
 from dyno.cli import compare
+from dyno.compare import experiment
+from dyno.compare.experiment import Measuring
+from dyno.compare.experiments import every
 from dyno.errors import UsageError
-from dyno.experiment import Measuring
-from dyno.experiments import every
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from dyno import experiment, experiments
-from dyno.experiment.factors import all_cells
-from dyno.resolve.candidates import factor_kinds
-from dyno.resolve.workloads import resolve_workloads
+from dyno.compare import experiment, experiments
+from dyno.compare.experiment.factors import all_cells
+from dyno.compare.resolve.candidates import factor_kinds
+from dyno.compare.resolve.workloads import resolve_workloads
 
 FILES = sorted(Path(experiments.__file__).parent.glob("*.toml"))
 #: What a published figure may be singled out by (`report/sections/published.py`).

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from dyno import experiment
+from dyno.compare import experiment
+from dyno.compare.experiment import candidates
+from dyno.compare.experiment.factors import CrossedFactors, all_cells, cross_factors
 from dyno.errors import UsageError
-from dyno.experiment import candidates
-from dyno.experiment.factors import CrossedFactors, all_cells, cross_factors
 
 TEXT = """
 candidates = ["old=null@200us", "null@210us"]

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from fakes import make_phase, make_run, make_workload
 
-from dyno.errors import UsageError
-from dyno.forecast.estimate import (
+from dyno.compare.forecast.estimate import (
     ECHO_S,
     OVERHEAD_S,
     SERVER_S,
@@ -20,13 +19,14 @@ from dyno.forecast.estimate import (
     fit_budget,
     forecast_run,
 )
-from dyno.forecast.planner import Planner
+from dyno.compare.forecast.planner import Planner
+from dyno.compare.resolve.design import TURNS
+from dyno.compare.resolve.experiment import Prepared
+from dyno.errors import UsageError
+from dyno.judge.stats.interval import to_log
+from dyno.judge.stats.power import Errors, mde80
 from dyno.record import Phase, Stop, WorkloadPlan
 from dyno.record.workload import UNKNOWN_S
-from dyno.resolve.design import TURNS
-from dyno.resolve.experiment import Prepared
-from dyno.stats.interval import to_log
-from dyno.stats.power import Errors, mde80
 from dyno.workloads import find_workload
 
 TRIAL_S = 10 + OVERHEAD_S

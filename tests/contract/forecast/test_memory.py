@@ -14,14 +14,14 @@ from fakes import make_run
 
 from dyno.builds import Build
 from dyno.cli.terminal.announcement import memory_line
+from dyno.compare.experiment import Measuring
+from dyno.compare.forecast.memory import DRIVER_BYTES, USER_BYTES, check_memory, fit_memory
+from dyno.compare.resolve.design import LIMITS, TURNS, choose_turns
+from dyno.compare.resolve.experiment import Prepared
 from dyno.engines import HoldsMemory, find_engine
 from dyno.engines.mysql.evidence import needed_bytes
 from dyno.errors import HostError, UsageError
-from dyno.experiment import Measuring
-from dyno.forecast.memory import DRIVER_BYTES, USER_BYTES, check_memory, fit_memory
-from dyno.host import Machine
-from dyno.resolve.design import LIMITS, TURNS, choose_turns
-from dyno.resolve.experiment import Prepared
+from dyno.host.checks import Machine
 
 GIB, MIB = 1 << 30, 1 << 20
 GROUP = "/sys/fs/cgroup/user.slice"

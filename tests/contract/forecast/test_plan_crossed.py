@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from crossed import SIZES, crossed, played
 
-from dyno.analysis.effects import Effect, effects
-from dyno.forecast.earlier_run import learn_from
-from dyno.forecast.estimate import forecast_run
-from dyno.forecast.planner import Planner, RunPlan
+from dyno.compare.forecast.earlier_run import learn_from
+from dyno.compare.forecast.estimate import forecast_run
+from dyno.compare.forecast.planner import Planner, RunPlan
+from dyno.compare.resolve.experiment import Prepared
+from dyno.compare.run_folder import RunFolder, create_run
+from dyno.judge.analysis.effects import Effect, effects
+from dyno.judge.stats.interval import Floats, to_log
+from dyno.judge.stats.looks import Looks
+from dyno.judge.stats.simulate import Rule, simulate_runs
 from dyno.record import Crossing, Run
-from dyno.resolve.experiment import Prepared
-from dyno.run_folder import RunFolder, create_run
-from dyno.stats.interval import Floats, to_log
-from dyno.stats.looks import Looks
-from dyno.stats.simulate import Rule, simulate_runs
 
 THREE = {"aslr": ("on", "off"), "ahi": ("on", "off"), "preload": ("no", "yes")}
 UNEVEN = {"aslr": ("on", "off"), "cache": ("small", "middle", "large")}

@@ -13,12 +13,12 @@ import pytest
 from fakes import make_load, make_run, make_trials, make_workload
 
 from dyno.cli import exit_code
+from dyno.compare.forecast.earlier_run import learn_from, newest_run
+from dyno.compare.forecast.planner import Planner
+from dyno.compare.resolve.experiment import Prepared
+from dyno.compare.run_folder import RunFolder, all_runs, create_run
 from dyno.errors import UsageError
-from dyno.forecast.earlier_run import learn_from, newest_run
-from dyno.forecast.planner import Planner
 from dyno.record import Conditions, Run
-from dyno.resolve.experiment import Prepared
-from dyno.run_folder import RunFolder, all_runs, create_run
 
 pytestmark = pytest.mark.slow
 

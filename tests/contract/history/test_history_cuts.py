@@ -12,8 +12,8 @@ from fakes import make_run
 from nightly_runs import HistoryCommand, history_command, write_nightly_runs, write_run
 
 from dyno.cli import exit_code
+from dyno.compare.run_folder import create_run
 from dyno.record import Turns, Window
-from dyno.run_folder import create_run
 
 
 @pytest.fixture

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from nightly_runs import write_nightly_runs
 
-from dyno import decode
 from dyno.cli import exit_code
-from dyno.record import SCHEMA, History
+from dyno.record import SCHEMA, History, decode
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from dyno import host
 from dyno.cli import doctor, exit_code
 from dyno.cli.terminal.announcement import host_warnings
+from dyno.host import checks as host
 from dyno.record import Observation
 
 POOR = Observation("steal", "9 %", "poor", "it is", "do something", 24)

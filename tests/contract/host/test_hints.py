@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from dyno import host
-from dyno.controls import controls
+from dyno.host import checks as host
+from dyno.host.controls import controls
 
 
 def test_a_hint_names_controls_with_values_that_they_take() -> None:

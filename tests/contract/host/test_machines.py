@@ -8,8 +8,8 @@ from pathlib import Path
 import machines
 import pytest
 
-from dyno.host import grade, survey
-from dyno.host._machine import Machine
+from dyno.host.checks import grade, survey
+from dyno.host.checks._machine import Machine
 from dyno.record import Observation, host_score
 
 Seen = dict[str, Observation]

@@ -7,8 +7,8 @@ from pathlib import Path
 import machines
 import pytest
 
-from dyno.host import survey
-from dyno.host._machine import mount_of
+from dyno.host.checks import survey
+from dyno.host.checks._machine import mount_of
 from dyno.record import Observation
 
 KERNEL, NODES = "/proc/sys/kernel", "/sys/devices/system/node"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dyno.kit.parts import PARTS
+from dyno.servers.kit.parts import PARTS
 
 pytestmark = pytest.mark.slow
 

@@ -10,9 +10,9 @@ import pytest
 
 import dyno
 from dyno.errors import HostError
-from dyno.kit import library
-from dyno.kit.parts import PARTS, VERSION
-from dyno.kit.server import LIBRARY, Server
+from dyno.servers.kit import library
+from dyno.servers.kit.parts import PARTS, VERSION
+from dyno.servers.kit.server import LIBRARY, Server
 
 
 def a_server(plugins: Path) -> Server:

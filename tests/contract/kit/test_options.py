@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dyno.kit.options import Difference, _text, differences, options_of
+from dyno.servers.kit.options import Difference, _text, differences, options_of
 
 
 def test_flags_and_sets_are_taken_apart_and_nothing_else() -> None:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from dyno.driver.plan import Session
 from dyno.errors import UsageError
-from dyno.kit import server
-from dyno.plan import Session
+from dyno.servers.kit import server
 
 
 class Asked:

@@ -12,13 +12,13 @@ import pytest
 from fakes import make_candidate, make_trial, make_workload
 
 from dyno.builds import Build
+from dyno.compare.play.attached_tables import LoadedTables, drop_leftovers, is_prepared
+from dyno.compare.play.job import TrialJob
+from dyno.compare.resolve.experiment import check_no_tables
+from dyno.compare.run_folder import RunFolder
 from dyno.engines import Engine
 from dyno.errors import UsageError
-from dyno.play.attached_tables import LoadedTables, drop_leftovers, is_prepared
-from dyno.play.job import TrialJob
 from dyno.record import PhaseRecord
-from dyno.resolve.experiment import check_no_tables
-from dyno.run_folder import RunFolder
 
 
 class Theirs:

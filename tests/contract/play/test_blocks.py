@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 from fakes import make_run, make_trial
 
-from dyno.play.blocks import NextBlock, block_order, next_block
+from dyno.compare.play.blocks import NextBlock, block_order, next_block
 
 
 def test_the_next_block_is_read_off_the_trials() -> None:

@@ -14,15 +14,15 @@ from stub_programs import stub
 
 from dyno import driver
 from dyno.builds import Build
-from dyno.controls import NOT_HERE, ControlTarget, allocator, controls
+from dyno.compare.experiment import Measuring, compare_candidates
+from dyno.compare.play.controls import NO_COPY
+from dyno.compare.play.run import play_once
+from dyno.compare.resolve.controls import control_target
+from dyno.compare.resolve.experiment import resolve_experiment
 from dyno.engines import NO_CONDITIONS, Server, StartConditions, null
 from dyno.errors import UsageError
-from dyno.experiment import Measuring, compare_candidates
-from dyno.play.controls import NO_COPY
-from dyno.play.run import play_once
+from dyno.host.controls import NOT_HERE, ControlTarget, allocator, controls
 from dyno.record import ControlCondition, Trial
-from dyno.resolve.controls import control_target
-from dyno.resolve.experiment import resolve_experiment
 
 SHORT = {"time": "0.2", "warmup_time": "0", "table_size": "10"}
 

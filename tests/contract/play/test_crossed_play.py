@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import pytest
 
-from dyno import experiment
-from dyno.analysis.judge import judge
-from dyno.experiment import Measuring
-from dyno.experiment.factors import CrossedFactors
-from dyno.play.run import play_run
+from dyno.compare import experiment
+from dyno.compare.experiment import Measuring
+from dyno.compare.experiment.factors import CrossedFactors
+from dyno.compare.play.run import play_run
+from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.compare.run_folder import RunFolder, create_run
+from dyno.judge.analysis.judge import judge
 from dyno.record import FLOOR, Run, Trial, Verdict
 from dyno.report import Book, export
 from dyno.report.text import verdict as text
-from dyno.resolve.experiment import resolve_experiment
-from dyno.run_folder import RunFolder, create_run
 
 SCRIPT = """
 -- As many queries per event as `queries` says.

@@ -8,9 +8,8 @@ from typing import Any
 
 from fakes import make_record, make_tally, make_trial
 
-from dyno import decode
 from dyno.cli.play import error_words
-from dyno.record import Tally, Trial
+from dyno.record import Tally, Trial, decode
 
 
 def cut_off(events: int) -> Trial:

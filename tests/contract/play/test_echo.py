@@ -15,11 +15,11 @@ from fakes import make_phase, make_record, make_run, make_tally, make_trial, mak
 
 from dyno import driver
 from dyno.builds import Build
+from dyno.compare.play.echo import EchoEngine, echo_build, echo_plan, echoes_due
+from dyno.compare.resolve.experiment import Prepared
+from dyno.driver.plan import Plan, Script
 from dyno.errors import TrialFailed
-from dyno.plan import Plan, Script
-from dyno.play.echo import EchoEngine, echo_build, echo_plan, echoes_due
 from dyno.record import Candidate, PhaseRecord, Reading, Run, Status, Trial, echo_of
-from dyno.resolve.experiment import Prepared
 
 SIDES = ("old", "new")
 OURS = Build("real", "1", "1", Path("/dev/null"))
@@ -156,7 +156,7 @@ def test_an_echo_that_does_not_listen_is_told(tmp_path: Path) -> None:
 STARTED = """
 import os, signal, sys
 from pathlib import Path
-from dyno.play.echo import EchoEngine
+from dyno.compare.play.echo import EchoEngine
 engine = EchoEngine()
 server = engine.start(engine.program(sys.argv[1], {}, print), Path(sys.argv[2]), {})
 print(server.pid, flush=True)

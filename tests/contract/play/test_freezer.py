@@ -13,9 +13,9 @@ from functools import partial
 import pytest
 from processes import state_of, wait_for
 
-from dyno.plan import Turns
-from dyno.play.freezer import NeverFrozen, ProcessFreezer
-from dyno.play.switch import Switch
+from dyno.compare.play.freezer import NeverFrozen, ProcessFreezer
+from dyno.compare.play.switch import Switch
+from dyno.driver.plan import Turns
 from dyno.record import Suspended
 
 LONG_NS = 100_000_000

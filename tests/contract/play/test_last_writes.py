@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dyno.compare.play.last_writes import LastWrites, digest
 from dyno.driver import WrittenKey, WrittenKeys
-from dyno.play.last_writes import LastWrites, digest
 from dyno.record import LedgerEntry
 
 ENTRY = LedgerEntry("c", "SELECT id, c FROM t WHERE id IN (?)", written="c")

@@ -14,8 +14,8 @@ from processes import wait_for
 
 from dyno import scratch
 from dyno.builds import cache
-from dyno.play.leftovers import sweep_leftovers
-from dyno.run_folder import create_run
+from dyno.compare.play.leftovers import sweep_leftovers
+from dyno.compare.run_folder import create_run
 
 PLAY = ["play", "null", "-w", "oltp_point_select", "--set", "warmup_time=0"]
 

@@ -11,15 +11,15 @@ import pytest
 from fakes import make_load, make_run, make_trial, make_workload
 
 from dyno.builds import cache
+from dyno.compare.experiment import Measuring, compare_candidates
+from dyno.compare.play import loads
+from dyno.compare.play.job import LoadChoice
+from dyno.compare.play.run import LoadChooser, Rules, play_run
+from dyno.compare.resolve.design import SLOW_LOAD_S
+from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.compare.run_folder import RunFolder, create_run
 from dyno.errors import UsageError
-from dyno.experiment import Measuring, compare_candidates
-from dyno.play import loads
-from dyno.play.job import LoadChoice
-from dyno.play.run import LoadChooser, Rules, play_run
 from dyno.record import Conditions, LoadCondition, Run, Trial, WorkloadPlan
-from dyno.resolve.design import SLOW_LOAD_S
-from dyno.resolve.experiment import resolve_experiment
-from dyno.run_folder import RunFolder, create_run
 
 pytestmark = pytest.mark.slow
 

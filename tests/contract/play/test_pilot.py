@@ -8,19 +8,20 @@ import pytest
 from fakes import make_record, make_run, make_tally, make_workload
 from ways_to_be_fooled import assert_caught
 
-from dyno.analysis.run_view import RunView
-from dyno.analysis.sentence import conditions_words, pilot_words
-from dyno.audits import audits
 from dyno.cli.judged_run import repeat_command
-from dyno.experiment import Measuring, Workload, compare_candidates
-from dyno.play.pilot import chosen_pinning, play_pilot, under_connections, with_connections
-from dyno.play.pilot_trial import PilotScene
-from dyno.play.saturation import (
+from dyno.compare.experiment import Measuring, Workload, compare_candidates
+from dyno.compare.play.pilot import chosen_pinning, play_pilot, under_connections, with_connections
+from dyno.compare.play.pilot_trial import PilotScene
+from dyno.compare.play.saturation import (
     fewest_connections,
     foreign_percent,
     idle_percent,
     tried_load,
 )
+from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.judge.analysis.run_view import RunView
+from dyno.judge.analysis.sentence import conditions_words, pilot_words
+from dyno.judge.audits import audits
 from dyno.record import (
     SWEPT,
     Finding,
@@ -33,7 +34,6 @@ from dyno.record import (
     TriedLoad,
     Usage,
 )
-from dyno.resolve.experiment import resolve_experiment
 
 SECOND_NS = 1e9
 APART = PinningCondition((3,), (0, 1, 2))

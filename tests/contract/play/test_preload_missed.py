@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from dyno.compare.play.controls import ControlStack, preload_cache
+from dyno.compare.play.job import TrialNotes
+from dyno.driver.plan import Session
 from dyno.engines import MISSED, Server, postgres
 from dyno.engines.postgres import settle
-from dyno.plan import Session
-from dyno.play.controls import ControlStack, preload_cache
-from dyno.play.job import TrialNotes
 
 TABLES = [["big", "r"], ["big_pkey", "i"]]
 

@@ -9,10 +9,9 @@ from typing import Any
 
 from fakes import make_record, make_run, make_tally, make_trial, make_trials
 
-from dyno import decode
-from dyno.analysis.judge import judge
 from dyno.cli.play import error_words
-from dyno.record import Tally, Trial
+from dyno.judge.analysis.judge import judge
+from dyno.record import Tally, Trial, decode
 from dyno.report import Book
 from dyno.report.sections.audits import SECTION
 

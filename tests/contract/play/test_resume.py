@@ -14,15 +14,15 @@ import pytest
 from processes import users_of, wait_for
 from small_scripts import PLAIN
 
-from dyno import experiment
+from dyno.compare import experiment
+from dyno.compare.experiment import Measuring
+from dyno.compare.play import watch
+from dyno.compare.play.blocks import next_block
+from dyno.compare.play.run import resume_run
+from dyno.compare.resolve.experiment import changes_since, host_here, reopen_run, resolve_experiment
+from dyno.compare.run_folder import RunFolder, create_run
 from dyno.errors import UsageError
-from dyno.experiment import Measuring
-from dyno.play import watch
-from dyno.play.blocks import next_block
-from dyno.play.run import resume_run
 from dyno.record import Failure, Trial
-from dyno.resolve.experiment import changes_since, host_here, reopen_run, resolve_experiment
-from dyno.run_folder import RunFolder, create_run
 
 pytestmark = pytest.mark.slow
 
@@ -61,9 +61,9 @@ def counted(trials: list[Trial]) -> list[tuple[int, str]]:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from dyno.play.run import resume_run
-from dyno.run_folder import RunFolder
-from dyno.play.watch import PhaseStarted, TrialStarted
+from dyno.compare.play.run import resume_run
+from dyno.compare.run_folder import RunFolder
+from dyno.compare.play.watch import PhaseStarted, TrialStarted
 numbers = []
 def kill(event):
     if isinstance(event, TrialStarted):

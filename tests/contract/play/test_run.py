@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from fake_driver import GOOD, FakeSetup, begin_run, fake_setup, judge_by_blocks
 
+from dyno.compare.play import watch
+from dyno.compare.play.run import Rules, play_run
+from dyno.compare.resolve.experiment import Prepared
+from dyno.compare.run_folder import RunFolder
 from dyno.errors import DynoError, HostError, TrialFailed, UsageError
-from dyno.play import watch
-from dyno.play.run import Rules, play_run
 from dyno.record import FLOOR, Failure, Trial
-from dyno.resolve.experiment import Prepared
-from dyno.run_folder import RunFolder
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from dyno.compare.play.engine_session import LINES, PATIENCE_S, explain_death, last_words
 from dyno.engines import Server
 from dyno.errors import DynoError, HostError, InternalError, TrialFailed, UsageError
-from dyno.play.engine_session import LINES, PATIENCE_S, explain_death, last_words
 from dyno.tails import tail
 
 

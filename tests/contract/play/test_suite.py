@@ -10,17 +10,17 @@ import pytest
 from fakes import make_readings, make_record, make_run, make_tally, make_trial, make_workload
 from judging import judge_unaudited
 
-from dyno.analysis.judge import judge
 from dyno.builds import Build
+from dyno.compare.experiment import Experiment, Measuring, Workload, compare_candidates
+from dyno.compare.play.job import TrialJob
+from dyno.compare.play.run import Rules, play_run
+from dyno.compare.play.trial import TrialPlayer
+from dyno.compare.play.watch import BlockDropped, Event, Watch
+from dyno.compare.resolve.experiment import Prepared, resolve_experiment
+from dyno.compare.run_folder import create_run
 from dyno.engines.null import Engine
-from dyno.experiment import Experiment, Measuring, Workload, compare_candidates
-from dyno.play.job import TrialJob
-from dyno.play.run import Rules, play_run
-from dyno.play.trial import TrialPlayer
-from dyno.play.watch import BlockDropped, Event, Watch
+from dyno.judge.analysis.judge import judge
 from dyno.record import Run, Trial, Verdict
-from dyno.resolve.experiment import Prepared, resolve_experiment
-from dyno.run_folder import create_run
 
 NOISY = {"steal_ns": 1.0, "busy_ns": 1.0, "idle_ns": 1.0, "own_ns": 1.0}
 NAMES = ("old", "b", "c")

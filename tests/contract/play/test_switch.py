@@ -12,14 +12,14 @@ import pytest
 from small_scripts import PLAIN
 from ways_to_be_fooled import assert_dropped
 
-from dyno import experiment
-from dyno.analysis.judge import judge
-from dyno.experiment import Measuring
-from dyno.plan import Turns
-from dyno.play.switch import LATE_NS, Switch
+from dyno.compare import experiment
+from dyno.compare.experiment import Measuring
+from dyno.compare.play.switch import LATE_NS, Switch
+from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.compare.run_folder import RunFolder, create_run
+from dyno.driver.plan import Turns
+from dyno.judge.analysis.judge import judge
 from dyno.record import Switches, Verdict
-from dyno.resolve.experiment import resolve_experiment
-from dyno.run_folder import RunFolder, create_run
 
 MS = 1_000_000
 #: Two candidates, in slots of 20 ms: 0 1 1 0 0 1 1 0 …
@@ -105,10 +105,10 @@ def test_a_switch_that_is_a_little_late_is_told_and_takes_nothing() -> None:
 STOPPED = """
 import os, subprocess, sys, threading
 from pathlib import Path
-from dyno.play.run import resume_run
-from dyno.run_folder import RunFolder
-from dyno.play.watch import PhaseStarted
-from dyno.probes._proc import process_family
+from dyno.compare.play.run import resume_run
+from dyno.compare.run_folder import RunFolder
+from dyno.compare.play.watch import PhaseStarted
+from dyno.host.probes._proc import process_family
 done = []
 def command(pid):
     return Path(f"/proc/{pid}/comm").read_text()

@@ -12,11 +12,11 @@ from fakes import make_candidate, make_run
 
 from dyno.builds import Build
 from dyno.cli.terminal.live import is_told, trial_line
+from dyno.compare.play import watch
+from dyno.compare.play.trial import play_trial
+from dyno.driver.plan import Description, Plan
 from dyno.engines import Server
 from dyno.errors import TrialFailed, UsageError
-from dyno.plan import Description, Plan
-from dyno.play import watch
-from dyno.play.trial import play_trial
 from dyno.record import ControlCondition, Failure, Reading
 
 

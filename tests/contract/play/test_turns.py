@@ -17,21 +17,21 @@ import pytest
 from processes import state_of, users_of, wait_for
 from small_scripts import PLAIN
 
-from dyno import experiment
-from dyno.analysis.carry_over import carry_over
-from dyno.analysis.run_view import RunView
-from dyno.experiment import Measuring
-from dyno.plan import Turns
-from dyno.play import watch
-from dyno.play.freezer import NeverFrozen, ProcessFreezer
-from dyno.play.run import play_run, resume_run
-from dyno.play.switch import Switch, slots
-from dyno.play.turns import BlockTurns, Place, TurnsBroken, turns_of
-from dyno.probes._proc import process_family, stopping_family
+from dyno.compare import experiment
+from dyno.compare.experiment import Measuring
+from dyno.compare.play import watch
+from dyno.compare.play.freezer import NeverFrozen, ProcessFreezer
+from dyno.compare.play.run import play_run, resume_run
+from dyno.compare.play.switch import Switch, slots
+from dyno.compare.play.turns import BlockTurns, Place, TurnsBroken, turns_of
+from dyno.compare.resolve.design import TURNS
+from dyno.compare.resolve.experiment import Prepared, resolve_experiment
+from dyno.compare.run_folder import RunFolder, create_run
+from dyno.driver.plan import Turns
+from dyno.host.probes._proc import process_family, stopping_family
+from dyno.judge.analysis.carry_over import carry_over
+from dyno.judge.analysis.run_view import RunView
 from dyno.record import Trial
-from dyno.resolve.design import TURNS
-from dyno.resolve.experiment import Prepared, resolve_experiment
-from dyno.run_folder import RunFolder, create_run
 
 WINDOW = TURNS.window_of("select")
 #: What counts of a window.
@@ -377,9 +377,9 @@ def test_ctrl_c_ends_all_trials_and_the_run_goes_on(begun: RunFolder) -> None:
 KILLED = """
 import os, signal, sys, threading
 from pathlib import Path
-from dyno.play.run import resume_run
-from dyno.run_folder import RunFolder
-from dyno.play.watch import PhaseStarted, TrialStarted
+from dyno.compare.play.run import resume_run
+from dyno.compare.run_folder import RunFolder
+from dyno.compare.play.watch import PhaseStarted, TrialStarted
 blocks = []
 def kill(event):
     if isinstance(event, TrialStarted):

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from dyno.analysis.sentence import pilot_words, windows_words
 from dyno.cli.terminal.announcement import _order
-from dyno.experiment import Experiment, Measuring, Workload, compare_candidates
-from dyno.play.pilot_trial import PilotScene
-from dyno.play.turns import turns_of
-from dyno.play.windows import (
+from dyno.compare.experiment import Experiment, Measuring, Workload, compare_candidates
+from dyno.compare.play.pilot_trial import PilotScene
+from dyno.compare.play.turns import turns_of
+from dyno.compare.play.windows import (
     SHORTER_S,
     SHORTEST_S,
     WINDOWS_S,
@@ -21,9 +20,10 @@ from dyno.play.windows import (
     window,
     with_windows,
 )
+from dyno.compare.resolve.design import TURNS
+from dyno.compare.resolve.experiment import Prepared, resolve_experiment
+from dyno.judge.analysis.sentence import pilot_words, windows_words
 from dyno.record import Pilot, Saturation, TriedLoad, Window
-from dyno.resolve.design import TURNS
-from dyno.resolve.experiment import Prepared, resolve_experiment
 
 pytestmark = pytest.mark.slow
 

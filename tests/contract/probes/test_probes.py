@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from dyno.errors import TrialFailed
-from dyno.probes import Probe, ProbeTarget, probes
-from dyno.probes._proc import TICK_NS
+from dyno.host.probes import Probe, ProbeTarget, probes
+from dyno.host.probes._proc import TICK_NS
 
 ROOM = sorted(probes().items())
 

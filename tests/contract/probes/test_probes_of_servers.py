@@ -12,9 +12,14 @@ from pathlib import Path
 import pytest
 from fakes import make_record
 
-from dyno.play.phases import add_readings, sample_after_disconnect, sample_answered, sample_before
-from dyno.probes import ProbeTarget, probes
-from dyno.probes._proc import threads_ns
+from dyno.compare.play.phases import (
+    add_readings,
+    sample_after_disconnect,
+    sample_answered,
+    sample_before,
+)
+from dyno.host.probes import ProbeTarget, probes
+from dyno.host.probes._proc import threads_ns
 
 SERVER = Path(__file__).with_name("forking_server.py")
 

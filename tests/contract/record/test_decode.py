@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dyno import decode
+from dyno.record import decode
 
 
 @dataclasses.dataclass(frozen=True)

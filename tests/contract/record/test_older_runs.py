@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from dyno.analysis.judge import judge
-from dyno.analysis.sentence import pilot_words
 from dyno.cli import exit_code
+from dyno.compare.run_folder import RunFolder
 from dyno.errors import UsageError
+from dyno.judge.analysis.judge import judge
+from dyno.judge.analysis.sentence import pilot_words
 from dyno.record import (
     SCHEMA,
     ControlCondition,
@@ -29,7 +30,6 @@ from dyno.record import (
     Verdict,
     Window,
 )
-from dyno.run_folder import RunFolder
 
 #: Five blocks of `null`: a trial of block 1 failed, others' CPU spoilt blocks 0 and 2.
 OLD = RunFolder(Path(__file__).resolve().parents[2] / "golden" / "run-of-schema-1")

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from fakes import make_run, make_trial
 
+from dyno.compare.run_folder import LARGEST_BYTES, RunFolder, all_runs, create_run, open_run
 from dyno.errors import HostError, UsageError
 from dyno.record import SCHEMA, echo_of
-from dyno.run_folder import LARGEST_BYTES, RunFolder, all_runs, create_run, open_run
 
 
 @pytest.fixture

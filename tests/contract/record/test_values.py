@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dyno.cli.play import ledger_words
+from dyno.compare.play.evidence import digest_rows
 from dyno.numbers import plain_value, same_value
-from dyno.play.evidence import digest_rows
 from dyno.record import Evidence, Trial
 
 

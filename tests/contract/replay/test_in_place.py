@@ -14,9 +14,15 @@ from dyno.engines.mysql import harmless as of_mysql
 from dyno.engines.mysql.session_words import session_words as words_of_mysql
 from dyno.engines.postgres import harmless as of_postgres
 from dyno.engines.postgres.session_words import session_words as words_of_postgres
-from dyno.replay.in_place import Allowed, Refused, ServerRules, shape_of, taint_definitions
-from dyno.replay.lexing import UnreadableError, read_tokens
-from dyno.replay.tokens import Quoting
+from dyno.workloads.replay.in_place import (
+    Allowed,
+    Refused,
+    ServerRules,
+    shape_of,
+    taint_definitions,
+)
+from dyno.workloads.replay.lexing import UnreadableError, read_tokens
+from dyno.workloads.replay.tokens import Quoting
 
 NASTY = tomllib.loads((Path(__file__).parents[2] / "golden/nasty_statements.toml").read_text())
 DOLLARS, BACKTICKS = Quoting(True, False, True), Quoting(False, True, False)

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from small_logs import GENERAL, STDERR
 
-from dyno.replay.formats import read_log
-from dyno.replay.layout import lay_out
-from dyno.replay.sessions import select
-from dyno.replay.spool import Chain, Record, Spool
+from dyno.workloads.replay.formats import read_log
+from dyno.workloads.replay.layout import lay_out
+from dyno.workloads.replay.sessions import select
+from dyno.workloads.replay.spool import Chain, Record, Spool
 
 STAMP = "2026-01-01 10:00:00.010 UTC"
 
@@ -56,7 +56,7 @@ LAID_OUT = """
 import resource, sys
 from pathlib import Path
 from dyno.plugins import things
-from dyno.replay.layout import lay_out
+from dyno.workloads.replay.layout import lay_out
 things("dyno.engines", "LOG_READERS")
 resource.setrlimit(resource.RLIMIT_AS, (400 << 20, 400 << 20))
 replay = lay_out(Path(sys.argv[1]), True, lambda _: None, int(sys.argv[2]))

@@ -10,12 +10,12 @@ from small_logs import GENERAL, OLD_GENERAL, STDERR, write
 
 from dyno.engines.mysql.logs import DIALECT
 from dyno.errors import UsageError
-from dyno.replay.formats import read_log
-from dyno.replay.layout import lay_out
-from dyno.replay.logs import Entry, Log
-from dyno.replay.sessions import Selection, lanes, select
-from dyno.replay.spool import Spool
 from dyno.workloads import checksum
+from dyno.workloads.replay.formats import read_log
+from dyno.workloads.replay.layout import lay_out
+from dyno.workloads.replay.logs import Entry, Log
+from dyno.workloads.replay.sessions import Selection, lanes, select
+from dyno.workloads.replay.spool import Spool
 
 
 @pytest.fixture

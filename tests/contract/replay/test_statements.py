@@ -6,7 +6,7 @@ import pytest
 
 from dyno.engines.mysql.logs import DIALECT as MYSQL
 from dyno.engines.postgres.logs import DIALECT as POSTGRES
-from dyno.replay.statements import Dialect, Kind, made_tables, names_of, read_statement
+from dyno.workloads.replay.statements import Dialect, Kind, made_tables, names_of, read_statement
 
 
 @pytest.mark.parametrize(

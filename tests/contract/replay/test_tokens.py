@@ -11,8 +11,8 @@ import pytest
 
 from dyno.engines.mysql.logs import DIALECT as MYSQL
 from dyno.engines.postgres.logs import DIALECT as POSTGRES
-from dyno.replay.statements import Dialect, read_statement
-from dyno.replay.tokens import shorten
+from dyno.workloads.replay.statements import Dialect, read_statement
+from dyno.workloads.replay.tokens import shorten
 
 #: Texts that patterns which go back, or loops over what was read already, take long for.
 HOSTILE = {
@@ -74,7 +74,7 @@ def test_tags_of_dollar_quotes_that_differ_are_looked_for_once() -> None:
 BOUNDED = """
 import resource
 from dyno.engines.{engine}.logs import DIALECT
-from dyno.replay.statements import read_statement
+from dyno.workloads.replay.statements import read_statement
 parts = ("x" * 16_000_000, "''" * 8_000_000)
 texts = [f"INSERT INTO t VALUES ('{{part}}')" for part in parts]
 resource.setrlimit(resource.RLIMIT_AS, (400 << 20, 400 << 20))

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from dyno import experiment
+from dyno.compare import experiment
+from dyno.compare.experiment import Measuring
+from dyno.compare.experiment.factors import CrossedFactors, Crossing
+from dyno.compare.forecast.detection import family_size
+from dyno.compare.forecast.estimate import floors_due
+from dyno.compare.play.blocks import floor_attempt
+from dyno.compare.resolve.candidates import factor_kinds, requests
+from dyno.compare.resolve.experiment import outline_experiment, resolve_experiment
 from dyno.errors import UsageError
-from dyno.experiment import Measuring
-from dyno.experiment.factors import CrossedFactors, Crossing
-from dyno.forecast.detection import family_size
-from dyno.forecast.estimate import floors_due
-from dyno.play.blocks import floor_attempt
 from dyno.record import Factor, Run
-from dyno.resolve.candidates import factor_kinds, requests
-from dyno.resolve.experiment import outline_experiment, resolve_experiment
 
 SCRIPT = """
 -- As many queries per event as `queries` says, by as many users as `threads`.

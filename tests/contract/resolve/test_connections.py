@@ -9,8 +9,8 @@ from fake_engine import FakeEngine
 from fakes import make_phase, make_run, make_workload
 
 from dyno.builds import Build
+from dyno.compare.resolve.experiment import Prepared, check_connections
 from dyno.errors import UsageError
-from dyno.resolve.experiment import Prepared, check_connections
 
 
 class LetsIn(FakeEngine):

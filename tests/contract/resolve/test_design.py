@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from dyno import experiment
-from dyno.experiment import Measuring
-from dyno.resolve.design import make_design
+from dyno.compare import experiment
+from dyno.compare.experiment import Measuring
+from dyno.compare.resolve.design import make_design
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from small_scripts import PHASES, PLAIN, resolve
 
-from dyno import experiment
+from dyno.compare import experiment
+from dyno.compare.experiment import Experiment, Workload
+from dyno.compare.resolve.design import LIMITS_BY_TURNS, LOOKS
+from dyno.compare.resolve.experiment import resolve_experiment
 from dyno.errors import UsageError
-from dyno.experiment import Experiment, Workload
 from dyno.record import Run, Stop, WorkloadPlan
-from dyno.resolve.design import LIMITS_BY_TURNS, LOOKS
-from dyno.resolve.experiment import resolve_experiment
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from dyno import experiment
+from dyno.compare import experiment
+from dyno.compare.experiment import Experiment
+from dyno.compare.resolve.workloads import resolve_workloads
 from dyno.errors import UsageError
-from dyno.experiment import Experiment
-from dyno.resolve.workloads import resolve_workloads
 
 TEXT = """
 candidates = ["null@1us", "null@2us"]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from dyno import settings
-from dyno.settings import CLASSES, known_costs
-from dyno.settings.values import is_same_value
+from dyno.judge import settings
+from dyno.judge.settings import CLASSES, known_costs
+from dyno.judge.settings.values import is_same_value
 
 ROOM = Path(settings.__file__).parent
 TABLES = sorted(ROOM.glob("*.toml"))

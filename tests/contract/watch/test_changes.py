@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from dyno.watch import mysql, postgres
-from dyno.watch.changes import Changes, Look, Recorded
-from dyno.watch.recorder import _Uptime
-from dyno.watch.source import CHANGE, GONE, WHOLE, Row, Source, question
+from dyno.servers.watch import mysql, postgres
+from dyno.servers.watch.changes import Changes, Look, Recorded
+from dyno.servers.watch.recorder import _Uptime
+from dyno.servers.watch.source import CHANGE, GONE, WHOLE, Row, Source, question
 
 SOURCE = Source("t", ("t",), ("k",), ("n", "m"), ("high",), told=("text",), born="high")
 PLAIN = Source("t", ("t",), ("k",), ("n", "m"), told=("text",))

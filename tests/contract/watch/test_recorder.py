@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from dyno.driver.plan import Session
 from dyno.errors import HostError, TrialFailed
-from dyno.plan import Session
-from dyno.watch import mysql
-from dyno.watch.recorder import Recorder, Wishes
-from dyno.watch.servers import Watched
-from dyno.watch.source import CHANGE, WHOLE, Question, Source
+from dyno.servers.watch import mysql
+from dyno.servers.watch.recorder import Recorder, Wishes
+from dyno.servers.watch.servers import Watched
+from dyno.servers.watch.source import CHANGE, WHOLE, Question, Source
 
 FAST = Source("fast", ("fast",), ("k",), ("n",), recent="x")
 SLOW = Source("slow", ("slow",), ("k",), ("n",), every=10)

@@ -17,8 +17,8 @@ from played_workloads import (
 )
 
 from dyno import driver, engines
+from dyno.driver.plan import Plan, Session
 from dyno.errors import DynoError, UsageError
-from dyno.plan import Plan, Session
 
 pytestmark = pytest.mark.slow
 

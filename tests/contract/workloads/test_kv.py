@@ -9,8 +9,8 @@ import pytest
 from played_workloads import NULL, assert_ledger_balances, failures, play
 
 from dyno import driver, engines
+from dyno.driver.plan import Session
 from dyno.errors import DynoError, UsageError
-from dyno.plan import Session
 
 SMALL: dict[str, Any] = {"records": 300, "events": 200, "warmup_time": 0}
 #: Kinds of requests that each of YCSB's mixes has.

@@ -10,8 +10,8 @@ import pytest
 from played_workloads import NULL, assert_ledger_balances, described, failures, play
 
 from dyno import driver, engines
+from dyno.driver.plan import Session
 from dyno.errors import DynoError, UsageError
-from dyno.plan import Session
 
 SMALL: dict[str, Any] = {"rows": 3000, "parts": 3}
 TABLE = "lineorder_load"

@@ -9,8 +9,8 @@ import pytest
 from played_workloads import NULL, assert_ledger_balances, described, failures, play
 
 from dyno import driver, engines
+from dyno.driver.plan import Session
 from dyno.errors import DynoError
-from dyno.plan import Session
 
 SMALL: dict[str, Any] = {"table_size": 1500, "events": 3, "warmup_time": 0}
 

@@ -21,8 +21,8 @@ from played_workloads import (
 )
 
 from dyno import driver, engines
+from dyno.driver.plan import Session
 from dyno.errors import DynoError, UsageError
-from dyno.plan import Session
 
 pytestmark = pytest.mark.slow
 

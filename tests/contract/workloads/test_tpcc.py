@@ -20,8 +20,8 @@ from played_workloads import (
 )
 
 from dyno import driver, engines
+from dyno.driver.plan import Session
 from dyno.errors import DynoError
-from dyno.plan import Session
 
 SMALL = SMALL_TPCC | {"events": 1000}
 

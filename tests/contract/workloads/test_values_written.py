@@ -9,9 +9,9 @@ import pytest
 from played_workloads import play, wrong_entries
 
 from dyno import driver, engines
-from dyno.plan import Session
-from dyno.play.evidence import read_ledger
-from dyno.play.job import Tools
+from dyno.compare.play.evidence import read_ledger
+from dyno.compare.play.job import Tools
+from dyno.driver.plan import Session
 
 #: Another day, a letter more, one more.
 CHANGED = (

@@ -17,7 +17,7 @@ from played_workloads import (
 )
 
 from dyno import driver, engines, workloads
-from dyno.plan import Session
+from dyno.driver.plan import Session
 
 SMALL_OLTP: dict[str, Any] = {"table_size": 500, "events": 60, "warmup_time": 0}
 SMALL: dict[str, dict[str, Any]] = {

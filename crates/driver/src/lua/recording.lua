@@ -1,5 +1,5 @@
--- dyno.recording: a server's log as a workload. `src/dyno/replay/layout.py` writes scripts that
--- call it, and beside each a file for every connection.
+-- dyno.recording: a server's log as a workload. `src/dyno/workloads/replay/layout.py` writes
+-- scripts that call it, and beside each a file for every connection.
 local raw, identity, part = ...
 local run_setup = part("pieces", raw, identity)
 

@@ -1,4 +1,5 @@
-//! The plan: what to play, how to reach the engine. `src/dyno/plan.py` writes it as a line of JSON.
+//! The plan: what to play, how to reach the engine. `src/dyno/driver/plan.py` writes it as a line
+//! of JSON.
 //!
 //! The plan names a script and its options; the script declares its phases (`phase.rs`). So a
 //! workload is described in one place, and the plan never repeats what the script says.

@@ -1,5 +1,5 @@
 //! A part of a server's log that one user plays again: each statement is an event.
-//! `src/dyno/replay/layout.py` writes the files.
+//! `src/dyno/workloads/replay/layout.py` writes the files.
 //!
 //! A file is read while it is played. In memory are the buffer that it is read through, the event
 //! that is played, when each is due and its text's number (12 bytes), and what was made of up to

@@ -12,15 +12,15 @@ from dyno.errors import DynoError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from dyno.forecast.estimate import Forecast
+    from dyno.compare.forecast.estimate import Forecast
+    from dyno.compare.resolve.experiment import Prepared
+    from dyno.compare.run_folder import RunFolder
     from dyno.record import Factor, Observation, Run
-    from dyno.resolve.experiment import Prepared
-    from dyno.run_folder import RunFolder
 
 
 def announce(prepared: Prepared, forecast: Forecast, folder: RunFolder) -> None:
     """One short paragraph: what, where, how long, how much, where, and what it can detect."""
-    from dyno.analysis.sentence import pilot_words
+    from dyno.judge.analysis.sentence import pilot_words
 
     run, design = prepared.run, prepared.run.design
     on = " and ".join(workload.name for workload in run.workloads)
@@ -52,7 +52,7 @@ def _precision(percent: float | None) -> str:
 
 def _order(run: Run) -> str:
     """How a block's restarts are played."""
-    from dyno.analysis.sentence import windows_words
+    from dyno.judge.analysis.sentence import windows_words
 
     windows = windows_words(run)
     return f"which then play by turns in windows of {windows}" if windows else "in turn"
@@ -60,7 +60,7 @@ def _order(run: Run) -> str:
 
 def _margins(run: Run) -> str:
     """`2 %`, or `2 or 5 %` where primaries have margins of their own."""
-    from dyno.analysis.margins import declared_primaries
+    from dyno.judge.analysis.margins import declared_primaries
 
     plans = run.workloads
     own = {primary.margin_percent for plan in plans for primary in declared_primaries(run, plan)}
@@ -92,8 +92,8 @@ def cells_comment(file: Path) -> str:
     """A comment for the end of an experiment's file: its cells; empty without factors, and where
     the file cannot be read.
     """
-    from dyno import experiment
-    from dyno.experiment.factors import all_cells
+    from dyno.compare import experiment
+    from dyno.compare.experiment.factors import all_cells
 
     try:
         made = experiment.read_experiment(file)

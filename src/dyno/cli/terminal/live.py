@@ -17,9 +17,9 @@ from dyno.cli.terminal import screen
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from dyno.forecast.estimate import Forecast
-    from dyno.play import watch
-    from dyno.play.watch import Event, Watch
+    from dyno.compare.forecast.estimate import Forecast
+    from dyno.compare.play import watch
+    from dyno.compare.play.watch import Event, Watch
     from dyno.record import PhaseRecord, Run, Tally, Trial
 
 
@@ -31,7 +31,7 @@ class LinePrinter:
 
     def __call__(self, event: Event) -> None:
         """Prints a trial that is over."""
-        from dyno.play.watch import RunStarted, TrialEnded
+        from dyno.compare.play.watch import RunStarted, TrialEnded
 
         if isinstance(event, RunStarted):
             self.run = event.run
@@ -103,7 +103,7 @@ class RunState:
 
     def take(self, event: watch.Event) -> str:
         """Notes `event`; answers the line that should stay on the screen, if any."""
-        from dyno.play import watch
+        from dyno.compare.play import watch
 
         match event:
             case watch.RunStarted():

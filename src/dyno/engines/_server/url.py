@@ -1,8 +1,8 @@
 """A server that runs already, named by a URL: never started, stopped or configured by us.
 
-`kind://user:password@host:port/database?sslmode=…`: `experiment/candidates.py` hands on what stands
-behind the colon. Only that database is written to, so it must be named. The password goes into
-`Build.secret` and from there into the driver's stdin; no name, fact or message has it.
+`kind://user:password@host:port/database?sslmode=…`: `compare/experiment/candidates.py` hands on
+what stands behind the colon. Only that database is written to, so it must be named. The password
+goes into `Build.secret` and from there into the driver's stdin; no name, fact or message has it.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from dyno.builds import Build
+from dyno.driver.plan import Session
 from dyno.errors import UsageError, unknown
 from dyno.passwords import HIDDEN
-from dyno.plan import Session
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from dyno.builds import Build
+from dyno.driver.plan import Session
 from dyno.engines import Ask, Server
 from dyno.engines._server import url
 from dyno.engines._server.url import Address
 from dyno.engines.mysql import reading
 from dyno.engines.mysql.in_place import look_in_place
 from dyno.errors import DynoError, TrialFailed, UsageError, unknown
-from dyno.plan import Session
-from dyno.replay.in_place import ServerRules
+from dyno.workloads.replay.in_place import ServerRules
 
 #: How the table's name begins. One that a kill left is empty and in nobody's way, and is not
 #: counted among the database's tables.

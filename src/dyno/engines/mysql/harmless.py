@@ -8,7 +8,7 @@ other servers, read files (`LOAD_FILE`), or are a statement's word as well (`INS
 
 from __future__ import annotations
 
-from dyno.replay.in_place import Harmless
+from dyno.workloads.replay.in_place import Harmless
 
 
 def _words(text: str) -> frozenset[str]:

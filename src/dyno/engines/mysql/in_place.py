@@ -12,13 +12,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from dyno.driver.plan import Session
 from dyno.engines import Ask
 from dyno.engines.mysql.harmless import HARMLESS, LATER, STORAGE_ENGINES
 from dyno.engines.mysql.session_words import reading_of, session_words
 from dyno.errors import TrialFailed, UsageError
-from dyno.plan import Session
-from dyno.replay.in_place import ServerRules, taint_definitions
-from dyno.replay.tokens import Quoting
+from dyno.workloads.replay.in_place import ServerRules, taint_definitions
+from dyno.workloads.replay.tokens import Quoting
 
 _OWN = "('information_schema', 'performance_schema', 'mysql', 'sys')"
 STATE = (

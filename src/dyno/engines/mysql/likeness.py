@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dyno.builds import Build
+from dyno.driver.plan import Session
 from dyno.engines import Ask
 from dyno.engines.mysql.builds import Prefix
 from dyno.engines.mysql.settings import FAST, STOCK, sort_settings
 from dyno.engines.mysql.values import variables
-from dyno.plan import Session
 
 #: What is written of statements, and when; files and their places are the server's own.
 LOGGING = (

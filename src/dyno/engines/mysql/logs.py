@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 
-from dyno.replay.logs import Entry, Gathered, Lines, Log, Reasons
-from dyno.replay.statements import Dialect
-from dyno.replay.tokens import Quoting
+from dyno.workloads.replay.logs import Entry, Gathered, Lines, Log, Reasons
+from dyno.workloads.replay.statements import Dialect
+from dyno.workloads.replay.tokens import Quoting
 
 SCHEMAS = ("information_schema", "performance_schema", "mysql", "sys")
 QUOTING = Quoting(dollars=False, backslashes=True, names_in_double=False)

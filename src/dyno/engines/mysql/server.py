@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from dyno.builds import Build, Say
+from dyno.driver.plan import Session
 from dyno.engines import NO_CONDITIONS, Ask, Server, StartConditions, _server
 from dyno.engines._server import socket as _socket
 from dyno.engines._server import url
@@ -47,7 +48,6 @@ from dyno.engines.mysql.values import (
     listed_values,
     try_out,
 )
-from dyno.plan import Session
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from dyno.driver.plan import Session
 from dyno.engines import SysbenchDriver
 from dyno.engines import SysbenchOption as Option
 from dyno.engines._server import sysbench
 from dyno.engines.mysql.attached import PORT, SOCKETS
 from dyno.errors import UsageError
-from dyno.plan import Session
 
 
 def session(given: Mapping[str, str]) -> Session:

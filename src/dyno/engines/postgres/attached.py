@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from dyno.builds import Build
+from dyno.driver.plan import Session
 from dyno.engines import Ask, Server
 from dyno.engines._server import url
 from dyno.engines._server.url import Address
 from dyno.engines.postgres.in_place import look_in_place
 from dyno.errors import UsageError
-from dyno.plan import Session
-from dyno.replay.in_place import ServerRules
+from dyno.workloads.replay.in_place import ServerRules
 
 PORT = 5432
 #: Where distributions put the socket.

@@ -10,7 +10,7 @@ is not played.
 
 from __future__ import annotations
 
-from dyno.replay.in_place import Harmless
+from dyno.workloads.replay.in_place import Harmless
 
 
 def _words(text: str) -> frozenset[str]:

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from dyno.driver.plan import Session
 from dyno.engines import Ask
 from dyno.engines.postgres.harmless import EXTENSIONS, HARMLESS, VOLATILE
 from dyno.engines.postgres.session_words import session_words
 from dyno.errors import UsageError
-from dyno.plan import Session
-from dyno.replay.in_place import Harmless, ServerRules, taint_definitions
-from dyno.replay.tokens import Quoting
+from dyno.workloads.replay.in_place import Harmless, ServerRules, taint_definitions
+from dyno.workloads.replay.tokens import Quoting
 
 #: The first object that was not made with the cluster.
 USERS_FROM = 16384

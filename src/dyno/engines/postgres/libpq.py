@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote, unquote
 
+from dyno.driver.plan import Session
 from dyno.engines._server import url
 from dyno.engines.postgres.attached import PORT, SOCKETS, find_password
 from dyno.errors import UsageError
-from dyno.plan import Session
 
 #: A word and its value, which may stand in quotes; a backslash takes the next sign as it is.
 _WORD = re.compile(r"\s*(\w+)\s*=\s*('(?:\\.|[^'\\])*'|(?:\\.|[^\s\\'])*)(?=\s|$)")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from dyno.builds import Build
+from dyno.driver.plan import Session
 from dyno.engines import Ask
 from dyno.engines._server import libraries, process
 from dyno.engines.postgres.settings import OURS, STOCK, TABLE, UNTOUCHABLE
-from dyno.plan import Session
 
 #: Groups of settings that decide how fast it is: also what it logs and counts, but not where.
 #: Left out are those of connections and identity, of replication, archives and clients: they belong

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dyno.errors import UsageError
-from dyno.replay.logs import BEGINNING, Entry, Gathered, Lines, Log, Reasons
-from dyno.replay.statements import Dialect
-from dyno.replay.tokens import Quoting
+from dyno.workloads.replay.logs import BEGINNING, Entry, Gathered, Lines, Log, Reasons
+from dyno.workloads.replay.statements import Dialect
+from dyno.workloads.replay.tokens import Quoting
 
 QUOTING = Quoting(dollars=True, backslashes=False, names_in_double=True)
 DIALECT = Dialect(QUOTING, ("information_schema", "pg_catalog"))

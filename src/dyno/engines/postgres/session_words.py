@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from dyno.replay.in_place import Allowed, Judgement, Refused, spell
-from dyno.replay.lexing import Token
-from dyno.replay.tokens import Quoting
+from dyno.workloads.replay.in_place import Allowed, Judgement, Refused, spell
+from dyno.workloads.replay.lexing import Token
+from dyno.workloads.replay.tokens import Quoting
 
 
 def _words(text: str) -> list[str]:

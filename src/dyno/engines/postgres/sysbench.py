@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 
+from dyno.driver.plan import Session
 from dyno.engines import SysbenchDriver
 from dyno.engines._server import sysbench
-from dyno.plan import Session
 
 
 def session(given: Mapping[str, str]) -> Session:

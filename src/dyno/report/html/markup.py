@@ -17,7 +17,7 @@ from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup, escape
 
 from dyno import numbers
-from dyno.analysis.effect_words import metric_name
+from dyno.judge.analysis.effect_words import metric_name
 from dyno.printable import printable
 from dyno.report import words
 

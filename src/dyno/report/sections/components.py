@@ -10,12 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from dyno import numbers
-from dyno.analysis.spread import Sources, spread_sources
+from dyno.judge.analysis.spread import Sources, spread_sources
+from dyno.judge.stats.components import BLOCKS, LOADS, RESTARTS, WINDOWS, Component
 from dyno.record import Metric
 from dyno.report import Book, words
 from dyno.report.html.markup import Cell, Row, render, tables_html
 from dyno.report.html.markup import Table as Grid
-from dyno.stats.components import BLOCKS, LOADS, RESTARTS, WINDOWS, Component
 
 
 def advice(spread: Sources) -> str:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 
 from dyno import numbers
-from dyno.analysis.effect_words import metric_name
-from dyno.analysis.measures import floors
+from dyno.judge.analysis.effect_words import metric_name
+from dyno.judge.analysis.measures import floors
 from dyno.record import Metric, Tally
 from dyno.report import Book, facts
 from dyno.report.html.markup import Cell, Row, Table, render, tables_html

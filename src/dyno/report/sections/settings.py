@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from itertools import groupby
 
+from dyno.judge.settings import KnownCosts, known_costs
+from dyno.judge.settings.values import is_same_value
 from dyno.report import Book
 from dyno.report.html.markup import render
-from dyno.settings import KnownCosts, known_costs
-from dyno.settings.values import is_same_value
 
 _TEMPLATE = """
 {% macro table(rows) %}

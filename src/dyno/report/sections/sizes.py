@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from dyno import numbers
-from dyno.analysis.effect_words import metric_name
+from dyno.judge.analysis.effect_words import metric_name
 from dyno.record import Metric, Trial, WorkloadPlan
 from dyno.report import Book, facts
 from dyno.report.html.markup import Cell, Row, Table, render, tables_html

@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from dyno import numbers
-from dyno.analysis.effect_words import metric_name
+from dyno.judge.analysis.effect_words import metric_name
 from dyno.record import Comparison, Metric, WorkloadPlan
 from dyno.report import Book, facts, words
 from dyno.report.html.markup import Cell, Row, Table, render, tables_html

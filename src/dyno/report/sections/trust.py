@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dyno.analysis.sentence import pilot_words
+from dyno.judge.analysis.sentence import pilot_words
 from dyno.record import host_score
 from dyno.report import Book, basis, facts
 from dyno.report.basis import calibration_summary, score_sentence

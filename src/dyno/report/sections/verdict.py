@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from dyno.analysis.sentence import leading_doubt
+from dyno.judge.analysis.sentence import leading_doubt
 from dyno.record import Comparison, Doubt, Verdict, host_score
 from dyno.report import Book, facts, words
 from dyno.report.basis import calibration_summary, restart_summary

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dyno.analysis.sentence import pilot_words
+from dyno.judge.analysis.sentence import pilot_words
 from dyno.record import Observation, host_score
 from dyno.report import Book, basis, facts
 from dyno.report.basis import NONE, calibration_summary, restart_summary, score_sentence

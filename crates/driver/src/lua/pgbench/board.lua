@@ -1,5 +1,6 @@
 -- What a client of `dyno pgbench` counts, in a row of a file that Dyno's other process reads while
--- it plays (src/dyno/pgbench/board.py has the same columns): doubles in memory that both map.
+-- it plays (`src/dyno/compat/pgbench/board.py` has the same columns): doubles in memory that both
+-- map.
 local number, values = ...
 local ffi = require("ffi")
 

@@ -1,0 +1,10 @@
+"""Calibration: comparisons of known truth, and the error rates that came of them on this host.
+
+`session` plays them and `store` keeps a line of each; `error_rates` is what a run quotes, stale or
+not. What plays is not imported here, since a run that is resolved asks for the rates.
+"""
+
+from dyno.compare.calibration.error_rates import known_error_rates
+from dyno.compare.calibration.store import METHOD, Entry, append, entries, instrument, store_file
+
+__all__ = ["METHOD", "Entry", "append", "entries", "instrument", "known_error_rates", "store_file"]

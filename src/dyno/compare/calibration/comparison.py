@@ -1,0 +1,231 @@
+"""One comparison of known truth through the whole pipeline, as `dyno compare` plays it.
+
+It becomes a line of the store, with the dose beside the verdict: how much slower the engine was
+really made. The dose is counted where the time is spent: the preloaded plant adds up what it spun,
+and of `null` the driver knows the median answer. (Its mean also holds the sleeps that the kernel
+ended late: the host's noise, which nobody planted.) Both are divided by the base's own time per
+operation. `intermittent_hog` is a load that comes and goes on the engine's cores while a
+comparison plays, as a neighbour's would.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import mean
+
+import dyno
+from dyno.builds import Say
+from dyno.compare import calibration
+from dyno.compare.calibration import Entry
+from dyno.compare.calibration.cases import EVERY, CalibrationCase
+from dyno.compare.calibration.pilot import SIDES, Pilot, Shape, operation_ns, reading_value
+from dyno.compare.calibration.store import relevant_facts
+from dyno.compare.experiment import Experiment, candidates
+from dyno.compare.forecast.memory import fit_memory
+from dyno.compare.play.run import play_run
+from dyno.compare.play.windows import TriedEvents, with_windows
+from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.compare.run_folder import create_run
+from dyno.errors import TrialFailed
+from dyno.judge.analysis import judge
+from dyno.judge.analysis.blocks import sort_blocks
+from dyno.judge.analysis.measures import operations_of
+from dyno.record import PhaseRecord, Run, Trial, Verdict
+
+#: How long the hog works and rests, in seconds: it meets about half of the blocks of small trials,
+#: so that some comparisons come to a verdict and some do not.
+WORKS_S = (0.3, 2.0)
+RESTS_S = (2.0, 12.0)
+
+#: Burns a core for a stretch, rests for another, until it is killed or whoever wanted it has died.
+CODE = """
+import os, random, sys, time
+cores, seed, works, rests, parent = sys.argv[1:]
+dice = random.Random(int(seed))
+if cores:
+    os.sched_setaffinity(0, [int(core) for core in cores.split(",")])
+def stretch(between):
+    ends_s = time.monotonic() + dice.uniform(*map(float, between.split(",")))
+    while time.monotonic() < ends_s:
+        if os.getppid() != int(parent):
+            sys.exit()
+        yield
+while True:
+    for _ in stretch(rests):
+        time.sleep(0.01)
+    for _ in stretch(works):
+        sum(range(100_000))
+"""
+
+
+@contextmanager
+def intermittent_hog(
+    cores: Sequence[int],
+    dice: random.Random,
+    works_s: Sequence[float] = WORKS_S,
+    rests_s: Sequence[float] = RESTS_S,
+) -> Iterator[int]:
+    """Burns the first of `cores` (any, if there is none) for random stretches, until left; yields
+    the hog's process.
+
+    One process all the time: the kernel adds the CPU of a child that ended to its parent's, and
+    what is the parent's is not foreign (probe `host`).
+    """
+    words = (_text(cores[:1]), str(dice.getrandbits(32)), _text(works_s), _text(rests_s))
+    command = [sys.executable, "-I", "-S", "-c", CODE, *words, str(os.getpid())]
+    # In a session of its own: an interrupt from the keyboard is for us, and we kill it.
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True) as hog:
+        try:
+            yield hog.pid
+        finally:
+            hog.kill()
+
+
+def _text(numbers: Sequence[float]) -> str:
+    return ",".join(str(number) for number in numbers)
+
+
+#: A dose that differs from the one asked for by more than this part of it is told of.
+TOLERANCE = 0.2
+
+
+def dose_is_off(effect_percent: float, dose_percent: float) -> bool:
+    """Was something else planted than what was asked for? The truth is the dose all the same."""
+    return abs(dose_percent - effect_percent) > TOLERANCE * effect_percent
+
+
+def dose_percent(
+    case: CalibrationCase, blocks: Sequence[Mapping[str, Trial]], base: str, candidate: str
+) -> float | None:
+    """The slowdown planted, the mean over the blocks; None where nothing was to be planted.
+
+    Of a plant in one answer of fifty it is what the p99 must have risen by at the least: half of
+    the answers held up, one of a hundred, took the median and the spin or more.
+    """
+    if case.is_aa or not blocks:
+        return None
+    pairs = [(block[base].phases[-1], block[candidate].phases[-1]) for block in blocks]
+    if case.metric == "rate_per_s":
+        return mean(100.0 * _more_ns(*pair) / operation_ns(pair[0]) for pair in pairs)
+    return mean(_p99_percent(*pair) for pair in pairs)
+
+
+def _more_ns(base: PhaseRecord, candidate: PhaseRecord) -> float:
+    return _planted_ns(candidate) - _planted_ns(base)
+
+
+def _planted_ns(record: PhaseRecord) -> float:
+    """What was planted in an operation: the spin, or the whole median answer of `null`."""
+    tally = record.streams[0]
+    if tally.service_ns is not None:
+        return tally.latency.percentiles_ns["50"] / tally.units_per_event
+    return reading_value(record, "planted_ns") / max(1, operations_of(record))
+
+
+def _p99_percent(base: PhaseRecord, candidate: PhaseRecord) -> float:
+    was = base.streams[0].latency.percentiles_ns
+    held_ns = EVERY * _more_ns(base, candidate)
+    return 100.0 * ((was["50"] + held_ns) / was["99"] - 1.0)
+
+
+BASE, CANDIDATE = SIDES
+
+
+def play_comparison(
+    case: CalibrationCase, shape: Shape, pilot: Pilot, folder: Path, say: Say
+) -> Entry:
+    """Plays a comparison of `case` with its run in `folder`, judges it, and says what came of it.
+
+    `TrialFailed` where it could not be played to its end.
+    """
+    began_s = time.monotonic()
+    specs = [f"{BASE}={case.base}", f"{CANDIDATE}={case.candidate}"]
+    experiment = shape.experiment(specs, case.metric, aa=case.is_aa)
+    hog = intermittent_hog(pilot.cores, random.Random()) if case.beside_hog else nullcontext()
+    with hog:
+        slowed = replace(pilot, p99_ns=pilot.p99_ns * (1 + case.effect_percent / 100))
+        run, trials = play_blocks(experiment, slowed, folder, say)
+    verdict = judge.judge(run, trials)
+    if not verdict.complete:
+        raise TrialFailed(f"a comparison of {case.base} came to no end", cause=verdict.sentence)
+    entry = _with_verdict(_empty_entry(case, shape, pilot, run), run, trials, verdict)
+    blocks = sort_blocks(run, run.workloads[0], trials).valid
+    found = replace(
+        entry,
+        dose_percent=dose_percent(case, blocks, BASE, CANDIDATE),
+        operation_ns=mean([operation_ns(block[BASE].phases[-1]) for block in blocks] or [0.0]),
+        seconds=round(time.monotonic() - began_s, 1),
+    )
+    return _interval_covers(found, case)
+
+
+def play_blocks(
+    experiment: Experiment, pilot: Pilot, folder: Path, say: Say
+) -> tuple[Run, list[Trial]]:
+    """Plays an experiment with its run in `folder`, by windows as long as the pilot's p99 asks for;
+    the run, and its trials.
+    """
+    prepared = resolve_experiment(experiment, say)
+    events = TriedEvents(round(pilot.p99_ns), pilot.rows_changed)
+    windows = with_windows(prepared, {each.name: [events] for each in prepared.run.workloads})
+    prepared = fit_memory(windows, experiment.measuring, say)
+    made = create_run(prepared.run, folder)
+    play_run(prepared, made, lambda _: None)
+    return prepared.run, made.trials()
+
+
+def _empty_entry(case: CalibrationCase, shape: Shape, pilot: Pilot, run: Run) -> Entry:
+    return Entry(
+        kind=case.kind,
+        engine=candidates.parse_candidate(case.base).engine,
+        what=case.title,
+        effect_percent=case.effect_percent,
+        words={},
+        utc=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        dyno=dyno.__version__,
+        host=relevant_facts(calibration.instrument(run.host, run.driver_sha256)),
+        method=calibration.METHOD,
+        settings=case_settings(case, shape, pilot),
+        seed=run.seed,
+        better="higher" if case.metric == "rate_per_s" else "lower",
+    )
+
+
+def case_settings(case: CalibrationCase, shape: Shape, pilot: Pilot) -> dict[str, str]:
+    """What a comparison is played with; those of one case and size are added up."""
+    return {**shape.settings, "metric": case.metric, "version": pilot.version}
+
+
+def _with_verdict(entry: Entry, run: Run, trials: Sequence[Trial], verdict: Verdict) -> Entry:
+    """The verdict of the one primary; none at all, where too few blocks were calm."""
+    dropped = len(verdict.dropped)
+    primary = next((row for row in verdict.comparisons if row.primary), None)
+    if primary is None:
+        return replace(entry, words={verdict.overall: 1}, dropped_blocks=dropped)
+    return replace(
+        entry,
+        words={primary.verdict: 1},
+        dropped_blocks=dropped,
+        slowdown_percent=primary.slowdown_percent,
+        low_percent=primary.low_percent,
+        high_percent=primary.high_percent,
+        coverable=1,
+    )
+
+
+def _interval_covers(entry: Entry, case: CalibrationCase) -> Entry:
+    """Does the interval hold the truth? Of the p99 only a lower bound is known: not asked."""
+    if case.metric != "rate_per_s" or not entry.coverable:
+        return replace(entry, coverable=0)
+    truth = 0.0 if case.is_aa else entry.dose_percent or 0.0
+    covered = entry.low_percent <= truth <= entry.high_percent
+    return replace(entry, covered=int(covered))

@@ -1,0 +1,99 @@
+"""The error rates that a run quotes: stored entries added up, and why they are stale if so."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from dyno.compare.calibration import store
+from dyno.compare.calibration.store import (
+    LADDER,
+    METHOD,
+    RELEVANT,
+    Entry,
+    instrument,
+    relevant_facts,
+)
+from dyno.judge.stats.simulate import clopper_pearson
+from dyno.record import Calibration, Run, Score
+
+#: Hosts drift: kernels are patched in place, disks fill, neighbours move in.
+AGE_DAYS_MAX = 90
+
+
+def known_error_rates(host: Mapping[str, str], now: datetime | None = None) -> Calibration | None:
+    """What is known on this host at `now`: what was found with the host and the method as they
+    are; where that is nothing, what was found last, and why it is stale.
+    """
+    stored = store.read_store(store.store_file(host))
+    found = [each for each in stored.entries if each.kind != LADDER]
+    if not found:
+        return None
+    current = [
+        each for each in found if each.host == relevant_facts(host) and each.method == METHOD
+    ]
+    last = current[-1] if current else found[-1]
+    chosen = [each for each in found if (each.host, each.method) == (last.host, last.method)]
+    return Calibration(
+        host=last.host,
+        dyno=last.dyno,
+        method=last.method,
+        first_utc=chosen[0].utc,
+        last_utc=last.utc,
+        scores=scores(chosen),
+        stale=tuple(_why_stale(last, relevant_facts(host), now or datetime.now(UTC))),
+        passed_over=stored.passed_over,
+    )
+
+
+def quote_error_rates(run: Run) -> Run:
+    """`run` with what is known of the method's errors on its host and driver."""
+    return replace(run, calibration=known_error_rates(instrument(run.host, run.driver_sha256)))
+
+
+def _why_stale(last: Entry, host: Mapping[str, str], now: datetime) -> Iterable[str]:
+    for name in RELEVANT:
+        was, found = last.host.get(name, ""), host.get(name, "")
+        if was != found:
+            yield f"{name.replace('_', ' ')} was '{was}' and is '{found}'"
+    if last.method != METHOD:
+        yield f"the method was version {last.method} and is {METHOD}"
+    days = (now - datetime.fromisoformat(last.utc)).days
+    if days > AGE_DAYS_MAX:
+        yield f"it is {days} days old"
+
+
+def scores(entries: Sequence[Entry]) -> tuple[Score, ...]:
+    """Entries of one kind, engine, size and settings added up, in the order of their first."""
+    groups: dict[tuple[object, ...], list[Entry]] = defaultdict(list)
+    for each in entries:
+        same = (each.kind, each.engine, each.what, each.effect_percent)
+        groups[*same, *sorted(each.settings.items())].append(each)
+    return tuple(_score(group) for group in groups.values())
+
+
+def _score(group: Sequence[Entry]) -> Score:
+    first, words = group[0], defaultdict[str, int](int)
+    for each in group:
+        for word, count in each.words.items():
+            words[word] += count
+    comparisons = sum(words.values())
+    low, high = clopper_pearson(words["slower"], comparisons)
+    doses = [each.dose_percent for each in group if each.dose_percent is not None]
+    return Score(
+        kind=first.kind,
+        engine=first.engine,
+        what=first.what,
+        effect_percent=first.effect_percent,
+        comparisons=comparisons,
+        words={word: count for word, count in words.items() if count},
+        low_percent=100.0 * low,
+        high_percent=100.0 * high,
+        covered=sum(each.covered for each in group),
+        coverable=sum(each.coverable for each in group),
+        dose_percent=sum(doses) / len(doses) if doses else None,
+        dropped_blocks=sum(each.dropped_blocks for each in group),
+        settings=first.settings,
+    )

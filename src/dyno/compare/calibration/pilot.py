@@ -1,0 +1,179 @@
+"""The pilot trials of a calibration: how long an operation takes, and whether a plant works."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from dyno.builds import Say
+from dyno.compare.experiment import Experiment, Measuring, Workload, compare_candidates
+from dyno.compare.forecast.memory import fit_memory
+from dyno.compare.play.pilot import settle_pinning
+from dyno.compare.play.pilot_trial import PilotScene
+from dyno.compare.play.run import play_once
+from dyno.compare.resolve.experiment import Prepared, outline_experiment, resolve_experiment
+from dyno.errors import TrialFailed
+from dyno.judge.analysis.measures import operations_of
+from dyno.record import Failure, PhaseRecord, Trial
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A workload, its options, the blocks at the last look, noise limits and a margin not ours.
+
+    The default is small: looks at 6, 10 and 12 blocks of trials of 0.6 s, so that a comparison
+    takes half a minute at most. The rule is the one of full runs. The length is about the best by
+    cost and variance (`stats.windows`): on two virtual cores a restart of SQLite costs 0.5 s beside
+    and varies by 2.4 %, its windows of 0.1 s by 3.6 % (correlation 0.45), which asks for 0.54 s.
+    `pinning` and `sequential` are left open until the engine is known (`settle_shape`).
+    """
+
+    workload: str = "oltp_point_select"
+    options: dict[str, str] = field(default_factory=lambda: {"time": "0.6", "warmup_time": "0.1"})
+    blocks: int = 12
+    limits: dict[str, float] = field(default_factory=dict)
+    sequential: bool | None = None
+    pinning: str = ""
+    margin_percent: float | None = None
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """As a score quotes it."""
+        limits = {name: f"{percent:g}" for name, percent in self.limits.items()}
+        size = {"workload": self.workload, "blocks": str(self.blocks)}
+        design = {} if self.sequential is None else {"design": self.design}
+        pinning = {"pinning": self.pinning} if self.pinning else {}
+        margin = {"margin": f"{self.margin_percent:g} %"} if self.margin_percent else {}
+        return {**size, **self.options, **limits, **design, **pinning, **margin}
+
+    @property
+    def design(self) -> str:
+        """How restarts are played, in words."""
+        return "one after the other" if self.sequential else "by turns"
+
+    def experiment(self, specs: Sequence[str], metric: str, *, aa: bool = False) -> Experiment:
+        """The experiment that compares `specs` in one primary metric."""
+        measuring = Measuring(
+            blocks=self.blocks,
+            margin_percent=self.margin_percent,
+            limits=self.limits,
+            controls={"pinning": self.pinning} if self.pinning else {},
+            aa=aa,
+            sequential=self.sequential,
+        )
+        made = compare_candidates(specs, self.workload, self.options, measuring)
+        judged = Workload(self.workload, made.workloads[0].options, ({"metric": metric},))
+        return Experiment("calibrate", made.candidates, (judged,), measuring)
+
+
+SIDES = ("base", "candidate")
+#: Trials flown, of which the middle one is believed: one that meets a slow moment of the host makes
+#: all doses wrong.
+TRIALS = 3
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """What a trial showed: times of an operation, the engine's answers for each, its version, and
+    how many rows were changed.
+
+    `cores` are those of the engine, empty where it has none of its own. `program` is its file.
+    """
+
+    per_op_ns: float
+    p50_ns: float
+    p99_ns: float
+    answers_per_op: float
+    version: str
+    cores: tuple[int, ...]
+    program: str = ""
+    embedded: bool = True
+    rows_changed: int = 0
+
+
+def settle_shape(text: str, shape: Shape, say: Say) -> Shape:
+    """The shape as every comparison of the engine is played, found out once and as any comparison
+    finds it: by turns where that is sound and there is memory, driver and server where `auto` puts
+    them.
+
+    A server plays with the connections that the shape names, one by default, and not at saturation:
+    what is planted is sized for one that waits.
+    """
+    specs = [f"{side}={text}" for side in SIDES]
+    experiment = shape.experiment(specs, "rate_per_s", aa=True)
+    prepared = settle_pinning(resolve_experiment(experiment, say), PilotScene(say))
+    run = fit_memory(prepared, experiment.measuring, say).run
+    pinning = run.design.controls["pinning"]
+    settled = replace(shape, sequential=run.design.turns is None, pinning=pinning)
+    say(f"{text}: restarts are played {settled.design}, pinning {pinning}")
+    return settled
+
+
+def fly_pilot(text: str, shape: Shape, say: Say) -> Pilot:
+    """Plays trials of the engine with a plant of nothing; `TrialFailed` where one fails."""
+    prepared = resolve_experiment(_pilot_experiment(text, shape), say)
+    side = prepared.run.candidates[0]
+    found = [pilot_figures(_trial(prepared), side.build["version"]) for _ in range(TRIALS)]
+    middle = sorted(found, key=lambda pilot: pilot.per_op_ns)[TRIALS // 2]
+    return replace(middle, program=side.build.get("program", ""), embedded=side.embedded)
+
+
+def check_pilot(text: str, shape: Shape) -> None:
+    """`UsageError` for a word that no pilot could fly with; nothing is fetched or played."""
+    outline_experiment(_pilot_experiment(text, shape))
+
+
+def _pilot_experiment(text: str, shape: Shape) -> Experiment:
+    return shape.experiment([with_plant(text, 0)], "rate_per_s")
+
+
+def _trial(prepared: Prepared) -> Trial:
+    trial = play_once(prepared, lambda _: None)
+    if trial.status == "interrupted":
+        raise KeyboardInterrupt
+    if trial.status != "ok":
+        why = trial.failure or Failure("the trial failed")
+        raise TrialFailed(why.message, cause=why.cause, hint=why.hint)
+    return trial
+
+
+def with_plant(text: str, spin_ns: int) -> str:
+    """The spec of an engine that spins so long before each answer."""
+    return add_keys(text, {"plant": f"{spin_ns}ns"})
+
+
+def add_keys(text: str, keys: Mapping[str, str]) -> str:
+    """The spec with these keys as well."""
+    more = "&".join(f"{name}={value}" for name, value in keys.items())
+    return f"{text}{'&' if '?' in text else '?'}{more}"
+
+
+def pilot_figures(trial: Trial, version: str) -> Pilot:
+    """What a trial of one closed-loop stream tells of its last phase."""
+    record = trial.phases[-1]
+    tally = record.streams[0]
+    return Pilot(
+        per_op_ns=operation_ns(record),
+        p50_ns=float(tally.latency.percentiles_ns["50"]),
+        p99_ns=float(tally.latency.percentiles_ns["99"]),
+        answers_per_op=reading_value(record, "planted_answers") / max(1, operations_of(record)),
+        version=version,
+        cores=trial.conditions.engine_cores,
+        rows_changed=tally.rows_changed,
+    )
+
+
+def operation_ns(record: PhaseRecord) -> float:
+    """How long an operation took a connection of a closed loop, from the answer before to its own.
+
+    By turns it is less than time ÷ operations, as a rate has it: a window counts events that are
+    due after its edge, and the one before may outlast the edge (its user is woken late, its caches
+    are cold). Of PostgreSQL 18 in windows of 1 ms, 10 % less. What is planted is a part of it.
+    """
+    tally = record.streams[0]
+    return tally.latency.mean_ns / tally.units_per_event
+
+
+def reading_value(record: PhaseRecord, name: str) -> float:
+    """A probe's number of that name; 0 where there is none."""
+    return sum(each.value for each in record.readings if each.name == name)

@@ -1,0 +1,326 @@
+"""A calibration session: plays what this host still lacks, one comparison at a time, and stores it.
+
+Comparisons are played in a folder of their own, empty at first and cleared after a kill. The
+scenarios of METHOD.md, What it is worth, are counted again as well: simulated blocks, judged by the
+rule for real ones.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import dyno
+from dyno import private_files
+from dyno.builds import Say, sha256
+from dyno.compare import calibration
+from dyno.compare.calibration import METHOD, Entry
+from dyno.compare.calibration.cases import (
+    ANSWERS_LEAST,
+    GOALS,
+    PLANTED,
+    PLANTED_PERCENT,
+    CalibrationCase,
+    calibration_cases,
+)
+from dyno.compare.calibration.comparison import case_settings, play_blocks, play_comparison
+from dyno.compare.calibration.copies import two_copies
+from dyno.compare.calibration.ladder import BlockPlayer, Ladder, climb
+from dyno.compare.calibration.pilot import Pilot, Shape, check_pilot, fly_pilot, settle_shape
+from dyno.compare.calibration.store import LADDER, instrument, relevant_facts
+from dyno.compare.experiment import Experiment
+from dyno.compare.experiment.candidates import parse_candidate
+from dyno.compare.resolve.experiment import host_here
+from dyno.compare.run_folder import all_runs
+from dyno.driver import driver_program
+from dyno.errors import HostError, UsageError, space
+from dyno.judge.stats import scenarios
+from dyno.judge.stats.scenarios import LOOKS, Scenario, figures
+from dyno.record import Run, Trial
+
+
+@contextmanager
+def exclusive_folder(file: Path) -> Iterator[Path]:
+    """A folder beside the store `file`, for nobody else meanwhile; `HostError` where somebody is.
+
+    What a killed calibration left is removed first, its engines' data as well.
+    """
+    place = file.with_suffix(".playing")
+    try:
+        private_files.make_folder(place.parent, exist_ok=True)
+        with open(file.with_suffix(".lock"), "w", opener=private_files.open_private) as lock:
+            _lock_store(lock.fileno(), file)
+            clear_folder(place)
+            private_files.make_folder(place)
+            try:
+                yield place
+            finally:
+                clear_folder(place)
+    except PermissionError as error:
+        hint = "set DYNO_STATE to a folder that can be written"
+        raise HostError(
+            f"cannot write {file.parent}",
+            cause=f"{error.strerror}{space(error, file.parent)}",
+            hint=hint,
+        ) from error
+
+
+def _lock_store(lock: int, file: Path) -> None:
+    """The kernel frees the lock if we die."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        hint = "one at a time: two would be each other's noise"
+        raise HostError(f"another dyno calibrates this host ({file})", hint=hint) from None
+
+
+def clear_folder(place: Path) -> None:
+    """Removes the runs in `place`, and the folders where their engines keep data."""
+    for run in all_runs(place):
+        run.clear_homes()
+    shutil.rmtree(place, ignore_errors=True)
+
+
+KIND = "synthetic"
+#: The word of a ladder whose slope is 1.
+TRANSMITTED = "transmitted"
+RUNS = 20_000
+#: How restarts vary where the method keeps its word, for a build with itself; then slowdowns; then
+#: one arm with a long tail, and a slow mode that few restarts show.
+SCENARIOS = (
+    *(Scenario(model) for model in scenarios.SOUND),
+    *(Scenario("normal", truth_percent=percent) for percent in (1.0, 2.0, 5.0)),
+    Scenario("long tail in the base", 5.0),
+    Scenario("long tail in the candidate", truth_percent=2.0),
+    Scenario("rare slow mode", 1.0, 2.0),
+)
+
+
+def scenario_title(scenario: Scenario) -> str:
+    """`same build, heavy-tailed`."""
+    truth = scenario.truth_percent
+    sides = f"{truth:g} % slower" if truth else "same build"
+    return f"{sides}, {scenario.model}"
+
+
+def scenario_entry(scenario: Scenario, host: Mapping[str, str], runs: int = RUNS) -> Entry:
+    """Plays a scenario in so many made-up runs; about a second."""
+    found = figures(scenario, runs)
+    words = {
+        "slower": found.slower.hits,
+        "not slower": found.cleared.hits,
+        "inconclusive": runs - found.slower.hits - found.cleared.hits,
+    }
+    looks = ", ".join(str(blocks) for blocks in LOOKS.blocks)
+    return Entry(
+        kind=KIND,
+        engine="",
+        what=scenario_title(scenario),
+        effect_percent=scenario.truth_percent,
+        words=words,
+        utc=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        dyno=dyno.__version__,
+        host=relevant_facts(host),
+        covered=found.covered.hits,
+        coverable=runs,
+        settings={"block sd": f"{scenario.sd_percent:g} %", "looks": looks},
+    )
+
+
+def _empty_ladder(text: str, shape: Shape, pilot: Pilot, host: Mapping[str, str]) -> Entry:
+    """The line of a ladder that is still to be climbed."""
+    return Entry(
+        kind=LADDER,
+        engine=parse_candidate(text).engine,
+        what="ladder ×1, ×3, ×10",
+        effect_percent=0.0,
+        words={},
+        utc=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        dyno=dyno.__version__,
+        host=relevant_facts(host),
+        settings={**shape.settings, "version": pilot.version},
+    )
+
+
+def _sized(
+    cases: Callable[[Pilot], list[CalibrationCase]], pilots: Mapping[bool, Pilot]
+) -> list[CalibrationCase]:
+    """The cases, those beside a hog by the pilot under True, the others by the one under False."""
+    return [
+        case for hog, pilot in pilots.items() for case in cases(pilot) if case.beside_hog == hog
+    ]
+
+
+#: Plays a case with the pilot's figures, its run in the folder.
+ComparisonPlayer = Callable[[CalibrationCase, Shape, Pilot, Path, Say], Entry]
+#: Told a line once it is stored: the case, and how many of its goal are there now.
+Tell = Callable[[Entry, int, int], None]
+
+
+def instrument_here() -> dict[str, str]:
+    """This host and this driver, as a calibration speaks for them."""
+    return instrument(host_here(), sha256(driver_program()))
+
+
+@dataclass(frozen=True)
+class CalibrationWishes:
+    """What a user asks for: engines by their specs, comparisons of each kind, how long at most.
+
+    `made_up` asks for the synthetic scenarios too; `planted_percent` are the slowdowns to plant.
+    """
+
+    engines: Sequence[str]
+    goals: Mapping[str, int] = field(default_factory=lambda: dict(GOALS))
+    shape: Shape = field(default_factory=Shape)
+    budget_s: float | None = None
+    made_up: bool = True
+    planted_percent: Sequence[float] = PLANTED_PERCENT
+
+
+@dataclass
+class Session:
+    """Plays what is wanted and not there yet; a later one goes on where this one stopped.
+
+    `UsageError` at once for a word about any engine that cannot be: the others take hours.
+    A test hands in its own `settle`, `fly_pilot`, `climb` and `play_comparison`.
+    """
+
+    wishes: CalibrationWishes
+    say: Say
+    tell: Tell
+    host: dict[str, str] = field(default_factory=instrument_here)
+    settle: Callable[[str, Shape, Say], Shape] = settle_shape
+    fly_pilot: Callable[[str, Shape, Say], Pilot] = fly_pilot
+    climb: Callable[[str, Shape, Pilot, BlockPlayer], Ladder] = climb
+    play_comparison: ComparisonPlayer = play_comparison
+
+    def __post_init__(self) -> None:
+        if any(percent <= 0.0 for percent in self.wishes.planted_percent):
+            raise UsageError("a plant of nothing is no plant", hint="for instance --plant 1%")
+        for text in self.wishes.engines:
+            check_pilot(text, self.wishes.shape)
+        self.file = calibration.store_file(self.host)
+        self.began_s = time.monotonic()
+
+    def current(self) -> list[Entry]:
+        """The lines that were found with this host and this method as they are."""
+        ours = (relevant_facts(self.host), METHOD)
+        return [e for e in calibration.entries(self.file) if (e.host, e.method) == ours]
+
+    def play(self) -> bool:
+        """Until every goal is reached (True) or the budget is spent."""
+        with exclusive_folder(self.file) as place:
+            if self.wishes.made_up:
+                self._make_up()
+            return all(self._engine(text, place) for text in self.wishes.engines)
+
+    def _make_up(self) -> None:
+        there = {entry.what for entry in self.current() if entry.kind == KIND}
+        for scenario in SCENARIOS:
+            if scenario_title(scenario) not in there:
+                self._store(scenario_entry(scenario, self.host), 1, 1)
+
+    def _engine(self, text: str, place: Path) -> bool:
+        """The engine's cases, as far as they can be compared here."""
+        wishes = self.wishes
+        shape = self.settle(text, wishes.shape, self.say)
+        pilot = self.fly_pilot(text, shape, self.say)
+        goals = dict(wishes.goals)
+        if not self._transmits(text, shape, pilot, place):
+            goals = {kind: goal for kind, goal in goals.items() if kind not in PLANTED}
+        with two_copies(text, pilot) as copies:
+
+            def cases(pilot: Pilot) -> list[CalibrationCase]:
+                return calibration_cases(text, pilot, goals, wishes.planted_percent, copies)
+
+            return self._in_turn(cases, shape, pilot, place)
+
+    def _transmits(self, text: str, shape: Shape, pilot: Pilot, place: Path) -> bool:
+        """Does what is planted in the engine cost what it should? Asked once for a host and size.
+
+        Of `null`, whose delay is its whole answer, and where nothing is to be planted: True.
+        """
+        planted = any(self.wishes.goals.get(kind) for kind in PLANTED)
+        if not planted or parse_candidate(text).engine == "null":
+            return True
+        if pilot.answers_per_op < ANSWERS_LEAST:
+            return True
+        entry = _empty_ladder(text, shape, pilot, self.host)
+        known = [
+            each.words
+            for each in self.current()
+            if (each.kind, each.engine, each.settings) == (LADDER, entry.engine, entry.settings)
+        ]
+        if known:
+            return TRANSMITTED in known[-1]
+
+        def play(experiment: Experiment) -> tuple[Run, list[Trial]]:
+            return play_blocks(experiment, pilot, place, self.say)
+
+        ladder = self.climb(text, shape, pilot, play)
+        clear_folder(place)
+        self.say(f"{text}: {ladder.sentence}")
+        if ladder.known:
+            word = TRANSMITTED if ladder.transmitted else f"not {TRANSMITTED}"
+            calibration.append(self.file, replace(entry, slope=ladder.slope, words={word: 1}))
+        return ladder.transmitted
+
+    def _in_turn(
+        self,
+        cases: Callable[[Pilot], list[CalibrationCase]],
+        shape: Shape,
+        pilot: Pilot,
+        place: Path,
+    ) -> bool:
+        """Each in turn, the one that lacks most first, so that each has some.
+
+        What is planted is sized by the last comparison under the same noise: a host has its hours,
+        and by one pilot at the beginning a dose of 1 % came to 0.77 to 1.40 %.
+        """
+        pilots = {False: pilot, True: pilot}
+
+        def done(case: CalibrationCase) -> int:
+            return len(self._of(case, case_settings(case, shape, pilot)))
+
+        def is_open(case: CalibrationCase) -> bool:
+            return done(case) < case.goal
+
+        while open_cases := list(filter(is_open, _sized(cases, pilots))):
+            case = min(open_cases, key=lambda each: done(each) / each.goal)
+            if not self._affords(case):
+                return False
+            entry = self.play_comparison(case, shape, pilot, place, self.say)
+            clear_folder(place)
+            self._store(entry, done(case) + 1, case.goal)
+            if entry.operation_ns:
+                pilots[case.beside_hog] = replace(pilot, per_op_ns=entry.operation_ns)
+        return True
+
+    def _store(self, entry: Entry, done: int, of: int) -> None:
+        calibration.append(self.file, entry)
+        if entry.host != relevant_facts(self.host):  # it would never count as done
+            hint = "the comparison is stored; the same command begins anew on the host as it is"
+            raise HostError("the host or the driver changed while it was calibrated", hint=hint)
+        self.tell(entry, done, of)
+
+    def _of(self, case: CalibrationCase, settings: Mapping[str, str]) -> list[Entry]:
+        same = (case.kind, parse_candidate(case.base).engine, case.title, case.effect_percent)
+        return [
+            e
+            for e in self.current()
+            if (e.kind, e.engine, e.what, e.effect_percent) == same and e.settings == settings
+        ]
+
+    def _affords(self, case: CalibrationCase) -> bool:
+        """Would a comparison as long as the last one on this engine end within the budget?"""
+        if self.wishes.budget_s is None:
+            return True
+        engine = parse_candidate(case.base).engine
+        last = [entry.seconds for entry in self.current() if entry.engine == engine][-1:]
+        return time.monotonic() - self.began_s + sum(last) <= self.wishes.budget_s

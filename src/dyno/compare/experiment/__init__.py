@@ -1,0 +1,12 @@
+"""What is compared, on what, and how it is measured: an experiment as data, and its TOML file."""
+
+from dyno.compare.experiment.comparison import (
+    BLOCKS,
+    Experiment,
+    Measuring,
+    Workload,
+    compare_candidates,
+)
+from dyno.compare.experiment.toml_file import read_experiment
+
+__all__ = ["BLOCKS", "Experiment", "Measuring", "Workload", "compare_candidates", "read_experiment"]

@@ -1,0 +1,272 @@
+"""An experiment's TOML file: found, read, checked.
+
+Its sections are candidates, factors, workloads and how it is measured. An error names the line that
+it is about.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from dyno.compare.experiment import candidates
+from dyno.compare.experiment.candidates import Spec
+from dyno.compare.experiment.comparison import (
+    METRICS,
+    Experiment,
+    Measuring,
+    Workload,
+    as_text,
+    option_name,
+    options_as_text,
+)
+from dyno.compare.experiment.factors import CrossedFactors, cross_factors
+from dyno.compare.experiments import every
+from dyno.errors import DynoError, UsageError, unknown
+
+#: TOML's types in TOML's words.
+_KINDS: dict[object, str] = {
+    str: "a string in quotes",
+    int: "a whole number",
+    list: "a list ([…], or a table under [[…]])",
+    dict: "a table ({ key = value })",
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a TOML file, at its top or below, which knows where its words stand."""
+
+    file: Path
+    text: str
+    data: dict[str, Any]
+
+    def wrong(self, word: str, error: DynoError) -> UsageError:
+        """The error, with the file and the line on which `word` stands."""
+        lines = self.text.splitlines()
+        found = (i for i, line in enumerate(lines, 1) if _names_word(word, line))
+        place = f"{self.file}:{next(found, 1)}"
+        return UsageError(f"{place}: {error.message}", cause=error.cause, hint=error.hint)
+
+    def only(self, keys: Iterable[str]) -> None:
+        """Refuses a key that is not one of `keys`."""
+        for key in self.data:
+            if key not in keys:
+                raise self.wrong(key, unknown("key", key, keys))
+
+    def get(self, key: str, kind: type | tuple[type, ...]) -> Any:
+        """The value of `key`, None where there is none; refuses one of another type."""
+        value = self.data.get(key)
+        if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
+            raise self.wrong(key, UsageError(f"'{key}' is not {_KINDS.get(kind, 'a number')}"))
+        return value
+
+    def flag(self, key: str) -> bool:
+        """The value of `key`, false where there is none; refuses all but true and false."""
+        value = self.data.get(key, False)
+        if not isinstance(value, bool):
+            raise self.wrong(key, UsageError(f"'{key}' is not true or false"))
+        return value
+
+    def table(self, key: str) -> Table:
+        """The table that `key` names, an empty one where there is none."""
+        return replace(self, data=self.get(key, dict) or {})
+
+    def tables(self, key: str) -> list[Table]:
+        """The tables under `[[key]]`; refuses a list of anything else."""
+        found = self.get(key, list) or []
+        if not all(isinstance(each, dict) for each in found):
+            raise self.wrong(key, UsageError(f"'{key}' is not a list of tables under [[{key}]]"))
+        return [replace(self, data=each) for each in found]
+
+
+def _names_word(word: str, line: str) -> bool:
+    return re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", line.split("#")[0]) is not None
+
+
+MAX_BLOCKS = "max_blocks"
+_NUMBER = (int, float)
+
+
+def read_candidates(top: Table, crossed: CrossedFactors) -> tuple[Spec, ...]:
+    """The `candidates`, with unique names; one alone will do where factors are crossed."""
+    texts = top.get("candidates", list) or []
+    if not texts:
+        raise top.wrong("candidates", UsageError("no candidates", hint='candidates = ["…", "…"]'))
+    if len(texts) < 2 and not crossed.levels:
+        hint = "name a second one (the same again, with aa = true), or use `dyno play`"
+        raise top.wrong("candidates", UsageError("one candidate is no comparison", hint=hint))
+    return candidates.unique_names([_spec(top, str(text)) for text in texts])
+
+
+def _spec(top: Table, text: str) -> Spec:
+    try:
+        return candidates.parse_candidate(text)
+    except UsageError as error:
+        raise top.wrong(text, error) from error
+
+
+def read_factors(top: Table) -> CrossedFactors:
+    """The factors under `[[factor]]`, and how `design` crosses them."""
+    found, crossing = top.tables("factor"), top.get("design", str)
+    if crossing and not found:
+        hint = "[[factor]], with name and levels below it"
+        raise top.wrong("design", UsageError("a design without a factor", hint=hint))
+    given = [_factor(each) for each in found]
+    try:
+        return cross_factors(given, crossing or "factorial")
+    except UsageError as error:
+        named = re.search(r"factor '([^']*)'", error.message)
+        raise top.wrong(named[1] if named else "design", error) from error
+
+
+def _factor(found: Table) -> tuple[str, list[str]]:
+    found.only(("name", "levels"))
+    return option_name(_name(found, "factor")), _values(found.get("levels", list))
+
+
+def read_workloads(top: Table) -> tuple[Workload, ...]:
+    """The workloads under `[[workload]]`, a swept one once for each value."""
+    found = top.tables("workload")
+    if not found:
+        hint = '[[workload]] and name = "…" below it'
+        raise top.wrong("workload", UsageError("no workload", hint=hint))
+    return tuple(one for each in found for one in _sweep_values(each, _workload(each)))
+
+
+def _workload(found: Table) -> Workload:
+    found.only(("name", "options", "primary", "sweep"))
+    name = _name(found, "workload")
+    primary = found.tables("primary")
+    for each in primary:
+        each.only(("phase", "stream", "metric", "margin_percent"))
+        if (metric := each.data.get("metric", METRICS[0])) not in METRICS:
+            raise found.wrong(str(metric), unknown("metric", str(metric), METRICS))
+    beside = found.file.parent / name
+    script = str(beside) if beside.suffix == ".lua" else name
+    options = options_as_text(found.table("options").data)
+    return Workload(script, options, tuple(each.data for each in primary))
+
+
+def _sweep_values(found: Table, workload: Workload) -> list[Workload]:
+    """The workload once for each value of the option under `sweep`; as it is without one."""
+    sweep = found.table("sweep").data
+    if not sweep:
+        return [workload]
+    (option, values), *more = ((option_name(name), _values(each)) for name, each in sweep.items())
+    if more or len(values) < 2 or len(set(values)) < len(values) or option in workload.options:
+        hint = "sweep = { threads = [1, 4, 16] }, and that option nowhere else"
+        raise found.wrong("sweep", UsageError("a sweep is one option with its values", hint=hint))
+    return [
+        replace(workload, options=workload.options | {option: value}, sweep={option: value})
+        for value in values
+    ]
+
+
+def _name(found: Table, section: str) -> str:
+    name: str | None = found.get("name", str)
+    if not name:
+        raise found.wrong(section, UsageError(f"a {section} without a name"))
+    return name
+
+
+def _values(found: object) -> list[str]:
+    return [as_text(each) for each in found] if isinstance(found, list) else []
+
+
+def read_measuring(top: Table) -> Measuring:
+    """How it is measured; what no run could be judged by is refused with its line."""
+    fixed, most = top.get("blocks", int), top.get(MAX_BLOCKS, int)
+    if fixed is not None and most is not None:
+        both = f"both 'blocks' (fixed) and '{MAX_BLOCKS}' are set"
+        raise top.wrong(MAX_BLOCKS, UsageError(both))
+    margin, alpha = top.get("margin_percent", _NUMBER), top.get("alpha", _NUMBER)
+    precision = top.get("precision_percent", _NUMBER)
+    limits, controls = top.table("limits"), top.table("controls")
+    try:
+        return Measuring(
+            margin_percent=None if margin is None else float(margin),
+            alpha=0.05 if alpha is None else float(alpha),
+            blocks=most if fixed is None else fixed,
+            fixed=fixed is not None,
+            seed=top.get("seed", int),
+            limits={name: float(limits.get(name, _NUMBER)) for name in limits.data},
+            controls={name: as_text(value) for name, value in controls.data.items()},
+            loads=top.get("loads", int),
+            aa=top.flag("aa"),
+            gate=top.get("gate", str) or "each",
+            sequential=top.flag("sequential") if "sequential" in top.data else None,
+            hold_connections=top.flag("hold_connections"),
+            precision_percent=None if precision is None else float(precision),
+        )
+    except UsageError as error:
+        raise top.wrong(_blame_key(error, top), error) from error
+
+
+def _blame_key(error: UsageError, top: Table) -> str:
+    """The key that a refusal of `Measuring` is about."""
+    words = {"blocks": ("blocks", MAX_BLOCKS), "margin": ("margin_percent",)}
+    words |= {"precision": ("precision_percent",)}
+    words |= {"alpha": ("alpha",), "loads": ("loads",), "gate": ("gate",)}
+    keys = next((keys for word, keys in words.items() if word in error.message), ())
+    named = re.search(r"'(\w+)'", error.message)
+    return next((key for key in keys if key in top.data), named[1] if named else "")
+
+
+_KEYS = {
+    *("name", "question", "published", "candidates", "workload", "design", "factor", "like"),
+    *(each.name for each in fields(Measuring) if each.name not in ("fixed", "quick")),
+    MAX_BLOCKS,
+}
+
+
+def read_experiment(path: Path) -> Experiment:
+    """The experiment in a TOML file; `UsageError` with file and line where it is malformed.
+
+    A name without a path is one of those that `experiments.every` has.
+    """
+    file = path if path.is_file() else every().get(str(path))
+    if file is None:
+        raise _missing(path)
+    try:
+        text = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{file} is not TOML", cause="it is not text in UTF-8") from error
+    try:
+        return _experiment(Table(file, text, tomllib.loads(text)), f"dyno run {path}")
+    except RecursionError:
+        hint = "dyno show experiments has examples"
+        raise UsageError(f"{file} is nested too deeply", hint=hint) from None
+    except tomllib.TOMLDecodeError as error:
+        hint = "strings stand in quotes, lists end with ]; dyno show experiments has examples"
+        raise UsageError(f"{file} is not TOML", cause=error, hint=hint) from error
+
+
+def _missing(path: Path) -> UsageError:
+    """A path is told from a name: what is near a mistyped file is no help."""
+    if path.suffix == ".toml" or len(path.parts) != 1:
+        hint = "a TOML file, or a name that `dyno show experiments` lists"
+        return UsageError(f"there is no experiment file '{path}'", hint=hint)
+    return unknown("experiment", str(path), every())
+
+
+def _experiment(top: Table, command: str) -> Experiment:
+    top.only(_KEYS)
+    crossed = read_factors(top)
+    return Experiment(
+        name=top.get("name", str) or top.file.stem,
+        candidates=read_candidates(top, crossed),
+        workloads=read_workloads(top),
+        measuring=read_measuring(top),
+        question=top.get("question", str) or "",
+        like=top.get("like", str) or "",
+        published=tuple(
+            {k: str(v) for k, v in each.data.items()} for each in top.tables("published")
+        ),
+        command=command,
+        crossed=crossed,
+    )

@@ -1,0 +1,171 @@
+"""What an earlier run tells of one that is planned: how its primaries vary, what trials cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from statistics import median
+
+from dyno.compare.run_folder import RunFolder
+from dyno.errors import UsageError
+from dyno.judge.analysis.analysis import Analysis
+from dyno.judge.analysis.comparisons import PairedMetric
+from dyno.judge.analysis.margins import DeclaredPrimary
+from dyno.judge.analysis.run_view import RunView
+from dyno.judge.analysis.spread import Sources, spread_sources
+from dyno.judge.stats.components import LOADS
+from dyno.judge.stats.power import Errors, freedom, sd_bound
+from dyno.record import Metric, Run, WorkloadPlan
+
+#: Fewer blocks than this say too little of how blocks vary.
+BLOCKS_LEAST = 3
+#: Older runs whose spread is pooled: more of them would tell of another season of the host.
+POOLED_MOST = 4
+#: What runs that are pooled must share of the host.
+HOST = ("cpu", "machine", "cores", "kernel")
+
+
+@dataclass(frozen=True)
+class LearntErrors:
+    """How a primary's blocks will vary: `likely` as they did, `planned` at the upper 80 % bound."""
+
+    likely: Errors
+    planned: Errors
+
+
+@dataclass(frozen=True)
+class EarlierRun:
+    """The primaries of a run that was played: their comparisons, and the spread of each.
+
+    `loads` of each candidate took turns; 0: every trial loaded anew. `others` are older runs of the
+    same experiment on the same host, whose spread is pooled with this one's.
+    """
+
+    name: str
+    run: Run
+    lines: tuple[PairedMetric, ...]
+    spreads: dict[Metric, Sources]
+    loads: int = 0
+    others: tuple[EarlierRun, ...] = ()
+
+    @property
+    def blocks(self) -> int:
+        """Valid blocks that stand behind it."""
+        return max(line.logs.size for line in self.lines)
+
+    def errors(
+        self, pair: DeclaredPrimary, workload: WorkloadPlan, loads: int | None, norm: float
+    ) -> LearntErrors | None:
+        """How the blocks of a primary will vary; None where this run did not measure it. `loads`
+        None leaves as many as it was; `norm` is that of the planned effect's weights.
+
+        Pooled over the candidates (or effects, each by its own norm) and over `others`, and scaled
+        by the components where `workload` is now measured longer or shorter than it was.
+        """
+        loads = self.loads if loads is None else loads
+        found = [each for run in (self, *self.others) if (each := run._variance(pair))]
+        own = [line for line in self.lines if pair.names(line.metric)]
+        if not own:
+            return None
+        free = sum(known for _, known in found)
+        sd = norm * math.sqrt(sum(variance * known for variance, known in found) / free)
+        bound = sd_bound(sd, free)
+        spread = self.spreads.get(own[0].metric)
+        if spread is None or sd == 0.0:
+            return LearntErrors(Errors(sd, loads), Errors(bound, loads))
+        part = spread.found.part(LOADS)
+        kept = min(sd, norm * math.sqrt(part.variance)) if part else 0.0
+        likely = self._longer(pair, workload, spread)
+        planned = likely * bound / sd
+        return LearntErrors(
+            Errors(sd * likely, loads, kept * likely), Errors(sd * planned, loads, kept * planned)
+        )
+
+    def _variance(self, pair: DeclaredPrimary) -> tuple[float, int] | None:
+        """That of a restart's log in a block, and its degrees of freedom; those of several
+        candidates count once, since they share the base.
+        """
+        own = [line for line in self.lines if pair.names(line.metric)]
+        if not own:
+            return None
+        found = [float(line.logs.var(ddof=1)) / line.effect.norm**2 for line in own]
+        blocks = own[0].logs.size
+        early = blocks < self.run.design.looks[-1]
+        return sum(found) / len(found), freedom(blocks, stopped_early=early)
+
+    def _longer(self, pair: DeclaredPrimary, workload: WorkloadPlan, spread: Sources) -> float:
+        """How the sd changes with the phase's length; 1 where it is the same, or not timed."""
+        phase = next(each for each in workload.phases if each.name == pair.phase)
+        seconds, then = phase.measured_s, spread.found.block_sd()
+        if not seconds or abs(seconds / spread.seconds - 1.0) < 0.1 or then == 0.0:
+            return 1.0
+        return spread.found.block_sd(seconds) / then
+
+    def trial_s(self, workload: WorkloadPlan) -> float | None:
+        """Seconds that a trial of `workload` takes from its start to that of the next one."""
+        timed = [
+            spread.costs.restart_s + spread.seconds
+            for metric, spread in self.spreads.items()
+            if metric.workload == workload.name and spread.costs is not None
+        ]
+        then = next((w for w in self.run.workloads if w.name == workload.name), None)
+        if not timed or then is None:
+            return None
+        longer = sum(p.length_s for p in workload.phases) - sum(p.length_s for p in then.phases)
+        return median(timed) + longer
+
+
+def learn_from(folder: RunFolder) -> EarlierRun:
+    """What the run in `folder` knows; `UsageError` where it has too few valid blocks."""
+    analysis = Analysis(RunView(folder.run(), folder.trials()))
+    most = max(analysis.view.valid_blocks.values(), default=0)
+    lines = tuple(line for line in analysis.lines(most) if line.primary)
+    if most < BLOCKS_LEAST or not lines:
+        raise UsageError(
+            f"{folder.path.name} has {most} valid blocks, too few to plan from",
+            hint=f"{BLOCKS_LEAST} or more; without --from, assumed spreads are planned for",
+        )
+    metrics = list(dict.fromkeys(line.metric for line in lines))
+    counted = analysis.view.counted_trials
+    found = {each.metric: each for each in spread_sources(analysis.view, counted, metrics)}
+    loads = max(t.conditions.load.of if t.conditions.load else 0 for t in counted)
+    return EarlierRun(folder.path.name, analysis.run, lines, found, loads)
+
+
+def newest_run(
+    folders: Sequence[RunFolder], run: Run, say: Callable[[str], None]
+) -> EarlierRun | None:
+    """The last of `folders` that played the same experiment (its name and workloads), with the
+    `POOLED_MOST` before it that were played alike, on the same host. `say` is told of those that
+    are damaged or too short.
+    """
+    found = _runs_of(folders, run, say)
+    newest = next(found, None)
+    if newest is None:
+        return None
+    alike = [each for each in islice(found, POOLED_MOST) if _alike(each.run, newest.run)]
+    return replace(newest, others=tuple(alike))
+
+
+def _runs_of(
+    folders: Sequence[RunFolder], run: Run, say: Callable[[str], None]
+) -> Iterator[EarlierRun]:
+    """Newest first. A run that is damaged, or too short, is no source."""
+    wanted = {workload.name for workload in run.workloads}
+    for folder in reversed(folders):
+        try:
+            told = folder.run()
+            if told.name != run.name or wanted != {w.name for w in told.workloads}:
+                continue
+            earlier = learn_from(folder)
+        except UsageError as refused:
+            say(f"not planned from {folder.path.name}: {refused.message}")
+            continue
+        yield earlier
+
+
+def _alike(one: Run, other: Run) -> bool:
+    hosts = ([run.host.get(fact) for fact in HOST] for run in (one, other))
+    return one.workloads == other.workloads and next(hosts) == next(hosts)

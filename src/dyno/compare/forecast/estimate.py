@@ -1,0 +1,222 @@
+"""What a run will cost and what it can detect, before it starts: time, disk, blocks, MDE80."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from dyno.compare.experiment import BLOCKS
+from dyno.compare.forecast.detection import SDS_PERCENT, assumed_primaries, family_size
+from dyno.compare.resolve.design import LOADS, SLOW_LOAD_S, looks_up_to
+from dyno.compare.resolve.experiment import Prepared
+from dyno.engines import Outgrows
+from dyno.errors import UsageError
+from dyno.judge.analysis.judge import REPLAYS
+from dyno.judge.stats.looks import Looks
+from dyno.judge.stats.power import mde80
+from dyno.judge.stats.verdict import CLEAR_LEAST
+from dyno.record import Candidate, Run, WorkloadPlan
+from dyno.workloads import data_options
+
+#: Starting driver and engine, connecting, ledger, stopping: measured below 0.2 s on two cores.
+OVERHEAD_S = 0.2
+#: What an echo takes in a server's place, once for each of them and workload.
+ECHO_S = 1.5
+#: Starting a server on new data, and stopping it: 2 to 5 s, by its age.
+SERVER_S = 3.0
+#: No engine takes long to load less: nobody need find out whether it is slow.
+SMALL_BYTES = 16 << 20
+#: Rough speed of `prepare`, by the data's size; only the forecast hangs on it.
+LOAD_BYTES_PER_S = 20e6
+#: Free space asked for beside the data: journals, temporary files, the records themselves.
+SPARE_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """`expected_s` ends at the first look that may clear a candidate, `worst_s` plays every block
+    and replay.
+
+    `detectable` maps how two restarts vary in percent (`SDS_PERCENT`) to the smallest slowdown, in
+    percent, that the last look finds in four runs of five, in whichever primary it is the largest.
+    """
+
+    expected_s: float
+    worst_s: float
+    disk_bytes: int
+    blocks_expected: int
+    blocks_worst: int
+    detectable: dict[float, float]
+
+
+@dataclass(frozen=True)
+class RunCost:
+    """Seconds of a run: once, in each block, and in each of the first `loads` blocks besides, which
+    make the loads that are kept.
+    """
+
+    floor_s: float
+    block_s: float
+    loads_s: float = 0.0
+    loads: int = 0
+
+    def total_s(self, blocks: float) -> float:
+        """Seconds of a run of so many blocks."""
+        return self.floor_s + blocks * self.block_s + min(blocks, self.loads) * self.loads_s
+
+    def blocks_within(self, budget_s: float) -> int:
+        """How many blocks end within `budget_s`; `UsageError` if not enough do."""
+        blocks = int((budget_s - self.floor_s) // (self.block_s + self.loads_s))
+        if blocks >= self.loads:
+            blocks = int((budget_s - self.total_s(self.loads)) // self.block_s) + self.loads
+        if blocks < BLOCKS[0]:
+            hint = f"{BLOCKS[0]} blocks take {math.ceil(self.total_s(BLOCKS[0]))} s"
+            raise UsageError(f"nothing can be told within {budget_s:g} s", hint=hint)
+        return blocks
+
+
+def run_cost(prepared: Prepared) -> RunCost:
+    """What `prepared` takes by the lengths that its scripts declare, and guesses of the rest."""
+    each_s = sum(block_s(workload, prepared) for workload in prepared.run.workloads)
+    kept = [workload for workload in prepared.run.workloads if _keeps_loads(workload, prepared)]
+    return RunCost(
+        floor_s=floor_s(prepared),
+        block_s=each_s,
+        loads_s=_distinct_data(kept, prepared.run) * _load_s(prepared),
+        loads=prepared.run.design.loads or LOADS,
+    )
+
+
+def forecast_run(prepared: Prepared) -> Forecast:
+    """How long `prepared` will play, how much disk it needs, and what it can detect."""
+    run, looks = prepared.run, prepared.run.design.looks
+    cost, most = run_cost(prepared), blocks_at_most(run)
+    clearing = next((n for n in looks if n >= CLEAR_LEAST), looks[-1])
+    return Forecast(
+        expected_s=cost.total_s(clearing),
+        worst_s=cost.total_s(most),
+        disk_bytes=disk_bytes(prepared),
+        blocks_expected=clearing,
+        blocks_worst=most,
+        detectable={sd: _detection(run, sd) for sd in SDS_PERCENT},
+    )
+
+
+def fit_budget(prepared: Prepared, budget_s: float) -> Prepared:
+    """`prepared` with as many blocks as end within `budget_s`; `UsageError` if none do."""
+    run, blocks = prepared.run, run_cost(prepared).blocks_within(budget_s)
+    if blocks >= run.design.looks[-1]:
+        return prepared
+    looks = (blocks,) if len(run.design.looks) == 1 else looks_up_to(blocks)
+    return replace(prepared, run=replace(run, design=replace(run.design, looks=looks)))
+
+
+def blocks_at_most(run: Run) -> int:
+    """Blocks of a workload that a run plays at the very most, broken ones included."""
+    return math.ceil(REPLAYS * run.design.looks[-1])
+
+
+def disk_bytes(prepared: Prepared) -> int:
+    """Free space that a run needs: a trial's home, of those that take turns all, and as much for
+    the copies of loads where they are kept.
+    """
+    homes = [_home_bytes(side, prepared) for side in prepared.run.candidates]
+    loads = prepared.run.design.loads
+    kept = prepared.size_bytes > SMALL_BYTES if loads is None else loads > 0
+    at_once = sum(homes) if prepared.run.design.turns else max(homes)
+    return (2 if kept else 1) * at_once + SPARE_BYTES
+
+
+def _home_bytes(side: Candidate, prepared: Prepared) -> int:
+    """Disk for the data by the engine's own word, else twice their size (a vacuum copies them)."""
+    engine = prepared.engines.get(side.name)
+    if isinstance(engine, Outgrows):
+        return engine.disk_bytes(prepared.size_bytes, side.settings)
+    return 2 * prepared.size_bytes
+
+
+def block_s(workload: WorkloadPlan, prepared: Prepared) -> float:
+    """Seconds that a block of `workload` should take: the declared phases of all its trials, their
+    loads where none are kept, and our guesses of starts and stops. By turns these go on side by
+    side; loads do too, but share the engines' cores.
+    """
+    sides, turns = prepared.run.candidates, prepared.run.design.turns
+    loads_s = 0.0 if _keeps_loads(workload, prepared) else len(sides) * _load_s(prepared)
+    phases_s = sum(_phases_s(workload.under(side.options)) for side in sides)
+    restarts_s = [OVERHEAD_S + SERVER_S * (not side.embedded) for side in sides]
+    if turns is None:
+        return phases_s + loads_s + sum(restarts_s)
+    window = turns.window_of(workload.name)
+    return phases_s * (1 + window.drain_s / window.length_s) + loads_s + max(restarts_s)
+
+
+def floor_s(prepared: Prepared) -> float:
+    """Seconds that the driver's floor should take before the first block, and the servers' echoes
+    after it.
+    """
+    run = prepared.run
+    stands = {run.echo_stand(side).name for side in run.candidates if not side.embedded}
+    echoes_s = ECHO_S * len(stands) * len(run.workloads)
+    due = floors_due(run) if needs_floor(run) else []
+    return echoes_s + sum(_floor_s(workload.under(options), prepared) for workload, options in due)
+
+
+def floors_due(run: Run) -> list[tuple[WorkloadPlan, dict[str, str]]]:
+    """Each workload under the options of the base, then under those of the other cells."""
+    due: list[tuple[WorkloadPlan, dict[str, str]]] = []
+    for workload in run.workloads:
+        due += [(workload, {}), *((workload, each.options) for each in workload.variants)]
+    return due
+
+
+def needs_floor(run: Run) -> bool:
+    """Does a candidate live in the driver's process, so that the driver's own share is asked for?
+
+    `null` is that share itself.
+    """
+    return any(each.embedded and each.engine != "null" for each in run.candidates)
+
+
+def _floor_s(workload: WorkloadPlan, prepared: Prepared) -> float:
+    return _phases_s(workload) + _load_s(prepared) + OVERHEAD_S
+
+
+def _phases_s(workload: WorkloadPlan) -> float:
+    return sum(phase.length_s for phase in workload.phases)
+
+
+def _load_s(prepared: Prepared) -> float:
+    return prepared.size_bytes / LOAD_BYTES_PER_S
+
+
+def _keeps_loads(workload: WorkloadPlan, prepared: Prepared) -> bool:
+    """Will trials begin with copies? Where the experiment does not say, slow loads are kept."""
+    asked = prepared.run.design.loads
+    keeps = _load_s(prepared) > SLOW_LOAD_S if asked is None else asked > 0
+    return keeps and "prepare" in workload.commands
+
+
+def _distinct_data(workloads: Sequence[WorkloadPlan], run: Run) -> int:
+    """How many data sets the candidates load for them; settings that shape no file count too."""
+    found = {
+        json.dumps(
+            [side.engine, side.build, side.settings, workload.script_sha256, options],
+            sort_keys=True,
+        )
+        for workload in workloads
+        for side in run.candidates
+        for options in [data_options(Path(workload.script), workload.under(side.options).options)]
+    }
+    return len(found)
+
+
+def _detection(run: Run, pair_percent: float) -> float:
+    """The slowdown in percent that the last look finds with a power of 80 %, at the level that the
+    looks before it and the other primaries leave.
+    """
+    looks, every = Looks(run.design.looks, run.design.alpha), family_size(run)
+    found = (mde80(looks, case.errors, every) for case in assumed_primaries(run, pair_percent))
+    return max(found, default=math.inf)

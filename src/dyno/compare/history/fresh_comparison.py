@@ -1,0 +1,115 @@
+"""Fresh comparisons: the command that plays one for a nomination, and the run that already did.
+
+Its verdict convicts or acquits the nomination. The place of a small step is known to a few points
+only, so the builds compared lie to either side of all places that it may have: two neighbours may
+both be of one level. Fresh is a run without which a change between its two builds would have been
+nominated just the same: so its verdict was not chosen for being bad. Of several the newest counts.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Iterator
+from dataclasses import replace
+
+from dyno import workloads
+from dyno.compare.history.points import Named, build_of, conditions_of
+from dyno.compare.history.series import Nomination, nominate
+from dyno.compare.run_folder import RunFolder
+from dyno.host.controls import controls
+from dyno.judge.analysis.analysis import Analysis
+from dyno.judge.analysis.run_view import RunView
+from dyno.record import Comparison, FreshComparison
+
+#: Where both sides are one program, no comparison of builds can tell: something else changed.
+SAME_PROGRAM = "the same program on both sides, so no build is accused: `dyno doctor`"
+#: Where the builds differ and the words that name them do not.
+SAME_WORDS = "another program under the same name: compare it with a copy of the old one"
+
+
+def conviction_command(nomination: Nomination) -> tuple[str, str]:
+    """The command to give to a shell, else empty; and where there is none, why not."""
+    before, after = nomination.before, nomination.after
+    if before.build == after.build:
+        return "", SAME_PROGRAM
+    if before.candidate.spec == after.candidate.spec:
+        return "", SAME_WORDS
+    played, design = after.workload, after.run.design
+    own = workloads.all_workloads().get(played.name.split()[0])
+    words = ["dyno", "compare", before.candidate.spec, after.candidate.spec]
+    words += ["-w", own.stem if own and own.name == _file(played.script) else played.script]
+    for name, value in (played.options | after.candidate.options).items():
+        words += ["--set", f"{name}={value}"]
+    room = controls()
+    for name, value in design.controls.items():
+        if name not in room or value != room[name].default:
+            words += ["--control", f"{name}={value}"]
+    return shlex.join(words), ""
+
+
+def _file(script: str) -> str:
+    return script.rpartition("/")[2]
+
+
+def find_fresh_comparison(nomination: Nomination, alpha: float) -> FreshComparison | None:
+    """The newest fresh comparison of the two levels, a build of the old one as its base.
+
+    Of two builds that surely lie on either side, every verdict counts. Of two that may both lie on
+    one side *slower* counts alone: that they are alike says nothing of the levels.
+    """
+    for folder in _runs_of_both(nomination):
+        tried = _nominate_without(nomination, folder, alpha)
+        if tried is None:
+            continue
+        for sides, row in _comparisons(nomination, folder):
+            if tried.parts(*sides, sure=row.verdict != "slower"):
+                bounds = (row.low_percent, row.high_percent)
+                low, high = (each if math.isfinite(each) else None for each in bounds)
+                doubts = row.doubts if row.is_doubtful else ()
+                return FreshComparison(folder.path.name, row.verdict, low, high, doubts)
+    return None
+
+
+def _runs_of_both(nomination: Nomination) -> list[RunFolder]:
+    """The runs that played builds from before the place and from after it, the newest first."""
+    points, change = nomination.series.points, nomination.change
+    olds = {point.build for point in points[: change.last]}
+    news = {point.build for point in points[change.first :]}
+    played: dict[RunFolder, set[Named]] = {}
+    for point in (*points, *nomination.series.aside):
+        played.setdefault(point.source, set()).add(point.build)
+    both = [f for f, own in played.items() if len(own) > 1 and own & olds and own & news]
+    return sorted(both, key=lambda folder: folder.run().created_utc, reverse=True)
+
+
+def _nominate_without(nomination: Nomination, folder: RunFolder, alpha: float) -> Nomination | None:
+    """The nomination that there would be without the run, where the places of both may be one."""
+    series, change = nomination.series, nomination.change
+    others = [point.source != folder for point in series.points]
+    rest = replace(series, points=tuple(p for p in series.points if p.source != folder))
+    first, last = (sum(others[:at]) for at in (change.first, change.last))
+    near = (n for n in nominate(rest, alpha) if n.change.first <= last and first <= n.change.last)
+    return next(near, None)
+
+
+def _comparisons(
+    nomination: Nomination, folder: RunFolder
+) -> Iterator[tuple[tuple[Named, Named], Comparison]]:
+    """What the run says of the metric of the series, by builds of base and candidate; what is
+    *slower* comes first.
+    """
+    conditions = nomination.series.conditions
+    run = folder.run()
+    (workload,) = (w for w in run.workloads if w.name == conditions.metric.workload)
+    builds = {
+        each.name: build_of(each)
+        for each in run.candidates
+        if each.engine == conditions.engine
+        and conditions_of(run, workload, each) == conditions.alike
+    }
+    rows = Analysis(RunView(run, folder.trials())).comparisons()
+    for row in sorted(rows, key=lambda each: each.verdict != "slower"):
+        ours = row.metric == conditions.metric and row.primary
+        if ours and row.base in builds and row.candidate in builds:
+            yield (builds[row.base], builds[row.candidate]), row

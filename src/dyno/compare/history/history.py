@@ -1,0 +1,109 @@
+"""A history as plain data: what `record.History` keeps of the series and the nominations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from dyno.compare.history.fresh_comparison import conviction_command, find_fresh_comparison
+from dyno.compare.history.points import Point, gather_points
+from dyno.compare.history.series import Nomination, Series, group_series, nominate
+from dyno.compare.run_folder import RunFolder
+from dyno.judge.stats.changes import nightly_alpha, points_least
+from dyno.judge.stats.interval import t_interval, to_percent
+from dyno.record import History, HistoryNomination, HistoryPoint, HistorySeries, Metric
+
+#: One less the level of a point's interval.
+POINT_ALPHA = 0.05
+
+
+def build_history(folders: Iterable[RunFolder], alpha: float) -> History:
+    """All that the runs tell of changes, and which of them could not be read."""
+    points, left_out = gather_points(folders)
+    least = points_least(alpha)
+    series = tuple(_series(each, alpha, least) for each in group_series(points))
+    return History(alpha, least, series, tuple(left_out))
+
+
+def _series(series: Series, alpha: float, least: int) -> HistorySeries:
+    tested = len(series.points) >= least
+    found = nominate(series, alpha) if tested else []
+    logs = list(_levels([point.value for point in series.points], found))
+    searched = list(_levels(list(series.values), found))
+    base = series.points[0].beside if series.relative else None
+    metric = series.conditions.metric
+    return HistorySeries(
+        metric=metric,
+        engine=series.conditions.engine,
+        alike=dict(series.conditions.alike),
+        points=tuple(_point(point, metric, series.relative) for point in series.points),
+        tested=tested,
+        levels=tuple(_value(log, metric) for log in logs),
+        nominations=tuple(
+            _nomination(n, alpha, _level_stands(at, searched)) for at, n in enumerate(found)
+        ),
+        cut=series.cut,
+        relative_to=dict(base.key[1]) if base else {},
+        gate_alpha=nightly_alpha(alpha, len(series.points)),
+    )
+
+
+def _levels(values: Sequence[float], found: Sequence[Nomination]) -> Iterator[float]:
+    """The mean log of the points between the nominations."""
+    ends = [0, *(each.change.at for each in found), len(values)]
+    for start, end in pairwise(ends):
+        yield float(np.mean(values[start:end]))
+
+
+def _point(point: Point, metric: Metric, relative: bool) -> HistoryPoint:
+    ends: tuple[float | None, float | None] = (None, None)
+    if len(point.logs) > 1:
+        interval = t_interval(point.logs, POINT_ALPHA)
+        low, high = sorted(_value(float(log), metric) for log in (interval.low, interval.high))
+        ends = (low, high)
+    return HistoryPoint(
+        run=point.folder,
+        began_utc=point.run.created_utc,
+        candidate=point.candidate.spec,
+        version=point.version,
+        build=dict(point.build),
+        restarts=len(point.logs),
+        value=_value(point.value, metric),
+        low=ends[0],
+        high=ends[1],
+        slowdown_percent=to_percent(point.value - point.beside.value)
+        if relative and point.beside
+        else None,
+    )
+
+
+def _level_stands(at: int, levels: Sequence[float]) -> bool:
+    """Whether the newest level is nearer to the one after the change `at` than to that before."""
+    before, after = levels[at : at + 2]
+    return abs(levels[-1] - after) < abs(levels[-1] - before)
+
+
+def _nomination(nomination: Nomination, alpha: float, stands: bool) -> HistoryNomination:
+    change = nomination.change
+    command, why_none = conviction_command(nomination)
+    return HistoryNomination(
+        at=change.at,
+        first=change.first,
+        last=change.last,
+        slowdown_percent=to_percent(change.estimate),
+        low_percent=to_percent(change.low),
+        high_percent=to_percent(change.high),
+        p_value=change.p,
+        stands=stands,
+        convict=command,
+        why_none=why_none,
+        trial=find_fresh_comparison(nomination, alpha),
+    )
+
+
+def _value(log: float, metric: Metric) -> float:
+    """The metric's value from the log of its time, whose sign a rate turns round."""
+    return math.exp(-log if metric.better == "higher" else log)

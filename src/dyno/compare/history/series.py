@@ -1,0 +1,157 @@
+"""Series of comparable points in the order of their builds, and the changes nominated in them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dyno.compare.history.points import Conditions, Named, Point
+from dyno.judge.stats.changes import Change, changes, nightly_alpha
+from dyno.judge.stats.interval import Floats
+
+#: Runs that measured one base along, from which on its rivals are held against it.
+RELATIVE_LEAST = 6
+
+
+@dataclass(frozen=True)
+class Series:
+    """Comparable points; `cut` says, a clause each, what was no longer as it was where an earlier
+    series of the same metric ended. Empty where none did.
+
+    Where `relative`, every point was measured along with the same base, and what is searched is
+    how far it lies from that: the host's nights cancel. `aside` are points under these conditions
+    that stand in another series.
+    """
+
+    conditions: Conditions
+    points: tuple[Point, ...]
+    cut: tuple[str, ...] = ()
+    relative: bool = False
+    aside: tuple[Point, ...] = ()
+
+    @property
+    def values(self) -> Floats:
+        """What is searched for changes: logs of times, or of their ratios to the base."""
+        along = (p.beside.value if p.beside and self.relative else 0.0 for p in self.points)
+        return np.array(
+            [point.value - base for point, base in zip(self.points, along, strict=True)]
+        )
+
+    @property
+    def span(self) -> tuple[str, str]:
+        """When its first and its last run began (UTC)."""
+        times = [point.run.created_utc for point in self.points]
+        return min(times), max(times)
+
+
+@dataclass(frozen=True)
+class Nomination:
+    """A place at which the level seems to have changed, and the two levels beside it: the points
+    from `start` to the place, and from there to `end`, without those that another change may own.
+    """
+
+    series: Series
+    change: Change
+    start: int
+    end: int
+
+    @property
+    def before(self) -> Point:
+        """The last point that lies at the old level wherever the place truly is."""
+        return self.series.points[self.change.first - 1]
+
+    @property
+    def after(self) -> Point:
+        """The first point that lies at the new level wherever the place truly is."""
+        return self.series.points[self.change.last]
+
+    def parts(self, old: Named, new: Named, *, sure: bool) -> bool:
+        """Whether the first build is of the level before and the second of the one after; where
+        `sure`, wherever the place truly is. A build that stands on both sides is of neither.
+        """
+        change, points = self.change, self.series.points
+        last, first = (change.first, change.last) if sure else (change.at, change.at)
+        before = {point.build for point in points[self.start : last]}
+        after = {point.build for point in points[first : self.end]}
+        return old in before - after and new in after - before
+
+
+def group_series(points: Mapping[Conditions, Sequence[Point]]) -> list[Series]:
+    """A series for each of the conditions (two where builds were measured along with one base), by
+    metric, then by when it began.
+    """
+    found = [each for conditions, own in points.items() for each in _apart(conditions, own)]
+    found.sort(key=lambda each: (each.conditions.metric, each.conditions.engine, each.span))
+    return [replace(each, cut=_cut(each, found)) for each in found]
+
+
+def _apart(conditions: Conditions, points: Sequence[Point]) -> Iterator[Series]:
+    """The points that were measured along with the usual base, against it; and the others.
+
+    The usual base is that of most points that have one, in at least `RELATIVE_LEAST` runs, and of
+    half of all points but its own. Its own points tell of the host, and stand in the second series.
+    """
+    bases = Counter(point.beside.key for point in points if point.beside)
+    usual, often = bases.most_common(1)[0] if bases else (None, 0)
+    own = [p for p in points if p.beside and p.beside.key == usual]
+    rivals = [p for p in points if p.key != usual]
+    runs = {point.folder for point in own}
+    if len(runs) < RELATIVE_LEAST or 2 * often < len(rivals):
+        yield Series(conditions, _in_build_order(points))
+        return
+    others = tuple(p for p in points if p not in own)
+    yield Series(conditions, _in_build_order(own), relative=True, aside=others)
+    if others:
+        yield Series(conditions, _in_build_order(others), aside=tuple(own))
+
+
+def nominate(series: Series, alpha: float) -> list[Nomination]:
+    """The changes of a series' level; of series without any, at most `alpha` get one."""
+    size = len(series.points)
+    finest = nightly_alpha(alpha, size) if size else 1.0
+    found = changes(series.values, alpha, finest=finest)
+    starts = [0, *(each.last for each in found)]
+    ends = [*(each.first for each in found[1:]), size]
+    return [
+        Nomination(series, each, min(start, each.first - 1), max(end, each.last + 1))
+        for each, start, end in zip(found, starts, ends, strict=False)
+    ]
+
+
+def _in_build_order(points: Sequence[Point]) -> tuple[Point, ...]:
+    """By version, then by when the build was first measured, then by time.
+
+    So a night's builds, which may all be of one version, stand in the order of the nights; and a
+    base that is measured again each night stands before them, a history of the host.
+    """
+    in_time = sorted(points, key=lambda point: (point.run.created_utc, point.folder))
+    first = {point.build: at for at, point in reversed(list(enumerate(in_time)))}
+    return tuple(sorted(in_time, key=lambda p: (_version(p.version), first[p.build])))
+
+
+def _version(text: str) -> tuple[tuple[int, str], ...]:
+    """`8.0.33` after `8.0.4`: numbers as numbers, before words."""
+    parts = re.findall(r"\d+|[^\d.\-_ ]+", text)
+    return tuple((int(part), "") if part.isdigit() else (-1, part) for part in parts)
+
+
+def _cut(series: Series, every: Sequence[Series]) -> tuple[str, ...]:
+    """What differs from the last series of the same metric that was over when this one began."""
+    ours = (series.conditions.engine, series.conditions.metric)
+    begun = series.span[0]
+    earlier = [
+        each
+        for each in every
+        if (each.conditions.engine, each.conditions.metric) == ours and each.span[1] < begun
+        if each.conditions != series.conditions
+    ]
+    if not earlier:
+        return ()
+    last = max(earlier, key=lambda each: each.span[1])
+    was, now = dict(last.conditions.alike), dict(series.conditions.alike)
+    names = [name for name in sorted(was | now) if was.get(name) != now.get(name)]
+    return tuple(f"{n} was '{was.get(n, '')}' and is '{now.get(n, '')}'" for n in names)

@@ -1,0 +1,112 @@
+"""The controls of a trial: held together until its end, and written down as its conditions."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from dyno.compare.play.job import TrialJob, TrialNotes
+from dyno.compare.resolve.controls import control_target
+from dyno.engines import MISSED, Engine, Preloads, Server
+from dyno.host.controls import AfterRestore, AfterStart, ControlResult
+from dyno.record import ControlCondition, PinningCondition
+
+#: Why a control of a load's copy rests.
+NO_COPY = "the data were loaded in this trial, and are as warm as that left them"
+
+
+@dataclass(frozen=True)
+class ControlStack:
+    """What all controls together want; the calls by the control's name."""
+
+    prefix: tuple[str, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+    pinning: PinningCondition | None = None
+    restored: dict[str, AfterRestore] = field(default_factory=dict)
+    started: dict[str, AfterStart] = field(default_factory=dict)
+    preload: str = ""
+
+    @property
+    def cpus(self) -> tuple[int, ...]:
+        """The driver's cores; empty for any."""
+        return self.pinning.driver if self.pinning else ()
+
+    def with_control(self, name: str, result: ControlResult) -> ControlStack:
+        """This, and what the control `name` wants."""
+        return ControlStack(
+            prefix=(*self.prefix, *result.prefix),
+            environment=_merge_environments(self.environment, result.environment),
+            pinning=result.pinning or self.pinning,
+            restored=self.restored | ({name: result.restored} if result.restored else {}),
+            started=self.started | ({name: result.started} if result.started else {}),
+            preload=name if result.preload else self.preload,
+        )
+
+
+def _merge_environments(ours: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
+    """Two environments in one; libraries to be preloaded are a list, and two may be wanted."""
+    libraries = [each["LD_PRELOAD"] for each in (ours, more) if "LD_PRELOAD" in each]
+    return {**ours, **more, **({"LD_PRELOAD": ":".join(libraries)} if libraries else {})}
+
+
+def hold_controls(job: TrialJob, notes: TrialNotes, stack: ExitStack) -> ControlStack:
+    """Holds every control until the stack is left; what one of them found only then joins too."""
+    dice = random.Random(f"{job.seed}/{job.candidate.name}/{job.attempt}")
+    target = replace(control_target(job.engine, job.build, job.home), dice=dice)
+    together = ControlStack()
+    for name, control in job.tools.controls.items():
+        value = job.controls.get(name, control.default)
+        result = stack.enter_context(control.hold(value, target))
+        result.found["value"] = value
+        notes.controls[name] = result.found
+        together = together.with_control(name, result)
+    notes.pinning = together.pinning
+    return together
+
+
+def after_restore(stack: ControlStack, notes: TrialNotes, home: Path) -> None:
+    """Lets the controls act on a load's copy in `home`, before the engine starts on it."""
+    for name, act in stack.restored.items():
+        _note(notes, name, act(home))
+
+
+def note_no_copy(stack: ControlStack, notes: TrialNotes) -> None:
+    """Notes that controls of a load's copy had nothing to act on."""
+    for name in stack.restored:
+        _note(notes, name, {"refused": NO_COPY})
+
+
+def after_start(stack: ControlStack, notes: TrialNotes, pid: int | None) -> None:
+    """Lets the controls look at the engine's process, once it runs and is connected to."""
+    for name, look in stack.started.items() if pid else ():
+        _note(notes, name, look(pid or 0))
+
+
+def preload_cache(stack: ControlStack, notes: TrialNotes, engine: Engine, server: Server) -> None:
+    """Fills the engine's cache before a phase, where a control wants it."""
+    if stack.preload and isinstance(engine, Preloads):
+        found = engine.preload(server)
+        if why := found.pop(MISSED, ""):
+            found["refused"] = why
+        _note(notes, stack.preload, found)
+
+
+def _note(notes: TrialNotes, name: str, found: dict[str, str]) -> None:
+    """Adds what a control found out later; a refusal takes back what it had set."""
+    notes.controls[name] |= found
+    if "refused" in found:
+        notes.controls[name].pop("set", None)
+
+
+def control_conditions(notes: TrialNotes) -> dict[str, ControlCondition]:
+    """What each control did, for the record."""
+    return {name: _condition(dict(found)) for name, found in notes.controls.items()}
+
+
+def _condition(found: dict[str, str]) -> ControlCondition:
+    before, chosen = found.pop("before", ""), found.pop("set", "")
+    refused = found.pop("refused", "")
+    return ControlCondition(found.pop("value"), before, chosen, refused, details=found)

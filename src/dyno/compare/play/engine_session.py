@@ -1,0 +1,243 @@
+"""A part of a trial: an engine started, the driver under the controls, the ledger, the stop.
+
+Where that fails, a server that died or was stopped is told from one that refused, so that the
+trial's error names the cause.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from dyno import driver
+from dyno.compare.play.attached_tables import CLEANUP, PREPARE, LoadedTables, is_prepared
+from dyno.compare.play.controls import ControlStack, after_start, preload_cache
+from dyno.compare.play.evidence import data_condition, read_ledger, read_plans, storage_condition
+from dyno.compare.play.job import TrialJob, TrialNotes
+from dyno.compare.play.phases import PhaseLoop
+from dyno.compare.play.watch import Watch
+from dyno.driver.plan import Plan, Script
+from dyno.engines import Server, StartConditions
+from dyno.errors import DynoError, InternalError, TrialFailed
+from dyno.private_files import open_private
+from dyno.record import DriverCondition, PhaseRecord
+from dyno.tails import last_lines, tail
+
+
+@dataclass
+class SessionPart:
+    """The commands of a script between a start and a stop of the engine, and what came of them.
+
+    `is_last` asks for the engine's settings and evidence at the end.
+    """
+
+    commands: tuple[str, ...]
+    seed: int
+    is_last: bool = True
+    phases: list[PhaseRecord] = field(default_factory=list)
+    counters: dict[str, int] = field(default_factory=dict)
+    written: list[driver.WrittenKeys] = field(default_factory=list)
+
+    @property
+    def seconds(self) -> float:
+        """How long its phases were, warm-up included."""
+        return sum((each.ended_ns - each.started_ns) / 1e9 for each in self.phases)
+
+
+@dataclass(frozen=True)
+class EngineSession:
+    """Plays the parts of one trial, all under the same controls."""
+
+    job: TrialJob
+    notes: TrialNotes
+    watch: Watch
+    controls: ControlStack
+    loaded: LoadedTables
+
+    def play(self, part: SessionPart) -> None:
+        """From the engine's start to its stop; the script's counts join those of earlier parts.
+
+        An error while the engine ran is the one that is raised, whatever goes wrong at its stop.
+        """
+        job = self.job
+        under = StartConditions(self.controls.prefix, self.controls.environment)
+        server = job.engine.start(job.build, job.home, job.candidate.settings, under)
+        try:
+            with explain_death(server):
+                self._play_on(server, part)
+        except BaseException:
+            try:
+                _stop(job, server)
+            except TrialFailed as failed:
+                self.notes.left_behind.append(f"the engine was not stopped: {failed.message}")
+            raise
+        _stop(job, server)
+
+    def _play_on(self, server: Server, part: SessionPart) -> None:
+        """Plays the part on a started engine, then asks for what it holds."""
+        job, notes = self.job, self.notes
+        script = Script(job.workload.script, job.workload.options)
+        given = (part.seed, part.commands, self.controls.cpus, job.progress_s)
+        turns = job.seat.turns if job.seat else None
+        plan = Plan(server.session, script, *given, turns=turns)
+        with self._drop_tables_after(plan, server, part):
+            self._drive(plan, server, part)
+            for name, count in part.counters.items():
+                notes.counters[name] = notes.counters.get(name, 0) + count
+            if part.is_last:
+                notes.evidence = read_ledger(plan, notes.counters, part.written, job.tools)
+                notes.plans = read_plans(plan, job.engine, job.tools)
+                notes.settings = reported = job.engine.settings(server)
+                requested = job.candidate.settings
+                notes.storage = storage_condition(job.engine, server)
+                notes.data = data_condition(job.engine, server, requested, reported)
+
+    def _drive(self, plan: Plan, server: Server, part: SessionPart) -> None:
+        launch = _launch(self.job, self.controls, self.notes)
+        with self.job.tools.drive(plan, launch) as process:
+            self._phase_loop(server, part).listen(process)
+
+    @contextmanager
+    def _drop_tables_after(self, plan: Plan, server: Server, part: SessionPart) -> Iterator[None]:
+        """In a server that goes on running, drops what the script's `prepare` made; where the trial
+        has failed, that is the error that is raised, whatever goes wrong here.
+        """
+        try:
+            yield
+        except BaseException:
+            try:
+                self._clean_up(plan, server, part)
+            except DynoError as failed:
+                self.notes.left_behind.append(
+                    f"the script's tables stay in the server, dyno resume drops them: "
+                    f"{failed.message}"
+                )
+            raise
+        self._clean_up(plan, server, part)
+
+    def _clean_up(self, plan: Plan, server: Server, part: SessionPart) -> None:
+        """The script's own `cleanup`, then what it left.
+
+        It has its say only where `prepare` came to its end, which may have failed on tables that
+        are not its own.
+        """
+        job = self.job
+        if not job.build.attached:
+            return
+        self.loaded.note()
+        try:
+            if is_prepared(part.phases) and CLEANUP in job.tools.describe(plan).commands:
+                after = replace(plan, commands=(CLEANUP,))
+                self._drive(after, server, SessionPart((CLEANUP,), part.seed))
+        finally:
+            self.loaded.drop()
+
+    def _phase_loop(self, server: Server, part: SessionPart) -> PhaseLoop:
+        job = self.job
+        declared = {phase.name: phase for phase in job.workload.phases}
+        sink = part.phases, part.counters, part.written
+        loop = PhaseLoop(job, server, declared, self.watch, *sink)
+        loop.cores = self.controls.pinning.both if self.controls.pinning else ()
+        loop.before = lambda phase, pid: self._before(phase, pid, server)
+        loop.after = lambda phase: self._after(phase, part)
+        return loop
+
+    def _before(self, phase: str, pid: int | None, server: Server) -> None:
+        """What the controls do while a phase stands ready in the engine's process `pid`."""
+        after_start(self.controls, self.notes, pid)
+        if phase == PREPARE:
+            self.loaded.begin()
+        if phase not in (PREPARE, CLEANUP):
+            preload_cache(self.controls, self.notes, self.job.engine, server)
+
+    def _after(self, phase: str, part: SessionPart) -> None:
+        """While the driver waits after a phase."""
+        if phase == PREPARE and is_prepared(part.phases):
+            self.loaded.note()
+
+
+def _stop(job: TrialJob, server: Server) -> None:
+    """Stops the engine; its own last words join the trial's log, since its home goes."""
+    try:
+        job.engine.stop(server)
+    finally:
+        if said := tail(server.log):
+            with open(job.log, "a", opener=open_private) as log:
+                log.write(said)
+
+
+def _launch(job: TrialJob, held: ControlStack, notes: TrialNotes) -> driver.Launch:
+    """How the driver is started. Prefix and environment are meant for the engine's process,
+    which is the driver's where the engine is embedded.
+    """
+    engine = held if job.candidate.embedded else ControlStack()
+    words = " ".join(f"{k}={v}" for k, v in driver.driver_environment().items())
+    notes.driver = DriverCondition(words, " ".join(engine.prefix), held.cpus, job.seed)
+    environment = engine.environment | {"TMPDIR": str(job.home)}
+    return driver.Launch(job.log, engine.prefix, environment)
+
+
+#: What the kernel may take, once a server's connections are gone, to show that it is gone too.
+PATIENCE_S = 1.0
+#: Lines of the server's log that an error carries.
+LINES = 8
+#: Letters of proc_pid_stat(5): stopped by a signal, by a debugger.
+STOPPED = ("T", "t")
+
+
+@contextmanager
+def explain_death(server: Server, patience_s: float = PATIENCE_S) -> Iterator[None]:
+    """Where the server dies meanwhile, `TrialFailed` with its log's last lines, whatever was
+    raised; where it is stopped by a signal, one that says that.
+    """
+    try:
+        yield
+    except InternalError:
+        raise
+    except DynoError as error:
+        sentence = error.sentence
+        if server.pid is not None and _state(server.pid) in STOPPED:
+            hint = f"kill -CONT {server.pid} lets it go on"
+            raise TrialFailed(
+                "the server stands still (SIGSTOP)", cause=sentence, hint=hint
+            ) from error
+        if server.pid is None or _lives(server.pid, patience_s):
+            raise
+        words = "".join(f"\n  {line}" for line in last_words(server)) or " nothing"
+        cause = f"{sentence}\nits log ends with:{words}"
+        raise TrialFailed(f"the server died{_exit_of(server)}", cause=cause) from error
+
+
+def last_words(server: Server, lines: int = LINES) -> list[str]:
+    """The last lines of the server's log; none where it has no log."""
+    return last_lines(tail(server.log), lines).splitlines()
+
+
+def _lives(pid: int, patience_s: float) -> bool:
+    """Is it there, and no zombie? A dying one is given a moment."""
+    end_s = time.monotonic() + patience_s
+    while _state(pid) not in "ZX":
+        if time.monotonic() > end_s:
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def _state(pid: int) -> str:
+    """The letter of proc_pid_stat(5); `X` for a process that is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return "X"
+
+
+def _exit_of(server: Server) -> str:
+    """The signal or exit code, where the engine holds a `Popen` that can tell."""
+    poll = getattr(server.handle, "poll", None)
+    code = poll() if callable(poll) else None
+    if not isinstance(code, int):
+        return ""
+    return f" (signal {-code})" if code < 0 else f" (exit code {code})"

@@ -1,0 +1,144 @@
+"""What an engine holds at a trial's end, how safely, and on what storage: evidence for audits.
+
+Part of it is the ledger: the engine's own counts beside what the script says it put there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from dyno.compare.play.job import Tools
+from dyno.compare.play.last_writes import LastWrites
+from dyno.driver import WrittenKeys
+from dyno.driver.plan import Plan
+from dyno.engines import Engine, Explains, Server, WeighsData
+from dyno.errors import DynoError
+from dyno.host.checks import file_system
+from dyno.numbers import plain_value
+from dyno.record import DataCondition, Evidence, LedgerEntry, StorageCondition
+
+#: Rows as the driver hands them over.
+_Rows = list[list[str | None]]
+
+
+def read_ledger(
+    plan: Plan, counters: dict[str, int], written: Sequence[WrittenKeys], tools: Tools
+) -> tuple[Evidence, ...]:
+    """What the engine says it holds beside what the script says it put there.
+
+    The script is asked for its ledger anew, since the SQL may depend on the engine. Nothing is
+    asked of `null`, which holds nothing.
+    """
+    if plan.session["kind"] == "null":
+        return ()
+    known = {each.name: LastWrites.of(each) for each in written}
+    ledger = [
+        (entry, known.get(entry.written, LastWrites()))
+        for entry in tools.describe(plan).ledger
+        if not entry.unchecked
+    ]
+    asked = [last.question(entry) for entry, last in ledger if entry.sql]
+    answers = iter(tools.ask(plan.session, asked) if asked else ())
+    return tuple(
+        _evidence(entry, next(answers), counters, last) if entry.sql else _own_sum(entry, counters)
+        for entry, last in ledger
+    )
+
+
+def read_plans(plan: Plan, engine: Engine, tools: Tools) -> dict[str, str]:
+    """How the engine means to execute the statements that the script names, by their names; without
+    those that it does not explain, alone or by what it says of them.
+    """
+    if not isinstance(engine, Explains):
+        return {}
+    wanted = {each.name: f"{engine.explain} {each.sql}" for each in tools.describe(plan).plans}
+    if not wanted:
+        return {}
+    with suppress(DynoError):
+        answers = tools.ask(plan.session, list(wanted.values()))
+        return {name: engine.plan_of(rows) for name, rows in zip(wanted, answers, strict=True)}
+    found = {}
+    for name, sql in wanted.items():
+        with suppress(DynoError):
+            found[name] = engine.plan_of(tools.ask(plan.session, [sql])[0])
+    return found
+
+
+def _evidence(
+    entry: LedgerEntry, rows: _Rows, counters: dict[str, int], last: LastWrites
+) -> Evidence:
+    """A number that the script foretells or, where it does not, the rows themselves."""
+    if entry.written:
+        return Evidence(entry.name, entry.sql, last.keys, str(last.count_kept(rows)))
+    if entry.counters or entry.equals is not None:
+        expected = (entry.equals or 0) + _sum(entry, counters)
+        return Evidence(entry.name, entry.sql, expected, _cell(rows))
+    return Evidence(entry.name, entry.sql, 0, str(len(rows)), digest_rows(rows))
+
+
+def _own_sum(entry: LedgerEntry, counters: dict[str, int]) -> Evidence:
+    """What the script's counters add up to among themselves."""
+    return Evidence(entry.name, "", entry.equals or 0, str(_sum(entry, counters)))
+
+
+def _sum(entry: LedgerEntry, counters: dict[str, int]) -> int:
+    return sum(factor * counters.get(name, 0) for name, factor in entry.counters.items())
+
+
+def digest_rows(rows: _Rows) -> str:
+    """A checksum of the rows in any order: the same values, the same digest, however an engine or a
+    version of it spells them.
+    """
+    plain = ([None if cell is None else plain_value(cell) for cell in row] for row in rows)
+    lines = sorted(json.dumps(row) for row in plain)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+
+
+def _cell(rows: _Rows) -> str:
+    return str(rows[0][0]) if rows and rows[0] else ""
+
+
+CGROUPS = Path("/sys/fs/cgroup")
+
+
+def data_condition(
+    engine: Engine, server: Server, requested: dict[str, str], reported: dict[str, str]
+) -> DataCondition | None:
+    """How much the engine holds, and how safely; to be asked while it runs."""
+    return engine.weigh(server, requested, reported) if isinstance(engine, WeighsData) else None
+
+
+def storage_condition(engine: Engine, server: Server) -> StorageCondition | None:
+    """The file system under the data, its size, what is free for those who are not root, and the
+    limits that a control group sets to its device; None where the data lie elsewhere.
+    """
+    place = _place(engine, server)
+    if place is None:
+        return None
+    found = os.statvfs(place)
+    sizes = (found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize)
+    return StorageCondition(file_system(place), *sizes, limits=_limits(CGROUPS))
+
+
+def _place(engine: Engine, server: Server) -> Path | None:
+    """Where the data lie: a server that runs already works in its own folder, if it is here."""
+    if engine.embedded or server.handle is not None:
+        return server.home
+    with suppress(OSError):
+        return Path(f"/proc/{server.pid}/cwd").readlink()
+    return None
+
+
+def _limits(cgroups: Path) -> str:
+    """The lines of `io.max` (cgroup v2) of our group and those above it, of every device."""
+    with suppress(OSError):
+        own = cgroups / Path("/proc/self/cgroup").read_text().rpartition("::/")[2].strip()
+        groups = [group for group in (own, *own.parents) if group.is_relative_to(cgroups)]
+        files = [group / "io.max" for group in groups]
+        return "; ".join(file.read_text().strip() for file in files if file.is_file()).strip("; ")
+    return ""

@@ -1,0 +1,125 @@
+"""A trial's job, what it is to do, and its notes, what it has found out so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from dyno import driver
+from dyno.builds import Build
+from dyno.compare.play.turns import TurnSeat
+from dyno.compare.resolve.design import SLOW_LOAD_S
+from dyno.driver.plan import Description, Plan
+from dyno.engines import Ask, Engine
+from dyno.host.controls import Control, controls
+from dyno.host.probes import Probe, probes
+from dyno.record import (
+    Candidate,
+    DataCondition,
+    DriverCondition,
+    Evidence,
+    LoadCondition,
+    PhaseRecord,
+    PinningCondition,
+    StorageCondition,
+    WorkloadPlan,
+)
+
+
+class DrivenProcess(Protocol):
+    """A driver that plays a plan, and our side of the handshake (`driver.Process`)."""
+
+    @property
+    def pid(self) -> int:
+        """The process, or that of the engine that lives in it."""
+
+    def next(self, limit: driver.Limit) -> driver.Event:
+        """What it says next."""
+
+    def go(self, start_ns: int | None = None) -> None:
+        """Lets it go on, with a phase that takes turns at a time of CLOCK_MONOTONIC."""
+
+    def interrupt(self) -> None:
+        """Asks it to end with what it has."""
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What trials are played with: the driver, the probes and the controls.
+
+    `drive` starts a driver with a plan. A test hands in its own, and nobody patches a module.
+    """
+
+    drive: Callable[[Plan, driver.Launch], AbstractContextManager[DrivenProcess]] = driver.Process
+    describe: Callable[[Plan], Description] = driver.describe
+    ask: Ask = driver.ask
+    probes: Mapping[str, Probe] = field(default_factory=probes)
+    controls: Mapping[str, Control] = field(default_factory=controls)
+
+
+@dataclass(frozen=True)
+class LoadChoice:
+    """Which load a trial begins with: number `number` (from 0) of `of`; `of` 0: kept where it took
+    longer than `slow_s`.
+    """
+
+    number: int
+    of: int
+    slow_s: float = SLOW_LOAD_S
+
+
+@dataclass(frozen=True)
+class TrialJob:
+    """All that a trial needs to know: who, what, when, and where to leave its data and log.
+
+    `controls` maps every control to its value for this candidate; `loaded` is the file that
+    lists what lies in a server that goes on running (`leftovers`); `load` is the turn among the
+    loads that are kept, None where the trial loads its data anew; `run_seed` seeds those, and the
+    driver of `driver_sha256` makes their rows;
+    `progress_s` is how often the driver says how a phase goes; `seat` is its place among the trials
+    of its block, where they take turns.
+    """
+
+    number: int
+    block: int
+    attempt: int
+    order: int
+    seed: int
+    workload: WorkloadPlan
+    candidate: Candidate
+    engine: Engine
+    build: Build
+    controls: dict[str, str]
+    home: Path
+    log: Path
+    loaded: Path
+    load: LoadChoice | None = None
+    run_seed: int = 0
+    driver_sha256: str = ""
+    progress_s: float = 1.0
+    seat: TurnSeat | None = None
+    tools: Tools = field(default_factory=Tools, repr=False)
+
+
+@dataclass
+class TrialNotes:
+    """What a trial has found out so far; a failed one keeps it. `controls` maps each to facts by
+    name, which it may add to until the end.
+    """
+
+    phases: list[PhaseRecord] = field(default_factory=list)
+    counters: dict[str, int] = field(default_factory=dict)
+    settings: dict[str, str] = field(default_factory=dict)
+    controls: dict[str, dict[str, str]] = field(default_factory=dict)
+    pinning: PinningCondition | None = None
+    driver: DriverCondition | None = None
+    load: LoadCondition | None = None
+    storage: StorageCondition | None = None
+    data: DataCondition | None = None
+    evidence: tuple[Evidence, ...] = ()
+    plans: dict[str, str] = field(default_factory=dict)
+    size_bytes: int = 0
+    left_behind: list[str] = field(default_factory=list)

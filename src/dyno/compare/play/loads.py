@@ -1,0 +1,160 @@
+"""Loads that are kept: where loading is slow, trials begin with a copy of one from the cache.
+
+The data folder of an engine that was stopped after `prepare` goes to the cache, and trials that
+follow begin with a copy of it and play only the rest; so do those of a workload whose options
+differ in what shapes no data (`workloads.data_options`). Each candidate has `LOADS` loads of a
+workload, made one after the other in the first blocks and rotated over the others; blocks that
+share them are one datum (`docs/METHOD.md`). What a load counted lies beside it, so that the ledger
+stays true; its phases belong to it and to no trial.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dyno import private_files
+from dyno.builds import cache
+from dyno.compare.forecast.estimate import SMALL_BYTES
+from dyno.compare.play.engine_session import SessionPart
+from dyno.compare.play.job import LoadChoice, TrialJob
+from dyno.engines import Snapshots
+from dyno.errors import HostError
+from dyno.record import PhaseRecord, Run, Trial, WorkloadPlan
+from dyno.workloads import data_options
+
+#: The command that loads.
+PREPARE = "prepare"
+KIND = "load"
+
+
+@dataclass(frozen=True)
+class KeptLoad:
+    """A load in the cache: its folder, what its script counted, how long it took, and what it sent
+    (`LoadCondition` tells of `texts`, `sent` and `rows_changed`).
+    """
+
+    name: str
+    folder: Path
+    counters: dict[str, int]
+    seconds: float
+    texts: str = ""
+    sent: int | None = None
+    rows_changed: int | None = None
+
+
+def choose_load(
+    run: Run, workload: WorkloadPlan, played: Sequence[Trial], block: int, size_bytes: int = 0
+) -> LoadChoice | None:
+    """The turn of a trial in `block`; None where every trial loads its data anew.
+
+    Where the experiment does not say, the workload's first trial decides, for all candidates,
+    unless the data are small by the script's own guess, `size_bytes`.
+    """
+    if PREPARE not in workload.commands or run.design.loads == 0:
+        return None
+    if (asked := run.design.loads) is not None:
+        return LoadChoice(block % asked, asked)
+    own = [t for t in played if t.workload == workload.name and t.block >= 0 and t.status == "ok"]
+    if not own:
+        return None if 0 < size_bytes < SMALL_BYTES else LoadChoice(0, 0)
+    first = own[0].conditions.load
+    return LoadChoice(block % first.of, first.of) if first else None
+
+
+def ready_load(
+    job: TrialJob, choice: LoadChoice, play: Callable[[SessionPart], None]
+) -> KeptLoad | None:
+    """Leaves a load in the job's home, made by `play` where the cache has none.
+
+    None, and an empty home, where loading turned out to be so quick that every trial does it.
+    """
+    name = _name(job, choice.number)
+    found = _find_load(name)
+    if found is None:
+        part = SessionPart((PREPARE,), _seed(job, choice.number), is_last=False)
+        play(part)
+        if not choice.of and part.seconds <= choice.slow_s:
+            shutil.rmtree(job.home)
+            job.home.mkdir(mode=0o700)
+            return None
+        found = _keep_load(name, job.home, part)
+    with cache.keep_entries([found.folder]):
+        _copy(found.folder / "home", job.home)
+    return found
+
+
+def _find_load(name: str) -> KeptLoad | None:
+    try:
+        folder = cache.root() / KIND / name
+        os.utime(folder)
+        noted = json.loads((folder / "load.json").read_text())
+    except OSError:  # there is none, or none that we may read: it is made anew
+        return None
+    return KeptLoad(name, folder, **noted)
+
+
+def _keep_load(name: str, home: Path, part: SessionPart) -> KeptLoad:
+    """Moves what lies in `home` to the cache, which drops older loads for its space."""
+    size = sum(file.lstat().st_size for file in home.rglob("*") if file.is_file())
+    cache.trim(KIND, cache.limit_bytes() - size)
+
+    def make(fresh: Path) -> None:
+        try:
+            home.rename(fresh / "home")
+        except OSError:  # another file system
+            _copy(home, fresh / "home")
+        (fresh / "load.json").write_text(json.dumps(noted))
+
+    noted = {"counters": part.counters, "seconds": part.seconds, **_work(part.phases)}
+    folder = cache.cached_entry(KIND, name, make, lambda _: None)
+    return KeptLoad(name, folder, **noted)
+
+
+def _work(phases: Sequence[PhaseRecord]) -> dict[str, Any]:
+    """What a load sent: its texts' digest, how many statements, how many rows they changed."""
+    streams = [tally for phase in phases for tally in phase.streams]
+    statements = [each for tally in streams for each in tally.statements]
+    texts = "\n".join(sorted({each.digest for each in statements}))
+    return {
+        "texts": hashlib.sha256(texts.encode()).hexdigest()[:16],
+        "sent": sum(each.sent for each in statements),
+        "rows_changed": sum(each.rows_changed for each in statements),
+    }
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Puts a copy of a folder in place of another, with owners, times, and shared blocks."""
+    try:
+        private_files.remove_all(target)  # a copy would go into what stays
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise HostError(f"{target} cannot be put back to its load", cause=why) from None
+    cache.copy(source, target)
+
+
+def _name(job: TrialJob, number: int) -> str:
+    """The cache's name for a load: readable, and a hash of all that the data depend on."""
+    settings = job.candidate.settings
+    if isinstance(job.engine, Snapshots):
+        settings = job.engine.file_settings(settings)
+    options = data_options(Path(job.workload.script), job.workload.options)
+    parts = [job.candidate.engine, job.candidate.build, settings, options, _seed(job, number)]
+    makers = [job.workload.script_sha256, job.driver_sha256]
+    text = json.dumps([*parts, *makers], sort_keys=True)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    words = f"{job.candidate.engine}-{job.build.version}-{Path(job.workload.script).stem}"
+    return f"{re.sub(r'[^A-Za-z0-9._-]+', '-', words)}-{number + 1}-{digest}"
+
+
+def _seed(job: TrialJob, number: int) -> int:
+    """The load's own seed: the same for all candidates, another one for each load."""
+    text = f"{job.run_seed}/{Path(job.workload.script).stem}/{KIND}/{number}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4])

@@ -1,0 +1,248 @@
+"""The loop over a trial's phases: settles and samples where the driver waits, then lets it go.
+
+The probes' samples at a phase's two ends become its readings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field, replace
+
+from dyno import driver
+from dyno.compare.play.freezer import NeverFrozen, ProcessFreezer
+from dyno.compare.play.job import DrivenProcess, TrialJob
+from dyno.compare.play.turns import BlockTurns, Place, TurnSeat
+from dyno.compare.play.watch import PhaseEnded, PhaseStarted, Printed, Progressed, Watch
+from dyno.engines import Counts, CountsContention, Server
+from dyno.errors import DynoError, TrialFailed
+from dyno.host.probes import Probe, ProbeTarget, SamplesAfterDisconnect
+from dyno.host.probes._proc import stopping_family
+from dyno.record import Phase, PhaseRecord, Reading
+from dyno.record.workload import UNKNOWN_S
+from dyno.tails import GrowingLog
+
+#: Probe name to the numbers that it gave.
+Sample = Mapping[str, Mapping[str, float]]
+Probes = Mapping[str, Probe]
+
+
+def sample_before(probes: Probes, watched: ProbeTarget) -> Sample:
+    """Every probe's counters and gauges before a phase, those first that cost the engine work."""
+    asking = {n: p.sample(watched) for n, p in probes.items() if _waits(p)}
+    return {**asking, **sample_answered(probes, watched)}
+
+
+def sample_answered(probes: Probes, watched: ProbeTarget) -> Sample:
+    """The same after it, while the driver's connections are open, but for those that wait."""
+    return {n: p.sample(watched) for n, p in probes.items() if not _waits(p)}
+
+
+def sample_after_disconnect(probes: Probes, watched: ProbeTarget) -> Sample:
+    """Those that waited until the connections were closed."""
+    return {
+        n: probe.sample_after_disconnect(watched)
+        for n, probe in probes.items()
+        if isinstance(probe, SamplesAfterDisconnect)
+    }
+
+
+def _waits(probe: Probe) -> bool:
+    return isinstance(probe, SamplesAfterDisconnect)
+
+
+def add_readings(probes: Probes, record: PhaseRecord, before: Sample, after: Sample) -> PhaseRecord:
+    """`record` with what the phase added to each counter, and each gauge at its end.
+
+    A number that was not to be had at both ends (a gauge: at the end) is left out.
+    """
+    readings = _readings(probes, before, after, record.own_share)
+    return replace(record, readings=tuple(readings))
+
+
+def _readings(probes: Probes, before: Sample, after: Sample, own_share: float) -> list[Reading]:
+    found = []
+    for name, probe in probes.items():
+        first, last = before.get(name, {}), after[name]
+        for measure in probe.measures:
+            if measure.name not in last or (measure.counter and measure.name not in first):
+                continue
+            value = last[measure.name] - (first[measure.name] if measure.counter else 0.0)
+            if measure.unit == "%":  # of the time in which it had its turn
+                value = min(100.0, value / own_share)
+            identity = (measure.name, measure.unit, measure.better)
+            kinds = (measure.per_operation, probe.is_condition)
+            found.append(Reading(name, *identity, value, *kinds))
+    return found
+
+
+#: What the driver may take to open its connections, to close them (an embedded engine may write
+#: its log back then), and to say so. Far above anything healthy: it ends what hangs.
+BETWEEN_PHASES_S = 300.0
+
+#: What an interrupted driver may take over its last words.
+LAST_WORDS_S = 5.0
+
+
+@dataclass
+class PhaseLoop:
+    """The driver's events of one trial, answered in turn; fills `phases` and `counters`.
+
+    `declared` are the workload's phases by name.
+    `before` is told of a phase that stands ready, with the engine's process; `after` of its end.
+    `cores` are those that driver and engine are held to. `written` is what users wrote last.
+    """
+
+    job: TrialJob
+    server: Server
+    declared: Mapping[str, Phase]
+    watch: Watch
+    phases: list[PhaseRecord]
+    counters: dict[str, int] = field(default_factory=dict)
+    written: list[driver.WrittenKeys] = field(default_factory=list)
+    before: Callable[[str, int | None], None] = lambda phase, pid: None
+    after: Callable[[str], None] = lambda phase: None
+    cores: tuple[int, ...] = ()
+    _unread: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._log = GrowingLog(self.job.log)
+
+    def listen(self, process: DrivenProcess) -> None:
+        """Answers the driver until it ends; its errors are raised.
+
+        On Ctrl-C the driver is given a moment to say what it measured so far.
+        """
+        watched, seat = self._watched(process), self.job.seat
+        place = seat.taken(self._place(watched, process)) if seat else nullcontext()
+        try:
+            with place:
+                self._listen(process, watched)
+        except KeyboardInterrupt:
+            process.interrupt()
+            limit = driver.Limit("stopping", LAST_WORDS_S)
+            with suppress(DynoError):  # it says no more: the trial is torn, and told so
+                while not isinstance(event := process.next(limit), driver.End):
+                    if isinstance(event, PhaseRecord):
+                        self.phases.append(event)
+            raise
+
+    def _next(self, process: DrivenProcess, limit: driver.Limit) -> driver.Event:
+        """The driver's next event, after what the script printed before it."""
+        try:
+            return process.next(limit)
+        finally:
+            if said := self._log.more():
+                self.watch(Printed(said))
+
+    def _listen(self, process: DrivenProcess, watched: ProbeTarget) -> None:
+        probes = self.job.tools.probes
+        limit = driver.Limit("opening the connections", BETWEEN_PHASES_S)
+        before: Sample = {}
+        after: Sample | None = None
+        seat: TurnSeat | None = None
+        block: BlockTurns | None = None
+        while True:
+            match self._next(process, limit):
+                case driver.Settle():
+                    self.job.engine.settle(self.server)
+                    limit = driver.Limit("opening the connections", BETWEEN_PHASES_S)
+                    process.go()
+                case driver.Ready(phase=phase) as ready:
+                    self.before(phase, watched.server_pid)
+                    seat = self.job.seat if ready.takes_turns else None
+                    block = seat.block if seat else None
+                    if block:
+                        block.ready()
+                    self._unread.clear()
+                    before, after = sample_before(probes, watched), None
+                    process.go(seat.block.start_ns() if seat else None)
+                    limit = self._begun(phase)
+                case driver.Failing():
+                    if seat:
+                        seat.block.fail()
+                        seat = None
+                case driver.Answered(phase=phase):
+                    seat = self._end(seat)
+                    after = sample_answered(probes, watched)
+                    limit = driver.Limit(f"ending phase {phase}", BETWEEN_PHASES_S)
+                    process.go()
+                case driver.Progress() as going:
+                    self.watch(Progressed(going.phase, going.elapsed_s, going.streams))
+                case PhaseRecord() as done:
+                    seat = self._end(seat)
+                    after = {
+                        **(after or sample_answered(probes, watched)),
+                        **sample_after_disconnect(probes, watched),
+                    }
+                    if block and self.job.seat:
+                        done = replace(done, switches=block.switches(self.job.seat.own))
+                    done = replace(done, unread=dict(self._unread))
+                    self._over(add_readings(probes, done, before, after))
+                    limit = driver.Limit(f"ending phase {done.phase}", BETWEEN_PHASES_S)
+                    process.go()
+                case driver.End(counters=counters, written=written):
+                    self.counters |= counters
+                    self.written += written
+                    return
+
+    def _place(self, watched: ProbeTarget, process: DrivenProcess) -> Place:
+        """The trial's place among those that take turns; an engine of somebody else's runs on."""
+        pid, interrupt = watched.server_pid, process.interrupt
+        if pid is None or self.job.build.attached:
+            return Place(NeverFrozen(), (process.pid,), interrupt)
+        alone = self.job.engine.embedded
+        freezer = ProcessFreezer(lambda: [pid] if alone else stopping_family(pid))
+        return Place(freezer, tuple({pid, process.pid}), interrupt)
+
+    @staticmethod
+    def _end(seat: TurnSeat | None) -> None:
+        """Waits for the others to end the phase, too; there is no seat in it any more."""
+        if seat:
+            seat.block.end()
+
+    def _over(self, phase: PhaseRecord) -> None:
+        self.phases.append(phase)
+        self.after(phase.phase)
+        self.watch(PhaseEnded(phase.phase))
+
+    def _watched(self, process: DrivenProcess) -> ProbeTarget:
+        pid = process.pid if self.job.engine.embedded else self.server.pid
+        seat = self.job.seat
+        beside = seat.others if seat else tuple
+        return ProbeTarget(
+            pid,
+            process.pid,
+            self.job.home,
+            counted=self._counted,
+            contended=self._contended,
+            beside=beside,
+            cores=self.cores,
+        )
+
+    def _counted(self, after_disconnect: bool) -> Mapping[str, int]:
+        """The server's own count; empty where it has none, or cannot be asked,
+        which the phase's record says."""
+        try:
+            if isinstance(self.job.engine, Counts):
+                return self.job.engine.count_work(self.server, after_disconnect)
+        except TrialFailed as failed:
+            self._unread["server"] = failed.message
+        return {}
+
+    def _contended(self) -> Mapping[str, int]:
+        """The server's count of splits and waits, likewise."""
+        try:
+            if isinstance(self.job.engine, CountsContention):
+                return self.job.engine.count_contention(self.server)
+        except TrialFailed as failed:
+            self._unread["contention"] = failed.message
+        return {}
+
+    def _begun(self, phase: str) -> driver.Limit:
+        declared = self.declared.get(phase)
+        self.watch(PhaseStarted(phase, declared.expected_s if declared else 0.0))
+        limit_s = declared.limit_s if declared else UNKNOWN_S
+        if self.job.seat:  # the others' time passes, too
+            limit_s *= 2 * len(self.job.seat.block.turns)
+        return driver.Limit(f"phase {phase}", limit_s)

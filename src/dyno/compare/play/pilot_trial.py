@@ -1,0 +1,170 @@
+"""A pilot's trial: one start of the base on one load of its data, played briefly, before any block.
+
+It is looked at for what must be known before the first block (how many connections, how long the
+windows), and never for who is faster.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dyno import driver
+from dyno.builds import Build, Say
+from dyno.compare.play.attached_tables import LoadedTables
+from dyno.compare.play.controls import ControlStack, hold_controls
+from dyno.compare.play.echo import EchoEngine
+from dyno.compare.play.engine_session import EngineSession, explain_death
+from dyno.compare.play.job import Tools, TrialJob, TrialNotes
+from dyno.compare.play.loads import PREPARE, choose_load, ready_load
+from dyno.compare.play.phases import PhaseLoop
+from dyno.compare.play.trial import trial_seed
+from dyno.compare.resolve.experiment import Prepared
+from dyno.compare.run_folder import RunFolder
+from dyno.driver.plan import Plan, Script
+from dyno.engines import Engine, Server, Snapshots, StartConditions
+from dyno.errors import TrialFailed
+from dyno.host.probes._proc import cpu_ns_of, process_family
+from dyno.record import Candidate, Phase, PhaseRecord, PinningCondition, WorkloadPlan
+
+#: What is played each time: long enough to tell a per cent from 10 ms ticks.
+BRIEF = {"time": "0.8", "warmup_time": "0.2"}
+#: The command whose phases are played.
+RUN = "run"
+#: A script that plays longer than that in spite of it is not tried.
+LONGEST_S = 3.0
+#: How long a server is watched while nobody asks it.
+RESTING_S = 1.0
+
+
+@dataclass(frozen=True)
+class PilotScene:
+    """What a pilot is played with; a test hands in its own `tools`."""
+
+    say: Say
+    tools: Tools = field(default_factory=Tools)
+
+
+def why_not_brief(
+    prepared: Prepared, phases: Sequence[Phase], base: Candidate, shortened: bool = False
+) -> str:
+    """Why nothing can be found by playing these phases briefly; empty where something can.
+    `shortened`: the script says itself by which options (`dyno.brief`).
+    """
+    if prepared.builds[base.name].attached:
+        return "the server runs already, and what it leaves idle is not known"
+    if not shortened and any(phase.paced for phase in phases):
+        return "the rate is given, not found"
+    if not shortened and any(phase.stop.kind != "time" for phase in phases):
+        return "it is played by count, not by time"
+    if sum(phase.length_s for phase in phases) > LONGEST_S:
+        return "its phases cannot be shortened"
+    return ""
+
+
+@dataclass(frozen=True)
+class BriefPlay:
+    """What was measured under some options, where driver and engine were, and what percentage of
+    one core the server took after the first of them, while nobody asked it.
+    """
+
+    records: tuple[PhaseRecord, ...]
+    pinning: PinningCondition | None
+    resting_percent: float
+
+
+def play_briefly(
+    prepared: Prepared, job: TrialJob, every_options: Iterable[dict[str, str]], stack: ExitStack
+) -> Generator[BriefPlay]:
+    """The base under each of the options in turn, on one load of the data; to be closed.
+
+    A load that is slow is made once and kept for the first block, as in a trial.
+    """
+    notes = TrialNotes()
+    job.home.mkdir(mode=0o700)
+    held = hold_controls(job, notes, stack)
+    is_loaded = PREPARE not in job.workload.commands or _take_load(prepared, job, notes, held)
+    under = StartConditions(held.prefix, held.environment)
+    server = job.engine.start(job.build, job.home, job.candidate.settings, under)
+    try:
+        with explain_death(server):
+            if not is_loaded:
+                _drive(job, server, (PREPARE,), {}, held)
+            resting = None
+            for options in every_options:
+                records = _drive(job, server, (RUN,), BRIEF | options, held)
+                resting = _resting_percent(server) if resting is None else resting
+                yield BriefPlay(tuple(records), held.pinning, resting)
+    finally:
+        job.engine.stop(server)
+
+
+def _resting_percent(server: Server) -> float:
+    """What a server takes of one core by itself; nothing where it is no process of its own."""
+    if server.pid is None:
+        return 0.0
+    began_s = time.monotonic()
+    try:
+        before_ns = cpu_ns_of(process_family(server.pid))
+        time.sleep(RESTING_S)
+        spent_ns = cpu_ns_of(process_family(server.pid)) - before_ns
+    except PermissionError as refused:
+        raise TrialFailed("a server's CPU time at rest cannot be read") from refused
+    return max(0.0, spent_ns / (time.monotonic() - began_s) / 1e7)
+
+
+def _take_load(prepared: Prepared, job: TrialJob, notes: TrialNotes, held: ControlStack) -> bool:
+    """Leaves the first kept load in the home, where loads are kept; else leaves it empty."""
+    choice = choose_load(prepared.run, job.workload, [], 0, prepared.size_bytes)
+    if choice is None or not isinstance(job.engine, Snapshots):
+        return False
+    session = EngineSession(job, notes, lambda _: None, held, LoadedTables(job))
+    return ready_load(job, choice, session.play) is not None
+
+
+def _drive(
+    job: TrialJob,
+    server: Server,
+    commands: tuple[str, ...],
+    options: dict[str, str],
+    held: ControlStack,
+) -> list[PhaseRecord]:
+    """What the driver measured of some commands on a started server."""
+    script = Script(job.workload.script, job.workload.options | options)
+    plan = Plan(server.session, script, job.seed, commands, held.cpus, 0.0)
+    records: list[PhaseRecord] = []
+    with job.tools.drive(plan, driver.Launch(job.log)) as process:
+        declared = {phase.name: phase for phase in job.workload.phases}
+        cores = held.pinning.both if held.pinning else ()
+        PhaseLoop(job, server, declared, lambda _: None, records, cores=cores).listen(process)
+    return records
+
+
+def pilot_job(
+    prepared: Prepared, workload: WorkloadPlan, side: Candidate, place: RunFolder, tools: Tools
+) -> TrialJob:
+    """A job in a temporary folder; of the echo, engine and build are filled in by the caller."""
+    run = prepared.run
+    engine: Engine = prepared.engines.get(side.name, EchoEngine())
+    build = prepared.builds.get(side.name, Build("echo", "", "", Path()))
+    return TrialJob(
+        number=0,
+        block=-1,
+        attempt=1,
+        order=0,
+        seed=trial_seed(run.seed, workload.name, -1),
+        workload=workload.under(side.options),
+        candidate=side,
+        engine=engine,
+        build=build,
+        controls=run.design.controls | side.controls,
+        home=place.homes() / "pilot",
+        log=place.log(0),
+        loaded=place.loaded(0),
+        run_seed=run.seed,
+        progress_s=0.0,
+        tools=tools,
+    )

@@ -1,0 +1,327 @@
+"""Plays a run to its end: the floor, then blocks of trials, until the looks decide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from dyno import engines, private_files, scratch
+from dyno.builds import Say, cache
+from dyno.compare.forecast.disk_space import check_folder_space, temporary_folder
+from dyno.compare.forecast.estimate import blocks_at_most, floors_due, needs_floor
+from dyno.compare.forecast.memory import check_memory
+from dyno.compare.play import echo
+from dyno.compare.play.attached_tables import drop_leftovers
+from dyno.compare.play.blocks import (
+    NextBlock,
+    always_failing,
+    block_order,
+    floor_attempt,
+    next_block,
+)
+from dyno.compare.play.job import LoadChoice, Tools, TrialJob
+from dyno.compare.play.loads import choose_load
+from dyno.compare.play.trial import Played, TrialPlayer, play_together, play_trial, trial_seed
+from dyno.compare.play.turns import BlockTurns, turns_of
+from dyno.compare.play.watch import (
+    BlockDropped,
+    Looked,
+    RunEnded,
+    RunStarted,
+    TrialEnded,
+    TrialStarted,
+    Watch,
+)
+from dyno.compare.resolve.experiment import Prepared, changes_since, check_empty, reopen_run
+from dyno.compare.run_folder import RunFolder
+from dyno.errors import InternalError, TrialFailed, UsageError
+from dyno.judge.analysis.blocks import sort_blocks
+from dyno.judge.analysis.judge import Look, look
+from dyno.record import FLOOR, Candidate, Failure, Run, Trial, Turns, WorkloadPlan
+
+
+def play_run(
+    prepared: Prepared, folder: RunFolder, watch: Watch, rules: Rules | None = None
+) -> Run:
+    """Plays what is left of `prepared` into `folder` (made by `create_run`): the floor, then a
+    block of every workload that lacks one, until the judge is done.
+
+    Everything measured stays in the folder, whatever is raised: `TrialFailed` where a candidate
+    does not work at all, `HostError` where the disk is full, `KeyboardInterrupt` as it came.
+    """
+    with folder.alone():
+        check_folder_space(folder, prepared)
+        with _used_entries(prepared), engine_homes(folder):
+            player = RunPlayer(prepared, folder, watch, folder.trials(), rules or Rules())
+            look = player.begin()
+            while not look.over:
+                for workload in player.lacking(look):
+                    player.play_block(workload)
+                look = player.look(look)
+            watch(RunEnded(look.sentence))
+    return prepared.run
+
+
+def resume_run(folder: RunFolder, watch: Watch, say: Say = lambda _: None) -> Run:
+    """Goes on with a torn run; `UsageError` where host, program or script are not the same.
+
+    A run that is over stays as it is.
+    """
+    run = folder.run()
+    prepared = reopen_run(run, say)
+    if found := changes_since(run, prepared):
+        hint = "start a new run; this one's verdict so far: dyno report"
+        raise UsageError("the run cannot go on", cause="; ".join(found), hint=hint)
+    with folder.alone():
+        drop_leftovers(folder, prepared.engines, prepared.builds, say)
+    check_memory(prepared)
+    return play_run(check_empty(prepared), folder, watch)
+
+
+def play_once(prepared: Prepared, watch: Watch) -> Trial:
+    """One trial of the first candidate on the first workload, neither judged nor kept.
+
+    A failed or interrupted one is answered too, with what it measured before.
+    """
+    with _used_entries(prepared), temporary_run() as folder:
+        check_folder_space(folder, prepared)
+        watch(RunStarted(prepared.run, None, 0))
+        player = RunPlayer(prepared, folder, watch, [], Rules())
+        workload, candidate = prepared.run.workloads[0], prepared.run.candidates[0]
+        job = player.job(workload, candidate, NextBlock(0, 1), 0)
+        watch(TrialStarted(0, 1, workload.name, candidate.name, 1, 1, 1))
+        trial, error = play_trial(replace(job, load=None), watch)
+        if isinstance(error, InternalError):
+            raise error
+        watch(TrialEnded(trial))
+        return trial
+
+
+def _used_entries(prepared: Prepared) -> AbstractContextManager[None]:
+    """Keeps programs, their libraries, and logs that are laid out for a replay in the cache:
+    `dyno clean` may be called meanwhile.
+    """
+    builds = prepared.builds.values()
+    programs = [file for build in builds for file in (build.program, *build.libraries)]
+    scripts = [Path(workload.script) for workload in prepared.run.workloads]
+    return cache.keep_entries([*programs, *scripts])
+
+
+@contextmanager
+def temporary_run() -> Iterator[RunFolder]:
+    """A run's folder of which nothing stays, whose homes a server's user can reach."""
+    with (
+        scratch.folder("play", temporary_folder()) as place,
+        engine_homes(RunFolder(place)) as folder,
+    ):
+        private_files.make_folder(folder.path / "logs")
+        yield folder
+
+
+@contextmanager
+def engine_homes(folder: RunFolder) -> Iterator[RunFolder]:
+    """A folder for the engines' data, empty at first and gone at the end."""
+    folder.clear_homes()
+    folder.make_homes()
+    try:
+        with scratch.hold(folder.homes()):
+            yield folder
+    finally:
+        folder.clear_homes()
+
+
+#: Asked for the load of a trial: run, workload, trials so far, block, size of the data in bytes.
+LoadChooser = Callable[[Run, WorkloadPlan, Sequence[Trial], int, int], LoadChoice | None]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How a trial is played, what decides whether to go on, whether the floor is played and which
+    load a trial begins with; a test hands in its own.
+    """
+
+    play_trial: TrialPlayer = play_trial
+    look: Callable[[Run, Sequence[Trial]], Look] = look
+    needs_floor: Callable[[Run], bool] = needs_floor
+    choose_load: LoadChooser = choose_load
+    tools: Tools = field(default_factory=Tools)
+
+
+@dataclass
+class RunPlayer:
+    """A run under way; `played` is every trial there is, in memory as on disk."""
+
+    prepared: Prepared
+    folder: RunFolder
+    watch: Watch
+    played: list[Trial]
+    rules: Rules
+
+    @property
+    def run(self) -> Run:
+        """The run that is played."""
+        return self.prepared.run
+
+    def begin(self) -> Look:
+        """Where the run stands; plays the driver's floor, where anything is to be played."""
+        blocks = {(t.workload, t.block) for t in self.played if t.block >= 0}
+        self.watch(RunStarted(self.run, self.folder.path, len(blocks)))
+        first = self.rules.look(self.run, self.played)
+        if not first.over:
+            self._floors()
+        return first
+
+    def lacking(self, look: Look) -> list[WorkloadPlan]:
+        """The workloads that lack a valid block for the next look."""
+        return [plan for plan in self.run.workloads if look.missing.get(plan.name, 0)]
+
+    def look(self, before: Look) -> Look:
+        """Where the run stands after a round of blocks; those that do not count are reported."""
+        now = self.rules.look(self.run, self.played)
+        for workload in self.lacking(before):
+            self._tell_dropped(workload)
+        self.watch(Looked(now.blocks, now.valid, now.state, now.sentence))
+        return now
+
+    def _tell_dropped(self, workload: WorkloadPlan) -> None:
+        found = sort_blocks(self.run, workload, self.played)
+        block = max(t.block for t in self.played if t.workload == workload.name)
+        over = next_block(self.run, workload.name, self.played).block != block
+        if over and (dropped := found.dropped.get(block)):
+            self.watch(BlockDropped(block, dropped.reason))
+        elif over and (why := found.failed.get(block)):
+            self.watch(BlockDropped(block, why))
+
+    def _floors(self) -> None:
+        """The driver's own share of each workload, played on `null` without delay, under the
+        options of every cell.
+        """
+        if not self.rules.needs_floor(self.run):
+            return
+        engine = engines.find_engine("null", self.rules.tools.ask)
+        build = engine.program("0us", {}, lambda _: None)
+        self.prepared.engines[FLOOR], self.prepared.builds[FLOOR] = engine, build
+        for workload, options in floors_due(self.run):
+            side = Candidate(FLOOR, "null@0us", "null", True, {}, {}, {}, options=options)
+            while (attempt := floor_attempt(workload.name, self.played, options)) is not None:
+                self._trial(self.job(workload, side, NextBlock(-1, attempt), 0), 1)
+
+    def play_block(self, workload: WorkloadPlan) -> None:
+        """One block, until a trial of it fails; what failed and has never worked ends the run."""
+        place = next_block(self.run, workload.name, self.played)
+        if place.block >= blocks_at_most(self.run):
+            raise TrialFailed(f"{workload.name} has played all {place.block} blocks to no end")
+        if turns := self.run.design.turns:
+            block, jobs = self._jobs_by_turns(workload, place, turns)
+            played, stopped = play_together(jobs, block, self.rules.play_trial, self.watch)
+            self._keep_all(played, stopped)
+        else:
+            for job in (jobs := self._jobs_in_order(workload, place)):
+                if self._trial(job, len(jobs)).status != "ok":
+                    break
+        if failed := always_failing(workload.name, self.played):
+            why = failed.failure or Failure("")
+            raise TrialFailed(
+                f"{failed.candidate} fails on {workload.name} every time",
+                cause=why,
+                hint=why.hint or f"see {failed.log or 'dyno show'}",
+            )
+        self._echoes(workload)
+
+    def _echoes(self, workload: WorkloadPlan) -> None:
+        """The floor of each server that has played the workload, once where the host was calm."""
+        due = echo.echoes_due(self.prepared, workload, tuple(self.played))
+        for plan, side, build, attempt in due:
+            self.prepared.engines[side.name] = echo.EchoEngine()
+            self.prepared.builds[side.name] = build
+            self._trial(self.job(plan, side, NextBlock(-1, attempt), 0), 1)
+
+    def _jobs_in_order(self, workload: WorkloadPlan, place: NextBlock) -> list[TrialJob]:
+        """The jobs of a block, in the block's own order."""
+        sides = {candidate.name: candidate for candidate in self.run.candidates}
+        names = block_order(self.run.seed, workload.name, place.block, list(sides))
+        return [self.job(workload, sides[name], place, at, at) for at, name in enumerate(names)]
+
+    def _jobs_by_turns(
+        self, workload: WorkloadPlan, place: NextBlock, design: Turns
+    ) -> tuple[BlockTurns, list[TrialJob]]:
+        """The jobs of a block whose trials take turns: who is the first to start and to connect is
+        drawn for each block, as it is where trials follow each other.
+        """
+        jobs = self._jobs_in_order(workload, place)
+        sides = [job.candidate for job in jobs]
+        turns = turns_of(design, self.run, workload, place.block, sides)
+        block = BlockTurns(turns, design.freezes(workload.name))
+        jobs = [replace(job, seat=block.seat(at)) for at, job in enumerate(jobs)]
+        for job in jobs:
+            self._announce(job, len(jobs))
+        return block, jobs
+
+    def _keep_all(self, played: Sequence[Played], stopped: KeyboardInterrupt | None) -> None:
+        """Writes trials down that were played together, then raises what more would not mend."""
+        for trial, _ in played:
+            self._keep(trial)
+        for error in (*(error for _, error in played), stopped):
+            if error is not None and not isinstance(error, TrialFailed):
+                raise error
+
+    def job(
+        self,
+        workload: WorkloadPlan,
+        side: Candidate,
+        place: NextBlock,
+        position: int,
+        beside: int = 0,
+    ) -> TrialJob:
+        """The next trial's job, or that of the one `beside` places behind it."""
+        number = max((trial.number for trial in self.played), default=0) + 1 + beside
+        engine, build = self.prepared.engines[side.name], self.prepared.builds[side.name]
+        kept = isinstance(engine, engines.Snapshots) and not build.attached and place.block >= 0
+        return TrialJob(
+            number=number,
+            block=place.block,
+            attempt=place.attempt,
+            order=position,
+            seed=trial_seed(self.run.seed, workload.name, place.block),
+            workload=workload.under(side.options),
+            candidate=side,
+            engine=engine,
+            build=build,
+            controls=self.run.design.controls | side.controls,
+            home=self.folder.homes() / f"{number:04}",
+            log=self.folder.log(number),
+            loaded=self.folder.loaded(number),
+            load=self._turn(workload, place.block) if kept else None,
+            run_seed=self.run.seed,
+            driver_sha256=self.run.driver_sha256,
+            progress_s=self.prepared.progress_s,
+            tools=self.rules.tools,
+        )
+
+    def _turn(self, workload: WorkloadPlan, block: int) -> LoadChoice | None:
+        size_bytes = self.prepared.size_bytes
+        return self.rules.choose_load(self.run, workload, self.played, block, size_bytes)
+
+    def _trial(self, job: TrialJob, of: int) -> Trial:
+        """Plays a trial and writes it down; raises what more trials would not mend.
+
+        A script that cannot be played on `null` costs the floor only, and not the run.
+        """
+        self._announce(job, of)
+        trial, error = self.rules.play_trial(job, self.watch)
+        self._keep(trial)
+        borne = (TrialFailed, UsageError) if job.block < 0 else TrialFailed
+        if error is not None and not isinstance(error, borne):
+            raise error
+        return trial
+
+    def _announce(self, job: TrialJob, of: int) -> None:
+        names = (job.workload.name, job.candidate.name)
+        self.watch(TrialStarted(job.block, job.attempt, *names, job.number, job.order + 1, of))
+
+    def _keep(self, trial: Trial) -> None:
+        self.folder.write_trial(trial)
+        self.played.append(trial)
+        self.watch(TrialEnded(trial))

@@ -1,0 +1,266 @@
+"""How many connections keep a server busy: the part of a comparison's pilot that finds it.
+
+One start of the base, on one load of its data, is played briefly with more and more connections,
+until the server leaves next to nothing of its cores idle: then its own work is what an answer waits
+for, and not the host's way to it.
+
+A workload that waits for the disk is none of these: one client leaves the cores idle while its
+commit is flushed, and many share a flush. There is no number at which its server is busy, and what
+one client sees says little of many: MySQL 8.0.33 took 65 % less time with
+`innodb_flush_log_at_trx_commit=2` than with 1 at one client and 9 % at 16. It is swept over several
+numbers, each with a verdict of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from pathlib import Path
+
+from dyno.compare.experiment import Experiment, Workload
+from dyno.compare.play.job import TrialJob
+from dyno.compare.play.pilot_trial import (
+    BRIEF,
+    PilotScene,
+    pilot_job,
+    play_briefly,
+    why_not_brief,
+)
+from dyno.compare.play.run import temporary_run
+from dyno.compare.play.windows import tried_events
+from dyno.compare.resolve.experiment import Prepared
+from dyno.compare.resolve.workloads import phases_under
+from dyno.errors import DynoError, InternalError
+from dyno.host.probes import Measure, Probe, ProbeTarget
+from dyno.host.probes._proc import _text, process_family, threads_ns, unless_refused
+from dyno.judge.analysis.host_noise import foreign_ns, shares_of
+from dyno.record import (
+    IDLE_PERCENT,
+    SWEPT,
+    Candidate,
+    PhaseRecord,
+    PinningCondition,
+    Saturation,
+    TriedLoad,
+    WorkloadPlan,
+)
+
+#: Connections tried, until the server is saturated.
+CONNECTIONS = (1, 2, 4, 8, 16, 32, 64)
+THREADS = "threads"
+#: So often a number is tried where others worked meanwhile.
+TRIES = 3
+#: What the kernel says of time in which some task, or every one, waited for a disk (PSI).
+DISKS = Path("/proc/pressure/io")
+PRESSURE = re.compile(r"some .* total=(\d+)\n(?:.*\n)*")
+
+
+def saturate(experiment: Experiment, prepared: Prepared, scene: PilotScene) -> list[Saturation]:
+    """What was found of each workload whose script heeds `threads` that nobody has set."""
+    run = prepared.run
+    if any(side.embedded for side in run.candidates):
+        return []
+    found = []
+    for chosen, workload in zip(experiment.workloads, run.workloads, strict=True):
+        named = THREADS in workload.options or any(THREADS in v.options for v in workload.variants)
+        one, two = (phases_under(chosen, {THREADS: count}) for count in ("1", "2"))
+        if not named and one != two:
+            found.append(_try_connections(prepared, chosen, workload, scene))
+    return found
+
+
+def _try_connections(
+    prepared: Prepared, chosen: Workload, workload: WorkloadPlan, scene: PilotScene
+) -> Saturation:
+    base = next(c for c in prepared.run.candidates if c.name == prepared.run.design.base)
+    if why := why_not_brief(prepared, phases_under(chosen, BRIEF), base):
+        return Saturation(workload.name, base.name, 0, why=why)
+    scene.say(f"finding how many connections keep {base.name} busy on {workload.name}")
+    try:
+        tried = _loads_tried(prepared, workload, base, CONNECTIONS, scene)
+        if not tried:
+            return Saturation(workload.name, base.name, 0, why="its users rest between events")
+        if waits := _who_waits(prepared, workload, base, tried, scene):
+            why = f"{waits} waits for the disk"
+            return Saturation(workload.name, base.name, 0, tried, why, SWEPT)
+    except InternalError:
+        raise
+    except DynoError as failed:
+        return Saturation(workload.name, base.name, 0, why=f"it failed: {failed.message}")
+    return Saturation(workload.name, base.name, fewest_connections(tried), tried)
+
+
+def _who_waits(
+    prepared: Prepared,
+    workload: WorkloadPlan,
+    base: Candidate,
+    tried: Sequence[TriedLoad],
+    scene: PilotScene,
+) -> str:
+    """The first candidate whose only client waits for the disk; empty where none does. The others
+    are tried where the workload changes rows: each has its own way to commit.
+    """
+    if tried[0].waits_for_disk:
+        return base.name
+    if prepared.run.design.aa or not any(each.rows_changed for each in tried):
+        return ""
+    for side in prepared.run.candidates:
+        if side.name != base.name and not prepared.builds[side.name].attached:
+            scene.say(f"finding whether {side.name} waits for the disk on {workload.name}")
+            own = _loads_tried(prepared, workload, side, CONNECTIONS[:1], scene)
+            if own and own[0].waits_for_disk:
+                return side.name
+    return ""
+
+
+def _loads_tried(
+    prepared: Prepared,
+    workload: WorkloadPlan,
+    side: Candidate,
+    numbers: Sequence[int],
+    scene: PilotScene,
+) -> tuple[TriedLoad, ...]:
+    """A candidate under these numbers of connections."""
+    with temporary_run() as place, ExitStack() as stack:
+        job = pilot_job(prepared, workload, side, place, scene.tools)
+        probes: dict[str, Probe] = {**job.tools.probes, "waiting": _Waiting()}
+        job = replace(job, tools=replace(job.tools, probes=probes))
+        return tuple(_tried(prepared, job, numbers, stack))
+
+
+def fewest_connections(tried: Sequence[TriedLoad]) -> int:
+    """The fewest connections that saturate a server; where none does (it waits for a disk, for
+    locks, for a slower client), the fewest that come within `IDLE_PERCENT` of the least idle.
+    """
+    enough = max(IDLE_PERCENT, min(each.idle_percent for each in tried) + IDLE_PERCENT)
+    if any(each.idle_percent <= IDLE_PERCENT for each in tried):
+        enough = IDLE_PERCENT
+    return next(each.connections for each in tried if each.idle_percent <= enough)
+
+
+def _tried(
+    prepared: Prepared, job: TrialJob, numbers: Sequence[int], stack: ExitStack
+) -> tuple[TriedLoad, ...]:
+    """The server under more and more connections, until it is saturated; none of a workload whose
+    users rest: how many of them there are is part of what it asks for. A number is tried up to
+    `TRIES` times while others work, and the quietest time counts.
+    """
+    found: dict[int, TriedLoad] = {}
+    asked: list[int] = []
+
+    def every_options() -> Iterator[dict[str, str]]:
+        """Each is asked for when what came of the last one is in `found`."""
+        for connections in numbers:
+            for _ in range(TRIES):
+                asked.append(connections)
+                yield {THREADS: str(connections)}
+                if found[connections].is_relied_on:
+                    break
+            if found[connections].idle_percent <= IDLE_PERCENT:
+                return
+
+    with closing(play_briefly(prepared, job, every_options(), stack)) as plays:
+        for played in plays:
+            if any(tally.rested_ns for each in played.records for tally in each.streams):
+                break
+            load = tried_load(asked[-1], played.records, played.pinning, played.resting_percent)
+            quietest = found.get(load.connections, load)
+            if load.foreign_percent <= quietest.foreign_percent:
+                found[load.connections] = load
+    return tuple(found.values())
+
+
+def tried_load(
+    connections: int,
+    records: Sequence[PhaseRecord],
+    pinning: PinningCondition | None,
+    resting_percent: float = 0.0,
+) -> TriedLoad:
+    """What phases that were played with so many connections show of the server."""
+    sums, events = _sums(records), tried_events(records, resting_percent)
+    done = sum(tally.done for record in records for tally in record.streams)
+    played = sum(t.done + t.failed + t.warmup for record in records for t in record.streams)
+    measured_s = sum(record.duration_s for record in records)
+    time_ns = sum(record.ended_ns - record.started_ns for record in records)
+    waited_ns = sums.get("disk_wait_ns")
+    return TriedLoad(
+        connections=connections,
+        idle_percent=idle_percent(records, pinning),
+        foreign_percent=foreign_percent(records),
+        latency_ns_p99=events.latency_ns_p99,
+        rows_changed=events.rows_changed,
+        resting_percent=events.resting_percent,
+        rate_per_s=done / measured_s if measured_s else 0.0,
+        written_bytes_per_event=sums["written_bytes"] / played if played else 0.0,
+        disk_wait_percent=None if waited_ns is None or not time_ns else 100 * waited_ns / time_ns,
+    )
+
+
+class _Waiting:
+    """Run-queue wait of a server's threads: others' work on its cores is no idleness of its own.
+    And the time in which a task of the host waited for a disk, as a commit does.
+    """
+
+    summary = (
+        "time in which a thread of the server waited for a core, and one of the host for a disk"
+    )
+    is_condition = True
+    measures: tuple[Measure, ...] = (
+        Measure("server_wait_ns", "ns", "lower", per_operation=False),
+        Measure("disk_wait_ns", "ns", "lower", per_operation=False),
+    )
+
+    def sample(self, watched: ProbeTarget) -> dict[str, float]:
+        """The sum over all threads, from proc_pid_schedstat(5), and the kernel's PSI of disks;
+        nothing where there is none.
+        """
+        found = unless_refused(lambda: _server_wait(watched))
+        return found | unless_refused(_disk_wait)
+
+
+def _server_wait(watched: ProbeTarget) -> dict[str, float]:
+    family = process_family(watched.server_pid)
+    waits = [waited for pid in family for _, waited in threads_ns(pid).values()]
+    return {"server_wait_ns": float(sum(waits))} if waits else {}
+
+
+def _disk_wait() -> dict[str, float]:
+    stalled = PRESSURE.fullmatch(_text(DISKS))
+    return {"disk_wait_ns": 1e3 * int(stalled[1])} if stalled else {}
+
+
+def idle_percent(records: Sequence[PhaseRecord], pinning: PinningCondition | None) -> float:
+    """What part of its cores a server left idle; where it shares them with the driver, what both
+    left. At least 0: samples and phases do not end at once.
+
+    Time in which others worked there while the server would have is not idle. What others took of
+    the cores that both may use (of all, where they are not placed) is taken to be spread evenly.
+    """
+    driver_cores, cores = (pinning.driver, pinning.engine) if pinning else ((), ())
+    every = len(os.sched_getaffinity(0))
+    count, sums = len(cores) or every, _sums(records)
+    spent_ns = sums["server_cpu_us"] * 1e3
+    if not cores or set(cores) & set(driver_cores):
+        spent_ns += sum(p.usage.user_ns + p.usage.system_ns for p in records)
+    shared = len(pinning.both) if pinning and "placed_total_ns" in sums else every
+    spent_ns += min(foreign_ns(sums) * count / shared, sums["server_wait_ns"])
+    time_ns = count * sum(p.ended_ns - p.started_ns for p in records)
+    return max(0.0, 100 * (1 - spent_ns / time_ns)) if time_ns else 100.0
+
+
+def foreign_percent(records: Sequence[PhaseRecord]) -> float:
+    """What others took of all CPU time, or of that of the cores which both are held to."""
+    return shares_of(_sums(records)).get("foreign_percent", 0.0)
+
+
+def _sums(records: Sequence[PhaseRecord]) -> dict[str, float]:
+    """What each reading gained over the records; 0 for one that is not there."""
+    sums: dict[str, float] = defaultdict(float)
+    for record in records:
+        for reading in record.readings:
+            sums[reading.name] += reading.value
+    return sums

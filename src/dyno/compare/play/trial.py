@@ -1,0 +1,170 @@
+"""One trial: a fresh home, a fresh engine, the driver under the controls, the ledger, the stop; and
+those of a block played together, where they take turns.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from dyno import private_files
+from dyno.compare.play.attached_tables import LoadedTables
+from dyno.compare.play.controls import (
+    after_restore,
+    control_conditions,
+    hold_controls,
+    note_no_copy,
+)
+from dyno.compare.play.engine_session import EngineSession, SessionPart
+from dyno.compare.play.job import LoadChoice, TrialJob, TrialNotes
+from dyno.compare.play.loads import PREPARE, ready_load
+from dyno.compare.play.turns import BlockTurns, TurnsBroken
+from dyno.compare.play.watch import Event, Watch
+from dyno.compare.resolve.design import LOADS
+from dyno.errors import DynoError
+from dyno.record import Conditions, Failure, LoadCondition, Status, Trial
+
+#: A trial that is over, and what stopped it, if anything did.
+Played = tuple[Trial, BaseException | None]
+#: Plays a job; a test hands in one that plays nothing.
+TrialPlayer = Callable[[TrialJob, Watch], Played]
+#: How often the main thread looks up: a signal is heard by it alone.
+PAUSE_S = 0.1
+
+
+def play_trial(job: TrialJob, watch: Watch) -> Played:
+    """Plays `job`, and answers the trial with what stopped it, if anything did.
+
+    Whatever happens, nothing of it is left: no process, no data; what cannot be cleared away is
+    said in the record. Only faults of our own escape.
+    """
+    began, began_ns, notes = datetime.now(UTC), time.monotonic_ns(), TrialNotes()
+    status: Status = "ok"
+    error: BaseException | None = None
+    try:
+        job.home.mkdir(parents=True, mode=0o700)
+        with ExitStack() as stack:
+            held = hold_controls(job, notes, stack)
+            session = EngineSession(job, notes, watch, held, LoadedTables(job))
+            commands = job.workload.commands
+            if job.load is not None and _take_kept_load(job.load, session):
+                commands = tuple(each for each in commands if each != PREPARE)
+            else:
+                note_no_copy(held, notes)
+            session.play(SessionPart(commands, job.seed, phases=notes.phases))
+        notes.size_bytes = sum(f.lstat().st_size for f in job.home.rglob("*") if f.is_file())
+    except DynoError as failed:
+        status, error = "failed", failed
+    except TurnsBroken:  # the trial that failed says why
+        status = "interrupted"
+    except KeyboardInterrupt as stopped:
+        status, error = "interrupted", stopped
+    finally:
+        if said := private_files.remove_folder(job.home):
+            notes.left_behind.append(said)
+        if job.seat and status != "ok":
+            job.seat.block.fail()
+    played = _record(job, notes, began, status, error)
+    return replace(played, began_ns=began_ns, over_ns=time.monotonic_ns()), error
+
+
+def _record(
+    job: TrialJob, notes: TrialNotes, began: datetime, status: Status, error: BaseException | None
+) -> Trial:
+    return Trial(
+        number=job.number,
+        workload=job.workload.name,
+        block=job.block,
+        candidate=job.candidate.name,
+        attempt=job.attempt,
+        order=job.order,
+        started_utc=began.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        status=status,
+        phases=tuple(notes.phases),
+        counters=notes.counters,
+        settings=notes.settings,
+        conditions=Conditions(
+            control_conditions(notes),
+            notes.pinning,
+            notes.driver,
+            notes.load,
+            notes.storage,
+            notes.data,
+        ),
+        evidence=notes.evidence,
+        plans=notes.plans,
+        size_bytes=notes.size_bytes,
+        failure=_failure(error) if isinstance(error, DynoError) else None,
+        log=_log(job.log),
+        options=job.candidate.options,
+        left_behind=tuple(notes.left_behind),
+    )
+
+
+def _failure(error: DynoError) -> Failure:
+    return Failure(error.message, error.cause, error.hint)
+
+
+def _log(log: Path) -> str:
+    """The log's place within the run's folder; one without a word in it is removed."""
+    with suppress(FileNotFoundError):
+        if log.stat().st_size:
+            return f"{log.parent.name}/{log.name}"
+        log.unlink()
+    return ""
+
+
+def _take_kept_load(choice: LoadChoice, session: EngineSession) -> bool:
+    """Copies a kept load into the home, its counts with it; False where there is none."""
+    job, notes = session.job, session.notes
+    load = ready_load(job, choice, session.play)
+    notes.counters = dict(load.counters) if load else {}
+    if load is None:
+        return False
+    work = load.texts, load.sent, load.rows_changed
+    of = choice.of or LOADS
+    notes.load = LoadCondition(choice.number + 1, of, load.name, load.seconds, *work)
+    after_restore(session.controls, notes, job.home)
+    return True
+
+
+def play_together(
+    jobs: Sequence[TrialJob], block: BlockTurns, play: TrialPlayer, watch: Watch
+) -> tuple[list[Played], KeyboardInterrupt | None]:
+    """Plays all jobs side by side; answers what `play` answered of each, and the Ctrl-C that
+    stopped them.
+
+    Where one fails, the others end as `interrupted`. A fault of our own is raised when all have
+    ended. An engine's life is bound to its thread's, which lasts until all have ended.
+    """
+    lock = threading.Lock()
+
+    def tell(event: Event) -> None:
+        with lock:
+            watch(event)
+
+    stopped: KeyboardInterrupt | None = None
+    with ThreadPoolExecutor(len(jobs), thread_name_prefix="trial") as threads:
+        trials = [threads.submit(play, job, tell) for job in jobs]
+        while True:
+            try:
+                if not wait(trials, PAUSE_S).not_done:
+                    return [trial.result() for trial in trials], stopped
+                if any(trial.done() and trial.exception() for trial in trials):
+                    block.fail()
+            except KeyboardInterrupt as pressed:
+                stopped = pressed
+                block.fail()
+
+
+def trial_seed(run_seed: int, workload: str, block: int) -> int:
+    """The seed of a block's trials: all candidates of a block are sent the same requests."""
+    digest = hashlib.sha256(f"{run_seed}/{workload}/{block}".encode()).digest()
+    return int.from_bytes(digest[:4])

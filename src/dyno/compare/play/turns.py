@@ -1,0 +1,169 @@
+"""Trials that take turns: several engines, all started, are played in short windows by turns.
+
+What else a host does is slow: it meets neighbouring windows alike, and cancels in their ratio. The
+drivers know whose window it is from the clock alone (`schedule/timeline.rs`); here is the rest: the
+order of the turns, and where the trials of a block meet before and after each phase. `switch.py`
+lets the engine of whoever has no turn stand still.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from dyno.compare.play.freezer import Freezable
+from dyno.compare.play.switch import Switch
+from dyno.driver.plan import Turns
+from dyno.record import Candidate, Run, Switches, WorkloadPlan
+from dyno.record import Turns as TurnsDesign
+from dyno.record.turn_order import connect_s, epoch_slots, turn_order
+
+#: From the last `go` to the common start: what a driver takes to hear it.
+START_AFTER_S = 0.05
+
+
+class TurnsBroken(Exception):
+    """Another trial of the block has failed, or was stopped: nobody is left to take turns with."""
+
+
+def turns_of(
+    design: TurnsDesign, run: Run, workload: WorkloadPlan, block: int, sides: Sequence[Candidate]
+) -> list[Turns]:
+    """The turns of each candidate in a block; the order is the run's seed's."""
+    window = design.window_of(workload.name)
+    first = Turns(
+        order=turn_order(run, workload, block, len(sides)),
+        own=0,
+        window_ns=round(window.length_s * 1e9),
+        drain_ns=round(window.drain_s * 1e9),
+        edge_ns=round(window.edge_s * 1e9),
+        epoch_slots=epoch_slots(design, workload, len(sides)),
+        connect_ns=round(connect_s(workload) * 1e9),
+        frozen=False,
+    )
+    stand_still = [design.freezes(workload.name) and not side.attached for side in sides]
+    return [replace(first, own=own, frozen=frozen) for own, frozen in enumerate(stand_still)]
+
+
+class BlockTurns:
+    """What the trials of a block share that take turns: where they meet, and who stands still."""
+
+    def __init__(self, turns: Sequence[Turns], frozen: bool) -> None:
+        self.turns, self.frozen = tuple(turns), frozen
+        self.places: dict[int, Place] = {}
+        self.broken = False
+        self._start_ns = 0
+        self._switch: Switch | None = None
+        self._switches: dict[int, Switches] = {}
+        self._ready = threading.Barrier(len(turns))
+        self._started = threading.Barrier(len(turns), action=self._start)
+        self._ended = threading.Barrier(len(turns), action=self._end)
+
+    def seat(self, own: int) -> TurnSeat:
+        """The place of the candidate of this number."""
+        return TurnSeat(self, own)
+
+    def ready(self) -> None:
+        """Waits until all trials stand ready for a phase; `TurnsBroken` where one never will."""
+        self._meet(self._ready)
+
+    def start_ns(self) -> int:
+        """Waits for all, and answers when their phase starts: CLOCK_MONOTONIC."""
+        self._meet(self._started)
+        return self._start_ns
+
+    def end(self) -> None:
+        """Waits until all have ended the phase: from then on nobody stands still."""
+        self._meet(self._ended)
+
+    def fail(self) -> None:
+        """One of the trials is over before its time, or all are to stop: nobody need wait, all
+        engines run, and the drivers are told to end.
+        """
+        self.broken = True
+        for barrier in (self._ready, self._started, self._ended):
+            barrier.abort()
+        self._end()
+        for place in list(self.places.values()):
+            place.interrupt()
+
+    def _meet(self, barrier: threading.Barrier) -> None:
+        try:
+            barrier.wait()
+        except threading.BrokenBarrierError:
+            raise TurnsBroken from None
+
+    def switches(self, own: int) -> Switches | None:
+        """How the turns of the phase that is over were switched, beside what the candidate of this
+        number lost by it; None where no engine was suspended.
+        """
+        return self._switches.get(own)
+
+    def _start(self) -> None:
+        self._switches = {}
+        self._start_ns = time.monotonic_ns() + round(START_AFTER_S * 1e9)
+        if self.frozen:
+            engines = {own: place.engine for own, place in self.places.items()}
+            self._switch = Switch(self.turns[0], self._start_ns, engines)
+            self._switch.start()
+
+    def _end(self) -> None:
+        switch, self._switch = self._switch, None
+        if switch is not None:
+            switch.stop()
+            self._switches = switch.switches()
+
+
+@dataclass(frozen=True)
+class Place:
+    """A trial among those that take turns: what stands still when others have theirs, which
+    processes are its own, and how its driver is told to end.
+    """
+
+    engine: Freezable
+    pids: tuple[int, ...]
+    interrupt: Callable[[], None]
+
+
+@dataclass(frozen=True)
+class TurnSeat:
+    """A trial's place among those that take turns."""
+
+    block: BlockTurns
+    own: int
+
+    @property
+    def turns(self) -> Turns:
+        """Its turns, as the driver is given them."""
+        return self.block.turns[self.own]
+
+    @contextmanager
+    def taken(self, place: Place) -> Iterator[None]:
+        """While its driver plays; `TurnsBroken` where another trial has failed, since this one's
+        driver was told to end then, or came too late to be told.
+
+        Where it fails itself nobody stands still any more, its own engine neither: what is found
+        wrong with that is not our doing, and it can be stopped.
+        """
+        self.block.places[self.own] = place
+        try:
+            self._check_whole()
+            yield
+            self._check_whole()
+        except BaseException:
+            self.block.fail()
+            raise
+        finally:
+            del self.block.places[self.own]
+
+    def _check_whole(self) -> None:
+        if self.block.broken:
+            raise TurnsBroken
+
+    def others(self) -> tuple[int, ...]:
+        """The processes of the others: their engines' and their drivers'."""
+        places = list(self.block.places.items())
+        return tuple(pid for own, place in places if own != self.own for pid in place.pids)

@@ -1,0 +1,290 @@
+"""How long the windows of each workload are, by turns: chosen by a pilot, before the first block.
+
+The shorter windows are, the more alike a host's ups and downs meet neighbours. An empty answer to
+and fro on two virtual cores in the afternoon varied, in 10 s of windows by turns, by 0.6 to 1.1 %
+with windows of 20 ms, 1.3 to 1.9 % with 100 ms, 2.4 to 5.6 % with 500 ms; blocks of PostgreSQL's
+point select by 0.7 % with 20 ms, 1.1 % with 50 and 3.8 % with 100. But what is under way at a
+window's end must end in its drain: what an engine waits for while it is frozen (a disk's flush)
+costs it nothing. So a window is the shortest of which a quarter holds an event's p99 as its drain,
+and every candidate is tried, since none may be slower than that: with windows of 5 ms, found on a
+base that takes 1 ms, a candidate whose events wait 10 ms came to an end in none.
+Twentieths, as they were first, made PostgreSQL's `oltp_read_write` by four clients play windows of
+500 ms: blocks varied by 8 and 13 %, those of 50 and 100 ms in the same hour by 2.1 and 2.0 %.
+
+A server is not frozen where its workload changes no row: it has nothing to do while nobody asks it,
+and a switch that wakes and stops its every thread is noise by itself. What windows left in a block
+of 1.5 s a side, one client, together on a core, 6 blocks of each in turn in one hour:
+
+| | PostgreSQL 18 | MySQL 8.0.33 |
+|---|---|---|
+| frozen, 20 ms | 1.44 % | 3.13 % |
+| frozen, 10 ms | 0.79 % | 2.06 % |
+| frozen, 5 ms | 0.98 % | 1.73 % |
+| running, 20 ms | 1.38 % | 1.70 % |
+| running, 5 ms | 0.60 % | 1.14 % |
+
+Engines that run on need no switch, so their windows are as short as a waking allows. What windows
+left in blocks of one client on an uneven EPYC host, kinds in turn, and the sd of those blocks:
+
+| | 1 ms | 2 ms | 5 ms | 10 ms |
+|---|---|---|---|---|
+| SQLite 3.46.0, 24 blocks of 1 s a side | 0.62 (0.60) | 0.49 (0.73) | 1.39 (1.17) | 1.55 (1.29) |
+| the same beside a hog, 32 of 1.5 s | 0.56 (0.59) | 0.72 (0.78) | 0.93 (0.66) | |
+| PostgreSQL 18, 18 of 1 s | 0.94 (1.25) | 1.10 (1.31) | 1.82 (1.51) | |
+
+And the effect is the same: MySQL 8.0.33 took 43.0 ± 0.4, 42.9 ± 0.6, 41.8 ± 0.8 and 41.4 ± 1.1 %
+more time than 5.6.14 in windows of 1, 2, 5 and 20 ms.
+
+But a server has work of its own, and a core that it shares with others' windows: MySQL 8.0.33 takes
+0.9 % of a core at rest, 5.6.14 and PostgreSQL 0.1. What both sides take of each other alike cancels
+in their ratio; where one takes more, the other would look slower by that, so they are frozen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
+
+from dyno.compare.experiment import Experiment, Workload
+from dyno.compare.play.pilot_trial import (
+    BRIEF,
+    RUN,
+    PilotScene,
+    pilot_job,
+    play_briefly,
+    why_not_brief,
+)
+from dyno.compare.play.run import temporary_run
+from dyno.compare.resolve.experiment import Prepared
+from dyno.compare.resolve.workloads import brief_options, phases_under
+from dyno.errors import DynoError, InternalError
+from dyno.record import Candidate, PhaseRecord, Pilot, Run, Turns, Window, WorkloadPlan
+
+#: Windows that can be chosen. Shorter ones of a server that is frozen are noisier: the switch is
+#: signals to its every process, late by tenths of a millisecond.
+WINDOWS_S = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+#: A server that runs on needs no switch. An embedded engine is one process with its driver, which
+#: one signal stops: windows left 0.59 % in blocks of SQLite's point select at 20 ms, 0.47 % at
+#: 10 ms and 0.36 % at 5 ms; in another hour 0.78 and 0.37 % (`bench/run resolution --windows
+#: 5,10,20`).
+SHORTER_S = (0.005, *WINDOWS_S)
+#: Of engines that run on and have one user each. By four, in windows of 2 ms with a drain of 0.2,
+#: MySQL 8.0.33 took 43 ± 4 % more time than 5.6.14, with 5 and 20 ms 63 ± 1 %: some are still
+#: under way when the others begin.
+SHORTEST_S = (0.001, 0.002, *SHORTER_S)
+#: So many windows of a trial at the most: each has a number in its record.
+MOST_WINDOWS = 20_000
+#: What parts of a window its drain may be: nobody begins anything in it, so it costs time; and it
+#: is where a server comes to rest.
+LEAST_DRAINED, MOST_DRAINED = 1 / 20, 1 / 4
+#: How briefly events are tried: a p99 wants a hundred of them, and a factor of 2.5 is a window's.
+TRIED = {"time": "0.3", "warmup_time": "0.1"}
+#: The option of sysbench's scripts by which they end by count.
+COUNT = "events"
+#: Servers run on whose work at rest differs by no more of one core: so much at most is a ratio off.
+APART_PERCENT = 0.25
+#: A phase of less by count (an index that is made) has no window that could hold one of them.
+FEW_EVENTS = 10
+
+
+@dataclass(frozen=True)
+class TriedEvents:
+    """What a pilot saw of a workload's events on a candidate: the longest p99 of a stream, 0 where
+    nothing was done, and how many rows they changed; and what percentage of one core the server
+    took afterwards, at rest.
+    """
+
+    latency_ns_p99: int
+    rows_changed: int
+    resting_percent: float = 0.0
+
+
+@dataclass(frozen=True)
+class BriefOptions:
+    """How a workload is tried: under which options, and which of its phases have too few events
+    to be looked at.
+    """
+
+    options: dict[str, str]
+    few: frozenset[str]
+
+
+def settle_windows(experiment: Experiment, prepared: Prepared, scene: PilotScene) -> Prepared:
+    """`prepared` with windows as long as each workload's events need, noted with their p99, and
+    with engines that run on where these change nothing; as they were, suspended, for those that
+    could not be tried on every candidate, and where there are no turns.
+    """
+    if prepared.run.design.turns is None:
+        return prepared
+    found: dict[str, list[TriedEvents | None]] = {}
+    untried: dict[str, str] = {}
+    for chosen, workload in zip(experiment.workloads, prepared.run.workloads, strict=True):
+        known = _known(prepared.run, workload)
+        try:
+            others = _try_others(prepared, chosen, workload, known.keys(), scene)
+        except _NotTried as failed:
+            untried[workload.name] = str(failed)
+            scene.say(f"{failed}: {_defaults(prepared.run.design.turns)}")
+        else:
+            found[workload.name] = [*known.values(), *others]
+    prepared = with_windows(prepared, found)
+    if not untried:
+        return prepared
+    pilot = replace(prepared.run.pilot or Pilot(), untried=untried)
+    return replace(prepared, run=replace(prepared.run, pilot=pilot))
+
+
+class _NotTried(Exception):
+    """Why nothing is known of a workload's events on some candidate."""
+
+
+def _defaults(turns: Turns) -> str:
+    return f"windows of {1e3 * turns.window.length_s:g} ms, engines stand still without a turn"
+
+
+def with_windows(prepared: Prepared, found: Mapping[str, Sequence[TriedEvents | None]]) -> Prepared:
+    """`prepared` with windows for such events of its candidates, by workload, and what they were
+    chosen by noted in it. A workload of which nothing is known on some candidate (None, or no event
+    was done) keeps its windows: unknown is neither fast nor unchanging.
+    """
+    tried = {name: sides for name, each in found.items() if (sides := _all_known(each))}
+    run = prepared.run
+    if (turns := run.design.turns) is None or not tried:
+        return prepared
+    embedded = all(side.embedded for side in run.candidates)
+    latency_ns_p99 = {name: max(it.latency_ns_p99 for it in sides) for name, sides in tried.items()}
+    unchanging = [name for name, sides in tried.items() if not any(it.rows_changed for it in sides)]
+    apart = {name: _resting_apart_percent(tried[name]) for name in unchanging}
+    running = tuple(name for name in unchanging if apart[name] <= APART_PERCENT)
+    windows = {
+        workload.name: window(
+            latency_ns_p99[workload.name],
+            _lengths_s(workload, embedded, workload.name in running),
+            _longest_phase_s(workload),
+        )
+        for workload in run.workloads
+        if workload.name in latency_ns_p99
+    }
+    turns = replace(turns, windows=windows, running=running)
+    unlike = {name: percent for name, percent in apart.items() if name not in running}
+    pilot = replace(
+        run.pilot or Pilot(), latency_ns_p99=latency_ns_p99, resting_apart_percent=unlike
+    )
+    design = replace(run.design, turns=turns)
+    return replace(prepared, run=replace(run, design=design, pilot=pilot))
+
+
+def _all_known(sides: Sequence[TriedEvents | None]) -> list[TriedEvents]:
+    """Those of all candidates; none where one of them is not known."""
+    known = [each for each in sides if each is not None and each.latency_ns_p99]
+    return known if len(known) == len(sides) else []
+
+
+def _resting_apart_percent(tried: Sequence[TriedEvents]) -> float:
+    """Of one core, between the candidate that takes most at rest and the one that takes least."""
+    resting = [each.resting_percent for each in tried]
+    return max(resting) - min(resting)
+
+
+def _lengths_s(workload: WorkloadPlan, embedded: bool, runs_on: bool) -> Sequence[float]:
+    """The windows that a workload can have; its users are those of whichever side has most."""
+    phases = [*workload.phases, *(own for each in workload.variants for own in each.phases)]
+    if runs_on and max((phase.connections for phase in phases), default=1) == 1:
+        return SHORTEST_S
+    return SHORTER_S if runs_on or embedded else WINDOWS_S
+
+
+def _longest_phase_s(workload: WorkloadPlan) -> float:
+    """Of those that end by time, or that say how long they expect to take."""
+    return max((each.measured_s or each.expected_s for each in workload.phases), default=0.0)
+
+
+def window(latency_ns_p99: int, lengths_s: Sequence[float], played_s: float = 0.0) -> Window:
+    """The shortest window whose drain holds an event, of which a phase of `played_s` has not too
+    many; the longest where there is none.
+    """
+    latency_s = latency_ns_p99 / 1e9
+    shortest_s = max(latency_s / MOST_DRAINED, played_s / MOST_WINDOWS)
+    enough = (each for each in lengths_s if each >= shortest_s)
+    length_s = next(enough, lengths_s[-1])
+    drain_s = min(max(latency_s, length_s * LEAST_DRAINED), length_s * MOST_DRAINED)
+    return Window(length_s, drain_s)
+
+
+def tried_events(records: Sequence[PhaseRecord], resting_percent: float) -> TriedEvents:
+    """Those of every stream of every phase."""
+    streams = [stream for record in records for stream in record.streams]
+    p99s_ns = (stream.latency.percentiles_ns.get("99", 0) for stream in streams)
+    rows_changed = sum(stream.rows_changed for stream in streams)
+    return TriedEvents(max(p99s_ns, default=0), rows_changed, resting_percent)
+
+
+def _known(run: Run, workload: WorkloadPlan) -> dict[str, TriedEvents]:
+    """What the search for saturation has seen of the workload, with the connections chosen, by the
+    candidate that it tried.
+    """
+    every = run.pilot.saturation if run.pilot else ()
+    found = (each for each in every if each.workload == workload.name and each.connections)
+    return {
+        each.base: TriedEvents(at.latency_ns_p99, at.rows_changed, at.resting_percent)
+        for each in found
+        for at in (each.chosen,)
+    }
+
+
+def _try_others(
+    prepared: Prepared,
+    chosen: Workload,
+    workload: WorkloadPlan,
+    known: Collection[str],
+    scene: PilotScene,
+) -> list[TriedEvents | None]:
+    """What a brief play of each candidate shows of whom nothing is known; None for each where there
+    can be none. `_NotTried` where a play fails.
+    """
+    run = prepared.run
+    same = {run.design.base} if run.design.aa else {side.name for side in run.candidates}
+    sides = [side for side in run.candidates if side.name in same.difference(known)]
+    own = brief_options(chosen)
+    brief_own = own or _without_count(chosen)
+    phases = phases_under(chosen, BRIEF | brief_own)
+    unfit = (why_not_brief(prepared, phases, side, shortened=bool(own)) for side in sides)
+    if RUN not in workload.commands or any(unfit):
+        return [None] * len(sides)
+    names = ", ".join(side.name for side in sides)
+    if sides:
+        scene.say(f"finding how long an event of {workload.name} takes on {names}")
+    few = (phase.name for phase in phases if (phase.stop.events or FEW_EVENTS) < FEW_EVENTS)
+    brief = BriefOptions(TRIED | brief_own, frozenset(few))
+    return [_try_events(prepared, workload, side, brief, scene) for side in sides]
+
+
+def _without_count(chosen: Workload) -> dict[str, str]:
+    """What has a script end by time that was asked for a number of events: these last as long."""
+    return {COUNT: "0"} if COUNT in chosen.options else {}
+
+
+def _try_events(
+    prepared: Prepared,
+    workload: WorkloadPlan,
+    side: Candidate,
+    brief: BriefOptions,
+    scene: PilotScene,
+) -> TriedEvents:
+    """Those of a brief play of one candidate; `_NotTried` where it fails, or does no event."""
+    where = f"events of {workload.name} on {side.name}"
+    try:
+        with temporary_run() as place, ExitStack() as stack:
+            job = pilot_job(prepared, workload, side, place, scene.tools)
+            with closing(play_briefly(prepared, job, [brief.options], stack)) as plays:
+                played = next(plays)
+                looked_at = [it for it in played.records if it.phase not in brief.few]
+                tried = tried_events(looked_at, played.resting_percent)
+    except InternalError:
+        raise
+    except DynoError as failed:
+        raise _NotTried(f"{where} could not be tried: {failed.message}") from failed
+    if not tried.latency_ns_p99:
+        raise _NotTried(f"{where} could not be tried: no event was done")
+    return tried

@@ -1,0 +1,197 @@
+"""The copy on which a log is played: that there is one, and that it has the tables.
+
+Nobody's database is written to that was not named for it: one that is attached is played on only
+where the user says so (`--in-place`), and read only unless that is said, too (`--writes`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from dyno import driver
+from dyno.builds import Build
+from dyno.compare.experiment.candidates import Spec, parse_candidate
+from dyno.engines import Engine, ReachesDatabases, ReadsInPlace, find_engine
+from dyno.errors import TrialFailed, UsageError
+from dyno.workloads.replay.in_place import ServerRules
+from dyno.workloads.replay.sessions import Selection
+from dyno.workloads.replay.statements import bare, made_tables, names_of
+
+#: Names of missing tables that are told.
+TOLD = 3
+
+
+@dataclass(frozen=True)
+class Copy:
+    """Where a log is played: on what the SQL file `data` makes, or in an attached database as it
+    is (`in_place`), which `writes` may change. `beside`: databases of its servers that were not
+    named.
+    """
+
+    data: Path | None
+    in_place: bool
+    writes: bool
+    beside: Sequence[str] = ()
+
+
+def with_access(words_in_place: bool, writes: bool, candidates: Sequence[str]) -> tuple[str, ...]:
+    """The candidates' texts, those of servers that a log is only read in with `readonly=on`."""
+    if not words_in_place or writes:
+        return tuple(candidates)
+    return tuple(_reading(text) for text in candidates)
+
+
+def _reading(text: str) -> str:
+    spec = parse_candidate(text)
+    if not spec.is_url:
+        return text
+    if spec.keys.get("readonly") == "off":
+        raise UsageError("readonly=off and --in-place without --writes contradict each other")
+    joint = "&" if spec.keys else "?"
+    return text if "readonly" in spec.keys else f"{text.strip().rstrip('?')}{joint}readonly=on"
+
+
+def rules_in_place(candidates: Sequence[str], data: Path | None) -> list[ServerRules]:
+    """What each server may be asked in which a log is only read; `UsageError` where that cannot be
+    said, and where a candidate is none that runs already.
+    """
+    specs = [parse_candidate(text) for text in candidates]
+    _check_attached([spec for spec in specs if spec.is_url], specs, data)
+    return _rules_of(specs)
+
+
+def rules_of_copies(candidates: Sequence[str]) -> list[ServerRules]:
+    """What each server that runs already may be asked in whose database a copy is only read."""
+    specs = [parse_candidate(text) for text in candidates]
+    return _rules_of([spec for spec in specs if spec.is_url])
+
+
+def _rules_of(specs: Sequence[Spec]) -> list[ServerRules]:
+    found = []
+    for spec in specs:
+        engine, build = _attached(spec)
+        if not isinstance(engine, ReadsInPlace):
+            raise UsageError(f"no log is played in place of {spec.engine}")
+        found.append(engine.rules(build))
+    return found
+
+
+def databases_beside(candidates: Sequence[str]) -> list[str]:
+    """Databases of attached servers that nobody named, and that statements could reach."""
+    found = set[str]()
+    for spec in map(parse_candidate, candidates):
+        if spec.is_url:
+            engine, build = _attached(spec)
+            if isinstance(engine, ReachesDatabases):
+                found.update(engine.other_databases(build))
+    return sorted(found)
+
+
+#: What makes or drops a database, or brings a client there; and where statements reach others.
+_DATABASES = r"(?:CREATE|DROP|ALTER)[ \t]+DATABASE\b|\\c(?:onnect)?[ \t]"
+_REACHED = rf"{_DATABASES}|USE[ \t]+[`\"\w]|(?:CREATE|DROP)[ \t]+SCHEMA\b"
+_OTHER = {
+    reaches: re.compile(rf"^[ \t]*(?:/\*!\d+[ \t]*)?(?:{form}).*", re.IGNORECASE | re.MULTILINE)
+    for reaches, form in ((False, _DATABASES), (True, _REACHED))
+}
+#: Words after which a script names what it writes to.
+_WRITES_TO = "INTO|TABLE|EXISTS|UPDATE|VIEW|TRIGGER|PROCEDURE|FUNCTION|EVENT|FROM|ON|TABLES"
+
+
+def _check_own_database(data: Path, others: Sequence[str]) -> None:
+    """`UsageError` where a script would leave the database that was named for it."""
+    try:
+        text = data.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return  # said where it is read
+    named = names_of(others, _WRITES_TO)
+    if found := _OTHER[bool(others)].search(text) or (named and named.search(text)):
+        line = text.count("\n", 0, found.start()) + 1
+        said = found[0].strip()[:60]
+        raise UsageError(
+            f"{data.name} reaches beyond the database that was named for it",
+            cause=f"line {line} says '{said}'",
+            hint="dump one database without its name: no USE, no database before a dot",
+        )
+
+
+def check_copies(selection: Selection, copy: Copy, candidates: Sequence[str]) -> None:
+    """`UsageError` where a candidate has no copy to play the statements on, or one without a table
+    that they name."""
+    specs = [parse_candidate(text) for text in candidates]
+    attached = [spec for spec in specs if spec.is_url]
+    if copy.in_place:
+        _check_attached(attached, specs, copy.data)
+    if copy.data is not None:
+        if attached:
+            _check_own_database(copy.data, copy.beside)
+        _check(selection, _made(copy.data), f"the copy that {copy.data.name} makes")
+    elif copy.in_place:
+        for spec in attached:
+            there = _there(spec, selection.tables())
+            _check(selection, there, f"the database at {spec.name}")
+    elif attached:
+        hint = (
+            "--data DUMP.sql in an empty database of the server's; or --in-place plays it in this"
+        )
+        cause = f"{attached[0].name} may be in use"
+        raise UsageError("a log is played on a copy", cause=cause, hint=f"{hint} one, reading only")
+    elif needed := selection.tables():
+        name = bare(min(needed))
+        hint = "--data DUMP.sql makes the copy: an SQL dump with INSERT statements"
+        raise UsageError(f"there is no table '{name}' to play the log on", hint=hint)
+
+
+def _check_attached(attached: Sequence[Spec], specs: Sequence[Spec], data: Path | None) -> None:
+    if data or len(attached) < len(specs):
+        hint = "--data FILE makes the copy for engines that Dyno starts, and in an empty database"
+        raise UsageError(
+            "--in-place is for servers that run already, and their own data", hint=hint
+        )
+
+
+def _check(selection: Selection, there: Collection[str], where: str) -> None:
+    needed = selection.tables()
+    missing = sorted(name for name in needed if bare(name) not in there)
+    if missing:
+        count = sum(needed[name] for name in missing)
+        names = ", ".join(f"'{bare(name)}'" for name in missing[:TOLD])
+        more = f" and {len(missing) - TOLD} more" if len(missing) > TOLD else ""
+        hint = "dump it, too; or cut what names it out of the log"
+        raise UsageError(
+            f"{where} has no table {names}{more}",
+            cause=f"{count:,} statements of the log name {'it' if len(missing) == 1 else 'them'}",
+            hint=hint,
+        )
+
+
+def _made(data: Path) -> set[str]:
+    try:
+        return made_tables(data.read_text(encoding="utf-8", errors="replace"))
+    except OSError as error:
+        cause = (error.strerror or "").lower()
+        hint = "an SQL file that makes the tables and fills them"
+        raise UsageError(f"cannot read the data {data}", cause=cause, hint=hint) from None
+
+
+def _attached(spec: Spec) -> tuple[Engine, Build]:
+    """An attached candidate's engine, and its build by the flags of its URL."""
+    engine = find_engine(spec.engine, driver.ask)
+    flags = {name: value for name, value in spec.keys.items() if name in engine.flags}
+    return engine, engine.program(spec.with_password, flags, lambda _: None)
+
+
+def _there(spec: Spec, tables: Iterable[str]) -> set[str]:
+    """Those of the tables that statements can name there, views and all; nothing is read."""
+    engine, build = _attached(spec)
+    session = engine.start(build, Path(), {}).session
+    found = set()
+    for name in tables:
+        with suppress(TrialFailed):
+            driver.ask(session, [f"SELECT 1 FROM {name} WHERE 1 = 0"])
+            found.add(bare(name))
+    return found

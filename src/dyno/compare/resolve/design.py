@@ -1,0 +1,134 @@
+"""The design of a run: when its data are looked at, its margin, its limits, its controls.
+
+And whether a block's trials take turns, which is wherever that is sound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dyno.builds import Say
+from dyno.compare.experiment import Experiment, Measuring
+from dyno.compare.resolve.controls import ResolvedCandidate
+from dyno.errors import UsageError
+from dyno.host.controls import HoldsHost
+from dyno.host.controls import controls as all_controls
+from dyno.record import Design, Turns, Window, WorkloadPlan
+
+#: Valid blocks at which a default run looks at its data, the last is MAX (METHOD.md,
+#: The interval and the looks).
+LOOKS = (6, 10, 14, 18, 24)
+#: Beyond the default MAX a third more blocks each time, so that a long run too may end early.
+LATER_LOOKS = (32, 42, 56, 75, 100, 133, 177)
+#: No look after this part of MAX: it would save next to no time, and cost power. Of 7 blocks a look
+#: at 6 would leave an MDE80 of 3.05 % at sd 2 %, more than the 2.91 % of 6; without it, 2.58 %.
+LOOK_LATEST = 0.85
+#: The function of a script for sysbench that begins and ends its events itself.
+OWN_LOOP = "thread_run"
+#: The one look of a quick run (METHOD.md, The words).
+QUICK_LOOKS = (5,)
+MARGIN_PERCENT = 2.0
+#: Percent of all cores' time that others may take in a phase where restarts are played one after
+#: the other; and by turns, where what processes take meets all alike (METHOD.md, Which blocks
+#: count), and what the hypervisor takes as far as it was seen.
+LIMITS = {"steal_percent": 2.0, "foreign_percent": 10.0}
+LIMITS_BY_TURNS = {"steal_percent": 15.0, "foreign_percent": 30.0}
+
+#: Loads of a candidate under a workload, which are as many independent data: eight see nearly what
+#: 24 blocks of their own would (a slowdown of 2 % in 92 of 100 runs, not 97), three half of it.
+LOADS = 8
+#: A first load that took longer is kept, and those that follow it too.
+SLOW_LOAD_S = 5.0
+
+#: Where no pilot tells how short windows may be (`compare/play/windows.py`; docs/METHOD.md, Turns).
+TURNS = Turns(Window(0.1, 0.005), epoch_s=1.0, frozen=True)
+
+
+def make_design(experiment: Experiment, base: str, controls: dict[str, str]) -> Design:
+    """The design that an experiment asks for, `controls` being the controls of the whole run.
+
+    Whether turns are taken is decided when the candidates are known (`choose_turns`).
+    """
+    measuring, own = experiment.measuring, experiment.measuring.margin_percent
+    return Design(
+        base=base,
+        looks=_looks(measuring),
+        margin_percent=MARGIN_PERCENT if own is None else own,
+        alpha=measuring.alpha,
+        quick=measuring.quick,
+        limits=LIMITS | measuring.limits,
+        controls=controls,
+        loads=measuring.loads,
+        crossing=experiment.crossed.crossing if experiment.crossed.levels else None,
+        aa=measuring.aa,
+        gate="mean" if measuring.gate == "mean" else "each",
+        precision_percent=measuring.precision_percent,
+    )
+
+
+def _looks(measuring: Measuring) -> tuple[int, ...]:
+    if measuring.quick:
+        if measuring.blocks is not None:
+            raise UsageError(f"a quick run has {QUICK_LOOKS[-1]} blocks", hint="leave one out")
+        return QUICK_LOOKS
+    most = measuring.blocks or LOOKS[-1]
+    return (most,) if measuring.fixed else looks_up_to(most)
+
+
+def looks_up_to(most: int) -> tuple[int, ...]:
+    """The default looks well before `most` blocks, and `most` itself."""
+    every = (*LOOKS, *LATER_LOOKS)
+    return (*(look for look in every if look <= LOOK_LATEST * most), most)
+
+
+def with_turns(design: Design, measuring: Measuring, turns: Turns | None) -> Design:
+    """`design` played by these turns, or without any, and the noise limits that hold then."""
+    limits = LIMITS if turns is None else LIMITS_BY_TURNS
+    return replace(design, turns=turns, limits=limits | measuring.limits)
+
+
+#: How turns are insisted on.
+TURNS_ASKED = "--turns (sequential = false)"
+
+
+def choose_turns(
+    measuring: Measuring,
+    sides: Sequence[ResolvedCandidate],
+    workloads: Sequence[WorkloadPlan],
+    run_controls: dict[str, str],
+    say: Say,
+) -> Turns | None:
+    """The turns of a run; None, with the reason said, where its trials are played one by one;
+    `UsageError` with the reason where the user insists on turns.
+    """
+    if len(sides) < 2 or measuring.sequential:
+        return None
+    if not (why := why_not(sides, workloads, run_controls)):
+        return replace(TURNS, epoch_s=0.0) if measuring.hold_connections else TURNS
+    if measuring.sequential is False:
+        hint = f"leave out {TURNS_ASKED}"
+        raise UsageError("restarts cannot take turns", cause=why, hint=hint)
+    say(f"restarts are played one after the other, not by turns: {why}")
+    return None
+
+
+def why_not(
+    sides: Sequence[ResolvedCandidate],
+    workloads: Sequence[WorkloadPlan],
+    run_controls: dict[str, str],
+) -> str:
+    """What stands in the way of taking turns; empty where nothing does."""
+    if sum(build.attached for _, _, build in sides) > 1:
+        return "several candidates are servers that run already, and may share tables"
+    for name, control in all_controls().items():
+        values = {side.controls.get(name, run_controls.get(name)) for side, _, _ in sides}
+        if isinstance(control, HoldsHost) and len(values) > 1:
+            return f"{name} belongs to the whole host, and the candidates differ in it"
+    for workload in workloads:
+        names = {workload.under(side.options).phase_names for side, _, _ in sides}
+        if any(stream.function == OWN_LOOP for p in workload.phases for stream in p.streams):
+            return f"{workload.name} has a thread_run of its own, which goes by the wall clock"
+        if len(names) > 1:
+            return f"the candidates play different phases of {workload.name}"
+    return ""

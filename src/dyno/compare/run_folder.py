@@ -1,0 +1,283 @@
+"""A run on disk: its folder, its files by name, and the list of all runs.
+
+A file is read and checked, and written whole or not at all, whatever kills us; only we may read it
+(`private_files`). A lock on the folder says that somebody plays the run.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from dyno import private_files
+from dyno.errors import HostError, UsageError, space, unknown
+from dyno.record import FLOOR, SCHEMA, Run, Trial, Verdict, decode, echo_of
+from dyno.record.older import upgrade
+
+T = TypeVar("T")
+
+#: The largest file of a run that is read: trials of thousands of streams have some MB.
+LARGEST_BYTES = 256 << 20
+
+
+def read_json(kind: type[T], file: Path) -> T:
+    """A file of a run as a `kind`; `UsageError` where it is missing, broken, too new, or of a run
+    that may not be judged.
+    """
+    try:
+        data = json.loads(_read_text(file))
+    except FileNotFoundError:
+        raise UsageError(f"there is no {file}") from None
+    except RecursionError:
+        raise _damage_error(file, "it is nested too deeply") from None
+    except OSError as error:
+        raise HostError(f"cannot read {file}", cause=(error.strerror or "").lower()) from error
+    except ValueError as error:
+        raise _damage_error(
+            file, f"it is not JSON, {str(error)[:1].lower()}{str(error)[1:]}"
+        ) from error
+    _refuse_newer(file, data)
+    _drop_extended(file, data)
+    try:
+        data = upgrade(kind, data)
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise _damage_error(file, "a field of it is not what schema 1 has there") from error
+    try:
+        return decode.decode(kind, data)
+    except decode.UnknownField as error:
+        raise _newer_error(f"{file} was made by a newer dyno: {error}") from error
+    except ValueError as error:
+        raise _damage_error(file, error) from error
+
+
+def _read_text(file: Path) -> str:
+    """What a file of a run holds; `UsageError` for what no run has: a pipe, a device, a file so
+    large that reading it would take all memory.
+    """
+    found = file.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise UsageError(f"{file} is no file", hint="a run holds plain files only")
+    if found.st_size > LARGEST_BYTES:
+        cause = f"it has {found.st_size:,} bytes, and none of a run has over {LARGEST_BYTES:,}"
+        raise UsageError(f"{file} is too large", cause=cause)
+    return file.read_text()
+
+
+def _damage_error(file: Path, cause: object) -> UsageError:
+    hint = "nothing can be told without it"
+    if file.parent.name == "trials":
+        hint = "move it away; `dyno resume` then plays another block for the one that it was in"
+    elif file.name == "verdict.json":
+        hint = "remove it; `dyno report` makes it again"
+    return UsageError(f"{file} is damaged", cause=cause, hint=hint)
+
+
+def _refuse_newer(file: Path, data: Any) -> None:
+    written = data.get("schema", 0) if isinstance(data, dict) else 0
+    if isinstance(written, int) and written > SCHEMA:
+        raise _newer_error(
+            f"{file} is of schema {written}, from a newer dyno; this one reads up to {SCHEMA}"
+        )
+
+
+def _newer_error(sentence: str) -> UsageError:
+    return UsageError(sentence, hint="use the dyno that wrote it, or a newer one")
+
+
+def _drop_extended(file: Path, data: Any) -> None:
+    """Runs once had a field for a MAX that was raised after a look (the error rate of
+    METHOD.md, The interval and the looks, then holds no more). No command ever set it.
+    """
+    design = data.get("design") if isinstance(data, dict) else None
+    former = design.pop("extended_from", 0) if isinstance(design, dict) else 0
+    if former:
+        cause = f"MAX was {former} blocks at an earlier look, and was raised"
+        hint = "play the experiment anew, with as many blocks as you want from the start"
+        raise UsageError(f"{file} is of a run that may not be judged", cause=cause, hint=hint)
+
+
+def write_json(file: Path, data: dict[str, Any]) -> Path:
+    """Writes a file of a run, whole or not at all; `HostError` where the disk is full."""
+    try:
+        with private_files.new_file(file) as out:
+            json.dump(data, out, separators=(",", ":"))
+    except OSError as error:
+        hint = "what was written before is kept; dyno resume goes on from there"
+        if file.name == "verdict.json":
+            hint = "`dyno show RUN` only reads; to judge it anew, copy the run where you may write"
+        cause = f"{error.strerror}{space(error, file.parent)}"
+        raise HostError(f"cannot write {file}", cause=cause, hint=hint) from error
+    return file
+
+
+#: The folder for what trials loaded into servers that go on running.
+LOADED = "loaded"
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """One run's folder."""
+
+    path: Path
+
+    def run(self) -> Run:
+        """`run.json`; `UsageError` where it is missing, broken or from a newer Dyno."""
+        return read_json(Run, self.path / "run.json")
+
+    def trials(self) -> list[Trial]:
+        """Every trial on disk, by number, torn ones included; `UsageError` for one of another run,
+        whose workload or candidate this one has not.
+        """
+        files = sorted((self.path / "trials").glob("[0-9]*.json"))
+        found = [read_json(Trial, file) for file in files]
+        if not found:
+            return []
+        run = self.run()
+        workloads = {each.name for each in run.workloads}
+        names = {each.name for each in run.candidates}
+        candidates = names | {echo_of(name) for name in names} | {FLOOR}
+        for file, trial in zip(files, found, strict=True):
+            if trial.workload not in workloads or trial.candidate not in candidates:
+                cause = f"'{trial.candidate}' on '{trial.workload}' is not in run.json"
+                raise _damage_error(file, cause)
+        return found
+
+    def write_trial(self, trial: Trial) -> None:
+        """Writes a trial once, whole or not at all; `HostError` where the disk is full."""
+        file = self.path / "trials" / f"{trial.number:04}.json"
+        if file.exists():
+            raise UsageError(f"{file} is already there", hint="is another dyno on this run?")
+        write_json(file, asdict(trial))
+
+    def verdict(self) -> Verdict | None:
+        """`verdict.json`, or None where nothing has judged the run yet."""
+        file = self.path / "verdict.json"
+        return read_json(Verdict, file) if file.exists() else None
+
+    def write_verdict(self, verdict: Verdict) -> Path:
+        """Writes `verdict.json`, which is derived and may be written again."""
+        private_files.tighten(self.path)
+        return write_json(self.path / "verdict.json", asdict(verdict))
+
+    def log(self, number: int) -> Path:
+        """Where trial `number` writes its log."""
+        return self.path / "logs" / f"{number:04}.log"
+
+    def loaded(self, number: int) -> Path:
+        """Where trial `number` lists what it loaded into somebody's server, while it is there."""
+        return self.path / LOADED / f"{number:04}.json"
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Locks the run while it is played; `UsageError` where another dyno plays it.
+
+        The kernel lets go of it however we end.
+        """
+        private_files.tighten(self.path)
+        with _try_lock(self.path) as ours:
+            if not ours:
+                hint = "wait for its end, or interrupt it"
+                raise UsageError(f"another dyno plays {self.path.name}", hint=hint)
+            yield
+
+    def is_played(self) -> bool:
+        """Does a dyno play this run just now?"""
+        with _try_lock(self.path) as ours:
+            return not ours
+
+    def homes(self) -> Path:
+        """The folder for the engines' data: on the run's file system, or in `$DYNO_TMP`.
+
+        Root's lie in /var/tmp: a server runs as another user, whom root's folders keep out. Runs
+        that began elsewhere in the same second have the same name, and not the same path.
+        """
+        chosen = os.environ.get("DYNO_TMP") or ("/var/tmp" if os.geteuid() == 0 else "")
+        if chosen:
+            own = hashlib.sha256(bytes(self.path.resolve())).hexdigest()[:8]
+            return Path(chosen).absolute() / f"dyno-{self.path.name}-{own}"
+        return self.path.absolute() / "home"
+
+    def make_homes(self) -> None:
+        """Makes that folder: private where only we go there, else others may pass through and not
+        look into it.
+        """
+        homes = self.homes()
+        private_files.make_folder(homes)
+        if homes.parent != self.path.absolute():
+            homes.chmod(0o711)
+
+    def clear_homes(self) -> str:
+        """Removes the engines' data, those of torn trials too; answers why some stay, a sentence,
+        empty where none do.
+        """
+        return private_files.remove_folder(self.homes())
+
+
+@contextmanager
+def _try_lock(folder: Path) -> Iterator[bool]:
+    """Did we get the lock? True too on a file system without locks."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield _lock(handle)
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks keeps nobody out
+        return True
+    return True
+
+
+def create_run(run: Run, runs: Path) -> RunFolder:
+    """A new folder ``<utc>-<name>`` under `runs`, with `run.json` in it."""
+    stamp = re.sub(r"[-:]|\.\d+", "", run.created_utc)
+    name = re.sub(r"[^A-Za-z0-9._@-]+", "-", run.name).strip("-")[:60]
+    path = _new_folder(runs, f"{stamp}-{name}")
+    for inner in ("trials", "logs"):
+        private_files.make_folder(path / inner)
+    write_json(path / "run.json", asdict(run))
+    return RunFolder(path)
+
+
+def _new_folder(runs: Path, name: str) -> Path:
+    for count in range(1, 1000):
+        path = runs / (name if count == 1 else f"{name}-{count}")
+        try:
+            private_files.make_folder(path)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            hint = "name another folder for runs with DYNO_RUNS"
+            cause = f"{error.strerror}{space(error, runs)}"
+            raise HostError(f"cannot make {path}", cause=cause, hint=hint) from error
+        return path
+    raise HostError(f"too many runs are called {name}")
+
+
+def open_run(path: Path, runs: Path = Path("runs")) -> RunFolder:
+    """The folder at `path`, or at ``runs/path``; `UsageError` where there is no run in it."""
+    for folder in (path, runs / path):
+        if (folder / "run.json").is_file():
+            return RunFolder(folder)
+    if path.is_dir():
+        raise UsageError(f"there is no run in {path}", hint="run.json is missing")
+    raise unknown("run", str(path), [f.path.name for f in all_runs(runs)])
+
+
+def all_runs(runs: Path) -> list[RunFolder]:
+    """All runs under `runs`, oldest first."""
+    return [RunFolder(file.parent) for file in sorted(runs.glob("*/run.json"))]

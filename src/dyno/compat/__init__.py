@@ -1,0 +1,1 @@
+"""Other programs' command lines, played by our driver."""

@@ -1,0 +1,176 @@
+"""What pgbench prints of a run: progress lines, and the report at its end.
+
+The lines are those that programs read (PostgreSQL's manual, pgbench, "Notes" and examples), so
+their words and numbers stand where pgbench has them.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+
+import dyno
+from dyno.compat.pgbench.board import CommandCounts, Counts
+from dyno.compat.pgbench.play import Moment, Played
+from dyno.compat.pgbench.server import ServerFacts
+from dyno.compat.pgbench.words import Settings
+
+
+def head(facts: ServerFacts) -> str:
+    """The first line: who speaks, and to which server."""
+    return f"pgbench (dyno {dyno.__version__}, server {facts.version})"
+
+
+class ProgressLines:
+    """A line for each stretch between two moments."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._last, self._last_s = Counts(), 0.0
+
+    def line(self, moment: Moment) -> str:
+        """How it went since the last line."""
+        now, last, settings = moment.tally.total, self._last, self._settings
+        stretch_s = max(moment.elapsed_s - self._last_s, 1e-9)
+        done = now.done - last.done
+        mean, deviation = _spread(
+            now.latency_us - last.latency_us, now.latency_us2 - last.latency_us2, done
+        )
+        at = f"{time.time():.3f}" if settings.has("progress-timestamp") else ""
+        text = f"progress: {at or f'{moment.elapsed_s:.1f}'} s, {done / stretch_s:.1f} tps, "
+        text += f"lat {mean:.3f} ms stddev {deviation:.3f}, {now.failed - last.failed} failed"
+        if settings.rate_per_s:
+            lag = (now.lag_us - last.lag_us) / done / 1000 if done else 0.0
+            text += f", lag {lag:.3f} ms"
+            if settings.latency_limit_us:
+                text += f", {now.skipped - last.skipped:.0f} skipped"
+        if settings.max_tries != 1:
+            text += f", {now.retried - last.retried:.0f} retried"
+            text += f", {now.retries - last.retries:.0f} retries"
+        self._last, self._last_s = now, moment.elapsed_s
+        return text
+
+
+def _spread(total_us: float, squares_us2: float, count: float) -> tuple[float, float]:
+    """Mean and standard deviation in ms."""
+    if not count:
+        return 0.0, 0.0
+    mean = total_us / count
+    return mean / 1000, math.sqrt(max(squares_us2 / count - mean * mean, 0.0)) / 1000
+
+
+def final_report(settings: Settings, facts: ServerFacts, played: Played) -> Iterator[str]:
+    """The report's lines."""
+    total = played.tally.total
+    yield from _setting_lines(settings, facts, total)
+    if total.all <= 0:
+        return
+    yield from _failure_lines(settings, total, total.all, "")
+    if settings.latency_limit_us:
+        limit_ms = settings.latency_limit_us / 1000
+        share = 100 * total.late / total.done if total.done else 0.0
+        yield (
+            f"number of transactions above the {limit_ms:.1f} ms latency limit: "
+            f"{total.late:.0f}/{total.done:.0f} ({share:.3f}%)"
+        )
+    yield from _latency_lines(settings, total, played.duration_s)
+    tps = total.done / played.duration_s
+    connect_ms = played.tally.connect_us / 1000
+    if settings.has("connect"):
+        ended = total.done + total.failed
+        yield f"average connection time = {connect_ms / ended if ended else 0.0:.3f} ms"
+        yield f"tps = {tps:f} (including reconnection times)"
+    else:
+        yield f"initial connection time = {connect_ms / settings.threads:.3f} ms"
+        yield f"tps = {tps:f} (without initial connection time)"
+    yield from _script_lines(settings, played, total.all)
+
+
+def _setting_lines(settings: Settings, facts: ServerFacts, total: Counts) -> Iterator[str]:
+    several = len(settings.scripts) > 1
+    yield f"transaction type: {'multiple scripts' if several else settings.scripts[0].shown}"
+    yield f"scaling factor: {facts.scale}"
+    if facts.method:
+        yield f"partition method: {facts.method}"
+        yield f"partitions: {facts.partitions}"
+    yield f"query mode: {settings.protocol}"
+    yield f"number of clients: {settings.clients}"
+    yield f"number of threads: {settings.threads}"
+    if settings.max_tries:
+        yield f"maximum number of tries: {settings.max_tries}"
+    processed = f"number of transactions actually processed: {total.done:.0f}"
+    if settings.has("time"):
+        yield f"duration: {settings.number['time']} s"
+        yield processed
+    else:
+        yield f"number of transactions per client: {settings.transactions}"
+        yield f"{processed}/{settings.transactions * settings.clients}"
+
+
+def _failure_lines(settings: Settings, counts: Counts, of: int, mark: str) -> Iterator[str]:
+    def share(what: str, number: float) -> str:
+        return f"{mark}number of {what}: {number:.0f} ({100 * number / of:.3f}%)"
+
+    yield share("failed transactions", counts.failed)
+    if settings.has("failures-detailed"):
+        yield share("serialization failures", counts.serialization)
+        yield share("deadlock failures", counts.deadlock)
+        yield share("other failures", counts.other)
+    if settings.max_tries != 1:
+        yield share("transactions retried", counts.retried)
+        yield f"{mark}total number of retries: {counts.retries:.0f}"
+    if settings.rate_per_s and settings.latency_limit_us:
+        yield share("transactions skipped", counts.skipped)
+
+
+def _latency_lines(settings: Settings, total: Counts, duration_s: float) -> Iterator[str]:
+    if settings.rate_per_s or settings.latency_limit_us or settings.has("progress"):
+        yield from _spread_lines("latency", total)
+    else:
+        each_ms = 1000 * duration_s * settings.clients / total.all
+        including = " (including failures)" if total.failed else ""
+        yield f"latency average = {each_ms:.3f} ms{including}"
+    if settings.rate_per_s and total.done:
+        mean, most = total.lag_us / total.done / 1000, total.lag_us_max / 1000
+        yield f"rate limit schedule lag: avg {mean:.3f} (max {most:.3f}) ms"
+
+
+def _spread_lines(what: str, counts: Counts) -> Iterator[str]:
+    if counts.done:
+        mean, deviation = _spread(counts.latency_us, counts.latency_us2, counts.done)
+        yield f"{what} average = {mean:.3f} ms"
+        yield f"{what} stddev = {deviation:.3f} ms"
+
+
+def _script_lines(settings: Settings, played: Played, of: int) -> Iterator[str]:
+    several, by_command = len(settings.scripts) > 1, settings.has("report-per-command")
+    weights = sum(script.weight for script in settings.scripts)
+    commands = iter(played.tally.commands)
+    for at, (script, counts) in enumerate(zip(settings.scripts, played.tally.scripts, strict=True)):
+        if several:
+            yield f"SQL script {at + 1}: {script.shown}"
+            target = 100 * script.weight / weights
+            yield f" - weight: {script.weight} (targets {target:.1f}% of total)"
+            yield f" - {counts.all} transactions ({100 * counts.all / of:.1f}% of total)"
+            if counts.all:
+                tps = counts.done / played.duration_s
+                processed = f"number of transactions actually processed: {counts.done:.0f}"
+                yield f" - {processed} (tps = {tps:f})"
+                yield from _failure_lines(settings, counts, counts.all, " - ")
+            yield from _spread_lines(" - latency", counts)
+        if by_command:
+            yield from _command_lines(settings, played.commands[at], commands)
+
+
+def _command_lines(
+    settings: Settings, lines: list[str], counts: Iterator[CommandCounts]
+) -> Iterator[str]:
+    mark = " - " if len(settings.scripts) > 1 else ""
+    once = settings.max_tries == 1
+    what = " and failures" if once else ", failures and retries"
+    yield f"{mark}statement latencies in milliseconds{what}:"
+    for line, each in zip(lines, counts, strict=False):
+        mean_ms = each.spent_us / each.played / 1000 if each.played else 0.0
+        retries = "" if once else f"{each.retries:10.0f} "
+        yield f"   {mean_ms:11.3f}  {each.failures:10.0f} {retries}{line}"

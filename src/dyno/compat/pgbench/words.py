@@ -1,0 +1,283 @@
+"""pgbench's command line: its words, checked as pgbench checks them, as `Settings`.
+
+The words, their ranges and the sentences by which scripts know an error are those of PostgreSQL's
+manual and of the program itself (`pgbench`, version 18, and `--continue-on-error` of 19).
+"""
+
+from __future__ import annotations
+
+import getopt
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dyno.compat.pgbench.scripts import SCRIPTS_MAX, ScriptWord, builtin_word, weighed
+from dyno.errors import UsageError
+
+INT_MAX = 2**31 - 1
+TRY = 'Try "pgbench --help" for more information.'
+PROTOCOLS = ("simple", "extended", "prepared")
+STEPS = "dtgGvpf"
+
+#: Every option with its short letter; `=`: it takes a value.
+OPTIONS: dict[str, str] = {
+    **{"builtin=": "b", "client=": "c", "connect": "C", "dbname=": "d", "define=": "D"},
+    **{"file=": "f", "fillfactor=": "F", "host=": "h", "initialize": "i", "init-steps=": "I"},
+    **{"jobs=": "j", "log": "l", "latency-limit=": "L", "protocol=": "M", "no-vacuum": "n"},
+    **{"skip-some-updates": "N", "port=": "p", "progress=": "P", "quiet": "q"},
+    **{"report-per-command": "r", "rate=": "R", "scale=": "s", "select-only": "S"},
+    **{"transactions=": "t", "time=": "T", "username=": "U", "vacuum-all": "v"},
+    **dict.fromkeys(
+        ("unlogged-tables", "tablespace=", "index-tablespace=", "sampling-rate=", "debug"), ""
+    ),
+    **dict.fromkeys(
+        ("aggregate-interval=", "progress-timestamp", "log-prefix=", "foreign-keys"), ""
+    ),
+    **dict.fromkeys(("random-seed=", "show-script=", "partitions=", "partition-method="), ""),
+    **dict.fromkeys(("failures-detailed", "max-tries=", "verbose-errors", "exit-on-abort"), ""),
+    **dict.fromkeys(("continue-on-error", "help", "version"), ""),
+}
+#: What is said of both ways of playing, and what of initialising alone; all else of benchmarking.
+BOTH = {"host", "port", "username", "dbname", "scale", "no-vacuum", "initialize", "debug"}
+INITIALISING = {"fillfactor", "init-steps", "quiet", "unlogged-tables", "tablespace"}
+INITIALISING |= {"index-tablespace", "foreign-keys", "partitions", "partition-method"}
+#: Options with a whole number, and its range.
+RANGES: dict[str, tuple[int, int]] = {
+    "client": (1, INT_MAX),
+    "jobs": (1, INT_MAX),
+    "fillfactor": (10, 100),
+    "progress": (1, INT_MAX),
+    "scale": (1, INT_MAX),
+    "transactions": (1, INT_MAX),
+    "time": (1, INT_MAX),
+    "aggregate-interval": (1, INT_MAX),
+    "partitions": (0, INT_MAX),
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a command line of pgbench's asks for, under its options' names; `given` are the names
+    of those that were given. Numbers are None where they were not.
+    """
+
+    given: frozenset[str]
+    text: Mapping[str, str] = field(repr=False)
+    number: Mapping[str, int] = field(repr=False)
+    scripts: tuple[ScriptWord, ...] = ()
+    defined: tuple[tuple[str, str], ...] = ()
+    rate_per_s: float = 0.0
+    latency_limit_us: float = 0.0
+    sampling_rate: float = 0.0
+    max_tries: int = 1
+    steps: str = "dtgvp"
+    seed: int | None = None
+    database: str | None = None
+
+    def has(self, name: str) -> bool:
+        """Was the option given?"""
+        return name in self.given
+
+    @property
+    def clients(self) -> int:
+        """How many connections."""
+        return self.number.get("client", 1)
+
+    @property
+    def threads(self) -> int:
+        """How many threads; pgbench has none without a client."""
+        return min(self.number.get("jobs", 1), self.clients)
+
+    @property
+    def transactions(self) -> int:
+        """Transactions of each client; 0 where a duration was given."""
+        return 0 if self.has("time") else self.number.get("transactions", 10)
+
+    @property
+    def protocol(self) -> str:
+        """How statements are sent."""
+        return self.text.get("protocol", "simple")
+
+
+def read_words(words: Sequence[str], environment: Mapping[str, str]) -> Settings:
+    """The words, checked; `UsageError` for what pgbench refuses."""
+    shorts = "".join(s + ":" * name.endswith("=") for name, s in OPTIONS.items() if s)
+    try:
+        found, places = getopt.gnu_getopt(list(words), shorts + "?V", list(OPTIONS))
+    except getopt.GetoptError as error:
+        raise UsageError(str(error.msg), hint=TRY) from error
+    by_letter = {letter: name.rstrip("=") for name, letter in OPTIONS.items() if letter}
+    named = [(by_letter.get(word.lstrip("-"), word.lstrip("-")), value) for word, value in found]
+    settings = _settings(named, environment)
+    if len(places) > 1:
+        message = f'too many command-line arguments (first is "{places[1]}")'
+        raise UsageError(message, hint=TRY)
+    _check_mode(settings)
+    if not settings.has("initialize"):
+        _check_together(settings)
+    database = places[0] if places else settings.text.get("dbname")
+    return _with(settings, database=database)
+
+
+def _with(settings: Settings, **more: object) -> Settings:
+    from dataclasses import replace
+
+    return replace(settings, **more)  # type: ignore[arg-type]
+
+
+def _settings(named: list[tuple[str, str]], environment: Mapping[str, str]) -> Settings:
+    text = dict(named)
+    number = {name: _whole(name, text[name]) for name in RANGES if name in text}
+    seed = text.get("random-seed", environment.get("PGBENCH_RANDOM_SEED"))
+    protocol = text.get("protocol", "simple")
+    if protocol not in PROTOCOLS:
+        raise UsageError(f'invalid query mode (-M): "{protocol}"')
+    if (method := text.get("partition-method", "range")) not in ("range", "hash"):
+        wanted = 'expecting "range" or "hash"'
+        raise UsageError(f'invalid partition method, {wanted}, got: "{method}"')
+    return Settings(
+        frozenset(text),
+        text,
+        number,
+        _scripts(named),
+        tuple(_definition(value) for name, value in named if name == "define"),
+        _positive(text.get("rate"), "rate limit"),
+        _positive(text.get("latency-limit"), "latency limit") * 1000,
+        _positive(text.get("sampling-rate"), "sampling rate", 1.0),
+        _tries(text.get("max-tries", "1")),
+        _steps(text),
+        _seed(seed, "random-seed" in text),
+    )
+
+
+def _whole(name: str, text: str) -> int:
+    low, high = RANGES[name]
+    letter = OPTIONS[f"{name}="]
+    shown = f"-{letter}/--{name}" if letter else f"--{name}"
+    shown = shown.replace("--client", "--clients") if name == "client" else shown
+    if not re.fullmatch(r"\s*[-+]?\d+\s*", text):
+        raise UsageError(f'invalid value "{text}" for option {shown}')
+    if not low <= int(text) <= high:
+        raise UsageError(f"{shown} must be in range {low}..{high}")
+    return int(text)
+
+
+def _positive(text: str | None, what: str, most: float = float("inf")) -> float:
+    """A number above zero; 0 where none was given."""
+    if text is None:
+        return 0.0
+    found = re.match(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", text)
+    number = float(found[0]) if found else 0.0
+    if not 0 < number <= most:
+        raise UsageError(f'invalid {what}: "{text}"')
+    return number
+
+
+def _tries(text: str) -> int:
+    if not re.fullmatch(r"\s*\+?\d+", text):
+        raise UsageError(f'invalid number of maximum tries: "{text}"')
+    return int(text)
+
+
+def _steps(text: Mapping[str, str]) -> str:
+    steps = text.get("init-steps", "dtgvp").replace(" ", "")
+    for step in steps:
+        if step not in STEPS:
+            hint = f'Allowed step characters are: "{STEPS}".'
+            raise UsageError(f'unrecognized initialization step "{step}"', hint=hint)
+    if not steps:
+        raise UsageError("no initialization steps specified")
+    if "no-vacuum" in text:
+        steps = steps.replace("v", "")
+    return steps + "f" * ("foreign-keys" in text and "f" not in steps)
+
+
+def _seed(text: str | None, by_option: bool) -> int | None:
+    """The seed; None for `time` and `rand`, which differ each time."""
+    if text is None or text in ("time", "rand"):
+        return None
+    if not re.fullmatch(r"\d+", text) or int(text) >= 2**64:
+        source = "--random-seed option" if by_option else "PGBENCH_RANDOM_SEED environment variable"
+        expected = 'Expecting an unsigned integer, "time" or "rand".'
+        message = f'unrecognized random seed option "{text}"'
+        end = f"error while setting random seed from {source}"
+        raise UsageError(message, hint=f"{expected}\n{end}")
+    return int(text)
+
+
+def _definition(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise UsageError(f'invalid variable definition: "{text}"')
+    return name, value
+
+
+def _scripts(named: list[tuple[str, str]]) -> tuple[ScriptWord, ...]:
+    """The scripts, each with its weight; pgbench's own where none was named."""
+    found = []
+    for name, value in named:
+        if name == "builtin":
+            if value == "list":
+                continue
+            word, weight = weighed(value)
+            found.append(builtin_word(word, weight))
+        elif name == "file":
+            word, weight = weighed(value)
+            found.append(ScriptWord(Path(word), word, weight))
+            if not Path(word).is_file():
+                raise UsageError(f'could not open file "{word}": No such file or directory')
+        elif name in ("select-only", "skip-some-updates"):
+            found.append(builtin_word("select" if name == "select-only" else "simple", 1))
+        if len(found) > SCRIPTS_MAX:
+            raise UsageError(f"at most {SCRIPTS_MAX} SQL scripts are allowed")
+    if found and sum(each.weight for each in found) == 0:
+        raise UsageError("total script weight must not be zero")
+    return tuple(found or [builtin_word("tpcb", 1)])
+
+
+def _check_mode(settings: Settings) -> None:
+    if settings.has("initialize"):
+        if settings.given - BOTH - INITIALISING:
+            raise UsageError(
+                "some of the specified options cannot be used in initialization (-i) mode"
+            )
+        if settings.has("partition-method") and not settings.number.get("partitions"):
+            raise UsageError("--partition-method requires greater than zero --partitions")
+    elif settings.given & INITIALISING:
+        raise UsageError("some of the specified options cannot be used in benchmarking mode")
+
+
+def _check_together(settings: Settings) -> None:
+    has, number = settings.has, settings.number
+    interval, duration = number.get("aggregate-interval", 0), number.get("time", 0)
+    log = has("log")
+    aggregating = has("aggregate-interval")
+    refused = {
+        "specify either a number of transactions (-t) or a duration (-T), not both": has("time")
+        and has("transactions"),
+        "log sampling (--sampling-rate) is allowed only when logging transactions (-l)": has(
+            "sampling-rate"
+        )
+        and not log,
+        "log sampling (--sampling-rate) and aggregation (--aggregate-interval) "
+        "cannot be used at the same time": has("sampling-rate") and aggregating,
+        "log aggregation is allowed only when actually logging transactions": aggregating
+        and not log,
+        "log file prefix (--log-prefix) is allowed only when logging transactions (-l)": has(
+            "log-prefix"
+        )
+        and not log,
+        f"number of seconds for aggregation ({interval}) must not be higher than test duration "
+        f"({duration})": 0 < duration < interval,
+        f"duration ({duration}) must be a multiple of aggregation interval ({interval})": bool(
+            duration and interval and duration % interval
+        ),
+        "--progress-timestamp is allowed only under --progress": has("progress-timestamp")
+        and not has("progress"),
+        "an unlimited number of transaction tries can only be used with --latency-limit or a "
+        "duration (-T)": settings.max_tries == 0 and not (has("latency-limit") or has("time")),
+    }
+    for sentence, is_refused in refused.items():
+        if is_refused:
+            raise UsageError(sentence)

@@ -1,0 +1,184 @@
+"""A machine as a survey sees it: files below one root, mounts, and the few questions to the kernel.
+
+The root is a parameter so that a test can make a machine of a folder. A mount tells which disk lies
+under a folder; what no file tells (free space, io_uring, whether the clock is kept right) is asked
+of the kernel.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+from dyno.host.checks._others import Sample, Watched, sample
+
+if TYPE_CHECKING:
+    pass
+
+
+#: `io_uring_setup` has one number on every architecture (it is younger than their agreement).
+IO_URING_SETUP = 425
+#: timex(2): `status` lies behind one int and four longs; this bit of it is STA_UNSYNC.
+TIMEX_STATUS, STA_UNSYNC = 40, 0x40
+TIMEX_BYTES = 256
+
+
+def free(folder: Path) -> tuple[int, int]:
+    """Bytes that are free, and bytes in all, on the file system of `folder`."""
+    usage = shutil.disk_usage(folder)
+    return usage.free, usage.total
+
+
+def uring_errno() -> int:
+    """Why the kernel refuses io_uring, or 0.
+
+    It is asked for a ring without entries at no address, which it never makes: where it is willing
+    it finds fault with these (EINVAL, EFAULT), else with us (EPERM, ENOSYS).
+    """
+    code = _errno(IO_URING_SETUP)
+    return 0 if code in (errno.EINVAL, errno.EFAULT) else code
+
+
+def _errno(number: int) -> int:
+    library = ctypes.CDLL(None, use_errno=True)
+    answer = library.syscall(ctypes.c_long(number), ctypes.c_uint(0), None)
+    if answer >= 0:
+        os.close(answer)
+        return 0
+    return ctypes.get_errno()
+
+
+def clock_synchronised() -> bool | None:
+    """Does somebody (NTP) keep the kernel's clock right? adjtimex(2) without a change."""
+    library = ctypes.CDLL(None, use_errno=True)
+    timex = ctypes.create_string_buffer(TIMEX_BYTES)
+    if ctypes.sizeof(ctypes.c_long) != 8 or library.adjtimex(timex) < 0:
+        return None
+    status = int.from_bytes(timex.raw[TIMEX_STATUS : TIMEX_STATUS + 4], "little")
+    return not status & STA_UNSYNC
+
+
+@dataclass(frozen=True)
+class Machine:
+    """`data` is where the engines' data will lie; it need not be there yet.
+
+    Steal and other load are counted for `watch_s` seconds, or not looked at where that is 0.
+    `pause` waits; `free` answers (bytes free, bytes in all) of a folder; `uring_errno` why
+    io_uring is refused (0: it is not); `clock_synchronised` whether the kernel's clock is kept by
+    somebody (None: unknown).
+    """
+
+    root: Path = Path("/")
+    data: Path = Path("/")
+    watch_s: float = 0.0
+    pause: Callable[[float], None] = time.sleep
+    free: Callable[[Path], tuple[int, int]] = free
+    uring_errno: Callable[[], int] = uring_errno
+    clock_synchronised: Callable[[], bool | None] = clock_synchronised
+
+    def path(self, path: str | PurePath) -> Path:
+        """Where the machine's `path` lies for us."""
+        return self.root / str(path).lstrip("/")
+
+    def text(self, path: str | PurePath) -> str:
+        """A file's text without the blanks around it; empty where it cannot be read."""
+        with suppress(OSError, UnicodeDecodeError):
+            return self.path(path).read_text().strip()
+        return ""
+
+    def number(self, path: str | PurePath) -> int | None:
+        """The whole number that a file holds."""
+        text = self.text(path)
+        return int(text) if text.lstrip("-").isdigit() else None
+
+    def after(self, path: str | PurePath, key: str) -> str:
+        """The value behind ``key :`` in a file of such lines."""
+        lines = (line.partition(":") for line in self.text(path).splitlines())
+        return next((value.strip() for name, _, value in lines if name.strip() == key), "")
+
+    def names(self, path: str | PurePath) -> list[str]:
+        """What lies in a folder; nothing where it cannot be listed."""
+        with suppress(OSError):
+            return sorted(each.name for each in self.path(path).iterdir())
+        return []
+
+    def usable_cores(self) -> list[int]:
+        """The cores that this process may run on (proc_pid_status(5))."""
+        return spans(self.after("/proc/self/status", "Cpus_allowed_list"))
+
+    @cached_property
+    def watched(self) -> Watched | None:
+        """What happened in `watch_s` seconds; None where nobody is to wait, or there is no /proc.
+
+        All subjects share one watch.
+        """
+        before = self._sample() if self.watch_s > 0 else None
+        if before is None:
+            return None
+        began = time.monotonic()
+        self.pause(self.watch_s)
+        took_s = max(self.watch_s, time.monotonic() - began)
+        after = self._sample()
+        return Watched(before, after, took_s) if after else None
+
+    def _sample(self) -> Sample | None:
+        return sample(self.text, self.names("/proc"))
+
+
+def spans(text: str) -> list[int]:
+    """`0-2,5` as numbers."""
+    parts = (part.partition("-") for part in text.split(",") if part)
+    return [n for low, _, high in parts for n in range(int(low), int(high or low) + 1)]
+
+
+@dataclass(frozen=True)
+class Mount:
+    """A mounted file system: `number` is its device's `major:minor`, 0:… where it has none."""
+
+    point: str
+    device: str
+    kind: str
+    options: frozenset[str]
+    number: str
+
+
+def mount_of(machine: Machine, folder: Path) -> Mount | None:
+    """The file system that `folder` lies on, or will lie on; of several at one place the last."""
+    lines = machine.text("/proc/self/mountinfo").splitlines()
+    mounts = [mount for line in lines if (mount := _read(line))]
+    around = [m for m in mounts if folder.is_relative_to(m.point)]
+    longest = max((len(m.point) for m in around), default=0)
+    return next((m for m in reversed(around) if len(m.point) == longest), None)
+
+
+def _read(line: str) -> Mount | None:
+    """A line of mountinfo (proc_pid_mountinfo(5)); `\\040` is a blank there."""
+    left, dash, right = line.partition(" - ")
+    own, source = left.split(), right.split()
+    if not dash or len(own) < 6 or len(source) < 2:
+        return None
+    point = re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), own[4])
+    options = {*own[5].split(","), *"".join(source[2:3]).split(",")} - {""}
+    return Mount(point, source[1], source[0], frozenset(options), own[2])
+
+
+def disk_of(machine: Machine, mount: Mount) -> Path | None:
+    """The folder in /sys of the disk under a mount: a partition's own, a mapping's first one."""
+    block = machine.path(f"/sys/dev/block/{mount.number}")
+    if not block.exists():
+        return None
+    block = block.resolve()
+    while slaves := sorted(block.glob("slaves/*")):
+        block = slaves[0].resolve()
+    disk = block.parent if (block / "partition").exists() else block
+    return Path("/") / disk.relative_to(machine.root.resolve())

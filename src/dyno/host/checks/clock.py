@@ -1,0 +1,48 @@
+"""Survey: how the time is read, and who keeps it right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dyno.host.checks import make_observation, not_visible
+from dyno.host.checks._machine import Machine
+from dyno.record import Mark, Observation
+
+WEIGHTS = {"clock source": 18, "time": 6}
+
+SOURCES = "/sys/devices/system/clocksource/clocksource0"
+#: Sources that are read without a system call (the vDSO).
+QUICK = ("tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "timebase", "tod")
+
+
+def observe(machine: Machine) -> Iterator[Observation]:
+    """The clock source, and the time of day."""
+    yield source(machine)
+    yield time_of_day(machine)
+
+
+def source(machine: Machine) -> Observation:
+    """What the kernel's clock counts."""
+    why = "every latency is two readings of it: a slow source costs a system call and a µs each"
+    current = machine.text(f"{SOURCES}/current_clocksource")
+    if not current:
+        return not_visible("clock source", why)
+    others = machine.text(f"{SOURCES}/available_clocksource").split()
+    mark: Mark = "good" if current in QUICK else "poor"
+    better = next((name for name in others if name in QUICK), "")
+    hint = "see `dmesg | grep -i clocksource` for why the CPU's own counter is not trusted"
+    if better:
+        hint = f"echo {better} | sudo tee {SOURCES}/current_clocksource"
+    return make_observation("clock source", current, mark, why, hint)
+
+
+def time_of_day(machine: Machine) -> Observation:
+    """Whether anybody keeps it; durations are taken from a clock that no step moves."""
+    why = "durations do not hang on it (CLOCK_MONOTONIC), but a step garbles logs and time stamps"
+    kept = machine.clock_synchronised()
+    if kept is None:
+        return not_visible("time", why)
+    found = "synchronised" if kept else "not synchronised: it may be stepped at any time"
+    return make_observation(
+        "time", found, "good" if kept else "fair", why, "sudo timedatectl set-ntp true"
+    )

@@ -1,0 +1,88 @@
+"""Survey: which cores there are, whether they are virtual, and who shares them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dyno.host.checks import make_observation, mark_of_value, not_visible
+from dyno.host.checks._machine import Machine, spans
+from dyno.record import Mark, Observation
+
+WEIGHTS = {"CPU": 18, "SMT": 12, "NUMA": 12, "virtualisation": 12}
+
+SYSTEM = "/sys/devices/system"
+#: Who makes virtual machines, as the firmware's maker (arm has no flag for it).
+VIRTUAL_MAKERS = ("QEMU", "VMware", "Xen", "innotek", "Microsoft Corporation Virtual", "Parallels")
+#: Words in the path of a process's control group that a container's manager puts there.
+CONTAINERS = ("docker", "kubepods", "libpod", "lxc", "containerd")
+
+
+def observe(machine: Machine) -> Iterator[Observation]:
+    """Cores, virtualisation, SMT and NUMA."""
+    yield cores(machine)
+    yield virtualisation(machine)
+    yield smt(machine)
+    yield numa(machine)
+
+
+def cores(machine: Machine) -> Observation:
+    """The CPU, and how many cores this process may use of those there are."""
+    why = "engine, driver and everybody else need cores of their own"
+    model, usable = machine.after("/proc/cpuinfo", "model name"), machine.usable_cores()
+    if not usable:
+        return not_visible("CPU", why, model or "not visible here")
+    every = spans(machine.text(f"{SYSTEM}/cpu/online")) or usable
+    count = f"{len(usable)} of {len(every)}" if len(every) > len(usable) else str(len(usable))
+    mark = mark_of_value(-len(usable), -3, -1)
+    hint = "give this machine or container four cores or more"
+    found = f"{model or machine.text('/proc/sys/kernel/arch')}, {count} cores".lstrip(", ")
+    return make_observation("CPU", found.replace(" 1 cores", " 1 core"), mark, why, hint)
+
+
+def virtualisation(machine: Machine) -> Observation:
+    """A virtual machine, a container, both or neither."""
+    maker = " ".join(machine.text(f"/sys/class/dmi/id/{n}") for n in ("sys_vendor", "product_name"))
+    guest = (
+        "hypervisor" in machine.after("/proc/cpuinfo", "flags").split()
+        or maker.startswith(VIRTUAL_MAKERS)
+        or bool(machine.text("/sys/hypervisor/type"))
+        or bool(machine.text("/proc/device-tree/hypervisor/compatible"))
+    )
+    groups = machine.text("/proc/self/cgroup")
+    inside = any(word in groups for word in CONTAINERS) or any(
+        machine.path(mark).exists() for mark in ("/.dockerenv", "/run/.containerenv")
+    )
+    what = [f"a virtual machine ({maker.strip()})".replace(" ()", "")] if guest else []
+    found = " and ".join([*what, *(["a container"] if inside else [])]) or "none"
+    why = "a hypervisor runs others on these cores, and hides clock rate, caches and disk"
+    hint = "a verdict that must find under 2 % wants a bare machine; blocks bear the rest"
+    return make_observation("virtualisation", found, "fair" if guest else "good", why, hint)
+
+
+def smt(machine: Machine) -> Observation:
+    """Whether two hardware threads share a core."""
+    why = "two threads share one core's pipelines and caches: a neighbour slows, and shows nowhere"
+    active = machine.text(f"{SYSTEM}/cpu/smt/active")
+    shared = machine.text(f"{SYSTEM}/cpu/cpu0/topology/thread_siblings_list")
+    if not active and not shared:
+        return not_visible("SMT", why)
+    on = active == "1" if active else len(spans(shared)) > 1
+    hint = f"echo off | sudo tee {SYSTEM}/cpu/smt/control"
+    return make_observation("SMT", "on" if on else "off", "fair" if on else "good", why, hint)
+
+
+def numa(machine: Machine) -> Observation:
+    """Memory nodes, and whether the kernel moves pages between them."""
+    why = "memory of another node is slower, and which node a page is on changes by chance"
+    nodes = [n for n in machine.names(f"{SYSTEM}/node") if n[:4] == "node" and n[4:].isdigit()]
+    if not nodes:
+        return not_visible("NUMA", why)
+    if len(nodes) == 1:
+        return make_observation("NUMA", "1 node", "good", why)
+    balanced = machine.text("/proc/sys/kernel/numa_balancing") not in ("", "0")
+    mark: Mark = "poor" if balanced else "fair"
+    found = f"{len(nodes)} nodes" + (", pages are moved between them" if balanced else "")
+    hint = "--control numa=local, or numactl --cpunodebind=0 --membind=0 dyno …"
+    if balanced:
+        hint = f"sudo sysctl kernel.numa_balancing=0, and {hint}"
+    return make_observation("NUMA", found, mark, why, hint)

@@ -1,0 +1,78 @@
+"""Survey: the disk under the data's file system."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from dyno.host.checks import make_observation, not_visible
+from dyno.host.checks._machine import Machine, disk_of, mount_of
+from dyno.record import Mark, Observation
+
+WEIGHTS = {"I/O scheduler": 6, "discard": 6, "write cache": 3, "PCIe link": 6}
+
+
+def observe(machine: Machine) -> Iterator[Observation]:
+    """Discard, write cache, scheduler, link; of a file system without a disk nothing is seen."""
+    mount = mount_of(machine, machine.data)
+    disk = disk_of(machine, mount) if mount else None
+    for subject in (discard, write_cache, scheduler, link):
+        yield subject(machine, disk)
+
+
+def discard(machine: Machine, disk: Path | None) -> Observation:
+    """Can a flash disk be told what is free?"""
+    why = "a flash disk that never learns what is free slows down as it is written over"
+    most = machine.number(f"{disk}/queue/discard_max_bytes") if disk else None
+    if most is None:
+        return not_visible("discard", why)
+    if machine.text(f"{disk}/queue/rotational") == "1":
+        return make_observation("discard", "not needed: the disk says that it rotates", "good", why)
+    hint = "let the disk pass it on (discard=unmap for a virtual one, issue_discards for LVM)"
+    found = "supported" if most else "not supported"
+    return make_observation("discard", found, "good" if most else "fair", why, hint)
+
+
+def write_cache(machine: Machine, disk: Path | None) -> Observation:
+    """What the kernel takes the disk's cache for."""
+    why = "a flush waits for all that the cache holds, others' writes too"
+    kind = machine.text(f"{disk}/queue/write_cache") if disk else ""
+    if not kind:
+        return not_visible("write cache", why)
+    hint = "a disk with protected memory answers a flush at once; or give the data their own disk"
+    return make_observation(
+        "write cache", kind, "fair" if kind == "write back" else "good", why, hint
+    )
+
+
+def scheduler(machine: Machine, disk: Path | None) -> Observation:
+    """Who decides the order of requests."""
+    why = "a scheduler that shares by process favours the engine with more of them"
+    chosen = re.search(r"\[([\w-]+)\]", machine.text(f"{disk}/queue/scheduler")) if disk else None
+    if not chosen:
+        return not_visible("I/O scheduler", why)
+    mark: Mark = "fair" if chosen[1] in ("bfq", "cfq") else "good"
+    hint = f"--control io_scheduler=none, or echo none | sudo tee {disk}/queue/scheduler"
+    return make_observation("I/O scheduler", chosen[1], mark, why, hint)
+
+
+def link(machine: Machine, disk: Path | None) -> Observation:
+    """The PCIe link of the disk, or of what it hangs on."""
+    why = "a link that came up slower or narrower than it can halves the disk's bandwidth"
+    for folder in (disk, *disk.parents) if disk else ():
+        now, most = (
+            (machine.text(f"{folder}/{which}_link_speed"), _width(machine, folder, which))
+            for which in ("current", "max")
+        )
+        if now[0] and most[0]:
+            found = f"{now[0]} x{now[1]}" + ("" if now == most else f" of {most[0]} x{most[1]}")
+            hint = "seat it in a slot with more lanes; `lspci -vv` shows LnkSta beside LnkCap"
+            return make_observation(
+                "PCIe link", found, "good" if now == most else "fair", why, hint
+            )
+    return not_visible("PCIe link", why)
+
+
+def _width(machine: Machine, folder: Path, which: str) -> str:
+    return machine.text(f"{folder}/{which}_link_width")

@@ -1,0 +1,101 @@
+"""Survey: the file system that the data will lie on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+from dyno.host.checks import make_observation, mark_of_value, not_visible
+from dyno.host.checks._machine import Machine, Mount, mount_of
+from dyno.record import Mark, Observation
+
+WEIGHTS = {"file system": 18, "mount options": 12, "free disk": 12}
+
+OVERWRITING = ("ext4", "ext3", "ext2", "xfs", "f2fs", "jfs")
+#: What is wrong with the others; kinds that begin so.
+KINDS: dict[str, tuple[Mark, str]] = {
+    "tmpfs": ("fair", "memory, not a disk: a commit costs nothing here"),
+    "ramfs": ("fair", "memory, not a disk: a commit costs nothing here"),
+    "overlay": ("fair", "a container's layers: the first write to a file copies it"),
+    "btrfs": ("fair", "copy on write: a write's cost depends on what was written before"),
+    "zfs": ("fair", "copy on write: a write's cost depends on what was written before"),
+    "nfs": ("poor", "a network and a server that others use too"),
+    "cifs": ("poor", "a network and a server that others use too"),
+    "9p": ("poor", "another machine's file system, by messages"),
+    "virtiofs": ("poor", "another machine's file system, by messages"),
+    "fuse": ("poor", "a process in the way of every call"),
+}
+#: Mount options that change what a commit or a deletion costs.
+OPTIONS: dict[str, tuple[Mark, str]] = {
+    "barrier=0": ("poor", "fsync does not reach the disk: commits are too cheap"),
+    "nobarrier": ("poor", "fsync does not reach the disk: commits are too cheap"),
+    "sync": ("poor", "every write waits for the disk"),
+    "data=journal": ("fair", "data are written twice"),
+    "strictatime": ("fair", "every read writes a time"),
+    "discard": ("fair", "each deletion sends the disk a command, within somebody's trial"),
+}
+ELSEWHERE = "keep the data on ext4 or xfs on a local disk: DYNO_TMP=/path dyno …"
+#: Percent of the file system in use, fair and poor; and bytes that are too few for anything.
+USED, FEW_BYTES = (85.0, 95.0), 2 << 30
+
+
+def observe(machine: Machine) -> Iterator[Observation]:
+    """Kind, mount options, free space."""
+    mount = mount_of(machine, machine.data)
+    yield kind(mount)
+    yield options(mount)
+    yield free(machine)
+
+
+def kind(mount: Mount | None) -> Observation:
+    """The kind of file system."""
+    why = "what a commit and a page written cost is decided here"
+    if mount is None:
+        return not_visible("file system", why)
+    found = f"{mount.kind} on {mount.device}, at {mount.point}"
+    if mount.kind in OVERWRITING:
+        return make_observation("file system", found, "good", why)
+    known = (told for start, told in KINDS.items() if mount.kind.startswith(start))
+    mark, why = next(known, ("unknown", why))
+    return make_observation("file system", found, mark, why, ELSEWHERE)
+
+
+def options(mount: Mount | None) -> Observation:
+    """The worst of the mount's options."""
+    why = "some make commits too cheap, or others' work dearer"
+    if mount is None:
+        return not_visible("mount options", why)
+    told = [name for name in OPTIONS if name in mount.options]
+    if not told:
+        return make_observation("mount options", ",".join(sorted(mount.options)), "good", why)
+    mark: Mark = "poor" if any(OPTIONS[name][0] == "poor" for name in told) else "fair"
+    why = "; ".join(OPTIONS[name][1] for name in told)
+    hint = f"sudo mount -o remount,{','.join(map(_without, told))} {mount.point}"
+    return make_observation("mount options", ",".join(told), mark, why, hint)
+
+
+def _without(option: str) -> str:
+    """The option that takes another one back."""
+    opposite = {
+        "barrier=0": "barrier=1",
+        "nobarrier": "barrier",
+        "sync": "async",
+        "data=journal": "data=ordered",
+        "strictatime": "relatime",
+    }
+    return opposite.get(option, f"no{option}")
+
+
+def free(machine: Machine) -> Observation:
+    """What is left on it."""
+    why = "a file system that is nearly full looks longer for free blocks, and a run may not end"
+    there = next(p for p in (machine.data, *machine.data.parents) if machine.path(p).exists())
+    with suppress(OSError):
+        left, total = machine.free(machine.path(there))
+        used_percent = 100 - 100 * left / max(1, total)
+        mark: Mark = "poor" if left < FEW_BYTES else mark_of_value(used_percent, *USED)
+        found = f"{left / 1e9:.0f} of {total / 1e9:.0f} GB"
+        return make_observation(
+            "free disk", found, mark, why, "dyno clean lists what runs and builds take"
+        )
+    return not_visible("free disk", why)

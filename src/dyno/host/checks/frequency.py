@@ -1,0 +1,74 @@
+"""Survey: what moves the cores' clock rate."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from dyno.host.checks import make_observation, not_visible
+from dyno.host.checks._machine import Machine
+from dyno.record import Mark, Observation
+
+WEIGHTS = {"governor": 18, "power": 18, "turbo": 12}
+
+CPU = "/sys/devices/system/cpu"
+SUPPLIES = "/sys/class/power_supply"
+STEADY, LIVELY = "performance", ("schedutil", "ondemand")
+
+
+def observe(machine: Machine) -> Iterator[Observation]:
+    """Governor, turbo, and what the machine draws its power from."""
+    yield governor(machine)
+    yield turbo(machine)
+    yield from power(machine)
+
+
+def governor(machine: Machine) -> Observation:
+    """The worst of the cores' frequency governors."""
+    why = "a core that speeds up under load makes the busier candidate look better"
+    cores = [name for name in machine.names(CPU) if name[:3] == "cpu" and name[3:].isdigit()]
+    files = [f"{CPU}/{core}/cpufreq/scaling_governor" for core in cores]
+    found = Counter(filter(None, map(machine.text, files)))
+    if not found:
+        return not_visible(
+            "governor", why, "not visible here (in a virtual machine the host decides)"
+        )
+    mark = max(map(_mark, found), key=["good", "fair", "poor"].index)
+    told = ", ".join(f"{name} ({n} cores)" for name, n in found.items())
+    hint = "--control governor=performance, or sudo cpupower frequency-set -g performance"
+    return make_observation(
+        "governor", told if len(found) > 1 else next(iter(found)), mark, why, hint
+    )
+
+
+def _mark(governor: str) -> Mark:
+    return "good" if governor == STEADY else "fair" if governor in LIVELY else "poor"
+
+
+def turbo(machine: Machine) -> Observation:
+    """Whether cores go beyond their nominal rate."""
+    why = "the rate above nominal depends on heat and on how many cores are busy"
+    for file, on, off in (
+        (f"{CPU}/intel_pstate/no_turbo", "0", "1"),
+        (f"{CPU}/cpufreq/boost", "1", "0"),
+    ):
+        value = machine.text(file)
+        if value in (on, off):
+            hint = f"--control turbo=off, or echo {off} | sudo tee {file}"
+            is_on = value == on
+            return make_observation(
+                "turbo", "on" if is_on else "off", "fair" if is_on else "good", why, hint
+            )
+    return not_visible("turbo", why)
+
+
+def power(machine: Machine) -> Iterator[Observation]:
+    """Mains or battery, where the machine has a battery at all."""
+    kinds = {name: machine.text(f"{SUPPLIES}/{name}/type") for name in machine.names(SUPPLIES)}
+    if "Battery" not in kinds.values():
+        return
+    mains = [name for name, kind in kinds.items() if kind == "Mains"]
+    plugged = any(machine.text(f"{SUPPLIES}/{name}/online") == "1" for name in mains)
+    why = "on battery the firmware caps the cores' power as it sees fit"
+    found = "mains" if plugged else "battery"
+    yield make_observation("power", found, "good" if plugged else "poor", why, "plug it in")

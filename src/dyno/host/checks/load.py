@@ -1,0 +1,60 @@
+"""Survey: what others do with this machine right now; sampled only where the caller waits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dyno.host.checks import make_observation, mark_of_value, not_visible
+from dyno.host.checks._machine import Machine
+from dyno.host.checks._others import Watched
+from dyno.record import Observation
+
+WEIGHTS = {"other load": 24, "steal": 24, "pressure": 12}
+#: Percent of all cores' time, fair and poor; poor is where a block is dropped (METHOD.md, Which
+#: blocks count).
+STEAL, FOREIGN = (0.2, 2.0), (2.0, 10.0)
+#: Percent of the time in which some task waited.
+PRESSURE = (5.0, 20.0)
+SHOWN = 3
+
+
+def observe(machine: Machine) -> Iterator[Observation]:
+    """Steal, other processes, and pressure, over the time watched."""
+    if machine.watch_s <= 0:
+        return
+    watched = machine.watched
+    steal_why = "core time that the hypervisor gave to somebody else is charged to the engine"
+    load_why = "processes that come and go take core time and cache from one trial and not the next"
+    if watched is None:
+        yield not_visible("steal", steal_why)
+        yield not_visible("other load", load_why)
+        return
+    over = f"over {watched.seconds:.1f} s"
+    steal = watched.steal_percent
+    hint = "another hour, or a host of your own; blocks over `limits.steal_percent` are dropped"
+    yield make_observation(
+        "steal", f"{steal:.1f} % {over}", mark_of_value(steal, *STEAL), steal_why, hint
+    )
+    hint = "stop them while measuring; blocks over `limits.foreign_percent` are dropped"
+    busy = watched.busy_percent
+    found = f"{busy:.1f} % of all cores {over}{_busiest(watched)}"
+    yield make_observation("other load", found, mark_of_value(busy, *FOREIGN), load_why, hint)
+    yield _pressure(watched)
+
+
+def _busiest(watched: Watched) -> str:
+    """The busiest three, in percent of one core."""
+    told = [f"{name} {percent:.0f} %" for name, percent in watched.busiest()[:SHOWN]]
+    return f" ({', '.join(told)} of one)" if told else ""
+
+
+def _pressure(watched: Watched) -> Observation:
+    """Pressure stall information (Documentation/accounting/psi.rst), line `some`."""
+    why = "tasks that wait for a core, a disk or memory now will keep the engine waiting too"
+    percent = watched.pressure_percent()
+    if not percent:
+        return not_visible("pressure", why)
+    found = ", ".join(f"{name} {value:.1f} %" for name, value in percent.items())
+    mark = mark_of_value(max(percent.values()), *PRESSURE)
+    hint = "find who waits: ps -eo pid,stat,comm --sort=-%cpu | head"
+    return make_observation("pressure", f"{found} of the time", mark, why, hint)

@@ -1,0 +1,65 @@
+"""What the controls share that are for the engine's process alone; few of them need root."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import ClassVar
+
+from dyno import subprocesses
+from dyno.errors import unknown
+from dyno.host.controls import KEEP, RUNS_ALREADY, ControlResult, ControlTarget, not_held
+
+TRIED_S = 10.0
+
+
+class OneProcess:
+    """Says how the engine's process is to be started; nothing is left to be put back."""
+
+    name: ClassVar[str]
+    values: ClassVar[dict[str, str]]
+    default = KEEP
+
+    def before(self) -> str:
+        """What a process gets that is started as usual."""
+        raise NotImplementedError
+
+    def reason(self, value: str) -> str:
+        """Why no process of this host can have `value`; empty where one can."""
+        raise NotImplementedError
+
+    def start(self, value: str, found: dict[str, str]) -> ControlResult:
+        """How to start one that has; `found` goes into the record."""
+        raise NotImplementedError
+
+    def check(self, value: str) -> None:
+        """`UsageError` where `value` is none of the words."""
+        if value not in self.values:
+            raise unknown(f"value of {self.name}", value, self.values)
+
+    def refusal(self, value: str, subject: ControlTarget) -> str:
+        """What stands in the way."""
+        if value == KEEP:
+            return ""
+        return RUNS_ALREADY if subject.attached else self.reason(value)
+
+    @contextmanager
+    def hold(self, value: str, subject: ControlTarget) -> Iterator[ControlResult]:
+        """Answers prefix and environment."""
+        before = self.before()
+        if value == KEEP:
+            yield ControlResult({"before": before})
+        elif why := self.refusal(value, subject):
+            yield not_held(before, why)
+        else:
+            yield self.start(value, {"before": before, "set": value})
+
+
+def try_command(command: Sequence[str]) -> tuple[bool, str]:
+    """Did the command succeed, and what did it say? A missing one did not, and says nothing."""
+    try:
+        done = subprocesses.run(command, TRIED_S)
+    except (OSError, subprocess.TimeoutExpired):
+        return False, ""
+    return done.returncode == 0, (done.stdout or done.stderr).strip()

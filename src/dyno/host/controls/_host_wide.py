@@ -1,0 +1,117 @@
+"""What the controls share that set knobs of the whole host, for as long as a trial lasts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from dyno.errors import unknown
+from dyno.host.controls import (
+    KEEP,
+    RUNS_ALREADY,
+    ControlResult,
+    ControlTarget,
+    _journal,
+    _knob,
+    not_held,
+)
+from dyno.host.controls._journal import KnobHold
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A knob's file, and the text to be written to it."""
+
+    knob: Path
+    text: str
+
+
+class HostWide:
+    """Sets every knob that `settings` answers, all or none, and puts all of them back.
+
+    `missing` says what a host lacks that has none of them.
+    """
+
+    name: ClassVar[str]
+    missing: ClassVar[str]
+    values: ClassVar[dict[str, str]]
+    default = KEEP
+    holds_host = True
+
+    def settings(self, value: str, subject: ControlTarget) -> Sequence[Setting]:
+        """The knobs of this host with what each is to hold; `keep` asks only which they are."""
+        raise NotImplementedError
+
+    def in_words(self, setting: Setting, raw: str) -> str:
+        """What a knob holds, in the control's own words."""
+        del setting
+        return raw
+
+    def check(self, value: str) -> None:
+        """`UsageError` where `value` is none of the words."""
+        if value not in self.values:
+            raise unknown(f"value of {self.name}", value, self.values)
+
+    def refusal(self, value: str, subject: ControlTarget) -> str:
+        """The first thing that stands in the way, as far as looking tells."""
+        if value == KEEP:
+            return ""
+        if subject.attached:
+            return RUNS_ALREADY
+        settings = self.settings(value, subject)
+        whys = (_knob.refusal(each.knob, each.text) for each in settings)
+        return next(filter(None, whys), "") if settings else self.missing
+
+    @contextmanager
+    def hold(self, value: str, subject: ControlTarget) -> Iterator[ControlResult]:
+        """Sets the knobs; one that somebody else set meanwhile is told at the end."""
+        settings = self.settings(value, subject)
+        before = self._values_in_words((each, _knob.current_value(each.knob)) for each in settings)
+        if value == KEEP:
+            yield ControlResult({"before": before})
+        elif why := self.refusal(value, subject):
+            yield not_held(before, why)
+        else:
+            with ExitStack() as stack:
+                found, holdings = self._hold_all(value, settings, stack)
+                yield ControlResult(found)
+            if changed := _why_lost(settings, holdings):
+                found["refused"] = changed
+                found.pop("set", None)
+
+    def _hold_all(
+        self, value: str, settings: Sequence[Setting], stack: ExitStack
+    ) -> tuple[dict[str, str], list[KnobHold]]:
+        """Holds every knob until the stack is left; none, where one is refused."""
+        holdings: list[KnobHold] = []
+        try:
+            for each in settings:
+                holdings.append(stack.enter_context(_journal.hold_knob(each.knob, each.text)))
+        except _knob.KnobRefused as why:
+            stack.close()
+            before = self._values_in_words(
+                (each, _knob.current_value(each.knob)) for each in settings
+            )
+            return {"before": before, "refused": str(why)}, []
+        pairs = zip(settings, holdings, strict=True)
+        before = self._values_in_words((each, holding.found) for each, holding in pairs)
+        return {"before": before, "set": value}, holdings
+
+    def _values_in_words(self, pairs: Iterable[tuple[Setting, str]]) -> str:
+        """What the knobs held; several values where they differed."""
+        words = dict.fromkeys(self.in_words(each, raw) for each, raw in pairs if raw)
+        return ", ".join(words) or "none"
+
+
+def _why_lost(settings: Sequence[Setting], holdings: Sequence[KnobHold]) -> str:
+    """Why a control was not held to the end; empty where it was."""
+    for each, holding in zip(settings, holdings, strict=False):
+        outcome = holding.outcome
+        if outcome and outcome.now != each.text:
+            return f"somebody set it to {outcome.now} meanwhile"
+        if outcome and outcome.state == "refused":
+            return f"it was held, and now {outcome}"
+    return ""

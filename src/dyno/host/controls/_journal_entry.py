@@ -1,0 +1,219 @@
+"""An entry of the journal: a knob that is held, on the disk before the knob is touched."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, Literal
+
+from dyno.errors import HostError
+from dyno.host.controls import _knob
+from dyno.host.controls._knob import KnobRefused
+
+#: Names another folder.
+CHOSEN = "DYNO_JOURNAL"
+
+
+ROOTS = Path("/run/dyno")
+
+
+LOCK = "lock"
+
+
+#: What the others may take over a knob; they hold the lock for milliseconds.
+PATIENCE_S = 10.0
+
+
+PAUSE_S = 0.01
+
+
+def own_journal() -> Path:
+    """Our journal's folder; it need not exist yet."""
+    if chosen := os.environ.get(CHOSEN):
+        return Path(chosen).absolute()
+    if os.geteuid() == 0:
+        return ROOTS
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    return Path(runtime) / "dyno" if runtime else Path(f"/var/tmp/dyno-{os.geteuid()}")
+
+
+def knobs_of_root() -> list[str]:
+    """The knobs in root's journal, where it is not ours: their names are all that we may see."""
+    return [] if own_journal() == ROOTS else sorted(file.stem for file in ROOTS.glob("*.json"))
+
+
+@contextmanager
+def journal_lock(journal: Path) -> Iterator[None]:
+    """Nobody else is at the journal meanwhile; the kernel frees its lock if we die.
+
+    `KnobRefused` where the folder cannot be made, `HostError` where others could write what we
+    would put back, or hold the lock for good.
+    """
+    try:
+        journal.mkdir(mode=0o755, parents=True, exist_ok=True)
+        _check(journal)
+        lock = private_file(journal / LOCK)
+    except OSError as error:
+        why = f"{error.strerror or error} ({error.filename})".lower()
+        raise KnobRefused(f"no journal can be kept: {why}") from error
+    with lock:
+        _wait(lock.fileno(), journal)
+        yield
+
+
+def private_file(path: Path) -> IO[str]:
+    """A file to write to that only its owner can open, and so only its owner can lock."""
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w")
+
+
+def flush_folder(folder: Path) -> None:
+    """A file that was renamed or removed is so on the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _check(journal: Path) -> None:
+    found = journal.lstat()
+    others = stat.S_IWGRP | stat.S_IWOTH
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & others:
+        hint = f"{CHOSEN} names a folder of your own"
+        raise HostError(f"others can write to the journal in {journal}", hint=hint)
+
+
+def _wait(lock: int, journal: Path) -> None:
+    ends_s = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() > ends_s:
+                message = f"the journal in {journal} is locked"
+                raise HostError(message, hint="end the dyno that was stopped in it") from None
+            time.sleep(PAUSE_S)
+
+
+UNDER_WAY, KIND = ".making-", ".json"
+
+State = Literal["put back", "as found", "changed since", "host restarted", "refused", "in use"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A knob that is held: its file, the value found there, the value set, the host's start."""
+
+    path: str
+    found: str
+    set: str
+    boot: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a knob that was held; `now` is what it held when that was looked at."""
+
+    entry: Entry
+    state: State
+    now: str
+    why: str = ""
+
+    @property
+    def intended(self) -> str:
+        """What is to be put back."""
+        return f"{self.entry.path}: {self.entry.set} to {self.entry.found}"
+
+    def __str__(self) -> str:
+        entry, kept = self.entry, f"{self.entry.path} holds {self.now}"
+        return {
+            "put back": f"{entry.path}: {entry.set} is {entry.found} again",
+            "as found": f"{kept}, as it was found",
+            "changed since": f"{kept} and is left so: {entry.found} was found and {entry.set} set, "
+            "and somebody has changed it since",
+            "host restarted": f"{kept} and is left so: the host has restarted since",
+            "refused": f"{kept} and not {entry.found}, as it was found: {self.why}",
+            "in use": f"{kept}: a run under way holds it",
+        }[self.state]
+
+
+def entry_name(path: str) -> str:
+    """The name of a knob's entry."""
+    return path.strip("/").replace("/", "+") + KIND
+
+
+def read_entry(file: Path) -> Entry:
+    """The entry; `HostError` where the file holds none."""
+    try:
+        return Entry(**json.loads(file.read_text()))
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        hint = "remove it, and look at the knob that it is named after"
+        raise HostError(f"{file} is no entry of a journal", cause=error, hint=hint) from error
+
+
+def begin_entry(journal: Path, knob: Path, value: str) -> IO[str]:
+    """Notes what the knob holds; the answer is the entry's file, and holds its shared lock.
+
+    The lock is taken before the file has its name: nobody ever sees an entry under way without.
+    """
+    entry = Entry(_knob.kernel_path(knob), _knob.current_value(knob), value, _knob.boot_id())
+    fresh = journal / (UNDER_WAY + entry_name(entry.path))
+    fresh.unlink(missing_ok=True)
+    with private_file(fresh) as file:
+        file.write(json.dumps(asdict(entry)) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    kept = share_entry(fresh)
+    fresh.rename(journal / entry_name(entry.path))
+    flush_folder(journal)
+    return kept
+
+
+def share_entry(file: Path) -> IO[str]:
+    """The entry's file with our shared lock on it, until it is closed."""
+    kept = file.open()
+    fcntl.flock(kept, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    return kept
+
+
+def is_in_use(file: Path) -> bool:
+    """Does anybody alive hold the entry?"""
+    with file.open() as tried:
+        with suppress(BlockingIOError):
+            fcntl.flock(tried, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return False
+        return True
+
+
+def next_outcome(entry: Entry) -> Outcome:
+    """What is to be done with a knob, by what it holds now."""
+    now = _knob.current_value(_knob.path_of(entry.path))
+    if not now:
+        return Outcome(entry, "refused", "nothing", "it cannot be read")
+    if entry.boot != _knob.boot_id():
+        return Outcome(entry, "host restarted", now)
+    if now == entry.found:
+        return Outcome(entry, "as found", now)
+    return Outcome(entry, "put back" if now == entry.set else "changed since", now)
+
+
+def settle_entry(file: Path, entry: Entry) -> Outcome:
+    """Puts the knob back where it is still as it was set; the file goes unless that failed."""
+    outcome = next_outcome(entry)
+    if outcome.state == "put back":
+        try:
+            _knob.set_value(_knob.path_of(entry.path), entry.found)
+        except _knob.KnobRefused as why:
+            outcome = Outcome(entry, "refused", outcome.now, str(why))
+    if outcome.state != "refused":
+        file.unlink()
+        flush_folder(file.parent)
+    return outcome

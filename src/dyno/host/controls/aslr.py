@@ -1,0 +1,84 @@
+"""Control `aslr`: whether the engine's memory layout is drawn anew at every start, or frozen.
+
+Where code and stack lie moves speed by a few percent (Mytkowicz et al., ASPLOS 2009, "Producing
+wrong data without doing anything obviously wrong"; Curtsinger and Berger, ASPLOS 2013). Left on,
+and with an environment whose size varies, each restart draws another layout, and the spread shows
+in the interval. Frozen, the spread is gone, but both candidates sit in one layout each for good.
+The lengths of paths move the same stack as the environment's size, so they are not drawn as well.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import ClassVar
+
+from dyno import subprocesses
+from dyno.errors import unknown
+from dyno.host.controls import RUNS_ALREADY, ControlResult, ControlTarget, _knob, not_held
+
+#: Fills the environment; its length moves the stack, which begins below it.
+FILLER = "DYNO_LAYOUT"
+#: A page: what a longer filler adds is aligned away.
+FILLER_BYTES = 4096
+SWITCH = "/proc/sys/kernel/randomize_va_space"
+PREFIX = ("setarch", "-R")
+
+
+class Aslr:
+    """Address space layout randomisation of the engine's process."""
+
+    summary = "draws the engine's memory layout anew at each restart, or freezes it"
+    default = "on"
+    values: ClassVar[dict[str, str]] = {
+        "on": "left on; the environment's size varies from restart to restart too",
+        "off": "switched off for the engine's process (setarch -R), environment of fixed size",
+    }
+
+    def check(self, value: str) -> None:
+        """`UsageError` where `value` is neither."""
+        if value not in self.values:
+            raise unknown("value of aslr", value, self.values)
+
+    def refusal(self, value: str, subject: ControlTarget) -> str:
+        """A server that runs has its layout; a host may lack the word or refuse it."""
+        if subject.attached:
+            return RUNS_ALREADY
+        if value == "off":
+            return _refusal()
+        return f"switched off for the whole machine ({SWITCH})" if _state() == "off" else ""
+
+    @contextmanager
+    def hold(self, value: str, subject: ControlTarget) -> Iterator[ControlResult]:
+        """Answers the prefix and the filler; nothing of the machine is changed."""
+        filler = "x" * (subject.dice.randrange(FILLER_BYTES) if value == "on" else 0)
+        if why := self.refusal(value, subject):
+            yield not_held(_state(), why)
+            return
+        found = {"before": _state(), "set": value, "filler_bytes": str(len(filler))}
+        yield ControlResult(found, PREFIX if value == "off" else (), {FILLER: filler})
+
+
+def _state() -> str:
+    """The machine's own setting: `off`, `stack` (without the heap) or `on` (proc(5))."""
+    digit = _knob.current_value(_knob.path_of(SWITCH))
+    return {"0": "off", "1": "stack", "2": "on"}.get(digit, digit or "unknown")
+
+
+#: What trying it may take.
+TRIED_S = 10.0
+
+
+@cache
+def _refusal() -> str:
+    """Why `setarch -R` does not work here, found by trying it; empty where it does."""
+    try:
+        done = subprocesses.run([*PREFIX, "true"], TRIED_S)
+    except (OSError, subprocess.TimeoutExpired):
+        return "no setarch (util-linux)"
+    return "" if done.returncode == 0 else done.stderr.strip() or "setarch -R is refused"
+
+
+CONTROL = Aslr()

@@ -1,0 +1,60 @@
+"""Control `niceness`: how the engine's process stands with others that want the same core.
+
+A nicer one waits longer. It does not keep others away (pinning does), and matters only where they
+compete; a value below the present one needs root (or CAP_SYS_NICE).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import ClassVar
+
+from dyno.errors import unknown
+from dyno.host.controls import KEEP, ControlResult
+from dyno.host.controls._engine_process import OneProcess, try_command
+
+LEAST, MOST = -20, 19
+
+
+class Niceness(OneProcess):
+    """The nice value of the engine's process, which its threads and children inherit (nice(1))."""
+
+    name = "niceness"
+    summary = "sets the engine's share of a core that others want too"
+    values: ClassVar[dict[str, str]] = {
+        KEEP: "dyno's own",
+        "NUMBER": f"{LEAST} (the most) to {MOST} (the least); below dyno's own it needs root",
+    }
+
+    def check(self, value: str) -> None:
+        """`UsageError` where `value` is no such number."""
+        number = re.fullmatch(r"[+-]?\d{1,2}", value)
+        if value != KEEP and not (number and LEAST <= int(value) <= MOST):
+            raise unknown("value of niceness", value, self.values)
+
+    def before(self) -> str:
+        """Our own, which the process would inherit."""
+        return str(os.getpriority(os.PRIO_PROCESS, 0))
+
+    def reason(self, value: str) -> str:
+        """Found by trying: nice(1) only warns where it is refused, and goes on."""
+        if value not in self.values and try_command([*self._prefix(value), "nice"])[
+            1
+        ] != _number_of(value):
+            return "needs root" if os.geteuid() else "the host refuses it"
+        return ""
+
+    def start(self, value: str, found: dict[str, str]) -> ControlResult:
+        """By nice(1), which counts from our own."""
+        return ControlResult(found, prefix=self._prefix(value))
+
+    def _prefix(self, value: str) -> tuple[str, ...]:
+        return ("nice", "-n", str(int(value) - int(self.before())))
+
+
+def _number_of(value: str) -> str:
+    return str(int(value))
+
+
+CONTROL = Niceness()

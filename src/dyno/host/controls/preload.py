@@ -1,0 +1,51 @@
+"""Control `preload`: whether tables and indexes are in the engine's cache when a phase begins.
+
+Else the first minutes of a phase read what the ones before it happened to leave there, another
+part after each restart. The engine must have a cache that its connections share, and hold the
+data: what is larger drives itself out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import ClassVar
+
+from dyno.errors import unknown
+from dyno.host.controls import KEEP, ControlResult, ControlTarget, not_held
+
+
+class Preload:
+    """Has the engine read every table and index before each phase (`engines.Preloads`)."""
+
+    summary = "reads all tables and indexes into the engine's cache before each phase"
+    default = KEEP
+    values: ClassVar[dict[str, str]] = {
+        KEEP: "as loading, settling and earlier phases left the cache",
+        "on": "every table and index is read once, before each phase but the load",
+    }
+
+    def check(self, value: str) -> None:
+        """`UsageError` where `value` is neither."""
+        if value not in self.values:
+            raise unknown("value of preload", value, self.values)
+
+    def refusal(self, value: str, subject: ControlTarget) -> str:
+        """Not every engine can be told to."""
+        if value == KEEP or subject.preloads:
+            return ""
+        return "nobody but its own connections can fill this engine's cache"
+
+    @contextmanager
+    def hold(self, value: str, subject: ControlTarget) -> Iterator[ControlResult]:
+        """Asks for it; what was read joins the record."""
+        before = "as it was"
+        if why := self.refusal(value, subject):
+            yield not_held(before, why)
+        elif value == KEEP:
+            yield ControlResult({"before": before})
+        else:
+            yield ControlResult({"before": before, "set": value}, preload=True)
+
+
+CONTROL = Preload()

@@ -1,0 +1,1 @@
+"""Records in, a verdict out. Knows no engine and no driver."""

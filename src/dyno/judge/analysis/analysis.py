@@ -1,0 +1,198 @@
+"""A run laid out for judging: what is compared at each look, and what the audits found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from dyno.judge.analysis.audit import Audit, JudgesEveryTrial, audits
+from dyno.judge.analysis.blocks import latest_attempts
+from dyno.judge.analysis.comparisons import ComparisonContext, PairedMetric, Place, paired_metrics
+from dyno.judge.analysis.effects import effects
+from dyno.judge.analysis.failures import count_restarts
+from dyno.judge.analysis.rows import judged_comparisons
+from dyno.judge.analysis.run_view import RunView
+from dyno.judge.analysis.spread import restart_spreads
+from dyno.judge.analysis.suite import suite_means
+from dyno.record import Comparison, Doubt, Finding, Soundness, Spread
+
+#: Fewer blocks than this have no standard deviation, hence no interval.
+BLOCKS_LEAST = 2
+
+
+class Analysis:
+    """Everything that `look` and `judge` ask of a run; made anew for each question.
+
+    `asked` are the audits to ask, all there are where none are named.
+    """
+
+    def __init__(self, view: RunView, asked: Mapping[str, Audit] | None = None) -> None:
+        self.view, self.run = view, view.run
+        self.audits = audits() if asked is None else asked
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """What the audits say that have something to judge: the trials that count, or all."""
+        found: list[Finding] = []
+        for name, audit in self.audits.items():
+            view = self.view if isinstance(audit, JudgesEveryTrial) else self.view.counted_only
+            if view.trials:
+                found += audit.judge(view)
+            else:
+                found.append(Finding(name, "not checked", "no trial counts"))
+        return found
+
+    @cached_property
+    def case(self) -> ComparisonContext:
+        """What is the same for all comparisons."""
+        rivals = sum(not effect.interaction for effect in effects(self.run))
+        declared = len(self.view.primaries)
+        dropped = {name: len(blocks.dropped) for name, blocks in self.view.blocks.items()}
+        primaries, doubts = declared * rivals, self._doubts()
+        restarts = count_restarts(self.view.trials)
+        invalid = self._invalid()
+        return ComparisonContext(self.run, primaries, invalid, dropped, rivals, doubts, restarts)
+
+    @property
+    def deciding(self) -> int:
+        """How many comparisons decide: all primaries, or a mean for each candidate."""
+        return self.case.rivals if self._by_mean else self.case.primaries
+
+    @property
+    def _by_mean(self) -> bool:
+        return self.run.design.gate == "mean"
+
+    def lines(self, blocks: int) -> list[PairedMetric]:
+        """Every comparison in the first `blocks` valid blocks of each workload."""
+        found: list[PairedMetric] = []
+        for workload in self.run.workloads:
+            valid = self.view.blocks[workload.name].valid[:blocks]
+            if len(valid) >= BLOCKS_LEAST:
+                found += paired_metrics(self.view, workload, valid)
+        return found
+
+    def means(self, blocks: int) -> tuple[list[PairedMetric], list[Comparison]]:
+        """The mean over all primaries for each candidate, in the first `blocks`; and judged."""
+        lines = self.lines(blocks)
+        found = suite_means(self.case, lines)
+        context = replace(self.case, primaries=self.case.rivals)
+        rows = judged_comparisons(context, found)
+        return found, [replace(row, doubts=self._doubts_of_mean(row, lines)) for row in rows]
+
+    def _doubts_of_mean(self, row: Comparison, lines: Sequence[PairedMetric]) -> tuple[Doubt, ...]:
+        """What doubts any of the primaries that a mean is of."""
+        own = (line for line in lines if line.primary and line.effect.candidate == row.candidate)
+        return tuple(dict.fromkeys(doubt for line in own for doubt in self.case.doubts_of(line)))
+
+    def count_decided(self, blocks: int) -> int:
+        """How many of those that decide have their verdict, as precise as was asked for, at the
+        look at `blocks`.
+
+        An invalid one has, and so has one in a grey cell: more blocks would not change it.
+        """
+        if self._by_mean:
+            found, rows = self.means(blocks)
+        else:
+            found = [line for line in self.lines(blocks) if line.primary]
+            rows = judged_comparisons(self.case, found)
+        judged = zip(found, rows, strict=True)
+        return sum(bool(line.grey) or self._is_decided(row) for line, row in judged)
+
+    def _is_decided(self, row: Comparison) -> bool:
+        precision = self.run.design.precision_percent
+        is_precise = precision is None or row.reach_percent <= precision
+        return row.verdict == "invalid" or (row.verdict != "inconclusive" and is_precise)
+
+    def comparisons(self) -> list[Comparison]:
+        """All comparisons, each workload at the last look that it reached."""
+        found: list[PairedMetric] = []
+        for name, valid in self.view.valid_blocks.items():
+            at = self.case.looks.last_reached(valid) or valid
+            found += [line for line in self.lines(at) if line.metric.workload == name]
+        return judged_comparisons(self.case, found)
+
+    def suite(self) -> list[Comparison]:
+        """The means at the last look that all workloads reached; empty where they do not decide."""
+        least = min(self.view.valid_blocks.values(), default=0)
+        at = self.case.looks.last_reached(least) or least
+        return self.means(at)[1] if self._by_mean else []
+
+    def spread(self) -> list[Spread]:
+        """How far each candidate's restarts lie apart, over the blocks of `comparisons`."""
+        found: list[Spread] = []
+        for workload in self.run.workloads:
+            valid = self.view.blocks[workload.name].valid
+            blocks = valid[: self.case.looks.last_reached(len(valid)) or len(valid)]
+            if len(blocks) >= BLOCKS_LEAST:
+                found += restart_spreads(self.view, workload, blocks)
+        return found
+
+    def history(self) -> tuple[dict[str, float], ...]:
+        """The looks that every workload reached: blocks, nominal level, primaries decided."""
+        looks = self.case.looks
+        reached = [n for n in looks.blocks if n <= min(self.view.valid_blocks.values(), default=0)]
+        of = self.deciding
+        return tuple(
+            {
+                "blocks": n,
+                "level": looks.level(n),
+                "decided": self.count_decided(n),
+                "primaries": of,
+            }
+            for n in reached
+        )
+
+    @property
+    def has_invalid_primary(self) -> bool:
+        """Some primary is invalid, measured or not."""
+        judged = {(each.workload, each.phase) for each in self.view.primaries}
+        return any(
+            not phase or (workload, phase) in judged for workload, _, phase in self.case.invalid
+        )
+
+    def _invalid(self) -> dict[Place, str]:
+        """(workload, candidate, phase or "" for all) to the sentence that makes it invalid.
+
+        A finding that names no trial makes all invalid; one of the floor's trials, the base and
+        with it the workload. Trials that count for nothing (torn, failed) make nothing so.
+        """
+        found: dict[Place, str] = {}
+        for finding, places in self._places_of("invalid", self._counted_places()):
+            for place in places:
+                found.setdefault(place, finding.sentence)
+        return found
+
+    def _doubts(self) -> dict[Place, list[Doubt]]:
+        """What doubts a candidate in a phase (or "", in all) of a workload. Trials that count for
+        nothing doubt theirs too: who often failed is doubtful by those that failed.
+        """
+        every = {trial.number: (trial.workload, trial.candidate) for trial in self.view.trials}
+        found: dict[Place, list[Doubt]] = {}
+        for finding, places in self._places_of("doubtful", every | self._counted_places()):
+            for place in places:
+                found.setdefault(place, []).append(Doubt(finding.audit, finding.sentence))
+        return found
+
+    def _places_of(
+        self, word: Soundness, sides: Mapping[int, tuple[str, str]]
+    ) -> Iterator[tuple[Finding, list[Place]]]:
+        """The findings of this word, each with what it concerns by the sides of its trials."""
+        every = {(w.name, self.run.design.base) for w in self.run.workloads}
+        for finding in self.findings:
+            if finding.soundness == word:
+                named = {sides[number] for number in finding.trials if number in sides}
+                concerned = sorted(named) if finding.trials else sorted(every)
+                yield finding, [(*side, finding.phase) for side in concerned]
+
+    def _counted_places(self) -> dict[int, tuple[str, str]]:
+        """Good trials of each block's latest attempt, and the floor's, by number."""
+        base = self.run.design.base
+        found = {
+            trial.number: (name, trial.candidate)
+            for name in self.view.blocks
+            for block in latest_attempts(name, self.view.trials).values()
+            for trial in block
+            if trial.status == "ok"
+        }
+        return found | {t.number: (t.workload, base) for t in self.view.trials if t.is_floor}

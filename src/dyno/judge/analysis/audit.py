@@ -1,0 +1,38 @@
+"""What an audit is to whoever judges a run; the audits themselves lie in the room `audits`.
+
+They ask `RunView` what counts, so the room knows this one, and is found here by being scanned.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+from dyno.judge.analysis.run_view import RunView
+from dyno.plugins import things
+from dyno.record import Finding
+
+
+class Audit(Protocol):
+    """Judges one thing; `summary` says what it catches and how."""
+
+    summary: str
+
+    def judge(self, view: RunView) -> list[Finding]:
+        """One finding at least: `sound` where nothing is wrong, with what was checked, and
+        `not checked` where something could not be looked at, with the reason, and `does not apply`
+        where the run has nothing of what it judges.
+
+        Every trial of the view is meant.
+        """
+
+
+@runtime_checkable
+class JudgesEveryTrial(Protocol):
+    """An audit that judges the trials of blocks that do not count too (docs/METHOD.md)."""
+
+    judges_every_trial: bool
+
+
+def audits() -> dict[str, Audit]:
+    """Every audit, by name."""
+    return things("dyno.judge.audits", "AUDIT")

@@ -1,0 +1,106 @@
+"""Which blocks count: valid, dropped, or failed; decided without looking at a result.
+
+A block of a workload is valid if every candidate has a good trial in its latest attempt, the host
+was calm, and nobody stood still who must not (`standstill.py`). Noise is the largest share over the
+block's trials, each share taken over all the phases that are compared, so a short phase weighs
+little (METHOD.md, Which blocks count). Where loads of the data come again, the blocks that share
+theirs are one datum (`shared_loads`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dyno.judge.analysis.host_noise import noise_shares
+from dyno.judge.analysis.standstill import LIMIT, find_standstill, most_percent
+from dyno.record import Dropped, Run, Trial, WorkloadPlan
+
+
+@dataclass
+class Blocks:
+    """The blocks of one workload, in order of play.
+
+    `valid` holds each block's trials by candidate; `dropped` and `failed` are by a block's number.
+    A torn block is in none of them: it will be played anew.
+    """
+
+    valid: list[dict[str, Trial]] = field(default_factory=list)
+    dropped: dict[int, Dropped] = field(default_factory=dict)
+    failed: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def played(self) -> int:
+        """How many blocks are over, whatever came of them."""
+        return len(self.valid) + len(self.dropped) + len(self.failed)
+
+    @property
+    def trial_numbers(self) -> set[int]:
+        """The numbers of the trials in valid blocks."""
+        return {trial.number for block in self.valid for trial in block.values()}
+
+    @property
+    def often_broken(self) -> list[Dropped]:
+        """The blocks that the limit took which took most; at least one block was dropped."""
+        often = Counter(each.limit for each in self.dropped.values()).most_common(1)[0][0]
+        return [each for each in self.dropped.values() if each.limit == often]
+
+
+def sort_blocks(run: Run, workload: WorkloadPlan, trials: Sequence[Trial]) -> Blocks:
+    """The blocks of `workload`, each judged by its latest attempt."""
+    names = {candidate.name for candidate in run.candidates}
+    found = Blocks()
+    for number, block in sorted(latest_attempts(workload.name, trials).items()):
+        lost = [trial for trial in block if trial.status == "failed"]
+        good = {trial.candidate: trial for trial in block if trial.status == "ok"}
+        if lost:
+            found.failed[number] = f"{lost[-1].candidate} failed: {lost[-1].why_failed}"
+        elif names <= set(good):
+            if dropped := _dropped(run, workload, number, block):
+                found.dropped[number] = dropped
+            else:
+                found.valid.append(good)
+    return found
+
+
+def latest_attempts(workload: str, trials: Sequence[Trial]) -> dict[int, list[Trial]]:
+    """The trials of each block's latest attempt, by block; the floor (block -1) is none."""
+    blocks: dict[int, list[Trial]] = defaultdict(list)
+    for trial in trials:
+        if trial.workload == workload and trial.block >= 0:
+            blocks[trial.block].append(trial)
+    last = {number: max(t.attempt for t in block) for number, block in blocks.items()}
+    return {n: [t for t in block if t.attempt == last[n]] for n, block in blocks.items()}
+
+
+def _dropped(
+    run: Run, workload: WorkloadPlan, number: int, block: Sequence[Trial]
+) -> Dropped | None:
+    """Why the block does not count: the first limit that it breaks, or that somebody stood still.
+    Where others take all cores Dyno may get none, and they are why.
+    """
+    seen = [noise_shares(trial, workload.phase_names) for trial in block]
+    for limit, most in sorted(run.design.limits.items()):
+        worst = max((share.get(limit, 0.0) for share in seen), default=0.0)
+        if worst > most:
+            return Dropped(workload.name, number, limit, worst, most)
+    if found := find_standstill(run, block, workload):
+        who, percent = found
+        return Dropped(workload.name, number, LIMIT, percent, most_percent(run, workload), who)
+    return None
+
+
+def shared_loads(
+    blocks: Sequence[dict[str, Trial]], sides: Sequence[str]
+) -> tuple[int, ...] | None:
+    """A number for each block, the same for those that share their loads.
+
+    None where every trial loaded anew, or where all sides began with the very same load, whose
+    luck then cancels.
+    """
+    found = [tuple(block[side].conditions.load_name for side in sides) for block in blocks]
+    if all(len(set(loads)) == 1 for loads in found):
+        return None
+    numbers = {loads: number for number, loads in enumerate(dict.fromkeys(found))}
+    return tuple(numbers[loads] for loads in found)

@@ -1,0 +1,174 @@
+"""What is compared at a look: each metric of a candidate beside the base's, block by block.
+
+A `PairedMetric` is one such pair with its data, an `Estimate` the pair with its interval; a
+`ComparisonContext` is what all pairs of a run share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from dyno.judge.analysis.blocks import shared_loads
+from dyno.judge.analysis.effects import Effect, effects
+from dyno.judge.analysis.failures import Restarts, Side, find_excess_failures
+from dyno.judge.analysis.measures import Numbers
+from dyno.judge.analysis.run_view import RunView
+from dyno.judge.stats.interval import Floats, Interval, independent_data
+from dyno.judge.stats.looks import Looks
+from dyno.record import Doubt, Metric, Phase, Run, Trial, WorkloadPlan
+
+#: Paced writers that did less of their target leave a grey cell (Callaghan's rule).
+TARGET_LEAST = 0.95
+
+
+@dataclass(frozen=True)
+class PairedMetric:
+    """One comparison before it is judged: a number per block of either side, all above 0.
+
+    `grey` says why the phase gets no verdict; it is empty where it gets one. `groups` numbers the
+    loads that the blocks were played on where loads come again, and is None where they do not.
+    """
+
+    metric: Metric
+    effect: Effect
+    primary: bool
+    margin_percent: float
+    base_values: Floats
+    values: Floats
+    grey: str = ""
+    groups: tuple[int, ...] | None = None
+
+    @cached_property
+    def logs(self) -> Floats:
+        """Log time ratios, positive where the candidate is worse, whatever the direction."""
+        ratios = np.log(self.values / self.base_values)
+        return np.asarray(-ratios if self.metric.better == "higher" else ratios)
+
+    @cached_property
+    def data(self) -> Floats:
+        """The independent ones among `logs`: means over the blocks that share their loads."""
+        return independent_data(self.logs, self.groups)
+
+
+def paired_metrics(
+    view: RunView, workload: WorkloadPlan, blocks: Sequence[dict[str, Trial]]
+) -> Iterator[PairedMetric]:
+    """Every comparison of `workload` in `blocks`, in the order in which its phases are played.
+
+    A metric that some block lacks, or that is not above 0 everywhere, has no ratio and no line. Of
+    interactions only those in primary metrics are looked at.
+    """
+    declared, phases = view.primaries_of(workload.name), {p.name: p for p in workload.phases}
+    in_order = list(phases)
+    own = [{name: view.numbers(trial) for name, trial in block.items()} for block in blocks]
+    for effect in effects(view.run):
+        grey = {name: _missed_target(p, blocks, effect.cells) for name, p in phases.items()}
+        groups = shared_loads(blocks, effect.cells)
+        shared = [m for m in _shared_metrics(own, effect.cells) if m.phase in phases]
+        for metric in sorted(shared, key=lambda m: in_order.index(m.phase)):
+            pair = next((pair for pair in declared if pair.names(metric)), None)
+            if pair or not effect.interaction:
+                base_values, values = effect.values(_columns(own, effect.cells, metric))
+                margin = pair.margin_percent if pair else view.run.design.margin_percent
+                yield PairedMetric(
+                    metric=metric,
+                    effect=effect,
+                    primary=pair is not None and not effect.interaction,
+                    margin_percent=margin,
+                    base_values=base_values,
+                    values=values,
+                    grey=grey[metric.phase],
+                    groups=groups,
+                )
+
+
+def _columns(
+    own: Sequence[dict[str, Numbers]], cells: Sequence[str], metric: Metric
+) -> dict[str, Floats]:
+    return {cell: np.array([block[cell][metric] for block in own]) for cell in cells}
+
+
+def _shared_metrics(own: Sequence[dict[str, Numbers]], sides: Sequence[str]) -> list[Metric]:
+    """The metrics that are above 0 on all sides of every block."""
+    columns = [block[side] for block in own for side in sides]
+    first = columns[0] if columns else {}
+    return [m for m in sorted(first) if all(column.get(m, 0.0) > 0.0 for column in columns)]
+
+
+def _missed_target(phase: Phase, blocks: Sequence[dict[str, Trial]], sides: Sequence[str]) -> str:
+    """Whose paced writers did less than 95 % of what was due over all blocks, in words."""
+    writers = {s.name for s in phase.streams if s.is_paced and s.role == "writer"}
+    for side in sides:
+        tallies = [
+            tally
+            for block in blocks
+            for record in block[side].phases
+            for tally in record.streams
+            if record.phase == phase.name and tally.name in writers
+        ]
+        done, due = sum(t.done for t in tallies), sum(t.intended for t in tallies)
+        if done < TARGET_LEAST * due:
+            percent = 100.0 * done / due
+            return f"the paced writers of {side} did {percent:.0f} % of their target: no verdict"
+    return ""
+
+
+#: Workload, candidate, and phase or "" for all of them.
+Place = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class ComparisonContext:
+    """What is the same for all comparisons of a run.
+
+    `primaries` counts those declared, measured or not, over all `rivals` (candidates, or effects);
+    `invalid` maps (workload, candidate, phase) to the finding that makes it so, with "" for all
+    phases; `doubts` likewise to the findings that doubt it; `dropped` the blocks lost to noise, by
+    workload; `restarts` those of each side, failed ones included.
+    """
+
+    run: Run
+    primaries: int
+    invalid: dict[Place, str]
+    dropped: dict[str, int]
+    rivals: int = 1
+    doubts: Mapping[Place, Sequence[Doubt]] = field(default_factory=dict)
+    restarts: Mapping[Side, Restarts] = field(default_factory=dict)
+
+    @property
+    def looks(self) -> Looks:
+        """When the data are looked at."""
+        return Looks(self.run.design.looks, self.run.design.alpha)
+
+    def invalid_sentence(self, line: PairedMetric) -> str:
+        """The finding that makes `line` invalid, by one of its sides; else empty."""
+        found = (self.invalid.get(place, "") for place in _places(line))
+        return next((sentence for sentence in found if sentence), "")
+
+    def excess_failures(self, line: PairedMetric) -> str:
+        """That the candidate's restarts failed more often than the base's; else empty."""
+        alpha = self.run.design.alpha
+        return find_excess_failures(self.restarts, line.metric.workload, line.effect, alpha)
+
+    def doubts_of(self, line: PairedMetric) -> tuple[Doubt, ...]:
+        """What doubts `line`, by one of its sides."""
+        found = (doubt for place in _places(line) for doubt in self.doubts.get(place, ()))
+        return tuple(dict.fromkeys(found))
+
+
+def _places(line: PairedMetric) -> list[Place]:
+    sides, phases = line.effect.cells, ("", line.metric.phase)
+    return [(line.metric.workload, side, phase) for side in sides for phase in phases]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A line with its interval; `p` counts all looks and all comparisons of its family."""
+
+    line: PairedMetric
+    interval: Interval
+    p: float

@@ -1,0 +1,126 @@
+"""What is compared with what: candidates with the base or, where factors are crossed, effects.
+
+The main effects are primary: to compare every cell with the base would be many comparisons, and of
+no use to somebody who asks what a factor does. Interactions are exploratory (docs/METHOD.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+
+import numpy as np
+
+from dyno.judge.stats.contrasts import Contrast, factorial, one_at_a_time
+from dyno.judge.stats.interval import Floats
+from dyno.record import Comparison, Factor, Run
+
+#: What an interaction is compared with.
+APART = "no interaction"
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A comparison that is still to be made: two names, and what the logs of which cell weigh.
+
+    `weights` sum to the log ratio, `corner` to the log of the candidate's own value; both by
+    cell. `levels` are those of `record.Comparison`.
+    """
+
+    base: str
+    candidate: str
+    weights: dict[str, float]
+    corner: dict[str, float]
+    levels: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def interaction(self) -> bool:
+        """It tells how several factors act on each other."""
+        return len(self.levels) > 1
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Every cell that it rests on."""
+        return tuple(self.weights)
+
+    @property
+    def norm(self) -> float:
+        """Its sd in a block, in sds of a restart: √2 of two cells; of more in balance, less."""
+        return math.hypot(*self.weights.values())
+
+    def values(self, found: Mapping[str, Floats]) -> tuple[Floats, Floats]:
+        """The numbers of base and candidate in each block, from those of the cells.
+
+        Over several cells they are geometric means. An interaction's base is what the cells at
+        its levels would have, if the effects of fewer factors were all.
+        """
+        if sorted(self.weights.values()) == [-1.0, 1.0]:
+            first, second = sorted(self.weights, key=lambda cell: self.weights[cell])
+            return found[first], found[second]
+        own = sum(weight * np.log(found[cell]) for cell, weight in self.corner.items())
+        ratio = sum(weight * np.log(found[cell]) for cell, weight in self.weights.items())
+        return np.exp(own - ratio), np.exp(own)
+
+
+def effects(run: Run) -> list[Effect]:
+    """Every comparison of the run, the main effects before the interactions."""
+    if not run.factors:
+        base = run.design.base
+        others = [side.name for side in run.candidates if side.name != base]
+        return [Effect(base, name, {base: -1.0, name: 1.0}, {name: 1.0}) for name in others]
+    sizes = [len(factor.levels) for factor in run.factors]
+    found = factorial(sizes) if run.design.crossing == "factorial" else one_at_a_time(sizes)
+    names = {tuple(side.levels[f.name] for f in run.factors): side.name for side in run.candidates}
+    cells = [names[levels] for levels in _cells(run)]
+    return [_effect(run.factors, cells, contrast) for contrast in found]
+
+
+def _cells(run: Run) -> list[tuple[str, ...]]:
+    """The levels of every cell, in the order of the contrasts."""
+    every = list(product(*(factor.levels for factor in run.factors)))
+    if run.design.crossing == "factorial":
+        return every
+    base = every[0]
+    moves = [(at, level) for at, f in enumerate(run.factors) for level in f.levels[1:]]
+    return [base, *((*base[:at], level, *base[at + 1 :]) for at, level in moves)]
+
+
+def _effect(factors: Sequence[Factor], cells: Sequence[str], contrast: Contrast) -> Effect:
+    moved = [(factors[f], at) for f, at in zip(contrast.factors, contrast.levels, strict=True)]
+    levels = {factor.name: factor.levels[at] for factor, at in moved}
+    first = {factor.name: factor.levels[0] for factor, _ in moved}
+    return Effect(
+        base=_label(first) if len(moved) == 1 else APART,
+        candidate=_label(levels),
+        weights=_by_cell(cells, contrast.weights),
+        corner=_by_cell(cells, contrast.corner),
+        levels=levels,
+    )
+
+
+def _label(levels: Mapping[str, str]) -> str:
+    """`aslr=off × preload=on`; of the factor `candidate` the level alone."""
+    words = (level if name == "candidate" else f"{name}={level}" for name, level in levels.items())
+    return " × ".join(words)
+
+
+def _by_cell(cells: Sequence[str], weights: Floats) -> dict[str, float]:
+    return {cell: float(w) for cell, w in zip(cells, weights, strict=True) if w}
+
+
+def note_interactions(rows: Sequence[Comparison], alpha: float) -> list[Comparison]:
+    """The rows, with a note on every main effect whose size depends on another factor's level."""
+    found = [row for row in rows if len(row.levels) > 1 and row.p_value <= alpha]
+    return [_with_note(row, found) for row in rows]
+
+
+def _with_note(row: Comparison, interactions: Sequence[Comparison]) -> Comparison:
+    meant = [
+        f"its size depends on the other factor: interaction {other.candidate}"
+        for other in interactions
+        if len(row.levels) == 1 and row.metric == other.metric
+        if row.levels.items() <= other.levels.items()
+    ]
+    return replace(row, notes=(*row.notes, *meant)) if meant else row

@@ -1,0 +1,166 @@
+"""The judge: a run and its trials in, a verdict out (docs/METHOD.md).
+
+It reads records only. `compare/play/run.py` calls `look` after each block, and `judge` gives the
+verdict so far to whoever wants it; both see the same blocks and apply the same rule. Each look uses
+exactly its own number of valid blocks, the first ones played; blocks beyond wait for the next look.
+Nothing is kept from an earlier look: the words always follow from the intervals shown.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from dyno.judge.analysis.analysis import Analysis
+from dyno.judge.analysis.audit import Audit
+from dyno.judge.analysis.effects import note_interactions
+from dyno.judge.analysis.run_view import RunView
+from dyno.judge.analysis.sentence import lead_with_doubt, sentence, worst_verdict
+from dyno.record import Comparison, Run, Trial, Verdict
+
+State = Literal["go on", "decided", "undecided", "too noisy", "failed"]
+
+#: Blocks are replayed up to so many times MAX (METHOD.md, Which blocks count).
+REPLAYS = 1.5
+#: The remedy of a host on which too few blocks are valid; `{}` is the limit that took most of them.
+QUIET_IT = (
+    "quiet it (`dyno doctor` says who is noisy), or allow more before the next run "
+    "(`--limit {}`, or [limits] in the experiment)"
+)
+
+
+@dataclass(frozen=True)
+class Look:
+    """Whether a run goes on, and how far it is.
+
+    `state` is `go on` (play until every workload has `blocks` valid blocks; `missing` says how many
+    each still lacks), `decided` (all primaries are), `undecided` (MAX is reached), `too noisy`
+    (1.5 × MAX blocks played, too few of them valid; or as many as the first look takes, and none
+    of them valid) or `failed` (the same, for failed trials).
+    `sentence` says it in words, for the progress line and the log. `decided` of `of` primary
+    comparisons had a verdict at the last look.
+    """
+
+    state: State
+    blocks: int
+    sentence: str
+    valid: dict[str, int] = field(default_factory=dict)
+    missing: dict[str, int] = field(default_factory=dict)
+    decided: int = 0
+    of: int = 0
+
+    @property
+    def over(self) -> bool:
+        """Nothing more is to be played."""
+        return self.state != "go on"
+
+
+def look(run: Run, trials: Sequence[Trial], audits: Mapping[str, Audit] | None = None) -> Look:
+    """What to do after the trials so far; cheap between two looks, so ask after each block."""
+    return _look(Analysis(RunView(run, trials), audits))
+
+
+def judge(run: Run, trials: Sequence[Trial], audits: Mapping[str, Audit] | None = None) -> Verdict:
+    """The verdict so far; `complete` is False where the run is not over.
+
+    A workload with fewer than two valid blocks has no comparison; `sentence` says so.
+    `audits` are those that are asked, all there are where none are named.
+    """
+    analysis = Analysis(RunView(run, trials), audits)
+    now = _look(analysis)
+    rows = note_interactions(analysis.comparisons(), run.design.alpha)
+    primaries, means = [row for row in rows if row.primary], analysis.suite()
+    decisive = means if run.design.gate == "mean" else primaries
+    word = worst_verdict(decisive, analysis.deciding, invalid=analysis.has_invalid_primary)
+    complete = now.state in ("decided", "undecided", "too noisy")
+    told = sentence(run, word, decisive, _reason(analysis, now)) + _beside(means, primaries)
+    verdict = Verdict(
+        overall=word,
+        sentence=told + _imprecise(run.design.precision_percent, decisive, complete),
+        complete=complete,
+        comparisons=tuple(rows),
+        findings=tuple(analysis.findings),
+        dropped=analysis.view.dropped,
+        looks=analysis.history(),
+        spread=tuple(analysis.spread()),
+        means=tuple(means),
+    )
+    return replace(verdict, sentence=lead_with_doubt(verdict.sentence, verdict.doubts))
+
+
+def _beside(means: Sequence[Comparison], primaries: Sequence[Comparison]) -> str:
+    """What a mean hides: the bound of the workload that may be the slowest by itself."""
+    if not means or not primaries:
+        return ""
+    worst = max(primaries, key=lambda row: row.high_percent)
+    metric = worst.metric
+    return (
+        f"; by itself {metric.workload} / {metric.phase} may take up to "
+        f"{worst.high_percent:+.1f} % on {worst.candidate}"
+    )
+
+
+def _imprecise(wanted: float | None, decisive: Sequence[Comparison], complete: bool) -> str:
+    """That a run is over and an interval still reaches further than was wished."""
+    reaches = [row.reach_percent for row in decisive if row.verdict != "invalid"]
+    if wanted is None or not complete or max(reaches, default=0.0) <= wanted:
+        return ""
+    return (
+        f"; the precision asked for, {wanted:g} %, was not reached: the widest interval reaches "
+        f"{max(reaches):.2g} % to either side"
+    )
+
+
+def _look(analysis: Analysis) -> Look:
+    looks, valid = analysis.case.looks, analysis.view.valid_blocks
+    least = min(valid.values(), default=0)
+    reached, of = looks.last_reached(least), analysis.deciding
+    decided = analysis.count_decided(reached) if reached else 0
+    following = looks.next_after(reached)
+    missing = {name: max(0, following - n) for name, n in valid.items()}
+    now = Look("go on", following, "", valid, missing, decided, of)
+    said = f"{decided} of {of} primary comparisons decided"
+    if least == reached > 0 and of and decided == of:
+        return _end_look(now, "decided", f"decided at {reached} valid blocks")
+    if reached == looks.maximum:
+        return _end_look(now, "undecided", f"all {reached} blocks are played, {said}")
+    if stuck := _why_stuck(analysis, missing):
+        return _end_look(now, *stuck)
+    told = f"{least} of {following} valid blocks for the next look"
+    return replace(now, sentence=f"{told}, {said}" if reached else told)
+
+
+def _end_look(now: Look, state: State, text: str) -> Look:
+    return replace(now, state=state, blocks=min(now.valid.values()), sentence=text, missing={})
+
+
+def _why_stuck(analysis: Analysis, missing: dict[str, int]) -> tuple[State, str] | None:
+    """Why a workload can get no more blocks; None where all can."""
+    most = math.ceil(REPLAYS * analysis.case.looks.maximum)
+    first = analysis.case.looks.blocks[0]
+    for name, blocks in analysis.view.blocks.items():
+        never = not blocks.valid and len(blocks.dropped) >= first
+        if missing[name] and (never or blocks.played >= most):
+            if len(blocks.failed) > len(blocks.dropped):
+                why = next(iter(blocks.failed.values()))
+                return "failed", f"{len(blocks.failed)} blocks of {name} failed: {why}"
+            reason = f"{len(blocks.dropped)} of {blocks.played} blocks of {name} were dropped"
+            often = blocks.often_broken
+            if often[-1].standstill:
+                return "too noisy", f"{reason}: {often[-1].reason}"
+            more = QUIET_IT.format(f"{often[-1].limit}={math.ceil(max(d.percent for d in often))}")
+            return "too noisy", f"this host is too noisy: {reason} ({often[-1].reason}); {more}"
+    return None
+
+
+def _reason(analysis: Analysis, now: Look) -> str:
+    """Why a run has found less than it should have; empty for one that was played to its end."""
+    if now.state in ("decided", "undecided"):
+        return ""
+    if now.state != "go on":
+        return now.sentence
+    failures = [why for blocks in analysis.view.blocks.values() for why in blocks.failed.values()]
+    failed = f"; {len(failures)} blocks failed: {failures[-1]}" if failures else ""
+    return f"the run is not finished: {now.sentence}{failed}"

@@ -1,0 +1,122 @@
+"""What counts in a run: its blocks, its floors, its trials' numbers and what it is judged by.
+
+The one selection: judge, audits, report, history and forecast ask here, so that what a table shows
+is what a verdict rests on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from dyno.judge.analysis.blocks import Blocks, latest_attempts, sort_blocks
+from dyno.judge.analysis.margins import DeclaredPrimary, declared_primaries
+from dyno.judge.analysis.measures import Numbers, Played, floor_key, floors, measures
+from dyno.record import Dropped, Run, Trial
+
+
+class RunView:
+    """A run and its trials, torn and failed ones and the floor's included, as they stand."""
+
+    def __init__(self, run: Run, trials: Sequence[Trial]) -> None:
+        self.run, self.trials = run, tuple(trials)
+        self._numbers: dict[int, Numbers] = {}
+
+    @cached_property
+    def blocks(self) -> dict[str, Blocks]:
+        """The blocks of each workload: valid, dropped, or failed."""
+        plans = self.run.workloads
+        return {each.name: sort_blocks(self.run, each, self.trials) for each in plans}
+
+    @property
+    def valid_blocks(self) -> dict[str, int]:
+        """How many valid blocks each workload has."""
+        return {name: len(blocks.valid) for name, blocks in self.blocks.items()}
+
+    @property
+    def dropped(self) -> tuple[Dropped, ...]:
+        """The blocks that were dropped, workload by workload."""
+        return tuple(d for blocks in self.blocks.values() for d in blocks.dropped.values())
+
+    @cached_property
+    def played_trials(self) -> tuple[Trial, ...]:
+        """The trials of blocks by number: torn and failed ones too, and no floor."""
+        own = (t for t in self.trials if not t.is_floor)
+        return tuple(sorted(own, key=lambda trial: trial.number))
+
+    @cached_property
+    def counted_trials(self) -> tuple[Trial, ...]:
+        """The trials of valid blocks, by number: what every figure rests on."""
+        numbers = {n for blocks in self.blocks.values() for n in blocks.trial_numbers}
+        return tuple(trial for trial in self.played_trials if trial.number in numbers)
+
+    def counted_of(self, workload: str) -> list[Trial]:
+        """Those of one workload."""
+        return [trial for trial in self.counted_trials if trial.workload == workload]
+
+    @cached_property
+    def torn_numbers(self) -> frozenset[int]:
+        """The numbers of the trials of attempts at a block that was begun anew afterwards."""
+        latest = {
+            trial.number
+            for workload in self.run.workloads
+            for block in latest_attempts(workload.name, self.played_trials).values()
+            for trial in block
+        }
+        return frozenset(trial.number for trial in self.played_trials if trial.number not in latest)
+
+    @cached_property
+    def counted_only(self) -> RunView:
+        """This view without the trials that no figure rests on: valid blocks, and the floor where
+        there are any.
+        """
+        numbers = {trial.number for trial in self.counted_trials}
+        floor = [t for t in self.trials if numbers and t.is_floor]
+        numbers |= {trial.number for trial in floor}
+        return RunView(self.run, [t for t in self.trials if t.number in numbers])
+
+    @cached_property
+    def without_limits(self) -> RunView:
+        """The same trials judged without a noise limit: no block is dropped, but for those in
+        which somebody stood still.
+        """
+        design = replace(self.run.design, limits={})
+        return RunView(replace(self.run, design=design), self.trials)
+
+    def numbers(self, trial: Trial) -> Numbers:
+        """Every number of a trial, worked out once.
+
+        Where the engine lives in the driver's process, the driver's own CPU is taken off; not from
+        `null`, which is the floor.
+        """
+        if trial.number not in self._numbers:
+            floored = trial.candidate in self._floored
+            floor = self._floors.get(floor_key(trial)) if floored else None
+            self._numbers[trial.number] = measures(trial, floor)
+        return self._numbers[trial.number]
+
+    @cached_property
+    def _floors(self) -> dict[Played, Trial]:
+        return floors(self.trials)
+
+    @cached_property
+    def _floored(self) -> frozenset[str]:
+        """The candidates whose costs hold the driver's own."""
+        own = (c for c in self.run.candidates if c.embedded and c.engine != "null")
+        return frozenset(candidate.name for candidate in own)
+
+    @cached_property
+    def primaries(self) -> tuple[DeclaredPrimary, ...]:
+        """What the run is judged by, workload by workload."""
+        return tuple(p for plan in self.run.workloads for p in declared_primaries(self.run, plan))
+
+    def primaries_of(self, workload: str) -> list[DeclaredPrimary]:
+        """Those of one workload."""
+        return [each for each in self.primaries if each.workload == workload]
+
+    @property
+    def candidates(self) -> list[str]:
+        """The candidates' names, the base first, the others as the user wrote them."""
+        names = [candidate.name for candidate in self.run.candidates]
+        return sorted(names, key=lambda name: name != self.run.design.base)

@@ -1,0 +1,189 @@
+"""How far the restarts of every candidate lie apart, where that comes from, and what to spend on.
+
+Records in, `stats.components` out. Only trials that count should be handed in. The windows of a
+rate are the whole seconds of its stream; other metrics have none, since a trial keeps one histogram
+for each stream and not one for each second: their seconds are part of the restart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+from statistics import median
+
+import numpy as np
+
+from dyno.judge.analysis.run_view import RunView
+from dyno.judge.stats.components import (
+    RESTARTS,
+    WINDOWS,
+    Components,
+    Layout,
+    cov_interval,
+    cov_percent,
+    range_percent,
+)
+from dyno.judge.stats.components import components as components_of
+from dyno.judge.stats.interval import Floats
+from dyno.judge.stats.windows import Costs, best_windows, time_times_variance
+from dyno.record import Metric, PhaseRecord, Spread, Trial, WorkloadPlan
+
+
+def restart_spreads(
+    view: RunView, workload: WorkloadPlan, blocks: Sequence[dict[str, Trial]]
+) -> list[Spread]:
+    """The spread of each candidate in each primary metric, over `blocks` (two or more).
+
+    A metric that is not above 0 in every block has none.
+    """
+    declared = view.primaries_of(workload.name)
+    found = []
+    for side in view.run.candidates:
+        own = [view.numbers(block[side.name]) for block in blocks]
+        for metric in sorted(own[0]):
+            if any(pair.names(metric) for pair in declared):
+                values = np.array([each.get(metric, 0.0) for each in own])
+                if values.min() > 0.0:
+                    found.append(_spread(side.name, metric, values))
+    return found
+
+
+def _spread(candidate: str, metric: Metric, values: Floats) -> Spread:
+    low, high = cov_interval(values)
+    return Spread(
+        candidate=candidate,
+        metric=metric,
+        restarts=values.size,
+        value=float(np.exp(np.log(values).mean())),
+        range_percent=range_percent(values),
+        cov_percent=cov_percent(values),
+        low_percent=low,
+        high_percent=high,
+    )
+
+
+#: The last answer of a timed phase may come a little before its last second is full.
+SLACK_S = 0.05
+#: No phase is advised to be longer than this, whatever a restart costs.
+SECONDS_MOST = 600
+
+
+@dataclass(frozen=True)
+class Sources:
+    """A metric's components, the seconds that a trial measures it, and what a restart costs.
+
+    `costs` is None where no two trials followed one another directly, so that nothing was timed.
+    """
+
+    metric: Metric
+    found: Components
+    trials: int
+    seconds: float
+    costs: Costs | None
+
+    @property
+    def best_seconds(self) -> float | None:
+        """The length of a trial that buys most (`stats.windows`); None where it is not known."""
+        windows, restarts = self.found.part(WINDOWS), self.found.part(RESTARTS)
+        if self.costs is None or self.found.windows is None or windows is None or restarts is None:
+            return None
+        if restarts.variance == 0.0:  # drowned in the seconds' own spread: no ratio to go by
+            return None
+        variance = windows.variance * self.found.windows.inflation
+        best = best_windows(self.costs, variance, restarts.variance)
+        return float(math.ceil(min(best, SECONDS_MOST)))
+
+    def time_saved(self, seconds: float) -> float:
+        """The part of the time that trials of the best length save against ones of `seconds`, for
+        the same interval.
+        """
+        windows, restarts = self.found.part(WINDOWS), self.found.part(RESTARTS)
+        best, inside = self.best_seconds, self.found.windows
+        if best is None or windows is None or restarts is None or inside is None or not self.costs:
+            return 0.0
+        variances = (windows.variance * inside.inflation, restarts.variance)
+        now = time_times_variance(self.costs, seconds, *variances)
+        return (
+            max(0.0, 1.0 - time_times_variance(self.costs, best, *variances) / now) if now else 0.0
+        )
+
+
+def spread_sources(
+    view: RunView, trials: Sequence[Trial], metrics: Sequence[Metric]
+) -> list[Sources]:
+    """The spread of each of `metrics` over `trials` that can be told; needs three blocks of two
+    candidates.
+    """
+    numbers = {trial.number: view.numbers(trial) for trial in trials}
+    by_turns = view.run.design.turns is not None
+    found = []
+    for metric in metrics:
+        own = [t for t in trials if numbers[t.number].get(metric, 0.0) > 0.0]
+        if len({trial.candidate for trial in own}) < 2:
+            continue
+        layout = _layout(own, metric, {t.number: numbers[t.number][metric] for t in own})
+        parts = components_of(layout)
+        if parts is not None:
+            seconds = median(_phase(trial, metric).duration_s for trial in own)
+            found.append(
+                Sources(
+                    metric,
+                    parts,
+                    len(own),
+                    seconds,
+                    _costs(own, metric, by_turns),
+                )
+            )
+    return found
+
+
+def _layout(trials: Sequence[Trial], metric: Metric, values: Mapping[int, float]) -> Layout:
+    loads = [trial.conditions.load_name for trial in trials]
+    windows = [_windows(trial, metric) for trial in trials]
+    return Layout(
+        values=np.log([values[trial.number] for trial in trials]),
+        candidates=[trial.candidate for trial in trials],
+        blocks=[trial.block for trial in trials],
+        loads=loads if all(loads) else None,
+        windows=windows if all(each.size for each in windows) else (),
+    )
+
+
+def _phase(trial: Trial, metric: Metric) -> PhaseRecord:
+    return next(record for record in trial.phases if record.phase == metric.phase)
+
+
+def _windows(trial: Trial, metric: Metric) -> Floats:
+    """The logs of what a stream did in each whole second; none of other metrics, nor of a stream
+    that stood still for a second.
+    """
+    record = _phase(trial, metric)
+    streams = (tally for tally in record.streams if tally.name == metric.transaction)
+    tally = next(streams, None) if metric.name == "rate_per_s" else None
+    done = tally.series.done[: int(record.duration_s + SLACK_S)] if tally else ()
+    return np.log(np.array(done, dtype=float)) if done and min(done) > 0 else np.zeros(0)
+
+
+def _costs(trials: Sequence[Trial], metric: Metric, by_turns: bool) -> Costs | None:
+    """What a trial takes beside measuring this phase: from its start to that of the next one, or of
+    those that take turns its share of the time from a block's start to that of the next one.
+    """
+    blocks: dict[int, list[Trial]] = defaultdict(list)
+    for trial in sorted(trials, key=lambda trial: trial.number):
+        blocks[trial.block if by_turns else trial.number].append(trial)
+    beside = []
+    for before, after in pairwise(blocks.values()):
+        near = after[0].number == before[-1].number + 1
+        if near and (by_turns or after[0].block == before[0].block):
+            took_s = (_start_s(after[0]) - _start_s(before[0])).total_seconds()
+            took_s -= sum(_phase(trial, metric).duration_s for trial in before)
+            beside.append(took_s / len(before))
+    return Costs(max(0.0, median(beside))) if beside else None
+
+
+def _start_s(trial: Trial) -> datetime:
+    return datetime.fromisoformat(trial.started_utc)

@@ -1,0 +1,173 @@
+"""Audit `coordinated_omission`: do the latencies tell of every wait that a user would have had?
+
+Coordinated omission (G. Tene) is what a load generator commits that waits for a slow answer and
+leaves out the requests that were due meanwhile. Five ways in which latencies would be told too low:
+
+- An event's latency counts from its intended time, so it is no less than its lateness: the same of
+  their means and of each percentile, but for the three digits of a histogram. Else the wait before
+  sending was left out: *invalid*.
+- In a closed loop users are always in an event, or rest because their script has them
+  (`rested_ns`), so latencies and rests add up to users × time (Little's law). Where they fill less
+  than 90 % of it, waits are in no latency: *doubtful*; under half: *invalid*. An event at either
+  end may be cut for each user. Judged where a phase ends by time.
+- Arrivals of a paced stream that nobody was free to begin (`skipped`) would have been the slowest.
+  If they are a larger part than lies beyond a primary's percentile, it is told too low: *doubtful*.
+- Events that had no answer long after the phase's end were cut off: their latency is at least what
+  they had waited. If they are a larger part than lies beyond a primary's percentile, it is a lower
+  bound: *doubtful*.
+- A closed loop sends nothing while it waits. A user who comes by the clock finds a stall as often
+  as stalls take time: with T of the time in events of more than twice the percentile (the longest
+  of each second, for one of the users), T/2 of all come when there is more than it left to wait.
+  Where that is more than lies beyond, the primary percentile does not hold for them: *doubtful*,
+  with the remedy to pace the stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from statistics import median
+
+from dyno.judge.analysis.run_view import RunView
+from dyno.judge.audits._cases import Case, Unchecked, cases, conclude
+from dyno.record import Finding, PhaseRecord, Soundness, Tally
+
+DOUBTFUL_FILLED = 0.9
+INVALID_FILLED = 0.5
+#: Two histograms of three digits.
+DIGITS = 0.998
+#: More failures than this would be missing from the sum of latencies; `errors` judges them.
+FAILED_MOST = 0.01
+PREFIX = "latency_ns_p"
+
+_Fault = tuple[Soundness, str]
+_Seen = Sequence[tuple[PhaseRecord, Tally]]
+
+
+class CoordinatedOmission:
+    """Latencies against lateness, users' time, skipped arrivals and stalls."""
+
+    summary = "latencies count from the intended time, and leave out no wait that a user would have"
+
+    def judge(self, view: RunView) -> list[Finding]:
+        """A finding for each way in which a stream's latencies are too low; else one."""
+        run, trials = view.run, view.trials
+        judged = list(cases(run, trials))
+        findings = [
+            case.finding("coordinated_omission", soundness, f"{stream}: {words}")
+            for case in judged
+            for stream, seen in case.streams.items()
+            for soundness, words in _faults(case, stream, seen)
+        ]
+        told = "latencies count from the intended time and leave out no wait"
+        silent = [
+            case for case in judged if not any(t.done for r in case.records for t in r.streams)
+        ]
+        unchecked = [Unchecked("no event was answered", case.name) for case in silent]
+        checked = len(silent) < len(judged)
+        return conclude("coordinated_omission", findings, told if checked else "", unchecked)
+
+
+def _faults(case: Case, stream: str, seen: _Seen) -> Iterator[_Fault]:
+    tallies = [tally for _, tally in seen]
+    if any(_under(tally) for tally in tallies):
+        yield "invalid", "events were answered before they were late: the wait was left out"
+    yield from _cut(case, stream, tallies)
+    if not any(tally.paced for tally in tallies):
+        yield from _fill_faults(case, seen)
+        yield from _stall_faults(case, stream, seen)
+    else:
+        yield from _skip_faults(case, stream, tallies)
+
+
+def _under(tally: Tally) -> bool:
+    """Is a latency less than the lateness in it? Failed events have a lateness only."""
+    if tally.failed or not tally.done:
+        return False
+    latency, lateness = tally.latency, tally.lateness
+    pairs = [(latency.mean_ns, lateness.mean_ns), (latency.max_ns, lateness.max_ns)]
+    shared = latency.percentiles_ns.keys() & lateness.percentiles_ns.keys()
+    pairs += [(latency.percentiles_ns[name], lateness.percentiles_ns[name]) for name in shared]
+    return any(whole < DIGITS * part for whole, part in pairs)
+
+
+def _fill_faults(case: Case, seen: _Seen) -> Iterator[_Fault]:
+    if case.plan is None or case.plan.stop.kind != "time":
+        return
+    filled = [_filled_share(record, tally) for record, tally in seen if _played_well(tally)]
+    if filled and (share := median(filled)) < DOUBTFUL_FILLED:
+        soundness: Soundness = "invalid" if share < INVALID_FILLED else "doubtful"
+        what = "latencies and rests" if any(tally.rested_ns for _, tally in seen) else "latencies"
+        words = f"{what} fill {100 * share:.0f} % of the users' time: waits are in neither"
+        yield soundness, words + _outlasted([tally for _, tally in seen])
+
+
+def _outlasted(tallies: Sequence[Tally]) -> str:
+    """Where turns are taken: how many events ended after their window's drain. Their users had to
+    wait for the next window, and that wait is in no latency.
+    """
+    done, late = (sum(t.done for t in tallies), sum(t.straddled for t in tallies))
+    if not late:
+        return ""
+    share = 100 * late / max(1, done)
+    return f"; {share:.1f} % of events outlasted their window, and the next ones waited for another"
+
+
+def _played_well(tally: Tally) -> bool:
+    return tally.done > 0 and tally.failed <= FAILED_MOST * tally.done
+
+
+def _filled_share(record: PhaseRecord, tally: Tally) -> float:
+    """The part of users × time that lies in latencies and rests, cut events granted in full."""
+    in_latencies_ns = tally.latency.mean_ns * tally.latency.count
+    cut_ns = 2 * tally.connections * tally.latency.max_ns
+    filled_ns = in_latencies_ns + cut_ns + tally.rested_ns
+    return filled_ns / (tally.connections * record.duration_s * 1e9)
+
+
+def _stall_faults(case: Case, stream: str, seen: _Seen) -> Iterator[_Fault]:
+    for percentile in _percentiles(case, stream):
+        found = [_in_stalls(record, tally, percentile) for record, tally in seen if tally.done]
+        share = median(found) if found else 0.0
+        if share / 2 > 1 - float(percentile) / 100:
+            words = (
+                f"{100 * share:.1f} % of the time passed in events of over twice the p{percentile},"
+                f" so {50 * share:.1f} % of users who come by the clock would wait for longer than "
+                "it; only a paced stream shows that"
+            )
+            yield "doubtful", words
+
+
+def _in_stalls(record: PhaseRecord, tally: Tally, percentile: str) -> float:
+    """At least this part of a user's time lay in events of over twice the percentile."""
+    limit_ns = 2 * tally.latency.percentiles_ns[percentile]
+    stalled_ns = sum(longest for longest in tally.series.latency_ns_max if longest > limit_ns)
+    return stalled_ns / (tally.connections * record.duration_s * 1e9)
+
+
+def _skip_faults(case: Case, stream: str, tallies: Sequence[Tally]) -> Iterator[_Fault]:
+    due, skipped = (sum(t.intended for t in tallies), sum(t.skipped for t in tallies))
+    share = skipped / due if due else 0.0
+    if due and skipped == due:
+        yield "doubtful", "none of the events that were due was begun"
+    for percentile in _percentiles(case, stream):
+        if share > 1 - float(percentile) / 100:
+            words = f"{100 * share:.1f} % of what was due was never begun, beyond the p{percentile}"
+            yield "doubtful", f"{words}: they would have been the slowest"
+
+
+def _cut(case: Case, stream: str, tallies: Sequence[Tally]) -> Iterator[_Fault]:
+    told, cut = (sum(t.latency.count for t in tallies), sum(t.cut for t in tallies))
+    for percentile in _percentiles(case, stream):
+        if cut > told * (1 - float(percentile) / 100):
+            waited_s = max(t.cut_ns_max for t in tallies) / 1e9
+            words = f"{cut} of {told} events were cut off after {waited_s:.0f} s at most"
+            yield "doubtful", f"{words}, without an answer: the p{percentile} is a lower bound"
+
+
+def _percentiles(case: Case, stream: str) -> list[str]:
+    """The percentiles of a stream that a verdict rests on."""
+    metrics = case.primary(stream)
+    return [name.removeprefix(PREFIX) for name in metrics if name.startswith(PREFIX)]
+
+
+AUDIT = CoordinatedOmission()

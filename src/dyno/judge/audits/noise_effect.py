@@ -1,0 +1,115 @@
+"""Audit `noise_effect`: does the difference hang on how much others had of the machine?
+
+By turns a neighbour meets all candidates alike, and an interval counts what it adds to the spread.
+But it need not cost them alike: a server that leaves the client little to wait for is held back by
+a client that waits for its core, and a slow one is not. MySQL 8.0.33 took 84 % more time than
+5.6.14 for point selects on 64 connections, and 25 % more beside a process that took 60 % of the
+client's core: both true, and the mean of such blocks is neither.
+
+So all blocks, those dropped for noise too, are laid beside what others had of all CPU time in them.
+The comparison is *doubtful*, with what a straight line through the blocks says at the calm and at
+the noisy end, where that changes by more than the margin, its slope is none of chance (1 %, by
+errors that need not be even: HC3, MacKinnon & White 1985), and the ranks go along (Kendall, 20 %:
+one odd block is not enough). Where the difference is the same everywhere it says so in 1 run
+of 100, in 3 of 100 where noisy blocks spread four times as wide; of differences that a neighbour
+takes 30 % off it names four of five by 10 blocks that spread by 2 %.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from statistics import mean
+
+import numpy as np
+from scipy import stats
+
+from dyno.judge.analysis.comparisons import PairedMetric, paired_metrics
+from dyno.judge.analysis.host_noise import noise_shares
+from dyno.judge.analysis.run_view import RunView
+from dyno.judge.audits._cases import Unchecked, conclude
+from dyno.judge.stats.interval import Floats, to_percent
+from dyno.record import Finding, Trial, WorkloadPlan
+
+LEVEL = 0.01
+RANKS_LEVEL = 0.2
+#: Fewer blocks have no rank correlation that is so rare by chance.
+BLOCKS_LEAST = 6
+#: Points of all CPU time between the calmest and the noisiest block; less is no difference.
+POINTS_LEAST = 5.0
+
+
+class NoiseEffect:
+    """Each primary's blocks beside the CPU time that others had in them."""
+
+    summary = "the difference does not hang on how much others had of the machine"
+    judges_every_trial = True
+
+    def judge(self, view: RunView) -> list[Finding]:
+        """A finding for each primary that goes with the noise; else one."""
+        whole = view.without_limits
+        plans = view.run.workloads
+        found = [f for plan in plans for f in _of_workload(whole, plan)]
+        unchecked = [each for plan in plans if (each := _unchecked(whole, plan))]
+        sound = "no difference goes with the noise" if len(unchecked) < len(plans) else ""
+        return conclude("noise_effect", found, sound, unchecked)
+
+
+def _unchecked(view: RunView, plan: WorkloadPlan) -> Unchecked | None:
+    blocks = view.blocks[plan.name].valid
+    if len(blocks) < BLOCKS_LEAST:
+        return Unchecked(f"fewer than {BLOCKS_LEAST} blocks", plan.name)
+    trials = [trial for block in blocks for trial in block.values()]
+    if not any(noise_shares(trial, plan.phase_names) for trial in trials):
+        return Unchecked("what others had of the machine is not known", plan.name)
+    return None
+
+
+def _of_workload(view: RunView, plan: WorkloadPlan) -> Iterator[Finding]:
+    blocks = view.blocks[plan.name].valid
+    if len(blocks) < BLOCKS_LEAST:
+        return
+    others = np.array([_others_percent(plan, list(block.values())) for block in blocks])
+    if others.max() - others.min() < POINTS_LEAST:
+        return
+    for line in paired_metrics(view, plan, blocks):
+        if line.primary and not line.grey:
+            yield from _finding(line, others)
+
+
+def _others_percent(plan: WorkloadPlan, trials: Sequence[Trial]) -> float:
+    """What others had of all CPU time in a block, the hypervisor among them."""
+    return mean(sum(noise_shares(trial, plan.phase_names).values()) for trial in trials)
+
+
+def _finding(line: PairedMetric, others: Floats) -> list[Finding]:
+    slope, middle = (float(each) for each in np.polyfit(others, line.logs, 1))
+    calm, noisy = (to_percent(middle + slope * at) for at in (others.min(), others.max()))
+    if abs(calm - noisy) <= line.margin_percent or not goes_along(others, line.logs):
+        return []
+    metric = line.metric
+    words = (
+        f"{metric.workload} / {metric.phase} on {line.effect.candidate}: the slowdown hangs on "
+        f"what others had of the machine: {calm:+.0f} % where that was {others.min():.0f} % of its "
+        f"CPU time, {noisy:+.0f} % where it was {others.max():.0f} %: measure where it is quiet"
+    )
+    return [Finding("noise_effect", "doubtful", words)]
+
+
+def goes_along(others: Floats, logs: Floats) -> bool:
+    """Do the blocks' log ratios rise or fall with what others had in them, and not by chance?"""
+    if stats.kendalltau(others, logs).pvalue > RANKS_LEVEL:
+        return False
+    away = others - others.mean()
+    square = float(away @ away)
+    slope = float(away @ logs) / square
+    errors = logs - logs.mean() - slope * away
+    leverage = 1 / len(logs) + away**2 / square
+    variance = float(np.sum((away * errors / (1 - leverage)) ** 2)) / square**2
+    # a block that alone is noisy has all the leverage, and a line through it no error
+    if not 0 < variance < math.inf:
+        return False
+    return bool(2 * stats.t.sf(abs(slope) / math.sqrt(variance), len(logs) - 2) <= LEVEL)
+
+
+AUDIT = NoiseEffect()

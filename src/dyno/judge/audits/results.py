@@ -1,0 +1,152 @@
+"""Audit `results`: do all candidates give the same answers?
+
+An engine that answers wrongly is not faster. Two accounts:
+
+- Statements of the ledger without counters are asked of every candidate after the last phase, when
+  nobody waits for them: checksums in the hot path would cost a client as much as the answer did.
+  In a block, where all have the same seed and the same load, candidates of one engine must answer
+  them with the same rows, in any order: else invalid. Different engines must agree in the number of
+  rows (their spelling of a padded text or a sum is their own): else doubtful.
+- Every answer's rows are counted while they come. Rows per query of a stream that differ from the
+  base's by more than 5 % are doubtful, by more than 20 % invalid: the same requests were sent, but
+  where a candidate is slower, not as many of them, so a share of chance remains: 1 / √events of
+  the side with fewer is added to both limits. Streams with fewer than 100 queries in a restart are
+  not judged.
+
+`null` answers nothing, and is not judged. Cells that play a workload with other options are sent
+other requests: only those with the same options are compared, the first of them as their base.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from statistics import median
+
+from dyno.judge.analysis.run_view import RunView
+from dyno.judge.audits._cases import (
+    KEEPS_NOTHING,
+    Case,
+    Inapplicable,
+    Unchecked,
+    Unjudged,
+    conclude,
+    every_case,
+    keeps_data,
+)
+from dyno.record import Candidate, Evidence, Finding, Run, Soundness, Tally, Trial
+
+QUERIES_LEAST = 100
+DOUBTFUL_SHARE = 0.05
+INVALID_SHARE = 0.20
+
+
+class Results:
+    """Rows of check statements, and rows per query of each stream."""
+
+    summary = "all candidates answer the same statements with the same rows"
+    judges_every_trial = True
+
+    def judge(self, view: RunView) -> list[Finding]:
+        """A finding for each candidate and statement or stream that differs; else a sound one."""
+        run, trials = view.run, view.trials
+        sides = {side.name: side for side in run.candidates if keeps_data(side)}
+        good = [t for t in trials if t.status == "ok" and t.candidate in sides and t.block >= 0]
+        findings = [*_statements(run, sides, good), *_streams(run, good)]
+        answers = sum(bool(entry.digest) for trial in good for entry in trial.evidence)
+        counted = any(
+            _rows_per_query([t for _, t in s]) is not None
+            for case in every_case(run, good)
+            for s in case.streams.values()
+        )
+        told = ["candidates answer alike in rows per query"] if counted else []
+        told += [f"{answers} answers to check statements agree"] if answers else []
+        unjudged: list[Unjudged] = []
+        if not sides:
+            unjudged.append(Inapplicable(KEEPS_NOTHING))
+        elif not counted:
+            unjudged.append(Unchecked(f"no stream asked {QUERIES_LEAST} queries in a restart"))
+        if sides and not answers:
+            why = "no answer was checksummed: no check statement is declared"
+            unjudged.append(Inapplicable(why))
+        return conclude("results", findings, "; ".join(told), unjudged)
+
+
+def _statements(run: Run, sides: dict[str, Candidate], good: Sequence[Trial]) -> Iterator[Finding]:
+    """Each candidate's answers against the first of its engine, and against the base, by block."""
+    faults: dict[tuple[Soundness, str], list[int]] = defaultdict(list)
+    for block in _blocks(good):
+        ordered = [block[name] for name in sides if name in block]
+        for position, trial in enumerate(ordered):
+            for other in (each for each in ordered[:position] if each.options == trial.options):
+                same = sides[trial.candidate].engine == sides[other.candidate].engine
+                for name, words in _differences(trial, other, same):
+                    soundness: Soundness = "invalid" if same else "doubtful"
+                    where = f"{trial.workload}: {trial.candidate} and {other.candidate}"
+                    faults[soundness, f"{where} answer '{name}' with {words}"].append(trial.number)
+    for (soundness, words), numbers in faults.items():
+        yield Finding("results", soundness, words, tuple(numbers))
+
+
+def _blocks(good: Sequence[Trial]) -> list[dict[str, Trial]]:
+    """The trials of each block's last attempt by candidate."""
+    blocks: dict[tuple[str, int, int], dict[str, Trial]] = defaultdict(dict)
+    for trial in good:
+        blocks[trial.workload, trial.block, trial.attempt][trial.candidate] = trial
+    last = {(w, b): max(a for v, c, a in blocks if (v, c) == (w, b)) for w, b, _ in blocks}
+    return [found for (w, b, a), found in blocks.items() if last[w, b] == a]
+
+
+def _differences(trial: Trial, other: Trial, same_engine: bool) -> Iterator[tuple[str, str]]:
+    theirs = {entry.name: entry for entry in other.evidence if entry.digest}
+    for entry in trial.evidence:
+        there = theirs.get(entry.name)
+        if there is None or not entry.digest or entry.sql != there.sql:
+            continue
+        if entry.found != there.found:
+            yield entry.name, _numbers(entry, there)
+        elif same_engine and entry.digest != there.digest:
+            yield entry.name, "other values"
+
+
+def _numbers(entry: Evidence, there: Evidence) -> str:
+    return f"{entry.found} and {there.found} rows"
+
+
+def _streams(run: Run, good: Sequence[Trial]) -> Iterator[Finding]:
+    base: dict[tuple[str, ...], tuple[float, int]] = {}
+    for case in sorted(
+        every_case(run, good), key=lambda case: case.candidate.name != run.design.base
+    ):
+        for name, stream in case.streams.items():
+            rows = _rows_per_query([tally for _, tally in stream])
+            if rows is None:
+                continue
+            own = (f"{option}={value}" for option, value in case.candidate.options.items())
+            at = (case.workload, case.phase, name, *own)
+            events = sum(tally.done for _, tally in stream)
+            there, fewest = base.setdefault(at, (rows, events))
+            chance = 1 / math.sqrt(max(1, min(events, fewest)))
+            yield from _compare_rows(case, name, (rows, there), chance)
+
+
+def _compare_rows(
+    case: Case, stream: str, found: tuple[float, float], chance: float
+) -> Iterator[Finding]:
+    """The candidate's rows per query beside the base's, which chance alone may part by so much."""
+    rows, base = found
+    most = max(rows, base)
+    share = (abs(rows - base) / most if most else 0.0) - chance
+    if share > DOUBTFUL_SHARE:
+        words = f"{stream} read {rows:.3g} rows per query, the base {base:.3g}"
+        yield case.finding("results", "invalid" if share > INVALID_SHARE else "doubtful", words)
+
+
+def _rows_per_query(tallies: Sequence[Tally]) -> float | None:
+    """The median over the restarts; None where too few were asked."""
+    asked = [tally for tally in tallies if tally.queries >= QUERIES_LEAST]
+    return median(tally.rows_read / tally.queries for tally in asked) if asked else None
+
+
+AUDIT = Results()

@@ -1,0 +1,193 @@
+"""Audit `turns`: where trials took turns, did each have its windows, and was its time its own?
+
+- A trial whose windows were fewer or shorter than its partners' was not met by the same host.
+  Another workload's may be shorter: each has windows as its own events ask for.
+- An event that outlasted its slot stood still with its engine, and its latency is told without the
+  time of others. What it waited for passed meanwhile and cost nothing, and its rest may end where
+  no time counts. Where events of either side may gain more than half the margin so
+  (`judge/stats/slot_ends.py`), both sides are held against each other, block by block, in what they
+  gain, and in how much of their users' time their events fill. *Doubtful* where either differs by
+  more than half the margin (98 % interval over the blocks): what both gain alike cancels. *Not
+  checked* where an interval reaches beyond the margin.
+- An engine that is not ours to freeze, or was not since its workload changes nothing, went on
+  meanwhile: where more than one of a hundred of its events outlasted their slots, it worked in the
+  windows of others.
+- Where engines are suspended, Dyno's own switches may be late, as where Dyno itself stands still:
+  then one engine has the time of another. A block that lost more than half the margin so is
+  dropped; the latest switch is told.
+- A process that Dyno may not signal, as one that has changed its user, was not suspended.
+- An engine that used CPU time while it was to stand still took it from others: somebody else woke
+  it. What a process uses until a signal reaches it is allowed for (half a millisecond each time,
+  the shortest edge, which counts for nothing); more than half the margin, as a share of a core, is
+  doubtful. *Not checked* where the kernel does not tell, and in records that do not say.
+- An engine that ran on since a pilot saw its workload change nothing, and did change rows, wrote
+  and tidied up in the windows of others.
+
+Where restarts were played one after the other there is nothing to judge.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from statistics import median
+
+from dyno.judge.analysis.run_view import RunView
+from dyno.judge.analysis.sentence import windows_words
+from dyno.judge.analysis.slot_ends import moved_by_slot_ends
+from dyno.judge.audits._cases import Case, Unchecked, cases, conclude
+from dyno.judge.stats.interval import to_log, to_percent
+from dyno.judge.stats.windows import common_change, is_beyond
+from dyno.record import Finding, Suspended
+from dyno.record import Turns as TurnsDesign
+
+#: Of the counted time of the trial with the most.
+SHORTER_PERCENT = 2.0
+#: Of the events of an engine that ran on while others had their turn.
+STRADDLED_PERCENT = 1.0
+#: What a process may use, each time, until a signal to stop has reached it: 0.03 to 0.05 ms were
+#: seen of servers and of SQLite. The shortest edge of windows in which engines are suspended.
+STOPPING_NS = 500_000
+#: Of the margin, as a share of a core.
+SPENT_MOST = 1 / 2
+#: Of the margin, by which events that outlast their slots may move the ratio.
+MOVED_MOST = 1 / 2
+
+
+class Turns:
+    """The windows of those that took turns, and what lay across them."""
+
+    summary = "those that took turns had equal windows, and none worked in another's"
+
+    def judge(self, view: RunView) -> list[Finding]:
+        """A finding for each candidate and phase that is not sound; else one."""
+        if (turns := view.run.design.turns) is None:
+            return [Finding("turns", "does not apply", "restarts were played one after the other")]
+        judged = list(cases(view.run, view.trials))
+        longest_s: defaultdict[tuple[str, str], float] = defaultdict(float)
+        for case in judged:
+            place = case.workload, case.phase
+            longest_s[place] = max(longest_s[place], _seconds(case))
+        findings = [
+            case.finding("turns", "doubtful", words)
+            for case in judged
+            for words in _faults(case, turns, longest_s[case.workload, case.phase])
+        ]
+        own = [case for case in judged if _is_suspended(case, turns)]
+        seen = {case.name: _suspended(case) for case in own}
+        findings += [
+            case.finding("turns", "doubtful", words)
+            for case in own
+            for words in _spent(seen[case.name], case.margin_percent(view.run))
+        ]
+        unseen = [Unchecked(_UNSEEN, name) for name, found in seen.items() if found is None]
+        for case in own:
+            words, unmoved = _moved(view, case)
+            findings += [case.finding("turns", "doubtful", each) for each in words]
+            unseen += unmoved
+        told = f"windows of {windows_words(view.run)} were played by turns{_latest(judged)}"
+        return conclude("turns", findings, told if judged else "", unseen)
+
+
+_UNSEEN = "whether it used CPU time while it was suspended was not seen"
+
+
+def _is_suspended(case: Case, turns: TurnsDesign) -> bool:
+    """Was it to stand still while others had their turn?"""
+    return turns.freezes(case.workload) and not case.candidate.attached
+
+
+def _suspended(case: Case) -> Suspended | None:
+    """What it did meanwhile, over all its restarts; None where one of them does not tell."""
+    found = [r.switches.suspended if r.switches else None for r in case.records]
+    known = [each for each in found if each is not None]
+    return sum(known, Suspended()) if known and len(known) == len(found) else None
+
+
+def _spent(found: Suspended | None, margin_percent: float) -> Iterator[str]:
+    """That it used more of others' time than what a signal takes to reach it."""
+    if found is None or not found.time_ns:
+        return
+    spent_ns = found.cpu_ns - found.times * STOPPING_NS
+    if (percent := 100 * spent_ns / found.time_ns) > SPENT_MOST * margin_percent:
+        yield (
+            f"it used {percent:.1f} % of a core while it was suspended: something else woke it, "
+            "and it worked in the windows of others; --sequential gives it time of its own"
+        )
+
+
+def _faults(case: Case, turns: TurnsDesign, longest_s: float) -> Iterator[str]:
+    ends_by_time = case.plan is not None and case.plan.stop.kind == "time"
+    lost = 100 * (1 - _seconds(case) / longest_s) if longest_s else 0.0
+    if ends_by_time and lost > SHORTER_PERCENT:
+        yield f"its windows were {lost:.0f} % shorter than those of others"
+    if refused := max((r.switches.refused for r in case.records if r.switches), default=0):
+        yield (
+            f"{refused} of its processes could not be suspended: they worked in the windows of "
+            "others; --sequential gives it time of its own"
+        )
+    if _is_suspended(case, turns):
+        return
+    tallies = [tally for record in case.records for tally in record.streams]
+    if case.workload in turns.running and (rows := sum(tally.rows_changed for tally in tallies)):
+        yield (
+            f"{rows} rows were changed, and none when it was tried before the first block: it may "
+            "have worked in the windows of others; --sequential gives it time of its own"
+        )
+    done = sum(tally.done for tally in tallies)
+    straddled = 100 * sum(tally.straddled for tally in tallies) / done if done else 0.0
+    if straddled > STRADDLED_PERCENT:
+        yield (
+            f"{straddled:.0f} % of its events outlasted their slots: it worked in the windows of "
+            "others; --sequential gives it time of its own"
+        )
+
+
+def _moved(view: RunView, case: Case) -> tuple[list[str], list[Unchecked]]:
+    """What events that outlast their slots may do to each of its streams' rate beside the base's;
+    and of which of them the blocks do not tell.
+    """
+    names = view.run.design.base, case.candidate.name
+    if case.plan is None or names[0] == names[1]:
+        return [], []
+    blocks = view.blocks[case.workload].valid
+    words, unknown = [], []
+    for stream, found in moved_by_slot_ends(view.run, blocks, case.plan, names).items():
+        limit = MOVED_MOST * to_log(case.margin_percent(view.run))
+        if found.most <= limit:
+            continue
+        changes = [common_change(each) for each in (found.gained, found.filled)]
+        known = [each for each in changes if each is not None]
+        if not known:
+            unknown.append(Unchecked(_FEW, f"{case.name}, {stream}"))
+        elif any(is_beyond(each, limit) for each in known):
+            percent = max(abs(to_percent(float(each.estimate))) for each in known)
+            words.append(
+                f"{stream}: events outlast their slots, by up to {100 * found.most:.0f} % of their "
+                f"time, and not alike on both sides: the ratio may be off by {percent:.1f} %; "
+                "--sequential gives it time of its own"
+            )
+        elif any(max(each.high, -each.low) > 2 * limit for each in known):
+            unknown.append(Unchecked(_NOISY, f"{case.name}, {stream}"))
+    return words, unknown
+
+
+_FEW = "too few blocks to tell whether events that outlast their slots move the ratio"
+_NOISY = "too noisy to tell whether events that outlast their slots move the ratio"
+
+
+def _latest(judged: Sequence[Case]) -> str:
+    """`; the latest of 300 switches came 0.2 ms late`; empty where no engine was suspended."""
+    found = [r.switches for case in judged for r in case.records if r.switches]
+    if not found:
+        return ""
+    count, late_ms = sum(each.count for each in found), max(e.late_ns_max for e in found) / 1e6
+    return f"; the latest of {count} switches came {late_ms:.1f} ms late"
+
+
+def _seconds(case: Case) -> float:
+    """What counted of a phase, at the median."""
+    return median(record.duration_s for record in case.records) if case.records else 0.0
+
+
+AUDIT = Turns()

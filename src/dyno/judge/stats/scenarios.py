@@ -1,0 +1,215 @@
+"""Simulated comparisons of known truth, judged by the rule for real ones.
+
+Models of how restarts vary each give an array (comparisons, blocks) of errors around 0; `sd` is the
+standard deviation of a block's log ratio that the restarts make, to which drift and loads add their
+own. The tests hold the figures of METHOD.md, What it is worth, and `dyno calibrate` counts them
+again on a user's machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from dyno.judge.stats.interval import Floats, to_log
+from dyno.judge.stats.looks import Looks
+from dyno.judge.stats.simulate import Outcome, Rule, clopper_pearson, simulate_runs
+
+Dice = np.random.Generator
+Shape = tuple[int, int]
+Model = Callable[[Dice, Shape, float], Floats]
+
+
+def normal(dice: Dice, shape: Shape, sd: float) -> Floats:
+    """Restarts that vary normally."""
+    return dice.normal(0.0, sd, shape)
+
+
+def heavy_tailed(dice: Dice, shape: Shape, sd: float) -> Floats:
+    """Student's t with 3 degrees of freedom: now and then a block far out."""
+    return np.asarray(dice.standard_t(3, shape) * sd / np.sqrt(3.0))
+
+
+def drifting(dice: Dice, shape: Shape, sd: float) -> Floats:
+    """A host that slows down by a quarter `sd` a trial and wanders (AR(1), 0.9) as well.
+
+    The order within a block is random and balanced over each two blocks, as it is in a run, so
+    the drift has either sign.
+    """
+    sims, blocks = shape
+    trials = 0.25 * sd * np.arange(2 * blocks) + _wandering(dice, (sims, 2 * blocks), 0.5 * sd)
+    first, second = trials[:, 0::2], trials[:, 1::2]
+    return np.asarray(normal(dice, shape, sd) + _orders(dice, shape) * (second - first))
+
+
+def bimodal(dice: Dice, shape: Shape, sd: float) -> Floats:
+    """Three restarts of ten come up in a mode that is 2 `sd` slower."""
+    slow = dice.random((2, *shape)) < 0.3
+    gap = 2.0 * sd * (slow[0].astype(float) - slow[1].astype(float))
+    return np.asarray(normal(dice, shape, sd) + gap)
+
+
+def lopsided(arm: float) -> Model:
+    """Restarts of one arm alone vary, by an exponential tail: now and then one is much slower.
+
+    `arm` is 1 for the candidate, -1 for the base. The mean is as it was, and most restarts look
+    better than that.
+    """
+
+    def model(dice: Dice, shape: Shape, sd: float) -> Floats:
+        return np.asarray(arm * (dice.exponential(sd, shape) - sd))
+
+    return model
+
+
+#: One restart in ten of the candidate takes so much more time: 2 % on average, the margin.
+RARE_SHARE, RARE_PERCENT = 0.1, 22.0
+
+
+def rare_slow_mode(dice: Dice, shape: Shape, sd: float) -> Floats:
+    """One restart in ten of the candidate comes up in a mode that is 22 % slower."""
+    slow = (dice.random(shape) < RARE_SHARE).astype(float) - RARE_SHARE
+    return np.asarray(normal(dice, shape, sd) + slow * to_log(RARE_PERCENT))
+
+
+def loaded(loads: int, effect: float) -> Model:
+    """Every load of the data has its own effect (sd `effect`), and each arm loads for itself.
+
+    The effect belongs to the arm and comes again with its load: each candidate rotates `loads`
+    of them over the blocks, so one load for each is a bias of the whole run that no number of
+    blocks averages out. `loads` 0 loads anew in every trial.
+    """
+
+    def model(dice: Dice, shape: Shape, sd: float) -> Floats:
+        sims, blocks = shape
+        effects = dice.normal(0.0, effect, (2, sims, loads or blocks))
+        turn = np.arange(blocks) % (loads or blocks)
+        return np.asarray(normal(dice, shape, sd) + (effects[0] - effects[1])[:, turn])
+
+    return model
+
+
+MODELS: dict[str, Model] = {
+    "normal": normal,
+    "heavy-tailed": heavy_tailed,
+    "drifting": drifting,
+    "bimodal restarts": bimodal,
+    "loaded anew in every trial": loaded(0, 0.01),
+    "eight loads rotated": loaded(8, 0.01),
+    "three loads rotated": loaded(3, 0.01),
+    "one load for each": loaded(1, 0.01),
+    "long tail in the base": lopsided(-1.0),
+    "long tail in the candidate": lopsided(1.0),
+    "rare slow mode": rare_slow_mode,
+}
+#: Loads of each candidate in the models that rotate them.
+LOADS = {"eight loads rotated": 8, "three loads rotated": 3, "one load for each": 1}
+#: Models of one arm with a tail: so few restarts do not show it, and the interval errs to one side.
+ONE_SIDED = ("long tail in the base", "long tail in the candidate", "rare slow mode")
+#: Models under which the method keeps its word; one load for each is no sample of loads.
+SOUND = tuple(name for name in MODELS if LOADS.get(name) != 1 and name not in ONE_SIDED)
+
+
+def _wandering(dice: Dice, shape: Shape, sd: float) -> Floats:
+    steps = dice.normal(0.0, sd, shape)
+    for trial in range(1, shape[1]):
+        steps[:, trial] += 0.9 * steps[:, trial - 1]
+    return steps
+
+
+def _orders(dice: Dice, shape: Shape) -> Floats:
+    """+1 where the base goes first, -1 where it goes second; each pair of blocks has both."""
+    first = dice.choice([-1.0, 1.0], size=(shape[0], (shape[1] + 1) // 2))
+    pairs = np.stack([first, -first], axis=-1).reshape(shape[0], -1)
+    return pairs[:, : shape[1]]
+
+
+#: The defaults of METHOD.md, The interval and the looks: looks and α; and the margin δ.
+LOOKS = Looks((6, 10, 14, 18, 24), 0.05)
+MARGIN_PERCENT = 2.0
+SEED = 11
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """How blocks err (a model of `noise`, `sd_percent` a block) around `truth_percent`."""
+
+    model: str
+    sd_percent: float = 2.0
+    truth_percent: float = 0.0
+
+    def groups(self, blocks: int) -> list[int] | None:
+        """The load of each block; None where no load comes again."""
+        loads = LOADS.get(self.model)
+        return [block % loads for block in range(blocks)] if loads else None
+
+    def logs(self, runs: int, blocks: int, seed: int = SEED) -> Floats:
+        """Block log ratios, of the shape (runs, blocks); the same for the same seed."""
+        dice = np.random.default_rng(seed)
+        errors = MODELS[self.model](dice, (runs, blocks), self.sd_percent / 100.0)
+        return errors + to_log(self.truth_percent)
+
+
+@dataclass(frozen=True)
+class Share:
+    """`hits` of `trials`, with the exact 95 % interval of Clopper and Pearson."""
+
+    hits: int
+    trials: int
+
+    @property
+    def value(self) -> float:
+        """The share itself."""
+        return self.hits / self.trials
+
+    @property
+    def low(self) -> float:
+        """The interval's lower end."""
+        return clopper_pearson(self.hits, self.trials)[0]
+
+    @property
+    def high(self) -> float:
+        """The interval's upper end."""
+        return clopper_pearson(self.hits, self.trials)[1]
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What came of a scenario: the shares of the words, and of intervals that hold the truth.
+
+    `cleared` is *not slower* or *faster*; `blocks` the mean number at which a run ended.
+    """
+
+    scenario: Scenario
+    slower: Share
+    cleared: Share
+    inconclusive: Share
+    covered: Share
+    blocks: float
+
+
+def figures(
+    scenario: Scenario, runs: int, looks: Looks = LOOKS, margin_percent: float = MARGIN_PERCENT
+) -> Figures:
+    """Plays `runs` comparisons of one primary under `scenario`."""
+    logs = scenario.logs(runs, looks.maximum)
+    rule = Rule(looks, to_log(margin_percent), scenario.groups(looks.maximum))
+    found = simulate_runs(logs[:, None, :], rule)
+    return Figures(
+        scenario=scenario,
+        slower=_share_of_words(found, "slower"),
+        cleared=_share_of_words(found, "not slower", "faster"),
+        inconclusive=_share_of_words(found, "inconclusive"),
+        covered=_figure_of(found.coverage(to_log(scenario.truth_percent)), runs),
+        blocks=float(found.blocks.mean()),
+    )
+
+
+def _share_of_words(found: Outcome, *words: str) -> Share:
+    return _figure_of(sum(found.share(word) for word in words), found.words.size)
+
+
+def _figure_of(share: float, trials: int) -> Share:
+    return Share(round(share * trials), trials)

@@ -1,0 +1,83 @@
+"""The sequential rule on simulated blocks, by the functions that judge real ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaincinv
+
+from dyno.judge.stats.interval import Floats, Interval, independent_data, t_interval
+from dyno.judge.stats.looks import Looks
+from dyno.judge.stats.verdict import OPEN, Words, holm, verdicts
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of each comparison, arrays of the shape (runs, primaries) but `blocks` (runs)."""
+
+    words: Words
+    blocks: NDArray[np.int_]
+    estimate: Floats
+    low: Floats
+    high: Floats
+
+    def share(self, word: str) -> float:
+        """The share of comparisons that ended in `word`."""
+        return float((self.words == word).mean())
+
+    def coverage(self, truth: float) -> float:
+        """The share of intervals, at the look where the run ended, that hold `truth`."""
+        return float(((self.low <= truth) & (truth <= self.high)).mean())
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a run is judged by: its looks, δ as a log, the group of each block, and the family.
+
+    `groups` tells the load of each block where loads come again (`independent_data`); `family`
+    counts the primaries that Holm runs over, those that are not simulated included (with p = 1).
+    """
+
+    looks: Looks
+    margin: float
+    groups: Sequence[int] | None = None
+    family: int = 0
+
+    def judged(self, logs: Floats) -> tuple[Interval, Words]:
+        """Intervals and words at one look; `logs` is (runs, primaries, blocks at the look)."""
+        looks, n = self.looks, logs.shape[-1]
+        groups = None if self.groups is None else self.groups[:n]
+        interval = t_interval(independent_data(logs, groups), looks.level(n))
+        p_values = looks.adjust_p(interval.p, n)
+        unseen = np.ones((logs.shape[0], max(0, self.family - logs.shape[1])))
+        adjusted = holm(np.concatenate([p_values, unseen], axis=1))[:, : logs.shape[1]]
+        last, significant = n == looks.maximum, adjusted <= looks.alpha
+        return interval, verdicts(
+            interval, self.margin, blocks=n, last=last, significant=significant
+        )
+
+
+def simulate_runs(logs: Floats, rule: Rule) -> Outcome:
+    """Runs that stop when all their primaries are decided; `logs` is (runs, primaries, MAX)."""
+    runs, primaries, _ = logs.shape
+    words = np.full((runs, primaries), OPEN, dtype="U12")
+    bounds = np.zeros((3, runs, primaries))
+    blocks = np.zeros(runs, dtype=int)
+    going = np.arange(runs)
+    for n in rule.looks.blocks:
+        seen, said = rule.judged(logs[going, :, :n])
+        words[going], blocks[going] = said, n
+        bounds[:, going] = np.stack([seen.estimate, seen.low, seen.high])
+        going = going[(said == OPEN).any(axis=1)]
+    return Outcome(words, blocks, *bounds)
+
+
+def clopper_pearson(hits: int, trials: int, confidence: float = 0.95) -> tuple[float, float]:
+    """The exact two-sided interval of a share."""
+    tail, missed = (1.0 - confidence) / 2.0, trials - hits
+    low = betaincinv(hits, missed + 1, tail) if hits else 0.0
+    high = betaincinv(hits + 1, missed, 1.0 - tail) if missed else 1.0
+    return float(low), float(high)

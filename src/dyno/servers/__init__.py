@@ -1,0 +1,1 @@
+"""What people use on a server of their own, without a benchmark."""

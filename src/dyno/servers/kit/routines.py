@@ -1,0 +1,214 @@
+"""Routines and views of the kit in a schema of their own, `kit`, and the indexes over JSON.
+
+Nobody keeps a list of what is there: each routine and table says in its comment that it is the
+kit's, of which part, and a routine of which version. A view has no comment; the scripts name it.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from pathlib import Path
+
+import dyno
+from dyno.errors import TrialFailed, UsageError
+from dyno.servers.kit import rights
+from dyno.servers.kit.options import SETS
+from dyno.servers.kit.server import Server, quoted, run_all, words
+
+SCHEMA = "kit"
+SQL = Path(__file__).parent / "sql"
+#: What a script makes, its name without the schema.
+MADE = re.compile(
+    r"^CREATE (?:[A-Z ]+ )?(TABLE|VIEW|PROCEDURE|FUNCTION) (?:\w+ ){0,3}kit\.(\w+)", re.M
+)
+#: What a part's routines take.
+RIGHTS = {
+    "json": (
+        "CREATE, DROP, ALTER, INDEX, SELECT, INSERT, DELETE, CREATE ROUTINE, ALTER ROUTINE and"
+        " EXECUTE on kit.*",
+    ),
+    "options": (
+        "CREATE, DROP, SELECT, INSERT, CREATE VIEW, CREATE ROUTINE and ALTER ROUTINE on kit.*",
+        "on MySQL from 5.7 SELECT on performance_schema.session_variables and .global_variables",
+        "SUPER if the server keeps a binary log without log_bin_trust_function_creators",
+    ),
+}
+INDEX_RIGHTS = (
+    "CREATE, DROP, ALTER, INDEX, SELECT, INSERT, DELETE and EXECUTE on kit.*; SELECT and TRIGGER"
+    " on the table",
+)
+
+
+def version(server: Server, part: str) -> str:
+    """Of which version the part's routines are; empty where there are none, or not all is there."""
+    rows = _routines(server, part)
+    found = {str(comment).rpartition(" ")[2] for _, _, comment in rows}
+    there = {str(name) for _, name, _ in [*rows, *_tables(server)]}
+    wanted = {name for _, name in _made(server, part)}
+    return found.pop() if wanted <= there and len(found) == 1 else ""
+
+
+def is_there(server: Server, part: str) -> bool:
+    """Whether anything of the part is there, whole or not."""
+    return bool(_drops(server, part))
+
+
+def _made(server: Server, part: str) -> list[tuple[str, str]]:
+    """Kind and name of what the part's statements make."""
+    return [made for text in statements(server, part) for made in MADE.findall(text)]
+
+
+def statements(server: Server, part: str) -> list[str]:
+    """The part's statements, each ended by `$$` in its scripts; comments before them go along."""
+    in_performance_schema = not server.is_mariadb and server.number >= (5, 7)
+    filled = {
+        "{version}": dyno.__version__,
+        "{variables}": f"{'performance' if in_performance_schema else 'information'}_schema",
+        "{sets}": ", ".join(f"'{name}'" for name in SETS),
+    }
+    scripts = sorted((SQL / part).glob("*.sql"))
+    texts = [text for script in scripts for text in script.read_text().split("$$\n")]
+    for word, meaning in filled.items():
+        texts = [text.replace(word, meaning) for text in texts]
+    return [it.strip() for it in texts if it.strip()]
+
+
+def install(server: Server, part: str) -> bool:
+    """Makes the part's routines and views anew unless they are there: was anything made? What a
+    refusal leaves half-made goes again; tables that hold something stay.
+    """
+    if version(server, part) == dyno.__version__ and not rights.unsafe(server, part):
+        return False
+    made = [SCHEMA] not in server.query("SHOW DATABASES")
+    if made:
+        create = f"CREATE DATABASE {SCHEMA} DEFAULT CHARACTER SET utf8mb4"
+        run_all(server, [create], f"make the schema {SCHEMA}", RIGHTS[part])
+    elif not _is_ours(server):
+        raise UsageError(
+            f"the schema '{SCHEMA}' is there already, and is not one of this kit's",
+            hint="the kit needs it for itself: rename yours",
+        )
+    new = not is_there(server, part)
+    drops = [f"DROP {kind} {SCHEMA}.{quoted(name)}" for kind, name, _ in _routines(server, part)]
+    try:
+        run_all(server, drops, f"replace the routines of {part}", RIGHTS[part])
+        made_by = statements(server, part)
+        run_all(server, made_by, f"install {part}", RIGHTS[part], together=True)
+    except BaseException:
+        with suppress(TrialFailed, UsageError):  # the first error is told; `status` shows the rest
+            if made:
+                server.query(f"DROP DATABASE {SCHEMA}")
+            elif new:
+                uninstall(server, part)
+        raise
+    return True
+
+
+def _tables(server: Server) -> list[list[str | None]]:
+    """Kind, name and comment of every table and view of the schema."""
+    return server.query(
+        "SELECT table_type, table_name, table_comment FROM information_schema.tables"
+        f" WHERE table_schema = '{SCHEMA}'"
+    )
+
+
+def _routines(server: Server, part: str) -> list[list[str | None]]:
+    """Kind, name and comment of the part's routines, those of older versions too."""
+    return server.query(
+        "SELECT routine_type, routine_name, routine_comment FROM information_schema.routines"
+        f" WHERE routine_schema = '{SCHEMA}' AND routine_comment LIKE 'dyno kit {part} %'"
+    )
+
+
+def _is_ours(server: Server) -> bool:
+    """Whether something in the schema is the kit's, or nothing is there at all."""
+    everything = (
+        "SELECT table_comment FROM information_schema.tables WHERE table_schema = '{0}' UNION ALL"
+        " SELECT routine_comment FROM information_schema.routines WHERE routine_schema = '{0}'"
+    )
+    comments = [str(comment) for (comment,) in server.query(everything.format(SCHEMA))]
+    return not comments or any(it.startswith("dyno kit ") for it in comments)
+
+
+def _drops(server: Server, part: str) -> list[str]:
+    """Statements that drop what there is of the part: views, tables and routines."""
+    if not _is_ours(server):
+        return []
+    views = {("VIEW", name) for kind, name in _made(server, part) if kind == "VIEW"}
+    found = [
+        ("VIEW" if kind == "VIEW" else "TABLE", name)
+        for kind, name, comment in _tables(server)
+        if (kind, name) in views or comment == f"dyno kit {part}"
+    ]
+    found += [(str(kind), name) for kind, name, _ in _routines(server, part)]
+    return [f"DROP {kind} {SCHEMA}.{quoted(name)}" for kind, name in found]
+
+
+def uninstall(server: Server, part: str) -> bool:
+    """Takes out the part's indexes, tables, views and routines, and the schema when it is empty:
+    was there anything?
+    """
+    for column in indexes(server) if part == "json" else ():
+        drop_index(server, column)
+    drops = _drops(server, part)
+    run_all(server, drops, f"uninstall {part}", RIGHTS[part])
+    left = server.query(
+        f"SELECT 1 FROM information_schema.tables WHERE table_schema = '{SCHEMA}' UNION ALL"
+        f" SELECT 1 FROM information_schema.routines WHERE routine_schema = '{SCHEMA}'"
+    )
+    if drops and not left:
+        run_all(server, [f"DROP DATABASE {SCHEMA}"], f"drop the schema {SCHEMA}", RIGHTS[part])
+    return bool(drops)
+
+
+def indexes(server: Server) -> list[str]:
+    """The columns that have an index, or half of one, as `schema.table.column`."""
+    rows = server.query(
+        "SELECT table_name FROM information_schema.tables WHERE table_schema = 'kit'"
+        " AND table_comment LIKE 'dyno kit json%' AND table_name LIKE '%.%.%' ORDER BY 1"
+    )
+    return [str(name) for (name,) in rows]
+
+
+def index_json(server: Server, column: str) -> None:
+    """Makes an index over a column that holds JSON; what a refusal leaves half-made goes again.
+
+    `UsageError` with the server's words where there is no such column, it has one already, its
+    table has no primary key, a row holds no JSON, or a right is missing.
+    """
+    _check_installed(server)
+    made = _called(server, "index_json", column)
+    try:
+        run_all(server, made, f"make an index over {column}", INDEX_RIGHTS)
+    except BaseException:
+        with suppress(TrialFailed, UsageError):  # the first error is told; another call drops it
+            drop_index(server, column)
+        raise
+
+
+def drop_index(server: Server, column: str) -> None:
+    """Takes an index away, triggers first."""
+    _check_installed(server)
+    drops = _called(server, "drop_json_index", column)
+    run_all(server, drops, f"drop the index over {column}", INDEX_RIGHTS)
+
+
+def _called(server: Server, procedure: str, column: str) -> list[str]:
+    quoted = column.replace("\\", "\\\\").replace("'", "''")
+    try:
+        rows = server.query(f"CALL {SCHEMA}.{procedure}('{quoted}')")
+    except TrialFailed as refused:
+        raise UsageError(
+            f"no index over {column}" if procedure == "index_json" else f"no index of {column}",
+            cause=words(refused),
+            hint="docs/kit/json-index.md says what a column must be",
+        ) from refused
+    return [str(statement) for (statement,) in rows]
+
+
+def _check_installed(server: Server) -> None:
+    if not version(server, "json"):
+        raise UsageError(
+            "the part json is not installed here, or not whole", hint="dyno kit install json"
+        )

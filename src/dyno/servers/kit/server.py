@@ -1,0 +1,180 @@
+"""A server as the kit sees it: which it is, where it looks for libraries, what it has loaded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dyno.compare.experiment.candidates import parse_candidate
+from dyno.driver.plan import Session
+from dyno.engines import Ask
+from dyno.engines._server.url import NEAR
+from dyno.engines.mysql import attached
+from dyno.errors import DynoError, HostError, TrialFailed, UsageError
+
+#: The kinds of server, as a URL begins.
+KINDS = ("mysql", "mariadb")
+#: Whoever may log in may begin here.
+ANYWHERE = "information_schema"
+OLDEST, OLDEST_MARIADB = (5, 6), (10, 1)
+#: A session begins without where the server has `autocommit = 0`: what it writes would be lost.
+COMMITS = "SET SESSION autocommit = 1"
+#: The library's name, and what stands in its place while a newer one is written.
+LIBRARY = "dyno_kit.so"
+
+Rows = list[list[str | None]]
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that answers. `number` is its version, (8, 0, 33); `plugins` where it looks for
+    libraries; `near` whether it may be of this machine.
+    """
+
+    ask: Ask
+    session: Session
+    version: str
+    plugins: Path
+    near: bool
+
+    @property
+    def number(self) -> tuple[int, ...]:
+        """The version's figures."""
+        return version_number(self.version)
+
+    @property
+    def is_mariadb(self) -> bool:
+        """MariaDB says so in its version."""
+        return "mariadb" in self.version.lower()
+
+    def query(self, *statements: str) -> Rows:
+        """The rows of the last of these statements; `TrialFailed` with the server's words."""
+        return self.ask(self.session, [COMMITS, *statements])[-1]
+
+    def loaded(self) -> dict[str, str]:
+        """Every loadable function that the server knows, and the library that it comes from."""
+        try:
+            rows = self.query("SELECT name, dl FROM mysql.func ORDER BY name")
+        except TrialFailed as refused:
+            raise UsageError(
+                "it takes SELECT on mysql.func to see which functions are loaded",
+                cause=words(refused),
+                hint="GRANT SELECT ON mysql.func TO that user; to load functions, INSERT and"
+                " DELETE, too",
+            ) from refused
+        return {str(name): str(library) for name, library in rows}
+
+    def sees_all(self) -> bool:
+        """Whether this user may read every schema: then what it does not find is not there."""
+        grants = [str(grant) for (grant,) in self.query("SHOW GRANTS")]
+        everywhere = [re.match(r"GRANT (.*?) ON \*\.\* TO", grant) for grant in grants]
+        rights = {right for it in everywhere if it for right in it[1].split(", ")}
+        return not rights.isdisjoint({"SELECT", "ALL PRIVILEGES"})
+
+    def library_version(self) -> str:
+        """What the library that the server has loaded says of itself; empty where it is gone."""
+        try:
+            ((version,),) = self.query("SELECT CONVERT(dyno_kit_version() USING utf8mb4)")
+        except TrialFailed:
+            return ""
+        return version or ""
+
+
+def version_number(version: str) -> tuple[int, ...]:
+    """The figures of `8.0.33-debug`; MariaDB before 11 puts 5.5.5- before its own."""
+    own = re.sub(r"^5\.5\.5-(?=.*mariadb)", "", version.lower())
+    found = re.match(r"\d+(?:\.\d+)*", own)
+    return tuple(int(figure) for figure in found[0].split(".")) if found else ()
+
+
+def words(refused: DynoError) -> str:
+    """The server's own words in the driver's error."""
+    return refused.message.partition(": ")[2] or refused.message
+
+
+def reach(ask: Ask, dsn: str) -> Server:
+    """The server at `mysql://user:password@host:port`, its version asked.
+
+    A password may come as `MYSQL_PWD` instead. `UsageError` where the URL is none, nobody lets us
+    in, or the server is too old.
+    """
+    spec = parse_candidate(dsn)
+    if spec.engine not in KINDS or not spec.is_url:
+        # the password of an example in a URL would be told with stars
+        hint = "write mysql://user@host:3306, the password in MYSQL_PWD (or in the URL, @ as %40)"
+        raise UsageError("--dsn takes the URL of a MySQL or MariaDB server", hint=hint)
+    text = spec.with_password.removesuffix("/")
+    has_database = "/" in text.removeprefix("//").rpartition("@")[2]
+    build = attached.locate_server(
+        spec.engine, text if has_database else f"{text}/{ANYWHERE}", spec.keys
+    )
+    session = attached.session_of(build)
+    ((version, plugins),) = ask(session, ["SELECT VERSION(), @@plugin_dir"])[0]
+    near = bool(NEAR.fullmatch(str(session["host"])))
+    server = Server(ask, session, str(version), Path(str(plugins)), near)
+    if server.number[:2] < (OLDEST_MARIADB if server.is_mariadb else OLDEST):
+        raise UsageError(
+            f"{version} is too old for the kit", hint="MySQL 5.6 and MariaDB 10.1 are the oldest"
+        )
+    return server
+
+
+def run_all(
+    server: Server,
+    statements: Sequence[str],
+    doing: str,
+    rights: Sequence[str],
+    together: bool = False,
+) -> None:
+    """Runs statements one by one, or `together` in one session; `UsageError` with the server's
+    words and what `doing` takes.
+    """
+    for each in [statements] if together else [[it] for it in statements]:
+        try:
+            server.query(*each)
+        except TrialFailed as refused:
+            raise UsageError(
+                f"could not {doing}", cause=words(refused), hint=_hint(server, refused, rights)
+            ) from refused
+
+
+def quoted(name: object) -> str:
+    """A name as statements have it."""
+    return "`{}`".format(str(name).replace("`", "``"))
+
+
+def scheduler(server: Server) -> str:
+    """Whether the server runs events: ON, OFF or DISABLED."""
+    ((found,),) = server.query("SELECT @@GLOBAL.event_scheduler")
+    return str(found)
+
+
+def check_scheduler(server: Server, why: str) -> None:
+    """`UsageError` where the server runs no events."""
+    if (found := scheduler(server)) != "ON":
+        raise UsageError(
+            f"the server's event scheduler is {found}, and {why}",
+            hint="SET GLOBAL event_scheduler = ON, and event_scheduler = ON in the server's "
+            "settings; where it is DISABLED it takes a restart",
+        )
+
+
+def _hint(server: Server, refused: TrialFailed, rights: Sequence[str]) -> str:
+    # The servers' texts are translated, their names of files are not.
+    if LIBRARY in refused.message:
+        return (
+            f"does {LIBRARY} lie in {server.plugins} of that server's own machine, and may the "
+            "server read it? `dyno kit library` says where to copy it from"
+        )
+    return f"it takes {', '.join(rights)}; and a server that may be written to"
+
+
+def host_refuses(place: Path, error: OSError, source: Path) -> HostError:
+    """The error for a plugin directory that cannot be written."""
+    return HostError(
+        f"cannot put {LIBRARY} into the server's plugin directory {place}",
+        cause=error.strerror or error,
+        hint=f"as a user who may: install -m 644 {source} {place / LIBRARY}; then once more",
+    )

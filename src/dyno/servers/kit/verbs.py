@@ -1,0 +1,333 @@
+"""`install`, `upgrade`, `uninstall`, `status`: what becomes of the kit's parts in a server.
+
+Nobody keeps a list of what is installed: the server's own table of functions says it, and the
+schemas that stand there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from types import ModuleType
+
+import dyno
+from dyno.builds import Say
+from dyno.errors import DynoError, HostError, TrialFailed, UsageError
+from dyno.servers.kit import history, jobs, library, rights, routines
+from dyno.servers.kit.parts import FUNCTION_RIGHTS, PARTS, VERSION, Function, Part
+from dyno.servers.kit.server import LIBRARY, Server, run_all, scheduler
+
+
+@dataclass(frozen=True)
+class State:
+    """What a server has of a part; `state` is one of STATES, `detail` says more."""
+
+    part: Part
+    state: str
+    detail: str = ""
+
+
+ABSENT, INSTALLED, NATIVE, DAMAGED = "not installed", "installed", "the server's own", "damaged"
+#: What this user may not look at may be there, or whole, all the same.
+HIDDEN = "not seen"
+#: Of an older version, whose routines have rights that callers must not get.
+UNSAFE = "unsafe"
+STATES = (ABSENT, INSTALLED, NATIVE, DAMAGED, HIDDEN, UNSAFE)
+#: What an upgrade loads anew.
+MENDED = (INSTALLED, DAMAGED, UNSAFE)
+
+
+def status(server: Server) -> list[State]:
+    """What the server has of each part, as far as this user sees it."""
+    found = _states(server)
+    return found if server.sees_all() else [_as_seen(state) for state in found]
+
+
+def _as_seen(state: State) -> State:
+    """The state, told by a user from whom schemas may be hidden."""
+    has_schema = bool(state.part.routines) or not state.part.functions
+    if not has_schema or state.state in (INSTALLED, NATIVE):
+        return state
+    return State(state.part, HIDDEN, "it takes SELECT ON *.*, or on the part's schemas, to see it")
+
+
+def _states(server: Server) -> list[State]:
+    """What is found of each part."""
+    loaded, version = server.loaded(), ""
+    if VERSION.name in loaded:
+        version = server.library_version()
+    states = [_state(server, part, loaded, version) for part in PARTS.values()]
+    return [_as_safe(server, state) for state in states]
+
+
+def _as_safe(server: Server, state: State) -> State:
+    """The state; another one where the part's routines give their callers rights."""
+    if state.state not in MENDED or not (found := rights.unsafe(server, state.part.name)):
+        return state
+    more = f" and {len(found) - 1} more" if found[1:] else ""
+    detail = f"{found[0]}{more} may give callers its definer's rights: dyno kit upgrade"
+    return State(state.part, UNSAFE, detail)
+
+
+def _state(server: Server, part: Part, loaded: dict[str, str], version: str) -> State:
+    if part.name == history.PART:
+        return _state_of_history(server, part)
+    if not part.functions:
+        return (_state_of_routines if part.routines else _state_of_jobs)(server, part)
+    if _is_native(server, part):
+        return State(part, NATIVE, f"{server.version} brings it")
+    ours = [each.name for each in part.functions if loaded.get(each.name) == LIBRARY]
+    missing = [each.name for each in part.functions if each.name not in ours]
+    if not ours:
+        return State(part, ABSENT)
+    if not version:
+        return State(part, DAMAGED, f"the server cannot load {LIBRARY}")
+    if part.routines and not routines.version(server, part.name):
+        missing.append("its procedures")
+    if missing:
+        return State(part, DAMAGED, f"without {', '.join(missing)}")
+    return State(part, INSTALLED, version)
+
+
+def _state_of_routines(server: Server, part: Part) -> State:
+    if version := routines.version(server, part.name):
+        return State(part, INSTALLED, version)
+    if routines.is_there(server, part.name):
+        return State(part, DAMAGED, "not all of it is there")
+    return State(part, ABSENT)
+
+
+def _state_of_jobs(server: Server, part: Part) -> State:
+    found = jobs.version(server)
+    if found in ("", jobs.STRANGE):
+        return State(part, DAMAGED if found else ABSENT, found and "the schema async is not ours")
+    if found == jobs.BEGUN or not jobs.is_whole(server):
+        return State(part, DAMAGED, "not all of it is there: dyno kit upgrade")
+    names = ", ".join(account.name for account in jobs.accounts(server))
+    return State(part, INSTALLED, f"{found}, for {names}{_at_rest(server, jobs)}")
+
+
+def _state_of_history(server: Server, part: Part) -> State:
+    found, detail = history.state(server)
+    if found and not history.is_whole(server):
+        return State(part, DAMAGED, detail)
+    at_rest = _at_rest(server, history)
+    return State(part, INSTALLED, detail + at_rest) if found else State(part, ABSENT)
+
+
+def _at_rest(server: Server, part: ModuleType) -> str:
+    """What is to be told of a part that events run, where nothing runs."""
+    if (found := scheduler(server)) != "ON":
+        return f"; the event scheduler is {found}: nothing runs"
+    told = part.stopped(server)
+    return f"; {told}" if told else ""
+
+
+def _is_native(server: Server, part: Part) -> bool:
+    since = part.native_since
+    return since is not None and not server.is_mariadb and server.number[:2] >= since
+
+
+def install(server: Server, parts: Sequence[Part], say: Say, accounts: Sequence[str] = ()) -> None:
+    """Installs parts; one that is there already stays. What a refusal leaves half-made goes again.
+    `accounts` may queue jobs, where that is among the parts.
+
+    `UsageError` or `HostError` where a right is missing, a name is taken, the library cannot be
+    put where the server looks for it, or the one that it has loaded is of another version.
+    """
+    loadable = [part for part in parts if part.functions]
+    wanted = [part for part in loadable if not _is_native(server, part)]
+    for part in loadable:
+        if part not in wanted:
+            say(f"{part.name}: {server.version} brings it, nothing to do")
+    if accounts and not any(part.name == jobs.PART for part in parts):
+        raise UsageError("--account is the part async's", hint="dyno kit install async --account …")
+    if wanted:
+        _check_names(server, wanted)
+        _load(server, wanted, say)
+    for part in parts:
+        if part not in loadable:
+            say(f"{part.name}: {_install_schema(server, part, accounts)}")
+
+
+def _install_schema(server: Server, part: Part, accounts: Sequence[str]) -> str:
+    """Makes a part that has no functions: what is to be told of it."""
+    if part.routines or part.name == history.PART:
+        made = routines.install(server, part.name) if part.routines else history.install(server)
+        return "installed" if made else "is installed already"
+    let = jobs.install(server, accounts)
+    return f"installed, for {', '.join(let)}" if let else "is installed already"
+
+
+def _check_names(server: Server, parts: Sequence[Part]) -> None:
+    """`UsageError` where another library's function has a name that is wanted."""
+    loaded = server.loaded()
+    for name in [each.name for part in parts for each in part.functions]:
+        if (owner := loaded.get(name, LIBRARY)) != LIBRARY:
+            raise UsageError(
+                f"the function '{name}' is there already, from {owner}",
+                hint=f"DROP FUNCTION {name}, if you want the kit's in its place",
+            )
+
+
+def _load(server: Server, parts: Sequence[Part], say: Say) -> None:
+    """Loads the functions of these parts that the server has not loaded yet."""
+    loaded = server.loaded()
+    if LIBRARY in loaded.values():
+        _check_version(server)
+    else:
+        library.put(server)
+    made: list[Function] = []
+    try:
+        if VERSION.name not in loaded:
+            _create(server, VERSION, made)
+            _check_version(server)
+        for part in parts:
+            missing = [each for each in part.functions if each.name not in loaded]
+            for function in missing:
+                _create(server, function, made)
+            changed = part.routines and routines.install(server, part.name)
+            say(f"{part.name}: {'installed' if missing or changed else 'is installed already'}")
+    except BaseException:
+        with suppress(DynoError):  # the first error is told; `status` shows what is left
+            for function in reversed(made):
+                server.query(f"DROP FUNCTION {function.name}")
+            if LIBRARY not in loaded.values():
+                library.take_away(server)
+        raise
+
+
+def _create(server: Server, function: Function, made: list[Function]) -> None:
+    doing = f"load the function {function.name}"
+    run_all(server, [function.create(LIBRARY)], doing, FUNCTION_RIGHTS)
+    made.append(function)
+
+
+def _check_version(server: Server) -> None:
+    """`UsageError` where the library that the server has loaded is not the package's."""
+    found = server.library_version()
+    if found != dyno.__version__:
+        raise UsageError(
+            f"the server has version {found or 'none'} of {LIBRARY} loaded, this is "
+            f"{dyno.__version__}",
+            hint="dyno kit upgrade brings them together",
+        )
+
+
+def upgrade(server: Server, say: Say) -> None:
+    """Brings every part to this version, and mends what is damaged."""
+    loaded = server.loaded()
+    ours = sorted(name for name, owner in loaded.items() if owner == LIBRARY)
+    others = _upgrade_schemas(server, say)
+    if ours:
+        _upgrade_library(server, ours, say)
+    elif not others:
+        raise UsageError("no part is installed here", hint="dyno kit install PART…")
+
+
+def _upgrade_schemas(server: Server, say: Say) -> bool:
+    """Those parts that have no functions: is one of them there?"""
+    found = False
+    for part in [it for it in PARTS.values() if not it.functions]:
+        if part.routines and not routines.is_there(server, part.name):
+            continue
+        if part.name == jobs.PART and jobs.version(server) in ("", jobs.STRANGE):
+            continue
+        if part.name == history.PART and history.state(server)[0] in ("", history.STRANGE):
+            continue
+        found = True
+        if part.routines:
+            made = routines.install(server, part.name)
+        else:
+            made = (history if part.name == history.PART else jobs).upgrade(server)
+        told = "upgraded to" if made else "is of version"
+        say(f"{part.name} {told} {dyno.__version__}{'' if made else ' already'}")
+    return found
+
+
+def _upgrade_library(server: Server, ours: Sequence[str], say: Say) -> None:
+    """Puts the package's library in the place of the server's, and loads its functions anew.
+
+    Where a session still runs one of them, the server keeps the old library: `HostError` says so.
+    """
+    found = [it for it in _states(server) if it.part.functions and it.state in MENDED]
+    written = library.put(server)
+    whole = all(state.state == INSTALLED for state in found)
+    behind = [
+        state.part.name
+        for state in found
+        if state.part.routines
+        and (state.state == UNSAFE or routines.version(server, state.part.name) != dyno.__version__)
+    ]
+    whole = whole and not behind
+    if whole and not written and server.library_version() == dyno.__version__:
+        say(f"{LIBRARY} {dyno.__version__} is loaded already")
+        return
+    run_all(server, [f"DROP FUNCTION {name}" for name in ours], "unload the kit", FUNCTION_RIGHTS)
+    functions = [VERSION, *(each for state in found for each in state.part.functions)]
+    run_all(
+        server,
+        [each.create(LIBRARY) for each in functions],
+        f"load {LIBRARY} anew",
+        FUNCTION_RIGHTS,
+    )
+    if (now := server.library_version()) != dyno.__version__:
+        raise HostError(
+            f"the server still holds {LIBRARY} {now}, not {dyno.__version__}",
+            hint="a session uses it: end it and upgrade once more, or restart the server; one on "
+            f"another machine must get the new {LIBRARY} first (`dyno kit library`)",
+        )
+    for name in behind:
+        routines.install(server, name)
+    say(f"upgraded to {LIBRARY} {now}: {', '.join(state.part.name for state in found)}")
+
+
+def uninstall(server: Server, parts: Sequence[Part], say: Say) -> None:
+    """Takes parts out; with the last function the library goes, too.
+
+    `UsageError` where indexes in files would be left behind: nobody but their owner removes them.
+    """
+    _check_files(server, parts)
+    for part in parts:
+        gone = routines.uninstall(server, part.name) if part.routines else False
+        if not part.functions:
+            if not part.routines:
+                gone = (history if part.name == history.PART else jobs).uninstall(server)
+            say(f"{part.name}: {'uninstalled' if gone else 'was not installed'}")
+            continue
+        loaded = server.loaded()
+        ours = [each.name for each in part.functions if loaded.get(each.name) == LIBRARY]
+        _unload(server, ours)
+        say(f"{part.name}: {'uninstalled' if ours else 'was not installed'}")
+    if not any(part.functions for part in parts):
+        return
+    left = [name for name, owner in server.loaded().items() if owner == LIBRARY]
+    if left in ([], [VERSION.name]):
+        _unload(server, left)
+        if not library.take_away(server):
+            say(f"{LIBRARY} stays in {server.plugins} of the server's machine: nothing uses it")
+
+
+def _check_files(server: Server, parts: Sequence[Part]) -> None:
+    listing = "fb_list"
+    if not any(each.name == listing for part in parts for each in part.functions):
+        return
+    if server.loaded().get(listing) != LIBRARY:
+        return
+    try:
+        ((names,),) = server.query(f"SELECT CONVERT({listing}() USING utf8mb4)")
+    except TrialFailed:
+        return  # the library is gone: what it kept cannot be asked for
+    if names:
+        first = names.partition(",")[0]
+        raise UsageError(
+            f"there are indexes in files: {names}",
+            hint=f"SELECT fb_drop('{first}') removes one with its rows; then uninstall",
+        )
+
+
+def _unload(server: Server, names: Sequence[str]) -> None:
+    run_all(
+        server, [f"DROP FUNCTION {name}" for name in names], "unload functions", FUNCTION_RIGHTS
+    )

@@ -1,0 +1,398 @@
+"""A record read back: the server's tables as of a time or between two, and reports asked of them.
+
+A report is a file of plain SQL in `sql/`, over the names that the server's own tables have. As of a
+time such a table holds the counters as they stood; between two times, what they grew by, with all
+other columns as they stood at the later one (so a MAX is the largest since the server began).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from functools import partial, wraps
+from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
+
+from dyno.builds import Say
+from dyno.driver.plan import Session
+from dyno.engines import Ask
+from dyno.errors import TrialFailed, UsageError, unknown
+from dyno.servers.watch.segments import (
+    Segment,
+    is_torn,
+    lost_segments,
+    segments,
+    set_aside,
+    unreadable,
+)
+from dyno.servers.watch.servers import sources_of
+from dyno.servers.watch.source import CHANGE, GONE, WHOLE, Source
+from dyno.servers.watch.steps import quoted, steps
+from dyno.servers.watch.store import TIME, owner, with_samples
+
+SQL = Path(__file__).parent / "sql"
+TOP, PLOT = "top", "plot"
+#: So many points has a plot at most.
+BUCKETS = 300
+#: What a source that is asked seldom tells of a time, it tells so much later at most.
+LATER = timedelta(hours=1)
+#: What every report may use. A name in a path is as the server writes it there.
+MACROS = (
+    "CREATE MACRO per(a, b) AS coalesce(a / nullif(b, 0), 0)",
+    "CREATE MACRO whole_per(a, b) AS coalesce(a // nullif(b, 0), 0)",
+    "CREATE MACRO starred(a, b) AS if(a > 0 OR b > 0, '*', '')",
+    "CREATE MACRO ms(ps, n) AS round(coalesce(ps / nullif(n, 0), 0) / 1e9, 3)",
+    "CREATE MACRO schema_of(path) AS regexp_extract(path, '([^/]*)/[^/]*$', 1)",
+    "CREATE MACRO table_of(path) AS"
+    " regexp_replace(regexp_extract(path, '([^/]*)$', 1), '(#[pP]#.*)?\\.[^.]*$', '')",
+)
+
+
+@dataclass(frozen=True)
+class Span:
+    """What a report is of: `until` a time, `since` another where it is of what was between.
+
+    Both are times of samples; `restarts` are those of the server between them.
+    """
+
+    until: datetime
+    since: datetime | None
+    base: datetime
+    samples: int = 0
+    restarts: int = 0
+
+
+@dataclass(frozen=True)
+class Looked:
+    """When what a report shows was asked for, of what the server tells seldom: `since` is None as
+    of a time. `every` is in how many samples; equal times where that was not yet done twice.
+    """
+
+    since: datetime | None
+    until: datetime
+    every: int = 1
+
+    @property
+    def is_between(self) -> bool:
+        """Is anything known of what was between?"""
+        return self.since is None or self.since < self.until
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Values over time, in s since 1970."""
+
+    name: str
+    points: list[tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A report's rows as text, None where there is nothing."""
+
+    columns: tuple[str, ...]
+    rows: list[list[str | None]]
+
+
+def reports_of(kind: str, folder: str = "") -> dict[str, Path]:
+    """Every report for a kind of server, by name."""
+    return {path.stem: path for path in sorted((SQL / kind / folder).glob("*.sql"))}
+
+
+def title_of(report: Path) -> str:
+    """What a report shows: the comment that it begins with."""
+    return report.read_text().partition("\n")[0].removeprefix("-- ")
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _without_damaged(
+    read: Callable[Concatenate[Record, P], T],
+) -> Callable[Concatenate[Record, P], T]:
+    """Reads again, without what cannot be read, where something cannot."""
+
+    @wraps(read)
+    def tried(record: Record, /, *args: P.args, **named: P.kwargs) -> T:
+        while True:
+            try:
+                return read(record, *args, **named)
+            except TrialFailed:
+                if not record.leave_out_unreadable():
+                    raise
+
+    return tried
+
+
+class Record:
+    """A folder that is read, perhaps while it is written to."""
+
+    def __init__(self, folder: Path, ask: Ask, duckdb: Session, say: Say = lambda _: None) -> None:
+        """`UsageError` where there is no record, or nothing in it yet; `say` is told of what is
+        damaged and belongs to a time that is read.
+        """
+        self.kind, self.server = owner(folder)
+        self.sources = with_samples(sources_of(self.kind))
+        self._ask, self._duckdb, self._say = ask, duckdb, say
+        self._lost, self._told = lost_segments(folder), set[Segment]()
+        self._sound: set[Segment] = set()
+        self._segments = segments(folder)
+        if not self._segments:
+            raise UsageError(f"nothing is written in {folder} yet", hint="the first part takes 1 m")
+
+    @property
+    def begins(self) -> datetime:
+        """The first sample's time."""
+        while self._segments and not self._is_sound(self._segments[0]):
+            pass
+        if not self._segments:
+            raise UsageError("nothing of the record can be read")
+        first = self._segments[0].folder / "samples.parquet"
+        (((at,),),) = self._query([f"SELECT min(ts) FROM '{first}'"])
+        return datetime.fromisoformat(str(at)).replace(tzinfo=UTC)
+
+    @_without_damaged
+    def last(self) -> tuple[datetime, dict[str, list[list[str | None]]]]:
+        """The last sample's time, and every source's rows as they stood then, by name."""
+        span = self.span(datetime.now(UTC))
+        texts = [
+            f"SELECT {', '.join(map(quoted, it.columns))} FROM ({self._table(it, span)})"
+            for it in self.sources.values()
+        ]
+        return span.until, dict(zip(self.sources, self._query(texts), strict=True))
+
+    def report(self, name: str) -> Path:
+        """The report called so; `UsageError` where there is none."""
+        found = reports_of(self.kind)
+        if name not in found:
+            raise unknown("report", name, found)
+        return found[name]
+
+    @_without_damaged
+    def span(self, until: datetime, since: datetime | None = None) -> Span:
+        """The samples at, or just before, these times; `UsageError` where there is none."""
+        if since is not None and since >= until:
+            raise UsageError("the first time must be before the second")
+        end = self._sample(until)
+        if since is None:
+            base = self._base(end)
+            self._tell_lost(base, end)
+            return Span(end, None, base)
+        begin = self._sample(since)
+        if begin == end:
+            raise UsageError("no sample was taken between these times")
+        counted = (
+            "SELECT count(*), coalesce(sum(restarted), 0) FROM samples"
+            f" WHERE ts > {_stamp(begin)} AND ts <= {_stamp(end)}"
+        )
+        files = self._files("samples", begin, end)
+        ((samples, restarts),) = self._query([f"CREATE VIEW samples AS {files}", counted])[-1]
+        base = self._base(begin)
+        self._tell_lost(base, end)
+        return Span(end, begin, base, int(samples or 0), int(restarts or 0))
+
+    def window(self, until: datetime, length_s: float) -> Span:
+        """So long before the last sample until then, or since the record's first one."""
+        end = self._sample(until)
+        return self.span(end, max(end - timedelta(seconds=length_s), self.begins))
+
+    @_without_damaged
+    def ask(self, report: Path, span: Span, most: int = -1, where: str = "TRUE") -> Answer:
+        """Of a report's rows over this span those `where` it is true, the first `most` of them."""
+        limit = f" WHERE {where}" + (f" LIMIT {most}" if most >= 0 else "")
+        looked = self.looked(report, span)
+        counted = span
+        if looked.is_between:
+            counted = replace(span, since=looked.since, until=looked.until)
+        table = partial(self._table, span=span)
+        return self._answer(report.read_text(), limit, counted, table)
+
+    @_without_damaged
+    def plot(self, report: Path, span: Span) -> list[Curve]:
+        """The curves of a report of `plot/`, whose rows are a time, a name and a value."""
+        changes = partial(self._steps, span=span)
+        answer = self._answer(report.read_text(), "", span, changes)
+        later = replace(span, since=None, until=span.until + LATER)
+        until = _stamp(min(span.until, self.looked(report, later).until))
+        times = f"SELECT DISTINCT bucket(ts) FROM samples WHERE ts <= {until} ORDER BY 1"
+        taken = self._answer(times, "", span, changes)
+        at_s = [float(row[0] or 0) for row in taken.rows]
+        found: dict[str, dict[float, float]] = {}
+        for row in answer.rows:
+            at, name, value = (it or "0" for it in row)
+            found.setdefault(name, {})[float(at)] = float(value)
+        # where a sample was taken and nothing recorded, nothing changed
+        return [Curve(name, [(at, of.get(at, 0.0)) for at in at_s]) for name, of in found.items()]
+
+    @_without_damaged
+    def looked(self, report: Path, span: Span) -> Looked:
+        """When the sources of a report were asked at the ends of a span, by the seldomest."""
+        named = [it for it in self._named(report.read_text()) if it.every > 1 and not it.sampled]
+        if not named:
+            return Looked(span.since, span.until)
+        source = max(named, key=lambda it: it.every)
+        ends = [end for end in (span.since, span.until) if end]
+        answers = self._query([self._last_asked(source, span, end) for end in ends])
+        found = [datetime.fromisoformat(str(at)).replace(tzinfo=UTC) for ((at,),) in answers]
+        return Looked(found[0] if span.since else None, found[-1], source.every)
+
+    def _last_asked(self, source: Source, span: Span, at: datetime) -> str:
+        """When a source was asked for the last time: at its last change, and no more samples ago
+        than it is asked in.
+        """
+        samples = self._files("samples", span.base, at)
+        recorded = self._files(source.name, span.base, at)
+        before = f"WHERE ts BETWEEN {_stamp(span.base)} AND {_stamp(at)}"
+        earliest = f"SELECT ts FROM ({samples}) {before} ORDER BY ts DESC OFFSET {source.every - 1}"
+        return (
+            f"SELECT greatest((SELECT max(ts) FROM ({recorded}) {before}),"
+            f" (SELECT max(ts) FROM ({earliest})), {_stamp(span.base)})"
+        )
+
+    def _named(self, text: str) -> list[Source]:
+        return [it for it in self.sources.values() if re.search(rf"\b{it.name}\b", text)]
+
+    def _answer(self, text: str, limit: str, span: Span, table: Callable[[Source], str]) -> Answer:
+        length_s = (span.until - span.since).total_seconds() if span.since else 1.0
+        width_s = max(math.ceil(length_s / BUCKETS), 1)
+        tables = [
+            f"CREATE MACRO seconds() AS {length_s:.6f}",
+            f"CREATE MACRO width() AS {width_s}",
+            f"CREATE MACRO bucket(moment) AS floor(epoch(moment) / {width_s}) * {width_s}",
+            *(f"CREATE VIEW {it.name} AS {table(it)}" for it in self._named(text)),
+        ]
+        asked = f"SELECT * FROM ({text}){limit}"
+        *_, described, rows = self._query([*MACROS, *tables, f"DESCRIBE {asked}", asked])
+        return Answer(tuple(str(row[0]) for row in described), rows)
+
+    def _query(self, statements: Sequence[str]) -> list[list[list[str | None]]]:
+        return self._ask(self._duckdb, statements)
+
+    def _is_sound(self, segment: Segment) -> bool:
+        """Has it all its files' ends? One that has not is left out from here on."""
+        if segment in self._sound:
+            return True
+        if is_torn(segment):
+            self._leave_out(segment)
+            return False
+        self._sound.add(segment)
+        return True
+
+    def _leave_out(self, segment: Segment) -> None:
+        """Sets a damaged segment aside, at least for us."""
+        self._segments.remove(segment)
+        self._lost.append(segment)
+        with suppress(OSError):  # it is somebody else's, or on a medium that nobody writes to
+            set_aside(segment)
+
+    def leave_out_unreadable(self) -> bool:
+        """Leaves out all that cannot be read: was there any?"""
+        bad = unreadable(self._segments, self._ask, self._duckdb)
+        for segment in bad:
+            self._leave_out(segment)
+        return bool(bad)
+
+    def _tell_lost(self, begin: datetime, end: datetime) -> None:
+        for segment in self._lost:
+            if segment not in self._told and segment.begins <= end and segment.ends > begin:
+                self._told.add(segment)
+                self._say(segment.sentence)
+
+    def _sample(self, at: datetime) -> datetime:
+        """The last sample until then."""
+        return self._latest(at, "TRUE") or self._too_early()
+
+    def _base(self, at: datetime) -> datetime:
+        """The last sample until then at which everything was written anew."""
+        return self._latest(at, "anew = 1") or self._too_early()
+
+    def _too_early(self) -> datetime:
+        raise UsageError(f"nothing is recorded before {self.begins:%Y-%m-%d %H:%M:%S} UTC")
+
+    def _latest(self, at: datetime, which: str) -> datetime | None:
+        """Looked for in the newest hours first."""
+        earlier = [each for each in self._segments if each.begins <= at]
+        for hour in sorted({each.hour for each in earlier}, reverse=True):
+            files = self._files("samples", hour, at)
+            (((found,),),) = self._query(
+                [f"SELECT max(ts) FROM ({files}) WHERE {which} AND ts <= {_stamp(at)}"]
+            )
+            if found:
+                return datetime.fromisoformat(found).replace(tzinfo=at.tzinfo)
+        return None
+
+    def _files(self, name: str, begin: datetime, end: datetime) -> str:
+        """All recorded rows of a source from the hour of `begin` on; none where it has no file."""
+        hour = begin.replace(minute=0, second=0, microsecond=0)
+        meant = [it for it in self._segments if hour <= it.hour and it.begins <= end]
+        folders = [it.folder for it in meant if self._is_sound(it)]
+        paths = [path for it in folders if (path := it / f"{name}.parquet").exists()]
+        if paths:
+            listed = ", ".join(f"'{path}'" for path in paths)
+            return f"SELECT * FROM read_parquet([{listed}], union_by_name = true)"
+        columns = ", ".join(
+            f"NULL::{kind} AS {column}" for column, kind in self.sources[name].types()
+        )
+        return f"SELECT {columns} WHERE FALSE"
+
+    def _table(self, source: Source, span: Span) -> str:
+        """A source as a table of the server's."""
+        until, base = _stamp(span.until), _stamp(span.base)
+        recorded = f"({self._files(source.name, span.base, span.until)})"
+        if source.sampled:
+            after = f"ts > {_stamp(span.since)}" if span.since else f"ts = {until}"
+            return f"SELECT * FROM {recorded} WHERE ts <= {until} AND {after}"
+        rows = f"(SELECT * FROM {recorded} WHERE ts BETWEEN {base} AND {until})"
+        return _as_of(source, rows) if span.since is None else _between(source, rows, span.since)
+
+    def _steps(self, source: Source, span: Span) -> str:
+        """A source's changes one by one, each with what is told of its row."""
+        later = span.until + LATER
+        recorded = self._files(source.name, span.base, later)
+        within = f"ts > {_stamp(span.since or span.base)} AND ts <= {_stamp(span.until)}"
+        if source.sampled:
+            return f"SELECT * FROM ({recorded}) WHERE {within}"
+        samples = self._files("samples", span.base, later)
+        return f"SELECT * FROM ({steps(source, recorded, samples)}) WHERE {within}"
+
+
+def _as_of(source: Source, rows: str) -> str:
+    """Each row's last whole value, and its changes since."""
+    partition = f"PARTITION BY {', '.join(map(quoted, source.keys))}" if source.keys else ""
+    anew = f"max(ts) FILTER (kind <> {CHANGE}) OVER ({partition}) AS since_ts"
+    counted = f"SELECT *, {anew} FROM {rows}"
+    return (
+        f"SELECT {_columns(source, 'TRUE')} FROM ({counted})"
+        f" WHERE since_ts IS NULL OR ts > since_ts OR (ts = since_ts AND kind = {WHOLE})"
+        " GROUP BY ALL"
+    )
+
+
+def _between(source: Source, rows: str, since: datetime) -> str:
+    """Each row's changes since then."""
+    within = f"kind = {CHANGE} AND ts > {_stamp(since)}"
+    gone = f"arg_max(kind, ts) = {GONE} AND max(ts) <= {_stamp(since)}"
+    kept = "TRUE" if source.standing else f"bool_or({within})"
+    columns = _columns(source, within)
+    return f"SELECT {columns} FROM {rows} GROUP BY ALL HAVING {kept} AND NOT ({gone})"
+
+
+def _columns(source: Source, counted: str) -> str:
+    """Keys, sums of the counters of rows that are `counted`, and the last of all else."""
+    columns = [quoted(name) for name in source.keys]
+    columns += [f"any_value({it}) AS {it}" for it in map(quoted, source.told)]
+    for name in map(quoted, source.counters):
+        total = f"sum({name}) FILTER ({counted})"
+        # a column that the server lacks stays without a value
+        columns.append(f"CASE WHEN count({name}) > 0 THEN coalesce({total}, 0) END AS {name}")
+    last = map(quoted, (*source.values, *source.words))
+    return ", ".join([*columns, *(f"arg_max({it}, ts) AS {it}" for it in last)])
+
+
+def _stamp(at: datetime) -> str:
+    return f"TIMESTAMP '{at.strftime(TIME)}'"

@@ -1,0 +1,232 @@
+"""The loop that looks at a server again and again, and writes down what changed."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from dyno.builds import Say
+from dyno.engines import Ask
+from dyno.errors import HostError, TrialFailed, space
+from dyno.servers.watch.changes import Changes, Look, Recorded
+from dyno.servers.watch.reading import Record
+from dyno.servers.watch.servers import Watched, sources_of
+from dyno.servers.watch.source import WHOLE, Row, Source
+from dyno.servers.watch.store import SAMPLES, TIME, Store, with_samples
+
+#: A server that does not answer is asked again ever later, up to so much.
+RETRY_MAX_S = 30.0
+#: How much less than awaited a server may say that it is up, both rounded to s.
+ROUNDING_S = 1.5
+#: Rows that are kept in memory where the disk is full: some 200 MB.
+KEPT_ROWS = 500_000
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """How often to look, how often to write, how much to keep, for how long to go on, and how soon
+    a server that does not answer is asked again.
+    """
+
+    every_s: float = 1.0
+    flush_s: float = 60.0
+    keep_bytes: int = 500_000_000
+    keep_s: float = 14 * 86400.0
+    for_s: float = float("inf")
+    retry_s: float = 1.0
+
+
+@dataclass
+class _Uptime:
+    """How long the server had been up, and when (monotonic) it said so."""
+
+    up_s: float
+    at_s: float
+
+    def is_before(self, later: _Uptime) -> bool:
+        """Is this of the same life of the server?"""
+        return later.up_s >= self.up_s + (later.at_s - self.at_s) - ROUNDING_S
+
+
+@dataclass(frozen=True)
+class _Answers:
+    """What the server said at once: of each source its rows, and whether these are all."""
+
+    uptime: _Uptime
+    rows: Sequence[tuple[Source, Sequence[Row], bool]]
+
+
+@dataclass
+class Recorder:
+    """Samples of a server, until `stop` is set. `ask` keeps one connection (`Conversation`)."""
+
+    ask: Ask
+    watched: Watched
+    store: Store
+    wishes: Wishes
+    say: Say
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        self._changes = {it.source.name: Changes(it.source) for it in self.watched.questions}
+        self._sources = with_samples(sources_of(self.watched.kind))
+        self._pending: dict[Source, list[Recorded]] = {}
+        self._begins: datetime | None = None
+        self._uptime: _Uptime | None = None
+        self._since = ""
+        self._taken = 0
+        self._anew = self._connect = True
+        self._write_again_s = 0.0
+
+    def go_on(self, record: Record) -> None:
+        """Counts on from where a record ends: what happened since is a change, too."""
+        at, rows = record.last()
+        for name, changes in self._changes.items():
+            changes.go_on(rows[name])
+        ((*_, up_s, _, _),) = rows[SAMPLES.name]
+        ago_s = (datetime.now(UTC) - at).total_seconds()
+        self._uptime = _Uptime(float(up_s or 0), time.monotonic() - ago_s)
+
+    def run(self) -> int:
+        """Records until told to stop: how many samples were taken. The last one is of all sources,
+        so that what a short watch saw is whole.
+
+        The first sample's failure is raised; later ones are said, and tried again.
+        """
+        self._tidy(datetime.now(UTC))
+        began_s = due_s = time.monotonic()
+        wait_s = self.wishes.retry_s
+        try:
+            while not self.stop.is_set() and time.monotonic() - began_s < self.wishes.for_s:
+                self._flush_if_due()
+                try:
+                    self.sample()
+                    wait_s = self.wishes.retry_s
+                except TrialFailed as failed:
+                    if self.stop.is_set():
+                        # it did not answer before the end, and is asked no more
+                        self._connect = True
+                        break
+                    if not self._taken:
+                        raise
+                    self.say(f"the server does not answer, trying on: {failed.sentence}")
+                    self._connect = True
+                    self.stop.wait(wait_s)
+                    wait_s = min(2 * wait_s, RETRY_MAX_S)
+                # a sample that is late is left out, not made up for
+                due_s = max(due_s + self.wishes.every_s, time.monotonic())
+                self.stop.wait(due_s - time.monotonic())
+            if not self._connect:
+                with suppress(TrialFailed):  # a last sample more; the series ends one earlier
+                    self.sample(last=True)
+        finally:
+            self.flush(last=True)
+        return self._taken
+
+    def sample(self, *, last: bool = False) -> None:
+        """One look at the server, the `last` one at all of it; `TrialFailed` where it does not
+        answer.
+        """
+        now, anew = datetime.now(UTC), self._anew
+        answers = self._ask_all(anew or last)
+        restarted = self._uptime is not None and not self._uptime.is_before(answers.uptime)
+        if restarted and not anew:
+            anew, answers = True, self._ask_all(True)
+        self._uptime = answers.uptime
+        at = now.strftime(TIME)
+        for source, rows, all_rows in answers.rows:
+            look = Look(at, all_rows, anew, restarted)
+            self._pending.setdefault(source, []).extend(self._changes[source.name].of(rows, look))
+        took_us = round((time.monotonic() - answers.uptime.at_s) * 1e6)
+        told = (int(anew), int(restarted), round(answers.uptime.up_s), took_us)
+        sample: Recorded = [at, WHOLE, *told, self.watched.version]
+        self._pending.setdefault(SAMPLES, []).append(sample)
+        self._begins = self._begins or now
+        self._anew = False
+        self._taken += 1
+
+    def _ask_all(self, everything: bool) -> _Answers:
+        """Of every source that is due, or `everything`."""
+        due = [it for it in self.watched.questions if everything or self._is_due(it.source.every)]
+        whole = [
+            everything or not it.recent or self._is_due(it.source.all_rows_every) for it in due
+        ]
+        texts = [
+            it.whole if all_rows else it.recent.replace("{since}", self._since)
+            for it, all_rows in zip(due, whole, strict=True)
+        ]
+        begin = self.watched.begin if self._connect else ()
+        at_s = time.monotonic()
+        answers = self.ask(self.watched.session, [*begin, self.watched.clock, *texts])
+        self._connect = False
+        (clock,), *rows = answers[len(begin) :]
+        self._since = str(clock[0])
+        told = list(zip([it.source for it in due], rows, whole, strict=True))
+        up_s = self.watched.up_s(clock, {source.name: found for source, found, _ in told})
+        return _Answers(_Uptime(up_s, at_s), told)
+
+    def _is_due(self, every: int) -> bool:
+        return not self._taken % every
+
+    def _flush_if_due(self) -> None:
+        now, begins = datetime.now(UTC), self._begins
+        if begins is None:
+            return
+        if time.monotonic() < self._write_again_s:
+            return
+        age_s = (now - begins).total_seconds()
+        if age_s >= self.wishes.flush_s or _hour(now) != _hour(begins):
+            self.flush()
+
+    def flush(self, *, last: bool = False) -> None:
+        """Writes what was taken since the last time, merges hours that are over, keeps the bounds.
+
+        An hour begins with whole values; so does what follows, where the newest hour's were cut.
+        What cannot be written (the disk is full) is kept and written with the next; `HostError`
+        where it is the `last`, or more than is kept.
+        """
+        if self._begins is None:
+            return
+        begins, now = self._begins, datetime.now(UTC)
+        try:
+            self.store.write(self._pending, begins)
+        except (OSError, TrialFailed) as refused:
+            self._keep(refused, last)
+            return
+        self._pending, self._begins = {}, None
+        self._anew = self._tidy(now) or _hour(now) != _hour(begins)
+
+    def _keep(self, refused: OSError | TrialFailed, last: bool) -> None:
+        """Says why nothing could be written, and goes on."""
+        place = getattr(self.store, "folder", Path())
+        why = refused.sentence if isinstance(refused, TrialFailed) else str(refused.strerror)
+        why += space(refused, place) if isinstance(refused, OSError) else ""
+        rows = sum(map(len, self._pending.values()))
+        if last or rows > KEPT_ROWS:
+            hint = "what was written before is kept; free some room (--keep bounds the record)"
+            raise HostError(
+                f"{rows:,} rows of the record are not written", cause=why, hint=hint
+            ) from refused
+        self._write_again_s = time.monotonic() + self.wishes.flush_s
+        self.say(f"the record cannot be written, trying on with {rows:,} rows kept: {why}")
+
+    def _tidy(self, now: datetime) -> bool:
+        """Merges hours that are over, and keeps the bounds: was the newest hour cut? What cannot be
+        done is said, and done the next time.
+        """
+        cut = False
+        try:
+            cut = self.store.forget(self.wishes.keep_bytes, self.wishes.keep_s, now)
+            self.store.merge(_hour(now), self._sources)
+        except (OSError, TrialFailed) as refused:
+            self.say(f"the record's hours are not merged yet: {refused}")
+        return cut
+
+
+def _hour(at: datetime) -> datetime:
+    return at.replace(minute=0, second=0, microsecond=0)

@@ -1,0 +1,153 @@
+"""The server that is watched: which it is, what of it can be recorded, what it is asked."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+
+from dyno.compare.experiment.candidates import parse_candidate
+from dyno.driver.plan import Session
+from dyno.engines import Ask
+from dyno.engines.postgres import attached
+from dyno.errors import TrialFailed, UsageError
+from dyno.servers.kit import server as kit_server
+from dyno.servers.watch import mysql, postgres
+from dyno.servers.watch.source import Question, Row, Source, question
+
+#: Each kind of server's sources, by the name that a folder keeps.
+KINDS: Mapping[str, ModuleType] = {"mysql": mysql, "postgres": postgres}
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A server that answers. `kind` is one of KINDS, `name` its address without the password;
+    `begin` what a new connection says first; `remarks` what of it will be missing.
+    """
+
+    session: Session
+    kind: str
+    name: str
+    version: str
+    questions: tuple[Question, ...]
+    begin: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def clock(self) -> str:
+        """What to ask for the server's clock."""
+        clock: str = KINDS[self.kind].CLOCK
+        return clock
+
+    def up_s(self, clock: Row, rows: Mapping[str, Sequence[Row]]) -> float:
+        """For how long the server has been up, by what it said of its clock and each source."""
+        up_s: float = KINDS[self.kind].up_s(clock, rows.get("global_status", ()))
+        return up_s
+
+
+def sources_of(kind: str) -> dict[str, Source]:
+    """Everything that can be recorded of a kind of server, by name."""
+    return {source.name: source for source in KINDS[kind].SOURCES}
+
+
+def reach(ask: Ask, dsn: str) -> Watched:
+    """The server at a URL. `UsageError` where the URL is none, nobody lets us in, rights are
+    missing, or what is to be recorded is switched off.
+    """
+    spec = parse_candidate(dsn)
+    if spec.engine in kit_server.KINDS:
+        return _reach_mysql(ask, dsn)
+    if spec.engine == "postgres" and spec.is_url:
+        return _reach_postgres(ask, spec.with_password, spec.keys)
+    hint = "write mysql://user:password@host:3306 or postgres://user:password@host:5432/database"
+    raise UsageError("--dsn takes the URL of a server", hint=hint)
+
+
+def _reach_mysql(ask: Ask, dsn: str) -> Watched:
+    server = kit_server.reach(ask, dsn)
+    try:
+        return _looked_at(server)
+    except TrialFailed as refused:
+        raise _not_allowed(refused, "SELECT ON performance_schema.*, PROCESS ON *.*") from refused
+
+
+def _looked_at(server: kit_server.Server) -> Watched:
+    ((on,),) = server.query("SELECT @@performance_schema")
+    if on != "1":
+        raise UsageError(
+            f"performance_schema is off in this server ({server.version})",
+            hint="set performance_schema = ON in its settings and restart it; MariaDB's default "
+            "is OFF",
+        )
+    begin, remarks = _begin(server.ask, server.session, mysql)
+    remarks += _switched_off(server)
+    schemas = ", ".join(f"'{name}'" for name in mysql.SCHEMAS)
+    told = server.query(
+        *begin,
+        "SELECT LOWER(CONCAT(table_schema, '.', table_name)), LOWER(column_name)"
+        f" FROM information_schema.columns WHERE table_schema IN ({schemas})",
+    )
+    questions = _questions(mysql.SOURCES, told, mysql.SKIP)
+    server.query(*begin, *(each.whole for each in questions))
+    name = f"{server.session['host']}:{server.session['port']}"
+    return Watched(
+        server.session, "mysql", name, server.version, questions, tuple(begin), tuple(remarks)
+    )
+
+
+def _switched_off(server: kit_server.Server) -> list[str]:
+    """Consumers without which counters stand still."""
+    rows = server.query(
+        "SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'NO' AND NAME IN"
+        " ('global_instrumentation', 'thread_instrumentation', 'statements_digest')"
+    )
+    return [
+        f"{name} is switched off in performance_schema.setup_consumers: its counters stand still"
+        for (name,) in rows
+    ]
+
+
+def _reach_postgres(ask: Ask, url: str, flags: Mapping[str, str]) -> Watched:
+    session = attached.session_of(attached.locate_server(url, flags))
+    begin, remarks = _begin(ask, session, postgres)
+    *_, ((version,),), told, missing = ask(
+        session, [*begin, "SHOW server_version", postgres.COLUMNS, postgres.REMARKS]
+    )
+    questions = _questions(postgres.SOURCES, told, postgres.SKIP)
+    try:
+        ask(session, [*begin, *(each.whole for each in questions)])
+    except TrialFailed as refused:
+        raise _not_allowed(refused, "pg_monitor") from refused
+    name = f"{session['host']}:{session['port']}/{session['database']}"
+    remarks += [str(remark) for (remark,) in missing]
+    return Watched(session, "postgres", name, str(version), questions, tuple(begin), tuple(remarks))
+
+
+def _begin(ask: Ask, session: Session, module: ModuleType) -> tuple[list[str], list[str]]:
+    """What a connection says first, and a remark where it may not leave itself uncounted."""
+    begin = [*module.BEGIN, module.UNCOUNTED]
+    try:
+        ask(session, begin)
+    except TrialFailed:
+        remark = "what dyno asks will be counted among the statements: the user may not"
+        return list(module.BEGIN), [f"{remark} {module.UNCOUNTED}"]
+    return begin, []
+
+
+def _questions(
+    sources: Sequence[Source], told: Sequence[Sequence[str | None]], skip: str
+) -> tuple[Question, ...]:
+    available: dict[str, set[str]] = defaultdict(set)
+    for table, column in told:
+        available[str(table)].add(str(column))
+    asked = (question(source, available, skip) for source in sources)
+    return tuple(each for each in asked if each is not None)
+
+
+def _not_allowed(refused: TrialFailed, rights: str) -> UsageError:
+    return UsageError(
+        "this user may not see what is to be recorded",
+        cause=kit_server.words(refused),
+        hint=f"GRANT {rights} TO that user",
+    )

@@ -1,0 +1,256 @@
+"""A record on disk: a folder of segments, each a folder with one Parquet file per source.
+
+A segment is written aside and renamed, so that one that can be seen is whole; one that a disk has
+damaged since is set aside (`segments`). Only we may read a record. `20261122T210300.5Z`
+is what one flush wrote, a *part*; `20261122T21Z` the whole hour, which supersedes its parts. Each
+hour begins with whole values, so that older ones can go. All times are UTC.
+"""
+
+from __future__ import annotations
+
+import csv
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from dyno.builds import Say
+from dyno.driver.plan import Session
+from dyno.engines import Ask, find_engine
+from dyno.errors import HostError, TrialFailed, UsageError
+from dyno.private_files import FILE, make_folder, open_private, sync, sync_tree, write_whole
+from dyno.servers.watch.changes import Recorded
+from dyno.servers.watch.segments import (
+    HOUR,
+    PART,
+    Segment,
+    all_segments,
+    is_torn,
+    lost_segments,
+    segments,
+    set_aside,
+    unreadable,
+)
+from dyno.servers.watch.source import Source
+
+#: How a time stands in a record.
+TIME = "%Y-%m-%d %H:%M:%S.%f"
+ASIDE = ".aside"
+#: What says whose record a folder is.
+ABOUT = "server.json"
+#: Each sample: when, whether all was written anew, whether the server had restarted, what it cost.
+SAMPLES = Source(
+    "samples", (), values=("ANEW", "RESTARTED", "UP_S", "TOOK_US"), words=("SERVER",), sampled=True
+)
+_READ = (
+    "read_csv('{}', header = false, auto_detect = false, delim = ',', quote = '\"',"
+    " escape = '\"', nullstr = '\\N', allow_quoted_nulls = false, columns = {{{}}})"
+)
+
+
+def library(ask: Ask, say: Say) -> Session:
+    """A session on a DuckDB in memory, its library fetched where it is not there."""
+    engine = find_engine("duckdb", ask)
+    build = engine.program("", {}, say)
+    found = engine.start(build, Path("/"), {}).session
+    return {**found, "database": ":memory:"}
+
+
+class Store:
+    """A folder that is written to, by one at a time (`opened`)."""
+
+    def __init__(self, folder: Path, ask: Ask, duckdb: Session, say: Say = lambda _: None) -> None:
+        self.folder = folder
+        self._ask, self._duckdb, self._say = ask, duckdb, say
+
+    def write(self, rows: Mapping[Source, Sequence[Recorded]], begins: datetime) -> None:
+        """A part with these rows, which may be seen once it is whole."""
+        aside = self._new_aside()
+        told = {source: found for source, found in rows.items() if found}
+        statements = []
+        for source, found in told.items():
+            path = aside / f"{source.name}.csv"
+            with open(path, "w", newline="", encoding="utf-8", opener=open_private) as file:
+                writer = csv.writer(file, lineterminator="\n")
+                writer.writerows([["\\N" if it is None else it for it in row] for row in found])
+            columns = ", ".join(f"'{name}': '{kind}'" for name, kind in source.types())
+            statements.append(_copy(source, _READ.format(path, columns), aside))
+        self._ask(self._duckdb, statements)
+        for source in told:
+            (aside / f"{source.name}.csv").unlink()
+        _place(aside, self.folder / begins.strftime(PART))
+
+    def merge(self, before: datetime, sources: Mapping[str, Source]) -> None:
+        """Makes whole hours of all parts of hours before this one.
+
+        Parts stay beside their hour until the next time: somebody may be reading them.
+        """
+        for part in self._superseded():
+            shutil.rmtree(part.folder)
+        parts = [it for it in segments(self.folder) if not it.is_hour and it.hour < before]
+        for hour in sorted({part.hour for part in parts}):
+            self._merge_sound([part for part in parts if part.hour == hour], sources)
+
+    def _merge_sound(self, parts: Sequence[Segment], sources: Mapping[str, Source]) -> None:
+        """Makes an hour of those of its parts that can be read; the others are set aside."""
+        sound = self._without([it for it in parts if is_torn(it)], parts)
+        try:
+            if sound:
+                self._merge(sound, sources)
+        except TrialFailed:
+            bad = unreadable(sound, self._ask, self._duckdb)
+            if not bad:
+                raise
+            if sound := self._without(bad, sound):
+                self._merge(sound, sources)
+
+    def _without(self, bad: Sequence[Segment], parts: Sequence[Segment]) -> list[Segment]:
+        for part in bad:
+            set_aside(part)
+            self._say(f"{part.sentence}; it was set aside")
+        return [it for it in parts if it not in bad]
+
+    def _superseded(self) -> list[Segment]:
+        """Parts that stand beside their hour."""
+        found = all_segments(self.folder)
+        return [it for it in found if not it.is_hour and _hour_folder(it).exists()]
+
+    def _merge(self, parts: Sequence[Segment], sources: Mapping[str, Source]) -> None:
+        aside = self._new_aside()
+        names = sorted({path.stem for part in parts for path in part.folder.iterdir()})
+        statements = []
+        for source in (sources[name] for name in names if name in sources):
+            paths = [part.folder / f"{source.name}.parquet" for part in parts]
+            listed = ", ".join(f"'{path}'" for path in paths if path.exists())
+            statements.append(
+                _copy(source, f"read_parquet([{listed}], union_by_name = true)", aside)
+            )
+        self._ask(self._duckdb, statements)
+        _place(aside, _hour_folder(parts[0]))
+
+    def _new_aside(self) -> Path:
+        """An empty folder to write to."""
+        aside = self.folder / ASIDE
+        _clear(aside)
+        make_folder(aside)
+        return aside
+
+    def forget(self, keep_bytes: int, keep_s: float, now: datetime) -> bool:
+        """Removes the oldest segments until both bounds hold: has the newest hour lost any?"""
+        for gone in lost_segments(self.folder):
+            if gone.begins < now - timedelta(seconds=keep_s):
+                shutil.rmtree(gone.folder)
+        kept = segments(self.folder)
+        sizes = {each.folder: each.size_bytes for each in kept}
+        total, cut = sum(sizes.values()), False
+        for each in kept[:-1]:
+            length = timedelta(hours=1) if each.is_hour else timedelta()
+            if total <= keep_bytes and each.begins + length > now - timedelta(seconds=keep_s):
+                break
+            # parts of an hour that goes would come to count again
+            for part in self._superseded():
+                if part.hour == each.begins:
+                    shutil.rmtree(part.folder)
+            # renamed first, so that nobody meets half a segment
+            aside = self.folder / ASIDE
+            _clear(aside)
+            each.folder.rename(aside)
+            _clear(aside)
+            total -= sizes[each.folder]
+            cut = cut or each.hour == kept[-1].hour
+        return cut
+
+
+def size_bytes(folder: Path) -> int:
+    """What a record takes."""
+    return sum(each.size_bytes for each in segments(folder))
+
+
+def _place(aside: Path, folder: Path) -> None:
+    """Renames a folder into its place once what is in it is on the disk."""
+    for path in aside.iterdir():
+        path.chmod(FILE)  # the driver wrote it
+    sync_tree(aside)
+    aside.rename(folder)
+    sync(folder.parent)
+
+
+def _clear(aside: Path) -> None:
+    if aside.exists():
+        shutil.rmtree(aside)
+
+
+def _hour_folder(segment: Segment) -> Path:
+    return segment.folder.with_name(segment.begins.strftime(HOUR))
+
+
+def _copy(source: Source, rows: str, folder: Path) -> str:
+    order = ", ".join([*(name.lower() for name in source.keys), "ts", "kind"])
+    path = folder / f"{source.name}.parquet"
+    return (
+        f"COPY (SELECT * FROM {rows} ORDER BY {order}) TO '{path}'"
+        " (FORMAT parquet, COMPRESSION zstd)"
+    )
+
+
+@contextmanager
+def opened(folder: Path, kind: str, name: str) -> Iterator[None]:
+    """The folder, made where it is not there, and held: `UsageError` where it is another server's,
+    or somebody records into it.
+    """
+    if "'" in str(folder):
+        raise UsageError("the folder's name has a quote in it", hint="choose another with --into")
+    make_folder(folder, exist_ok=True)
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(
+                f"somebody records into {folder} already", hint="choose another with --into"
+            ) from None
+        _check_owner(folder, kind, name)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _check_owner(folder: Path, kind: str, name: str) -> None:
+    about = folder / ABOUT
+    ours = {"kind": kind, "server": name}
+    if not about.exists():
+        if any(path.name != ASIDE for path in folder.iterdir()):
+            raise UsageError(f"{folder} holds something else", hint="choose another with --into")
+        write_whole(about, json.dumps(ours))
+    elif (theirs := owner(folder)) != (kind, name):
+        raise UsageError(
+            f"{folder} is the record of {theirs[1]}", hint="choose another with --into"
+        )
+
+
+def owner(folder: Path) -> tuple[str, str]:
+    """Which kind of server a record is of, and its name; `UsageError` where there is none."""
+    try:
+        about = json.loads((folder / ABOUT).read_text())
+        return str(about["kind"]), str(about["server"])
+    except FileNotFoundError:
+        raise UsageError(
+            f"there is no record in {folder}",
+            hint="dyno watch --dsn URL makes one in ./watched; --from FOLDER reads another",
+        ) from None
+    except OSError as refused:
+        cause = (refused.strerror or "").lower()
+        raise HostError(f"cannot read the record in {folder}", cause=cause) from refused
+    except (ValueError, KeyError, TypeError, RecursionError):
+        hint = 'write into it whose record it is: {"kind": "mysql", "server": "HOST:PORT"}'
+        raise UsageError(f"{folder / ABOUT} is damaged", hint=hint) from None
+
+
+def with_samples(sources: Mapping[str, Source]) -> dict[str, Source]:
+    """The sources, and the samples' own."""
+    return {**sources, SAMPLES.name: replace(SAMPLES)}

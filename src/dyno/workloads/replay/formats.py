@@ -1,0 +1,58 @@
+"""Which kind of log a file is, by its first lines: the engines' readers are asked in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from dyno.errors import UsageError
+from dyno.plugins import things
+from dyno.workloads.replay.logs import LIMIT, Entry, Log, LogReader
+
+#: Lines by which a log is known, and characters of each.
+LOOKED_AT, LINE = 500, 1 << 16
+
+
+def read_log(path: Path, limit: int = LIMIT) -> Log:
+    """The log in a file, of whose statements those over `limit` characters are cut.
+
+    `UsageError` where it is none that is known here; and, once it was read, where it has no
+    statement.
+    """
+    try:
+        with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
+            head = [file.readline(LINE).rstrip("\r\n") for _ in range(LOOKED_AT)]
+    except OSError as error:
+        cause = (error.strerror or "").lower()
+        raise UsageError(f"cannot read the log {path}", cause=cause, hint="--log FILE") from None
+    readers: list[LogReader] = [
+        reader for own in things("dyno.engines", "LOG_READERS").values() for reader in own
+    ]
+    if not any(line.strip() for line in head):
+        raise UsageError(f"the log {path} is empty", hint=_all_written(readers))
+    for reader in readers:
+        if reader.knows(head):
+            return _whole(reader, path, limit)
+    cause = f"line 1 is '{head[0][:60]}'"
+    raise UsageError(
+        f"{path} is no log that is known here", cause=cause, hint=_all_written(readers)
+    )
+
+
+def _all_written(readers: list[LogReader]) -> str:
+    return "; ".join(f"{reader.kind}: {reader.written_by}" for reader in readers)
+
+
+def _whole(reader: LogReader, path: Path, limit: int) -> Log:
+    log = reader.read(path, limit)
+
+    def entries() -> Iterator[Entry]:
+        entry = None
+        for entry in log.entries:
+            yield entry
+        if entry is None:
+            hint = f"statements are in it with {reader.written_by}"
+            raise UsageError(f"no statement stands in {path}, {log.kind}", hint=hint)
+
+    return replace(log, entries=entries())

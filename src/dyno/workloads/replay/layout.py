@@ -1,0 +1,274 @@
+"""A log laid out for the driver: a script, and beside it a file of statements per connection.
+
+The folder lies in the cache under a name that tells its content, so the same log is laid out once,
+and a run goes on with what it began with. A file is written, and played, statement by statement
+(`crates/driver/src/script/recording.rs` reads it); what is in memory of it is said there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+
+from dyno.builds import Say, cache
+from dyno.errors import UsageError
+from dyno.workloads.replay.formats import read_log
+from dyno.workloads.replay.in_place import Allowed, ServerRules, judge_for_all
+from dyno.workloads.replay.logs import LIMIT, Entry, Log
+from dyno.workloads.replay.sessions import Bounds, Selection, Session, lanes, select
+from dyno.workloads.replay.spool import Spool
+
+#: Counts with what is laid out: a change of the form makes other names.
+FORM = 3
+#: Digests with a histogram of their own; all others are counted together.
+DIGESTS = 60
+DIGEST_LETTERS = 56
+OTHERS, UNDONE, CHECKED = "all other statements", "ROLLBACK", "read-only check"
+#: In its place a session that only reads is asked whether it still does (recording.rs).
+CHECK = b"SELECT 1 /* does the session still only read? */"
+#: Pieces of a file that are written together: of statements of 100 bytes some 100 kB.
+PIECES = 3 << 10
+#: A state of Lua for each.
+LANES_MOST = 4096
+_DOLLAR = re.compile(r"'(?:[^']++|'')*+'|\"[^\"]*+\"|(\$\d++)|(\?)")
+#: An event: ns from the first statement of all; number of its type; bytes of its text, which
+#: follows; number of its values, -1 where it has no parameters, each with its bytes, -1 for NULL.
+_EVENT, _LENGTH = struct.Struct("<QIIi"), struct.Struct("<i")
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A log ready to be played: its script, and what there is to say of it."""
+
+    script: Path
+    log: Log
+    selection: Selection
+    connections: int
+
+    def sentences(self) -> list[str]:
+        """What is played, and what is left out."""
+        chosen = self.selection
+        told = [
+            f"{self.log.kind}: {chosen.count:,} of {chosen.read:,} statements are played, of "
+            f"{len(chosen.sessions):,} sessions on {self.connections} connections, over "
+            f"{chosen.span_s:.1f} s"
+        ]
+        for reason, left in sorted(chosen.left_out.items(), key=lambda each: -each[1].count):
+            told.append(f"left out: {left.count:,} {reason} ({left})")
+        if unread := self.log.unread:
+            count = sum(left.count for left in unread.values())
+            why, first = next(iter(unread.items()))
+            told.append(f"left out: {count:,} lines, the first {why} (line {first.lines[0]})")
+        return told
+
+
+def lay_out(
+    path: Path, writes: bool, say: Say, limit: int = LIMIT, bounds: Bounds | None = None
+) -> Replay:
+    """The log in `path`, laid out; a statement of over `limit` characters is left out.
+
+    `UsageError` where nothing of it can be played.
+    """
+    if bounds is not None and bounds.rules:
+        # what a session may be set to read otherwise is known before anything is judged
+        widened = (
+            each.reading_also(it.sql for it in read_log(path, limit).entries)
+            for each in bounds.rules
+        )
+        bounds = replace(bounds, rules=tuple(widened))
+    with cache.work_folder("replay") as folder, Spool(folder) as spool:
+        log = read_log(path, limit)
+        selection = select(log, writes, spool, bounds)
+        if not selection.sessions:
+            reasons = "; ".join(f"{it.count:,} {why}" for why, it in selection.left_out.items())
+            hint = "--writes plays what writes, too" if not writes else "log all statements"
+            raise UsageError(f"no statement of {path} can be played", cause=reasons, hint=hint)
+        own = lanes(selection)
+        if len(own) > LANES_MOST:
+            cause = f"{len(own):,} of its sessions overlap"
+            hint = "replay a shorter stretch of the log"
+            raise UsageError(
+                f"{path} needs over {LANES_MOST:,} connections", cause=cause, hint=hint
+            )
+        names = _names(selection)
+        summed = hashlib.sha256(str(FORM).encode())
+        for number, sessions in enumerate(own):
+            with (folder / f"{number:05d}.lane").open("wb") as file:
+                for part in _parts(_lane(selection, sessions, names)):
+                    file.write(part)
+                    summed.update(part)
+        kept = "all but those left out" if writes else "those that read"
+        script = f"-- {selection.count:,} statements of {path.name}, {log.kind}: {kept}.\n"
+        script += _script(selection, names, len(own), writes)
+        summed.update(script.encode())
+        script += f"-- sha256 of all beside it: {summed.hexdigest()}\n"
+        stem = re.sub(r"\W+", "_", path.stem) or "log"
+        (folder / f"{stem}.lua").write_text(script)
+        home = cache.cached_entry(
+            "replay", f"{stem}-{summed.hexdigest()[:16]}", lambda into: _move(folder, into), say
+        )
+    return Replay(home / f"{stem}.lua", log, selection, len(own))
+
+
+def _move(folder: Path, into: Path) -> None:
+    for file in folder.iterdir():
+        file.rename(into / file.name)
+
+
+@dataclass(frozen=True)
+class _Names:
+    """What statements are called: the name of each type, and the type of those with a number."""
+
+    names: tuple[str, ...]
+    types: dict[int, int]
+
+
+def _script(selection: Selection, names: _Names, connections: int, writes: bool) -> str:
+    plans = "".join(
+        f"      {{ name = {_lua(names.names[type_])}, sql = {_lua(example)} }},\n"
+        for number, type_ in names.types.items()
+        if (entry := selection.different.examples.get(number))
+        and selection.different.statements[number].kind in ("read", "write")
+        and _EXPLAINED.match(selection.different.statements[number].digest)
+        and (example := _example(entry, selection.rules))
+    )
+    count = selection.count + selection.added
+    return (
+        f"dyno.recording {{\n   lanes = {connections}, statements = {count}, "
+        f"span_s = {selection.span_s:.6f}, writes = {str(writes).lower()},\n"
+        f"   plans = {{\n{plans}   }},\n}}\n"
+    )
+
+
+#: What engines explain.
+_EXPLAINED = re.compile(r"(?:SELECT|WITH|INSERT|UPDATE|DELETE|REPLACE|TABLE|VALUES)\b")
+
+
+def _example(entry: Entry, rules: Sequence[ServerRules]) -> str:
+    """A statement as it can be explained; empty where a server is only read, and its values cannot
+    be put into the text with certainty.
+    """
+    text = _spelled_out(entry)
+    if not rules:
+        return text
+    is_plain = not any("\\" in value for value in entry.values if value)
+    return text if is_plain and isinstance(judge_for_all(rules, text, ()), Allowed) else ""
+
+
+def _spelled_out(entry: Entry) -> str:
+    """Its text with its values in it."""
+
+    def literal(found: re.Match[str]) -> str:
+        at = int(found[1][1:]) - 1 if found[1] else -1
+        if not 0 <= at < len(entry.values):
+            return found[0]
+        value = entry.values[at]
+        return "NULL" if value is None else "'" + value.replace("'", "''") + "'"
+
+    return _DOLLAR.sub(literal, entry.sql.rstrip("; \n"))
+
+
+def _lua(text: str) -> str:
+    """A text as Lua reads it."""
+    for letter, escaped in (
+        ("\\", r"\\"),
+        ('"', r"\""),
+        ("\n", r"\n"),
+        ("\r", r"\r"),
+        ("\0", r"\0"),
+    ):
+        text = text.replace(letter, escaped)
+    return f'"{text}"'
+
+
+def _names(selection: Selection) -> _Names:
+    """What each is called: those with the most statements get a name of their own."""
+    names, types = list[str](), dict[int, int]()
+    for number, digest in selection.different.most_frequent(DIGESTS):
+        name = digest if len(digest) <= DIGEST_LETTERS else f"{digest[: DIGEST_LETTERS - 1]}…"
+        if name in names:
+            summed = hashlib.sha256(digest.encode()).hexdigest()
+            name = f"{name[: DIGEST_LETTERS - 9]}… {summed[:6]}"
+        types[number] = len(names)
+        names.append(name)
+    return _Names((*names, *({OTHERS, UNDONE, CHECKED} - set(names))), types)
+
+
+def _lane(selection: Selection, sessions: Sequence[Session], names: _Names) -> Iterator[bytes]:
+    """A file's content, part by part: names of types, and the events to the end."""
+    yield _LENGTH.pack(len(names.names))
+    for name in names.names:
+        yield _LENGTH.pack(len(name.encode())) + name.encode()
+    undone, others = names.names.index(UNDONE), names.names.index(OTHERS)
+    checked, at_ns = names.names.index(CHECKED), 0
+    is_judged, is_asked = bool(selection.rules), selection.asks
+    for session in sessions:
+        is_open, is_first = False, is_asked
+        for at_s, sql, values, number, statement in selection.played(session):
+            kind, at_ns = statement.kind, round(at_s * 1e9)
+            if is_first:
+                yield _EVENT.pack(at_ns, checked, len(CHECK), -1) + CHECK
+                is_first = False
+            text, marked, said = sql.encode(), -1, b""
+            if values and is_judged:  # as it was judged, the server's own marks in it
+                marked, said = len(values), _written(values)
+            elif values:
+                text, marked, said = _with_values(sql, values)
+            yield _EVENT.pack(at_ns, names.types.get(number, others), len(text), marked)
+            yield text
+            yield said
+            if is_asked and kind == "state":
+                yield _EVENT.pack(at_ns, checked, len(CHECK), -1) + CHECK
+            if kind == "begin":
+                is_open = True
+            elif kind in ("commit", "rollback"):
+                is_open = False
+        if is_open:
+            yield _EVENT.pack(at_ns, undone, len(UNDONE), -1) + UNDONE.encode()
+        if is_asked:
+            yield _EVENT.pack(at_ns, checked, len(CHECK), -1) + CHECK
+
+
+def _parts(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Pieces put together to what is worth a write."""
+    while batch := list(islice(pieces, PIECES)):
+        yield b"".join(batch)
+
+
+def _with_values(sql: str, given: Sequence[str | None]) -> tuple[bytes, int, bytes]:
+    """A text with `?` for its parameters, how many these are, and their values as written."""
+    text, order = _with_marks(sql)
+    values = given if order is None else [given[n] if n < len(given) else None for n in order]
+    return text.encode(), len(values), _written(values)
+
+
+def _written(values: Sequence[str | None]) -> bytes:
+    """Values as a file has them."""
+    parts = list[bytes]()
+    for value in values:
+        said = value.encode() if value is not None else b""
+        parts += (_LENGTH.pack(-1 if value is None else len(said)), said)
+    return b"".join(parts)
+
+
+@lru_cache(maxsize=1 << 10)
+def _with_marks(sql: str) -> tuple[str, tuple[int, ...] | None]:
+    """`$1` as `?`, and the places of the values in the order of the text; a text that has `?` as it
+    is, and None."""
+    order = list[int]()
+
+    def mark(found: re.Match[str]) -> str:
+        if not found[1]:
+            return found[0]
+        order.append(int(found[1][1:]) - 1)
+        return "?"
+
+    if any(found[2] for found in _DOLLAR.finditer(sql)):
+        return sql, None
+    return _DOLLAR.sub(mark, sql), tuple(order)

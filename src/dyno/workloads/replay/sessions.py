@@ -1,0 +1,374 @@
+"""A log's statements in sessions and lanes: which of them are played, and on which connection.
+
+Reads only: a transaction that holds a write is left out as a whole, since its reads may rest on
+what it wrote. Sessions that follow each other share a connection (a *lane*) where they set the same
+session variables, so that none plays under another's settings.
+
+A log is gone through once, while what is kept of it lies in a `Spool`: memory grows with the number
+of sessions and of different statements (`different.NUMBERED` at most), not with the log.
+"""
+
+from __future__ import annotations
+
+import gc
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+from dyno.workloads.replay.different import ANEW, Different
+from dyno.workloads.replay.in_place import Allowed, Refused, ServerRules, judge_for_all
+from dyno.workloads.replay.logs import Entry, Log, Reasons
+from dyno.workloads.replay.spool import Chain, Record, Spool
+from dyno.workloads.replay.statements import (
+    Dialect,
+    Statement,
+    bare,
+    made_tables,
+    names_of,
+    read_statement,
+)
+
+#: Letters of a digest that is told.
+DIGEST_LETTERS = 56
+#: Words of a session to its own state that may be another's, too.
+STATES = 60
+#: A byte that is no UTF-8, as `Lines` says it.
+_ESCAPED = re.compile("[\udc80-\udcff]")
+
+
+class Played(NamedTuple):
+    """A statement to be played, `at_s` after the first of all."""
+
+    at_s: float
+    sql: str
+    values: tuple[str | None, ...]
+    number: int
+    statement: Statement
+
+
+@dataclass
+class Session:
+    """One session's statements: those that are kept, when the first was sent, and what they do to
+    the session's own state. `database` is where it was first, `met_s` when that was.
+
+    Of the transaction that is read: does BEGIN (`is_open`) or autocommit (`is_manual`) make it one,
+    the place of its first statement (None without one), and does it write?
+    """
+
+    name: str
+    kept: Chain
+    database: str
+    met_s: float
+    latest_s: float
+    began_s: float = 0.0
+    working: int = 0
+    state: dict[str, None] = field(default_factory=dict)
+    is_open: bool = False
+    is_manual: bool = False
+    place: int | None = None
+    has_written: bool = False
+
+    @property
+    def span_s(self) -> tuple[float, float]:
+        """From its first statement to the end of its last."""
+        return self.began_s, self.kept.last_s[1]
+
+    def end_transaction(self) -> None:
+        """What follows is another one."""
+        self.is_open, self.has_written, self.place = False, False, None
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What attached servers allow: the rules of those that a log is only read in, and databases of
+    theirs that were not named for it (`beside`). `asks`: sessions are asked whether they still
+    only read.
+    """
+
+    rules: tuple[ServerRules, ...] = ()
+    beside: tuple[str, ...] = ()
+    asks: bool = True
+
+
+class Selection:
+    """What of a log is played: sessions, the databases that they are in (one, or several that are
+    changed by USE), and what is left out, by its reason. Each session's statements are read from
+    disk (`played`). `rules` are those of the servers that it is only read in.
+    """
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        writes: bool,
+        spool: Spool,
+        bounds: Bounds | None = None,
+    ) -> None:
+        bounds = bounds or Bounds()
+        self.rules, self._others = bounds.rules, names_of(bounds.beside)
+        self.asks = bounds.asks and bool(bounds.rules)
+        self.sessions: tuple[Session, ...] = ()
+        self.databases: tuple[str, ...] = ()
+        self.left_out = Reasons()
+        self.different = Different(dialect)
+        self.read, self.count, self.began_s = 0, 0, float("inf")
+        #: Statements that are played and stand in no log: they bring a session into its database.
+        self.added = 0
+        self._dialect, self._writes, self._spool = dialect, writes, spool
+        self._by_name = dict[str, Session]()
+        self._databases = Counter[str]()
+        self._made = set[str]()
+        #: The one database that is played where no statement changes it.
+        self._only = ""
+
+    @property
+    def span_s(self) -> float:
+        """From the first statement to the last."""
+        ends = (session.kept.last_s[0] for session in self.sessions)
+        return max(ends, default=self.began_s) - self.began_s if self.sessions else 0.0
+
+    def tables(self) -> Counter[str]:
+        """The tables that are needed, and how many statements name each."""
+        return self.different.tables()
+
+    def add(self, entry: Entry) -> None:
+        """The next entry of the log."""
+        self.read += 1
+        if entry.at_s < self.began_s and not entry.letters:
+            self.began_s = entry.at_s
+        session = self._by_name.get(entry.session) or self._meet(entry)
+        is_plain = entry.sql.isascii() and not (entry.letters or entry.values)
+        if not is_plain and not _is_whole(entry):
+            return self._leave_damaged(entry, session)
+        number, statement = self.different.read(entry)
+        kind = statement.kind
+        if kind == "unknown":
+            return self.left_out.add(f"not understood: {statement.why}", entry.line)
+        if kind == "admin":
+            return self._leave("for the server as a whole, never played", entry, statement)
+        if self._others and _names_one(self._others, entry, statement):
+            return self._leave("that name a database beside the one of the URL", entry, statement)
+        if self.rules and kind != "write":
+            judged = judge_for_all(self.rules, entry.sql, entry.values)
+            if isinstance(judged, Refused):
+                return self._leave(judged.why, entry, statement)
+            entry = entry._replace(sql=judged.text)
+        self._databases[entry.database] += 1
+        is_alone = kind != "read" and self._note(session, entry, statement)
+        is_within = not is_alone and (session.is_open or session.is_manual)
+        if self._writes or (not is_within and kind != "write"):
+            self._keep(session, entry, number, statement)
+        elif not is_within:
+            self._leave("that write", entry, statement)
+        else:
+            self._add_within(session, entry, number, statement)
+        if kind in ("commit", "rollback"):
+            session.end_transaction()
+        return None
+
+    def _leave(self, why: str, entry: Entry, statement: Statement) -> None:
+        """A statement that is not played for what its text says."""
+        digest = statement.digest
+        shown = f"{digest[: DIGEST_LETTERS - 1]}…" if len(digest) > DIGEST_LETTERS else digest
+        self.left_out.add(why, entry.line, shown)
+
+    def _meet(self, entry: Entry) -> Session:
+        chain, at_s = Chain(self._spool), entry.at_s
+        session = Session(entry.session, chain, entry.database, at_s, at_s)
+        self._by_name[entry.session] = session
+        return session
+
+    def _note(self, session: Session, entry: Entry, statement: Statement) -> bool:
+        """What a statement that is no plain read does to what follows; does it stand alone?"""
+        kind = statement.kind
+        if kind == "use":
+            self._databases[bare(statement.digest.partition(" ")[2])] += 0
+        elif kind == "write" and statement.digest.startswith("CREATE "):
+            self._made.update(made_tables(entry.sql))
+        elif kind == "state" and "autocommit" in statement.digest.lower():
+            session.end_transaction()
+            session.is_manual = entry.sql.rstrip("; ").lower().endswith(("0", "off", "false"))
+            return True
+        elif kind == "begin":
+            session.end_transaction()
+            session.is_open = True
+        return False
+
+    def _add_within(
+        self, session: Session, entry: Entry, number: int, statement: Statement
+    ) -> None:
+        """A statement within a transaction, which is left out as a whole if it writes."""
+        if session.place is None:
+            session.place = len(session.kept)
+        if statement.kind == "write":
+            self.left_out.add("that write", entry.line)
+            self._leave_transaction(session)
+        elif session.has_written:
+            self.left_out.add("in transactions that write", entry.line)
+        else:
+            self._keep(session, entry, number, statement)
+
+    def _leave_transaction(self, session: Session) -> None:
+        """What the session's transaction has read is not played, nor what it will read."""
+        if session.has_written or session.place is None:
+            return
+        session.has_written = True
+        for record in session.kept.take_back(session.place):
+            self._take_back(session, record)
+            self.left_out.add("in transactions that write", record.line)
+
+    def _leave_damaged(self, entry: Entry, session: Session) -> None:
+        """A statement whose text is not there as it was: it may have written."""
+        if entry.letters:
+            start = " ".join(entry.sql.split())[:40]
+            remark = f"{entry.letters:,} characters, {start} …"
+            self.left_out.add("too long", entry.line, remark)
+        else:
+            self.left_out.add("not in UTF-8", entry.line)
+        if not self._writes and (session.is_open or session.is_manual):
+            session.place = len(session.kept) if session.place is None else session.place
+            self._leave_transaction(session)
+
+    def _keep(self, session: Session, entry: Entry, number: int, statement: Statement) -> None:
+        # times are of milliseconds, and of when a statement had ended: it may seem to have begun
+        # before the one before it
+        at_s = session.latest_s
+        if entry.at_s > at_s:
+            session.latest_s = at_s = entry.at_s
+        if not session.kept:
+            session.began_s = at_s
+        _, _, sql, line, values, database, duration_s, _ = entry
+        session.kept.append(Record(at_s, number, line, sql, values, database, duration_s))
+        if statement.kind in ("state", "use"):
+            session.state[statement.digest if len(session.state) < STATES else session.name] = None
+        self.count += 1
+        session.working += statement.kind in ("read", "write")
+        self.different.keep(number, statement, entry)
+
+    def _take_back(self, session: Session, record: Record) -> None:
+        statement = self.different.of(record.number, record.sql)
+        self.count -= 1
+        session.working -= statement.kind in ("read", "write")
+        self.different.take_back(record.number, statement)
+
+    def end(self) -> Selection:
+        """The log has ended: what could not be known before is left out now."""
+        self.databases = tuple(sorted(filter(None, self._databases)))
+        if len(self.databases) > 1 and not self._dialect.use:
+            self._only = max(self._databases.items(), key=lambda it: (bool(it[0]), it[1]))[0]
+        for session in self._by_name.values():
+            if not session.working or self._only or self._made:
+                self._sift(session)
+        found = [it for it in self._by_name.values() if it.working]
+        self.sessions = tuple(sorted(found, key=lambda session: session.met_s))
+        self._by_name.clear()
+        self.added = sum(bool(self._use(session)) for session in self.sessions)
+        if len(self.databases) <= 1:
+            self.count -= self.different.forget("use")
+        return self
+
+    def _sift(self, session: Session) -> None:
+        """Counts what will not be played, for a reason or as nothing of its session works."""
+        for is_played in (False, True) if session.working else (True,):
+            if is_played and session.working:
+                return
+            for record in session.kept:
+                statement = self.different.of(record.number, record.sql)
+                why = self._why_not(record, statement)
+                if why and not is_played:
+                    self.left_out.add(why, record.line)
+                if bool(why) != is_played:
+                    self._take_back(session, record)
+
+    def _why_not(self, record: Record, statement: Statement) -> str:
+        if self._only and record.database not in ("", self._only):
+            return f"in other databases than {self._only}"
+        if self._made and not self._writes and self._made.intersection(map(bare, statement.tables)):
+            return "of tables that the log itself makes"
+        return ""
+
+    def _use(self, session: Session) -> str:
+        """What brings a session into its database where there are several."""
+        is_needed = len(self.databases) > 1 and session.database and self._dialect.use
+        if not is_needed or self._others:
+            return ""
+        use = self._dialect.use.format(session.database.replace("`", "``"))
+        is_played = not self.rules or isinstance(judge_for_all(self.rules, use, ()), Allowed)
+        return use if is_played else ""
+
+    def state_of(self, session: Session) -> tuple[str, ...]:
+        """What a session does to its own state, as texts in order."""
+        return tuple(dict.fromkeys([self._use(session), *session.state]))
+
+    def played(self, session: Session) -> Iterator[Played]:
+        """The statements of a session that are played, in order."""
+        if use := self._use(session):
+            statement = read_statement(use, self._dialect)
+            yield Played(session.began_s - self.began_s, use, (), ANEW, statement)
+        sifts, skips_use = self._only or self._made, len(self.databases) <= 1
+        began_s, statements = self.began_s, self.different.statements
+        for record in session.kept:
+            at_s, number, _, sql, values, _, _ = record
+            statement = statements[number] if number >= 0 else self.different.of(number, sql)
+            if statement.kind == "use" and skips_use:
+                continue
+            if sifts and self._why_not(record, statement):
+                continue
+            yield Played(at_s - began_s, sql, values, number, statement)
+
+
+def _is_whole(entry: Entry) -> bool:
+    """Is the text there, and every byte that was logged, so that what is sent is what was?"""
+    texts = (entry.sql, *filter(None, entry.values))
+    return not entry.letters and not any(_ESCAPED.search(text) for text in texts)
+
+
+def _names_one(others: re.Pattern[str], entry: Entry, statement: Statement) -> bool:
+    """Does it name one of these databases? Texts hold no names, but for what stands in double
+    quotes, which a session may read as one."""
+    return bool(others.search(statement.digest)) or (
+        '"' in entry.sql and bool(others.search(entry.sql))
+    )
+
+
+def select(log: Log, writes: bool, spool: Spool, bounds: Bounds | None = None) -> Selection:
+    """The statements of a log that are played; they lie in the spool."""
+    found = Selection(log.dialect, writes, spool, bounds)
+    # of all that is made here nothing makes a cycle
+    with _without_collector():
+        for entry in log.entries:
+            found.add(entry)
+        return found.end()
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def lanes(selection: Selection) -> list[list[Session]]:
+    """Sessions on as few connections as they need: one after the other where they do not overlap
+    and set the same variables.
+    """
+    found: list[list[Session]] = []
+    free: dict[tuple[str, ...], list[tuple[float, int]]] = defaultdict(list)
+    for session in sorted(selection.sessions, key=lambda each: each.span_s):
+        begin_s, end_s = session.span_s
+        heap = free[selection.state_of(session)]
+        if heap and heap[0][0] < begin_s:
+            _, lane = heappop(heap)
+            found[lane].append(session)
+        else:
+            lane = len(found)
+            found.append([session])
+        heappush(heap, (end_s, lane))
+    return found

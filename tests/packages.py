@@ -1,0 +1,128 @@
+"""The packages of `src/dyno`, and who may know whom: what `test_tidy` holds, and what the table of
+ARCHITECTURE.md is made from (`tools/reference.py`).
+
+A package stands below those that it knows. `SHARED` are small files that every package may know.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Package:
+    """What a package is, in a line, and the names of those that it may import."""
+
+    what: str
+    knows: frozenset[str]
+
+
+def _package(what: str, knows: str = "") -> Package:
+    return Package(what, frozenset(knows.split()))
+
+
+SHARED = {
+    "errors": "what can go wrong, named by who can put it right",
+    "numbers": "how numbers are written, and sizes read",
+    "passwords": "stars in the place of passwords",
+    "plugins": "opens a scanned package",
+    "printable": "codes in place of control characters in text of other people",
+    "private_files": "folders and files for nobody but us, written whole and synced",
+    "scratch": "folders among temporary things, held while a living Dyno works in them",
+    "subprocesses": "programs that are waited for: a time limit each, ended at the first interrupt",
+    "tails": "the end of what a program has said",
+}
+#: Packages that are folders of packages: what stands in them is named with them.
+FOLDERS = {"compare", "compat", "host", "judge", "servers"}
+#: From the lowest to the highest: a package knows only those before it.
+PACKAGES = {
+    "record": _package("run, trial, verdict, history as data; JSON to frozen dataclasses"),
+    "builds": _package("where an engine's program comes from; the cache"),
+    "driver": _package(
+        "the Python side of `dyno-driver`: the plan, `describe`, `ask`, the handshake", "record"
+    ),
+    "workloads": _package(
+        "one script per workload, in Lua or in pgbench's language; `replay/`: a server's log as a"
+        " script that the driver plays",
+        "builds",
+    ),
+    "engines": _package(
+        "a package or a file per engine: program, start, settings, settle, stop; `_server/` for"
+        " what all servers share",
+        "record builds driver workloads",
+    ),
+    "host/checks": _package(
+        "one file per subject of a host, looked at and left alone: `dyno doctor`", "record"
+    ),
+    "host/probes": _package("one file per thing of the host that is watched", "record"),
+    "host/controls": _package("one file per thing of the host that is held still", "record builds"),
+    "judge/stats": _package("arrays in, estimates and warnings out"),
+    "judge/settings": _package(
+        "what engines' settings are known to cost, one TOML file each; how values are compared"
+    ),
+    "judge/analysis": _package(
+        "a run and its trials: what counts, numbers with identities, a verdict",
+        "record judge/stats",
+    ),
+    "judge/audits": _package(
+        "one file per way in which a number can be wrong",
+        "record judge/stats judge/settings judge/analysis",
+    ),
+    "compare/experiments": _package("the experiments that come along, one TOML file each"),
+    "compare/experiment": _package(
+        "what is compared, as data: candidates, factors, how it is measured; reads the TOML",
+        "compare/experiments",
+    ),
+    "compare/run_folder": _package("a run on disk", "record"),
+    "compare/resolve": _package(
+        "names to programs, scripts, keys, primaries, design: a run that can be played",
+        "record builds driver workloads engines host/checks host/controls compare/experiment"
+        " compare/run_folder",
+    ),
+    "compare/forecast": _package(
+        "how long, how many blocks, what can be seen; earlier runs",
+        "record builds workloads engines host/checks judge/stats judge/analysis"
+        " compare/experiment compare/run_folder compare/resolve",
+    ),
+    "compare/play": _package(
+        "a run to blocks, trials, sessions with an engine, phases",
+        "record builds driver workloads engines host/checks host/probes host/controls"
+        " judge/analysis compare/experiment compare/run_folder compare/resolve compare/forecast",
+    ),
+    "compare/calibration": _package(
+        "comparisons of known truth, played like any other; what they found of the method's errors",
+        "record builds driver engines judge/stats judge/analysis compare/experiment"
+        " compare/run_folder compare/resolve compare/forecast compare/play",
+    ),
+    "compare/history": _package(
+        "many runs to series of comparable points, the changes nominated in them, and what fresh"
+        " comparisons made of these",
+        "record workloads host/controls judge/stats judge/analysis compare/run_folder"
+        " compare/calibration",
+    ),
+    "report": _package(
+        "`sections/` one file each; `html/` the page, `text/` the terminal, `export.py` the files",
+        "record judge/stats judge/settings judge/analysis",
+    ),
+    "compat/sysbench": _package(
+        "sysbench as a program: its command line, its plays by our driver, its reports",
+        "driver engines workloads",
+    ),
+    "compat/pgbench": _package(
+        "pgbench as a program: its command line, tables, clients, and its report",
+        "record driver engines workloads",
+    ),
+    "servers/kit": _package(
+        "functions (`crates/kit`) and procedures (`sql/`) for people's own servers: installed,"
+        " upgraded, taken out",
+        "builds driver engines compare/experiment",
+    ),
+    "servers/watch": _package(
+        "a server's counters recorded over time, and read back as of a time or between two",
+        "builds driver engines compare/experiment servers/kit",
+    ),
+}
+PACKAGES["cli"] = Package(
+    "one file per command: the only print, the only exit; `terminal/` what several print",
+    frozenset(PACKAGES),
+)
