@@ -1,4 +1,4 @@
-"""The guides of docs/yours: their files, and their commands, word by word."""
+"""The guides of docs/guides/yours: their files, and their commands, word by word."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parent.parent / "docs" / "yours"
+FOLDER = Path(__file__).resolve().parent.parent / "docs" / "guides" / "yours"
 GUIDES = sorted(path.stem for path in FOLDER.glob("*.md"))
 _FENCE = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

@@ -72,7 +72,7 @@ def part_of(dice: random.Random, value: Any) -> Any:
 
 
 def holds(document: Any, pattern: Any) -> bool:
-    """Is all of the pattern in the document? By the rules of docs/kit/json-index.md."""
+    """Is all of the pattern in the document? By the rules of docs/guides/kit/json-index.md."""
     if isinstance(pattern, list):
         return isinstance(document, list) and all(
             any(holds(each, wanted) for each in document) for wanted in pattern

@@ -11,7 +11,7 @@ from dyno.servers.kit import jobs, queueing, rights
 
 ROOT = Path(__file__).resolve().parent.parent
 SQL = ROOT / "src/dyno/servers/kit/sql"
-PAGE = ROOT / "docs/kit/rights.md"
+PAGE = ROOT / "docs/guides/kit/rights.md"
 #: What is made from Python, as it is for account 2.
 GENERATED = [*queueing.routines(queueing.Account("a@b", 2), 7), *jobs._workers()]
 ROUTINE = re.compile(r"CREATE (?:DEFINER=\S+ )?(PROCEDURE|FUNCTION|TRIGGER) (\w+\.\w+)")
@@ -117,7 +117,7 @@ def test_the_page_has_every_grant_and_every_routine_with_other_rights() -> None:
 
 def test_no_page_grants_all_routines_of_a_schema() -> None:
     """But to whoever installs."""
-    pages = [*(ROOT / "docs/kit").glob("*.md")]
+    pages = [*(ROOT / "docs/guides/kit").glob("*.md")]
     assert pages
     for page in pages:
         assert not re.search(r"GRANT [^;]*EXECUTE[^;]* ON \S+\.\*", page.read_text()), page.name

@@ -23,7 +23,7 @@ from dyno.errors import TrialFailed
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
-PAGE = Path(__file__).resolve().parents[2] / "docs/kit/files.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs/guides/kit/files.md"
 COLUMNS = "id:uint, a:int, b:ulong, c:double, d:key"
 PREDICATES, GROUPED = 1200, 150
 

@@ -20,7 +20,7 @@ from dyno.errors import TrialFailed
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
-DOCS = Path(__file__).resolve().parents[2] / "docs" / "kit"
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "guides" / "kit"
 DOCUMENTS = 300
 PREDICATES = 400
 

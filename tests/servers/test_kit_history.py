@@ -20,7 +20,7 @@ from dyno.servers.kit.verbs import ABSENT, DAMAGED, INSTALLED, status
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
-PAGE = Path(__file__).parents[2] / "docs/kit/history.md"
+PAGE = Path(__file__).parents[2] / "docs/guides/kit/history.md"
 #: What a test waits for something to become so, at most.
 PATIENCE_S = 60.0
 DIGESTS = "events_statements_summary_by_digest"

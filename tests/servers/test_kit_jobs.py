@@ -19,7 +19,7 @@ from dyno.errors import DynoError, TrialFailed
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
-PAGE = Path(__file__).resolve().parents[2] / "docs/kit/async.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs/guides/kit/async.md"
 #: What a test waits for something to become so, at most.
 PATIENCE_S = 60.0
 WEAK = {"user": "weak", "password": "Weak-1", "database": "information_schema"}

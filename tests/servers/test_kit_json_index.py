@@ -19,7 +19,7 @@ from dyno.servers.kit import routines
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
-PAGE = Path(__file__).parents[2] / "docs/kit/json-index.md"
+PAGE = Path(__file__).parents[2] / "docs/guides/kit/json-index.md"
 URL = "mysql://root@127.0.0.1:3306"
 DOCUMENTS, PATTERNS = 2_000, 700
 ITEMS = "CREATE TABLE dyno.items (id INT PRIMARY KEY, doc TEXT CHARACTER SET utf8mb4)"

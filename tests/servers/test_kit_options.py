@@ -12,7 +12,7 @@ from dyno.cli import exit_code
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
-PAGE = Path(__file__).parents[2] / "docs/kit/options.md"
+PAGE = Path(__file__).parents[2] / "docs/guides/kit/options.md"
 URL = "mysql://root@127.0.0.1:3306"
 
 

@@ -18,7 +18,7 @@ from dyno.servers.kit.verbs import DAMAGED, INSTALLED, status
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
-PAGE = Path(__file__).parents[2] / "docs/kit/options.md"
+PAGE = Path(__file__).parents[2] / "docs/guides/kit/options.md"
 RIGHTS = "CREATE, DROP, SELECT, INSERT, CREATE VIEW, CREATE ROUTINE, ALTER ROUTINE"
 MODES = ("ANSI_QUOTES", "NO_ZERO_DATE", "STRICT_TRANS_TABLES", "NO_ZERO_IN_DATE", "IGNORE_SPACE")
 

@@ -1,4 +1,4 @@
-"""Real servers' own logs, replayed on them; and the commands of docs/yours that name servers."""
+"""Real servers' own logs, replayed on them; and the commands of docs/guides/yours for servers."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ WITHOUT = {
     "memory_global_by_current_bytes": "memory moves when it is asked",
     "ps_check_lost_instrumentation": "the view has no twin in plain numbers",
 }
-#: Views of the schema, of a moment, of single threads (docs/kit/watch.md).
+#: Views of the schema, of a moment, of single threads (docs/guides/kit/watch.md).
 NOT_OVER_TIME = {
     *("innodb_buffer_stats_by_schema", "innodb_buffer_stats_by_table", "innodb_lock_waits"),
     *("io_by_thread_by_latency", "latest_file_io", "memory_by_thread_by_current_bytes"),

@@ -1,4 +1,4 @@
-"""docs/kit/watch.md: its example is played word for word; `…` stands for what differs."""
+"""docs/guides/kit/watch.md: its example is played word for word; `…` stands for what differs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dyno.servers.watch import store
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
-PAGE = Path(__file__).parents[2] / "docs/kit/watch.md"
+PAGE = Path(__file__).parents[2] / "docs/guides/kit/watch.md"
 URL = "mysql://root@127.0.0.1:3306"
 
 

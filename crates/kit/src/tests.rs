@@ -11,7 +11,7 @@ use crate::bounds::{ARGUMENT_BYTES_MAX, RESULT_BYTES_MAX};
 use crate::function::{Aggregate, Arguments, Fault, Function, Value};
 use crate::json::{ExtractAll, Flatten, Holds, Sum, Tokens, bounds_of_json};
 
-const PAGE: &str = include_str!("../../../docs/kit/bounds.md");
+const PAGE: &str = include_str!("../../../docs/guides/kit/bounds.md");
 
 #[test]
 fn the_page_of_bounds_names_every_function_and_says_what_holds() {

@@ -45,7 +45,7 @@ def command() -> None:
 
     For MySQL 5.6 to 8.x and MariaDB from 10.1. URL is mysql://user:password@host:3306 or, by its
     socket, mysql://user@%2Frun%2Fmysqld%2Fmysqld.sock; a password may come in MYSQL_PWD instead.
-    `dyno kit status` lists the parts, docs/kit/ has a page for each.
+    `dyno kit status` lists the parts, docs/guides/kit/ has a page for each.
     """
 
 

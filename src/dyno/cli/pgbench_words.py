@@ -183,7 +183,8 @@ def _sql_file(name: str, others: Sequence[object]) -> str:
         raise UsageError("--sql and another script are two workloads", hint=hint)
     if not Path(name).is_file():
         raise UsageError(
-            f"no SQL file at '{name}'", hint="--sql FILE; docs/yours/sql.md says how it is written"
+            f"no SQL file at '{name}'",
+            hint="--sql FILE; docs/guides/yours/sql.md says how it is written",
         )
     return str(Path(name).resolve())
 

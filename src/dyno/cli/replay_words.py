@@ -21,7 +21,7 @@ _TAKEN: tuple[Decorator, ...] = (
     click.option(
         "--log",
         metavar="FILE",
-        help="Replay a server's log of statements (docs/yours/log.md says which are known).",
+        help="Replay a server's log of statements (docs/guides/yours/log.md says which are known).",
     ),
     click.option(
         "--data",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def command() -> None:
     """Show, set and compare the options of optimizer_switch, sql_mode and other lists.
 
-    URL is as `dyno kit --help` says; docs/kit/options.md has an example of each.
+    URL is as `dyno kit --help` says; docs/guides/kit/options.md has an example of each.
     """
 
 

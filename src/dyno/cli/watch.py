@@ -70,8 +70,8 @@ def command(context: click.Context, /, **wishes: Any) -> None:
     """Record what a MySQL, MariaDB or PostgreSQL server counts, and read it back.
 
     `dyno watch --dsn URL` records until it is interrupted; `top`, `as-of`, `diff` and `plot` read,
-    also meanwhile. All times are UTC: 03:10, 2026-11-22T03:10, 10m (ago), now. docs/kit/watch.md
-    has an example of each.
+    also meanwhile. All times are UTC: 03:10, 2026-11-22T03:10, 10m (ago), now.
+    docs/guides/kit/watch.md has an example of each.
     """
     if context.invoked_subcommand is not None:
         return

@@ -1,7 +1,7 @@
 -- TPC-H's 22 queries as every engine here reads them. What differs from the specification's text,
--- and why, is in docs/workloads/dbt3.md: dates and discounts are computed before they are sent,
--- Q15's view is a derived table, Q19's join stands outside of its alternatives. A `$name` is a
--- parameter.
+-- and why, is in docs/guides/workloads/dbt3.md: dates and discounts are computed before they are
+-- sent, Q15's view is a derived table, Q19's join stands outside of its alternatives. A `$name` is
+-- a parameter.
 
 local YEAR = dyno.engine == "sqlite" and "CAST(strftime('%%Y', %s) AS INTEGER)"
   or "EXTRACT(YEAR FROM %s)"

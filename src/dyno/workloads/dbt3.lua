@@ -1,6 +1,6 @@
 -- Decision support, derived from TPC-H: eight tables, 22 queries one after the other (power), by
 -- several users at once (throughput), and two functions that refresh the data. The answers are
--- checked where they are known. docs/workloads/dbt3.md lists what differs from TPC-H and why.
+-- checked where they are known. docs/guides/workloads/dbt3.md lists what differs from TPC-H.
 
 local tables = require("_dbt3_tables")
 local queries = require("_dbt3_queries")

@@ -1,6 +1,6 @@
 -- The insert benchmark: load in key order, index, insert and delete with the indexes in place,
--- then query beside paced inserts. After Mark Callaghan's iibench; docs/workloads/insert.md lists
--- what differs from it and why.
+-- then query beside paced inserts. After Mark Callaghan's iibench; docs/guides/workloads/insert.md
+-- lists what differs from it and why.
 
 local sql = require("_insert_sql")
 local client = require("_insert_client")

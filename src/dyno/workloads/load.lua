@@ -1,6 +1,6 @@
 -- Bulk load: rows of the star schema benchmark's lineorder, each with a text of ten random words or
 -- of a phrase said over and over, into a table without indexes, with four, or with four that are
--- built afterwards; then what table and indexes take on the disk. docs/workloads/load.md.
+-- built afterwards; then what table and indexes take on the disk. docs/guides/workloads/load.md.
 
 local it = require("_load_table")
 local count_sizes = require("_table_sizes")

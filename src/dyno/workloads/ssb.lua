@@ -1,6 +1,6 @@
 -- The star schema benchmark: one large table of orders' lines, four tables around it, and 13
 -- queries, one after the other or by several users at once. The rows are those of ssb-dbgen; the
--- answers are checked where they are known. docs/workloads/ssb.md says what differs and why.
+-- answers are checked where they are known. docs/guides/workloads/ssb.md says what differs and why.
 
 local tables = require("_ssb_tables")
 local queries = require("_ssb_queries")

@@ -1,6 +1,6 @@
 -- UUIDs as keys: 32 or 36 characters, 16 bytes, or the engine's own type; random or in order of
 -- time; as the table's key or in an index beside it. Rows are inserted, then looked up by the key
--- and by the index; then what table and indexes take on the disk. docs/workloads/types.md.
+-- and by the index; then what table and indexes take on the disk. docs/guides/workloads/types.md.
 
 local ids = require("_types_ids")
 local owned = require("_owned_tables")

@@ -1,4 +1,4 @@
-"""Every command of docs/yours, run: those of embedded engines are played, comparisons resolved."""
+"""Every command of docs/guides/yours: those of embedded engines run, comparisons are resolved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every word of pgbench's manual stands in docs/workloads/pgbench.md, and is what it says there."""
+"""docs/guides/workloads/pgbench.md has every word of pgbench's manual, and each is as it says."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pgbench_files import EXPRESSIONS, NULL, play
 from dyno.cli import command, exit_code
 from dyno.compat.pgbench import words
 
-DOCS = Path(__file__).resolve().parents[3] / "docs/workloads/pgbench.md"
+DOCS = Path(__file__).resolve().parents[3] / "docs/guides/workloads/pgbench.md"
 TABLE = re.search(r"## Every word of pgbench 18\n(.*?)\n## ", DOCS.read_text(), re.S)
 assert TABLE
 STATES = {

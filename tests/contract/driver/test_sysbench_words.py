@@ -1,4 +1,4 @@
-"""docs/sysbench.md says of each of sysbench's words what Dyno does with it: each is tried."""
+"""docs/guides/sysbench/words.md says what Dyno does with each word of sysbench: all are tried."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dyno import driver
 from dyno.driver.plan import Plan, Script
 from dyno.errors import DynoError
 
-PAGE = (Path(__file__).parents[3] / "docs" / "sysbench.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs/guides/sysbench/words.md").read_text()
 
 
 def rows(section: str) -> dict[str, tuple[str, str]]:

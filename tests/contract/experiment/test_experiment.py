@@ -149,7 +149,7 @@ def test_the_experiments_that_come_along_can_be_read(path: Path) -> None:
 
 
 def test_the_experiment_in_the_documentation_can_be_read(tmp_path: Path) -> None:
-    text = (ROOT / "docs" / "experiments.md").read_text()
+    text = (ROOT / "docs/guides/experiments.md").read_text()
     shown = text.partition("```toml\n")[2].partition("```")[0]
     read = experiment.read_experiment(written(tmp_path, shown))
     assert read.measuring.blocks == 18

@@ -1,8 +1,8 @@
 """Who gets which rights by the kit: the routines that have another account's rights than their
-caller's, and the grants that the pages in docs/kit name.
+caller's, and the grants that the pages in docs/guides/kit name.
 
 Every other routine has its caller's rights (SQL SECURITY INVOKER), so that nobody can do more by
-it. Those here take numbers only; docs/kit/rights.md says of each who reaches it.
+it. Those here take numbers only; docs/guides/kit/rights.md says of each who reaches it.
 """
 
 from __future__ import annotations

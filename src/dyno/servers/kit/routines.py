@@ -202,7 +202,7 @@ def _called(server: Server, procedure: str, column: str) -> list[str]:
         raise UsageError(
             f"no index over {column}" if procedure == "index_json" else f"no index of {column}",
             cause=words(refused),
-            hint="docs/kit/json-index.md says what a column must be",
+            hint="docs/guides/kit/json-index.md says what a column must be",
         ) from refused
     return [str(statement) for (statement,) in rows]
 
