@@ -198,7 +198,7 @@ def with_kit(spec: str, parts: tuple[str, ...]) -> Iterator[tuple[Server, kit_se
         home.mkdir()
         plugins.mkdir()
         own = {"plugin_dir": f"{plugins}/", "event_scheduler": "ON", "max_allowed_packet": "64M"}
-        # thousands of results are tables, too (docs/guides/kit/async.md, Limits)
+        # thousands of results are tables, too (docs/guides/kit/async-jobs.md, Limits)
         own["table_definition_cache"] = "20000"
         server = engine.start(build, home, own | parsed.keys)
         try:

@@ -118,7 +118,7 @@ def test_every_document_that_is_cited_exists() -> None:
     wrong = [
         f"{file}: {name}"
         for file, text in cited().items()
-        for name in re.findall(r"(?<![\w/.])[\w][\w/.-]*\.md\b", text)
+        for name in re.findall(r"(?<![\w/.-])[\w][\w/.-]*\.md\b", text)
         if not any(
             (place / name).is_file() for place in (ROOT, ROOT / "docs", (ROOT / file).parent)
         )

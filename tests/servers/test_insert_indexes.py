@@ -52,7 +52,7 @@ def _indexed(server: Server, home: Path, rows: int) -> Sequence[int]:
 def test_only_8_0_drops_the_index_that_it_has_built_and_preload_brings_it_back(
     home: Path, text: str, keeps: bool
 ) -> None:
-    """docs/guides/workloads/insert.md: why the cached experiments preload."""
+    """docs/evidence/insert-caching.md: why the cached experiments preload."""
     with running(text, home) as (engine, server):
         built = _indexed(server, home, MANY)
         assert isinstance(engine, Preloads)

@@ -118,8 +118,8 @@ end
 -- `thread_init`, or when the event is first called. It is a list of items, played in order. An item
 -- is a prepared statement with its values, or a list of items. A random value is drawn anew each
 -- time that its item of the list is played, and is the same wherever it stands in that.
--- docs/guides/lua/README.md lists the further words: times, counts, changes, writes,
--- atomic, transaction.
+-- docs/guides/lua/events.md lists the further words: times, counts, changes, writes, atomic,
+-- transaction.
 function dyno.event(declare)
    return setmetatable({ declare = declare }, event)
 end
