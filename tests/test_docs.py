@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import runpy
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -43,10 +44,10 @@ def test_every_figure_stands_in_a_document() -> None:
 
 
 def test_a_figure_that_is_wrong_is_mended() -> None:
-    wrong = "Its 7 audits hold the driver's ledger. Looks at 1 and 2 blocks. `--gate`: 0 x, 9 y;"
+    wrong = "Its 7 audits hold the driver's ledger. Analyses at 1 and 2 blocks. `--gate`: 0 x, 9 y;"
     mended = REFERENCE["with_figures"](wrong)
     assert f"Its {len(modules('dyno.judge.audits'))} audits hold" in mended
-    assert "1 slower, 2 inconclusive" in mended and "Looks at 1 and" not in mended
+    assert "1 slower, 2 inconclusive" in mended and "Analyses at 1 and" not in mended
 
 
 def test_every_command_in_the_readme_exists() -> None:
@@ -72,12 +73,94 @@ def test_every_make_target_in_the_documents_exists() -> None:
         assert used <= targets, f"{name}: no make target {used - targets}"
 
 
-def test_every_file_that_a_document_names_exists() -> None:
-    for name in DOCUMENTS:
-        text = (ROOT / name).read_text()
-        links = re.findall(r"\]\(([^)#:]+)\)", text)
-        gone = [link for link in links if not (ROOT / name).parent.joinpath(link).exists()]
-        assert not gone, f"{name} links to {gone}"
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+FENCED = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
+
+
+def anchors_of(page: Path) -> set[str]:
+    """What a link may name behind `#`, as GitHub makes it of the headings."""
+    heads = re.findall(r"^#+ (.+)$", FENCED.sub("", page.read_text()), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_file_and_heading_that_a_document_links_to_exists(page: Path) -> None:
+    links = re.findall(r"\]\(([^):\s#]*)(?:#([^):\s]+))?\)", FENCED.sub("", page.read_text()))
+    for file, anchor in links:
+        target = page.parent / file if file else page
+        assert target.exists(), f"there is no {file}"
+        assert not anchor or anchor in anchors_of(target), f"{file} has no heading #{anchor}"
+
+
+#: At most so many words a page; of the pages named, so many, which may only become fewer.
+README_WORDS_MAX, ARCHITECTURE_WORDS_MAX = 800, 1500
+DECISION_WORDS_MAX, GUIDE_WORDS_MAX = 300, 900
+PICTURE_BYTES_MAX = 200_000
+LONGER_GUIDES = {"docs/guides/sysbench/words.md": 920}
+DECISIONS = sorted((ROOT / "docs" / "decisions").glob("0*.md"))
+
+
+def count_words(text: str) -> int:
+    """Words with a letter or a digit, of examples and tables too."""
+    return sum(any(sign.isalnum() for sign in word) for word in text.split())
+
+
+def test_the_readme_takes_two_minutes() -> None:
+    assert count_words((ROOT / "README.md").read_text()) <= README_WORDS_MAX
+
+
+def test_the_architecture_is_short() -> None:
+    """Its table of packages, which is made from the rules of imports, is counted apart."""
+    parts = re.split(r"^(?=## )", (ROOT / "ARCHITECTURE.md").read_text(), flags=re.MULTILINE)
+    told = [part for part in parts if not part.startswith("## The packages")]
+    assert len(told) == len(parts) - 1, "no section is called The packages"
+    assert count_words("".join(told)) <= ARCHITECTURE_WORDS_MAX
+
+
+@pytest.mark.parametrize(
+    "page", [*(ROOT / "docs" / "guides").rglob("*.md")], ids=lambda page: page.stem
+)
+def test_a_guide_is_short(page: Path) -> None:
+    name = str(page.relative_to(ROOT))
+    words, most = count_words(page.read_text()), LONGER_GUIDES.get(name, GUIDE_WORDS_MAX)
+    assert words <= most, f"{words} words: split it by task"
+    assert name not in LONGER_GUIDES or words > GUIDE_WORDS_MAX, "take it out of LONGER_GUIDES"
+
+
+def test_a_decision_is_a_page_of_four_parts() -> None:
+    """The threat model is a table, with a limit of its own."""
+    parts = ["Context", "Decision", "Alternatives", "Consequences"]
+    index = (ROOT / "docs" / "decisions" / "README.md").read_text()
+    for page in DECISIONS:
+        assert f"[{page.name[:4]}]({page.name})" in index, f"{page.name} is not in the list"
+        if page != THREATS:
+            assert re.findall(r"^## (.+)$", page.read_text(), re.MULTILINE) == parts, page.name
+            assert count_words(page.read_text()) <= DECISION_WORDS_MAX, page.name
+
+
+def test_the_readme_shows_a_run_that_is_here_as_it_is_judged_today(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each line of its session, but for the command and the trials, is one of `dyno report`'s."""
+    from dyno.cli import exit_code
+
+    monkeypatch.setenv("COLUMNS", "100")
+    picture = runpy.run_path(str(ROOT / "tools" / "picture.py"))
+    run = shutil.copytree(picture["RUN"], tmp_path / "run")
+    exit_code(["report", str(run)])
+    said = capsys.readouterr().out.splitlines()
+    readme = (ROOT / "README.md").read_text()
+    session = readme.partition("```console\n")[2].partition("```")[0].splitlines()
+    shown = [line for line in session if not line.startswith(("$ ", "…", "block "))]
+    assert len(shown) > 5, "the README shows no session"
+    assert not [line for line in shown if line not in said]
+
+
+def test_the_readme_shows_a_picture_that_a_script_makes_of_that_run() -> None:
+    picture = runpy.run_path(str(ROOT / "tools" / "picture.py"))["PICTURE"]
+    assert f"({picture.relative_to(ROOT)})" in (ROOT / "README.md").read_text()
+    assert picture.read_bytes()[:4] == b"\x89PNG"
+    assert picture.stat().st_size < PICTURE_BYTES_MAX
 
 
 #: Whatever cites a document: code, tests, documents; a changelog tells of what is gone.

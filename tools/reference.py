@@ -67,7 +67,7 @@ FUNCTION_DEFAULT = re.compile(r"<function .*? at 0x[0-9a-f]+>")
 PACKAGE_TABLE = re.compile(r"\| package \| is \| knows \|\n(?:\|.*\n)+")
 
 #: Documents written by hand, in which the code's own figures stand.
-BY_HAND = ("README.md", "CONTRIBUTING.md", "docs/METHOD.md")
+BY_HAND = ("README.md", "CONTRIBUTING.md", "docs/METHOD.md", "docs/guides/README.md")
 
 
 def figures() -> dict[str, str]:
@@ -76,7 +76,7 @@ def figures() -> dict[str, str]:
     ends = {code: word for word, code in reversed(EXITS.items())}
     return {
         r"(\d+) audits hold the driver's ledger": str(len(modules("dyno.judge.audits"))),
-        r"Looks at ([\d, and]+) blocks": f"{', '.join(looks[:-1])} and {looks[-1]}",
+        r"[Aa]nalyses at ([\d, and]+) blocks": f"{', '.join(looks[:-1])} and {looks[-1]}",
         r"looked at when ([\d, and]+) \(= MAX\)": f"{', '.join(looks[:-1])} and {looks[-1]}",
         r"--gate`: (\d [^;]+);": ", ".join(
             [f"{code} {ends[code]}" for code in sorted(ends)] + [f"{DOUBTFUL_EXIT} {STRICT}"]
