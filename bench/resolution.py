@@ -33,7 +33,7 @@ from dyno.compare.play.pilot_trial import PilotScene
 from dyno.compare.play.run import play_run
 from dyno.compare.play.windows import settle_windows
 from dyno.compare.resolve.design import TURNS
-from dyno.compare.resolve.experiment import Prepared, resolve_experiment
+from dyno.compare.resolve.experiment import Prepared, RunDraft, draft_run
 from dyno.compare.run_folder import create_run
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.stats.interval import to_percent
@@ -64,18 +64,15 @@ class Order:
     window_s: float = 0.0
     frozen: bool = TURNS.frozen
 
-    def taken(self, made: Experiment, prepared: Prepared) -> Prepared:
-        """The run in this order."""
+    def choose_turns(self, draft: RunDraft) -> None:
+        """Has the run played in this order."""
         if not self.window_s:
-            prepared = settle_windows(made, prepared, PilotScene(say))
-        run = prepared.run
-        turns = run.design.turns
-        if turns is None:
-            return prepared
+            settle_windows(draft, PilotScene(say))
+        if (turns := draft.design.turns) is None:
+            return
         if self.window_s:
             turns = replace(turns, window=Window(self.window_s, self.window_s / 10))
-        turns = replace(turns, frozen=self.frozen)
-        return replace(prepared, run=replace(run, design=replace(run.design, turns=turns)))
+        draft.design = replace(draft.design, turns=replace(turns, frozen=self.frozen))
 
 
 SEQUENTIAL, INTERLEAVED = Order("sequential", sequential=True), Order("interleaved")
@@ -151,7 +148,9 @@ def prepare(case: Case, order: Order, blocks: int) -> Prepared:
         controls={"pinning": case.pinning},
     )
     made = replace(case.experiment, measuring=measuring)
-    return order.taken(made, resolve_experiment(made, say))
+    draft = draft_run(made, say)
+    order.choose_turns(draft)
+    return draft.freeze()
 
 
 def say(clause: str) -> None:

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from dyno.compare.experiment import Measuring, compare_candidates
-from dyno.compare.play.pilot import chosen_pinning, play_pilot
-from dyno.compare.play.pilot_trial import PilotScene
+from dyno.compare.play.pilot import chosen_pinning, prepare
 from dyno.compare.play.saturation import CONNECTIONS, fewest_connections
-from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.compare.resolve.experiment import draft_run
 from dyno.record import IDLE_PERCENT, Run
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -25,8 +24,7 @@ def _piloted(server: str, workload: str, **options: str) -> Run:
     experiment = compare_candidates(
         (f"a={server}", f"b={server}"), workload, options, Measuring(aa=True)
     )
-    prepared = resolve_experiment(experiment, lambda _: None)
-    return play_pilot(experiment, prepared, PilotScene(lambda _: None)).run
+    return prepare(draft_run(experiment, lambda _: None), lambda _: None).run
 
 
 @pytest.mark.parametrize("server", ["postgres@18", "mysql@8.0.33"])

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,23 +55,16 @@ def typed_command() -> str:
 def play_and_judge(experiment: Experiment, wishes: RunWishes) -> Verdict:
     """Resolves, announces, plays and judges `experiment`."""
     from dyno.compare.calibration.error_rates import quote_error_rates
-    from dyno.compare.forecast.disk_space import check_disk_space
-    from dyno.compare.forecast.estimate import fit_budget, forecast_run
-    from dyno.compare.forecast.memory import fit_memory
-    from dyno.compare.play.pilot import play_pilot
-    from dyno.compare.play.pilot_trial import PilotScene
+    from dyno.compare.forecast.estimate import forecast_run
+    from dyno.compare.play.pilot import prepare
     from dyno.compare.play.run import play_run
-    from dyno.compare.resolve.experiment import resolve_experiment
+    from dyno.compare.resolve.experiment import draft_run
     from dyno.compare.run_folder import create_run
 
     sweep()
-    prepared = resolve_experiment(experiment, print_progress)
-    prepared = replace(prepared, run=quote_error_rates(prepared.run))
-    check_disk_space(prepared)
-    prepared = play_pilot(experiment, prepared, PilotScene(print_progress))
-    prepared = fit_memory(prepared, experiment.measuring, print_progress)
-    if wishes.budget_s is not None:
-        prepared = fit_budget(prepared, wishes.budget_s)
+    draft = draft_run(experiment, print_progress)
+    quote_error_rates(draft)
+    prepared = prepare(draft, print_progress, wishes.budget_s)
     forecast = forecast_run(prepared)
     folder = create_run(prepared.run, runs_home())
     announce(prepared, forecast, folder)

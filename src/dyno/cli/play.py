@@ -20,7 +20,6 @@ from dyno.numbers import same_value
 
 if TYPE_CHECKING:
     from dyno.compare.play.watch import Event
-    from dyno.compare.resolve.experiment import Prepared
     from dyno.record import Latency, PhaseRecord, Trial
 
 PERCENTILES = ("50", "95", "99", "99.9")
@@ -61,7 +60,7 @@ def command(engine: str, **words: Any) -> None:
     from dyno.compare.play.pilot import settle_pinning
     from dyno.compare.play.pilot_trial import PilotScene
     from dyno.compare.play.run import play_once
-    from dyno.compare.resolve.experiment import resolve_experiment
+    from dyno.compare.resolve.experiment import draft_run
     from dyno.judge.analysis.sentence import pilot_words
 
     (engine,) = reached(words, (engine,))
@@ -75,20 +74,14 @@ def command(engine: str, **words: Any) -> None:
     measuring = Measuring(controls=dict(words["controls"]))
     experiment = compare_candidates([engine], script, chosen, measuring, command=typed_command())
     sweep()
-    scene = PilotScene(print_progress)
-    prepared = settle_pinning(resolve_experiment(experiment, print_progress), scene)
+    draft = draft_run(experiment, print_progress)
+    settle_pinning(draft, PilotScene(print_progress))
     if words["commands"]:
-        prepared = with_commands(prepared, words["commands"])
+        draft.workloads = (replace(draft.workloads[0], commands=words["commands"]),)
+    prepared = draft.freeze()
     for sentence in pilot_words(prepared.run):
         screen.line(sentence)
     print_summary(play_once(prepared, print_second))
-
-
-def with_commands(prepared: Prepared, commands: tuple[str, ...]) -> Prepared:
-    """The run whose first workload plays these commands of its script, in this order."""
-    first, *others = prepared.run.workloads
-    workloads = (replace(first, commands=commands), *others)
-    return replace(prepared, run=replace(prepared.run, workloads=workloads))
 
 
 def print_second(event: Event) -> None:

@@ -35,6 +35,7 @@ from dyno.record.run import (
     Run,
     Turns,
     Window,
+    echo_stand,
     host_score,
 )
 from dyno.record.schema import SCHEMA
@@ -148,5 +149,6 @@ __all__ = [
     "Window",
     "WorkloadPlan",
     "echo_of",
+    "echo_stand",
     "host_score",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -189,12 +189,20 @@ class Run:
     schema: int = SCHEMA
 
     def echo_stand(self, side: Candidate) -> Candidate:
-        """The candidate whose echo counts for the server `side`: the first of its engine that is
-        reached and placed as it is, and sends the same requests.
-        """
-        return next(each for each in self.candidates if self._stand(each) == self._stand(side))
+        """The candidate whose echo counts for the server `side`."""
+        return echo_stand(side, self.candidates, self.design.controls)
 
-    def _stand(self, side: Candidate) -> tuple[str, ...]:
-        pinning = side.controls.get("pinning", self.design.controls.get("pinning", ""))
-        options = (f"{name}={value}" for name, value in sorted(side.options.items()))
-        return side.engine, pinning, side.build.get("address", ""), *options
+
+def echo_stand(
+    side: Candidate, candidates: Sequence[Candidate], run_controls: Mapping[str, str]
+) -> Candidate:
+    """The first of `candidates` that is of the engine of the server `side`, reached and placed as
+    it is, and sends the same requests: its echo counts for all of these.
+    """
+
+    def stand(each: Candidate) -> tuple[str, ...]:
+        pinning = each.controls.get("pinning", run_controls.get("pinning", ""))
+        options = (f"{name}={value}" for name, value in sorted(each.options.items()))
+        return each.engine, pinning, each.build.get("address", ""), *options
+
+    return next(each for each in candidates if stand(each) == stand(side))

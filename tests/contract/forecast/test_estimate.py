@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from fakes import make_phase, make_run, make_workload
 
+from dyno.compare.experiment import Experiment, Measuring
 from dyno.compare.forecast.estimate import (
     ECHO_S,
     OVERHEAD_S,
@@ -21,7 +22,7 @@ from dyno.compare.forecast.estimate import (
 )
 from dyno.compare.forecast.planner import Planner
 from dyno.compare.resolve.design import TURNS
-from dyno.compare.resolve.experiment import Prepared
+from dyno.compare.resolve.experiment import Prepared, RunDraft
 from dyno.errors import UsageError
 from dyno.judge.stats.interval import to_log
 from dyno.judge.stats.power import Errors, mde80
@@ -128,14 +129,23 @@ def test_more_noise_or_fewer_blocks_detect_less() -> None:
     assert once[2.0] == pytest.approx(2 * 0.60, rel=0.02)
 
 
+def make_draft(*looks: int) -> RunDraft:
+    run = make_run(looks=looks) if looks else make_run()
+    asked = Experiment("any", (), (), Measuring())
+    return RunDraft(asked, (), run.workloads, run.design, run.candidates)
+
+
 def test_a_budget_cuts_the_looks_and_never_adds_any() -> None:
-    prepared = make_prepared()
-    assert fit_budget(prepared, 1e6) is prepared
-    cut = fit_budget(prepared, 15 * 2 * TRIAL_S + 1)
-    assert cut.run.design.looks == (6, 10, 15)
-    assert fit_budget(make_prepared(looks=(10,)), 4 * 2 * TRIAL_S + 1).run.design.looks == (4,)
+    draft, one_look = make_draft(), make_draft(10)
+    before = draft.design
+    fit_budget(draft, 1e6)
+    assert draft.design == before
     with pytest.raises(UsageError, match=r"nothing can be told within 60 s(.|\n)*3 blocks take 62"):
-        fit_budget(prepared, 60)
+        fit_budget(draft, 60)
+    fit_budget(draft, 15 * 2 * TRIAL_S + 1)
+    assert draft.design.looks == (6, 10, 15)
+    fit_budget(one_look, 4 * 2 * TRIAL_S + 1)
+    assert one_look.design.looks == (4,)
 
 
 def test_no_fewer_blocks_would_do_though_one_more_may_see_less() -> None:

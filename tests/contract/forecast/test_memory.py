@@ -12,12 +12,12 @@ import pytest
 from engine_callbacks import ask_nothing
 from fakes import make_run
 
-from dyno.builds import Build
+from dyno.builds import Build, Say
 from dyno.cli.terminal.announcement import memory_line
-from dyno.compare.experiment import Measuring
+from dyno.compare.experiment import Experiment, Measuring
 from dyno.compare.forecast.memory import DRIVER_BYTES, USER_BYTES, check_memory, fit_memory
 from dyno.compare.resolve.design import LIMITS, TURNS, choose_turns
-from dyno.compare.resolve.experiment import Prepared
+from dyno.compare.resolve.experiment import Prepared, RunDraft
 from dyno.engines import HoldsMemory, find_engine
 from dyno.engines.mysql.evidence import needed_bytes
 from dyno.errors import HostError, UsageError
@@ -34,7 +34,7 @@ class Caching:
         return int(settings["cache"]) * GIB
 
 
-def caching(cache: str = "1", attached: bool = False) -> Prepared:
+def caching(cache: str = "1", attached: bool = False, sequential: bool | None = None) -> RunDraft:
     """Two candidates with a cache each, one connection."""
     run = make_run()
     sides = tuple(dataclasses.replace(each, settings={"cache": cache}) for each in run.candidates)
@@ -42,8 +42,16 @@ def caching(cache: str = "1", attached: bool = False) -> Prepared:
     design = dataclasses.replace(run.design, turns=TURNS)
     build = Build("fake", "", "1", Path(), attached=attached)
     engines: dict[str, Any] = dict.fromkeys(names, Caching())
-    run = dataclasses.replace(run, candidates=sides, design=design)
-    return Prepared(run, engines, dict.fromkeys(names, build))
+    asked = Experiment("any", (), (), Measuring(sequential=sequential))
+    draft = RunDraft(asked, (), run.workloads, design, sides, engines=engines)
+    draft.builds = dict.fromkeys(names, build)
+    return draft
+
+
+def fitted(draft: RunDraft, say: Say, machine: Machine) -> Prepared:
+    """The run as it fits this machine."""
+    fit_memory(draft, say, machine)
+    return draft.freeze()
 
 
 def host(folder: Path, available_gib: float, files: Mapping[str, str] | None = None) -> Machine:
@@ -51,19 +59,18 @@ def host(folder: Path, available_gib: float, files: Mapping[str, str] | None = N
     return machines.make(folder, {"/proc/meminfo": told, **(files or {})})
 
 
-TURNS_ONLY = Measuring(sequential=False)
 NEEDED = 2 * (GIB + DRIVER_BYTES + USER_BYTES)
 
 
 def test_where_all_fit_the_announcement_says_what_they_take(tmp_path: Path) -> None:
     said: list[str] = []
-    fitted = fit_memory(caching(), Measuring(), said.append, host(tmp_path, 20.0))
-    assert fitted.run.design.turns == TURNS
-    assert fitted.memory is not None
-    assert fitted.memory.needed_bytes == NEEDED
-    assert memory_line(fitted) == "Turns: both engines are up at once, about 2.2 GB of 21.5 GB."
+    there = fitted(caching(), said.append, host(tmp_path, 20.0))
+    assert there.run.design.turns == TURNS
+    assert there.memory is not None
+    assert there.memory.needed_bytes == NEEDED
+    assert memory_line(there) == "Turns: both engines are up at once, about 2.2 GB of 21.5 GB."
     assert not said
-    assert memory_line(caching()) == ""
+    assert memory_line(caching().freeze()) == ""
 
 
 @pytest.mark.parametrize(
@@ -86,20 +93,18 @@ def test_where_all_fit_the_announcement_says_what_they_take(tmp_path: Path) -> N
 def test_the_tighter_of_host_and_group_decides(
     available_gib: float, files: dict[str, str], fits: bool, tmp_path: Path
 ) -> None:
-    fitted = fit_memory(
-        caching(), Measuring(), lambda _: None, host(tmp_path, available_gib, files)
-    )
-    assert (fitted.run.design.turns is not None) == fits
+    there = fitted(caching(), lambda _: None, host(tmp_path, available_gib, files))
+    assert (there.run.design.turns is not None) == fits
 
 
 def test_where_they_do_not_fit_restarts_are_played_one_by_one_and_that_is_said(
     tmp_path: Path,
 ) -> None:
     said: list[str] = []
-    fitted = fit_memory(caching("3"), Measuring(), said.append, host(tmp_path, 4.0))
-    assert fitted.run.design.turns is None
-    assert fitted.run.design.limits == LIMITS
-    assert memory_line(fitted) == ""
+    there = fitted(caching("3"), said.append, host(tmp_path, 4.0))
+    assert there.run.design.turns is None
+    assert there.run.design.limits == LIMITS
+    assert memory_line(there) == ""
     assert said == [
         "restarts are played one after the other, not by turns: "
         "2 engines up at once need about 6.5 GB, and 4.3 GB are available"
@@ -108,19 +113,18 @@ def test_where_they_do_not_fit_restarts_are_played_one_by_one_and_that_is_said(
 
 def test_turns_that_were_asked_for_and_turns_begun_are_refused_by_name(tmp_path: Path) -> None:
     small = host(tmp_path, 4.0)
-    for ask in (
-        lambda p: fit_memory(p, TURNS_ONLY, print, small),
-        lambda p: check_memory(p, small),
-    ):
-        with pytest.raises(HostError, match=r"cannot take turns: 2 engines(.|\n)*--turns"):
-            ask(caching("3"))
-    check_memory(caching("1"), small)
+    refusal = r"cannot take turns: 2 engines(.|\n)*--turns"
+    with pytest.raises(HostError, match=refusal):
+        fit_memory(caching("3", sequential=False), print, small)
+    with pytest.raises(HostError, match=refusal):
+        check_memory(caching("3").freeze(), small)
+    check_memory(caching("1").freeze(), small)
 
 
 def test_a_server_that_runs_already_takes_nothing_more(tmp_path: Path) -> None:
-    fitted = fit_memory(caching("3", attached=True), Measuring(), print, host(tmp_path, 4.0))
-    assert fitted.memory is not None
-    assert fitted.memory.needed_bytes == 2 * (DRIVER_BYTES + USER_BYTES)
+    there = fitted(caching("3", attached=True), print, host(tmp_path, 4.0))
+    assert there.memory is not None
+    assert there.memory.needed_bytes == 2 * (DRIVER_BYTES + USER_BYTES)
 
 
 def test_turns_that_are_not_sound_are_refused_only_where_they_were_asked_for() -> None:

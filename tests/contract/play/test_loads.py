@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from fakes import make_load, make_run, make_trial, make_workload
+from fakes import make_load, make_trial, make_workload
 
 from dyno.builds import cache
 from dyno.compare.experiment import Measuring, compare_candidates
@@ -19,7 +19,7 @@ from dyno.compare.resolve.design import SLOW_LOAD_S
 from dyno.compare.resolve.experiment import resolve_experiment
 from dyno.compare.run_folder import RunFolder, create_run
 from dyno.errors import UsageError
-from dyno.record import Conditions, LoadCondition, Run, Trial, WorkloadPlan
+from dyno.record import Conditions, LoadCondition, Trial, WorkloadPlan
 
 pytestmark = pytest.mark.slow
 
@@ -52,10 +52,14 @@ def asked_after(slow_s: float) -> LoadChooser:
     """
 
     def choose(
-        run: Run, workload: WorkloadPlan, played: Sequence[Trial], block: int, size_bytes: int
+        asked: int | None,
+        workload: WorkloadPlan,
+        played: Sequence[Trial],
+        block: int,
+        size_bytes: int,
     ) -> LoadChoice | None:
         del size_bytes
-        choice = loads.choose_load(run, workload, played, block)
+        choice = loads.choose_load(asked, workload, played, block)
         return choice and dataclasses.replace(choice, slow_s=slow_s)
 
     return choose
@@ -150,27 +154,22 @@ def test_a_slow_load_is_kept_and_seven_more(tmp_path: Path) -> None:
     assert all(e.digest or e.found == str(e.expected) for t in trials for e in t.evidence)
 
 
-def _run(of: int | None) -> Run:
-    run = make_run(workloads=[WORKLOAD])
-    return dataclasses.replace(run, design=dataclasses.replace(run.design, loads=of))
-
-
 def test_the_first_trial_decides_for_all() -> None:
     slow = make_trial(1, "old", 0, 1.0, conditions=Conditions(load=make_load(of=8)))
     fast = make_trial(1, "old", 0, 1.0)
     failed = dataclasses.replace(slow, status="failed")
-    assert loads.choose_load(_run(None), WORKLOAD, [], 0) == LoadChoice(0, 0)
-    assert loads.choose_load(_run(None), WORKLOAD, [], 0, size_bytes=1000) is None
-    assert loads.choose_load(_run(None), WORKLOAD, [failed], 0) == LoadChoice(0, 0)
-    assert loads.choose_load(_run(None), WORKLOAD, [slow], 9) == LoadChoice(1, 8)
-    assert loads.choose_load(_run(None), WORKLOAD, [fast], 9) is None
+    assert loads.choose_load(None, WORKLOAD, [], 0) == LoadChoice(0, 0)
+    assert loads.choose_load(None, WORKLOAD, [], 0, size_bytes=1000) is None
+    assert loads.choose_load(None, WORKLOAD, [failed], 0) == LoadChoice(0, 0)
+    assert loads.choose_load(None, WORKLOAD, [slow], 9) == LoadChoice(1, 8)
+    assert loads.choose_load(None, WORKLOAD, [fast], 9) is None
 
 
 def test_the_experiment_decides_before_anybody() -> None:
-    assert loads.choose_load(_run(0), WORKLOAD, [], 0) is None
-    assert loads.choose_load(_run(3), WORKLOAD, [], 4, size_bytes=1000) == LoadChoice(1, 3)
+    assert loads.choose_load(0, WORKLOAD, [], 0) is None
+    assert loads.choose_load(3, WORKLOAD, [], 4, size_bytes=1000) == LoadChoice(1, 3)
     only_run = dataclasses.replace(WORKLOAD, commands=("run",))
-    assert loads.choose_load(_run(3), only_run, [], 4) is None
+    assert loads.choose_load(3, only_run, [], 4) is None
 
 
 def _filled(kind: str, name: str, size: int, used_s: int) -> None:

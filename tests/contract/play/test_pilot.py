@@ -10,15 +10,19 @@ from ways_to_be_fooled import assert_caught
 
 from dyno.cli.judged_run import repeat_command
 from dyno.compare.experiment import Measuring, Workload, compare_candidates
-from dyno.compare.play.pilot import chosen_pinning, play_pilot, under_connections, with_connections
-from dyno.compare.play.pilot_trial import PilotScene
+from dyno.compare.play.pilot import (
+    choose_connections,
+    chosen_pinning,
+    prepare,
+    under_connections,
+)
 from dyno.compare.play.saturation import (
     fewest_connections,
     foreign_percent,
     idle_percent,
     tried_load,
 )
-from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.compare.resolve.experiment import draft_run
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.analysis.sentence import conditions_words, pilot_words
 from dyno.judge.audits import audits
@@ -109,11 +113,9 @@ def _run(sides: tuple[str, ...], options: dict[str, str], **controls: str) -> Ru
         sides, "oltp_point_select", options, Measuring(controls=dict(controls), sequential=True)
     )
     said: list[str] = []
-    prepared = play_pilot(
-        experiment, resolve_experiment(experiment, lambda _: None), PilotScene(said.append)
-    )
+    run = prepare(draft_run(experiment, lambda _: None), said.append).run
     assert not said, "nothing is tried"
-    return prepared.run
+    return run
 
 
 def test_an_engine_in_the_drivers_process_has_no_pilot() -> None:
@@ -222,17 +224,25 @@ def test_what_waits_for_the_disk_is_swept_and_each_number_has_its_own_name() -> 
     assert [each.options["threads"] for each in swept] == ["1", "8", "32"]
     assert [each.sweep for each in swept] == [{"threads": count} for count in ("1", "8", "32")]
     made = compare_candidates(("null@1us", "null@2us"), "oltp_insert", {"table_size": "9"})
-    prepared = resolve_experiment(made, lambda _: None)
-    anew, swept_run = with_connections(made, prepared, [found])
+    draft = draft_run(made, lambda _: None)
+    choose_connections(draft, [found])
     names = [f"oltp_insert threads={count}" for count in SWEPT]
-    assert [plan.name for plan in swept_run.run.workloads] == names
-    assert [plan.most_connections for plan in swept_run.run.workloads] == list(SWEPT)
-    assert len(anew.workloads) == len(SWEPT), "what follows looks up each by its place"
+    assert [plan.name for plan in draft.workloads] == names
+    assert [plan.most_connections for plan in draft.workloads] == list(SWEPT)
+    assert len(draft.experiment.workloads) == len(SWEPT), "what follows looks up each by its place"
     eight = Saturation("oltp_insert", "old", 8, (TriedLoad(8, 3.0),))
     assert [each.options for each in under_connections(plain, eight)] == [
         {"table_size": "9", "threads": "8"}
     ]
-    assert list(under_connections(plain, None)) == [plain]
+
+
+def test_a_workload_of_which_nothing_was_chosen_is_not_resolved_again() -> None:
+    made = compare_candidates(("null@1us", "null@2us"), "oltp_insert", {"table_size": "9"})
+    both = (*made.workloads, Workload("oltp_point_select", {}))
+    draft = draft_run(dataclasses.replace(made, workloads=both), lambda _: None)
+    kept = draft.workloads[1]
+    choose_connections(draft, [Saturation("oltp_insert", "old", 8, (TriedLoad(8, 3.0),))])
+    assert draft.workloads[0].options["threads"] == "8" and draft.workloads[1] is kept
 
 
 def test_a_sweep_is_said_with_its_reason_and_is_no_saturation() -> None:

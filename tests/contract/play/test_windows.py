@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from dyno.builds import Say
 from dyno.cli.terminal.announcement import _order
-from dyno.compare.experiment import Experiment, Measuring, Workload, compare_candidates
+from dyno.compare.experiment import Measuring, Workload, compare_candidates
 from dyno.compare.play.pilot_trial import PilotScene
 from dyno.compare.play.turns import turns_of
 from dyno.compare.play.windows import (
@@ -16,14 +18,14 @@ from dyno.compare.play.windows import (
     SHORTEST_S,
     WINDOWS_S,
     TriedEvents,
+    choose_windows,
     settle_windows,
     window,
-    with_windows,
 )
 from dyno.compare.resolve.design import TURNS
-from dyno.compare.resolve.experiment import Prepared, resolve_experiment
+from dyno.compare.resolve.experiment import RunDraft, draft_run
 from dyno.judge.analysis.sentence import pilot_words, windows_words
-from dyno.record import Pilot, Saturation, TriedLoad, Window
+from dyno.record import Pilot, Run, Saturation, TriedLoad, Window
 
 pytestmark = pytest.mark.slow
 
@@ -42,10 +44,29 @@ function dyno.phases() return {phase("short", sysbench.opt.n), phase("long", 1)}
 """
 
 
-def _made(sequential: bool = False, **options: str) -> tuple[Experiment, Prepared]:
-    measuring = Measuring(sequential=sequential)
-    made = compare_candidates(["null@1us", "null@2us"], SELECT, options, measuring)
-    return made, resolve_experiment(made, lambda _: None)
+def _draft(
+    *specs: str,
+    script: str = SELECT,
+    sequential: bool = False,
+    aa: bool = False,
+    more: Sequence[Workload] = (),
+    **options: str,
+) -> RunDraft:
+    measuring = Measuring(sequential=sequential, aa=aa)
+    made = compare_candidates(specs or ("null@1us", "null@2us"), script, options, measuring)
+    return draft_run(replace(made, workloads=(*made.workloads, *more)), lambda _: None)
+
+
+def _settled(draft: RunDraft, say: Say = lambda _: None) -> Run:
+    """The run with windows as a pilot found them."""
+    settle_windows(draft, PilotScene(say))
+    return draft.freeze().run
+
+
+def _chosen(draft: RunDraft, *tried: TriedEvents | None) -> Run:
+    """The run with windows for such events of its candidates."""
+    choose_windows(draft, {SELECT: tried})
+    return draft.freeze().run
 
 
 @pytest.mark.parametrize(
@@ -90,7 +111,7 @@ def test_who_runs_on_takes_the_shortest_turns_but_not_too_many(
 
 def test_events_are_tried_on_every_candidate_and_what_was_found_is_noted_and_said() -> None:
     said: list[str] = []
-    run = settle_windows(*_made(), PilotScene(said.append)).run
+    run = _settled(_draft(), said.append)
     assert said == ["finding how long an event of oltp_point_select takes on null@1us, null@2us"]
     assert run.pilot and run.pilot.latency_ns_p99[SELECT] > 1000
     found = window(run.pilot.latency_ns_p99[SELECT], SHORTEST_S)
@@ -99,36 +120,29 @@ def test_events_are_tried_on_every_candidate_and_what_was_found_is_noted_and_sai
 
 
 def test_windows_hold_the_events_of_the_slowest_candidate() -> None:
-    made = compare_candidates(["null@1us", "null@10ms"], SELECT, {}, Measuring())
-    prepared = resolve_experiment(made, lambda _: None)
-    run = settle_windows(made, prepared, PilotScene(lambda _: None)).run
+    run = _settled(_draft("null@1us", "null@10ms"))
     assert run.pilot and run.pilot.latency_ns_p99[SELECT] >= 10_000_000
     assert run.design.turns and run.design.turns.window_of(SELECT).drain_s >= 0.01
 
 
 def test_only_who_is_alone_takes_the_shortest_turns() -> None:
     for threads, window_s in (("1", 0.001), ("2", 0.005)):
-        _, prepared = _made(threads=threads)
-        run = with_windows(prepared, {SELECT: [TriedEvents(60_000, 0)]}).run
+        run = _chosen(_draft(threads=threads), TriedEvents(60_000, 0))
         assert run.design.turns and run.design.turns.window_of(SELECT).length_s == window_s
 
 
 def test_engines_stand_still_unless_events_were_seen_to_change_nothing() -> None:
-    made = compare_candidates(["null@1us", "null@2us"], SELECT, {}, Measuring())
-    prepared = resolve_experiment(made, lambda _: None)
     for rows_changed, freezes in ((0, False), (1, True)):
-        run = with_windows(prepared, {SELECT: [TriedEvents(60_000, rows_changed)]}).run
+        run = _chosen(_draft(), TriedEvents(60_000, rows_changed))
         assert run.design.turns and run.design.turns.freezes(SELECT) is freezes
         assert run.design.turns.freezes("another")
     assert TURNS.freezes(SELECT)  # nothing was seen
 
 
 def test_engines_whose_work_at_rest_differs_stand_still_without_a_turn() -> None:
-    made = compare_candidates(["null@1us", "null@2us"], SELECT, {}, Measuring())
-    prepared = resolve_experiment(made, lambda _: None)
     for resting_percent, freezes in ((1.0, False), (0.5, True)):
         tried = [TriedEvents(60_000, 0, 0.9), TriedEvents(50_000, 0, resting_percent)]
-        run = with_windows(prepared, {SELECT: tried}).run
+        run = _chosen(_draft(), *tried)
         assert run.design.turns and run.design.turns.freezes(SELECT) is freezes
         assert run.pilot and run.pilot.latency_ns_p99 == {SELECT: 60_000}
         said = "Engines stand still without a turn: at rest one takes 0.4 % of a core more"
@@ -136,19 +150,17 @@ def test_engines_whose_work_at_rest_differs_stand_still_without_a_turn() -> None
 
 
 def test_a_candidate_under_two_names_is_tried_once() -> None:
-    made = compare_candidates(["null@1us", "null@1us"], SELECT, {}, Measuring(aa=True))
     said: list[str] = []
-    settle_windows(made, resolve_experiment(made, lambda _: None), PilotScene(said.append))
+    _settled(_draft("null@1us", "null@1us", aa=True), said.append)
     assert len(said) == 1 and "," not in said[0]
 
 
 def test_what_the_search_for_saturation_saw_of_the_base_is_not_tried_again() -> None:
-    experiment, prepared = _made()
+    draft = _draft()
     tried = (TriedLoad(1, 60.0, 0.0, 1000), TriedLoad(2, 1.0, 0.0, 40_000_000))
-    pilot = Pilot(saturation=(Saturation(SELECT, "null@1us", 2, tried),))
-    prepared = replace(prepared, run=replace(prepared.run, pilot=pilot))
+    draft.pilot = Pilot(saturation=(Saturation(SELECT, "null@1us", 2, tried),))
     said: list[str] = []
-    run = settle_windows(experiment, prepared, PilotScene(said.append)).run
+    run = _settled(draft, said.append)
     assert said == ["finding how long an event of oltp_point_select takes on null@2us"]
     assert run.design.turns and run.design.turns.window_of(SELECT) == Window(0.2, 0.04)
 
@@ -163,10 +175,8 @@ def test_a_pilot_that_failed_knows_nothing_so_the_defaults_stay_and_engines_are_
 ) -> None:
     script = tmp_path / "fails.lua"
     script.write_text(FAILS_ONCE_RUN)
-    made = compare_candidates(["null@1us", "null@2us"], str(script), {}, Measuring())
-    prepared = resolve_experiment(made, lambda _: None)
     said: list[str] = []
-    run = settle_windows(made, prepared, PilotScene(said.append)).run
+    run = _settled(_draft(script=str(script)), said.append)
     assert run.design.turns == TURNS and run.design.turns.freezes("fails")
     assert run.pilot and set(run.pilot.untried) == {"fails"}
     assert any("windows of 100 ms" in each for each in said)
@@ -175,41 +185,34 @@ def test_a_pilot_that_failed_knows_nothing_so_the_defaults_stay_and_engines_are_
 
 def test_what_is_known_of_one_candidate_alone_chooses_no_windows() -> None:
     for unknown in (None, TriedEvents(0, 0)):
-        _, prepared = _made()
-        run = with_windows(prepared, {SELECT: [TriedEvents(60_000, 0), unknown]}).run
+        run = _chosen(_draft(), TriedEvents(60_000, 0), unknown)
         assert run.design.turns == TURNS and run.design.turns.freezes(SELECT)
 
 
 def test_what_saturation_saw_of_the_base_stands_for_no_candidate_that_cannot_be_tried() -> None:
-    experiment, prepared = _made(rate="1000")
+    draft = _draft(rate="1000")
     tried = (TriedLoad(1, 1.0, 0.0, 40_000),)
-    pilot = Pilot(saturation=(Saturation(SELECT, "null@1us", 1, tried),))
-    prepared = replace(prepared, run=replace(prepared.run, pilot=pilot))
-    run = settle_windows(experiment, prepared, PilotScene(lambda _: None)).run
+    draft.pilot = Pilot(saturation=(Saturation(SELECT, "null@1us", 1, tried),))
+    run = _settled(draft)
     assert run.design.turns == TURNS
 
 
 def test_a_count_gets_slices_that_hold_its_events() -> None:
     """It is tried by time: a count of events says nothing of how long one takes."""
-    made = compare_candidates(["null@1us", "null@10ms"], SELECT, {"events": "100"}, Measuring())
-    prepared = resolve_experiment(made, lambda _: None)
-    run = settle_windows(made, prepared, PilotScene(lambda _: None)).run
+    run = _settled(_draft("null@1us", "null@10ms", events="100"))
     assert run.workloads[0].phases[0].stop.kind == "count"
     assert run.design.turns and run.design.turns.window_of(SELECT).drain_s >= 0.01
 
 
 def test_a_rate_that_is_given_keeps_the_default() -> None:
     said: list[str] = []
-    run = settle_windows(*_made(rate="1000"), PilotScene(said.append)).run
+    run = _settled(_draft(rate="1000"), said.append)
     assert (run.design.turns, run.pilot, said) == (TURNS, None, [])
 
 
 def test_a_script_that_ends_by_count_is_tried_as_it_says_itself() -> None:
-    made = compare_candidates(["null@1us", "null@2us"], "insert", {}, Measuring())
     said: list[str] = []
-    run = settle_windows(
-        made, resolve_experiment(made, lambda _: None), PilotScene(said.append)
-    ).run
+    run = _settled(_draft(script="insert"), said.append)
     assert said == ["finding how long an event of insert takes on null@1us, null@2us"]
     assert run.design.turns and set(run.design.turns.windows) == {"insert"}
 
@@ -217,16 +220,12 @@ def test_a_script_that_ends_by_count_is_tried_as_it_says_itself() -> None:
 def test_a_phase_of_few_events_is_not_looked_at(tmp_path: Path) -> None:
     script = tmp_path / "long.lua"
     script.write_text(SLOW_END)
-    made = compare_candidates(["null@1us", "null@2us"], str(script), {}, Measuring())
-    run = settle_windows(made, resolve_experiment(made, lambda _: None), PilotScene(print)).run
+    run = _settled(_draft(script=str(script)))
     assert run.pilot and run.pilot.latency_ns_p99["long"] < 50_000_000
 
 
 def test_each_workload_of_a_run_has_windows_of_its_own() -> None:
-    made, _ = _made()
-    made = replace(made, workloads=(*made.workloads, Workload("insert", {})))
-    prepared = resolve_experiment(made, lambda _: None)
-    run = settle_windows(made, prepared, PilotScene(lambda _: None)).run
+    run = _settled(_draft(more=[Workload("insert", {})]))
     run = replace(run, pilot=replace(run.pilot or Pilot(), latency_ns_p99={SELECT: 61_000}))
     turns = replace(run.design.turns or TURNS, windows={SELECT: Window(0.02, 0.003)})
     turns = replace(turns, running=(SELECT,))
@@ -246,9 +245,9 @@ def test_each_workload_of_a_run_has_windows_of_its_own() -> None:
 
 
 def test_without_turns_there_are_no_windows() -> None:
-    made = _made(sequential=True)
+    draft = _draft(sequential=True)
+    before = draft.freeze().run
     said: list[str] = []
-    assert settle_windows(*made, PilotScene(said.append)) == made[1]
-    assert with_windows(made[1], {SELECT: [TriedEvents(1000, 0)]}) == made[1]
-    assert windows_words(made[1].run) == ""
+    assert _settled(draft, said.append) == _chosen(draft, TriedEvents(1000, 0)) == before
+    assert windows_words(before) == ""
     assert not said

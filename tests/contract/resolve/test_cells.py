@@ -100,7 +100,7 @@ def test_an_option_of_the_workload_makes_variants_of_it(script: Path) -> None:
 
 def test_every_variant_has_a_floor_of_its_own(script: Path) -> None:
     run = resolve(script, {"threads": ("1", "3")})
-    assert [options for _, options in floors_due(run)] == [{}, {"threads": "3"}]
+    assert [options for _, options in floors_due(run.workloads)] == [{}, {"threads": "3"}]
     assert floor_attempt("mine", [], {"threads": "3"}) == 1
 
 

@@ -30,10 +30,10 @@ from dyno.compare.calibration.cases import EVERY, CalibrationCase
 from dyno.compare.calibration.pilot import SIDES, Pilot, Shape, operation_ns, reading_value
 from dyno.compare.calibration.store import relevant_facts
 from dyno.compare.experiment import Experiment, candidates
-from dyno.compare.forecast.memory import fit_memory
+from dyno.compare.play.pilot import prepare
 from dyno.compare.play.run import play_run
-from dyno.compare.play.windows import TriedEvents, with_windows
-from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.compare.play.windows import TriedEvents
+from dyno.compare.resolve.experiment import draft_run
 from dyno.compare.run_folder import create_run
 from dyno.errors import TrialFailed
 from dyno.judge.analysis import judge
@@ -174,10 +174,9 @@ def play_blocks(
     """Plays an experiment with its run in `folder`, by windows as long as the pilot's p99 asks for;
     the run, and its trials.
     """
-    prepared = resolve_experiment(experiment, say)
+    draft = draft_run(experiment, say)
     events = TriedEvents(round(pilot.p99_ns), pilot.rows_changed)
-    windows = with_windows(prepared, {each.name: [events] for each in prepared.run.workloads})
-    prepared = fit_memory(windows, experiment.measuring, say)
+    prepared = prepare(draft, say, known={each.name: [events] for each in draft.workloads})
     made = create_run(prepared.run, folder)
     play_run(prepared, made, lambda _: None)
     return prepared.run, made.trials()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from dyno.compare.calibration import store
@@ -16,8 +15,9 @@ from dyno.compare.calibration.store import (
     instrument,
     relevant_facts,
 )
+from dyno.compare.resolve.experiment import RunDraft
 from dyno.judge.stats.simulate import clopper_pearson
-from dyno.record import Calibration, Run, Score
+from dyno.record import Calibration, Score
 
 #: Hosts drift: kernels are patched in place, disks fill, neighbours move in.
 AGE_DAYS_MAX = 90
@@ -48,9 +48,9 @@ def known_error_rates(host: Mapping[str, str], now: datetime | None = None) -> C
     )
 
 
-def quote_error_rates(run: Run) -> Run:
-    """`run` with what is known of the method's errors on its host and driver."""
-    return replace(run, calibration=known_error_rates(instrument(run.host, run.driver_sha256)))
+def quote_error_rates(draft: RunDraft) -> None:
+    """Notes in `draft` what is known of the method's errors on its host and driver."""
+    draft.calibration = known_error_rates(instrument(draft.host, draft.driver_sha256))
 
 
 def _why_stale(last: Entry, host: Mapping[str, str], now: datetime) -> Iterable[str]:

@@ -7,11 +7,14 @@ from dataclasses import dataclass, field, replace
 
 from dyno.builds import Say
 from dyno.compare.experiment import Experiment, Measuring, Workload, compare_candidates
-from dyno.compare.forecast.memory import fit_memory
-from dyno.compare.play.pilot import settle_pinning
-from dyno.compare.play.pilot_trial import PilotScene
+from dyno.compare.play.pilot import prepare
 from dyno.compare.play.run import play_once
-from dyno.compare.resolve.experiment import Prepared, outline_experiment, resolve_experiment
+from dyno.compare.resolve.experiment import (
+    Prepared,
+    draft_run,
+    outline_experiment,
+    resolve_experiment,
+)
 from dyno.errors import TrialFailed
 from dyno.judge.analysis.measures import operations_of
 from dyno.record import Failure, PhaseRecord, Trial
@@ -101,8 +104,7 @@ def settle_shape(text: str, shape: Shape, say: Say) -> Shape:
     """
     specs = [f"{side}={text}" for side in SIDES]
     experiment = shape.experiment(specs, "rate_per_s", aa=True)
-    prepared = settle_pinning(resolve_experiment(experiment, say), PilotScene(say))
-    run = fit_memory(prepared, experiment.measuring, say).run
+    run = prepare(draft_run(experiment, say), say, known={}).run
     pinning = run.design.controls["pinning"]
     settled = replace(shape, sequential=run.design.turns is None, pinning=pinning)
     say(f"{text}: restarts are played {settled.design}, pinning {pinning}")

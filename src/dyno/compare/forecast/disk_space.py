@@ -9,17 +9,17 @@ from pathlib import Path
 
 from dyno.builds import cache
 from dyno.compare.forecast.estimate import disk_bytes
-from dyno.compare.resolve.experiment import Prepared
+from dyno.compare.resolve.experiment import Prepared, RunDraft
 from dyno.compare.run_folder import RunFolder
 from dyno.errors import HostError, UsageError
 
 
-def check_disk_space(prepared: Prepared) -> None:
+def check_disk_space(prepared: Prepared | RunDraft) -> None:
     """`HostError` where a run that has no folder yet would not fit where runs lie."""
     check_folder_space(RunFolder(Path(os.environ.get("DYNO_RUNS") or "runs") / "any"), prepared)
 
 
-def check_folder_space(folder: RunFolder, prepared: Prepared) -> None:
+def check_folder_space(folder: RunFolder, prepared: Prepared | RunDraft) -> None:
     """`HostError` where the data of `folder`'s run would not fit; `UsageError` for a limit of the
     cache that is none, which loads would come upon late, and a `$DYNO_TMP` that takes no data.
     """

@@ -11,14 +11,14 @@ from pathlib import Path
 from dyno.compare.experiment import BLOCKS
 from dyno.compare.forecast.detection import SDS_PERCENT, assumed_primaries, family_size
 from dyno.compare.resolve.design import LOADS, SLOW_LOAD_S, looks_up_to
-from dyno.compare.resolve.experiment import Prepared
+from dyno.compare.resolve.experiment import Prepared, RunDraft
 from dyno.engines import Outgrows
 from dyno.errors import UsageError
 from dyno.judge.analysis.judge import REPLAYS
 from dyno.judge.stats.looks import Looks
 from dyno.judge.stats.power import mde80
 from dyno.judge.stats.verdict import CLEAR_LEAST
-from dyno.record import Candidate, Run, WorkloadPlan
+from dyno.record import Candidate, Run, WorkloadPlan, echo_stand
 from dyno.workloads import data_options
 
 #: Starting driver and engine, connecting, ledger, stopping: measured below 0.2 s on two cores.
@@ -78,21 +78,21 @@ class RunCost:
         return blocks
 
 
-def run_cost(prepared: Prepared) -> RunCost:
+def run_cost(prepared: Prepared | RunDraft) -> RunCost:
     """What `prepared` takes by the lengths that its scripts declare, and guesses of the rest."""
-    each_s = sum(block_s(workload, prepared) for workload in prepared.run.workloads)
-    kept = [workload for workload in prepared.run.workloads if _keeps_loads(workload, prepared)]
+    each_s = sum(block_s(workload, prepared) for workload in prepared.workloads)
+    kept = [workload for workload in prepared.workloads if _keeps_loads(workload, prepared)]
     return RunCost(
         floor_s=floor_s(prepared),
         block_s=each_s,
-        loads_s=_distinct_data(kept, prepared.run) * _load_s(prepared),
-        loads=prepared.run.design.loads or LOADS,
+        loads_s=_distinct_data(kept, prepared.candidates) * _load_s(prepared),
+        loads=prepared.design.loads or LOADS,
     )
 
 
 def forecast_run(prepared: Prepared) -> Forecast:
     """How long `prepared` will play, how much disk it needs, and what it can detect."""
-    run, looks = prepared.run, prepared.run.design.looks
+    run, looks = prepared.run, prepared.design.looks
     cost, most = run_cost(prepared), blocks_at_most(run)
     clearing = next((n for n in looks if n >= CLEAR_LEAST), looks[-1])
     return Forecast(
@@ -105,13 +105,12 @@ def forecast_run(prepared: Prepared) -> Forecast:
     )
 
 
-def fit_budget(prepared: Prepared, budget_s: float) -> Prepared:
-    """`prepared` with as many blocks as end within `budget_s`; `UsageError` if none do."""
-    run, blocks = prepared.run, run_cost(prepared).blocks_within(budget_s)
-    if blocks >= run.design.looks[-1]:
-        return prepared
-    looks = (blocks,) if len(run.design.looks) == 1 else looks_up_to(blocks)
-    return replace(prepared, run=replace(run, design=replace(run.design, looks=looks)))
+def fit_budget(draft: RunDraft, budget_s: float) -> None:
+    """Gives `draft` as many blocks as end within `budget_s`; `UsageError` if none do."""
+    looks, blocks = draft.design.looks, run_cost(draft).blocks_within(budget_s)
+    if blocks < looks[-1]:
+        fewer = (blocks,) if len(looks) == 1 else looks_up_to(blocks)
+        draft.design = replace(draft.design, looks=fewer)
 
 
 def blocks_at_most(run: Run) -> int:
@@ -119,18 +118,18 @@ def blocks_at_most(run: Run) -> int:
     return math.ceil(REPLAYS * run.design.looks[-1])
 
 
-def disk_bytes(prepared: Prepared) -> int:
+def disk_bytes(prepared: Prepared | RunDraft) -> int:
     """Free space that a run needs: a trial's home, of those that take turns all, and as much for
     the copies of loads where they are kept.
     """
-    homes = [_home_bytes(side, prepared) for side in prepared.run.candidates]
-    loads = prepared.run.design.loads
+    homes = [_home_bytes(side, prepared) for side in prepared.candidates]
+    loads = prepared.design.loads
     kept = prepared.size_bytes > SMALL_BYTES if loads is None else loads > 0
-    at_once = sum(homes) if prepared.run.design.turns else max(homes)
+    at_once = sum(homes) if prepared.design.turns else max(homes)
     return (2 if kept else 1) * at_once + SPARE_BYTES
 
 
-def _home_bytes(side: Candidate, prepared: Prepared) -> int:
+def _home_bytes(side: Candidate, prepared: Prepared | RunDraft) -> int:
     """Disk for the data by the engine's own word, else twice their size (a vacuum copies them)."""
     engine = prepared.engines.get(side.name)
     if isinstance(engine, Outgrows):
@@ -138,12 +137,12 @@ def _home_bytes(side: Candidate, prepared: Prepared) -> int:
     return 2 * prepared.size_bytes
 
 
-def block_s(workload: WorkloadPlan, prepared: Prepared) -> float:
+def block_s(workload: WorkloadPlan, prepared: Prepared | RunDraft) -> float:
     """Seconds that a block of `workload` should take: the declared phases of all its trials, their
     loads where none are kept, and our guesses of starts and stops. By turns these go on side by
     side; loads do too, but share the engines' cores.
     """
-    sides, turns = prepared.run.candidates, prepared.run.design.turns
+    sides, turns = prepared.candidates, prepared.design.turns
     loads_s = 0.0 if _keeps_loads(workload, prepared) else len(sides) * _load_s(prepared)
     phases_s = sum(_phases_s(workload.under(side.options)) for side in sides)
     restarts_s = [OVERHEAD_S + SERVER_S * (not side.embedded) for side in sides]
@@ -153,34 +152,38 @@ def block_s(workload: WorkloadPlan, prepared: Prepared) -> float:
     return phases_s * (1 + window.drain_s / window.length_s) + loads_s + max(restarts_s)
 
 
-def floor_s(prepared: Prepared) -> float:
+def floor_s(prepared: Prepared | RunDraft) -> float:
     """Seconds that the driver's floor should take before the first block, and the servers' echoes
     after it.
     """
-    run = prepared.run
-    stands = {run.echo_stand(side).name for side in run.candidates if not side.embedded}
-    echoes_s = ECHO_S * len(stands) * len(run.workloads)
-    due = floors_due(run) if needs_floor(run) else []
+    sides, workloads = prepared.candidates, prepared.workloads
+    stands = {
+        echo_stand(side, sides, prepared.design.controls).name
+        for side in sides
+        if not side.embedded
+    }
+    echoes_s = ECHO_S * len(stands) * len(workloads)
+    due = floors_due(workloads) if needs_floor(sides) else []
     return echoes_s + sum(_floor_s(workload.under(options), prepared) for workload, options in due)
 
 
-def floors_due(run: Run) -> list[tuple[WorkloadPlan, dict[str, str]]]:
+def floors_due(workloads: Sequence[WorkloadPlan]) -> list[tuple[WorkloadPlan, dict[str, str]]]:
     """Each workload under the options of the base, then under those of the other cells."""
     due: list[tuple[WorkloadPlan, dict[str, str]]] = []
-    for workload in run.workloads:
+    for workload in workloads:
         due += [(workload, {}), *((workload, each.options) for each in workload.variants)]
     return due
 
 
-def needs_floor(run: Run) -> bool:
+def needs_floor(candidates: Sequence[Candidate]) -> bool:
     """Does a candidate live in the driver's process, so that the driver's own share is asked for?
 
     `null` is that share itself.
     """
-    return any(each.embedded and each.engine != "null" for each in run.candidates)
+    return any(each.embedded and each.engine != "null" for each in candidates)
 
 
-def _floor_s(workload: WorkloadPlan, prepared: Prepared) -> float:
+def _floor_s(workload: WorkloadPlan, prepared: Prepared | RunDraft) -> float:
     return _phases_s(workload) + _load_s(prepared) + OVERHEAD_S
 
 
@@ -188,18 +191,18 @@ def _phases_s(workload: WorkloadPlan) -> float:
     return sum(phase.length_s for phase in workload.phases)
 
 
-def _load_s(prepared: Prepared) -> float:
+def _load_s(prepared: Prepared | RunDraft) -> float:
     return prepared.size_bytes / LOAD_BYTES_PER_S
 
 
-def _keeps_loads(workload: WorkloadPlan, prepared: Prepared) -> bool:
+def _keeps_loads(workload: WorkloadPlan, prepared: Prepared | RunDraft) -> bool:
     """Will trials begin with copies? Where the experiment does not say, slow loads are kept."""
-    asked = prepared.run.design.loads
+    asked = prepared.design.loads
     keeps = _load_s(prepared) > SLOW_LOAD_S if asked is None else asked > 0
     return keeps and "prepare" in workload.commands
 
 
-def _distinct_data(workloads: Sequence[WorkloadPlan], run: Run) -> int:
+def _distinct_data(workloads: Sequence[WorkloadPlan], candidates: Sequence[Candidate]) -> int:
     """How many data sets the candidates load for them; settings that shape no file count too."""
     found = {
         json.dumps(
@@ -207,7 +210,7 @@ def _distinct_data(workloads: Sequence[WorkloadPlan], run: Run) -> int:
             sort_keys=True,
         )
         for workload in workloads
-        for side in run.candidates
+        for side in candidates
         for options in [data_options(Path(workload.script), workload.under(side.options).options)]
     }
     return len(found)

@@ -7,12 +7,9 @@ the other, or refused where the user insists on turns.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from dyno.builds import Say
-from dyno.compare.experiment import Measuring
 from dyno.compare.resolve.design import TURNS_ASKED, with_turns
-from dyno.compare.resolve.experiment import MemoryAtOnce, Prepared
+from dyno.compare.resolve.experiment import MemoryAtOnce, Prepared, RunDraft
 from dyno.engines import HoldsMemory
 from dyno.errors import HostError
 from dyno.host.checks import Machine
@@ -26,27 +23,25 @@ DRIVER_BYTES, USER_BYTES = 32 << 20, 2 << 20
 SHARE = 0.9
 
 
-def fit_memory(
-    prepared: Prepared, measuring: Measuring, say: Say, machine: Machine | None = None
-) -> Prepared:
-    """`prepared` with what its engines take at once; without turns where that does not fit, which
-    is said, or `HostError` where the user asked for turns.
+def fit_memory(draft: RunDraft, say: Say, machine: Machine | None = None) -> None:
+    """Notes what the engines of `draft` take at once; takes its turns away where that does not fit,
+    which is said, or `HostError` where the user asked for turns.
     """
-    run = prepared.run
-    if run.design.turns is None:
-        return prepared
-    found = memory_at_once(prepared, machine or Machine())
+    if draft.design.turns is None:
+        return
+    found, measuring = memory_at_once(draft, machine or Machine()), draft.experiment.measuring
     if found is None or found.fits:
-        return replace(prepared, memory=found)
+        draft.memory = found
+        return
     if measuring.sequential is False:
         raise _lack(found)
     say(f"restarts are played one after the other, not by turns: {found.too_much}")
-    return replace(prepared, run=replace(run, design=with_turns(run.design, measuring, None)))
+    draft.design = with_turns(draft.design, measuring, None)
 
 
 def check_memory(prepared: Prepared, machine: Machine | None = None) -> None:
     """`HostError` where a run by turns, begun some time ago, has no room any more."""
-    if prepared.run.design.turns is not None:
+    if prepared.design.turns is not None:
         found = memory_at_once(prepared, machine or Machine())
         if found is not None and not found.fits:
             raise _lack(found)
@@ -57,20 +52,20 @@ def _lack(found: MemoryAtOnce) -> HostError:
     return HostError("restarts cannot take turns", cause=found.too_much, hint=hint)
 
 
-def memory_at_once(prepared: Prepared, machine: Machine) -> MemoryAtOnce | None:
+def memory_at_once(prepared: Prepared | RunDraft, machine: Machine) -> MemoryAtOnce | None:
     """What all engines take together; None where the host does not say what it has."""
     available = available_bytes(machine)
     if available is None:
         return None
-    sides = prepared.run.candidates
+    sides = prepared.candidates
     needed = sum(_bytes_of(side, prepared) for side in sides)
     return MemoryAtOnce(len(sides), needed, available, round(SHARE * available))
 
 
-def _bytes_of(side: Candidate, prepared: Prepared) -> int:
+def _bytes_of(side: Candidate, prepared: Prepared | RunDraft) -> int:
     """A candidate's engine with its driver; a server that runs already has what it takes."""
     engine, build = prepared.engines[side.name], prepared.builds[side.name]
-    connections = max(plan.under(side.options).most_connections for plan in prepared.run.workloads)
+    connections = max(plan.under(side.options).most_connections for plan in prepared.workloads)
     own = 0
     if isinstance(engine, HoldsMemory) and not build.attached:
         own = engine.memory_bytes(build, side.settings, connections)

@@ -27,7 +27,7 @@ from dyno.compare.play.engine_session import SessionPart
 from dyno.compare.play.job import LoadChoice, TrialJob
 from dyno.engines import Snapshots
 from dyno.errors import HostError
-from dyno.record import PhaseRecord, Run, Trial, WorkloadPlan
+from dyno.record import PhaseRecord, Trial, WorkloadPlan
 from dyno.workloads import data_options
 
 #: The command that loads.
@@ -51,16 +51,20 @@ class KeptLoad:
 
 
 def choose_load(
-    run: Run, workload: WorkloadPlan, played: Sequence[Trial], block: int, size_bytes: int = 0
+    asked: int | None,
+    workload: WorkloadPlan,
+    played: Sequence[Trial],
+    block: int,
+    size_bytes: int = 0,
 ) -> LoadChoice | None:
     """The turn of a trial in `block`; None where every trial loads its data anew.
 
-    Where the experiment does not say, the workload's first trial decides, for all candidates,
-    unless the data are small by the script's own guess, `size_bytes`.
+    `asked` is the design's number of loads. Where that does not say, the workload's first trial
+    decides, for all candidates, unless the data are small by the script's own guess, `size_bytes`.
     """
-    if PREPARE not in workload.commands or run.design.loads == 0:
+    if PREPARE not in workload.commands or asked == 0:
         return None
-    if (asked := run.design.loads) is not None:
+    if asked is not None:
         return LoadChoice(block % asked, asked)
     own = [t for t in played if t.workload == workload.name and t.block >= 0 and t.status == "ok"]
     if not own:

@@ -1,4 +1,5 @@
-"""The pilot of a comparison: where, how many and how long, chosen before the first block.
+"""The preparation of a comparison, and its pilot: where, how many and how long, chosen before the
+first block.
 
 - **How many.** Where the user names no `threads`, a script that heeds them is played with the
   fewest connections at which the base's server leaves next to nothing of its cores idle: then its
@@ -16,23 +17,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from dyno.compare.experiment import Experiment, Workload
+from dyno.builds import Say
+from dyno.compare.experiment import Workload
+from dyno.compare.forecast.disk_space import check_disk_space
+from dyno.compare.forecast.estimate import fit_budget
+from dyno.compare.forecast.memory import fit_memory
 from dyno.compare.play.echo import UNIX, EchoEngine, echo_plan
 from dyno.compare.play.pilot_trial import PilotScene, pilot_job
 from dyno.compare.play.run import temporary_run
 from dyno.compare.play.saturation import THREADS, saturate
 from dyno.compare.play.trial import play_trial
-from dyno.compare.play.windows import settle_windows
-from dyno.compare.resolve.candidates import resolve_factors, with_base_options
-from dyno.compare.resolve.experiment import Prepared
-from dyno.compare.resolve.workloads import resolve_workloads
-from dyno.record import (
-    Candidate,
-    Phase,
-    Pilot,
-    Run,
-    Saturation,
-)
+from dyno.compare.play.windows import TriedEvents, choose_windows, settle_windows
+from dyno.compare.resolve.experiment import Prepared, RunDraft
+from dyno.compare.resolve.workloads import check_names, resolve_workload
+from dyno.record import Candidate, Phase, Pilot, Saturation, WorkloadPlan
 
 #: Together where an empty answer takes so many times as long apart.
 APART_TIMES = 3.0
@@ -42,44 +40,65 @@ EMPTY_BYTES = 64
 PINNING = "pinning"
 
 
-def play_pilot(experiment: Experiment, prepared: Prepared, scene: PilotScene) -> Prepared:
-    """`prepared` with connections, pinning and windows as the pilot chose them, noted in its run.
+def prepare(
+    draft: RunDraft,
+    say: Say,
+    budget_s: float | None = None,
+    known: Mapping[str, Sequence[TriedEvents]] | None = None,
+) -> Prepared:
+    """A resolved run as it is played: with the connections, the place and the windows that the
+    pilot chose, as far as memory and the budget, where there is one, let it.
 
-    As it was where there is nothing to choose.
+    `known` are events of each workload, where somebody has seen them already: connections then stay
+    as they are, and nothing is tried for windows. `HostError` where disk or memory do not suffice,
+    `UsageError` for a budget that no verdict comes within.
     """
-    if found := saturate(experiment, prepared, scene):
-        experiment, prepared = with_connections(experiment, prepared, found)
-        pilot = Pilot(saturation=tuple(found))
-        prepared = replace(prepared, run=replace(prepared.run, pilot=pilot))
-    return settle_windows(experiment, settle_pinning(prepared, scene), scene)
+    check_disk_space(draft)
+    scene = PilotScene(say)
+    if known is None and (found := saturate(draft, scene)):
+        choose_connections(draft, found)
+    settle_pinning(draft, scene)
+    if known is None:
+        settle_windows(draft, scene)
+    else:
+        choose_windows(draft, known)
+    fit_memory(draft, say)
+    if budget_s is not None:
+        fit_budget(draft, budget_s)
+    return draft.freeze()
 
 
 # Where.
 
 
-def settle_pinning(prepared: Prepared, scene: PilotScene) -> Prepared:
-    """`prepared` with a place in the stead of `pinning=auto`, and why, where both were tried."""
-    pinning, empty_ns = _choose_pinning(prepared, scene)
+def settle_pinning(draft: RunDraft, scene: PilotScene) -> None:
+    """Puts a place in the stead of `pinning=auto`, and notes why, where both were tried."""
+    pinning, empty_ns = _choose_pinning(draft, scene)
     if not pinning:
-        return prepared
-    run = _with_pinning(prepared.run, pinning)
+        return
+
+    def placed(controls: dict[str, str]) -> dict[str, str]:
+        return controls | ({PINNING: pinning} if controls.get(PINNING) == "auto" else {})
+
+    draft.design = replace(draft.design, controls=placed(draft.design.controls))
+    draft.candidates = tuple(
+        replace(side, controls=placed(side.controls)) for side in draft.candidates
+    )
     if empty_ns:
-        pilot = replace(run.pilot or Pilot(), pinning=pinning, empty_ns=empty_ns)
-        run = replace(run, pilot=pilot)
-    return replace(prepared, run=run)
+        draft.pilot = replace(draft.pilot or Pilot(), pinning=pinning, empty_ns=empty_ns)
 
 
-def _choose_pinning(prepared: Prepared, scene: PilotScene) -> tuple[str, dict[str, int]]:
+def _choose_pinning(draft: RunDraft, scene: PilotScene) -> tuple[str, dict[str, int]]:
     """The value in place of `auto`, empty where there is none, and the empty answers behind it."""
-    run = prepared.run
-    values = [run.design.controls.get(PINNING), *(c.controls.get(PINNING) for c in run.candidates)]
+    sides = [side.controls.get(PINNING) for side in draft.candidates]
+    values = [draft.design.controls.get(PINNING), *sides]
     if "auto" not in values:
         return "", {}
-    if not _serves(prepared) or not all(map(_is_one_client, _every_phase(run))):
+    if not _serves(draft) or not all(map(_is_one_client, _every_phase(draft.workloads))):
         return "apart", {}
     scene.say("trying an empty answer between two cores and on one")
     empty_ns = {
-        where: ns for where in ("apart", "together") if (ns := _empty_ns(prepared, where, scene))
+        where: ns for where in ("apart", "together") if (ns := _empty_ns(draft, where, scene))
     }
     return chosen_pinning(empty_ns), empty_ns if len(empty_ns) == 2 else {}
 
@@ -92,14 +111,14 @@ def chosen_pinning(empty_ns: Mapping[str, int]) -> str:
     return "together" if together and apart >= APART_TIMES * together else "apart"
 
 
-def _serves(prepared: Prepared) -> bool:
+def _serves(draft: RunDraft) -> bool:
     """Is every candidate a server that we start?"""
-    run, builds = prepared.run, prepared.builds
-    return not any(side.embedded or builds[side.name].attached for side in run.candidates)
+    sides, builds = draft.candidates, draft.builds
+    return not any(side.embedded or builds[side.name].attached for side in sides)
 
 
-def _every_phase(run: Run) -> Iterator[Phase]:
-    for workload in run.workloads:
+def _every_phase(workloads: Sequence[WorkloadPlan]) -> Iterator[Phase]:
+    for workload in workloads:
         yield from workload.phases
         for variant in workload.variants:
             yield from variant.phases
@@ -109,7 +128,7 @@ def _is_one_client(phase: Phase) -> bool:
     return not phase.paced and phase.connections == 1
 
 
-def _empty_ns(prepared: Prepared, where: str, scene: PilotScene) -> int:
+def _empty_ns(draft: RunDraft, where: str, scene: PilotScene) -> int:
     """The median of an empty answer with driver and echo placed so; 0 where that is not possible,
     or another placement than asked for.
     """
@@ -117,7 +136,7 @@ def _empty_ns(prepared: Prepared, where: str, scene: PilotScene) -> int:
     phases = [(f"try {n}", 1, EMPTY_BYTES, EMPTY_BYTES) for n in (1, 2)]
     side = Candidate("(echo)", "echo", "echo", False, {}, {}, {PINNING: where})
     with temporary_run() as place:
-        job = pilot_job(prepared, echo_plan("echo", phases, EMPTY_S), side, place, scene.tools)
+        job = pilot_job(draft, echo_plan("echo", phases, EMPTY_S), side, place, scene.tools)
         job = replace(job, engine=engine, build=engine.program(UNIX, {}, scene.say))
         trial, error = play_trial(job, lambda _: None)
     if isinstance(error, KeyboardInterrupt):
@@ -128,49 +147,33 @@ def _empty_ns(prepared: Prepared, where: str, scene: PilotScene) -> int:
     return min(p.streams[0].latency.percentiles_ns.get("50", 0) for p in trial.phases)
 
 
-def _with_pinning(run: Run, value: str) -> Run:
-    """The run with `value` wherever it says `auto`."""
-
-    def chosen(controls: dict[str, str]) -> dict[str, str]:
-        return controls | ({PINNING: value} if controls.get(PINNING) == "auto" else {})
-
-    design = replace(run.design, controls=chosen(run.design.controls))
-    sides = (replace(side, controls=chosen(side.controls)) for side in run.candidates)
-    return replace(run, design=design, candidates=tuple(sides))
-
-
 # How many.
 
 
-def with_connections(
-    experiment: Experiment, prepared: Prepared, found: Sequence[Saturation]
-) -> tuple[Experiment, Prepared]:
-    """Both with their workloads under the connections that were chosen, resolved anew; one that is
-    swept stands there once for each number.
+def choose_connections(draft: RunDraft, found: Sequence[Saturation]) -> None:
+    """Puts the workloads of `draft` under the connections that were chosen, and notes why; one that
+    is swept stands there once for each number.
     """
     chosen = {each.workload: each for each in found if each.connections or each.swept}
-    if not chosen:
-        return experiment, prepared
-    workloads = [
-        under
-        for each, plan in zip(experiment.workloads, prepared.run.workloads, strict=True)
-        for under in under_connections(each, chosen.get(plan.name))
-    ]
-    experiment = replace(experiment, workloads=tuple(workloads))
-    crossed, requests = resolve_factors(experiment)
-    anew = with_base_options(experiment, crossed)
-    plans = tuple(plan for plan, _ in resolve_workloads(anew, requests))
-    return experiment, replace(prepared, run=replace(prepared.run, workloads=plans))
+    asked: list[Workload] = []
+    plans: list[WorkloadPlan] = []
+    for each, plan in zip(draft.experiment.workloads, draft.workloads, strict=True):
+        under = list(under_connections(each, chosen[plan.name])) if plan.name in chosen else []
+        asked += under or [each]
+        plans += [resolve_workload(it, draft.experiment, draft.requests)[0] for it in under] or [
+            plan
+        ]
+    check_names(plans)
+    draft.experiment = replace(draft.experiment, workloads=tuple(asked))
+    draft.workloads = tuple(plans)
+    draft.pilot = Pilot(saturation=tuple(found))
 
 
-def under_connections(workload: Workload, found: Saturation | None) -> Iterator[Workload]:
+def under_connections(workload: Workload, found: Saturation) -> Iterator[Workload]:
     """A workload under the number of connections that was chosen, or under each that it is swept
-    over; as it is where neither was found.
+    over.
     """
-    swept = found.swept if found else ()
-    for count in swept:
+    for count in found.swept or (found.connections,):
         named = {THREADS: str(count)}
-        yield replace(workload, options=workload.options | named, sweep=workload.sweep | named)
-    if not swept:
-        chosen = {THREADS: str(found.connections)} if found else {}
-        yield replace(workload, options=workload.options | chosen)
+        sweep = named if found.swept else {}
+        yield replace(workload, options=workload.options | named, sweep=workload.sweep | sweep)

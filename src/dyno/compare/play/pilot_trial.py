@@ -22,7 +22,7 @@ from dyno.compare.play.job import Tools, TrialJob, TrialNotes
 from dyno.compare.play.loads import PREPARE, choose_load, ready_load
 from dyno.compare.play.phases import PhaseLoop
 from dyno.compare.play.trial import trial_seed
-from dyno.compare.resolve.experiment import Prepared
+from dyno.compare.resolve.experiment import RunDraft
 from dyno.compare.run_folder import RunFolder
 from dyno.driver.plan import Plan, Script
 from dyno.engines import Engine, Server, Snapshots, StartConditions
@@ -49,12 +49,12 @@ class PilotScene:
 
 
 def why_not_brief(
-    prepared: Prepared, phases: Sequence[Phase], base: Candidate, shortened: bool = False
+    draft: RunDraft, phases: Sequence[Phase], base: Candidate, shortened: bool = False
 ) -> str:
     """Why nothing can be found by playing these phases briefly; empty where something can.
     `shortened`: the script says itself by which options (`dyno.brief`).
     """
-    if prepared.builds[base.name].attached:
+    if draft.builds[base.name].attached:
         return "the server runs already, and what it leaves idle is not known"
     if not shortened and any(phase.paced for phase in phases):
         return "the rate is given, not found"
@@ -77,7 +77,7 @@ class BriefPlay:
 
 
 def play_briefly(
-    prepared: Prepared, job: TrialJob, every_options: Iterable[dict[str, str]], stack: ExitStack
+    draft: RunDraft, job: TrialJob, every_options: Iterable[dict[str, str]], stack: ExitStack
 ) -> Generator[BriefPlay]:
     """The base under each of the options in turn, on one load of the data; to be closed.
 
@@ -86,7 +86,7 @@ def play_briefly(
     notes = TrialNotes()
     job.home.mkdir(mode=0o700)
     held = hold_controls(job, notes, stack)
-    is_loaded = PREPARE not in job.workload.commands or _take_load(prepared, job, notes, held)
+    is_loaded = PREPARE not in job.workload.commands or _take_load(draft, job, notes, held)
     under = StartConditions(held.prefix, held.environment)
     server = job.engine.start(job.build, job.home, job.candidate.settings, under)
     try:
@@ -116,9 +116,9 @@ def _resting_percent(server: Server) -> float:
     return max(0.0, spent_ns / (time.monotonic() - began_s) / 1e7)
 
 
-def _take_load(prepared: Prepared, job: TrialJob, notes: TrialNotes, held: ControlStack) -> bool:
+def _take_load(draft: RunDraft, job: TrialJob, notes: TrialNotes, held: ControlStack) -> bool:
     """Leaves the first kept load in the home, where loads are kept; else leaves it empty."""
-    choice = choose_load(prepared.run, job.workload, [], 0, prepared.size_bytes)
+    choice = choose_load(draft.design.loads, job.workload, [], 0, draft.size_bytes)
     if choice is None or not isinstance(job.engine, Snapshots):
         return False
     session = EngineSession(job, notes, lambda _: None, held, LoadedTables(job))
@@ -144,27 +144,26 @@ def _drive(
 
 
 def pilot_job(
-    prepared: Prepared, workload: WorkloadPlan, side: Candidate, place: RunFolder, tools: Tools
+    draft: RunDraft, workload: WorkloadPlan, side: Candidate, place: RunFolder, tools: Tools
 ) -> TrialJob:
     """A job in a temporary folder; of the echo, engine and build are filled in by the caller."""
-    run = prepared.run
-    engine: Engine = prepared.engines.get(side.name, EchoEngine())
-    build = prepared.builds.get(side.name, Build("echo", "", "", Path()))
+    engine: Engine = draft.engines.get(side.name, EchoEngine())
+    build = draft.builds.get(side.name, Build("echo", "", "", Path()))
     return TrialJob(
         number=0,
         block=-1,
         attempt=1,
         order=0,
-        seed=trial_seed(run.seed, workload.name, -1),
+        seed=trial_seed(draft.seed, workload.name, -1),
         workload=workload.under(side.options),
         candidate=side,
         engine=engine,
         build=build,
-        controls=run.design.controls | side.controls,
+        controls=draft.design.controls | side.controls,
         home=place.homes() / "pilot",
         log=place.log(0),
         loaded=place.loaded(0),
-        run_seed=run.seed,
+        run_seed=draft.seed,
         progress_s=0.0,
         tools=tools,
     )

@@ -77,7 +77,8 @@ def resume_run(folder: RunFolder, watch: Watch, say: Say = lambda _: None) -> Ru
     with folder.alone():
         drop_leftovers(folder, prepared.engines, prepared.builds, say)
     check_memory(prepared)
-    return play_run(check_empty(prepared), folder, watch)
+    check_empty(prepared)
+    return play_run(prepared, folder, watch)
 
 
 def play_once(prepared: Prepared, watch: Watch) -> Trial:
@@ -132,8 +133,8 @@ def engine_homes(folder: RunFolder) -> Iterator[RunFolder]:
         folder.clear_homes()
 
 
-#: Asked for the load of a trial: run, workload, trials so far, block, size of the data in bytes.
-LoadChooser = Callable[[Run, WorkloadPlan, Sequence[Trial], int, int], LoadChoice | None]
+#: Asked for the load of a trial: the design's loads, workload, trials so far, block, bytes of data.
+LoadChooser = Callable[[int | None, WorkloadPlan, Sequence[Trial], int, int], LoadChoice | None]
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ class Rules:
 
     play_trial: TrialPlayer = play_trial
     look: Callable[[Run, Sequence[Trial]], Look] = look
-    needs_floor: Callable[[Run], bool] = needs_floor
+    needs_floor: Callable[[Sequence[Candidate]], bool] = needs_floor
     choose_load: LoadChooser = choose_load
     tools: Tools = field(default_factory=Tools)
 
@@ -198,12 +199,12 @@ class RunPlayer:
         """The driver's own share of each workload, played on `null` without delay, under the
         options of every cell.
         """
-        if not self.rules.needs_floor(self.run):
+        if not self.rules.needs_floor(self.run.candidates):
             return
         engine = engines.find_engine("null", self.rules.tools.ask)
         build = engine.program("0us", {}, lambda _: None)
         self.prepared.engines[FLOOR], self.prepared.builds[FLOOR] = engine, build
-        for workload, options in floors_due(self.run):
+        for workload, options in floors_due(self.run.workloads):
             side = Candidate(FLOOR, "null@0us", "null", True, {}, {}, {}, options=options)
             while (attempt := floor_attempt(workload.name, self.played, options)) is not None:
                 self._trial(self.job(workload, side, NextBlock(-1, attempt), 0), 1)
@@ -301,8 +302,8 @@ class RunPlayer:
         )
 
     def _turn(self, workload: WorkloadPlan, block: int) -> LoadChoice | None:
-        size_bytes = self.prepared.size_bytes
-        return self.rules.choose_load(self.run, workload, self.played, block, size_bytes)
+        loads, size_bytes = self.run.design.loads, self.prepared.size_bytes
+        return self.rules.choose_load(loads, workload, self.played, block, size_bytes)
 
     def _trial(self, job: TrialJob, of: int) -> Trial:
         """Plays a trial and writes it down; raises what more trials would not mend.

@@ -21,7 +21,7 @@ from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 
-from dyno.compare.experiment import Experiment, Workload
+from dyno.compare.experiment import Workload
 from dyno.compare.play.job import TrialJob
 from dyno.compare.play.pilot_trial import (
     BRIEF,
@@ -32,7 +32,7 @@ from dyno.compare.play.pilot_trial import (
 )
 from dyno.compare.play.run import temporary_run
 from dyno.compare.play.windows import tried_events
-from dyno.compare.resolve.experiment import Prepared
+from dyno.compare.resolve.experiment import RunDraft
 from dyno.compare.resolve.workloads import phases_under
 from dyno.errors import DynoError, InternalError
 from dyno.host.probes import Measure, Probe, ProbeTarget
@@ -59,32 +59,31 @@ DISKS = Path("/proc/pressure/io")
 PRESSURE = re.compile(r"some .* total=(\d+)\n(?:.*\n)*")
 
 
-def saturate(experiment: Experiment, prepared: Prepared, scene: PilotScene) -> list[Saturation]:
+def saturate(draft: RunDraft, scene: PilotScene) -> list[Saturation]:
     """What was found of each workload whose script heeds `threads` that nobody has set."""
-    run = prepared.run
-    if any(side.embedded for side in run.candidates):
+    if any(side.embedded for side in draft.candidates):
         return []
     found = []
-    for chosen, workload in zip(experiment.workloads, run.workloads, strict=True):
+    for chosen, workload in zip(draft.experiment.workloads, draft.workloads, strict=True):
         named = THREADS in workload.options or any(THREADS in v.options for v in workload.variants)
         one, two = (phases_under(chosen, {THREADS: count}) for count in ("1", "2"))
         if not named and one != two:
-            found.append(_try_connections(prepared, chosen, workload, scene))
+            found.append(_try_connections(draft, chosen, workload, scene))
     return found
 
 
 def _try_connections(
-    prepared: Prepared, chosen: Workload, workload: WorkloadPlan, scene: PilotScene
+    draft: RunDraft, chosen: Workload, workload: WorkloadPlan, scene: PilotScene
 ) -> Saturation:
-    base = next(c for c in prepared.run.candidates if c.name == prepared.run.design.base)
-    if why := why_not_brief(prepared, phases_under(chosen, BRIEF), base):
+    base = next(c for c in draft.candidates if c.name == draft.design.base)
+    if why := why_not_brief(draft, phases_under(chosen, BRIEF), base):
         return Saturation(workload.name, base.name, 0, why=why)
     scene.say(f"finding how many connections keep {base.name} busy on {workload.name}")
     try:
-        tried = _loads_tried(prepared, workload, base, CONNECTIONS, scene)
+        tried = _loads_tried(draft, workload, base, CONNECTIONS, scene)
         if not tried:
             return Saturation(workload.name, base.name, 0, why="its users rest between events")
-        if waits := _who_waits(prepared, workload, base, tried, scene):
+        if waits := _who_waits(draft, workload, base, tried, scene):
             why = f"{waits} waits for the disk"
             return Saturation(workload.name, base.name, 0, tried, why, SWEPT)
     except InternalError:
@@ -95,7 +94,7 @@ def _try_connections(
 
 
 def _who_waits(
-    prepared: Prepared,
+    draft: RunDraft,
     workload: WorkloadPlan,
     base: Candidate,
     tried: Sequence[TriedLoad],
@@ -106,19 +105,19 @@ def _who_waits(
     """
     if tried[0].waits_for_disk:
         return base.name
-    if prepared.run.design.aa or not any(each.rows_changed for each in tried):
+    if draft.design.aa or not any(each.rows_changed for each in tried):
         return ""
-    for side in prepared.run.candidates:
-        if side.name != base.name and not prepared.builds[side.name].attached:
+    for side in draft.candidates:
+        if side.name != base.name and not draft.builds[side.name].attached:
             scene.say(f"finding whether {side.name} waits for the disk on {workload.name}")
-            own = _loads_tried(prepared, workload, side, CONNECTIONS[:1], scene)
+            own = _loads_tried(draft, workload, side, CONNECTIONS[:1], scene)
             if own and own[0].waits_for_disk:
                 return side.name
     return ""
 
 
 def _loads_tried(
-    prepared: Prepared,
+    draft: RunDraft,
     workload: WorkloadPlan,
     side: Candidate,
     numbers: Sequence[int],
@@ -126,10 +125,10 @@ def _loads_tried(
 ) -> tuple[TriedLoad, ...]:
     """A candidate under these numbers of connections."""
     with temporary_run() as place, ExitStack() as stack:
-        job = pilot_job(prepared, workload, side, place, scene.tools)
+        job = pilot_job(draft, workload, side, place, scene.tools)
         probes: dict[str, Probe] = {**job.tools.probes, "waiting": _Waiting()}
         job = replace(job, tools=replace(job.tools, probes=probes))
-        return tuple(_tried(prepared, job, numbers, stack))
+        return tuple(_tried(draft, job, numbers, stack))
 
 
 def fewest_connections(tried: Sequence[TriedLoad]) -> int:
@@ -143,7 +142,7 @@ def fewest_connections(tried: Sequence[TriedLoad]) -> int:
 
 
 def _tried(
-    prepared: Prepared, job: TrialJob, numbers: Sequence[int], stack: ExitStack
+    draft: RunDraft, job: TrialJob, numbers: Sequence[int], stack: ExitStack
 ) -> tuple[TriedLoad, ...]:
     """The server under more and more connections, until it is saturated; none of a workload whose
     users rest: how many of them there are is part of what it asks for. A number is tried up to
@@ -163,7 +162,7 @@ def _tried(
             if found[connections].idle_percent <= IDLE_PERCENT:
                 return
 
-    with closing(play_briefly(prepared, job, every_options(), stack)) as plays:
+    with closing(play_briefly(draft, job, every_options(), stack)) as plays:
         for played in plays:
             if any(tally.rested_ns for each in played.records for tally in each.streams):
                 break

@@ -46,7 +46,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 
-from dyno.compare.experiment import Experiment, Workload
+from dyno.compare.experiment import Workload
 from dyno.compare.play.pilot_trial import (
     BRIEF,
     RUN,
@@ -56,10 +56,10 @@ from dyno.compare.play.pilot_trial import (
     why_not_brief,
 )
 from dyno.compare.play.run import temporary_run
-from dyno.compare.resolve.experiment import Prepared
+from dyno.compare.resolve.experiment import RunDraft
 from dyno.compare.resolve.workloads import brief_options, phases_under
 from dyno.errors import DynoError, InternalError
-from dyno.record import Candidate, PhaseRecord, Pilot, Run, Turns, Window, WorkloadPlan
+from dyno.record import Candidate, PhaseRecord, Pilot, Turns, Window, WorkloadPlan
 
 #: Windows that can be chosen. Shorter ones of a server that is frozen are noisier: the switch is
 #: signals to its every process, late by tenths of a millisecond.
@@ -110,29 +110,27 @@ class BriefOptions:
     few: frozenset[str]
 
 
-def settle_windows(experiment: Experiment, prepared: Prepared, scene: PilotScene) -> Prepared:
-    """`prepared` with windows as long as each workload's events need, noted with their p99, and
-    with engines that run on where these change nothing; as they were, suspended, for those that
-    could not be tried on every candidate, and where there are no turns.
+def settle_windows(draft: RunDraft, scene: PilotScene) -> None:
+    """Gives `draft` windows as long as each workload's events need, noted with their p99, and
+    engines that run on where these change nothing. Windows stay as they were, and engines
+    suspended, where a workload could not be tried on every candidate.
     """
-    if prepared.run.design.turns is None:
-        return prepared
+    if draft.design.turns is None:
+        return
     found: dict[str, list[TriedEvents | None]] = {}
     untried: dict[str, str] = {}
-    for chosen, workload in zip(experiment.workloads, prepared.run.workloads, strict=True):
-        known = _known(prepared.run, workload)
+    for chosen, workload in zip(draft.experiment.workloads, draft.workloads, strict=True):
+        known = _known(draft.pilot, workload)
         try:
-            others = _try_others(prepared, chosen, workload, known.keys(), scene)
+            others = _try_others(draft, chosen, workload, known.keys(), scene)
         except _NotTried as failed:
             untried[workload.name] = str(failed)
-            scene.say(f"{failed}: {_defaults(prepared.run.design.turns)}")
+            scene.say(f"{failed}: {_defaults(draft.design.turns)}")
         else:
             found[workload.name] = [*known.values(), *others]
-    prepared = with_windows(prepared, found)
-    if not untried:
-        return prepared
-    pilot = replace(prepared.run.pilot or Pilot(), untried=untried)
-    return replace(prepared, run=replace(prepared.run, pilot=pilot))
+    choose_windows(draft, found)
+    if untried:
+        draft.pilot = replace(draft.pilot or Pilot(), untried=untried)
 
 
 class _NotTried(Exception):
@@ -143,16 +141,15 @@ def _defaults(turns: Turns) -> str:
     return f"windows of {1e3 * turns.window.length_s:g} ms, engines stand still without a turn"
 
 
-def with_windows(prepared: Prepared, found: Mapping[str, Sequence[TriedEvents | None]]) -> Prepared:
-    """`prepared` with windows for such events of its candidates, by workload, and what they were
-    chosen by noted in it. A workload of which nothing is known on some candidate (None, or no event
+def choose_windows(draft: RunDraft, found: Mapping[str, Sequence[TriedEvents | None]]) -> None:
+    """Gives `draft` windows for such events of its candidates, by workload, and notes what they
+    were chosen by. A workload of which nothing is known on some candidate (None, or no event
     was done) keeps its windows: unknown is neither fast nor unchanging.
     """
     tried = {name: sides for name, each in found.items() if (sides := _all_known(each))}
-    run = prepared.run
-    if (turns := run.design.turns) is None or not tried:
-        return prepared
-    embedded = all(side.embedded for side in run.candidates)
+    if (turns := draft.design.turns) is None or not tried:
+        return
+    embedded = all(side.embedded for side in draft.candidates)
     latency_ns_p99 = {name: max(it.latency_ns_p99 for it in sides) for name, sides in tried.items()}
     unchanging = [name for name, sides in tried.items() if not any(it.rows_changed for it in sides)]
     apart = {name: _resting_apart_percent(tried[name]) for name in unchanging}
@@ -163,16 +160,15 @@ def with_windows(prepared: Prepared, found: Mapping[str, Sequence[TriedEvents | 
             _lengths_s(workload, embedded, workload.name in running),
             _longest_phase_s(workload),
         )
-        for workload in run.workloads
+        for workload in draft.workloads
         if workload.name in latency_ns_p99
     }
     turns = replace(turns, windows=windows, running=running)
+    draft.design = replace(draft.design, turns=turns)
     unlike = {name: percent for name, percent in apart.items() if name not in running}
-    pilot = replace(
-        run.pilot or Pilot(), latency_ns_p99=latency_ns_p99, resting_apart_percent=unlike
+    draft.pilot = replace(
+        draft.pilot or Pilot(), latency_ns_p99=latency_ns_p99, resting_apart_percent=unlike
     )
-    design = replace(run.design, turns=turns)
-    return replace(prepared, run=replace(run, design=design, pilot=pilot))
 
 
 def _all_known(sides: Sequence[TriedEvents | None]) -> list[TriedEvents]:
@@ -220,11 +216,11 @@ def tried_events(records: Sequence[PhaseRecord], resting_percent: float) -> Trie
     return TriedEvents(max(p99s_ns, default=0), rows_changed, resting_percent)
 
 
-def _known(run: Run, workload: WorkloadPlan) -> dict[str, TriedEvents]:
+def _known(pilot: Pilot | None, workload: WorkloadPlan) -> dict[str, TriedEvents]:
     """What the search for saturation has seen of the workload, with the connections chosen, by the
     candidate that it tried.
     """
-    every = run.pilot.saturation if run.pilot else ()
+    every = pilot.saturation if pilot else ()
     found = (each for each in every if each.workload == workload.name and each.connections)
     return {
         each.base: TriedEvents(at.latency_ns_p99, at.rows_changed, at.resting_percent)
@@ -234,7 +230,7 @@ def _known(run: Run, workload: WorkloadPlan) -> dict[str, TriedEvents]:
 
 
 def _try_others(
-    prepared: Prepared,
+    draft: RunDraft,
     chosen: Workload,
     workload: WorkloadPlan,
     known: Collection[str],
@@ -243,13 +239,13 @@ def _try_others(
     """What a brief play of each candidate shows of whom nothing is known; None for each where there
     can be none. `_NotTried` where a play fails.
     """
-    run = prepared.run
-    same = {run.design.base} if run.design.aa else {side.name for side in run.candidates}
-    sides = [side for side in run.candidates if side.name in same.difference(known)]
+    design = draft.design
+    same = {design.base} if design.aa else {side.name for side in draft.candidates}
+    sides = [side for side in draft.candidates if side.name in same.difference(known)]
     own = brief_options(chosen)
     brief_own = own or _without_count(chosen)
     phases = phases_under(chosen, BRIEF | brief_own)
-    unfit = (why_not_brief(prepared, phases, side, shortened=bool(own)) for side in sides)
+    unfit = (why_not_brief(draft, phases, side, shortened=bool(own)) for side in sides)
     if RUN not in workload.commands or any(unfit):
         return [None] * len(sides)
     names = ", ".join(side.name for side in sides)
@@ -257,7 +253,7 @@ def _try_others(
         scene.say(f"finding how long an event of {workload.name} takes on {names}")
     few = (phase.name for phase in phases if (phase.stop.events or FEW_EVENTS) < FEW_EVENTS)
     brief = BriefOptions(TRIED | brief_own, frozenset(few))
-    return [_try_events(prepared, workload, side, brief, scene) for side in sides]
+    return [_try_events(draft, workload, side, brief, scene) for side in sides]
 
 
 def _without_count(chosen: Workload) -> dict[str, str]:
@@ -266,7 +262,7 @@ def _without_count(chosen: Workload) -> dict[str, str]:
 
 
 def _try_events(
-    prepared: Prepared,
+    draft: RunDraft,
     workload: WorkloadPlan,
     side: Candidate,
     brief: BriefOptions,
@@ -276,8 +272,8 @@ def _try_events(
     where = f"events of {workload.name} on {side.name}"
     try:
         with temporary_run() as place, ExitStack() as stack:
-            job = pilot_job(prepared, workload, side, place, scene.tools)
-            with closing(play_briefly(prepared, job, [brief.options], stack)) as plays:
+            job = pilot_job(draft, workload, side, place, scene.tools)
+            with closing(play_briefly(draft, job, [brief.options], stack)) as plays:
                 played = next(plays)
                 looked_at = [it for it in played.records if it.phase not in brief.few]
                 tried = tried_events(looked_at, played.resting_percent)

@@ -9,7 +9,7 @@ import hashlib
 import os
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -41,7 +41,16 @@ from dyno.engines import Attaches, Engine, LimitsConnections
 from dyno.errors import UsageError
 from dyno.host import checks as host
 from dyno.host.checks import FLEETING
-from dyno.record import Candidate, Run, WorkloadPlan
+from dyno.record import (
+    Calibration,
+    Candidate,
+    Design,
+    Factor,
+    Observation,
+    Pilot,
+    Run,
+    WorkloadPlan,
+)
 
 
 @dataclass(frozen=True)
@@ -82,40 +91,105 @@ class Prepared:
     progress_s: float = 1.0
     memory: MemoryAtOnce | None = None
 
+    @property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """Those of the run."""
+        return self.run.candidates
+
+    @property
+    def workloads(self) -> tuple[WorkloadPlan, ...]:
+        """Those of the run."""
+        return self.run.workloads
+
+    @property
+    def design(self) -> Design:
+        """That of the run."""
+        return self.run.design
+
+
+@dataclass
+class RunDraft:
+    """A run while it is prepared: pilot, memory and budget write what they choose into its fields,
+    and `freeze` makes the records, once.
+
+    `experiment` is what was asked for, with the options of the base's cell, and `requests` are its
+    candidates; `workloads` are those of `experiment`, place by place. The other fields are as in
+    `Run` and `Prepared`.
+    """
+
+    experiment: Experiment
+    requests: Sequence[CandidateRequest]
+    workloads: tuple[WorkloadPlan, ...]
+    design: Design
+    candidates: tuple[Candidate, ...] = ()
+    size_bytes: int = 0
+    engines: dict[str, Engine] = field(default_factory=dict)
+    builds: dict[str, Build] = field(default_factory=dict)
+    factors: tuple[Factor, ...] = ()
+    created_utc: str = ""
+    seed: int = 0
+    host: dict[str, str] = field(default_factory=dict)
+    survey: tuple[Observation, ...] | None = None
+    driver_sha256: str = ""
+    sources_sha256: str = ""
+    calibration: Calibration | None = None
+    pilot: Pilot | None = None
+    memory: MemoryAtOnce | None = None
+
+    def freeze(self) -> Prepared:
+        """The run with everything in hand to play it."""
+        run = Run(
+            name=self.experiment.name,
+            created_utc=self.created_utc,
+            question=self.experiment.question,
+            command=self.experiment.command,
+            seed=self.seed,
+            candidates=self.candidates,
+            workloads=self.workloads,
+            design=self.design,
+            host=self.host,
+            published=self.experiment.published,
+            dyno=dyno.__version__,
+            driver_sha256=self.driver_sha256,
+            factors=self.factors,
+            survey=self.survey,
+            calibration=self.calibration,
+            pilot=self.pilot,
+            sources_sha256=self.sources_sha256,
+        )
+        return Prepared(run, self.engines, self.builds, self.size_bytes, memory=self.memory)
+
 
 def resolve_experiment(experiment: Experiment, say: Say) -> Prepared:
+    """The experiment as it was asked for, with nothing chosen by a pilot (`draft_run`)."""
+    return draft_run(experiment, say).freeze()
+
+
+def draft_run(experiment: Experiment, say: Say) -> RunDraft:
     """Fetches the builds, asks the scripts for their phases, and resolves every key.
 
     `UsageError` for a word that nobody knows, `HostError` where a build cannot be had.
     """
     recover_knobs(say)
     run_controls = control_values(experiment.measuring.controls)
-    crossed, requests = resolve_factors(experiment)
-    workloads = resolve_workloads(with_base_options(experiment, crossed), requests)
-    requests = like_a_server(requests, experiment.like, run_controls, say)
-    found = resolve_candidates(requests, run_controls, say)
-    facts_here = host_here()
+    draft = _draft_words(experiment, run_controls)
+    draft.requests = like_a_server(draft.requests, experiment.like, run_controls, say)
+    found = resolve_candidates(draft.requests, run_controls, say)
+    draft.host = host_here()
     tell_refusals(found, run_controls, _data_folder(), say)
     tell_remarks(found, say)
-    plans = [plan for plan, _ in workloads]
-    outline = _outline(experiment, [candidate for candidate, _, _ in found], run_controls)
-    turns = choose_turns(experiment.measuring, found, plans, run_controls, say)
-    run = replace(
-        outline,
-        design=with_turns(outline.design, experiment.measuring, turns),
-        created_utc=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
-        seed=_seed(experiment.measuring),
-        workloads=tuple(plans),
-        host=facts_here,
-        published=experiment.published,
-        dyno=dyno.__version__,
-        driver_sha256=sha256(driver.driver_program()),
-        sources_sha256=own_sources_sha256(),
-        survey=host.host_complaints(_data_folder()),
-        factors=crossed,
-    )
-    prepared = _pair_engines(run, found, max(size for _, size in workloads))
-    return check_empty(check_connections(prepared))
+    draft.candidates = tuple(candidate for candidate, _, _ in found)
+    draft.engines, draft.builds = _pair_engines(draft.candidates, found)
+    turns = choose_turns(experiment.measuring, found, draft.workloads, run_controls, say)
+    draft.design = with_turns(draft.design, experiment.measuring, turns)
+    draft.created_utc = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    draft.seed = _seed(experiment.measuring)
+    draft.driver_sha256 = sha256(driver.driver_program())
+    draft.sources_sha256 = own_sources_sha256()
+    draft.survey = host.host_complaints(_data_folder())
+    check_empty(draft)
+    check_connections(draft)
+    return draft
 
 
 def _seed(measuring: Measuring) -> int:
@@ -125,32 +199,25 @@ def _seed(measuring: Measuring) -> int:
 def outline_experiment(experiment: Experiment) -> Prepared:
     """An experiment as far as a plan needs it: words and phases, and nothing fetched or built."""
     run_controls = control_values(experiment.measuring.controls)
-    crossed, requests = resolve_factors(experiment)
-    workloads = resolve_workloads(with_base_options(experiment, crossed), requests)
-    checked = [check_request(request, run_controls) for request in requests]
-    run = replace(
-        _outline(experiment, [outline_candidate(each) for each in checked], run_controls),
+    draft = _draft_words(experiment, run_controls)
+    checked = [check_request(request, run_controls) for request in draft.requests]
+    draft.candidates = tuple(outline_candidate(each) for each in checked)
+    draft.engines = {request.spec.name: engine for request, engine, _ in checked}
+    return draft.freeze()
+
+
+def _draft_words(experiment: Experiment, run_controls: dict[str, str]) -> RunDraft:
+    """What the words of an experiment and its scripts say, before any candidate is known."""
+    factors, requests = resolve_factors(experiment)
+    experiment = with_base_options(experiment, factors)
+    workloads = resolve_workloads(experiment, requests)
+    return RunDraft(
+        experiment=experiment,
+        requests=requests,
         workloads=tuple(plan for plan, _ in workloads),
-        factors=crossed,
-    )
-    engines = {request.spec.name: engine for request, engine, _ in checked}
-    return Prepared(run, engines, {}, max(size for _, size in workloads))
-
-
-def _outline(
-    experiment: Experiment, candidates: Sequence[Candidate], run_controls: dict[str, str]
-) -> Run:
-    """A run without its workloads: what is known before the scripts are asked."""
-    return Run(
-        name=experiment.name,
-        created_utc="",
-        question=experiment.question,
-        command=experiment.command,
-        seed=0,
-        candidates=tuple(candidates),
-        workloads=(),
-        design=make_design(experiment, candidates[0].name, run_controls),
-        host={},
+        design=make_design(experiment, requests[0].spec.name, run_controls),
+        size_bytes=max(size for _, size in workloads),
+        factors=factors,
     )
 
 
@@ -159,24 +226,23 @@ def reopen_run(run: Run, say: Say) -> Prepared:
     recover_knobs(say)
     requests = [CandidateRequest(candidates.parse_candidate(side.spec)) for side in run.candidates]
     found = resolve_candidates(requests, run.design.controls, say)
-    return _pair_engines(run, found, 0)
+    return Prepared(run, *_pair_engines(run.candidates, found))
 
 
-def check_empty(prepared: Prepared) -> Prepared:
-    """`prepared`; `UsageError` where a script of it would load beside tables of somebody's."""
+def check_empty(prepared: Prepared | RunDraft) -> None:
+    """`UsageError` where a script of it would load beside tables of somebody's."""
     found = ((prepared.engines[name], build) for name, build in prepared.builds.items())
-    check_no_tables(found, prepared.run.workloads)
-    return prepared
+    check_no_tables(found, prepared.workloads)
 
 
 #: No server lets in fewer by default, so none is asked.
 ALWAYS_LET_IN = 90
 
 
-def check_connections(prepared: Prepared) -> Prepared:
-    """`prepared`; `UsageError` where a workload wants more connections than a server lets in."""
-    wanted, workload = max((plan.most_connections, plan.name) for plan in prepared.run.workloads)
-    for side in prepared.run.candidates if wanted > ALWAYS_LET_IN else ():
+def check_connections(prepared: Prepared | RunDraft) -> None:
+    """`UsageError` where a workload wants more connections than a server lets in."""
+    wanted, workload = max((plan.most_connections, plan.name) for plan in prepared.workloads)
+    for side in prepared.candidates if wanted > ALWAYS_LET_IN else ():
         engine, build = prepared.engines[side.name], prepared.builds[side.name]
         if isinstance(engine, LimitsConnections):
             most = engine.most_connections(build, side.settings)
@@ -184,7 +250,6 @@ def check_connections(prepared: Prepared) -> Prepared:
                 cause = f"{side.name} lets in {most:,} (max_connections)"
                 hint = "raise that setting (…?max_connections=N), or play fewer at once"
                 raise UsageError(f"{workload} opens {wanted:,} connections", cause=cause, hint=hint)
-    return prepared
 
 
 def check_no_tables(
@@ -215,11 +280,13 @@ def _data_folder() -> Path:
     return RunFolder(Path(os.environ.get("DYNO_RUNS") or "runs") / "any").homes()
 
 
-def _pair_engines(run: Run, resolved: Sequence[ResolvedCandidate], size_bytes: int) -> Prepared:
-    pairs = list(zip(run.candidates, resolved, strict=True))
+def _pair_engines(
+    candidates: Sequence[Candidate], resolved: Sequence[ResolvedCandidate]
+) -> tuple[dict[str, Engine], dict[str, Build]]:
+    pairs = list(zip(candidates, resolved, strict=True))
     engines = {candidate.name: engine for candidate, (_, engine, _) in pairs}
     builds = {candidate.name: build for candidate, (_, _, build) in pairs}
-    return Prepared(run, engines, builds, size_bytes)
+    return engines, builds
 
 
 def changes_since(

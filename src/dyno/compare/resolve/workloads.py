@@ -124,20 +124,25 @@ def resolve_workloads(
 
     Where factors are crossed, some of the `requests` have options of their own.
     """
-    own = [each.options for each in requests if each.options]
-    cells = [each for at, each in enumerate(own) if each not in own[:at]]
-    found = [_with_variants(chosen, experiment, cells) for chosen in experiment.workloads]
-    names = [plan.name for plan, _ in found]
-    for name in names:
-        if names.count(name) > 1:
-            raise UsageError(f"the workload '{name}' stands twice", hint="one experiment each")
+    found = [resolve_workload(chosen, experiment, requests) for chosen in experiment.workloads]
+    check_names([plan for plan, _ in found])
     return found
 
 
-def _with_variants(
-    chosen: Workload, experiment: Experiment, cells: Sequence[dict[str, str]]
+def check_names(plans: Sequence[WorkloadPlan]) -> None:
+    """`UsageError` where two workloads have the same name."""
+    names = [plan.name for plan in plans]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"the workload '{name}' stands twice", hint="one experiment each")
+
+
+def resolve_workload(
+    chosen: Workload, experiment: Experiment, requests: Sequence[CandidateRequest]
 ) -> tuple[WorkloadPlan, int]:
     """The workload with a variant for each of the cells' own options, and the largest size."""
+    asked = [each.options for each in requests if each.options]
+    cells = [each for at, each in enumerate(asked) if each not in asked[:at]]
     plan, size_bytes = _resolve_workload(chosen, experiment)
     variants = []
     for own in cells:
