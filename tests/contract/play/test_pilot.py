@@ -5,24 +5,27 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+from fake_driver import GOOD, FakeSetup, fake_setup
 from fakes import make_record, make_run, make_tally, make_workload
 from ways_to_be_fooled import assert_caught
 
 from dyno.cli.judged_run import repeat_command
-from dyno.compare.experiment import Measuring, Workload, compare_candidates
+from dyno.compare.experiment import Experiment, Measuring, Workload, compare_candidates
 from dyno.compare.play.pilot import (
     choose_connections,
     chosen_pinning,
     prepare,
     under_connections,
 )
+from dyno.compare.play.pilot_trial import BRIEF, PilotScene, play_briefly
 from dyno.compare.play.saturation import (
+    _loads_tried,
     fewest_connections,
     foreign_percent,
     idle_percent,
     tried_load,
 )
-from dyno.compare.resolve.experiment import draft_run
+from dyno.compare.resolve.experiment import RunDraft, draft_run
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.analysis.sentence import conditions_words, pilot_words
 from dyno.judge.audits import audits
@@ -285,3 +288,34 @@ def test_what_a_pilot_chose_beside_others_is_doubtful() -> None:
     assert [f.soundness for f in judged()] == ["does not apply"], "the user named the number"
     waiting = dataclasses.replace(_waiting(90.0, 80.0), foreign_percent=72.0)
     assert_caught("noisy-pilot", judged(Saturation("w", "old", 0, (waiting,), "waits", SWEPT)))
+
+
+def _faked() -> tuple[FakeSetup, RunDraft, PilotScene]:
+    setup, run = fake_setup(), make_run(("a", "b"), controls={"fake": "on"})
+    prepared, asked = setup.prepared(run), Experiment("any", (), (), Measuring())
+    draft = RunDraft(asked, (), run.workloads, run.design, run.candidates)
+    draft.engines, draft.builds = prepared.engines, prepared.builds
+    return setup, draft, PilotScene(lambda _: None, setup.tools)
+
+
+def test_a_pilot_plays_on_one_start_of_the_engine_and_one_load() -> None:
+    setup, draft, scene = _faked()
+    with play_briefly(draft, draft.workloads[0], draft.candidates[0], scene) as play:
+        played = [play({"threads": count}) for count in ("1", "2")]
+    assert [setup.journal.count(step) for step in ("start a", "stop a")] == [1, 1]
+    assert [plan.commands for plan in setup.plans] == [("prepare",), ("run",), ("run",)]
+    assert [plan.script.options.get("threads") for plan in setup.plans] == [None, "1", "2"]
+    assert all(plan.script.options["time"] == BRIEF["time"] for plan in setup.plans[1:])
+    assert [each.records[-1].phase for each in played] == ["run", "run"]
+    assert "ledger" not in setup.journal, "a pilot asks for no evidence"
+
+
+def test_numbers_of_connections_are_tried_until_the_users_are_seen_to_rest() -> None:
+    setup, draft, scene = _faked()
+    tried = _loads_tried(draft, draft.workloads[0], draft.candidates[0], (1, 2), scene)
+    assert [each.connections for each in tried] == [1, 2]
+    setup, draft, scene = _faked()
+    resting = make_record([dataclasses.replace(make_tally(100.0), rested_ns=5)])
+    setup.driver_says = [GOOD, (*GOOD[:3], resting, GOOD[-1])]
+    assert _loads_tried(draft, draft.workloads[0], draft.candidates[0], (1, 2), scene) == ()
+    assert setup.journal.count("stop a") == 1

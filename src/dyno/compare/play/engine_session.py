@@ -1,4 +1,5 @@
-"""A part of a trial: an engine started, the driver under the controls, the ledger, the stop.
+"""An engine from its start to its stop, and the parts that are played on it meanwhile: those of a
+trial, of a load that is kept, and of a pilot.
 
 Where that fails, a server that died or was stopped is told from one that refused, so that the
 trial's error names the cause.
@@ -29,14 +30,16 @@ from dyno.tails import last_lines, tail
 
 @dataclass
 class SessionPart:
-    """The commands of a script between a start and a stop of the engine, and what came of them.
+    """Commands of a script, played under the workload's options and `options`, and what came of
+    them.
 
     `is_last` asks for the engine's settings and evidence at the end.
     """
 
     commands: tuple[str, ...]
     seed: int
-    is_last: bool = True
+    options: dict[str, str] = field(default_factory=dict)
+    is_last: bool = False
     phases: list[PhaseRecord] = field(default_factory=list)
     counters: dict[str, int] = field(default_factory=dict)
     written: list[driver.WrittenKeys] = field(default_factory=list)
@@ -49,7 +52,7 @@ class SessionPart:
 
 @dataclass(frozen=True)
 class EngineSession:
-    """Plays the parts of one trial, all under the same controls."""
+    """Plays the parts of one trial or pilot, all under the same controls."""
 
     job: TrialJob
     notes: TrialNotes
@@ -57,17 +60,18 @@ class EngineSession:
     controls: ControlStack
     loaded: LoadedTables
 
-    def play(self, part: SessionPart) -> None:
-        """From the engine's start to its stop; the script's counts join those of earlier parts.
+    @contextmanager
+    def engine(self) -> Iterator[Server]:
+        """The engine, from its start to its stop.
 
-        An error while the engine ran is the one that is raised, whatever goes wrong at its stop.
+        An error while it ran is the one that is raised, whatever goes wrong at its stop.
         """
         job = self.job
         under = StartConditions(self.controls.prefix, self.controls.environment)
         server = job.engine.start(job.build, job.home, job.candidate.settings, under)
         try:
             with explain_death(server):
-                self._play_on(server, part)
+                yield server
         except BaseException:
             try:
                 _stop(job, server)
@@ -76,10 +80,12 @@ class EngineSession:
             raise
         _stop(job, server)
 
-    def _play_on(self, server: Server, part: SessionPart) -> None:
-        """Plays the part on a started engine, then asks for what it holds."""
+    def play(self, server: Server, part: SessionPart) -> None:
+        """Plays `part` on the started engine, then asks for what it holds if it is the last; the
+        script's counts join those of earlier parts.
+        """
         job, notes = self.job, self.notes
-        script = Script(job.workload.script, job.workload.options)
+        script = Script(job.workload.script, job.workload.options | part.options)
         given = (part.seed, part.commands, self.controls.cpus, job.progress_s)
         turns = job.seat.turns if job.seat else None
         plan = Plan(server.session, script, *given, turns=turns)
@@ -138,12 +144,18 @@ class EngineSession:
     def _phase_loop(self, server: Server, part: SessionPart) -> PhaseLoop:
         job = self.job
         declared = {phase.name: phase for phase in job.workload.phases}
-        sink = part.phases, part.counters, part.written
-        loop = PhaseLoop(job, server, declared, self.watch, *sink)
-        loop.cores = self.controls.pinning.both if self.controls.pinning else ()
-        loop.before = lambda phase, pid: self._before(phase, pid, server)
-        loop.after = lambda phase: self._after(phase, part)
-        return loop
+        return PhaseLoop(
+            job,
+            server,
+            declared,
+            self.watch,
+            part.phases,
+            part.counters,
+            part.written,
+            before=lambda phase, pid: self._before(phase, pid, server),
+            after=lambda phase: self._after(phase, part),
+            cores=self.controls.pinning.both if self.controls.pinning else (),
+        )
 
     def _before(self, phase: str, pid: int | None, server: Server) -> None:
         """What the controls do while a phase stands ready in the engine's process `pid`."""

@@ -15,7 +15,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from typing import Any
 from dyno import private_files
 from dyno.builds import cache
 from dyno.compare.forecast.estimate import SMALL_BYTES
-from dyno.compare.play.engine_session import SessionPart
+from dyno.compare.play.engine_session import EngineSession, SessionPart
 from dyno.compare.play.job import LoadChoice, TrialJob
 from dyno.engines import Snapshots
 from dyno.errors import HostError
@@ -73,18 +73,18 @@ def choose_load(
     return LoadChoice(block % first.of, first.of) if first else None
 
 
-def ready_load(
-    job: TrialJob, choice: LoadChoice, play: Callable[[SessionPart], None]
-) -> KeptLoad | None:
-    """Leaves a load in the job's home, made by `play` where the cache has none.
+def ready_load(session: EngineSession, choice: LoadChoice) -> KeptLoad | None:
+    """Leaves a load in the home of the session's job, made there where the cache has none.
 
     None, and an empty home, where loading turned out to be so quick that every trial does it.
     """
+    job = session.job
     name = _name(job, choice.number)
     found = _find_load(name)
     if found is None:
-        part = SessionPart((PREPARE,), _seed(job, choice.number), is_last=False)
-        play(part)
+        part = SessionPart((PREPARE,), _seed(job, choice.number))
+        with session.engine() as server:
+            session.play(server, part)
         if not choice.of and part.seconds <= choice.slow_s:
             shutil.rmtree(job.home)
             job.home.mkdir(mode=0o700)

@@ -7,26 +7,26 @@ windows), and never for who is faster.
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterable, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 
-from dyno import driver
 from dyno.builds import Build, Say
 from dyno.compare.play.attached_tables import LoadedTables
-from dyno.compare.play.controls import ControlStack, hold_controls
+from dyno.compare.play.controls import hold_controls
 from dyno.compare.play.echo import EchoEngine
-from dyno.compare.play.engine_session import EngineSession, explain_death
+from dyno.compare.play.engine_session import EngineSession, SessionPart
 from dyno.compare.play.job import Tools, TrialJob, TrialNotes
 from dyno.compare.play.loads import PREPARE, choose_load, ready_load
-from dyno.compare.play.phases import PhaseLoop
+from dyno.compare.play.run import temporary_run
 from dyno.compare.play.trial import trial_seed
 from dyno.compare.resolve.experiment import RunDraft
 from dyno.compare.run_folder import RunFolder
-from dyno.driver.plan import Plan, Script
-from dyno.engines import Engine, Server, Snapshots, StartConditions
+from dyno.engines import Engine, Server, Snapshots
 from dyno.errors import TrialFailed
+from dyno.host.probes import Probe
 from dyno.host.probes._proc import cpu_ns_of, process_family
 from dyno.record import Candidate, Phase, PhaseRecord, PinningCondition, WorkloadPlan
 
@@ -76,30 +76,40 @@ class BriefPlay:
     resting_percent: float
 
 
+@contextmanager
 def play_briefly(
-    draft: RunDraft, job: TrialJob, every_options: Iterable[dict[str, str]], stack: ExitStack
-) -> Generator[BriefPlay]:
-    """The base under each of the options in turn, on one load of the data; to be closed.
+    draft: RunDraft,
+    workload: WorkloadPlan,
+    side: Candidate,
+    scene: PilotScene,
+    probes: Mapping[str, Probe] = MappingProxyType({}),
+) -> Iterator[Callable[[dict[str, str]], BriefPlay]]:
+    """A candidate on one load of its data: plays the workload briefly under options beside its own,
+    watched by `probes` too, as often as it is called.
 
     A load that is slow is made once and kept for the first block, as in a trial.
     """
-    notes = TrialNotes()
-    job.home.mkdir(mode=0o700)
-    held = hold_controls(job, notes, stack)
-    is_loaded = PREPARE not in job.workload.commands or _take_load(draft, job, notes, held)
-    under = StartConditions(held.prefix, held.environment)
-    server = job.engine.start(job.build, job.home, job.candidate.settings, under)
-    try:
-        with explain_death(server):
+    with temporary_run() as place, ExitStack() as stack:
+        job = pilot_job(draft, workload, side, place, scene.tools)
+        job = replace(job, tools=replace(job.tools, probes={**job.tools.probes, **probes}))
+        job.home.mkdir(mode=0o700)
+        notes = TrialNotes()
+        held = hold_controls(job, notes, stack)
+        session = EngineSession(job, notes, lambda _: None, held, LoadedTables(job))
+        is_loaded = PREPARE not in job.workload.commands or _take_load(draft, session)
+        with session.engine() as server:
             if not is_loaded:
-                _drive(job, server, (PREPARE,), {}, held)
-            resting = None
-            for options in every_options:
-                records = _drive(job, server, (RUN,), BRIEF | options, held)
-                resting = _resting_percent(server) if resting is None else resting
-                yield BriefPlay(tuple(records), held.pinning, resting)
-    finally:
-        job.engine.stop(server)
+                session.play(server, SessionPart((PREPARE,), job.seed))
+            resting: list[float] = []
+
+            def play(options: dict[str, str]) -> BriefPlay:
+                part = SessionPart((RUN,), job.seed, BRIEF | options)
+                session.play(server, part)
+                if not resting:
+                    resting.append(_resting_percent(server))
+                return BriefPlay(tuple(part.phases), held.pinning, resting[0])
+
+            yield play
 
 
 def _resting_percent(server: Server) -> float:
@@ -116,31 +126,13 @@ def _resting_percent(server: Server) -> float:
     return max(0.0, spent_ns / (time.monotonic() - began_s) / 1e7)
 
 
-def _take_load(draft: RunDraft, job: TrialJob, notes: TrialNotes, held: ControlStack) -> bool:
+def _take_load(draft: RunDraft, session: EngineSession) -> bool:
     """Leaves the first kept load in the home, where loads are kept; else leaves it empty."""
+    job = session.job
     choice = choose_load(draft.design.loads, job.workload, [], 0, draft.size_bytes)
     if choice is None or not isinstance(job.engine, Snapshots):
         return False
-    session = EngineSession(job, notes, lambda _: None, held, LoadedTables(job))
-    return ready_load(job, choice, session.play) is not None
-
-
-def _drive(
-    job: TrialJob,
-    server: Server,
-    commands: tuple[str, ...],
-    options: dict[str, str],
-    held: ControlStack,
-) -> list[PhaseRecord]:
-    """What the driver measured of some commands on a started server."""
-    script = Script(job.workload.script, job.workload.options | options)
-    plan = Plan(server.session, script, job.seed, commands, held.cpus, 0.0)
-    records: list[PhaseRecord] = []
-    with job.tools.drive(plan, driver.Launch(job.log)) as process:
-        declared = {phase.name: phase for phase in job.workload.phases}
-        cores = held.pinning.both if held.pinning else ()
-        PhaseLoop(job, server, declared, lambda _: None, records, cores=cores).listen(process)
-    return records
+    return ready_load(session, choice) is not None
 
 
 def pilot_job(

@@ -16,26 +16,21 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 
 from dyno.compare.experiment import Workload
-from dyno.compare.play.job import TrialJob
 from dyno.compare.play.pilot_trial import (
     BRIEF,
     PilotScene,
-    pilot_job,
     play_briefly,
     why_not_brief,
 )
-from dyno.compare.play.run import temporary_run
 from dyno.compare.play.windows import tried_events
 from dyno.compare.resolve.experiment import RunDraft
 from dyno.compare.resolve.workloads import phases_under
 from dyno.errors import DynoError, InternalError
-from dyno.host.probes import Measure, Probe, ProbeTarget
+from dyno.host.probes import Measure, ProbeTarget
 from dyno.host.probes._proc import _text, process_family, threads_ns, unless_refused
 from dyno.judge.analysis.host_noise import foreign_ns, shares_of
 from dyno.record import (
@@ -123,12 +118,28 @@ def _loads_tried(
     numbers: Sequence[int],
     scene: PilotScene,
 ) -> tuple[TriedLoad, ...]:
-    """A candidate under these numbers of connections."""
-    with temporary_run() as place, ExitStack() as stack:
-        job = pilot_job(draft, workload, side, place, scene.tools)
-        probes: dict[str, Probe] = {**job.tools.probes, "waiting": _Waiting()}
-        job = replace(job, tools=replace(job.tools, probes=probes))
-        return tuple(_tried(draft, job, numbers, stack))
+    """A candidate under these numbers of connections, until it is saturated; none of a workload
+    whose users rest: how many of them there are is part of what it asks for. A number is tried up
+    to `TRIES` times while others work, and the quietest time counts.
+    """
+    found: dict[int, TriedLoad] = {}
+    with play_briefly(draft, workload, side, scene, {"waiting": _Waiting()}) as play:
+        for connections in numbers:
+            for _ in range(TRIES):
+                played = play({THREADS: str(connections)})
+                if any(tally.rested_ns for each in played.records for tally in each.streams):
+                    return tuple(found.values())
+                load = tried_load(
+                    connections, played.records, played.pinning, played.resting_percent
+                )
+                quietest = found.get(connections, load)
+                if load.foreign_percent <= quietest.foreign_percent:
+                    found[connections] = load
+                if found[connections].is_relied_on:
+                    break
+            if found[connections].idle_percent <= IDLE_PERCENT:
+                break
+    return tuple(found.values())
 
 
 def fewest_connections(tried: Sequence[TriedLoad]) -> int:
@@ -139,38 +150,6 @@ def fewest_connections(tried: Sequence[TriedLoad]) -> int:
     if any(each.idle_percent <= IDLE_PERCENT for each in tried):
         enough = IDLE_PERCENT
     return next(each.connections for each in tried if each.idle_percent <= enough)
-
-
-def _tried(
-    draft: RunDraft, job: TrialJob, numbers: Sequence[int], stack: ExitStack
-) -> tuple[TriedLoad, ...]:
-    """The server under more and more connections, until it is saturated; none of a workload whose
-    users rest: how many of them there are is part of what it asks for. A number is tried up to
-    `TRIES` times while others work, and the quietest time counts.
-    """
-    found: dict[int, TriedLoad] = {}
-    asked: list[int] = []
-
-    def every_options() -> Iterator[dict[str, str]]:
-        """Each is asked for when what came of the last one is in `found`."""
-        for connections in numbers:
-            for _ in range(TRIES):
-                asked.append(connections)
-                yield {THREADS: str(connections)}
-                if found[connections].is_relied_on:
-                    break
-            if found[connections].idle_percent <= IDLE_PERCENT:
-                return
-
-    with closing(play_briefly(draft, job, every_options(), stack)) as plays:
-        for played in plays:
-            if any(tally.rested_ns for each in played.records for tally in each.streams):
-                break
-            load = tried_load(asked[-1], played.records, played.pinning, played.resting_percent)
-            quietest = found.get(load.connections, load)
-            if load.foreign_percent <= quietest.foreign_percent:
-                found[load.connections] = load
-    return tuple(found.values())
 
 
 def tried_load(

@@ -58,7 +58,10 @@ def play_trial(job: TrialJob, watch: Watch) -> Played:
                 commands = tuple(each for each in commands if each != PREPARE)
             else:
                 note_no_copy(held, notes)
-            session.play(SessionPart(commands, job.seed, phases=notes.phases))
+            with session.engine() as server:
+                session.play(
+                    server, SessionPart(commands, job.seed, is_last=True, phases=notes.phases)
+                )
         notes.size_bytes = sum(f.lstat().st_size for f in job.home.rglob("*") if f.is_file())
     except DynoError as failed:
         status, error = "failed", failed
@@ -124,7 +127,7 @@ def _log(log: Path) -> str:
 def _take_kept_load(choice: LoadChoice, session: EngineSession) -> bool:
     """Copies a kept load into the home, its counts with it; False where there is none."""
     job, notes = session.job, session.notes
-    load = ready_load(job, choice, session.play)
+    load = ready_load(session, choice)
     notes.counters = dict(load.counters) if load else {}
     if load is None:
         return False

@@ -43,7 +43,6 @@ in their ratio; where one takes more, the other would look slower by that, so th
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 
 from dyno.compare.experiment import Workload
@@ -51,11 +50,9 @@ from dyno.compare.play.pilot_trial import (
     BRIEF,
     RUN,
     PilotScene,
-    pilot_job,
     play_briefly,
     why_not_brief,
 )
-from dyno.compare.play.run import temporary_run
 from dyno.compare.resolve.experiment import RunDraft
 from dyno.compare.resolve.workloads import brief_options, phases_under
 from dyno.errors import DynoError, InternalError
@@ -121,8 +118,15 @@ def settle_windows(draft: RunDraft, scene: PilotScene) -> None:
     untried: dict[str, str] = {}
     for chosen, workload in zip(draft.experiment.workloads, draft.workloads, strict=True):
         known = _known(draft.pilot, workload)
+        sides = _untried_sides(draft, known.keys())
+        brief = _brief_play(draft, chosen, workload, sides)
+        if brief and sides:
+            names = ", ".join(side.name for side in sides)
+            scene.say(f"finding how long an event of {workload.name} takes on {names}")
         try:
-            others = _try_others(draft, chosen, workload, known.keys(), scene)
+            others = [
+                _try_events(draft, workload, it, brief, scene) if brief else None for it in sides
+            ]
         except _NotTried as failed:
             untried[workload.name] = str(failed)
             scene.say(f"{failed}: {_defaults(draft.design.turns)}")
@@ -229,31 +233,25 @@ def _known(pilot: Pilot | None, workload: WorkloadPlan) -> dict[str, TriedEvents
     }
 
 
-def _try_others(
-    draft: RunDraft,
-    chosen: Workload,
-    workload: WorkloadPlan,
-    known: Collection[str],
-    scene: PilotScene,
-) -> list[TriedEvents | None]:
-    """What a brief play of each candidate shows of whom nothing is known; None for each where there
-    can be none. `_NotTried` where a play fails.
-    """
+def _untried_sides(draft: RunDraft, known: Collection[str]) -> list[Candidate]:
+    """The candidates of whom nothing is known; of those that are meant to be the same, the base."""
     design = draft.design
     same = {design.base} if design.aa else {side.name for side in draft.candidates}
-    sides = [side for side in draft.candidates if side.name in same.difference(known)]
+    return [side for side in draft.candidates if side.name in same.difference(known)]
+
+
+def _brief_play(
+    draft: RunDraft, chosen: Workload, workload: WorkloadPlan, sides: Sequence[Candidate]
+) -> BriefOptions | None:
+    """How a workload is tried on these candidates; None where one of them cannot be."""
     own = brief_options(chosen)
     brief_own = own or _without_count(chosen)
     phases = phases_under(chosen, BRIEF | brief_own)
     unfit = (why_not_brief(draft, phases, side, shortened=bool(own)) for side in sides)
     if RUN not in workload.commands or any(unfit):
-        return [None] * len(sides)
-    names = ", ".join(side.name for side in sides)
-    if sides:
-        scene.say(f"finding how long an event of {workload.name} takes on {names}")
+        return None
     few = (phase.name for phase in phases if (phase.stop.events or FEW_EVENTS) < FEW_EVENTS)
-    brief = BriefOptions(TRIED | brief_own, frozenset(few))
-    return [_try_events(draft, workload, side, brief, scene) for side in sides]
+    return BriefOptions(TRIED | brief_own, frozenset(few))
 
 
 def _without_count(chosen: Workload) -> dict[str, str]:
@@ -271,16 +269,14 @@ def _try_events(
     """Those of a brief play of one candidate; `_NotTried` where it fails, or does no event."""
     where = f"events of {workload.name} on {side.name}"
     try:
-        with temporary_run() as place, ExitStack() as stack:
-            job = pilot_job(draft, workload, side, place, scene.tools)
-            with closing(play_briefly(draft, job, [brief.options], stack)) as plays:
-                played = next(plays)
-                looked_at = [it for it in played.records if it.phase not in brief.few]
-                tried = tried_events(looked_at, played.resting_percent)
+        with play_briefly(draft, workload, side, scene) as play:
+            played = play(brief.options)
     except InternalError:
         raise
     except DynoError as failed:
         raise _NotTried(f"{where} could not be tried: {failed.message}") from failed
+    looked_at = [it for it in played.records if it.phase not in brief.few]
+    tried = tried_events(looked_at, played.resting_percent)
     if not tried.latency_ns_p99:
         raise _NotTried(f"{where} could not be tried: no event was done")
     return tried
