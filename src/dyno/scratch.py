@@ -11,6 +11,7 @@ import fcntl
 import os
 import re
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -104,9 +105,12 @@ def leftovers() -> list[Path]:
 
 
 def _is_ours(path: Path) -> bool:
-    if not OURS.fullmatch(path.name) or path.is_symlink():
+    try:
+        seen = path.lstat()
+    except FileNotFoundError:  # whoever made it has ended since the folder was listed
         return False
-    return os.geteuid() in (0, path.lstat().st_uid)
+    named = OURS.fullmatch(path.name) and not stat.S_ISLNK(seen.st_mode)
+    return bool(named) and os.geteuid() in (0, seen.st_uid)
 
 
 def is_held(path: Path) -> bool:

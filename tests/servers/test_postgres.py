@@ -79,6 +79,6 @@ def test_a_prefix_of_ones_own_is_a_build(version: str, capsys: pytest.CaptureFix
     words = ["play", f"postgres@{program.parent.parent}", "-w", "oltp_insert", *BRIEF]
     assert exit_code(words) == 0
     said = capsys.readouterr().out
-    (ledger,) = (line for line in said.splitlines() if line.startswith("ledger: rows"))
+    (ledger,) = (line for line in said.splitlines() if line.startswith("ledger: rows ="))
     found, expected = (word for word in ledger.split() if word.isdigit())
     assert found == expected != "0"

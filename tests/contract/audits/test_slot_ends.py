@@ -167,3 +167,24 @@ def test_of_a_hundred_runs_of_one_build_hardly_one_is_called_doubtful() -> None:
         for events in long
     )
     assert doubtful <= 2
+
+
+def test_short_events_in_step_with_the_windows_are_doubtful_of_an_engine_that_runs_on_too() -> None:
+    """As 200 and 210 us in windows of 1 ms, which read as 7.6 % for 5."""
+    run = by_turns()
+    running = replace(TURNS, running=(run.workloads[0].name,))
+    run = replace(run, design=replace(run.design, turns=running))
+    alike = made(Events(1.0), Events(1.05))
+    assert not faults("turns", run, *alike)
+    more = [of_more_events(t) if t.candidate == "old" else t for t in alike]
+    (fault,) = faults("turns", run, *more)
+    assert "the ratio may be off by 2." in fault.sentence and "in step" in fault.sentence
+
+
+def of_more_events(trial: Trial) -> Trial:
+    """The same events, 2.5 % more of them than its time holds."""
+    (record,) = trial.phases
+    (tally,) = record.streams
+    latency = replace(tally.latency, count=round(1.025 * tally.latency.count))
+    fuller = replace(record, streams=(replace(tally, latency=latency),))
+    return replace(trial, phases=(fuller,))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -119,3 +120,24 @@ def test_nothing_behind_a_link_is_swept(place: Path) -> None:
     stay = sorted(said.partition(" could not be removed: ")[0] for said in swept.left)
     assert stay == sorted(map(str, (run.path / "home", place / "runs" / "linked" / "home")))
     assert swept.count == 0
+
+
+def test_folders_that_go_while_they_are_listed_are_no_fault(place: Path) -> None:
+    ends = threading.Event()
+
+    def come_and_go() -> None:
+        while not ends.is_set():
+            for number in range(50):
+                (place / "tmp" / f"dyno-ask-{number:08}").mkdir()
+            for number in range(50):
+                (place / "tmp" / f"dyno-ask-{number:08}").rmdir()
+
+    others = threading.Thread(target=come_and_go)
+    others.start()
+    try:
+        for _ in range(300):
+            scratch.leftovers()
+            sweep_leftovers(place / "runs")
+    finally:
+        ends.set()
+        others.join()

@@ -9,6 +9,10 @@
   gain, and in how much of their users' time their events fill. *Doubtful* where either differs by
   more than half the margin (98 % interval over the blocks): what both gain alike cancels. *Not
   checked* where an interval reaches beyond the margin.
+- Of users who never rest, the time that all events took is the time that counts. Where windows hold
+  more of one side's events than that, the length of an event may be in step with that of a window,
+  and the rate is off. Both sides are held against each other in this alone, block by block, with
+  the same limits.
 - An engine that is not ours to freeze, or was not since its workload changes nothing, went on
   meanwhile: where more than one of a hundred of its events outlasted their slots, it worked in the
   windows of others.
@@ -81,8 +85,8 @@ class Turns:
             for words in _spent(seen[case.name], case.margin_percent(view.run))
         ]
         unseen = [Unchecked(_UNSEEN, name) for name, found in seen.items() if found is None]
-        for case in own:
-            words, unmoved = _moved(view, case)
+        for case in judged:
+            words, unmoved = _moved(view, case, case in own)
             findings += [case.finding("turns", "doubtful", each) for each in words]
             unseen += unmoved
         told = f"windows of {windows_words(view.run)} were played by turns{_latest(judged)}"
@@ -143,37 +147,41 @@ def _faults(case: Case, turns: TurnsDesign, longest_s: float) -> Iterator[str]:
         )
 
 
-def _moved(view: RunView, case: Case) -> tuple[list[str], list[Unchecked]]:
-    """What events that outlast their slots may do to each of its streams' rate beside the base's;
-    and of which of them the blocks do not tell.
+def _moved(view: RunView, case: Case, suspended: bool) -> tuple[list[str], list[Unchecked]]:
+    """By how much the ends of slots may move each of its streams' rate beside the base's; and of
+    which of them the blocks do not tell.
     """
     names = view.run.design.base, case.candidate.name
     if case.plan is None or names[0] == names[1]:
         return [], []
     blocks = view.blocks[case.workload].valid
+    limit = MOVED_MOST * to_log(case.margin_percent(view.run))
     words, unknown = [], []
     for stream, found in moved_by_slot_ends(view.run, blocks, case.plan, names).items():
-        limit = MOVED_MOST * to_log(case.margin_percent(view.run))
-        if found.most <= limit:
-            continue
-        changes = [common_change(each) for each in (found.gained, found.filled)]
-        known = [each for each in changes if each is not None]
-        if not known:
-            unknown.append(Unchecked(_FEW, f"{case.name}, {stream}"))
-        elif any(is_beyond(each, limit) for each in known):
+        outlasts = suspended and found.most > limit
+        counts = (found.filled, found.gained) if outlasts else (found.filled,)
+        known = [change for each in counts if (change := common_change(each)) is not None]
+        if any(is_beyond(each, limit) for each in known):
             percent = max(abs(to_percent(float(each.estimate))) for each in known)
-            words.append(
-                f"{stream}: events outlast their slots, by up to {100 * found.most:.0f} % of their "
-                f"time, and not alike on both sides: the ratio may be off by {percent:.1f} %; "
-                "--sequential gives it time of its own"
-            )
+            why = _OUTLASTS.format(100 * found.most) if outlasts else _OUT_OF_STEP
+            words.append(f"{stream}: {why}: the ratio may be off by {percent:.1f} %; {_SEQUENTIAL}")
+        elif not known and outlasts:
+            unknown.append(Unchecked(_FEW, f"{case.name}, {stream}"))
         elif any(max(each.high, -each.low) > 2 * limit for each in known):
             unknown.append(Unchecked(_NOISY, f"{case.name}, {stream}"))
     return words, unknown
 
 
-_FEW = "too few blocks to tell whether events that outlast their slots move the ratio"
-_NOISY = "too noisy to tell whether events that outlast their slots move the ratio"
+_OUTLASTS = (
+    "events outlast their slots, by up to {:.0f} % of their time, and not alike on both sides"
+)
+_OUT_OF_STEP = (
+    "the time that its events took is not the time that counts, and not alike on both sides, as "
+    "where their length is in step with the windows'"
+)
+_SEQUENTIAL = "--sequential gives it time of its own"
+_FEW = "too few blocks to tell whether the ends of slots move the ratio"
+_NOISY = "too noisy to tell whether the ends of slots move the ratio"
 
 
 def _latest(judged: Sequence[Case]) -> str:
