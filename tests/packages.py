@@ -81,7 +81,7 @@ PACKAGES = {
     ),
     "compare/forecast": _package(
         "how long, how many blocks, what can be seen; earlier runs",
-        "record builds workloads engines host/checks judge/stats judge/analysis"
+        "record workloads judge/stats judge/analysis"
         " compare/experiment compare/run_folder compare/resolve",
     ),
     "compare/play": _package(

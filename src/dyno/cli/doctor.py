@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import click
 
 from dyno.cli.options import DURATION
-from dyno.cli.runs import runs_home
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
 
@@ -45,13 +44,13 @@ def command(folder: Path | None, watch: float, everything: bool, gate: bool, as_
     Looks only: nothing is changed or written, and no root is needed. FOLDER is where the data
     will lie; without it, where runs put them.
     """
-    from dyno.compare.run_folder import RunFolder
+    from dyno.compare.run_folder import run_to_come
     from dyno.host.checks import survey
     from dyno.host.checks._machine import Machine
 
     if folder is not None and not folder.is_dir():
         raise UsageError(f"there is no folder {folder}")
-    data = folder.absolute() if folder else RunFolder(runs_home() / "any").homes()
+    data = folder.absolute() if folder else run_to_come().homes()
     found = survey(Machine(data=data, watch_s=watch))
     if as_json:
         screen.lines(survey_json(found))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,8 +13,10 @@ if TYPE_CHECKING:
 
 
 def runs_home() -> Path:
-    """Where runs lie: `$DYNO_RUNS`, else `./runs`."""
-    return Path(os.environ.get("DYNO_RUNS") or "runs")
+    """Where runs lie."""
+    from dyno.compare import run_folder
+
+    return run_folder.runs_home()
 
 
 def run_names() -> list[str]:

@@ -73,7 +73,7 @@ def _options(text: str) -> Options:
     """Of a server that runs, or of one that is started for it and stopped again."""
     from dyno import driver, scratch
     from dyno.compare.experiment.candidates import parse_candidate
-    from dyno.compare.forecast.disk_space import temporary_folder
+    from dyno.compare.resolve.preconditions import temporary_folder
     from dyno.engines import Checks, find_engine
     from dyno.servers.kit import options, server
 

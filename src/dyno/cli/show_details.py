@@ -5,10 +5,8 @@ Of a control also the values that it takes, and whether they can be held on this
 
 from __future__ import annotations
 
-import os
 import textwrap
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dyno.cli.runs import run_folder
@@ -105,10 +103,10 @@ def control_refusal(control: Control, value: str) -> str:
 
 def any_engine() -> ControlTarget:
     """An engine of no kind: what a control needs of one is there."""
-    from dyno.compare.run_folder import RunFolder
+    from dyno.compare.run_folder import run_to_come
     from dyno.host.controls import ControlTarget, controls
 
-    home = RunFolder(Path(os.environ.get("DYNO_RUNS") or "runs") / "any").homes()
+    home = run_to_come().homes()
     settings = {name: {value: {"": ""} for value in c.values} for name, c in controls().items()}
     return ControlTarget(embedded=False, home=home, settings=settings, preloads=True)
 

@@ -222,6 +222,16 @@ class RunFolder:
         return private_files.remove_folder(self.homes())
 
 
+def runs_home() -> Path:
+    """Where runs lie: `$DYNO_RUNS`, else `./runs`."""
+    return Path(os.environ.get("DYNO_RUNS") or "runs")
+
+
+def run_to_come() -> RunFolder:
+    """A run that is not there yet, which knows where the data of its engines will lie."""
+    return RunFolder(runs_home() / "any")
+
+
 @contextmanager
 def _try_lock(folder: Path) -> Iterator[bool]:
     """Did we get the lock? True too on a file system without locks."""

@@ -13,16 +13,15 @@ from dyno.compare.forecast.estimate import (
     ECHO_S,
     OVERHEAD_S,
     SERVER_S,
-    SPARE_BYTES,
     RunCost,
     block_s,
-    disk_bytes,
     fit_budget,
     forecast_run,
 )
 from dyno.compare.forecast.planner import Planner
 from dyno.compare.resolve.design import TURNS
 from dyno.compare.resolve.experiment import Prepared, RunDraft
+from dyno.compare.resolve.preconditions import SPARE_BYTES, disk_bytes
 from dyno.errors import UsageError
 from dyno.judge.stats.interval import to_log
 from dyno.judge.stats.power import Errors, mde80

@@ -12,9 +12,9 @@ from dyno.compare import experiment
 from dyno.compare.experiment import Measuring
 from dyno.compare.experiment.factors import CrossedFactors, Crossing
 from dyno.compare.forecast.detection import family_size
-from dyno.compare.forecast.estimate import floors_due
 from dyno.compare.play.blocks import floor_attempt
 from dyno.compare.resolve.candidates import factor_kinds, requests
+from dyno.compare.resolve.design import floors_due
 from dyno.compare.resolve.experiment import outline_experiment, resolve_experiment
 from dyno.errors import UsageError
 from dyno.record import Factor, Run

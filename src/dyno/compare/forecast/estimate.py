@@ -10,11 +10,17 @@ from pathlib import Path
 
 from dyno.compare.experiment import BLOCKS
 from dyno.compare.forecast.detection import SDS_PERCENT, assumed_primaries, family_size
-from dyno.compare.resolve.design import LOADS, SLOW_LOAD_S, looks_up_to
+from dyno.compare.resolve.design import (
+    LOADS,
+    SLOW_LOAD_S,
+    floors_due,
+    looks_up_to,
+    needs_floor,
+)
 from dyno.compare.resolve.experiment import Prepared, RunDraft
-from dyno.engines import Outgrows
+from dyno.compare.resolve.preconditions import disk_bytes
 from dyno.errors import UsageError
-from dyno.judge.analysis.judge import REPLAYS
+from dyno.judge.analysis.judge import blocks_at_most
 from dyno.judge.stats.looks import Looks
 from dyno.judge.stats.power import mde80
 from dyno.judge.stats.verdict import CLEAR_LEAST
@@ -27,12 +33,8 @@ OVERHEAD_S = 0.2
 ECHO_S = 1.5
 #: Starting a server on new data, and stopping it: 2 to 5 s, by its age.
 SERVER_S = 3.0
-#: No engine takes long to load less: nobody need find out whether it is slow.
-SMALL_BYTES = 16 << 20
 #: Rough speed of `prepare`, by the data's size; only the forecast hangs on it.
 LOAD_BYTES_PER_S = 20e6
-#: Free space asked for beside the data: journals, temporary files, the records themselves.
-SPARE_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ def run_cost(prepared: Prepared | RunDraft) -> RunCost:
 def forecast_run(prepared: Prepared) -> Forecast:
     """How long `prepared` will play, how much disk it needs, and what it can detect."""
     run, looks = prepared.run, prepared.design.looks
-    cost, most = run_cost(prepared), blocks_at_most(run)
+    cost, most = run_cost(prepared), blocks_at_most(run.design)
     clearing = next((n for n in looks if n >= CLEAR_LEAST), looks[-1])
     return Forecast(
         expected_s=cost.total_s(clearing),
@@ -111,30 +113,6 @@ def fit_budget(draft: RunDraft, budget_s: float) -> None:
     if blocks < looks[-1]:
         fewer = (blocks,) if len(looks) == 1 else looks_up_to(blocks)
         draft.design = replace(draft.design, looks=fewer)
-
-
-def blocks_at_most(run: Run) -> int:
-    """Blocks of a workload that a run plays at the very most, broken ones included."""
-    return math.ceil(REPLAYS * run.design.looks[-1])
-
-
-def disk_bytes(prepared: Prepared | RunDraft) -> int:
-    """Free space that a run needs: a trial's home, of those that take turns all, and as much for
-    the copies of loads where they are kept.
-    """
-    homes = [_home_bytes(side, prepared) for side in prepared.candidates]
-    loads = prepared.design.loads
-    kept = prepared.size_bytes > SMALL_BYTES if loads is None else loads > 0
-    at_once = sum(homes) if prepared.design.turns else max(homes)
-    return (2 if kept else 1) * at_once + SPARE_BYTES
-
-
-def _home_bytes(side: Candidate, prepared: Prepared | RunDraft) -> int:
-    """Disk for the data by the engine's own word, else twice their size (a vacuum copies them)."""
-    engine = prepared.engines.get(side.name)
-    if isinstance(engine, Outgrows):
-        return engine.disk_bytes(prepared.size_bytes, side.settings)
-    return 2 * prepared.size_bytes
 
 
 def block_s(workload: WorkloadPlan, prepared: Prepared | RunDraft) -> float:
@@ -165,22 +143,6 @@ def floor_s(prepared: Prepared | RunDraft) -> float:
     echoes_s = ECHO_S * len(stands) * len(workloads)
     due = floors_due(workloads) if needs_floor(sides) else []
     return echoes_s + sum(_floor_s(workload.under(options), prepared) for workload, options in due)
-
-
-def floors_due(workloads: Sequence[WorkloadPlan]) -> list[tuple[WorkloadPlan, dict[str, str]]]:
-    """Each workload under the options of the base, then under those of the other cells."""
-    due: list[tuple[WorkloadPlan, dict[str, str]]] = []
-    for workload in workloads:
-        due += [(workload, {}), *((workload, each.options) for each in workload.variants)]
-    return due
-
-
-def needs_floor(candidates: Sequence[Candidate]) -> bool:
-    """Does a candidate live in the driver's process, so that the driver's own share is asked for?
-
-    `null` is that share itself.
-    """
-    return any(each.embedded and each.engine != "null" for each in candidates)
 
 
 def _floor_s(workload: WorkloadPlan, prepared: Prepared | RunDraft) -> float:

@@ -22,9 +22,9 @@ from typing import Any
 
 from dyno import private_files
 from dyno.builds import cache
-from dyno.compare.forecast.estimate import SMALL_BYTES
 from dyno.compare.play.engine_session import EngineSession, SessionPart
 from dyno.compare.play.job import LoadChoice, TrialJob
+from dyno.compare.resolve.design import SMALL_BYTES
 from dyno.engines import Snapshots
 from dyno.errors import HostError
 from dyno.record import PhaseRecord, Trial, WorkloadPlan

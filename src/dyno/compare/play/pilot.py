@@ -19,9 +19,7 @@ from dataclasses import replace
 
 from dyno.builds import Say
 from dyno.compare.experiment import Workload
-from dyno.compare.forecast.disk_space import check_disk_space
 from dyno.compare.forecast.estimate import fit_budget
-from dyno.compare.forecast.memory import fit_memory
 from dyno.compare.play.echo import UNIX, EchoEngine, echo_plan
 from dyno.compare.play.pilot_trial import PilotScene, pilot_job
 from dyno.compare.play.run import temporary_run
@@ -29,6 +27,7 @@ from dyno.compare.play.saturation import THREADS, saturate
 from dyno.compare.play.trial import play_trial
 from dyno.compare.play.windows import TriedEvents, choose_windows, settle_windows
 from dyno.compare.resolve.experiment import Prepared, RunDraft
+from dyno.compare.resolve.preconditions import check_disk_space, fit_memory
 from dyno.compare.resolve.workloads import check_names, resolve_workload
 from dyno.record import Candidate, Phase, Pilot, Saturation, WorkloadPlan
 

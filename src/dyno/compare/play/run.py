@@ -9,9 +9,6 @@ from pathlib import Path
 
 from dyno import engines, private_files, scratch
 from dyno.builds import Say, cache
-from dyno.compare.forecast.disk_space import check_folder_space, temporary_folder
-from dyno.compare.forecast.estimate import blocks_at_most, floors_due, needs_floor
-from dyno.compare.forecast.memory import check_memory
 from dyno.compare.play import echo
 from dyno.compare.play.attached_tables import drop_leftovers
 from dyno.compare.play.blocks import (
@@ -34,11 +31,17 @@ from dyno.compare.play.watch import (
     TrialStarted,
     Watch,
 )
+from dyno.compare.resolve.design import floors_due, needs_floor
 from dyno.compare.resolve.experiment import Prepared, changes_since, check_empty, reopen_run
+from dyno.compare.resolve.preconditions import (
+    check_folder_space,
+    check_memory,
+    temporary_folder,
+)
 from dyno.compare.run_folder import RunFolder
 from dyno.errors import InternalError, TrialFailed, UsageError
 from dyno.judge.analysis.blocks import sort_blocks
-from dyno.judge.analysis.judge import Look, look
+from dyno.judge.analysis.judge import Look, blocks_at_most, look
 from dyno.record import FLOOR, Candidate, Failure, Run, Trial, Turns, WorkloadPlan
 
 
@@ -212,7 +215,7 @@ class RunPlayer:
     def play_block(self, workload: WorkloadPlan) -> None:
         """One block, until a trial of it fails; what failed and has never worked ends the run."""
         place = next_block(self.run, workload.name, self.played)
-        if place.block >= blocks_at_most(self.run):
+        if place.block >= blocks_at_most(self.run.design):
             raise TrialFailed(f"{workload.name} has played all {place.block} blocks to no end")
         if turns := self.run.design.turns:
             block, jobs = self._jobs_by_turns(workload, place, turns)

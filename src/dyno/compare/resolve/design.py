@@ -14,7 +14,7 @@ from dyno.compare.resolve.controls import ResolvedCandidate
 from dyno.errors import UsageError
 from dyno.host.controls import HoldsHost
 from dyno.host.controls import controls as all_controls
-from dyno.record import Design, Turns, Window, WorkloadPlan
+from dyno.record import Candidate, Design, Turns, Window, WorkloadPlan
 
 #: Valid blocks at which a default run looks at its data, the last is MAX (METHOD.md,
 #: The interval and the looks).
@@ -40,6 +40,8 @@ LIMITS_BY_TURNS = {"steal_percent": 15.0, "foreign_percent": 30.0}
 LOADS = 8
 #: A first load that took longer is kept, and those that follow it too.
 SLOW_LOAD_S = 5.0
+#: No engine takes long to load less: nobody need find out whether it is slow.
+SMALL_BYTES = 16 << 20
 
 #: Where no pilot tells how short windows may be (`compare/play/windows.py`; docs/METHOD.md, Turns).
 TURNS = Turns(Window(0.1, 0.005), epoch_s=1.0, frozen=True)
@@ -86,6 +88,22 @@ def with_turns(design: Design, measuring: Measuring, turns: Turns | None) -> Des
     """`design` played by these turns, or without any, and the noise limits that hold then."""
     limits = LIMITS if turns is None else LIMITS_BY_TURNS
     return replace(design, turns=turns, limits=limits | measuring.limits)
+
+
+def floors_due(workloads: Sequence[WorkloadPlan]) -> list[tuple[WorkloadPlan, dict[str, str]]]:
+    """Each workload under the options of the base, then under those of the other cells."""
+    due: list[tuple[WorkloadPlan, dict[str, str]]] = []
+    for workload in workloads:
+        due += [(workload, {}), *((workload, each.options) for each in workload.variants)]
+    return due
+
+
+def needs_floor(candidates: Sequence[Candidate]) -> bool:
+    """Does a candidate live in the driver's process, so that the driver's own share is asked for?
+
+    `null` is that share itself.
+    """
+    return any(each.embedded and each.engine != "null" for each in candidates)
 
 
 #: How turns are insisted on.

@@ -6,7 +6,6 @@ Also whether an interrupted run can go on: what is no longer as it was when it b
 from __future__ import annotations
 
 import hashlib
-import os
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,7 +35,7 @@ from dyno.compare.resolve.controls import (
 from dyno.compare.resolve.design import choose_turns, make_design, with_turns
 from dyno.compare.resolve.likeness import like_a_server
 from dyno.compare.resolve.workloads import CandidateRequest, resolve_workloads
-from dyno.compare.run_folder import RunFolder
+from dyno.compare.run_folder import run_to_come
 from dyno.engines import Attaches, Engine, LimitsConnections
 from dyno.errors import UsageError
 from dyno.host import checks as host
@@ -277,7 +276,7 @@ def host_here() -> dict[str, str]:
 
 def _data_folder() -> Path:
     """Where the engines' data will lie."""
-    return RunFolder(Path(os.environ.get("DYNO_RUNS") or "runs") / "any").homes()
+    return run_to_come().homes()
 
 
 def _pair_engines(

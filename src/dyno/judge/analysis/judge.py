@@ -18,7 +18,7 @@ from dyno.judge.analysis.audit import Audit
 from dyno.judge.analysis.effects import note_interactions
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.analysis.sentence import lead_with_doubt, sentence, worst_verdict
-from dyno.record import Comparison, Run, Trial, Verdict
+from dyno.record import Comparison, Design, Run, Trial, Verdict
 
 State = Literal["go on", "decided", "undecided", "too noisy", "failed"]
 
@@ -134,6 +134,11 @@ def _look(analysis: Analysis) -> Look:
 
 def _end_look(now: Look, state: State, text: str) -> Look:
     return replace(now, state=state, blocks=min(now.valid.values()), sentence=text, missing={})
+
+
+def blocks_at_most(design: Design) -> int:
+    """Blocks of a workload that a run plays at the very most, broken ones included."""
+    return math.ceil(REPLAYS * design.looks[-1])
 
 
 def _why_stuck(analysis: Analysis, missing: dict[str, int]) -> tuple[State, str] | None:

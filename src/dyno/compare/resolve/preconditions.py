@@ -1,0 +1,133 @@
+"""What a run needs of this host before it is played: disk for its data, memory for its engines.
+
+Trials that take turns are all up together: what each engine takes by its settings, and an allowance
+for its driver, is held against the memory that is available. Where that does not fit, restarts are
+played one after the other, or refused where the user insists on turns.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from dyno.builds import Say, cache
+from dyno.compare.resolve.design import SMALL_BYTES, TURNS_ASKED, with_turns
+from dyno.compare.resolve.experiment import MemoryAtOnce, Prepared, RunDraft
+from dyno.compare.run_folder import RunFolder, run_to_come
+from dyno.engines import HoldsMemory, Outgrows
+from dyno.errors import HostError, UsageError
+from dyno.host.checks import Machine
+from dyno.host.checks.memory import available_bytes
+from dyno.record import Candidate
+
+#: What a driver takes, and each of its users: Lua state, histograms, answers (10 MB and 1 MB were
+#: seen). A script may hold more, up to its option `memory_bytes`.
+DRIVER_BYTES, USER_BYTES = 32 << 20, 2 << 20
+#: Engines may take so much of what is available: the rest is the page cache's and others'.
+SHARE = 0.9
+#: Free space asked for beside the data: journals, temporary files, the records themselves.
+SPARE_BYTES = 64 << 20
+
+
+def check_disk_space(prepared: Prepared | RunDraft) -> None:
+    """`HostError` where a run that has no folder yet would not fit where runs lie."""
+    check_folder_space(run_to_come(), prepared)
+
+
+def check_folder_space(folder: RunFolder, prepared: Prepared | RunDraft) -> None:
+    """`HostError` where the data of `folder`'s run would not fit; `UsageError` for a limit of the
+    cache that is none, which loads would come upon late, and a `$DYNO_TMP` that takes no data.
+    """
+    cache.limit_bytes()
+    temporary_folder()
+    there = next(path for path in folder.homes().parents if path.exists())
+    needed_bytes, free_bytes = disk_bytes(prepared), shutil.disk_usage(there).free
+    if free_bytes < needed_bytes:
+        raise HostError(
+            f"{there} has {free_bytes >> 20} MB free, and the run needs {needed_bytes >> 20} MB",
+            hint="free some (dyno clean), or set $DYNO_TMP to another file system",
+        )
+
+
+def temporary_folder() -> str | None:
+    """The folder `$DYNO_TMP`, made where it is missing; None where the user chose none."""
+    name = os.environ.get("DYNO_TMP")
+    if not name:
+        return None
+    try:
+        Path(name).mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=name).close()
+    except OSError as refused:
+        cause, hint = (refused.strerror or str(refused)).lower(), "name a folder to write data to"
+        raise UsageError(f"$DYNO_TMP cannot be {name}", cause=cause, hint=hint) from None
+    return name
+
+
+def disk_bytes(prepared: Prepared | RunDraft) -> int:
+    """Free space that a run needs: a trial's home, of those that take turns all, and as much for
+    the copies of loads where they are kept.
+    """
+    homes = [_home_bytes(side, prepared) for side in prepared.candidates]
+    loads = prepared.design.loads
+    kept = prepared.size_bytes > SMALL_BYTES if loads is None else loads > 0
+    at_once = sum(homes) if prepared.design.turns else max(homes)
+    return (2 if kept else 1) * at_once + SPARE_BYTES
+
+
+def _home_bytes(side: Candidate, prepared: Prepared | RunDraft) -> int:
+    """Disk for the data by the engine's own word, else twice their size (a vacuum copies them)."""
+    engine = prepared.engines.get(side.name)
+    if isinstance(engine, Outgrows):
+        return engine.disk_bytes(prepared.size_bytes, side.settings)
+    return 2 * prepared.size_bytes
+
+
+def fit_memory(draft: RunDraft, say: Say, machine: Machine | None = None) -> None:
+    """Notes what the engines of `draft` take at once; takes its turns away where that does not fit,
+    which is said, or `HostError` where the user asked for turns.
+    """
+    if draft.design.turns is None:
+        return
+    found, measuring = memory_at_once(draft, machine or Machine()), draft.experiment.measuring
+    if found is None or found.fits:
+        draft.memory = found
+        return
+    if measuring.sequential is False:
+        raise _lack(found)
+    say(f"restarts are played one after the other, not by turns: {found.too_much}")
+    draft.design = with_turns(draft.design, measuring, None)
+
+
+def check_memory(prepared: Prepared, machine: Machine | None = None) -> None:
+    """`HostError` where a run by turns, begun some time ago, has no room any more."""
+    if prepared.design.turns is not None:
+        found = memory_at_once(prepared, machine or Machine())
+        if found is not None and not found.fits:
+            raise _lack(found)
+
+
+def _lack(found: MemoryAtOnce) -> HostError:
+    hint = f"free some, give the engines smaller caches, or leave out {TURNS_ASKED}"
+    return HostError("restarts cannot take turns", cause=found.too_much, hint=hint)
+
+
+def memory_at_once(prepared: Prepared | RunDraft, machine: Machine) -> MemoryAtOnce | None:
+    """What all engines take together; None where the host does not say what it has."""
+    available = available_bytes(machine)
+    if available is None:
+        return None
+    sides = prepared.candidates
+    needed = sum(_bytes_of(side, prepared) for side in sides)
+    return MemoryAtOnce(len(sides), needed, available, round(SHARE * available))
+
+
+def _bytes_of(side: Candidate, prepared: Prepared | RunDraft) -> int:
+    """A candidate's engine with its driver; a server that runs already has what it takes."""
+    engine, build = prepared.engines[side.name], prepared.builds[side.name]
+    connections = max(plan.under(side.options).most_connections for plan in prepared.workloads)
+    own = 0
+    if isinstance(engine, HoldsMemory) and not build.attached:
+        own = engine.memory_bytes(build, side.settings, connections)
+    return own + DRIVER_BYTES + connections * USER_BYTES
