@@ -269,3 +269,69 @@ def test_each_row_of_the_threat_model_names_a_test_that_there_is() -> None:
         named = set(re.findall(r"`(\w+)`", row[-1]))
         assert named, f"no test holds {row[:3]}"
         assert named <= known, f"there is no test {named - known}"
+
+
+#: What a page may hold, tables included; a page that is not named is not limited yet.
+WORDS_MAX = {"docs/METHOD.md": 4500}
+
+
+@pytest.mark.parametrize("name,most", WORDS_MAX.items())
+def test_a_page_has_no_more_words_than_its_reader_has_time_for(name: str, most: int) -> None:
+    assert len((ROOT / name).read_text().split()) <= most
+
+
+SENTENCE_WORDS_MAX = 35
+#: Of a page's sentences, those that may be longer.
+LONG_PERCENT_MAX = 2.0
+PROSE = ["README.md", "docs/METHOD.md", *sorted(
+    str(path.relative_to(ROOT))
+    for folder in ("kit", "workloads", "yours")
+    for path in (ROOT / "docs" / folder).glob("*.md")
+)]  # fmt: skip
+#: Long sentences of pages that do not hold the limit yet. A number may only become smaller.
+LONG_AT_MOST = {
+    "README.md": 10,
+    "docs/kit/README.md": 2,
+    "docs/kit/async.md": 3,
+    "docs/kit/files.md": 3,
+    "docs/kit/history.md": 6,
+    "docs/kit/json-index.md": 4,
+    "docs/kit/options.md": 4,
+    "docs/kit/watch.md": 5,
+    "docs/workloads/dbt3.md": 1,
+    "docs/workloads/insert.md": 2,
+    "docs/workloads/kv.md": 1,
+    "docs/workloads/lineitem_load.md": 1,
+    "docs/workloads/micro.md": 3,
+    "docs/workloads/pgbench.md": 2,
+    "docs/workloads/ssb.md": 1,
+    "docs/workloads/tpcc.md": 5,
+    "docs/workloads/types.md": 2,
+    "docs/yours/log.md": 3,
+}
+#: A paragraph or an item of a list ends here; headings and tables are no sentences.
+PARAGRAPH_END = re.compile(r"\n\s*\n|\n(?=\s*[-*] |\s*\d+\. |#|\|)")
+SENTENCE_END = re.compile(r"(?<=[.?!:])[*_)\"]*\s+(?=[*_\"(\[]*[A-Z])")
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a page: code counts as one word, a link as its words."""
+    text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    text = re.sub(r"`[^`]*`", "CODE", re.sub(r"\]\([^)]*\)", "]", text))
+    paragraphs = (each.strip() for each in PARAGRAPH_END.split(text))
+    prose = (each for each in paragraphs if each and each[0] not in "|#")
+    return [sentence for each in prose for sentence in SENTENCE_END.split(each)]
+
+
+@pytest.mark.parametrize("name", PROSE)
+def test_few_sentences_are_too_long_to_be_read_once(name: str) -> None:
+    told = sentences((ROOT / name).read_text())
+    long = [each for each in told if len(each.split()) > SENTENCE_WORDS_MAX]
+    most = max(LONG_AT_MOST.get(name, 0), int(len(told) * LONG_PERCENT_MAX / 100))
+    assert len(long) <= most, long
+
+
+def test_a_long_sentence_is_found_between_code_tables_and_lists() -> None:
+    long = " ".join(["word"] * (SENTENCE_WORDS_MAX + 1))
+    page = f"# Head\n\nShort `code with words`. {long.capitalize()}.\n\n| a | {long} |\n\n- Item\n"
+    assert [len(each.split()) for each in sentences(page)] == [2, SENTENCE_WORDS_MAX + 1, 2]
