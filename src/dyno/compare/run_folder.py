@@ -21,7 +21,6 @@ from typing import Any, TypeVar
 from dyno import private_files
 from dyno.errors import HostError, UsageError, space, unknown
 from dyno.record import FLOOR, SCHEMA, Run, Trial, Verdict, decode, echo_of
-from dyno.record.older import upgrade
 
 T = TypeVar("T")
 
@@ -30,9 +29,7 @@ LARGEST_BYTES = 256 << 20
 
 
 def read_json(kind: type[T], file: Path) -> T:
-    """A file of a run as a `kind`; `UsageError` where it is missing, broken, too new, or of a run
-    that may not be judged.
-    """
+    """A file of a run as a `kind`; `UsageError` where it is missing, broken, too new or too old."""
     try:
         data = json.loads(_read_text(file))
     except FileNotFoundError:
@@ -45,12 +42,7 @@ def read_json(kind: type[T], file: Path) -> T:
         raise _damage_error(
             file, f"it is not JSON, {str(error)[:1].lower()}{str(error)[1:]}"
         ) from error
-    _refuse_newer(file, data)
-    _drop_extended(file, data)
-    try:
-        data = upgrade(kind, data)
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise _damage_error(file, "a field of it is not what schema 1 has there") from error
+    _check_schema(file, data)
     try:
         return decode.decode(kind, data)
     except decode.UnknownField as error:
@@ -81,28 +73,23 @@ def _damage_error(file: Path, cause: object) -> UsageError:
     return UsageError(f"{file} is damaged", cause=cause, hint=hint)
 
 
-def _refuse_newer(file: Path, data: Any) -> None:
-    written = data.get("schema", 0) if isinstance(data, dict) else 0
-    if isinstance(written, int) and written > SCHEMA:
+def _check_schema(file: Path, data: Any) -> None:
+    """`UsageError` for a file of a newer Dyno, or from before the first release."""
+    written = data.get("schema", SCHEMA) if isinstance(data, dict) else SCHEMA
+    if not isinstance(written, int) or written == SCHEMA:
+        return
+    if written > SCHEMA:
         raise _newer_error(
             f"{file} is of schema {written}, from a newer dyno; this one reads up to {SCHEMA}"
         )
+    raise UsageError(
+        f"{file} is of schema {written}, from before the first release; this one reads {SCHEMA}",
+        hint="play the experiment anew",
+    )
 
 
 def _newer_error(sentence: str) -> UsageError:
     return UsageError(sentence, hint="use the dyno that wrote it, or a newer one")
-
-
-def _drop_extended(file: Path, data: Any) -> None:
-    """Runs once had a field for a MAX that was raised after a look (the error rate of
-    METHOD.md, The interval and the looks, then holds no more). No command ever set it.
-    """
-    design = data.get("design") if isinstance(data, dict) else None
-    former = design.pop("extended_from", 0) if isinstance(design, dict) else 0
-    if former:
-        cause = f"MAX was {former} blocks at an earlier look, and was raised"
-        hint = "play the experiment anew, with as many blocks as you want from the start"
-        raise UsageError(f"{file} is of a run that may not be judged", cause=cause, hint=hint)
 
 
 def write_json(file: Path, data: dict[str, Any]) -> Path:

@@ -9,10 +9,12 @@ import os
 from pathlib import Path
 
 import pytest
-from fakes import make_run, make_trial
+from fakes import make_run, make_trial, make_trials
 
+from dyno.cli import exit_code
 from dyno.compare.run_folder import LARGEST_BYTES, RunFolder, all_runs, create_run, open_run
 from dyno.errors import HostError, UsageError
+from dyno.judge.analysis.judge import judge
 from dyno.record import SCHEMA, echo_of
 
 
@@ -55,19 +57,48 @@ def changed(kept: RunFolder, **fields: object) -> None:
 
 
 def test_an_older_run_without_the_newest_fields_is_still_read(kept: RunFolder) -> None:
-    changed(kept, published=None, dyno=None, schema=0)
-    assert kept.run() == dataclasses.replace(make_run(), schema=0)
-
-
-def test_a_run_whose_max_was_raised_after_a_look_is_refused(kept: RunFolder) -> None:
-    file = kept.path / "run.json"
-    data = json.loads(file.read_text())
-    file.write_text(json.dumps(data | {"design": data["design"] | {"extended_from": 0}}))
+    changed(kept, published=None, dyno=None)
     assert kept.run() == make_run()
-    file.write_text(json.dumps(data | {"design": data["design"] | {"extended_from": 24}}))
-    with pytest.raises(UsageError, match="MAX was 24 blocks at an earlier look") as caught:
+
+
+@pytest.mark.parametrize("schema", [1, 2])
+def test_a_run_from_before_the_first_release_is_refused_by_its_schema(
+    schema: int, kept: RunFolder
+) -> None:
+    changed(kept, schema=schema)
+    with pytest.raises(UsageError, match=f"run.json is of schema {schema}, from before") as caught:
         kept.run()
     assert "play the experiment anew" in caught.value.hint
+
+
+DAMAGES: dict[str, dict[str, object]] = {
+    "conditions that are a list": {"conditions": ["aslr"]},
+    "a condition that is a word": {"conditions": {"controls": {"aslr": "on"}}},
+    "a failure that is a number": {"failure": 7},
+    "phases that are a number": {"phases": 7},
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_trial_is_one_sentence(
+    damage: dict[str, object], kept: RunFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept.write_trial(make_trial(1, "old", 0, 100.0))
+    file = kept.path / "trials" / "0001.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | damage))
+    with pytest.raises(UsageError, match=f"{file} is damaged") as caught:
+        kept.trials()
+    assert caught.value.cause and "move it away" in caught.value.hint
+    assert exit_code(["show", str(kept.path)]) == 64
+    said = capsys.readouterr().err
+    assert f"{file} is damaged" in said and "Traceback" not in said
+
+
+def test_what_a_record_does_not_tell_was_not_checked_and_is_not_called_sound() -> None:
+    findings = judge(make_run(), make_trials({"new": [0.05] * 6})).findings
+    words = {f.audit: f.soundness for f in reversed(findings)}
+    untold = ("debug_build", "driver_late")
+    assert {name: words[name] for name in untold} == dict.fromkeys(untold, "not checked")
 
 
 def test_a_newer_run_is_refused_with_what_to_do(kept: RunFolder) -> None:
