@@ -228,8 +228,8 @@ def remove(entry: Entry) -> bool:
     return free
 
 
-#: One copy at a time: two side by side wait for the file system's locks. On ext4 an empty
-#: PostgreSQL (1,272 files) took 0.35 s alone, and two of them at once 1.1 s.
+#: One copy at a time: two side by side wait for the file system's locks
+#: (docs/evidence/block-cost.md).
 _COPYING = threading.Lock()
 
 

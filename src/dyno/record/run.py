@@ -78,9 +78,8 @@ class Factor:
 
 #: Shorter windows are of engines that run on, or that live in the driver, which one signal stops.
 FROZEN_S = 0.01
-#: How long a server that stood still is slower than it was: with edges of 1 ms in windows of 10 ms
-#: MySQL 8.0.33 took 55 % more time than 5.6.14 for a point select, with 3 ms 64 %, in windows of
-#: 50 ms 67 % (docs/METHOD.md).
+#: How long a server that stood still is slower than it was: with shorter edges a large difference
+#: looks smaller than it does in long windows (docs/evidence/large-effects.md).
 WOKEN_S = 0.003
 
 

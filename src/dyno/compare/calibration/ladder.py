@@ -10,12 +10,11 @@ A block holds a trial of every rung, played as those of a comparison are: by tur
 engine's trials take turns, since a plant is judged by what its comparisons see. What a block's hour
 adds to all of its trials is taken off. The time is the mean of all operations, as a rate's is: a
 small dose is saved up and spun before some answers (control `plant`), which the median may not see,
-or see twice: by it the slope of SQLite was 1.45 and 1.68 where by the mean it was 1.14. One trial
-after the other the mean would hold what neighbours took of one and not of another: 5.2 ± 2.6.
+or see twice. One trial after the other the mean would hold what neighbours took of one and not of
+another.
 
-A spin touches no memory, and meanwhile a neighbour on the same caches takes them: in one hour 1 ns
-planted in point selects on 10,000 and 100,000 rows cost SQLite 1.10 ns, on 100 rows 1.04, and spins
-of 40 and of 160 µs cost alike.
+A spin touches no memory, and meanwhile a neighbour on the same caches takes them: what is planted
+costs more where an operation reads more memory (docs/evidence/injected-delays.md).
 """
 
 from __future__ import annotations

@@ -26,8 +26,7 @@ class Shape:
 
     The default is small: looks at 6, 10 and 12 blocks of trials of 0.6 s, so that a comparison
     takes half a minute at most. The rule is the one of full runs. The length is about the best by
-    cost and variance (`stats.windows`): on two virtual cores a restart of SQLite costs 0.5 s beside
-    and varies by 2.4 %, its windows of 0.1 s by 3.6 % (correlation 0.45), which asks for 0.54 s.
+    cost and variance (`stats.windows`; docs/evidence/calibration.md).
     `pinning` and `sequential` are left open until the engine is known (`settle_shape`).
     """
 
@@ -170,7 +169,7 @@ def operation_ns(record: PhaseRecord) -> float:
 
     By turns it is less than time ÷ operations, as a rate has it: a window counts events that are
     due after its edge, and the one before may outlast the edge (its user is woken late, its caches
-    are cold). Of PostgreSQL 18 in windows of 1 ms, 10 % less. What is planted is a part of it.
+    are cold; docs/evidence/injected-delays.md). What is planted is a part of it.
     """
     tally = record.streams[0]
     return tally.latency.mean_ns / tally.units_per_event

@@ -281,7 +281,7 @@ class Session:
         """Each in turn, the one that lacks most first, so that each has some.
 
         What is planted is sized by the last comparison under the same noise: a host has its hours,
-        and by one pilot at the beginning a dose of 1 % came to 0.77 to 1.40 %.
+        and by one pilot at the beginning doses were far off (docs/evidence/injected-delays.md).
         """
         pilots = {False: pilot, True: pilot}
 

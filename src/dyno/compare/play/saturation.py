@@ -6,9 +6,8 @@ for, and not the host's way to it.
 
 A workload that waits for the disk is none of these: one client leaves the cores idle while its
 commit is flushed, and many share a flush. There is no number at which its server is busy, and what
-one client sees says little of many: MySQL 8.0.33 took 65 % less time with
-`innodb_flush_log_at_trx_commit=2` than with 1 at one client and 9 % at 16. It is swept over several
-numbers, each with a verdict of its own.
+one client sees says little of many (docs/evidence/saturation.md). It is swept over several numbers,
+each with a verdict of its own.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ from dyno.record import Switches
 
 #: An engine is woken so long before its time, where the drain before that is as long.
 WAKE_BEFORE_NS = 1_000_000
-#: A switch that is so late tells of a standstill. What is shorter is the scheduler's of a busy host
-#: (19 ms were seen), meets all candidates alike, and is what the limits on noise are for.
+#: A switch that is so late tells of a standstill. What is shorter is the scheduler's of a busy
+#: host, meets all candidates alike, and is what the limits on noise are for.
 LATE_NS = 50_000_000
 
 
@@ -120,9 +120,8 @@ class Switch(threading.Thread):
         """Wakes each candidate's engine a moment before its time, and stops the others at it.
 
         A server is awake only half a millisecond or more after it is told to be. Was it told at
-        its time, that is gone from its window: of MySQL 8.0.33's point select windows of 5 ms left
-        2.7 % in a block so, and 1.7 % as it is now. Whoever has the turn before is in its drain by
-        then, and begins nothing.
+        its time, that is gone from its window (docs/evidence/suspending.md). Whoever has the turn
+        before is in its drain by then, and begins nothing.
         """
         try:
             for own, begin_ns in self._turns_from_start():

@@ -1,43 +1,19 @@
 """How long the windows of each workload are, by turns: chosen by a pilot, before the first block.
 
-The shorter windows are, the more alike a host's ups and downs meet neighbours. An empty answer to
-and fro on two virtual cores in the afternoon varied, in 10 s of windows by turns, by 0.6 to 1.1 %
-with windows of 20 ms, 1.3 to 1.9 % with 100 ms, 2.4 to 5.6 % with 500 ms; blocks of PostgreSQL's
-point select by 0.7 % with 20 ms, 1.1 % with 50 and 3.8 % with 100. But what is under way at a
-window's end must end in its drain: what an engine waits for while it is frozen (a disk's flush)
-costs it nothing. So a window is the shortest of which a quarter holds an event's p99 as its drain,
-and every candidate is tried, since none may be slower than that: with windows of 5 ms, found on a
-base that takes 1 ms, a candidate whose events wait 10 ms came to an end in none.
-Twentieths, as they were first, made PostgreSQL's `oltp_read_write` by four clients play windows of
-500 ms: blocks varied by 8 and 13 %, those of 50 and 100 ms in the same hour by 2.1 and 2.0 %.
+The shorter windows are, the more alike a host's ups and downs meet neighbours. But what is under
+way at a window's end must end in its drain: what an engine waits for while it is frozen (a disk's
+flush) costs it nothing. So a window is the shortest of which a quarter holds an event's p99 as its
+drain. A twentieth made events with a long tail play the longest windows. Every candidate is tried:
+in windows found on a fast base, a slower candidate's events might come to an end in none.
 
 A server is not frozen where its workload changes no row: it has nothing to do while nobody asks it,
-and a switch that wakes and stops its every thread is noise by itself. What windows left in a block
-of 1.5 s a side, one client, together on a core, 6 blocks of each in turn in one hour:
+and a switch that wakes and stops its every thread is noise by itself. Engines that run on need no
+switch, so their windows are as short as a waking allows. What windows of each length leave of a
+block's spread: docs/evidence/slice-length.md.
 
-| | PostgreSQL 18 | MySQL 8.0.33 |
-|---|---|---|
-| frozen, 20 ms | 1.44 % | 3.13 % |
-| frozen, 10 ms | 0.79 % | 2.06 % |
-| frozen, 5 ms | 0.98 % | 1.73 % |
-| running, 20 ms | 1.38 % | 1.70 % |
-| running, 5 ms | 0.60 % | 1.14 % |
-
-Engines that run on need no switch, so their windows are as short as a waking allows. What windows
-left in blocks of one client on an uneven EPYC host, kinds in turn, and the sd of those blocks:
-
-| | 1 ms | 2 ms | 5 ms | 10 ms |
-|---|---|---|---|---|
-| SQLite 3.46.0, 24 blocks of 1 s a side | 0.62 (0.60) | 0.49 (0.73) | 1.39 (1.17) | 1.55 (1.29) |
-| the same beside a hog, 32 of 1.5 s | 0.56 (0.59) | 0.72 (0.78) | 0.93 (0.66) | |
-| PostgreSQL 18, 18 of 1 s | 0.94 (1.25) | 1.10 (1.31) | 1.82 (1.51) | |
-
-And the effect is the same: MySQL 8.0.33 took 43.0 ± 0.4, 42.9 ± 0.6, 41.8 ± 0.8 and 41.4 ± 1.1 %
-more time than 5.6.14 in windows of 1, 2, 5 and 20 ms.
-
-But a server has work of its own, and a core that it shares with others' windows: MySQL 8.0.33 takes
-0.9 % of a core at rest, 5.6.14 and PostgreSQL 0.1. What both sides take of each other alike cancels
-in their ratio; where one takes more, the other would look slower by that, so they are frozen.
+But a server has work of its own, and a core that it shares with others' windows. What both sides
+take of each other alike cancels in their ratio; where one takes more, the other would look slower
+by that, so they are frozen (docs/evidence/suspending.md).
 """
 
 from __future__ import annotations
@@ -62,13 +38,10 @@ from dyno.record import Candidate, PhaseRecord, Pilot, Turns, Window, WorkloadPl
 #: signals to its every process, late by tenths of a millisecond.
 WINDOWS_S = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 #: A server that runs on needs no switch. An embedded engine is one process with its driver, which
-#: one signal stops: windows left 0.59 % in blocks of SQLite's point select at 20 ms, 0.47 % at
-#: 10 ms and 0.36 % at 5 ms; in another hour 0.78 and 0.37 % (`bench/run resolution --windows
-#: 5,10,20`).
+#: one signal stops (docs/evidence/slice-length.md).
 SHORTER_S = (0.005, *WINDOWS_S)
-#: Of engines that run on and have one user each. By four, in windows of 2 ms with a drain of 0.2,
-#: MySQL 8.0.33 took 43 ± 4 % more time than 5.6.14, with 5 and 20 ms 63 ± 1 %: some are still
-#: under way when the others begin.
+#: Of engines that run on and have one user each. Of several, some are still under way when the
+#: others begin, and the difference looks smaller than it is.
 SHORTEST_S = (0.001, 0.002, *SHORTER_S)
 #: So many windows of a trial at the most: each has a number in its record.
 MOST_WINDOWS = 20_000

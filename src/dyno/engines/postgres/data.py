@@ -20,8 +20,8 @@ ACCESS = "local all all peer map=dyno\n"
 ANYBODY = "local all all trust\n"
 
 #: Our database, and away with those that nobody asks for: each is 300 files, which every trial
-#: would copy and remove (1,272 files and 47 MB with them, 672 and 32 MB without). What a database
-#: is made from by default, template1, stays.
+#: would copy and remove (docs/evidence/block-cost.md). What a database is made from by default,
+#: template1, stays.
 DATABASES = (
     f"CREATE DATABASE {NAME}",
     "DROP DATABASE postgres",

@@ -2,17 +2,14 @@
 
 By turns a neighbour meets all candidates alike, and an interval counts what it adds to the spread.
 But it need not cost them alike: a server that leaves the client little to wait for is held back by
-a client that waits for its core, and a slow one is not. MySQL 8.0.33 took 84 % more time than
-5.6.14 for point selects on 64 connections, and 25 % more beside a process that took 60 % of the
-client's core: both true, and the mean of such blocks is neither.
+a client that waits for its core, and a slow one is not. Then the difference is large on a quiet
+host and small beside a neighbour: both true, and the mean of such blocks is neither.
 
 So all blocks, those dropped for noise too, are laid beside what others had of all CPU time in them.
 The comparison is *doubtful*, with what a straight line through the blocks says at the calm and at
 the noisy end, where that changes by more than the margin, its slope is none of chance (1 %, by
 errors that need not be even: HC3, MacKinnon & White 1985), and the ranks go along (Kendall, 20 %:
-one odd block is not enough). Where the difference is the same everywhere it says so in 1 run
-of 100, in 3 of 100 where noisy blocks spread four times as wide; of differences that a neighbour
-takes 30 % off it names four of five by 10 blocks that spread by 2 %.
+one odd block is not enough). How often it errs: docs/evidence/noise-limits.md.
 """
 
 from __future__ import annotations

@@ -49,8 +49,8 @@ from dyno.record import Turns as TurnsDesign
 SHORTER_PERCENT = 2.0
 #: Of the events of an engine that ran on while others had their turn.
 STRADDLED_PERCENT = 1.0
-#: What a process may use, each time, until a signal to stop has reached it: 0.03 to 0.05 ms were
-#: seen of servers and of SQLite. The shortest edge of windows in which engines are suspended.
+#: What a process may use, each time, until a signal to stop has reached it, with a margin of ten
+#: (docs/evidence/suspending.md). The shortest edge of windows in which engines are suspended.
 STOPPING_NS = 500_000
 #: Of the margin, as a share of a core.
 SPENT_MOST = 1 / 2
