@@ -43,6 +43,10 @@ SHORTER_S = (0.005, *WINDOWS_S)
 #: Of engines that run on and have one user each. Of several, some are still under way when the
 #: others begin, and the difference looks smaller than it is.
 SHORTEST_S = (0.001, 0.002, *SHORTER_S)
+#: Whoever wakes late for a window begins its first event late, and those that follow it. Where few
+#: events fill a window and all take alike, they come to stand in step with it, and the windows hold
+#: more or fewer of them than their rate says (`audits/turns.py` looks whether they do).
+EVENTS_LEAST = 20
 #: So many windows of a trial at the most: each has a number in its record.
 MOST_WINDOWS = 20_000
 #: What parts of a window its drain may be: nobody begins anything in it, so it costs time; and it
@@ -175,11 +179,12 @@ def _longest_phase_s(workload: WorkloadPlan) -> float:
 
 def window(latency_ns_p99: int, lengths_s: Sequence[float], played_s: float = 0.0) -> Window:
     """The shortest window whose drain holds an event, of which a phase of `played_s` has not too
-    many; the longest where there is none.
+    many; the longest where there is none. The very short ones hold `EVENTS_LEAST` events, too.
     """
     latency_s = latency_ns_p99 / 1e9
     shortest_s = max(latency_s / MOST_DRAINED, played_s / MOST_WINDOWS)
-    enough = (each for each in lengths_s if each >= shortest_s)
+    full_s = min(EVENTS_LEAST * latency_s, SHORTER_S[0])
+    enough = (each for each in lengths_s if each >= max(shortest_s, full_s))
     length_s = next(enough, lengths_s[-1])
     drain_s = min(max(latency_s, length_s * LEAST_DRAINED), length_s * MOST_DRAINED)
     return Window(length_s, drain_s)
