@@ -194,6 +194,20 @@ mod tests {
         Timeline::new(START_NS, Some(&turns), true)
     }
 
+    /// A window of 100 each, without drain, edge and epochs.
+    fn two_slots() -> Turns {
+        Turns {
+            order: vec![0, 1],
+            own: 0,
+            window_ns: 100,
+            drain_ns: 0,
+            edge_ns: 0,
+            epoch_slots: 0,
+            connect_ns: 0,
+            frozen: true,
+        }
+    }
+
     #[test]
     fn without_turns_the_clock_is_the_machines() {
         let all = Timeline::new(START_NS, None, true);
@@ -333,16 +347,7 @@ mod tests {
 
     #[test]
     fn a_phase_that_ends_by_count_has_no_edge() {
-        let turns = Turns {
-            order: vec![0, 1],
-            own: 1,
-            window_ns: 100,
-            drain_ns: 0,
-            edge_ns: 10,
-            epoch_slots: 0,
-            connect_ns: 50,
-            frozen: true,
-        };
+        let turns = Turns { own: 1, edge_ns: 10, connect_ns: 50, ..two_slots() };
         let it = Timeline::new(START_NS, Some(&turns), false);
         assert!(it.is_counted(START_NS));
         assert_eq!(it.counted_ns(START_NS + 250), 250);
@@ -351,16 +356,7 @@ mod tests {
 
     #[test]
     fn an_arrival_beyond_all_time_is_never_due() {
-        let turns = Turns {
-            order: vec![0, 1],
-            own: 0,
-            window_ns: 1_000,
-            drain_ns: 100,
-            edge_ns: 0,
-            epoch_slots: 0,
-            connect_ns: 0,
-            frozen: true,
-        };
+        let turns = Turns { window_ns: 1_000, drain_ns: 100, ..two_slots() };
         for turns in [None, Some(&turns)] {
             let timeline = Timeline::new(START_NS, turns, true);
             assert_eq!(timeline.arrival_ns(u64::MAX, 0), NEVER);

@@ -1,4 +1,8 @@
-"""Events that outlast the slots of an engine that is suspended: do they move a ratio?"""
+"""Events at the ends of slots: do they move a ratio?
+
+Those that outlast a slot gain time while their engine is suspended. Those in step with the slots
+fill more or less of the time that counts than they took.
+"""
 
 from __future__ import annotations
 

@@ -9,10 +9,9 @@
   gain, and in how much of their users' time their events fill. *Doubtful* where either differs by
   more than half the margin (98 % interval over the blocks): what both gain alike cancels. *Not
   checked* where an interval reaches beyond the margin.
-- Of users who never rest, the time that all events took is the time that counts. Where windows hold
-  more of one side's events than that, the length of an event may be in step with that of a window,
-  and the rate is off. Both sides are held against each other in this alone, block by block, with
-  the same limits.
+- Users who never rest spend all the time that counts in events. Where windows hold more of one
+  side's events than that, an event's length may be in step with the window's, and the rate is off.
+  Both sides are compared in this alone, block by block, within the same limits.
 - An engine that is not ours to freeze, or was not since its workload changes nothing, went on
   meanwhile: where more than one of a hundred of its events outlasted their slots, it worked in the
   windows of others.
@@ -176,8 +175,8 @@ _OUTLASTS = (
     "events outlast their slots, by up to {:.0f} % of their time, and not alike on both sides"
 )
 _OUT_OF_STEP = (
-    "the time that its events took is not the time that counts, and not alike on both sides, as "
-    "where their length is in step with the windows'"
+    "its events took more or less time than was counted, unlike the base's, as where their length is"
+    " in step with the windows"
 )
 _SEQUENTIAL = "--sequential gives it time of its own"
 _FEW = "too few blocks to tell whether the ends of slots move the ratio"
