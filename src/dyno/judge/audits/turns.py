@@ -175,8 +175,8 @@ _OUTLASTS = (
     "events outlast their slots, by up to {:.0f} % of their time, and not alike on both sides"
 )
 _OUT_OF_STEP = (
-    "its events took more or less time than was counted, unlike the base's, as where their length is"
-    " in step with the windows"
+    "its events took more or less time than was counted, unlike the base's, as where their length "
+    "is in step with the windows"
 )
 _SEQUENTIAL = "--sequential gives it time of its own"
 _FEW = "too few blocks to tell whether the ends of slots move the ratio"
