@@ -7,8 +7,8 @@ Every script is played command by command, each tool in a database of its own on
 What the server counted (statements by kind, rows written) and the events have to be the same; where
 a script draws what it does, on average over some rounds.
 
-`--page` writes docs/third-party.md's table; `--rates` plays the scripts named by `--only` in turn
-for a time instead, and compares rates.
+`--page` writes docs/evidence/third-party.md's table; `--rates` plays the scripts named by `--only`
+in turn for a time instead, and compares rates.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from spent import Side, in_turn
 from sysbench import Sysbench
 
 LIST = BENCH / "third_party.toml"
-PAGE = BENCH.parent / "docs" / "third-party.md"
+PAGE = BENCH.parent / "docs/evidence/third-party.md"
 #: Where the page's table begins and ends.
 BEGIN, END = "<!-- made by bench/run third-party --page -->", "<!-- end -->"
 

@@ -1,6 +1,6 @@
 """Ways in which a benchmark can fool its reader, and what here catches each: docs as data.
 
-Each is a row of `docs/reference/fooled.md`. The tests that plant it call `assert_caught`, or one of
+Each is a row of `docs/evidence/fooled.md`. The tests that plant it call `assert_caught`, or one of
 its siblings, with its name, which asserts what the row says. `page` finds those calls, so that a
 row, its word and its test cannot part. `make docs` writes the page.
 """

@@ -1,6 +1,8 @@
 """Writes docs/reference/ from the docstrings and the program's own tables: `make docs`.
 
-`pages()` is what tests/test_docs.py compares with the files, so that the docs cannot grow stale.
+Pages that a user of the program opens are committed (`COMMITTED`), and tests/test_docs.py compares
+them with `pages()`, so that they cannot grow stale. Git ignores the others, which are for who
+changes Dyno and are made where they are wanted.
 Figures that the code knows are put into the other documents, too (`with_figures`).
 """
 
@@ -18,7 +20,13 @@ from dyno.compare.resolve.design import LOOKS
 from dyno.plugins import modules
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDER = ROOT / "docs" / "reference"
+DOCS = ROOT / "docs"
+COMMITTED = (
+    "reference/audits.md",
+    "reference/cli.md",
+    "reference/controls.md",
+    "evidence/fooled.md",
+)
 
 
 def _room(name: str, *files: str) -> tuple[str, ...]:
@@ -96,15 +104,16 @@ def with_figures(text: str) -> str:
 
 
 def pages() -> dict[str, str]:
-    """Every page of the reference: file name to Markdown."""
-    made = {f"{name}.md": page(name, names) for name, names in PAGES.items()}
+    """Every page that is made: its place in docs/ to Markdown."""
+    made = {f"reference/{name}.md": page(name, names) for name, names in PAGES.items()}
     for room in ROOMS:
         name = room.rpartition(".")[2]
-        made[f"{name}.md"] = page(name, [f"{room}.{m}" for m in modules(room)])
-    made["audits.md"] = audits()
-    made["controls.md"] = controls()
-    made["cli.md"] = command_line()
-    made["fooled.md"] = runpy.run_path(str(ROOT / "tests" / "ways_to_be_fooled.py"))["page"]()
+        made[f"reference/{name}.md"] = page(name, [f"{room}.{m}" for m in modules(room)])
+    made["reference/audits.md"] = audits()
+    made["reference/controls.md"] = controls()
+    made["reference/cli.md"] = command_line()
+    ways = runpy.run_path(str(ROOT / "tests" / "ways_to_be_fooled.py"))
+    made["evidence/fooled.md"] = ways["page"]()
     return made
 
 
@@ -204,9 +213,9 @@ def main() -> None:
     """Writes every page, and what the code knows into the documents written by hand."""
     architecture = ROOT / "ARCHITECTURE.md"
     architecture.write_text(with_packages(architecture.read_text()))
-    FOLDER.mkdir(parents=True, exist_ok=True)
     for name, text in pages().items():
-        (FOLDER / name).write_text(text)
+        (DOCS / name).parent.mkdir(parents=True, exist_ok=True)
+        (DOCS / name).write_text(text)
     for name in BY_HAND:
         (ROOT / name).write_text(with_figures((ROOT / name).read_text()))
 

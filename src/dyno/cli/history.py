@@ -163,7 +163,7 @@ class HistoryWishes:
     "json_file",
     type=OutputFile(dir_okay=False, writable=True),
     metavar="FILE",
-    help="Write series, points and nominations as JSON (docs/reference/record.md, `History`).",
+    help="Write series, points and nominations as JSON (`History` in src/dyno/record/history.py).",
 )
 @click.option("--gate", is_flag=True, help="Set the exit code by the slowdowns that stand.")
 @STRICT

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-PAGE = (ROOT / "docs" / "third-party.md").read_text()
+PAGE = (ROOT / "docs/evidence/third-party.md").read_text()
 ROW = re.compile(
     r"\| \[(\S+)\]\(https://github.com/\S+/tree/(\S+)\) \| `(\S+)` \| (\S+) \| (.+?) \| "
 )
