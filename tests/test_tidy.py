@@ -11,6 +11,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+from figures import comments, figures, measurements, unused
 from packages import FOLDERS, PACKAGES, SHARED
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -422,3 +423,29 @@ def test_fakes_are_handed_in_and_not_patched_into_the_package() -> None:
 
 def test_the_changelog_has_a_place_for_the_next_change() -> None:
     assert "## Unreleased" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def commented(path: Path) -> Iterator[tuple[int, str]]:
+    """Comments and docstrings of a file of the program, of Rust up to its tests."""
+    end = len(before_tests(path).splitlines()) if path.suffix == ".rs" else None
+    yield from ((number, text) for number, text in comments(path) if not end or number <= end)
+
+
+def test_no_comment_holds_a_measurement() -> None:
+    """Figures lie in docs/evidence, with their machine and command; limits and examples stay."""
+    files = [path for path in tracked("src", "crates") if "/tests" not in shown(path)]
+    files = [path for path in files if "/examples/" not in shown(path)]
+    texts = [(shown(path), number, text) for path in files for number, text in commented(path)]
+    wrong = [f"{name}:{n}: {it}" for name, n, text in texts for it in measurements(name, text)]
+    assert not wrong, "move it to docs/evidence/code-choices.md, and link there"
+    seen: dict[str, set[str]] = {}
+    for name, _, text in texts:
+        seen.setdefault(name, set()).update(figures(text))
+    assert not unused(seen), "take it out of tests/figures.py"
+
+
+def test_a_measurement_is_told_from_a_format_and_from_a_limit_that_is_listed() -> None:
+    assert measurements("src/x.py", "# The call costs 80 ns here, 3 % of a row") == ["80 ns", "3 %"]
+    assert not measurements("src/x.py", "# `200 ns`, the 95 % interval, version 8.0")
+    assert not measurements("src/dyno/host/controls/thp.py", "pages of 2 MB")
+    assert measurements("src/dyno/host/controls/thp.py", "which takes 3 MB") == ["3 MB"]

@@ -32,8 +32,8 @@ use plan::descriptors;
 use plan::error::Error;
 use plan::parent::{self, Parent};
 
-/// Lua's strings and tables are most of what is allocated while an event is played. With the C
-/// library's allocator a client of sysbench-tpcc took 16 % more CPU in user mode, 3 % in all.
+/// Lua's strings and tables are most of what is allocated while an event is played, and the C
+/// library's allocator costs more CPU for them (docs/evidence/code-choices.md).
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

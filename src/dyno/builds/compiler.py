@@ -47,7 +47,7 @@ class CompiledLibrary:
 
 
 def compile_library(recipe: Recipe, say: Say) -> CompiledLibrary:
-    """The recipe's library, from the cache or compiled now (an amalgamation takes ~20 s).
+    """The recipe's library, from the cache or compiled now.
 
     `$CC` chooses the compiler (`cc`). `HostError` where there is none, `UsageError` with the
     compiler's last lines where it fails: its flags are the user's.

@@ -14,7 +14,7 @@ from dyno.builds import Client, Say, cache
 from dyno.errors import HostError
 from dyno.tails import last_lines
 
-#: How long cargo may take: 10 MB, and the registry's index, over a slow line.
+#: How long cargo may take over a slow line, the registry's index included.
 FETCH_S = 900.0
 CLIENT = Client(
     absent=("no matching package", "failed to select a version"),

@@ -21,7 +21,7 @@ from dyno.errors import HostError
 
 #: The plugin that copies an artifact out of the local repository, once it is there.
 COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
-#: How long mvn may take: 550 MB over a slow line.
+#: How long mvn may take over a slow line.
 FETCH_S = 3600.0
 #: mvn's words for an artifact that is not there.
 ABSENT = "Could not find artifact"

@@ -16,10 +16,10 @@ from dyno.tails import last_lines
 
 #: The folder that every package is packed into.
 PACKED = "package/"
-#: How long npm may take: 200 MB over a slow line.
+#: How long npm may take over a slow line.
 FETCH_S = 1800.0
-#: Errors and nothing else. npm asks three times, by itself with 10 and 60 s between: offline that
-#: would be minutes without a word.
+#: Errors and nothing else. npm asks three times, by itself with long pauses: offline that would
+#: be minutes without a word.
 OWN = {
     "npm_config_loglevel": "error",
     "npm_config_update_notifier": "false",

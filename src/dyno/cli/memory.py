@@ -12,7 +12,7 @@ from types import ModuleType
 from dyno.errors import HostError
 
 #: What loading numpy and scipy takes of the address space on two cores, and all else a command
-#: loads; each more core takes 30 MB. With little less, it is luck which allocation fails, and how.
+#: loads; more cores take more. With little less, it is luck which allocation fails, and how.
 LOADED_BYTES = 352 << 20
 #: Packages whose libraries end the process by themselves where they get too little, with exit
 #: code 1, which would be read as a verdict.

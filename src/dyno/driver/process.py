@@ -21,7 +21,7 @@ from dyno.driver.questions import driver_environment, driver_program
 from dyno.errors import HostError, InternalError, TrialFailed
 from dyno.tails import tail
 
-#: What a line of the driver's may take: a phase of thousands of streams has 1 MB.
+#: What a line of the driver's may take; a phase of thousands of streams needs far less.
 LINE_BYTES = 64 << 20
 
 

@@ -194,7 +194,7 @@ class Engine:
             raise _builds.unknown_version("duckdb", build, self.versions)
 
     def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
-        """The library of a version (fetched, some 20 MB), or at a path."""
+        """The library of a version (fetched), or at a path."""
         self.check(build, flags, {})
         return find_library(build or self.versions[-1], say)
 

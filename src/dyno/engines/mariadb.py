@@ -51,7 +51,7 @@ PLUGINS = ("mariadb-server", "mariadb-plugin-rocksdb")
 LIBRARIES = ("libsnappy1v5", "liburing2")
 #: From here on there is one redo log, not two.
 ONE_LOG = (10, 5)
-#: From here on a server without certificates makes itself an RSA key at each start: 1 to 20 s.
+#: From here on a server without certificates makes itself an RSA key at each start, which takes long.
 MAKES_KEYS = (11, 4)
 
 
@@ -84,7 +84,7 @@ class Engine(Family):
             _builds.choose_version("mariadb", build, self.versions, ("debian", "system"))
 
     def fetch_build(self, build: str, say: Say) -> Build:
-        """The server of a version, 15 to 150 MB."""
+        """The server of a version."""
         if _is_debians(build):
             return _debians(build, say)
         version = _builds.choose_version("mariadb", build, self.versions)

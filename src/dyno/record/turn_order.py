@@ -14,7 +14,7 @@ from dyno.record.workload import WorkloadPlan
 #: Slots after which an order comes again: more than most phases have.
 ORDER_SLOTS = 1024
 #: What connecting anew may take: so much, and so much more for each connection (PostgreSQL starts a
-#: process: 2 ms here).
+#: process).
 CONNECT_S, CONNECTION_S = 0.01, 0.003
 #: An epoch is so much longer at least than what its beginning takes.
 EPOCH_TIMES_CONNECT = 10

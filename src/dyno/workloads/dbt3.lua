@@ -17,7 +17,7 @@ sysbench.cmdline.options = suite.options{
     .. "once for each stream", true},
 }
 
-local BYTES = 1600000000 -- of a unit of scale, guessed: 1.0 GB of text, indexes, overhead
+local BYTES = 1600000000 -- of a unit of scale, guessed: text, indexes, overhead
 
 local function text_of(number, values)
   return (queries[number]:gsub("%$(%w+)", values))

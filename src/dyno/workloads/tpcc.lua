@@ -12,9 +12,8 @@ local population = require("_tpcc_population")
 local recheck = require("_tpcc_recheck")
 local schema = require("_tpcc_schema")
 
--- Tables and indexes as the engines tell them, of loads of one and two warehouses (2026-11): each
--- 86 MB on MySQL 8.0.33 and MariaDB 10.11, 103 on PostgreSQL 18, 83 on SQLite; beside them 13, 13,
--- 16 and 6. InnoDB's files have room for more: 94 MB a warehouse, and 52 beside them.
+-- Tables and indexes of a warehouse, and what lies beside all of them, on the engine where they are
+-- largest (docs/evidence/code-choices.md).
 local WAREHOUSE_BYTES, BESIDE_BYTES = 104e6, 17e6
 
 -- In our own process there is no round trip to save.

@@ -1,5 +1,5 @@
-//! TPC-H's tables by `tpchgen`, field by field. Their comments are cut from a text of 300 MB, which
-//! takes a second to make, once in a process; those of [`short_comments`] from 4 MB of such text.
+//! TPC-H's tables by `tpchgen`, field by field. Their comments are cut from a long text, which
+//! is made once in a process; those of [`short_comments`] from a short one.
 
 use std::io::Write;
 use std::sync::OnceLock;

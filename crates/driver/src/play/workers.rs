@@ -166,7 +166,7 @@ pub fn groups(phase: &PhaseState) -> Vec<Vec<UserPlace>> {
 ///
 /// A lone worker takes its table of open files for itself: a table that threads share costs every
 /// call on a file a reference count, which a program of one thread, where embedded engines live,
-/// does not pay (3 % of a point select). Not for two: POSIX locks belong to the table.
+/// does not pay (docs/evidence/code-choices.md). Not for two: POSIX locks belong to the table.
 fn prepare_thread(cpu: Option<usize>, is_alone: bool) -> Result<(), Error> {
     sharpen_sleep();
     if is_alone {

@@ -24,9 +24,9 @@ from dyno.record import Failure, PhaseRecord, Trial
 class Shape:
     """A workload, its options, the blocks at the last look, noise limits and a margin not ours.
 
-    The default is small: looks at 6, 10 and 12 blocks of trials of 0.6 s, so that a comparison
-    takes half a minute at most. The rule is the one of full runs. The length is about the best by
-    cost and variance (`stats.windows`; docs/evidence/calibration.md).
+    The default is small, few blocks of short trials, so that a comparison is soon over. The rule
+    is the one of full runs. The length is about the best by cost and variance (`stats.windows`;
+    docs/evidence/calibration.md).
     `pinning` and `sequential` are left open until the engine is known (`settle_shape`).
     """
 

@@ -27,11 +27,11 @@ from dyno.judge.stats.verdict import CLEAR_LEAST
 from dyno.record import Candidate, Run, WorkloadPlan, echo_stand
 from dyno.workloads import data_options
 
-#: Starting driver and engine, connecting, ledger, stopping: measured below 0.2 s on two cores.
+#: Starting driver and engine, connecting, ledger, stopping.
 OVERHEAD_S = 0.2
 #: What an echo takes in a server's place, once for each of them and workload.
 ECHO_S = 1.5
-#: Starting a server on new data, and stopping it: 2 to 5 s, by its age.
+#: Starting a server on new data, and stopping it.
 SERVER_S = 3.0
 #: Rough speed of `prepare`, by the data's size; only the forecast hangs on it.
 LOAD_BYTES_PER_S = 20e6

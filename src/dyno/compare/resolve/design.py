@@ -21,8 +21,8 @@ from dyno.record import Candidate, Design, Turns, Window, WorkloadPlan
 LOOKS = (6, 10, 14, 18, 24)
 #: Beyond the default MAX a third more blocks each time, so that a long run too may end early.
 LATER_LOOKS = (32, 42, 56, 75, 100, 133, 177)
-#: No look after this part of MAX: it would save next to no time, and cost power. Of 7 blocks a look
-#: at 6 would leave an MDE80 of 3.05 % at sd 2 %, more than the 2.91 % of 6; without it, 2.58 %.
+#: No look after this part of MAX: it would save next to no time, and cost power
+#: (docs/evidence/code-choices.md).
 LOOK_LATEST = 0.85
 #: The function of a script for sysbench that begins and ends its events itself.
 OWN_LOOP = "thread_run"
@@ -36,7 +36,7 @@ LIMITS = {"steal_percent": 2.0, "foreign_percent": 10.0}
 LIMITS_BY_TURNS = {"steal_percent": 15.0, "foreign_percent": 30.0}
 
 #: Loads of a candidate under a workload, which are as many independent data: eight see nearly what
-#: 24 blocks of their own would (a slowdown of 2 % in 92 of 100 runs, not 97), three half of it.
+#: blocks of their own would, three half of it (docs/evidence/code-choices.md).
 LOADS = 8
 #: A first load that took longer is kept, and those that follow it too.
 SLOW_LOAD_S = 5.0

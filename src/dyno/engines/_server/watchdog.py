@@ -5,8 +5,8 @@ that ignores it or has no handler for it yet, and waits with one that stands sti
 waits beside each server and each tool of a server's, sends the signal to all of them, wakes them,
 and kills what is left after a while.
 
-It is run by its path and imports nothing of Dyno's: it is small and there in 15 ms. It is there
-before the server is, and knows it by its place: its programs' folder and the home it works in.
+It is run by its path and imports nothing of Dyno's, so it is small and there before the server
+is. It knows the server by its place: its programs' folder and the home it works in.
 """
 
 from __future__ import annotations

@@ -57,6 +57,6 @@ class Engine(Family):
         _builds.choose_version("mysql", build, self.versions, ("system",))
 
     def fetch_build(self, build: str, say: Say) -> Build:
-        """The server of a version, 30 to 550 MB."""
+        """The server of a version."""
         version = _builds.choose_version("mysql", build, self.versions)
         return fetch_build("mysql", version, PACKAGES[version], say)

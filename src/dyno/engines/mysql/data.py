@@ -1,6 +1,6 @@
 """New data folders for servers of MySQL's family: made once for each build, then copied.
 
-Making one takes 2 to 20 s, and two made alike differ in nothing that a load can tell. It holds the
+Making one takes seconds, and two made alike differ in nothing that a load can tell. It holds the
 system tables, `root@localhost` without a password, and the empty database `dyno`. The help tables,
 time zones and the sys schema are left out where the build does not insist. Once the server has
 started, character set and storage engine of new tables are set (`prepare_database`).

@@ -26,8 +26,8 @@ EACH_COMMIT = ("1", "3")
 #: of `innodb_flush_method` that flush nothing.
 OFF, ON = ("OFF", "0"), ("ON", "1")
 UNREPAIRED, UNFLUSHED = (*OFF, "DETECT_ONLY"), ("nosync",)
-#: What a server takes beside its cache, as an allowance (8.0.33: 0.29 GB, data of some MB loaded);
-#: what each connection does; what performance_schema does, with 2,000 connections allowed.
+#: Allowances: what a server takes beside its cache, what each connection does, and what
+#: performance_schema does with thousands of connections.
 SERVER_BYTES, CONNECTION_BYTES, SCHEMA_BYTES = 384 << 20, 4 << 20, 512 << 20
 #: The folders of the data's files: InnoDB's and others', MyRocks' of two packers.
 FOLDERS = ("data/dyno", "data/#rocksdb", "data/.rocksdb")

@@ -49,7 +49,7 @@ def check_build_name(build: str) -> None:
 
 
 def find_build(build: str, say: Say) -> Build:
-    """The build, fetched where it must be (some 14 MB), and asked for its version."""
+    """The build, fetched where it must be, and asked for its version."""
     check_build_name(build)
     if build == "system":
         program, source = _of_system(), "the system's own"

@@ -4,7 +4,7 @@ A backend adds what it did to the shared count when it falls idle, but at most o
 when it ends. So while connections are open up to a second of each is missing, and the count is
 whole once their backends are gone. Before 15 a backend tells a collector by UDP (before it is gone,
 and in order), which writes a file for whoever asks, unless one of the last 500 ms lies there: that
-one is told by its own time. And UDP may drop, which was not seen once in 66,000 messages.
+one is told by its own time. And UDP may drop (docs/evidence/code-choices.md).
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 The table follows the insert benchmark's configurations for PostgreSQL (Small Datum, `cx9a2a`):
 checkpoints far apart, commits that do not wait, no parallel query, a quick autovacuum. Its memory
-is made for hosts of 32 GB and data of tens; ours for the sizes that workloads have by default. The
-file is written, tried out on the server's program, and read back from the running server.
+is made for large hosts and data; ours for the sizes that workloads have by default. The file is
+written, tried out on the server's program, and read back from the running server.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ class Engine:
             raise UsageError(f"sqlite@{build} is not compiled here", hint=hint)
 
     def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
-        """The library for a version (compiled, ~20 s), for `system`, or at a path."""
+        """The library for a version (compiled), for `system`, or at a path."""
         self.check(build, flags, {})
         return find_library(build or self.versions[-1], flags, say)
 

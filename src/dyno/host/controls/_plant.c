@@ -20,20 +20,19 @@
 #include <time.h>
 #include <unistd.h>
 
-/* As `src/dyno/probes/plant.py` reads it. */
+/* As `src/dyno/host/probes/plant.py` reads it. */
 struct counts {
     uint64_t spun_ns;
     uint64_t answers;
 };
 
-/* A spin costs more than the clock says: the first look at the clock is slow, 0.2 to 0.5 us for
- * spins of a microsecond (1 ns planted cost 1.2 ns). So delays are saved up until 40 us are owed,
- * unless an answer's own is long. Longer spins gain nothing: what neighbours take of the caches
- * meanwhile grows with them (src/dyno/calibration/ladder.py). */
+/* A spin costs more than the clock says, since the first reading of the clock is slow. So delays are
+ * saved up until SAVED_NS are owed, unless an answer's own is AT_ONCE_NS. Longer spins gain nothing:
+ * what neighbours take of the caches meanwhile grows with them (docs/evidence/code-choices.md). */
 #define SAVED_NS 40000
 #define AT_ONCE_NS 5000
 /* What the host takes while we spin is counted too, as it takes its part of all else that an
- * operation does: left out, 1 ns planted cost 1.1. But it is not set off against later answers (no
+ * operation does. But it is not set off against later answers (no
  * look at the clock takes LATE_NS), and nobody planted the time in which the engine stood frozen.
  */
 #define LATE_NS 10000

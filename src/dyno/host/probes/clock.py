@@ -5,8 +5,8 @@
 - `clock_slew_ns`: what CLOCK_MONOTONIC gained on CLOCK_MONOTONIC_RAW, which nobody bends.
 - `suspended_ns`: what CLOCK_BOOTTIME gained on CLOCK_MONOTONIC, which stands still while the
   machine is suspended.
-- `clock_read_ns`: what reading the clock costs, Python's call included. Some 50 ns where the clock
-  source is read in user space (TSC, kvm-clock), several hundred where the kernel is asked.
+- `clock_read_ns`: what reading the clock costs, Python's call included: little where the clock
+  source is read in user space (TSC, kvm-clock), far more where the kernel is asked.
 
 Differences of clocks are taken from the closest of several readings, and are true to about 1 µs.
 """

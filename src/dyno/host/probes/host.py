@@ -8,8 +8,8 @@ no block is dropped for it).
 
 Where driver and engine are held to some of the cores there are also `placed_steal_ns` and
 `placed_busy_ns`, of these cores only, and `placed_total_ns`, the time that shares are of: theirs,
-and of two cores at least, as the limits on noise were measured on two: half of the one core that
-matters is 0.8 % of 64.
+and of two cores at least, as the limits on noise were measured on two. Of all cores of a large
+machine, half of the one core that matters would be next to nothing.
 
 A judge makes of their differences over a phase, of all cores and of the placed ones, of which the
 larger counts:

@@ -1,8 +1,8 @@
 """The suite as one number: the geometric mean over all primaries of all workloads, block by block.
 
 For a gate that asks whether a build is slower on the whole (`gate = "mean"`). Each workload's own
-primaries are judged as ever and stand beside it, but do not decide: of eight equal workloads at
-block sd 3 % all pass in one run of twenty, and their mean in 99 of 100.
+primaries are judged as ever and stand beside it, but do not decide: all of eight equal workloads
+rarely pass in one run, and their mean nearly always does (docs/evidence/code-choices.md).
 """
 
 from __future__ import annotations

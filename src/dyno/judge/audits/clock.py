@@ -8,7 +8,7 @@
   phase's primaries, *invalid*, since every duration is then wrong by more than what is judged.
 - A reading of the clock costs over a quarter of a microsecond and over 1 % of an event: *doubtful*.
   The clock is then read by a system call (a clock source such as hpet or acpi_pm, or a TSC that the
-  kernel gave up), once for each answer. Read in user space it costs 20 to 60 ns.
+  kernel gave up), once for each answer. Read in user space it costs far less.
 
 A clock source that changed during a run shows in the cost. `dyno doctor` names it.
 """

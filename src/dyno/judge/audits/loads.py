@@ -2,8 +2,8 @@
 
 Where loads come again, the judge takes the blocks that share one for one datum, so few loads cost
 power and no error (docs/METHOD.md). A single load for each candidate is no sample: what it happens
-to be like looks like the build, and with a load effect of 1 % the same build is called *slower* in
-16 % of runs. Of two, the interval where a run stopped holds the truth in 94.4 %, and not in 95.
+to be like looks like the build, and the same build is called *slower* too often. Of two, the
+interval holds the truth a little less often than it says (docs/evidence/code-choices.md).
 Candidates that begin with copies of the very same load share its luck, which then cancels.
 """
 

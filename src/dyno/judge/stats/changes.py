@@ -131,10 +131,10 @@ NIGHTLY = 1.5
 def nightly_alpha(alpha: float, points: int) -> float:
     """The level of a search that is made again with every point that is added.
 
-    At α itself each night, 18 % of series without a change would be nominated at some time within
-    100 points (α = 1 %, independent points). Nights share most of their points, and what one of
-    them adds is about in proportion to 1/n; so is what it may spend. Then it is 0.8 % (of α = 5 %,
-    4.4 %), found by simulation; a series of any length spends little more.
+    At α itself each night, a series without a change would be nominated at some time far more often
+    than α. Nights share most of their points, and what one of them adds is about in proportion to
+    1/n; so is what it may spend. A series of any length then stays below α, by simulation
+    (docs/evidence/code-choices.md).
     """
     return min(alpha, NIGHTLY * alpha / points)
 

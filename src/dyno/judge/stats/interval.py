@@ -109,8 +109,8 @@ def skewed_bounds(logs: Floats, level: float) -> tuple[Floats, Floats]:
     transformation*, JRSS B 54, 1992) and is turned round here; half as much again is counted
     as the sample shows. Without any skewness it is Student's interval.
 
-    At the strict level of an early look the cubic's turning has no end: six blocks between −27 and
-    −62 % had a bound of +15 %. So none lies farther from the mean than `SKEWED_FARTHEST` times the
+    At the strict level of an early look the cubic's turning has no end: of six blocks that were all
+    faster, the upper bound was slower. So none lies farther from the mean than `SKEWED_FARTHEST` times the
     farthest datum on its side.
     """
     n = logs.shape[-1]

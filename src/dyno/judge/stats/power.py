@@ -48,7 +48,7 @@ def freedom(blocks: int, *, stopped_early: bool) -> int:
     """Degrees of freedom of the variance of `blocks` block logs.
 
     A run that was decided before its last look is one of those whose blocks happened to agree: one
-    less, which makes `sd_bound` hold as often as it says (at block sd 0.5 to 5 %, 77 to 82 %).
+    less, which makes `sd_bound` hold as often as it says (docs/evidence/code-choices.md).
     """
     return max(1, blocks - 1 - stopped_early)
 

@@ -2,7 +2,7 @@
 
 Many comparisons at once: Holm for those that a verdict rests on, Benjamini-Hochberg for the rest.
 Holm is ours, along the last axis, since the calibration asks for it 10,000 times and statsmodels
-collects garbage in every call (50 ms); the tests hold it against statsmodels.
+collects garbage in every call; the tests hold it against statsmodels.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def benjamini_hochberg(p_values: Floats) -> Floats:
     """Adjusted p values: of those ≤ α, a share of α is expected to be false (1995)."""
     if p_values.size == 0:
         return p_values
-    from scipy.stats import false_discovery_control  # 0.5 s that most commands need not wait
+    from scipy.stats import false_discovery_control  # slow to load, and few commands ask
 
     return np.asarray(false_discovery_control(p_values), dtype=float)
 

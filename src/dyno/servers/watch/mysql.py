@@ -77,7 +77,7 @@ _FIRST_STATUS = (
     *("INNODB_BUFFER_POOL_READ_REQUESTS", "INNODB_BUFFER_POOL_PAGES_DIRTY"),
 )
 #: A status variable is a number or a word. A regular expression would say so, too, and take more
-#: time than all the rest of the question (1 ms of 1.4 on MySQL 5.6).
+#: time than all the rest of the question (docs/evidence/code-choices.md).
 _WHOLE_NUMBER = "VARIABLE_VALUE = CAST(CAST(VARIABLE_VALUE AS SIGNED) AS BINARY)"
 
 DIGESTS = Source(

@@ -23,7 +23,7 @@ from dyno.servers.watch.store import SAMPLES, TIME, Store, with_samples
 RETRY_MAX_S = 30.0
 #: How much less than awaited a server may say that it is up, both rounded to s.
 ROUNDING_S = 1.5
-#: Rows that are kept in memory where the disk is full: some 200 MB.
+#: Rows that are kept in memory where the disk is full.
 KEPT_ROWS = 500_000
 
 

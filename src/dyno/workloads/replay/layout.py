@@ -32,7 +32,7 @@ DIGEST_LETTERS = 56
 OTHERS, UNDONE, CHECKED = "all other statements", "ROLLBACK", "read-only check"
 #: In its place a session that only reads is asked whether it still does (recording.rs).
 CHECK = b"SELECT 1 /* does the session still only read? */"
-#: Pieces of a file that are written together: of statements of 100 bytes some 100 kB.
+#: Pieces of a file that are written together, so that each write is large.
 PIECES = 3 << 10
 #: A state of Lua for each.
 LANES_MOST = 4096

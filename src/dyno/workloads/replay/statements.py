@@ -1,7 +1,7 @@
 """SQL of a log, as far as a replay needs it: its digest, what it does, and the tables it names.
 
-A tokenizer and no parser: sqlglot 30 was tried for it: 0.18 s to import, half a
-millisecond for a short statement (ours 0.07), and it would have to be told what reads and writes.
+A tokenizer and no parser: sqlglot was tried, is slower to import and to read a statement
+(docs/evidence/code-choices.md), and would still have to be told what reads and what writes.
 """
 
 from __future__ import annotations

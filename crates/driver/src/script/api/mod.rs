@@ -172,8 +172,9 @@ pub fn answer(lua: &Lua, it: &Shared, sent: RequestState) -> mlua::Result<Value>
 /// Longer strings cost more to fill than to guard.
 const SMALL: usize = 4096;
 
-/// A string for Lua. Where a state has a limit, mlua guards each by a call of its own, in case that
-/// the memory is refused: 200 ns, a quarter of what a row costs. A small one may exceed the limit.
+/// A string for Lua. Where a state has a limit, mlua guards each by a call of its own, in case the
+/// memory is refused; that costs a good part of a row (docs/evidence/code-choices.md). So a small
+/// one may exceed the limit.
 pub fn string(lua: &Lua, bytes: &[u8]) -> mlua::Result<LuaString> {
     if bytes.len() > SMALL {
         return lua.create_string(bytes);
