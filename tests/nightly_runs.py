@@ -20,7 +20,7 @@ HistoryCommand = Callable[..., str]
 
 
 def history_command(runs: Path, capsys: pytest.CaptureFixture[str]) -> HistoryCommand:
-    """What `dyno history` says of the runs; its exit code is 0 whatever it nominates."""
+    """What `dyno history` says of the runs; its exit code is 0 whatever it flags."""
 
     def show(*words: str) -> str:
         assert exit_code(["history", *words, str(runs)]) == 0

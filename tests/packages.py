@@ -95,7 +95,7 @@ PACKAGES = {
         " compare/run_folder compare/resolve compare/forecast compare/play",
     ),
     "compare/history": _package(
-        "many runs to series of comparable points, the changes nominated in them, and what fresh"
+        "many runs to series of comparable points, the changes flagged in them, and what fresh"
         " comparisons made of these",
         "record workloads host/controls judge/stats judge/analysis compare/run_folder"
         " compare/calibration",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dyno.record import (
+    FlaggedChange,
     FreshComparison,
     History,
-    HistoryNomination,
     HistoryPoint,
     HistorySeries,
     LeftOut,
@@ -39,23 +39,21 @@ def make_points(values: Sequence[float], name: str = "null") -> tuple[HistoryPoi
     return (*most, alone)
 
 
-def make_nominated(
-    at: int, slowdown: float, trial: FreshComparison | None = None
-) -> HistoryNomination:
+def make_flagged(at: int, slowdown: float, trial: FreshComparison | None = None) -> FlaggedChange:
     """A change of that size, one percent to either side."""
     command = "dyno compare a b -w insert"
-    return HistoryNomination(
+    return FlaggedChange(
         at, at, at, slowdown, slowdown - 1, slowdown + 1, 0.002, True, command, trial=trial
     )
 
 
 def make_history(name: str = "null") -> History:
-    """A rate with a convicted slowdown and an untried speed-up, a quiet p99, a short one of another
+    """A rate with a confirmed slowdown and an untried speed-up, a quiet p99, a short one of another
     host, and a run that gave nothing.
     """
     alike = {"option threads": "4", "host's cpu": "two of them"}
     tried = FreshComparison("20260120-fresh", "slower", 4.5, 6.1)
-    changed = (make_nominated(4, 5.0, tried), make_nominated(8, -8.0))
+    changed = (make_flagged(4, 5.0, tried), make_flagged(8, -8.0))
     values = [1e4] * 4 + [9.5e3] * 4 + [1.03e4] * 4
     rates = HistorySeries(
         RATE, "null", alike, make_points(values, name), True, (1e4, 9.5e3, 1.03e4), changed

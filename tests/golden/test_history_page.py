@@ -33,8 +33,8 @@ def drawn() -> Chart:
     return timeline.series_chart(make_history().series[0])
 
 
-def test_a_part_for_each_series_with_a_nomination_and_one_for_the_rest(reader: Reader) -> None:
-    assert reader.anchors == ["nominations", "series-1", "quiet", "excluded"]
+def test_a_part_for_each_series_with_a_flagged_change_and_one_for_the_rest(reader: Reader) -> None:
+    assert reader.anchors == ["flagged", "series-1", "quiet", "excluded"]
     assert len(reader.figures) == 2
     for (marks,) in reader.figures:
         assert sum(mark["tag"] == "circle" for mark in marks) == 12
@@ -46,19 +46,19 @@ def test_nothing_is_fetched(reader: Reader) -> None:
 
 
 def test_the_first_table_names_builds_and_verdicts(text: str) -> None:
-    said = part(text, "nominations")
+    said = part(text, "flagged")
     assert "null@1.4, then null@1.5 slower, [+4.5, +6.1] %, by the fresh comparison in" in said
-    assert "null@1.8, then null@1.9 nominated, not tried" in said
-    assert "2 nominations in 2 series; where nothing changed, 1 % of the series get one" in said
+    assert "null@1.8, then null@1.9 flagged, not tried" in said
+    assert "2 flagged changes in 2 series; where nothing changed, 1 % of the series get one" in said
     assert "with a correlation of 0.3 from one to the next, about 8 %" in said
 
 
-def test_a_nomination_comes_with_its_runs_and_the_command_that_convicts(text: str) -> None:
+def test_a_flagged_change_comes_with_its_runs_and_the_command_that_confirms(text: str) -> None:
     said = part(text, "series-1")
     assert "slowdown +5.0 %, 99 % interval [+4.0, +6.0], p 0.002" in said
     assert "before null@1.4 (1.4), 2026-01-04, 3 restarts in 20260104-null" in said
     assert "after null@1.5 (1.5), 2026-01-05, 3 restarts in 20260105-null" in said
-    assert "to convict or acquit dyno compare a b -w insert" in said
+    assert "to confirm or reject dyno compare a b -w insert" in said
 
 
 def test_every_point_stands_in_a_table_too(text: str) -> None:
@@ -123,14 +123,14 @@ def test_names_from_users_are_escaped() -> None:
 
 def test_a_history_without_anything_still_has_a_page() -> None:
     empty = Reader(history.history_page(History(0.01, 10, ())))
-    assert empty.anchors == ["nominations", "excluded"]
+    assert empty.anchors == ["flagged", "excluded"]
 
 
 def test_many_quiet_series_are_folded() -> None:
     made = make_history()
     quiet = made.series[1]
     many = tuple(
-        replace(quiet, metric=replace(RATE, phase=f"p{n}"), nominations=()) for n in range(9)
+        replace(quiet, metric=replace(RATE, phase=f"p{n}"), flagged_changes=()) for n in range(9)
     )
     assert "open>" in history.history_page(made)
     assert " open>" not in history.history_page(replace(made, series=many))

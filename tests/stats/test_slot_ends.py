@@ -21,7 +21,7 @@ def lengths(kind: str, mean: float, seed: int = 1) -> Iterator[float]:
     while True:
         if kind == "even":
             yield float(mean * dice.uniform(0.8, 1.2))
-        elif kind == "lopsided":
+        elif kind == "skewed":
             yield float(mean * np.exp(dice.normal(-0.18, 0.6)))
         else:
             yield mean
@@ -44,7 +44,7 @@ def waiting_user(kind: str, mean: float) -> Floats:
     return np.array(found)
 
 
-@pytest.mark.parametrize("kind", ["even", "lopsided"])
+@pytest.mark.parametrize("kind", ["even", "skewed"])
 @pytest.mark.parametrize("mean", [2.0, 10.0, 20.0, 40.0])
 def test_windows_hold_more_of_events_that_wait_by_what_they_gain(kind: str, mean: float) -> None:
     took = waiting_user(kind, mean)

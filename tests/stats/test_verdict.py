@@ -56,7 +56,7 @@ def test_a_candidate_is_cleared_from_ten_blocks_on_or_at_the_last_look() -> None
     assert word(-3.0, -0.1, blocks=6, last=False) == "faster"
 
 
-def test_lopsided_data_keep_a_word_back_that_students_interval_alone_would_say() -> None:
+def test_skewed_data_keep_a_word_back_that_students_interval_alone_would_say() -> None:
     assert word(0.5, 5.0, wider=0.6) == "inconclusive"
     assert word(-1.0, 1.9, wider=0.2) == "inconclusive"
     assert word(-3.0, -0.1, wider=0.2) == "not slower"

@@ -87,7 +87,7 @@ Exit codes of `compare`, `resume`, `run --gate`, `history --gate`, `report --str
    2  inconclusive              130  interrupted
    3  invalid
    4  doubtful, with --strict
-Without --gate, `run` ends with 0 once it is complete, and `history` whatever it nominates."""
+Without --gate, `run` ends with 0 once it is complete, and `history` whatever it flags."""
 
 
 @click.group(

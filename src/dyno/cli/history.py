@@ -1,13 +1,13 @@
 """`dyno history`: where, over many runs, a metric seems to have changed its level.
 
-Prints the series and the nominations in them; with `--gate` the exit code says what they mean.
+Prints the series and the flagged changes in them; with `--gate` the exit code says what they mean.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from math import log
 from pathlib import Path
@@ -20,34 +20,35 @@ from dyno.cli.options import STRICT, OutputFile
 from dyno.cli.runs import runs_home, runs_under
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
+from dyno.record.former_keys import encode_with_former_keys
 
 if TYPE_CHECKING:
-    from dyno.record import History, HistoryNomination, HistorySeries
+    from dyno.record import FlaggedChange, History, HistorySeries
 
 #: The worst first.
 WORST = ("invalid", "slower", "inconclusive")
 
 
 def gate_code(history: History, since: datetime | None, *, strict: bool = False) -> int:
-    """That of the worst slowdown which stands and was nominated on a run since then; 0 without.
+    """That of the worst slowdown which stands and was flagged on a run since then; 0 without.
     Where `strict`, that of a doubt where a fresh comparison of one of them is doubtful.
     """
     day = since.strftime("%Y-%m-%d") if since else ""
     standing = [
         each
-        for series, each in history.nominations
+        for series, each in history.flagged_changes
         if each.slowdown_percent > 0 and each.stands and series.counts(each)
         if series.points[each.at].began_utc >= day
     ]
     if strict and any(each.trial and each.trial.doubts for each in standing):
         return DOUBTFUL_EXIT
-    words = {nomination_word(each) for each in standing}
+    words = {flagged_change_word(each) for each in standing}
     return EXITS[next((each for each in WORST if each in words), "not slower")]
 
 
-def nomination_word(nomination: HistoryNomination) -> str:
+def flagged_change_word(flagged: FlaggedChange) -> str:
     """What its fresh comparison said; a suspicion that nobody has tried is inconclusive."""
-    return nomination.trial.verdict if nomination.trial else "inconclusive"
+    return flagged.trial.verdict if flagged.trial else "inconclusive"
 
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -58,15 +59,15 @@ NAMED = 5
 
 
 def print_history(history: History) -> None:
-    """The series, what is nominated in them, what was not looked at, what it all is worth."""
-    from dyno.report.words import nominations_worth
+    """The series, what is flagged in them, what was not looked at, what it all is worth."""
+    from dyno.report.words import flagged_changes_worth
 
     screen.table(("series", "points", "time"), series_rows(history), right=(1,))
     screen.lines("\neach bar a build in a run, in the order of the builds; higher took longer\n")
-    for series, nomination in history.nominations:
-        print_nomination(series, nomination, history.alpha)
+    for series, flagged in history.flagged_changes:
+        print_flagged_change(series, flagged, history.alpha)
     left_out_note(history)
-    screen.paragraph(nominations_worth(history))
+    screen.paragraph(flagged_changes_worth(history))
 
 
 def series_rows(history: History) -> Iterator[tuple[object, ...]]:
@@ -74,7 +75,7 @@ def series_rows(history: History) -> Iterator[tuple[object, ...]]:
     from dyno.report.words import relative_words, series_name
 
     for each in history.tested:
-        at = [nomination.at for nomination in each.nominations]
+        at = [flagged.at for flagged in each.flagged_changes]
         yield series_name(each), len(each.points), draw_bars(time_logs(each), at)
         if relative := relative_words(each):
             yield f"  {relative}", "", ""
@@ -89,7 +90,7 @@ def time_logs(series: HistorySeries) -> list[float]:
 
 
 def draw_bars(values: Sequence[float], changes: Sequence[int]) -> str:
-    """A bar for each value, the newest `DRAWN` of them; `|` where a change is nominated."""
+    """A bar for each value, the newest `DRAWN` of them; `|` where a change is flagged."""
     low, high = min(values), max(values)
     size = (high - low) or 1.0
     bars = [BARS[min(int((v - low) / size * len(BARS)), len(BARS) - 1)] for v in values]
@@ -97,25 +98,25 @@ def draw_bars(values: Sequence[float], changes: Sequence[int]) -> str:
     return ("…" if len(bars) > DRAWN else "") + "".join(marked[-DRAWN:])
 
 
-def print_nomination(series: HistorySeries, nomination: HistoryNomination, alpha: float) -> None:
+def print_flagged_change(series: HistorySeries, flagged: FlaggedChange, alpha: float) -> None:
     """What seems to have changed, between which builds, and what settles it or has."""
     from dyno.report.words import (
-        nomination_place,
-        nomination_size,
+        flagged_change_place,
+        flagged_change_size,
         past_verdict,
         point_name,
         series_name,
     )
 
-    before, after = series.points[nomination.at - 1 : nomination.at + 1]
-    nominated = screen.bold("nominated")
-    screen.line(nominated, f": {series_name(series)}: {nomination_size(nomination, alpha)}")
+    before, after = series.points[flagged.at - 1 : flagged.at + 1]
+    heading = screen.bold("flagged")
+    screen.line(heading, f": {series_name(series)}: {flagged_change_size(flagged, alpha)}")
     screen.line(f"  before: {point_name(before)}")
     screen.line(f"  after:  {point_name(after)}")
-    if place := nomination_place(series, nomination):
+    if place := flagged_change_place(series, flagged):
         screen.line(f"  place:  {place}")
-    screen.line(f"  verdict: {past_verdict(nomination)}")
-    screen.line(f"  to convict or acquit: {nomination.convict or nomination.why_none}")
+    screen.line(f"  verdict: {past_verdict(flagged)}")
+    screen.line(f"  to confirm or reject: {flagged.confirm or flagged.why_none}")
     screen.gap()
 
 
@@ -149,7 +150,7 @@ class HistoryWishes:
     default=0.01,
     show_default=True,
     metavar="SHARE",
-    help="Of series in which nothing changed, the share that may get a nomination.",
+    help="Of series in which nothing changed, the share that may get a flagged change.",
 )
 @click.option(
     "--html",
@@ -163,7 +164,7 @@ class HistoryWishes:
     "json_file",
     type=OutputFile(dir_okay=False, writable=True),
     metavar="FILE",
-    help="Write series, points and nominations as JSON (`History` in src/dyno/record/history.py).",
+    help="Write series, points and flagged changes as JSON (`record/history.py`, `History`).",
 )
 @click.option("--gate", is_flag=True, help="Set the exit code by the slowdowns that stand.")
 @STRICT
@@ -174,17 +175,17 @@ class HistoryWishes:
     help="Hold against the gate only changes to builds that a run since this day (UTC) played.",
 )
 def command(folders: tuple[Path, ...], alpha: float, **words: object) -> int:
-    """Look through the runs under FOLDERs for changes; each is nominated, none is convicted.
+    """Look through the runs under FOLDERs for changes; each is flagged, none is confirmed.
 
     Runs of one workload, with equal settings, controls, host and driver, make a series for each
     primary metric, in the order of their builds. Where its level changes, the builds before and
     after are named, with the command that compares them afresh: only that gives a verdict, and
-    once it was played among the runs that are read, the verdict stands beside the nomination.
+    once it was played among the runs that are read, the verdict stands beside the flagged change.
     Without a FOLDER, the folder of runs is read.
 
-    The exit code is 0, nominations or not. With --gate it is the worst over the slowdowns which
-    the newest level still shows: 1 where a fresh comparison convicted one, 2 where one is nominated
-    and no comparison has decided, 0 where there is none or all were acquitted; 64 where no series
+    The exit code is 0, flagged changes or not. With --gate it is the worst over the slowdowns which
+    the newest level still shows: 1 where a fresh comparison confirmed one, 2 where one is flagged
+    and no comparison has decided, 0 where there is none or all were rejected; 64 where no series
     is long enough to tell. --strict is a gate that ends with 4 where a fresh comparison of one of
     them is doubtful. The gate may be asked every night: SHARE is spent over all nights.
     """
@@ -231,7 +232,7 @@ def write_files(history: History, wishes: HistoryWishes) -> None:
     from dyno.report.html import page
 
     if wishes.json_file:
-        text = json.dumps(asdict(history), indent=1, allow_nan=False)
+        text = json.dumps(encode_with_former_keys(history), indent=1, allow_nan=False)
         page.write_user_file(wishes.json_file, text + "\n")
     if wishes.html_file:
         from dyno.report.html import history as history_page

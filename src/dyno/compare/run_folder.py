@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 from dyno import private_files
 from dyno.errors import HostError, UsageError, space, unknown
 from dyno.record import FLOOR, SCHEMA, Run, Trial, Verdict, decode, echo_of
+from dyno.record.former_keys import encode_with_former_keys
 
 T = TypeVar("T")
 
@@ -153,7 +154,7 @@ class RunFolder:
     def write_verdict(self, verdict: Verdict) -> Path:
         """Writes `verdict.json`, which is derived and may be written again."""
         private_files.tighten(self.path)
-        return write_json(self.path / "verdict.json", asdict(verdict))
+        return write_json(self.path / "verdict.json", encode_with_former_keys(verdict))
 
     def log(self, number: int) -> Path:
         """Where trial `number` writes its log."""

@@ -51,7 +51,8 @@ PLUGINS = ("mariadb-server", "mariadb-plugin-rocksdb")
 LIBRARIES = ("libsnappy1v5", "liburing2")
 #: From here on there is one redo log, not two.
 ONE_LOG = (10, 5)
-#: From here on a server without certificates makes itself an RSA key at each start, which takes long.
+#: From here on a server without certificates makes itself an RSA key at each start, which takes
+#: long.
 MAKES_KEYS = (11, 4)
 
 

@@ -16,9 +16,9 @@ from dyno.record.conditions import (
     StorageCondition,
 )
 from dyno.record.history import (
+    FlaggedChange,
     FreshComparison,
     History,
-    HistoryNomination,
     HistoryPoint,
     HistorySeries,
     LeftOut,
@@ -103,9 +103,9 @@ __all__ = [
     "Factor",
     "Failure",
     "Finding",
+    "FlaggedChange",
     "FreshComparison",
     "History",
-    "HistoryNomination",
     "HistoryPoint",
     "HistorySeries",
     "Kind",

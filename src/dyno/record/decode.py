@@ -8,6 +8,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from dyno.record.former_keys import FORMER_KEYS
+
 T = TypeVar("T")
 
 
@@ -54,9 +56,11 @@ def _dataclass(kind: type) -> Loader:
     fields = {f.name: f for f in dataclasses.fields(kind) if f.init}
     hints = get_type_hints(kind)
     needed = {n for n, f in fields.items() if _is_needed(f)}
+    former = FORMER_KEYS.get(kind.__name__, {})
 
     def load_it(data: Any, place: str) -> Any:
         _expect(data, dict, place)
+        data = {former.get(name, name): value for name, value in data.items()}
         if unknown := data.keys() - fields.keys():
             raise UnknownField(f"{place}: unknown field {sorted(unknown)[0]}")
         if missing := needed - data.keys():

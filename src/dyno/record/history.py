@@ -1,4 +1,4 @@
-"""What is derived from many runs: series over time, and the changes nominated in them."""
+"""What is derived from many runs: series over time, and the changes flagged in them."""
 
 from __future__ import annotations
 
@@ -34,9 +34,10 @@ class HistoryPoint:
 
 @dataclass(frozen=True)
 class FreshComparison:
-    """The fresh paired comparison of a nomination's two levels: its run's folder and its verdict.
+    """The fresh paired comparison of a flagged change's two levels: its run's folder and its
+    verdict.
 
-    The newest of those without which a change between its builds would have been nominated, too.
+    The newest of those without which a change between its builds would have been flagged, too.
     The percentages bound the slowdown, as in `Comparison`; `doubts` are the
     comparison's.
     """
@@ -49,14 +50,14 @@ class FreshComparison:
 
 
 @dataclass(frozen=True)
-class HistoryNomination:
+class FlaggedChange:
     """A level that seems to change before the point `at` of its series (counted from 0); in 99 % of
     steps the true place is one from `first` to `last`.
 
     `slowdown_percent` is the level after against the one before (positive is worse, whatever the
     metric's direction), with Welch's interval of level 1 − `alpha`; `p_value` is that of the search
     which chose the place. `stands` is False where the series' newest level lies nearer to the one
-    before. `convict` is the command that compares afresh the builds before `first` and from `last`
+    before. `confirm` is the command that compares afresh the builds before `first` and from `last`
     on; where there is none it is empty, and `why_none` says why. `trial` is what a fresh comparison
     found; None where there was none yet.
     """
@@ -69,7 +70,7 @@ class HistoryNomination:
     high_percent: float
     p_value: float
     stands: bool
-    convict: str
+    confirm: str
     why_none: str = ""
     trial: FreshComparison | None = None
 
@@ -82,9 +83,9 @@ class HistorySeries:
     driver); `cut` says, a clause each, what was no longer as it was where an earlier series of the
     metric ended. `relative_to` is the build that every point was measured along with, and against
     which changes are searched, so that the host's nights cancel; empty where there is none. A
-    nomination that nobody tried counts for the gate, which is asked every night, where its p is at
-    most `gate_alpha`. `tested` is False where there are fewer points than could show a change.
-    `levels` are the geometric means between the nominations, one more than there are of these.
+    flagged change that nobody tried counts for the gate, which is asked every night, where its p is
+    at most `gate_alpha`. `tested` is False where there are fewer points than could show a change.
+    `levels` are the geometric means between the flagged changes, one more than there are of these.
     """
 
     metric: Metric
@@ -93,14 +94,14 @@ class HistorySeries:
     points: tuple[HistoryPoint, ...]
     tested: bool
     levels: tuple[float, ...]
-    nominations: tuple[HistoryNomination, ...] = ()
+    flagged_changes: tuple[FlaggedChange, ...] = ()
     cut: tuple[str, ...] = ()
     relative_to: dict[str, str] = field(default_factory=dict)
     gate_alpha: float = 1.0
 
-    def counts(self, nomination: HistoryNomination) -> bool:
+    def counts(self, flagged: FlaggedChange) -> bool:
         """For a gate that is asked every night: it was tried, or it is rare enough for tonight."""
-        return nomination.trial is not None or nomination.p_value <= self.gate_alpha
+        return flagged.trial is not None or flagged.p_value <= self.gate_alpha
 
 
 @dataclass(frozen=True)
@@ -115,8 +116,8 @@ class LeftOut:
 class History:
     """`dyno history --json`: what many runs tell of changes over time.
 
-    Of tested series in which nothing changed, at most the share `alpha` has a nomination, as long
-    as points may be exchanged. A series of fewer than `points_least` points is not tested.
+    Of tested series in which nothing changed, at most the share `alpha` has a flagged change, as
+    long as points may be exchanged. A series of fewer than `points_least` points is not tested.
     """
 
     alpha: float
@@ -131,6 +132,6 @@ class History:
         return [each for each in self.series if each.tested]
 
     @property
-    def nominations(self) -> list[tuple[HistorySeries, HistoryNomination]]:
+    def flagged_changes(self) -> list[tuple[HistorySeries, FlaggedChange]]:
         """All of them, each with its series."""
-        return [(series, each) for series in self.series for each in series.nominations]
+        return [(series, each) for series in self.series for each in series.flagged_changes]

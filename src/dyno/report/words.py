@@ -1,4 +1,4 @@
-"""The words of a report and of a history: metrics, verdicts, series, nominations.
+"""The words of a report and of a history: metrics, verdicts, series, flagged changes.
 
 They are the same in text and on the page. No word here says "no change": a difference that was not
 found is not an equality that was shown.
@@ -17,8 +17,8 @@ from dyno.judge.analysis.effect_words import (
 from dyno.numbers import interval
 from dyno.record import (
     Comparison,
+    FlaggedChange,
     History,
-    HistoryNomination,
     HistoryPoint,
     HistorySeries,
     Metric,
@@ -126,7 +126,7 @@ def mean_outcomes(verdict_: Verdict) -> list[str]:
 
 #: What is told of a series beside its metric: what a user chose.
 CHOSEN = ("option", "setting", "control", "length")
-#: How far the rate of false nominations is to be trusted (METHOD.md, Limits).
+#: How far the rate of false flagged changes is to be trusted (METHOD.md, Limits).
 LIMIT = (
     "That rate holds for points that may be exchanged where nothing changed. Points that hang "
     "together in time, as on a host that drifts, get more: with a correlation of 0.3 from one to "
@@ -160,42 +160,42 @@ def point_name(point: HistoryPoint) -> str:
     return f"{point.candidate} ({point.version or 'no version'}), {day}, {restarts} in {point.run}"
 
 
-def nomination_size(nomination: HistoryNomination, alpha: float) -> str:
+def flagged_change_size(flagged: FlaggedChange, alpha: float) -> str:
     """`slowdown +5.1 %, 99 % interval [+4.3, +5.9], p 0.002`."""
     level = f"{100 * (1 - alpha):g} % interval"
-    bounds = numbers.interval(nomination.low_percent, nomination.high_percent)
-    slowdown = numbers.signed(nomination.slowdown_percent)
-    return f"slowdown {slowdown} %, {level} {bounds}, p {nomination.p_value:.3f}"
+    bounds = numbers.interval(flagged.low_percent, flagged.high_percent)
+    slowdown = numbers.signed(flagged.slowdown_percent)
+    return f"slowdown {slowdown} %, {level} {bounds}, p {flagged.p_value:.3f}"
 
 
-def nomination_place(series: HistorySeries, nomination: HistoryNomination) -> str:
+def flagged_change_place(series: HistorySeries, flagged: FlaggedChange) -> str:
     """Which builds may have changed the level, where it may be another than the one named; else
     empty.
     """
-    first, last = nomination.first, nomination.last
+    first, last = flagged.first, flagged.last
     if first == last:
         return ""
     ends = (series.points[at].candidate for at in (first, last))
     return f"any of {last - first + 1} builds, {' to '.join(ends)}, may have brought it (99 %)"
 
 
-def past_verdict(nomination: HistoryNomination) -> str:
+def past_verdict(flagged: FlaggedChange) -> str:
     """What a fresh comparison said, or that there was none, and whether the level came back."""
-    trial = nomination.trial
-    later = "" if nomination.stands else "; the level has come back since"
+    trial = flagged.trial
+    later = "" if flagged.stands else "; the level has come back since"
     if trial is None:
-        return f"nominated, not tried{later}"
+        return f"flagged, not tried{later}"
     ends = [end for end in (trial.low_percent, trial.high_percent) if end is not None]
     bounds = f", {numbers.interval(*ends)} %," if len(ends) == 2 else ""
     doubt = f", doubtful: {trial.doubts[0].sentence}" if trial.doubts else ""
     return f"{trial.verdict}{bounds} by the fresh comparison in {trial.run}{doubt}{later}"
 
 
-def nominations_worth(history: History) -> str:
-    """What the nominations are worth: how often there is one where nothing changed."""
-    found, tested = len(history.nominations), len(history.tested)
+def flagged_changes_worth(history: History) -> str:
+    """What the flagged changes are worth: how often there is one where nothing changed."""
+    found, tested = len(history.flagged_changes), len(history.tested)
     return (
-        f"{plural(found, 'nomination')} in {tested} series; where nothing changed, "
-        f"{100 * history.alpha:g} % of the series get one all the same. A nomination is no "
-        "verdict: only a fresh paired comparison convicts."
+        f"{plural(found, 'flagged change')} in {tested} series; where nothing changed, "
+        f"{100 * history.alpha:g} % of the series get one all the same. A flagged change is no "
+        "verdict: only a fresh paired comparison confirms."
     )

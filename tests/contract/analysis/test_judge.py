@@ -33,11 +33,11 @@ def test_to_clear_a_candidate_takes_ten_blocks_and_says_what_they_may_have_misse
 def test_blocks_with_a_long_tail_are_not_called_slower_for_what_most_of_them_show() -> None:
     even = primary(judged(0.03, sd=0.02, blocks=10, looks=(10,)))
     values = [0.045, 0.04, 0.05, 0.042, 0.048, 0.044, 0.046, 0.043, 0.041, -0.05]
-    lopsided = primary(judge_unaudited(make_run(looks=(10,)), make_trials({"new": values})))
+    skewed = primary(judge_unaudited(make_run(looks=(10,)), make_trials({"new": values})))
     assert even.verdict == "slower"
-    assert lopsided.low_percent > 0.0
-    assert lopsided.verdict == "inconclusive"
-    assert any("its blocks are lopsided" in note for note in lopsided.notes)
+    assert skewed.low_percent > 0.0
+    assert skewed.verdict == "inconclusive"
+    assert any("its blocks are skewed" in note for note in skewed.notes)
 
 
 def test_a_slowdown_is_the_time_ratio_and_the_change_is_the_metrics_own() -> None:

@@ -93,7 +93,7 @@ def _noisy(echo: Trial) -> Trial:
     return recorded(echo, readings=foreign)
 
 
-def test_an_echo_beside_a_neighbour_can_clear_and_not_convict() -> None:
+def test_an_echo_beside_a_neighbour_can_clear_and_not_condemn() -> None:
     finding = _found(_noisy(_echo(95)), _trial())
     assert finding.soundness == "doubtful" and "not known" in finding.sentence
     assert _found(_noisy(_echo(40)), _trial()).soundness == "sound"

@@ -1,4 +1,4 @@
-"""`dyno history`: series of comparable points, cut where they are not, and what is nominated."""
+"""`dyno history`: series of comparable points, cut where they are not, and what is flagged."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ def shown(runs: Path, capsys: pytest.CaptureFixture[str]) -> HistoryCommand:
     return history_command(runs, capsys)
 
 
-def test_a_step_is_nominated_with_both_builds_and_the_command_that_convicts(
+def test_a_step_is_flagged_with_both_builds_and_the_command_that_confirms(
     runs: Path, shown: HistoryCommand
 ) -> None:
     write_nightly_runs(runs, [0.0] * 6 + [0.05] * 6)
     said = shown()
-    assert "1 nomination in 1 series" in said
+    assert "1 flagged change in 1 series" in said
     assert re.search(
         r"slowdown \+[45]\.\d %, 99 % interval \[\+[34]\.\d, \+[567]\.\d\], p 0\.0", said
     )
     assert "before: null@1.6 (1.6), 2026-01-06, 3 restarts in 20260106" in said
     assert "after:  null@1.7 (1.7), 2026-01-07, 3 restarts in 20260107" in said
     assert "slower" not in said
-    (line,) = [line for line in said.splitlines() if "to convict or acquit: " in line]
+    (line,) = [line for line in said.splitlines() if "to confirm or reject: " in line]
     words = shlex.split(line.partition(": ")[2])
     assert words == ["dyno", "compare", "null@1.6", "null@1.7", "-w", "select.lua"]
     assert words[1] in command.commands
 
 
-def test_one_run_far_out_nominates_nothing(runs: Path, shown: HistoryCommand) -> None:
+def test_one_run_far_out_flags_nothing(runs: Path, shown: HistoryCommand) -> None:
     write_nightly_runs(runs, [0.0] * 11 + [0.8])
-    assert "0 nominations in 1 series" in shown()
+    assert "0 flagged changes in 1 series" in shown()
 
 
 def test_versions_of_one_run_stand_in_the_order_of_versions(
@@ -89,7 +89,7 @@ def test_runs_of_an_a_a_comparison_are_one_point_each(runs: Path, shown: History
 
 
 @pytest.mark.slow
-def test_a_step_planted_in_the_null_engine_is_nominated(
+def test_a_step_planted_in_the_null_engine_is_flagged(
     runs: Path, shown: HistoryCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DYNO_RUNS", str(runs))

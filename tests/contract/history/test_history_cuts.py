@@ -68,7 +68,7 @@ def test_a_series_is_cut_where_the_pilot_chose_other_turns(
     write_nightly_runs(runs, [0.0] * 10, **in_turns(0.005))
     write_nightly_runs(runs, [0.1] * 10, first=11, **other)
     flat = " ".join(shown().split())
-    assert "0 nominations in 2 series" in flat
+    assert "0 flagged changes in 2 series" in flat
     assert clause in flat
 
 
@@ -80,7 +80,7 @@ def test_a_series_is_cut_where_something_else_changed(
     write_nightly_runs(runs, [0.0] * 10)
     write_nightly_runs(runs, [0.1] * 10, first=11, **changed)
     said = shown()
-    assert "0 nominations in 2 series" in said
+    assert "0 flagged changes in 2 series" in said
     flat = " ".join(said.split())
     assert "cut from an earlier series" in flat
     assert clause.split(" was ")[0] in flat

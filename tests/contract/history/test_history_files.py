@@ -33,10 +33,10 @@ def test_json_reads_back_as_the_record_and_holds_every_point(runs: Path, tmp_pat
     assert first.value == pytest.approx(1e4, rel=0.05)
     old, new = tested.levels
     assert new / old == pytest.approx(0.951, rel=0.02)
-    (nominated,) = tested.nominations
-    assert nominated.at == 6
-    assert nominated.low_percent < 5.1 < nominated.high_percent
-    assert nominated.convict == "dyno compare null@1.6 null@1.7 -w select.lua"
+    (flagged,) = tested.flagged_changes
+    assert flagged.at == 6
+    assert flagged.low_percent < 5.1 < flagged.high_percent
+    assert flagged.confirm == "dyno compare null@1.6 null@1.7 -w select.lua"
     (short,) = (each for each in found.series if not each.tested)
     assert short.alike["host's cpu"] == "four of them"
 
@@ -48,7 +48,7 @@ def test_the_page_says_what_the_terminal_says(
     assert exit_code(["history", str(runs), "--html", str(file)]) == 0
     said, page = capsys.readouterr().out, file.read_text()
     assert f"page: {file}" in said
-    assert "1 nomination in 1 series" in page
+    assert "1 flagged change in 1 series" in page
     assert "dyno compare null@1.6 null@1.7 -w select.lua" in page
     assert not list(tmp_path.glob(".*"))
 

@@ -1,4 +1,4 @@
-"""`dyno history --gate`: what a fresh comparison says of a nomination, and the exit code."""
+"""`dyno history --gate`: what a fresh comparison says of a flagged change, and the exit code."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def test_a_slowdown_that_nobody_tried_is_inconclusive(runs: Path, gate: Gate) ->
     write_nightly_runs(runs, STEP)
     code, said = gate()
     assert code == 2
-    assert "verdict: nominated, not tried" in said
+    assert "verdict: flagged, not tried" in said
 
 
-def test_a_fresh_comparison_convicts(runs: Path, gate: Gate) -> None:
+def test_a_fresh_comparison_confirms(runs: Path, gate: Gate) -> None:
     write_nightly_runs(runs, STEP)
     fresh = write_run(runs, 20, {"1.8": 0.0, "1.9": 0.05}, restarts=6)
     code, said = gate()
@@ -75,7 +75,7 @@ def test_a_doubtful_comparison_says_so_first_and_last_on_the_terminal(
     assert "<title>fake: doubtful: slower</title>" in page
 
 
-def test_a_fresh_comparison_acquits(runs: Path, gate: Gate) -> None:
+def test_a_fresh_comparison_rejects(runs: Path, gate: Gate) -> None:
     write_nightly_runs(runs, [0.0] * 6 + [0.05] * 9)
     write_run(runs, 20, {"1.6": 0.0, "1.7": -0.03}, restarts=6)
     code, said = gate()
@@ -92,27 +92,27 @@ def test_of_two_fresh_comparisons_the_newer_counts(runs: Path, gate: Gate) -> No
     assert code != 1
 
 
-def test_the_run_that_nominates_does_not_convict(runs: Path, gate: Gate) -> None:
+def test_the_run_that_flags_does_not_confirm(runs: Path, gate: Gate) -> None:
     levels = {f"1.{n}": 0.05 * (n > 8) for n in range(1, 17)}
     write_run(runs, 1, levels, restarts=6)
     assert gate()[0] == 2
 
 
-def test_a_comparison_without_which_nothing_would_be_nominated_is_not_fresh(
+def test_a_comparison_without_which_nothing_would_be_flagged_is_not_fresh(
     runs: Path, gate: Gate
 ) -> None:
     write_nightly_runs(runs, [0.0] * 5 + [0.1] * 4)
     write_run(runs, 20, {"1.5": 0.0, "1.6": 0.1}, restarts=6)
     code, said = gate()
-    assert "1 nomination" in said
-    assert "verdict: nominated, not tried" in said
+    assert "1 flagged change" in said
+    assert "verdict: flagged, not tried" in said
     assert code == 0  # of 11 points none is rare enough
 
 
 def test_what_became_faster_passes(runs: Path, gate: Gate) -> None:
     write_nightly_runs(runs, STEP[::-1])
     code, said = gate()
-    assert "1 nomination" in said
+    assert "1 flagged change" in said
     assert code == 0
 
 
@@ -130,7 +130,7 @@ def test_only_what_is_new_since_a_day_counts(runs: Path, gate: Gate, day: str, c
     assert gate("--since", day)[0] == code
 
 
-def test_without_the_gate_a_conviction_ends_with_0(runs: Path) -> None:
+def test_without_the_gate_a_confirmed_change_ends_with_0(runs: Path) -> None:
     write_nightly_runs(runs, STEP)
     write_run(runs, 20, {"1.8": 0.0, "1.9": 0.05}, restarts=6)
     assert exit_code(["history", str(runs)]) == 0
@@ -141,12 +141,12 @@ def test_too_short_a_history_passes_no_gate(runs: Path, gate: Gate) -> None:
     assert gate()[0] == 64
 
 
-def test_a_nomination_counts_once_it_is_rare_enough_for_one_of_many_nights(
+def test_a_flagged_change_counts_once_it_is_rare_enough_for_one_of_many_nights(
     runs: Path, gate: Gate
 ) -> None:
     write_nightly_runs(runs, [0.0] * 6 + [0.05] * 6)
     code, said = gate()
-    assert ("1 nomination" in said, code) == (True, 0)
+    assert ("1 flagged change" in said, code) == (True, 0)
     write_nightly_runs(runs, [0.05] * 4, first=13)
     assert gate()[0] == 2
 
@@ -157,12 +157,12 @@ def test_a_base_that_is_measured_along_takes_the_host_s_nights_out(runs: Path, g
         hour = 0.1 * (night > 8)
         write_run(runs, night, {"1.0": hour, f"2.{night}": hour + 0.03})
     code, said = gate()
-    assert "1 nomination in 2 series" in said  # that of the base, which is one program
+    assert "1 flagged change in 2 series" in said  # that of the base, which is one program
     assert "the same program on both sides" in said
     assert code == 2
 
 
-def test_a_slowdown_against_a_base_that_is_measured_along_is_nominated_and_tried(
+def test_a_slowdown_against_a_base_that_is_measured_along_is_flagged_and_tried(
     runs: Path, gate: Gate
 ) -> None:
     nights = [0.04 * (-1) ** night for night in range(1, 17)]

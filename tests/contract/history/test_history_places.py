@@ -1,4 +1,4 @@
-"""The place of a change is known to a few builds only: which comparisons clear a nomination."""
+"""The place of a change is known to a few builds only: which comparisons clear a flagged change."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def compare(runs: Path, old: int, new: int, sds: float = 2.0) -> None:
 
 def advised_builds(said: str) -> list[tuple[int, int]]:
     """The two builds of each command that is advised."""
-    lines = [shlex.split(line) for line in re.findall(r"to convict or acquit: (.*)", said)]
+    lines = [shlex.split(line) for line in re.findall(r"to confirm or reject: (.*)", said)]
     assert all(line[:2] == ["dyno", "compare"] for line in lines)
     return [(int(old[7:]), int(new[7:])) for _, _, old, new, *_ in lines]
 
@@ -54,10 +54,10 @@ def test_neighbours_that_are_alike_clear_no_change_that_may_lie_beside_them(
     assert re.search(r"place:  any of \d+ builds, null@1\.\d+ to null@1\.\d+, may have", said)
     compare(tmp_path, int(before), int(before) + 1)
     code, said = gate(tmp_path, capsys)
-    assert (code, "nominated, not tried" in said) == (2, True)
+    assert (code, "flagged, not tried" in said) == (2, True)
 
 
-def test_builds_to_either_side_of_all_places_convict_or_clear(
+def test_builds_to_either_side_of_all_places_confirm_or_clear(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name, sds, code in (("true", 2.0, 1), ("false", 0.0, 0)):
@@ -69,7 +69,7 @@ def test_builds_to_either_side_of_all_places_convict_or_clear(
         assert gate(runs, capsys)[0] == code
 
 
-def test_neighbours_that_differ_convict_wherever_the_place_seemed_to_be(
+def test_neighbours_that_differ_confirm_wherever_the_place_seemed_to_be(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_nightly_runs(tmp_path, [0.0] * STEP_AT + [0.05] * STEP_AT)
@@ -82,16 +82,16 @@ def test_neighbours_that_differ_convict_wherever_the_place_seemed_to_be(
 def test_the_gate_passes_no_step_whose_advised_comparison_was_played(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], sds: float
 ) -> None:
-    passed, nominated = [], 0
+    passed, flagged = [], 0
     for seed in range(SERIES):
         runs = tmp_path / str(seed)
         write_nightly_runs(runs, made_levels(sds, 1000 + seed))
         code, said = gate(runs, capsys)
         if code == 0:
             continue
-        nominated += 1
+        flagged += 1
         for old, new in advised_builds(said):
             compare(runs, old, new, sds)
         passed += [seed] if gate(runs, capsys)[0] == 0 else []
-    logging.warning("%g sd: %d nominated, passed are %s", sds, nominated, passed)
+    logging.warning("%g sd: %d flagged, passed are %s", sds, flagged, passed)
     assert len(passed) <= 0.05 * SERIES + 1

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from dyno import record
 from dyno.record import decode
+from dyno.record.former_keys import FORMER_KEYS, encode_with_former_keys
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,3 +44,17 @@ def test_plain_data_becomes_what_it_was() -> None:
 def test_data_of_another_shape_is_refused_with_its_place(data: Any, says: str) -> None:
     with pytest.raises(decode.WrongShape, match=says):
         decode.decode(Outer, data)
+
+
+def test_a_renamed_key_is_read_under_both_names_and_written_for_tools_under_both() -> None:
+    for name, former in FORMER_KEYS.items():
+        kind = getattr(record, name)
+        fields = {field.name for field in dataclasses.fields(kind)}
+        assert set(former.values()) <= fields and not former.keys() & fields
+    change = record.FlaggedChange(6, 5, 7, 5.0, 4.0, 6.0, 0.001, True, "dyno compare a b")
+    written = encode_with_former_keys(change)
+    assert (written["convict"], written["confirm"]) == ("dyno compare a b", "dyno compare a b")
+    for name in ("convict", "confirm"):
+        other = written.keys() & {"convict", "confirm"} - {name}
+        old = {key: value for key, value in written.items() if key not in other}
+        assert decode.decode(record.FlaggedChange, old) == change

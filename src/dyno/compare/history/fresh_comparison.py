@@ -1,9 +1,10 @@
-"""Fresh comparisons: the command that plays one for a nomination, and the run that already did.
+"""Fresh comparisons: the command that plays one for a flagged change, and the run that already did.
 
-Its verdict convicts or acquits the nomination. The place of a small step is known to a few points
-only, so the builds compared lie to either side of all places that it may have: two neighbours may
-both be of one level. Fresh is a run without which a change between its two builds would have been
-nominated just the same: so its verdict was not chosen for being bad. Of several the newest counts.
+Its verdict confirms or rejects the flagged change. The place of a small step is known to a few
+points only, so the builds compared lie to either side of all places that it may have: two
+neighbours may both be of one level. Fresh is a run without which a change between its two builds
+would have been flagged just the same: so its verdict was not chosen for being bad. Of several the
+newest counts.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import replace
 
 from dyno import workloads
 from dyno.compare.history.points import Named, build_of, conditions_of
-from dyno.compare.history.series import Nomination, nominate
+from dyno.compare.history.series import SeriesChange, flag
 from dyno.compare.run_folder import RunFolder
 from dyno.host.controls import controls
 from dyno.judge.analysis.analysis import Analysis
@@ -28,9 +29,9 @@ SAME_PROGRAM = "the same program on both sides, so no build is accused: `dyno do
 SAME_WORDS = "another program under the same name: compare it with a copy of the old one"
 
 
-def conviction_command(nomination: Nomination) -> tuple[str, str]:
+def confirm_command(flagged: SeriesChange) -> tuple[str, str]:
     """The command to give to a shell, else empty; and where there is none, why not."""
-    before, after = nomination.before, nomination.after
+    before, after = flagged.before, flagged.after
     if before.build == after.build:
         return "", SAME_PROGRAM
     if before.candidate.spec == after.candidate.spec:
@@ -52,17 +53,17 @@ def _file(script: str) -> str:
     return script.rpartition("/")[2]
 
 
-def find_fresh_comparison(nomination: Nomination, alpha: float) -> FreshComparison | None:
+def find_fresh_comparison(flagged: SeriesChange, alpha: float) -> FreshComparison | None:
     """The newest fresh comparison of the two levels, a build of the old one as its base.
 
     Of two builds that surely lie on either side, every verdict counts. Of two that may both lie on
     one side *slower* counts alone: that they are alike says nothing of the levels.
     """
-    for folder in _runs_of_both(nomination):
-        tried = _nominate_without(nomination, folder, alpha)
+    for folder in _runs_of_both(flagged):
+        tried = _flag_without(flagged, folder, alpha)
         if tried is None:
             continue
-        for sides, row in _comparisons(nomination, folder):
+        for sides, row in _comparisons(flagged, folder):
             if tried.parts(*sides, sure=row.verdict != "slower"):
                 bounds = (row.low_percent, row.high_percent)
                 low, high = (each if math.isfinite(each) else None for each in bounds)
@@ -71,35 +72,37 @@ def find_fresh_comparison(nomination: Nomination, alpha: float) -> FreshComparis
     return None
 
 
-def _runs_of_both(nomination: Nomination) -> list[RunFolder]:
+def _runs_of_both(flagged: SeriesChange) -> list[RunFolder]:
     """The runs that played builds from before the place and from after it, the newest first."""
-    points, change = nomination.series.points, nomination.change
+    points, change = flagged.series.points, flagged.change
     olds = {point.build for point in points[: change.last]}
     news = {point.build for point in points[change.first :]}
     played: dict[RunFolder, set[Named]] = {}
-    for point in (*points, *nomination.series.aside):
+    for point in (*points, *flagged.series.aside):
         played.setdefault(point.source, set()).add(point.build)
     both = [f for f, own in played.items() if len(own) > 1 and own & olds and own & news]
     return sorted(both, key=lambda folder: folder.run().created_utc, reverse=True)
 
 
-def _nominate_without(nomination: Nomination, folder: RunFolder, alpha: float) -> Nomination | None:
-    """The nomination that there would be without the run, where the places of both may be one."""
-    series, change = nomination.series, nomination.change
+def _flag_without(flagged: SeriesChange, folder: RunFolder, alpha: float) -> SeriesChange | None:
+    """The flagged change that there would be without the run, where the places of both may be
+    one.
+    """
+    series, change = flagged.series, flagged.change
     others = [point.source != folder for point in series.points]
     rest = replace(series, points=tuple(p for p in series.points if p.source != folder))
     first, last = (sum(others[:at]) for at in (change.first, change.last))
-    near = (n for n in nominate(rest, alpha) if n.change.first <= last and first <= n.change.last)
+    near = (n for n in flag(rest, alpha) if n.change.first <= last and first <= n.change.last)
     return next(near, None)
 
 
 def _comparisons(
-    nomination: Nomination, folder: RunFolder
+    flagged: SeriesChange, folder: RunFolder
 ) -> Iterator[tuple[tuple[Named, Named], Comparison]]:
     """What the run says of the metric of the series, by builds of base and candidate; what is
     *slower* comes first.
     """
-    conditions = nomination.series.conditions
+    conditions = flagged.series.conditions
     run = folder.run()
     (workload,) = (w for w in run.workloads if w.name == conditions.metric.workload)
     builds = {

@@ -1,4 +1,4 @@
-"""A history as plain data: what `record.History` keeps of the series and the nominations."""
+"""A history as plain data: what `record.History` keeps of the series and the flagged changes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from dyno.compare.history.fresh_comparison import conviction_command, find_fresh_comparison
+from dyno.compare.history.fresh_comparison import confirm_command, find_fresh_comparison
 from dyno.compare.history.points import Point, gather_points
-from dyno.compare.history.series import Nomination, Series, group_series, nominate
+from dyno.compare.history.series import Series, SeriesChange, flag, group_series
 from dyno.compare.run_folder import RunFolder
 from dyno.judge.stats.changes import nightly_alpha, points_least
 from dyno.judge.stats.interval import t_interval, to_percent
-from dyno.record import History, HistoryNomination, HistoryPoint, HistorySeries, Metric
+from dyno.record import FlaggedChange, History, HistoryPoint, HistorySeries, Metric
 
 #: One less the level of a point's interval.
 POINT_ALPHA = 0.05
@@ -30,7 +30,7 @@ def build_history(folders: Iterable[RunFolder], alpha: float) -> History:
 
 def _series(series: Series, alpha: float, least: int) -> HistorySeries:
     tested = len(series.points) >= least
-    found = nominate(series, alpha) if tested else []
+    found = flag(series, alpha) if tested else []
     logs = list(_levels([point.value for point in series.points], found))
     searched = list(_levels(list(series.values), found))
     base = series.points[0].beside if series.relative else None
@@ -42,8 +42,8 @@ def _series(series: Series, alpha: float, least: int) -> HistorySeries:
         points=tuple(_point(point, metric, series.relative) for point in series.points),
         tested=tested,
         levels=tuple(_value(log, metric) for log in logs),
-        nominations=tuple(
-            _nomination(n, alpha, _level_stands(at, searched)) for at, n in enumerate(found)
+        flagged_changes=tuple(
+            _flagged_change(n, alpha, _level_stands(at, searched)) for at, n in enumerate(found)
         ),
         cut=series.cut,
         relative_to=dict(base.key[1]) if base else {},
@@ -51,8 +51,8 @@ def _series(series: Series, alpha: float, least: int) -> HistorySeries:
     )
 
 
-def _levels(values: Sequence[float], found: Sequence[Nomination]) -> Iterator[float]:
-    """The mean log of the points between the nominations."""
+def _levels(values: Sequence[float], found: Sequence[SeriesChange]) -> Iterator[float]:
+    """The mean log of the points between the flagged changes."""
     ends = [0, *(each.change.at for each in found), len(values)]
     for start, end in pairwise(ends):
         yield float(np.mean(values[start:end]))
@@ -86,10 +86,10 @@ def _level_stands(at: int, levels: Sequence[float]) -> bool:
     return abs(levels[-1] - after) < abs(levels[-1] - before)
 
 
-def _nomination(nomination: Nomination, alpha: float, stands: bool) -> HistoryNomination:
-    change = nomination.change
-    command, why_none = conviction_command(nomination)
-    return HistoryNomination(
+def _flagged_change(flagged: SeriesChange, alpha: float, stands: bool) -> FlaggedChange:
+    change = flagged.change
+    command, why_none = confirm_command(flagged)
+    return FlaggedChange(
         at=change.at,
         first=change.first,
         last=change.last,
@@ -98,9 +98,9 @@ def _nomination(nomination: Nomination, alpha: float, stands: bool) -> HistoryNo
         high_percent=to_percent(change.high),
         p_value=change.p,
         stands=stands,
-        convict=command,
+        confirm=command,
         why_none=why_none,
-        trial=find_fresh_comparison(nomination, alpha),
+        trial=find_fresh_comparison(flagged, alpha),
     )
 
 

@@ -1,4 +1,4 @@
-"""Series of comparable points in the order of their builds, and the changes nominated in them."""
+"""Series of comparable points in the order of their builds, and the changes flagged in them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Nomination:
+class SeriesChange:
     """A place at which the level seems to have changed, and the two levels beside it: the points
     from `start` to the place, and from there to `end`, without those that another change may own.
     """
@@ -109,7 +109,7 @@ def _apart(conditions: Conditions, points: Sequence[Point]) -> Iterator[Series]:
         yield Series(conditions, _in_build_order(others), aside=tuple(own))
 
 
-def nominate(series: Series, alpha: float) -> list[Nomination]:
+def flag(series: Series, alpha: float) -> list[SeriesChange]:
     """The changes of a series' level; of series without any, at most `alpha` get one."""
     size = len(series.points)
     finest = nightly_alpha(alpha, size) if size else 1.0
@@ -117,7 +117,7 @@ def nominate(series: Series, alpha: float) -> list[Nomination]:
     starts = [0, *(each.last for each in found)]
     ends = [*(each.first for each in found[1:]), size]
     return [
-        Nomination(series, each, min(start, each.first - 1), max(end, each.last + 1))
+        SeriesChange(series, each, min(start, each.first - 1), max(end, each.last + 1))
         for each, start, end in zip(found, starts, ends, strict=False)
     ]
 

@@ -22,8 +22,8 @@ from dyno.host.checks import Machine
 from dyno.host.checks.memory import available_bytes
 from dyno.record import Candidate
 
-#: What a driver takes, and each of its users: Lua state, histograms, answers. An allowance; a script
-#: may hold more, up to its option `memory_bytes`.
+#: What a driver takes, and each of its users: Lua state, histograms, answers. An allowance; a
+#: script may hold more, up to its option `memory_bytes`.
 DRIVER_BYTES, USER_BYTES = 32 << 20, 2 << 20
 #: Engines may take so much of what is available: the rest is the page cache's and others'.
 SHARE = 0.9

@@ -27,8 +27,9 @@ struct counts {
 };
 
 /* A spin costs more than the clock says, since the first reading of the clock is slow. So delays are
- * saved up until SAVED_NS are owed, unless an answer's own is AT_ONCE_NS. Longer spins gain nothing:
- * what neighbours take of the caches meanwhile grows with them (docs/evidence/code-choices.md). */
+ * saved up until SAVED_NS are owed, unless an answer's own is AT_ONCE_NS. Longer spins gain
+ * nothing: what neighbours take of the caches meanwhile grows with them
+ * (docs/evidence/code-choices.md). */
 #define SAVED_NS 40000
 #define AT_ONCE_NS 5000
 /* What the host takes while we spin is counted too, as it takes its part of all else that an

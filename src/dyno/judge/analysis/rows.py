@@ -176,13 +176,13 @@ def _why_open(context: ComparisonContext, estimate: Estimate) -> Iterator[str]:
         yield f"alone it would be above 0, but not among {family} (p = {p:.2g})"
     elif interval.low > 0.0 >= interval.low_skewed:
         low = to_percent(float(interval.low_skewed))
-        yield f"its blocks are lopsided: with that counted the interval begins at {low:+.1f} %"
+        yield f"its blocks are skewed: with that counted the interval begins at {low:+.1f} %"
     elif interval.low > 0.0 and estimate.line.logs.size >= context.looks.maximum:
         percent = f"{LAST_SHARE * estimate.line.margin_percent:.2g} %"
         yield f"slower, but by less than {percent}, so not called so at a margin of this size"
     if interval.high < margin <= interval.high_skewed:
         high = to_percent(float(interval.high_skewed))
-        yield f"its blocks are lopsided: with that counted the interval ends at {high:+.1f} %"
+        yield f"its blocks are skewed: with that counted the interval ends at {high:+.1f} %"
     elif interval.high < margin:
         share = _share_unseen_percent(estimate.line.logs.size)
         yield (

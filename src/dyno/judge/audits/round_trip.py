@@ -9,7 +9,7 @@ The way is the median round trip to `dyno-driver echo`, which was played in the 
 cores, same number of connections, answers of the same size (`compare/play/echo.py`). It is held
 against the median answer of a stream, times the round trips of an event. The median of the restarts
 counts. It is a lower bound: a server has more to do on the way than an echo. An echo that played
-beside a noisy neighbour bounds the way from above, so it can clear a server and not convict it:
+beside a noisy neighbour bounds the way from above, so it can clear a server and not condemn it:
 then the comparison is doubtful at most.
 
 Judged are closed loops in the phases with a primary metric: in an open loop nobody waits for the

@@ -131,7 +131,7 @@ NIGHTLY = 1.5
 def nightly_alpha(alpha: float, points: int) -> float:
     """The level of a search that is made again with every point that is added.
 
-    At α itself each night, a series without a change would be nominated at some time far more often
+    At α itself each night, a series without a change would be flagged at some time far more often
     than α. Nights share most of their points, and what one of them adds is about in proportion to
     1/n; so is what it may spend. A series of any length then stays below α, by simulation
     (docs/evidence/code-choices.md).

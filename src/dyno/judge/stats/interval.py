@@ -41,7 +41,7 @@ class Interval:
     """Estimates in logs, all of one shape; `p` is two-sided and knows nothing of other looks.
 
     `low_skewed` and `high_skewed` bound as `low` and `high` do, or wider where the data are
-    lopsided (`skewed_bounds`).
+    skewed (`skewed_bounds`).
     """
 
     estimate: Floats
@@ -110,8 +110,8 @@ def skewed_bounds(logs: Floats, level: float) -> tuple[Floats, Floats]:
     as the sample shows. Without any skewness it is Student's interval.
 
     At the strict level of an early look the cubic's turning has no end: of six blocks that were all
-    faster, the upper bound was slower. So none lies farther from the mean than `SKEWED_FARTHEST` times the
-    farthest datum on its side.
+    faster, the upper bound was slower. So none lies farther from the mean than `SKEWED_FARTHEST`
+    times the farthest datum on its side.
     """
     n = logs.shape[-1]
     estimate, sd = logs.mean(axis=-1), logs.std(axis=-1, ddof=1)
@@ -135,7 +135,7 @@ def skewed_bounds(logs: Floats, level: float) -> tuple[Floats, Floats]:
 
 
 def sign_p(ours: int, of: int) -> float:
-    """Two-sided, exact: how often a fair coin is as lopsided as `ours` heads in `of` throws."""
+    """Two-sided, exact: how often a fair coin is as skewed as `ours` heads in `of` throws."""
     fewer = min(ours, of - ours)
     tail = sum(comb(of, heads) for heads in range(fewer + 1))
     return float(min(1.0, 2.0 * tail / 2.0**of))

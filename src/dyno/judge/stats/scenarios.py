@@ -51,7 +51,7 @@ def bimodal(dice: Dice, shape: Shape, sd: float) -> Floats:
     return np.asarray(normal(dice, shape, sd) + gap)
 
 
-def lopsided(arm: float) -> Model:
+def skewed(arm: float) -> Model:
     """Restarts of one arm alone vary, by an exponential tail: now and then one is much slower.
 
     `arm` is 1 for the candidate, -1 for the base. The mean is as it was, and most restarts look
@@ -100,8 +100,8 @@ MODELS: dict[str, Model] = {
     "eight loads rotated": loaded(8, 0.01),
     "three loads rotated": loaded(3, 0.01),
     "one load for each": loaded(1, 0.01),
-    "long tail in the base": lopsided(-1.0),
-    "long tail in the candidate": lopsided(1.0),
+    "long tail in the base": skewed(-1.0),
+    "long tail in the candidate": skewed(1.0),
     "rare slow mode": rare_slow_mode,
 }
 #: Loads of each candidate in the models that rotate them.

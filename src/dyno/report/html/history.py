@@ -1,6 +1,6 @@
-"""The page of a history: what is nominated, a chart for each series, what was left out and why.
+"""The page of a history: what is flagged, a chart for each series, what was left out and why.
 
-A series is shown as its chart, what is nominated in it, and its points as a table; left out are
+A series is shown as its chart, what is flagged in it, and its points as a table; left out are
 series that are too short, and runs that are invalid or torn.
 """
 
@@ -65,8 +65,8 @@ def _other_conditions(series: HistorySeries, history: History) -> Iterator[str]:
 OPEN = 4
 _CAPTION = (
     "Dot: a build in a run, with the 95 % interval of its mean over the run's restarts, which "
-    "share their hour: the next run may well lie outside. Thick line: the level between nominated "
-    "changes. Dashed: a nominated change, with its slowdown: positive is worse. Where an interval "
+    "share their hour: the next run may well lie outside. Thick line: the level between flagged "
+    "changes. Dashed: a flagged change, with its slowdown: positive is worse. Where an interval "
     "leaves the chart, the table of points has its end."
 )
 _SERIES = """
@@ -76,15 +76,15 @@ _SERIES = """
 values themselves, and the table of points each distance.</p>
 {% endif %}
 {{ chart }}
-{% for n in series.nominations %}
+{% for n in series.flagged_changes %}
 <h3>{{ size(n, alpha) }}</h3>
 <p><b>{{ verdict(n) }}</b></p>
 <dl class="commands">
 <dt>before</dt><dd class="wrap">{{ place(series.points[n.at - 1]) }}</dd>
 <dt>after</dt><dd class="wrap">{{ place(series.points[n.at]) }}</dd>
 {% if where(series, n) %}<dt>place</dt><dd>{{ where(series, n) }}</dd>{% endif %}
-<dt>to convict or acquit</dt>
-<dd>{% if n.convict %}<pre>{{ n.convict }}</pre>{% else %}{{ n.why_none | coded }}{% endif %}</dd>
+<dt>to confirm or reject</dt>
+<dd>{% if n.confirm %}<pre>{{ n.confirm }}</pre>{% else %}{{ n.why_none | coded }}{% endif %}</dd>
 </dl>
 {% endfor %}
 <details><summary>{{ series.points | length | plural("point") }}</summary>
@@ -96,7 +96,7 @@ values themselves, and the table of points each distance.</p>
 </thead>
 <tbody>{% for point in series.points %}
 {% if loop.index0 in changed %}
-<tr class="group"><th scope="rowgroup" colspan="{{ 7 if relative else 6 }}">nominated:
+<tr class="group"><th scope="rowgroup" colspan="{{ 7 if relative else 6 }}">flagged:
 {{ size(changed[loop.index0], alpha) }}</th></tr>
 {% endif %}
 <tr><th scope="row">{{ point.candidate }}</th><td>{{ point.version }}</td>
@@ -120,17 +120,17 @@ def anchored_series(history: History) -> list[tuple[str, HistorySeries]]:
 
 
 def series_parts(history: History) -> Iterator[PagePart]:
-    """A part for each series with a nomination, then one for all the others."""
+    """A part for each series with a flagged change, then one for all the others."""
     quiet = []
     for anchor, series in anchored_series(history):
         told, body = words.series_name(series), _body(series, history.alpha)
-        if series.nominations:
+        if series.flagged_changes:
             yield PagePart(told, anchor, body)
         else:
             quiet.append((anchor, told, body))
     if quiet:
         body = render(_FOLDED, quiet=quiet, open=len(quiet) <= OPEN)
-        yield PagePart("Without a nomination", "quiet", body)
+        yield PagePart("Without a flagged change", "quiet", body)
 
 
 def _body(series: HistorySeries, alpha: float) -> Markup:
@@ -138,18 +138,18 @@ def _body(series: HistorySeries, alpha: float) -> Markup:
         _SERIES,
         series=series,
         chart=figure([timeline.series_chart(series)], _CAPTION),
-        changed={each.at: each for each in series.nominations},
+        changed={each.at: each for each in series.flagged_changes},
         alpha=alpha,
         relative=words.relative_words(series),
-        size=words.nomination_size,
+        size=words.flagged_change_size,
         verdict=words.past_verdict,
         place=words.point_name,
-        where=words.nomination_place,
+        where=words.flagged_change_place,
         said=timeline.point_value,
     )
 
 
-_NOMINATIONS = """
+_FLAGGED_CHANGES = """
 {% if rows %}
 <div class="scroll" tabindex="0"><table class="effects">
 <thead><tr><th scope="col">series</th><th scope="col" class="n">slowdown</th>
@@ -173,7 +173,7 @@ def history_page(history: History) -> str:
     """The page as text."""
     points = [point for series in history.series for point in series.points]
     begun = sorted(point.began_utc for point in points)
-    found = plural(len(history.nominations), "nomination")
+    found = plural(len(history.flagged_changes), "flagged change")
     read = plural(len({(point.run, point.began_utc) for point in points}), "run")
     front = PageHead(
         title=f"History: {found}",
@@ -186,7 +186,7 @@ def history_page(history: History) -> str:
 
 
 def _parts(history: History) -> Iterator[PagePart]:
-    yield PagePart("Nominations", "nominations", _summary(history))
+    yield PagePart("Flagged changes", "flagged", _summary(history))
     yield from series_parts(history)
     yield PagePart("Not looked at", "excluded", left_out_html(history))
 
@@ -195,14 +195,14 @@ def _summary(history: History) -> Markup:
     rows = [
         (anchor, series, each)
         for anchor, series in anchored_series(history)
-        for each in series.nominations
+        for each in series.flagged_changes
     ]
     return render(
-        _NOMINATIONS,
+        _FLAGGED_CHANGES,
         rows=rows,
         told=words.series_name,
         verdict=words.past_verdict,
-        worth=words.nominations_worth(history),
+        worth=words.flagged_changes_worth(history),
         limit=words.LIMIT,
         level=f"{100 * (1 - history.alpha):g}",
     )

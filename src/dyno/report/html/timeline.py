@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from dyno import numbers
-from dyno.record import HistoryNomination, HistoryPoint, HistorySeries
+from dyno.record import FlaggedChange, HistoryPoint, HistorySeries
 from dyno.report import words
 from dyno.report.html.charts import Axis, Chart, Dot, Dots, Line, Note, Panel, colour, linear_axis
 
@@ -21,10 +21,12 @@ REACH = 0.75
 def series_chart(series: HistorySeries) -> Chart:
     """Points in the order of their builds, one beside the other whatever time lay between."""
     y = _values(series)
-    changes = [mark for at, each in enumerate(series.nominations) for mark in _change(each, at, y)]
+    changes = [
+        mark for at, each in enumerate(series.flagged_changes) for mark in _change(each, at, y)
+    ]
     unit = series.metric.unit
     dots = Dots([_dot(at, point, unit) for at, point in enumerate(series.points)], colour(0))
-    found = words.plural(len(series.nominations), "nominated change")
+    found = words.plural(len(series.flagged_changes), "flagged change")
     described = f"{words.series_name(series)}: {len(series.points)} points, {found}"
     panel = Panel(y, [*changes, _levels(series), dots])
     return Chart(words.series_name(series), described, _builds(series.points), [panel])
@@ -53,7 +55,7 @@ def _hover(point: HistoryPoint, unit: str) -> str:
 
 def _levels(series: HistorySeries) -> Line:
     """A run for each level."""
-    borders = [0, *(each.at for each in series.nominations), len(series.points)]
+    borders = [0, *(each.at for each in series.flagged_changes), len(series.points)]
     runs = [
         [(start - 0.5, level), (end - 0.5, level)]
         for (start, end), level in zip(pairwise(borders), series.levels, strict=True)
@@ -61,19 +63,19 @@ def _levels(series: HistorySeries) -> Line:
     return Line(runs, colour(1))
 
 
-def _change(nomination: HistoryNomination, number: int, y: Axis) -> tuple[Line, Note]:
+def _change(flagged: FlaggedChange, number: int, y: Axis) -> tuple[Line, Note]:
     """The place of a change, which was chosen and so is a line and no band of trust, and its size.
 
     Neighbours' sizes stand in two rows, lest one covers the other.
     """
-    at, tone = nomination.at - 0.5, _change_colour(nomination)
-    size = f"{numbers.signed(nomination.slowdown_percent)} %"
+    at, tone = flagged.at - 0.5, _change_colour(flagged)
+    size = f"{numbers.signed(flagged.slowdown_percent)} %"
     line = Line([[(at, y.low), (at, y.high)]], tone, width_px=1.5, dashed=True)
     return line, Note(size, x=at, row=number % 2, colour=tone)
 
 
-def _change_colour(nomination: HistoryNomination) -> str:
-    return "var(--bad)" if nomination.slowdown_percent > 0 else "var(--good)"
+def _change_colour(flagged: FlaggedChange) -> str:
+    return "var(--bad)" if flagged.slowdown_percent > 0 else "var(--good)"
 
 
 def _builds(points: Sequence[HistoryPoint]) -> Axis:

@@ -3,9 +3,10 @@
 The *best-to-worst range* of a metric is the largest ÷ the smallest number between restarts, − 1.
 A candidate's *mean range* is the mean over its primary metrics, its *worst* the largest of them,
 as the DBT-3 stability article has them over the queries of each cell (Ø. Grøvlen, 2017); with a
-single primary metric the two are one number, and stand once. The last line has both over all candidates. A range
-grows with the number of restarts, which stands beside: the article has ten. Of a full factorial the
-cells at each level are as many, and stand together: do restarts lie further apart at one of them?
+single primary metric the two are one number, and stand once. The last line has both over all
+candidates. A range grows with the number of restarts, which stands beside: the article has ten. Of
+a full factorial the cells at each level are as many, and stand together: do restarts lie further
+apart at one of them?
 """
 
 from __future__ import annotations

@@ -37,8 +37,8 @@ impl RawTable<'_> {
         self.executions()
     }
 
-    /// One entry per usual number of parameters: arguments on the stack cost far less than a list of
-    /// unknown length (docs/evidence/code-choices.md).
+    /// One entry per usual number of parameters: arguments on the stack cost far less than a list
+    /// of unknown length (docs/evidence/code-choices.md).
     fn executions(&self) -> mlua::Result<()> {
         self.add("execute0", |lua, it, statement| execute(lua, it, statement, &[]))?;
         self.add("execute1", |lua, it, (statement, a): (usize, Value)| {
