@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 #: What was said while builds were fetched or made; the fixture `own_cache` empties it.
 SAID: list[str] = []
+
+#: What the fixture `stub` of the builds' tests puts in place: a program's name, and its script.
+Stub = Callable[[str, str], None]
 
 
 def stub(folder: Path, name: str, script: str) -> None:

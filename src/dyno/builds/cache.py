@@ -102,6 +102,8 @@ def _gone_error(entry: Path) -> HostError:
 LOCKS, UNDER_WAY = "locks", ".making-"
 #: What `mkdtemp` adds to a name, with the sign before it.
 SUFFIX = 9
+#: Ends the name of a folder of archives that an entry is made from; as long as that suffix.
+ARCHIVES = ".archives"
 #: Kinds that hold what people's workloads hold: loaded data, logs that are laid out.
 PRIVATE = ("load", "replay")
 
@@ -157,6 +159,19 @@ def _mode(home: Path) -> int:
 
 
 @contextmanager
+def resumed_folder(kind: str, name: str) -> Iterator[Path]:
+    """A folder for what the entry `name` is being made of: it stays where that fails, so that what
+    was fetched is not fetched again, and goes with `dyno clean`, or once the entry is made.
+
+    Only whoever makes the entry may call it: its lock guards the folder.
+    """
+    folder = root() / kind / f"{UNDER_WAY}{name}{ARCHIVES}"
+    folder.mkdir(exist_ok=True)
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
 def work_folder(kind: str) -> Iterator[Path]:
     """A folder beside the entries of `kind`, for one that is named by its content; what is left in
     it is removed. So is what a killed process left in such a folder.
@@ -202,6 +217,13 @@ def entries() -> list[Entry]:
     """Everything cached, the longest unused first."""
     folders = (path for path in root().glob("*/*") if path.is_dir() and path.name[0] != ".")
     return sorted((_entry(path) for path in folders), key=lambda entry: entry.used_s)
+
+
+def entries_of(kind: str, pattern: str = "*") -> list[Entry]:
+    """Entries of one kind whose names match, the longest unused first."""
+    folders = (path for path in (root() / kind).glob(pattern) if path.is_dir())
+    made = (_entry(path) for path in folders if path.name[0] != ".")
+    return sorted(made, key=lambda entry: entry.used_s)
 
 
 @contextmanager
@@ -267,7 +289,7 @@ def copy(source: Path, target: Path) -> None:
 
 def trim(kind: str, most_bytes: int) -> None:
     """Removes unused entries of `kind`, the oldest first, until they take `most_bytes` or less."""
-    own = [entry for entry in entries() if entry.kind == kind]
+    own = entries_of(kind)
     total = sum(entry.size_bytes for entry in own)
     for entry in own:
         if total > most_bytes and remove(entry):

@@ -3,36 +3,26 @@
 apt's own client is used, by package name, so that a user's mirrors and proxies apply; it holds
 each package against the signed lists. Neither step needs root, and nothing is installed: no
 script of a package runs, and no file of the system changes. Where the system has no lists (images
-of containers come without), apt gets lists of our own, by the system's sources and keys.
+of containers come without), apt gets lists of our own, by the system's sources and keys. Here
+stand packages of the system's own suite; `suites` reads any other.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
-import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
-from functools import partial
-from itertools import takewhile
 from pathlib import Path
 
-from dyno import builds, subprocesses
-from dyno.builds import Say, cache
+from dyno.builds import Say, apt, cache
 from dyno.errors import HostError
 
-#: How long apt-get may take over a handful of packages.
-FETCH_S = 900.0
-#: apt's words for a package or a version that is not there.
-ABSENT = ("Unable to locate", "No packages found", "was not found")
 #: Where the system's lists of packages lie.
 LISTS = Path("/var/lib/apt/lists")
 #: How long lists of our own are good for: a mirror drops what it has newer.
 LISTS_S = 86_400
-#: Begins an option of apt's.
-OPTION = "-o"
 #: What follows a package's name since its types hold times of 64 bits (Debian 13, Ubuntu 24.04).
 TIME64 = "t64"
 
@@ -49,9 +39,9 @@ def fetch(name: str, version: str, say: Say, beside: Sequence[str] = ()) -> Path
         say(f"fetching {' '.join(packages)} (apt)")
         with tempfile.TemporaryDirectory(prefix=".fetched-", dir=folder) as scratch:
             download = ["apt-get", "--quiet", "download", *packages, *_lists(say)]
-            _run(download, Path(scratch), say)
+            apt.run(download, Path(scratch), say)
             for archive in sorted(Path(scratch).glob("*.deb")):
-                _run(["dpkg-deb", "--extract", str(archive), str(folder)], folder)
+                apt.run(["dpkg-deb", "--extract", str(archive), str(folder)], folder)
 
     # another choice of companions is another entry; a colon would end a word of a library path
     choice = hashlib.sha256(" ".join(beside).encode()).hexdigest()[:8]
@@ -83,7 +73,8 @@ def installable_version(name: str, say: Say = lambda _: None) -> str:
 
     `HostError` where there is no apt, or it knows no such package.
     """
-    said = _run(["apt-cache", "show", "--no-all-versions", name, *_lists(say)], Path("/"))
+    show = ["apt-cache", "show", "--no-all-versions", name, *_lists(say)]
+    said = apt.run(show, Path("/"))
     found = [line.partition(": ")[2] for line in said.splitlines() if line[:8] == "Version:"]
     if not found:
         raise HostError(f"apt has no version of {name}", hint="apt-get update refreshes its lists")
@@ -105,59 +96,22 @@ def _lists(say: Say) -> list[str]:
 
     def make(folder: Path) -> None:
         say("fetching lists of packages (apt)")
-        cache.trim("apt", 0)
-        for place in ("lists", "archives"):
-            (folder / place / "partial").mkdir(parents=True)
-        _run(["apt-get", "--quiet", "update", *_places(folder)], folder, say)
+        drop_lists("lists-")
+        apt.make_list_folders(folder)
+        update = ["apt-get", "--quiet", "update", *apt.with_options(apt.list_settings(folder))]
+        apt.run(update, folder, say)
 
-    return _places(cache.cached_entry("apt", f"lists-{int(time.time() // LISTS_S)}", make, say))
-
-
-def _places(folder: Path) -> list[str]:
-    """apt's options for lists in `folder`, where its own user may not go, that are small; a source
-    that fails is an error, as it is not by itself.
-    """
-    options = (
-        f"Dir::State::Lists={folder / 'lists'}",
-        f"Dir::Cache={folder}",
-        "Dir::Cache::pkgcache=",
-        "Dir::Cache::srcpkgcache=",
-        "Acquire::GzipIndexes=true",
-        "Acquire::Languages=none",
-        "APT::Sandbox::User=root",
-        "APT::Update::Error-Mode=any",
-    )
-    return [word for option in options for word in (OPTION, option)]
+    lists = cache.cached_entry("apt", f"lists-{days()}", make, say)
+    return apt.with_options(apt.list_settings(lists))
 
 
-def _run(command: list[str], folder: Path, say: Say | None = None) -> str:
-    """What the command writes, in the C locale; `HostError` with its last lines where it fails.
-
-    It may fail once where it fetches, which `say` is told.
-    """
-    quietly = os.environ | {"LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"}
-    run = partial(subprocesses.run, command, FETCH_S, folder, quietly)
-    try:
-        done = builds.run_twice(run, say, ABSENT) if say else run()
-    except FileNotFoundError:
-        hint = "Debian packages need a Debian or an Ubuntu; or name your own build by its path"
-        raise HostError(f"cannot fetch: no {command[0]} on PATH", hint=hint) from None
-    except subprocess.TimeoutExpired:
-        hint = "are apt's mirrors (/etc/apt/sources.list.d) reachable?"
-        raise HostError(f"{command[0]} ran for {FETCH_S:.0f} s", hint=hint) from None
-    if done.returncode:
-        raise _refusal(command, done.stderr)
-    return done.stdout
+def days() -> int:
+    """The day by which lists of our own are named."""
+    return int(time.time() // LISTS_S)
 
 
-def _refusal(command: list[str], said: str) -> HostError:
-    """Why apt has nothing for us, by its lines of errors; its warnings are left out."""
-    lines = [line.strip() for line in said.splitlines() if line[:2] != "W:"]
-    cause = "\n".join(lines[-6:]) or "nothing"
-    if any(words in said for words in ABSENT):
-        hint = "apt-get update refreshes apt's lists (as root); do its sources have the package?"
-    else:
-        hint = "apt must reach its mirrors (/etc/apt/sources.list.d), and the disk have room"
-    asked = " ".join(takewhile(lambda word: word != OPTION, command[3:])) or "its lists"
-    what = f"{command[0]} cannot get {asked}"
-    return HostError(what, cause=f"it says\n{cause}", hint=hint)
+def drop_lists(beginning: str) -> None:
+    """Removes lists of our own whose names begin so: those of the days before."""
+    for entry in cache.entries_of("apt"):
+        if entry.name.startswith(beginning):
+            cache.remove(entry)

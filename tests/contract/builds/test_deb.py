@@ -2,49 +2,23 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from stub_programs import SAID
+from stub_programs import SAID, Stub
 
 from dyno.builds import cache, deb
 from dyno.errors import HostError
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 
-Stub = Callable[[str, str], None]
-
-
-@pytest.fixture
-def stub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stub:
-    """Puts a script on the path in a program's place; what it was asked lies in `asked`."""
-
-    def put(name: str, script: str) -> None:
-        program = tmp_path / "bin" / name
-        program.parent.mkdir(exist_ok=True)
-        program.write_text(f'#!/bin/sh\necho "{name} $@" >> {tmp_path}/asked\n{script}\n')
-        program.chmod(0o755)
-
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.defpath}")
-    monkeypatch.setattr(deb, "LISTS", _lists(tmp_path))
-    return put
-
 
 def _laid(folder: Path) -> None:
-    (_lists(folder) / "words").write_text("some")
+    (folder / "words").write_text("some")
 
 
 def _none(said: str) -> None:
     raise AssertionError(said)
-
-
-def _lists(folder: Path) -> Path:
-    """A system's lists of packages."""
-    (folder / "lists").mkdir()
-    (folder / "lists" / "mirror_main_Packages.lz4").touch()
-    return folder / "lists"
 
 
 #: Packages as this release names them; each holds a library, its link and words about it.
@@ -151,7 +125,7 @@ def test_a_system_without_lists_gets_lists_of_our_own_once_a_day(
     stub: Stub, tmp_path: Path
 ) -> None:
     (tmp_path / "lists" / "mirror_main_Packages.lz4").unlink()
-    cache.cached_entry("apt", "of-yesterday", _laid, _none)
+    cache.cached_entry("apt", "lists-1", _laid, _none)
     stub("apt-get", "touch thing_amd64.deb")
     stub("apt-cache", "printf 'Version: 1.0\\n'")
     stub("dpkg-deb", "true")

@@ -1,0 +1,228 @@
+"""Any suite of the archive that this system's packages come from ("sid"), read by private lists.
+
+The mirror is the one that the system's own sources name, whatever that is; the system's lists, keys
+and preferences are neither changed nor asked. Lists are held against the archive's keyring. They
+are kept for a day; whoever needs a package that is cached already needs no lists.
+"""
+
+from __future__ import annotations
+
+import functools
+import platform
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from dyno import subprocesses
+from dyno.builds import Say, apt, cache, deb
+from dyno.errors import HostError, UsageError
+
+#: Keys that an archive is signed with, where its own package puts them; without them, apt's choice.
+KEYRINGS = (
+    Path("/usr/share/keyrings/debian-archive-keyring.gpg"),
+    Path("/usr/share/keyrings/ubuntu-archive-keyring.gpg"),
+)
+#: Suites that hold only what is new, with the suite that all else is taken from.
+PARTIAL = {"experimental": "sid"}
+#: Names that mean another release from time to time.
+MOVING = ("stable", "oldstable", "testing", "unstable", "sid")
+NAME = re.compile(r"[a-z][a-z0-9-]*")
+#: What fetching a source may take: half a gigabyte over a slow line.
+SOURCE_S = 3600.0
+#: One suite, its packages or its sources too.
+LISTED = """Types: {types}
+URIs: {mirror}
+Suites: {suites}
+Components: main
+Targets: {targets}
+"""
+
+
+@dataclass(frozen=True)
+class Package:
+    """A package as a suite has it; `depends` are names, of several choices the first."""
+
+    name: str
+    version: str
+    section: str
+    depends: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A suite that is read by lists of our own: its name, and what apt must be told."""
+
+    name: str
+    options: tuple[str, ...]
+
+    def packages(self, names: Iterable[str]) -> list[Package]:
+        """Those of `names` that it has, each in the version that it would install."""
+        asked = ["apt-cache", "show", "--no-all-versions", *names, *self.options]
+        try:
+            said = apt.run(asked, Path("/"))
+        except HostError as refused:
+            if any(words in refused.cause for words in apt.ABSENT):
+                return []
+            raise
+        return [_package(_fields(text)) for text in said.split("\n\n") if text.strip()]
+
+    def version(self, name: str) -> str:
+        """The version of package `name`; `HostError` where it has none."""
+        for package in self.packages([name]):
+            return package.version
+        hint = "name another suite, or a build of your own by its path"
+        raise HostError(f"{self.name} has no package {name}", hint=hint)
+
+    def download(self, packages: Sequence[Package], folder: Path, say: Say) -> None:
+        """Puts the packages' archives into `folder`, each held against its checksum; one that is
+        there already, or in part, is not fetched again.
+        """
+        # a version behind the name, or else a name that ends in + would be a command of apt's
+        words = [f"{package.name}={package.version}" for package in packages]
+        apt.run(["apt-get", "--quiet", "download", *words, *self.options], folder, say)
+
+
+@dataclass(frozen=True)
+class SourceArchives:
+    """A source package as it was signed for: its description, beside the archives it lists."""
+
+    name: str
+    version: str
+    description: Path
+
+    @property
+    def folder(self) -> Path:
+        """Where all of it lies."""
+        return self.description.parent
+
+
+def open_suite(name: str, say: Say, *, sources: bool = False) -> Suite:
+    """The suite, its lists fetched unless those of today are there; `sources` lists sources too.
+
+    `HostError` where there is no apt, no mirror, no such suite, or no good signature.
+    """
+    if not NAME.fullmatch(name):
+        raise UsageError(f"'{name}' is no name of a suite", hint="for instance trixie or sid")
+    kind = f"suite-{name}-sources-" if sources else f"suite-{name}-packages-"
+
+    def make(folder: Path) -> None:
+        mirror = find_mirror()
+        say(f"fetching {name}'s lists (apt)")
+        deb.drop_lists(kind)
+        apt.make_list_folders(folder)
+        (folder / "status").touch()
+        (folder / "suite.sources").write_text(_sources_text(name, mirror, sources))
+        update = ["apt-get", "--quiet", "update", *apt.with_options(_settings(name, folder))]
+        apt.run(update, folder, say)
+
+    lists = cache.cached_entry("apt", f"{kind}{deb.days()}", make, say)
+    return Suite(name, tuple(apt.with_options(_settings(name, lists))))
+
+
+def find_mirror() -> str:
+    """Where this system's own packages come from; `HostError` where its sources do not tell."""
+    form = "$(REPO_URI)\t$(RELEASE)\t$(COMPONENT)"
+    asked = ["apt-get", "indextargets", "--no-release-info", "Created-By: Packages"]
+    said = apt.run([*asked, "--format", form], Path("/"))
+    rows = [line.split("\t") for line in said.splitlines()]
+    own = [uri for uri, *named in rows if named in ([name, "main"] for name in releases())]
+    if own:
+        return own[0]
+    hint = "apt's sources (/etc/apt/sources.list.d) name no archive with a component main"
+    raise HostError("this system's packages come from no archive that is known", hint=hint)
+
+
+def fetch_source(suite: str, source: str, say: Say, version: str = "") -> SourceArchives:
+    """The newest source package of that name in the suite, or the one of exactly `version`.
+
+    One that is cached already serves without lists. `HostError` where it cannot be had.
+    """
+    cached = cache.entries_of("deb-src", f"{suite}_{source}_{spelled(version or '*')}")
+    if cached:
+        return _described(source, cached[-1].path)
+    found = open_suite(suite, say, sources=True)
+    version = version or _newest_source(found, source)
+
+    def make(folder: Path) -> None:
+        say(f"fetching the source of {source} {version} ({suite})")
+        with cache.resumed_folder("deb-src", name) as archives:
+            command = ["apt-get", "--quiet", "source", f"{source}={version}"]
+            command += ["--download-only", *found.options]
+            apt.run(command, archives, say, SOURCE_S)
+            for file in archives.iterdir():
+                if file.is_file():
+                    file.rename(folder / file.name)
+
+    name = f"{suite}_{source}_{spelled(version)}"
+    return _described(source, cache.cached_entry("deb-src", name, make, say))
+
+
+def spelled(version: str) -> str:
+    """A version as it may stand in a file's name, as dpkg spells it there."""
+    return version.replace(":", "%3a")
+
+
+def _described(source: str, folder: Path) -> SourceArchives:
+    description = next(folder.glob("*.dsc"))
+    fields = _fields(description.read_text())
+    return SourceArchives(source, fields["Version"], description)
+
+
+def _newest_source(suite: Suite, source: str) -> str:
+    asked = ["apt-cache", "showsrc", "--only-source", source, *suite.options]
+    versions: list[str] = re.findall(r"^Version: (\S+)$", apt.run(asked, Path("/")), re.M)
+    if not versions:
+        raise HostError(f"{suite.name} has no source of {source}")
+    return max(versions, key=functools.cmp_to_key(_compared))
+
+
+def _compared(one: str, other: str) -> int:
+    """Below, at or above 0 as dpkg orders the two versions."""
+    if one == other:
+        return 0
+    command = ["dpkg", "--compare-versions", one, "lt", other]
+    return -1 if subprocesses.run(command, 60.0).returncode == 0 else 1
+
+
+def _settings(suite: str, folder: Path) -> list[str]:
+    """apt's settings by which it knows this suite and nothing else, and nothing installed."""
+    return [
+        *apt.list_settings(folder),
+        f"Dir::Etc::sourcelist={folder / 'suite.sources'}",
+        "Dir::Etc::sourceparts=/dev/null",
+        "Dir::Etc::preferences=/dev/null",
+        "Dir::Etc::preferencesparts=/dev/null",
+        f"Dir::State::status={folder / 'status'}",
+        f"APT::Default-Release={suite}",
+    ]
+
+
+def _sources_text(suite: str, mirror: str, sources: bool) -> str:
+    suites = " ".join(filter(None, (suite, PARTIAL.get(suite))))
+    types, targets = ("deb-src", "Sources") if sources else ("deb", "Packages")
+    text = LISTED.format(types=types, targets=targets, mirror=mirror, suites=suites)
+    keyring = next((file for file in KEYRINGS if file.is_file()), None)
+    return text + (f"Signed-By: {keyring}\n" if keyring else "")
+
+
+def releases() -> list[str]:
+    """The names that this system's release may have in its sources."""
+    with suppress(OSError):
+        return [platform.freedesktop_os_release().get("VERSION_CODENAME", ""), *MOVING]
+    return list(MOVING)
+
+
+def _fields(text: str) -> dict[str, str]:
+    """The fields of a stanza, each a line; what goes over several is left out."""
+    lines = (line.partition(": ") for line in text.splitlines() if line[:1] != " ")
+    return {name: value for name, colon, value in lines if colon}
+
+
+def _package(fields: dict[str, str]) -> Package:
+    words = f"{fields.get('Pre-Depends', '')}, {fields.get('Depends', '')}"
+    first = (each.split("|")[0].strip() for each in words.split(","))
+    names = tuple(re.split(r"[\s:(]", each)[0] for each in first if each)
+    section = fields.get("Section", "").rpartition("/")[2]
+    return Package(fields["Package"], fields["Version"], section, names)
