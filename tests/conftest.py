@@ -8,14 +8,15 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import fake_sysfs
 import pytest
+import tiers
 from private_mysql import VERSIONS, private
+from private_servers import SHARED, made_home
 from stub_programs import SAID
 
 from dyno.engines import Server
@@ -36,8 +37,12 @@ OUTSIDE = {
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    slow = "compiles an engine, plays a whole run, or simulates for seconds: not in `make check`"
-    config.addinivalue_line("markers", f"slow: {slow}")
+    tiers.add_markers(config)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    tiers.arrange(items)
 
 
 def pytest_report_header() -> list[str]:
@@ -80,11 +85,8 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, short_sleeps: Non
 @pytest.fixture
 def home() -> Iterator[Path]:
     """A folder that root's unprivileged user can get to, which pytest's own is not."""
-    folder = Path(tempfile.mkdtemp(prefix="dyno-test-", dir="/var/tmp"))
-    folder.chmod(0o755)
-    (folder / "home").mkdir()
-    yield folder / "home"
-    shutil.rmtree(folder)
+    with made_home() as folder:
+        yield folder
 
 
 @pytest.fixture
@@ -105,6 +107,13 @@ def outside(name: str) -> str:
             pytest.fail(message)
         pytest.skip(message)
     return found
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_servers() -> Iterator[None]:
+    """Servers that tests share end with the session."""
+    yield
+    SHARED.stop()
 
 
 @pytest.fixture(scope="session", params=VERSIONS)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+from private_servers import made_home, started
+
 from dyno import driver
 from dyno.cli import exit_code
-from dyno.engines import Server, find_engine
+from dyno.engines import Server
 from dyno.servers.kit import server as kit_server
 
 VERSIONS = ("mysql@5.6.14", "mysql@8.0.33", "mariadb@debian")
@@ -86,21 +87,12 @@ INVENTORY = (
 @contextmanager
 def serving(version: str, **more: str) -> Iterator[KitServer]:
     """A server of this version; `more` joins its settings."""
-    name, _, build = version.partition("@")
-    engine = find_engine(name, driver.ask)
-    program = engine.program(build, {}, lambda _: None)
-    with tempfile.TemporaryDirectory(prefix="dyno-test-", dir="/var/tmp") as folder:
-        # the server's user is not ours, and has to pass through
-        Path(folder).chmod(0o755)
-        home, plugins = Path(folder) / "home", Path(folder) / "plugins"
-        home.mkdir()
+    with made_home() as home:
+        plugins = home.with_name("plugins")
         plugins.mkdir()
         settings = SETTINGS | {"plugin_dir": f"{plugins}/"} | more
-        server = engine.start(program, home, settings)
-        try:
+        with started(version, settings, home) as server:
             yield KitServer(version, server, plugins)
-        finally:
-            engine.stop(server)
 
 
 def sys_schema(server: KitServer) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from private_servers import started
 from processes import processes_left_in as processes_left_in
 
 from dyno import driver
@@ -24,12 +25,8 @@ def build(text: str) -> tuple[Engine, Build, dict[str, str]]:
 @contextmanager
 def running(text: str, home: Path) -> Iterator[tuple[Engine, Server]]:
     """The engine and its server, stopped in the end if the test has not."""
-    engine, program, settings = build(text)
-    server = engine.start(program, home, settings)
-    try:
-        yield engine, server
-    finally:
-        engine.stop(server)
+    with started(text, home=home) as server:
+        yield find_engine(parse_candidate(text).engine, driver.ask), server
 
 
 def asked(server: Server, *statements: str) -> list[list[str | None]]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+
+from private_servers import started
 
 from dyno import driver
 from dyno.driver.plan import Session
-from dyno.engines import Server, find_engine
+from dyno.engines import Server
 
 #: All of 127/8 is ours: an address of this process, and ports that none is given by the kernel.
 HOST = f"127.78.{os.getpid() // 250 % 250}.{os.getpid() % 250 + 1}"
@@ -40,21 +40,10 @@ TABLE = [
 @contextmanager
 def private(version: str) -> Iterator[Server]:
     """A server of this version, also on a TCP port (`tcp`); its users' password is `PASSWORD`."""
-    name, _, build = version.partition("@")
-    engine = find_engine(name, driver.ask)
-    program = engine.program(build, {}, lambda _: None)
     open_port = {"skip_networking": "OFF", "port": str(next(PORTS)), "bind_address": HOST}
-    with tempfile.TemporaryDirectory(prefix="dyno-test-", dir="/var/tmp") as folder:
-        # the server's user is not ours, and has to pass through
-        Path(folder).chmod(0o755)
-        home = Path(folder) / "home"
-        home.mkdir()
-        server = engine.start(program, home, open_port | {"innodb_lock_wait_timeout": "1"})
-        try:
-            driver.ask(server.session, [*_users(version), *TABLE])
-            yield server
-        finally:
-            engine.stop(server)
+    with started(version, open_port | {"innodb_lock_wait_timeout": "1"}) as server:
+        driver.ask(server.session, [*_users(version), *TABLE])
+        yield server
 
 
 def tcp(server: Server) -> Session:

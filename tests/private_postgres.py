@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import private_servers
 import pytest
 
 from dyno import driver
@@ -51,18 +51,8 @@ def started(version: str, home: Path, **settings: str) -> Server:
 @contextmanager
 def private(version: str) -> Iterator[Server]:
     """A server of this version; its users' password is `PASSWORD`."""
-    engine = find_engine("postgres", driver.ask)
-    build = engine.program(version, {}, lambda _: None)
-    with tempfile.TemporaryDirectory(prefix="dyno-test-", dir="/var/tmp") as folder:
-        # the server's user is not ours, and has to pass through
-        Path(folder).chmod(0o755)
-        home = Path(folder) / "home"
-        home.mkdir()
-        server = engine.start(build, home, {"deadlock_timeout": "20ms"})
-        try:
-            driver.ask(server.session, USERS)
-            (home / "data" / "pg_hba.conf").write_text(ACCESS)
-            driver.ask(server.session, ["SELECT pg_reload_conf()"])
-            yield server
-        finally:
-            engine.stop(server)
+    with private_servers.started(f"postgres@{version}", {"deadlock_timeout": "20ms"}) as server:
+        driver.ask(server.session, USERS)
+        (server.home / "data" / "pg_hba.conf").write_text(ACCESS)
+        driver.ask(server.session, ["SELECT pg_reload_conf()"])
+        yield server

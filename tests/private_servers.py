@@ -1,15 +1,17 @@
-"""Servers of a test's own, one of each kind that matters, and what they say was sent to them."""
+"""Servers for tests, shared or of their own, and what they say was sent to them."""
 
 from __future__ import annotations
 
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 from dyno import driver
+from dyno.compare.experiment.candidates import parse_candidate
 from dyno.driver.plan import Session
 from dyno.engines import Server, find_engine
 
@@ -24,22 +26,134 @@ SERVERS: dict[str, tuple[str, str, dict[str, str]]] = {
 }
 
 
+#: Servers that a process keeps running, unless more than this are used at once.
+MOST = 5
+
+
 @contextmanager
-def serving(name: str, **more: str) -> Iterator[Server]:
-    """The server called so, its database empty; `more` joins its settings."""
-    kind, version, settings = SERVERS[name]
-    engine = find_engine(kind, driver.ask)
-    build = engine.program(version, {}, lambda _: None)
+def started(
+    text: str, settings: Mapping[str, str] = MappingProxyType({}), home: Path | None = None
+) -> Iterator[Server]:
+    """The server of a candidate's text (`mysql@8.0.33`), stopped in the end if the test has not.
+
+    Its data lie in `home`, else in a folder that goes with it.
+    """
+    spec = parse_candidate(text)
+    engine = find_engine(spec.engine, driver.ask)
+    build = engine.program(spec.with_password, {}, lambda _: None)
+    with ExitStack() as stack:
+        server = engine.start(
+            build, home or stack.enter_context(made_home()), {**spec.keys, **settings}
+        )
+        try:
+            yield server
+        finally:
+            engine.stop(server)
+
+
+@contextmanager
+def made_home() -> Iterator[Path]:
+    """A folder for a server's data, which goes in the end."""
     with tempfile.TemporaryDirectory(prefix="dyno-test-", dir="/var/tmp") as folder:
         # the server's user is not ours, and has to pass through
         Path(folder).chmod(0o755)
         home = Path(folder) / "home"
         home.mkdir()
-        server = engine.start(build, home, settings | more)
+        yield home
+
+
+class SharedServers:
+    """Servers by candidate's text and settings, each started once in this process.
+
+    A test has one for itself while it uses it, and finds its database `dyno` empty.
+    """
+
+    def __init__(self) -> None:
+        #: Those that run, the one that was used last in the end; and those that are in use.
+        self.running: dict[tuple[str, ...], tuple[SharedServer, ExitStack]] = {}
+        self.used: set[tuple[str, ...]] = set()
+
+    @contextmanager
+    def use(self, text: str, **settings: str) -> Iterator[Server]:
+        """The server, its database empty; one that somebody uses already is started anew."""
+        key = (text, *(f"{name}={value}" for name, value in sorted(settings.items())))
+        if key in self.used:
+            with started(text, settings) as server:
+                yield server
+            return
+        self.used.add(key)
         try:
-            yield server
+            both = self.running.pop(key) if key in self.running else self._start(text, settings)
+            self.running[key] = both
+            shared, _ = both
+            yield shared.server
+            # what a failed test leaves behind is nobody's to clean
+            shared.empty()
+        except BaseException:
+            self.running.pop(key)[1].close()
+            raise
         finally:
-            engine.stop(server)
+            self.used.remove(key)
+
+    def _start(self, text: str, settings: dict[str, str]) -> tuple[SharedServer, ExitStack]:
+        idle = [key for key in self.running if key not in self.used]
+        if len(self.running) >= MOST and idle:
+            self.running.pop(idle[0])[1].close()
+        stack = ExitStack()
+        return SharedServer(stack.enter_context(started(text, settings))), stack
+
+    def stop(self) -> None:
+        """Stops all."""
+        while self.running:
+            self.running.popitem()[1][1].close()
+
+
+class SharedServer:
+    """A server, and what stood in it when it was started."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.is_postgres = server.session["kind"] == "postgres"
+        self.stood = self._standing()
+
+    def empty(self) -> None:
+        """Drops what was made since: databases with all that they hold, and accounts."""
+        system = {**self.server.session, "database": "template1" if self.is_postgres else "mysql"}
+        ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{}'"
+        made = sorted(self._standing() - self.stood)
+        statements = [f"DROP {kind} {name}" for kind, name in made]
+        statements = ["DROP DATABASE dyno", "CREATE DATABASE dyno", *statements]
+        if self.is_postgres:
+            dropped = ["dyno", *(name.strip('"') for kind, name in made if kind == "DATABASE")]
+            statements = [*map(ended.format, dropped), *statements]
+        driver.ask(system, statements, 60)
+
+    def _standing(self) -> set[tuple[str, str]]:
+        asked = (
+            (
+                "SELECT 'DATABASE', quote_ident(datname) FROM pg_database",
+                "SELECT 'ROLE', quote_ident(rolname) FROM pg_roles",
+            )
+            if self.is_postgres
+            else (
+                "SELECT 'DATABASE', CONCAT('`', REPLACE(schema_name, '`', '``'), '`')"
+                " FROM information_schema.schemata",
+                "SELECT 'USER', CONCAT(QUOTE(user), '@', QUOTE(host)) FROM mysql.user",
+            )
+        )
+        answers = driver.ask(self.server.session, asked)
+        return {(str(kind), str(name)) for rows in answers for kind, name in rows}
+
+
+SHARED = SharedServers()
+
+
+@contextmanager
+def serving(name: str, **more: str) -> Iterator[Server]:
+    """The server called so, shared and with an empty database; `more` joins its settings."""
+    kind, version, settings = SERVERS[name]
+    with SHARED.use(f"{kind}@{version}", **settings | more) as server:
+        yield server
 
 
 def login(session: Session) -> str:

@@ -16,6 +16,8 @@ def test_b_race(): pass
 def test_c_race(): pass
 def test_d_race(): pass
 def test_defect(): assert False
+@__import__("pytest").mark.parametrize("at", ["mysql@8.0"])
+def test_e(at): pass
 """
 
 
@@ -24,6 +26,8 @@ def test_defect(): assert False
     [
         (["a_race"], 0, "FAILED BESIDE OTHERS, PASSED ALONE: test_it.py::test_a_race"),
         (["a_race", "defect"], 1, "FAILED ALONE, TOO: test_it.py::test_defect"),
+        (["e[mysql@8.0]@mysql-8.0"], 0, "PASSED ALONE: test_it.py::test_e[mysql@8.0]\n"),
+        (["a_race@mysql-8.0"], 0, "PASSED ALONE: test_it.py::test_a_race\n"),
         (["a_race", "b_race", "c_race", "d_race"], 1, "4 failed; up to 3 would be played"),
     ],
 )

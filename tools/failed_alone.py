@@ -7,17 +7,20 @@ found, not noise to be forgotten.
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 LAST_FAILED = Path(".pytest_cache/v/cache/lastfailed")
 MOST = 3
+#: What xdist appends to a name: the group that the test was played in.
+GROUP = re.compile(r"@[\w.-]+$")
 
 
 def main() -> int:
     """1 where too much failed, else what pytest ends with."""
-    failed = sorted(json.loads(LAST_FAILED.read_text()))
+    failed = sorted(GROUP.sub("", name) for name in json.loads(LAST_FAILED.read_text()))
     if not 0 < len(failed) <= MOST:
         print(f"tools/test: {len(failed)} failed; up to {MOST} would be played once more")
         return 1

@@ -20,7 +20,7 @@ from pathlib import Path
 ROOM = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOM.parent))
 
-from private_servers import serving  # noqa: E402
+from private_servers import started  # noqa: E402
 
 from dyno import driver  # noqa: E402
 
@@ -67,7 +67,7 @@ def main() -> None:
     words.add_argument("--only", default="", help="files whose name has this")
     words.add_argument("--said", action="store_true", help="print all that the tests say")
     asked = words.parse_args()
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as name, serving("postgres-18") as server:
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as name, started("postgres@18") as server:
         folder = Path(name)
         folder.chmod(0o755)
         socket = Path(str(server.session["host"]))

@@ -18,7 +18,7 @@ from dyno.engines.sqlite import builds
 from dyno.judge.analysis.judge import judge
 from dyno.record import Finding
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 NEIGHBOURS = {"steal_percent": 100.0, "foreign_percent": 100.0}
 OPTIONS = {"time": "0.3", "warmup_time": "0", "table_size": "20000"}

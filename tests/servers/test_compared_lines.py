@@ -12,7 +12,7 @@ from small_logs import SHOP
 from dyno.cli import exit_code
 from dyno.cli.judged_run import EXITS
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.timeout(600)]
 
 BUILDS = ("postgres@12", "postgres@18")
 #: Statements of two sessions, as PostgreSQL logs them.

@@ -12,7 +12,7 @@ from private_servers import SERVERS, serving
 from dyno import driver
 from dyno.engines import CountsContention, find_engine
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 
 @pytest.mark.parametrize("name", ["mysql-8.0", "mariadb-innodb"])

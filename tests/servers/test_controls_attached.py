@@ -19,7 +19,7 @@ from dyno.driver.plan import Session
 from dyno.engines._server.url import local_pid
 from dyno.host.controls import NOT_HERE
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 PASSWORD = private_postgres.PASSWORD
 NOT_OURS = {

@@ -12,7 +12,7 @@ from dyno.compare.play.run import play_once
 from dyno.compare.resolve.experiment import resolve_experiment
 from dyno.engines import Preloads
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.timeout(180)]
 
 MYSQLS = ("mysql@5.6.14", "mysql@8.0.33", "mariadb@10.11.5")
 POSTGRES = ("postgres@12", "postgres@18")

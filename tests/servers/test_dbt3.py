@@ -16,7 +16,7 @@ from dyno.engines import Server, find_engine
 from dyno.errors import DynoError
 from dyno.record import PhaseRecord
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.timeout(400)]
 
 BRIEF = {"runs": 1, "discard": 0}
 

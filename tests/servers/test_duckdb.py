@@ -13,7 +13,7 @@ from dyno import driver
 from dyno.cli import exit_code
 from dyno.engines import find_engine
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.timeout(400)]
 
 ROOT = Path(__file__).resolve().parents[2]
 OLD, NEW = "1.1.3", "1.5.6"

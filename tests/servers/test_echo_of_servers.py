@@ -16,7 +16,7 @@ from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits import audits
 from dyno.record import Finding, Run, Trial, echo_of
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 NEIGHBOURS = {"steal_percent": 100.0, "foreign_percent": 100.0}
 OPTIONS = {"time": "0.3", "warmup_time": "0", "threads": "1", "table_size": "1000"}

@@ -8,7 +8,7 @@ import pytest
 from planted_work import findings, planted
 from ways_to_be_fooled import assert_caught
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 BRIEF = {"time": "0.3", "warmup_time": "0", "table_size": "1000"}
 

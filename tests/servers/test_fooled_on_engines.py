@@ -14,7 +14,7 @@ from dyno.compare.run_folder import create_run
 from dyno.judge.analysis.judge import judge
 from dyno.record import Finding
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 NEIGHBOURS = {"steal_percent": 100.0, "foreign_percent": 100.0}
 #: An engine's build, the setting by which the script knows the side that errs, and the question.

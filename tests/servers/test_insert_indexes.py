@@ -12,7 +12,7 @@ from dyno import driver, workloads
 from dyno.driver.plan import Plan, Script
 from dyno.engines import Preloads, Server
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.timeout(180)]
 
 ROWS = 2_000
 #: Of far more pages than the server reads to estimate an index's statistics.

@@ -22,7 +22,7 @@ from dyno.compare.resolve.experiment import resolve_experiment
 from dyno.compare.run_folder import all_runs, create_run
 from dyno.record import Failure, Trial
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.chaos, pytest.mark.timeout(300)]
 
 ENGINES = ("postgres@18", "mysql@5.6.14")
 CALM = {"steal_percent": 100.0, "foreign_percent": 100.0}

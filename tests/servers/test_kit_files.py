@@ -21,7 +21,7 @@ from dyno import driver
 from dyno.engines import find_engine
 from dyno.errors import TrialFailed
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/guides/kit/files.md"
 COLUMNS = "id:uint, a:int, b:ulong, c:double, d:key"

@@ -18,7 +18,7 @@ from kit_servers import KitServer, check_page
 from dyno import driver
 from dyno.errors import TrialFailed
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "guides" / "kit"
 DOCUMENTS = 300

@@ -18,7 +18,7 @@ from dyno.servers.kit.collected import tables as tables_of
 from dyno.servers.kit.rights import GRANTS
 from dyno.servers.kit.verbs import ABSENT, DAMAGED, INSTALLED, status
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 PAGE = Path(__file__).parents[2] / "docs/guides/kit/history.md"
 #: What a test waits for something to become so, at most.

@@ -18,7 +18,7 @@ from dyno import driver
 from dyno.engines import find_engine
 from dyno.errors import TrialFailed
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 FIRST = "(SELECT MIN(ts) FROM ps_history.psh_collections)"
 FREEZE = (

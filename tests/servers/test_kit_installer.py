@@ -17,7 +17,7 @@ from dyno.servers.kit.parts import PARTS
 from dyno.servers.kit.server import LIBRARY
 from dyno.servers.kit.verbs import ABSENT, DAMAGED, HIDDEN, INSTALLED, NATIVE, status
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 OLD = "0.0.9"
 

@@ -17,7 +17,7 @@ from dyno import driver
 from dyno.engines import Server, find_engine
 from dyno.errors import DynoError, TrialFailed
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/guides/kit/async.md"
 #: What a test waits for something to become so, at most.

@@ -17,7 +17,7 @@ from dyno.cli import exit_code
 from dyno.errors import TrialFailed
 from dyno.servers.kit import routines
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 PAGE = Path(__file__).parents[2] / "docs/guides/kit/json-index.md"
 URL = "mysql://root@127.0.0.1:3306"

@@ -20,7 +20,7 @@ from dyno.errors import DynoError
 from dyno.servers.kit import history, jobs, rights
 from dyno.servers.kit.verbs import ABSENT, DAMAGED, INSTALLED, UNSAFE, status
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.chaos, pytest.mark.timeout(300)]
 
 PARTS = ("async", "history")
 #: How many of the kit's routines are there when it is killed, of more than five hundred.

@@ -10,7 +10,7 @@ from kit_servers import KitServer, serving
 
 from dyno.cli import exit_code
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.timeout(120)]
 
 PAGE = Path(__file__).parents[2] / "docs/guides/kit/options.md"
 URL = "mysql://root@127.0.0.1:3306"

@@ -16,7 +16,7 @@ from dyno.errors import TrialFailed
 from dyno.servers.kit import options, routines
 from dyno.servers.kit.verbs import DAMAGED, INSTALLED, status
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 PAGE = Path(__file__).parents[2] / "docs/guides/kit/options.md"
 RIGHTS = "CREATE, DROP, SELECT, INSERT, CREATE VIEW, CREATE ROUTINE, ALTER ROUTINE"

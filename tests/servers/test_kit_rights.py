@@ -17,7 +17,7 @@ from dyno.servers.kit import jobs, queueing, rights
 from dyno.servers.kit.parts import PARTS
 from dyno.servers.kit.verbs import DAMAGED, INSTALLED, NATIVE, UNSAFE, status
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 SCHEMAS = "(async|async_[0-9]+|ps_history|sys_history|kit)"
 #: With a name that no grant's pattern meant: _ stands for any letter in a grant's schema.

@@ -12,7 +12,7 @@ from dyno.errors import TrialFailed
 from dyno.servers.kit.parts import PARTS
 from dyno.servers.kit.verbs import INSTALLED, NATIVE, status
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 PATIENCE_S = 60.0
 WEAK = {"user": "weak", "password": "Weak-1", "database": "information_schema"}

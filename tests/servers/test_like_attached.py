@@ -13,7 +13,7 @@ from private_servers import login, serving
 from dyno import driver
 from dyno.cli import exit_code
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 ODD = {
     "postgres-18": {
         "shared_buffers": "24MB",

@@ -11,7 +11,7 @@ from private_servers import serving
 
 from dyno.errors import DynoError
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 SMALL: dict[str, Any] = {"rows": 4000, "parts": 2, "threads": 1}
 

@@ -13,7 +13,7 @@ from dyno.compare.resolve.experiment import resolve_experiment
 from dyno.compare.run_folder import create_run
 from dyno.errors import HostError
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 ENGINES = ("postgres@18", "mysql@5.6.14", "mysql@8.0.33", "mariadb@10.11.5")
 CALM = {"steal_percent": 100.0, "foreign_percent": 100.0}

@@ -10,7 +10,7 @@ import pytest
 from dyno.cli import exit_code
 from dyno.compare.run_folder import all_runs
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.timeout(400)]
 
 #: Small, and deaf to the neighbours: what is tested is that all parts meet, not what they find.
 EXPERIMENT = """

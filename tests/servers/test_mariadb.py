@@ -10,7 +10,7 @@ from private_servers import login
 
 from dyno.errors import DynoError, UsageError
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.timeout(1200)]
 
 DEBIAN = "mariadb@debian"
 STORED = "SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_NAME = 't'"

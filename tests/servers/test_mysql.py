@@ -16,7 +16,7 @@ from mysql_family import answers, asked, build, processes_left_in, running
 from dyno.engines import Engine, Server, Snapshots
 from dyno.errors import UsageError
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.timeout(1200)]
 
 OLD, NEW = "mysql@5.6.24", "mysql@8.0.33"
 

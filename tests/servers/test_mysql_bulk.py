@@ -11,7 +11,7 @@ from dyno import driver
 from dyno.engines import Server
 from dyno.errors import DynoError
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 BATCH = """
 function thread_init()

@@ -12,7 +12,7 @@ from dyno import driver
 from dyno.engines import Server
 from dyno.errors import DynoError
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 FAILS = """
 function thread_init() con = sysbench.sql.driver():connect() end

@@ -10,7 +10,7 @@ from mysql_family import build, processes_left_in, running
 from dyno.engines import Accepts
 from dyno.errors import TrialFailed, UsageError
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.timeout(1200)]
 
 OLD, NEW = "mysql@5.6.24", "mysql@8.0.33"
 

@@ -11,7 +11,7 @@ from dyno import driver
 from dyno.cli import exit_code
 from dyno.engines import Server
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 BRIEF = ["-w", "oltp_insert", "--set", "time=0.2", "--set", "table_size=100"]
 #: A user for each right that is missing, with those that he has.

@@ -10,7 +10,7 @@ from dyno.driver.plan import Session
 from dyno.engines import Server
 from dyno.errors import DynoError, UsageError
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 Rows = list[list[str | None]]
 

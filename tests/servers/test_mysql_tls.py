@@ -13,7 +13,7 @@ from dyno.driver.plan import Session
 from dyno.engines import Server
 from dyno.errors import UsageError
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 VERSION = "mysql@8.0.33"
 CIPHER = "SELECT VARIABLE_VALUE FROM performance_schema.session_status WHERE VARIABLE_NAME = '{}'"

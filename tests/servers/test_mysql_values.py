@@ -10,7 +10,7 @@ from trial import play
 from dyno import driver
 from dyno.engines import Server
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 #: A literal of every type that a row may hold.
 TYPES = """CREATE TABLE types (

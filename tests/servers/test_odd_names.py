@@ -11,7 +11,7 @@ from private_servers import login, serving
 from dyno import driver
 from dyno.cli import exit_code
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 NAMES = ("a`b", "a'b\"c", "a\nb", "a;b -- c", "a\\b", "%41", "é\u200b", "x" * 60)
 CURRENT = {"postgres": "SELECT current_database()", "mysql": "SELECT DATABASE()"}

@@ -19,7 +19,7 @@ from dyno import driver
 from dyno.compare.run_folder import RunFolder, all_runs
 from dyno.engines import Server
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 #: Unlike any other word; its last signs must be escaped in a URL.
 PLANTED = "pl4nted-s3cret@/"

@@ -16,7 +16,7 @@ from private_servers import serving
 from dyno import driver
 from dyno.engines import Server
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 OURS = [str(Path(sys.executable).with_name("dyno")), "pgbench"]
 ENDED = "select xact_commit from pg_stat_database where datname = current_database()"

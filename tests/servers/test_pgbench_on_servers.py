@@ -15,7 +15,7 @@ from dyno import driver, workloads
 from dyno.driver.plan import Plan
 from dyno.engines import Server
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 TIMES = 20
 PROTOCOLS = ["simple", "extended", "prepared"]

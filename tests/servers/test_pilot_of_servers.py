@@ -12,7 +12,7 @@ from dyno.compare.play.saturation import CONNECTIONS, fewest_connections
 from dyno.compare.resolve.experiment import draft_run
 from dyno.record import IDLE_PERCENT, Run
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 
 @pytest.fixture(autouse=True)

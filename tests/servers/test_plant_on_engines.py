@@ -10,7 +10,7 @@ from dyno.compare.play.run import play_once
 from dyno.compare.resolve.experiment import resolve_experiment
 from dyno.judge.analysis.measures import operations_of
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 TINY = Shape(options={"time": "0.3", "warmup_time": "0.1", "table_size": "200"}, blocks=3)
 ENGINES = ("sqlite", "postgres@18", "mysql@8.0.33")

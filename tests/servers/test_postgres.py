@@ -15,7 +15,7 @@ from dyno.cli import exit_code
 from dyno.engines import Server, find_engine
 from dyno.errors import TrialFailed, UsageError
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.timeout(400)]
 
 BRIEF = ["--set", "time=0.3", "--set", "table_size=200"]
 

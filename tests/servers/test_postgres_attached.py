@@ -13,7 +13,7 @@ from dyno import driver
 from dyno.cli import exit_code
 from dyno.engines import Server
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 BRIEF = ["--set", "time=0.3", "--set", "table_size=200"]
 

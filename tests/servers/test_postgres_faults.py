@@ -13,7 +13,7 @@ from dyno import driver
 from dyno.engines import Server
 from dyno.errors import DynoError
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 
 @pytest.fixture(scope="module", params=VERSIONS)

@@ -17,7 +17,7 @@ from dyno import driver
 from dyno.engines import find_engine
 from dyno.errors import HostError
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.timeout(400)]
 
 
 def test_a_stop_leaves_no_process_and_data_that_start_again(version: str, home: Path) -> None:

@@ -22,7 +22,7 @@ from dyno.driver.plan import Session
 from dyno.engines import Server, find_engine
 from dyno.errors import DynoError, UsageError
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 #: All of 127/8 is ours, so that a server on the usual port elsewhere is in nobody's way. The
 #: server's certificate is for the first of the two addresses only.

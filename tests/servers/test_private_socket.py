@@ -19,7 +19,7 @@ from dyno.driver.plan import VERSION, Session
 from dyno.engines import Server, find_engine
 from dyno.engines._server import account
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 POSTGRES = ("postgres@10", "postgres@12", "postgres@18")
 MARIADB = ("mariadb@10.1.13", "mariadb@10.2.11", "mariadb@11.4.5", "mariadb@debian")

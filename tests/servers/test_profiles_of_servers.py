@@ -10,7 +10,7 @@ from private_servers import SERVERS, serving
 from dyno import driver
 from dyno.engines import HoldsMemory, Remarks, WeighsData, find_engine
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 #: What a vendor's default is that no profile of ours has.
 VENDORS = {
     "postgres-18": {"synchronous_commit": "on", "data_checksums": "on", "shared_buffers": "128MB"},

@@ -14,7 +14,7 @@ from dyno import driver
 from dyno.cli import exit_code
 from dyno.engines import Server
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 
 def url(server: Server) -> str:

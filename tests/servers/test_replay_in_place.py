@@ -23,7 +23,7 @@ from dyno.engines.mysql import harmless as of_mysql
 from dyno.engines.postgres.in_place import look_in_place
 from dyno.errors import DynoError, UsageError
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 COUNT, PER_SESSION = 10_000, 100
 NASTY = tomllib.loads((Path(__file__).parents[1] / "golden/nasty_statements.toml").read_text())

@@ -17,7 +17,7 @@ from dyno.driver.plan import Plan, Script
 from dyno.engines import Server
 from dyno.workloads.replay.layout import Replay, lay_out
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.timeout(600)]
 
 #: Played by a file of pgbench's, so that MySQL logs Execute and PostgreSQL values.
 SCRIPT = """\\set id random(1, 3)

@@ -29,7 +29,7 @@ from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits import audits
 from dyno.record import PhaseRecord
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 CONNECT = """
 function thread_init()

@@ -10,7 +10,7 @@ from played_scripts import Player
 from dyno import driver
 from dyno.engines import Server
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 PROCEDURE = """CREATE PROCEDURE several(x INT) BEGIN
 SELECT 'one', x UNION ALL SELECT 'two', NULL; SELECT 3 FROM DUAL WHERE 1 = 0; SELECT 'last'; END"""

@@ -15,7 +15,7 @@ from dyno import driver
 from dyno.driver.plan import Session
 from dyno.engines import Server, find_engine
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.timeout(400)]
 
 BRIEF: dict[str, Any] = {"runs": 1, "discard": 0}
 #: A scale at which no answers come along.

@@ -17,7 +17,7 @@ from dyno.driver.plan import Plan, Script, Session
 from dyno.engines import Server
 from dyno.record import PhaseRecord
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 EVENTS = 40
 #: One thread: two might meet on a row, and then what is sent depends on time.

@@ -19,7 +19,7 @@ from dyno.compare.run_folder import LOADED, RunFolder, create_run
 from dyno.engines import Attaches, Server, find_engine
 from dyno.errors import UsageError
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.chaos, pytest.mark.timeout(300)]
 
 CALM = {"steal_percent": 100.0, "foreign_percent": 100.0}
 OPTIONS = {"time": "0.2", "warmup_time": "0", "table_size": "60000"}

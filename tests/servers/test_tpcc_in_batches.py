@@ -11,7 +11,7 @@ from private_servers import serving
 
 from dyno.engines import Server
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 BATCHED, RESULTS, INPUT, POPULATION = (
     f"_tpcc_{name}" for name in ("batched", "results", "input", "population")

@@ -24,7 +24,7 @@ from dyno.compare.run_folder import RunFolder, create_run
 from dyno.judge.analysis.judge import judge
 from dyno.record import FLOOR, Trial
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.chaos, pytest.mark.timeout(300)]
 
 NEIGHBOURS = {"steal_percent": 100.0, "foreign_percent": 100.0}
 SERVERS = ["postgres@18", "mysql@8.0.33", "mariadb@10.11"]

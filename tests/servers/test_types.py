@@ -14,7 +14,7 @@ from private_servers import SERVERS, serving
 from dyno.engines import Server
 from dyno.errors import DynoError
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 SMALL: dict[str, Any] = {"rows": 4000, "events": 100, "warmup_time": 0, "threads": 2}
 BYTES = {"char32": 32, "char36": 36, "binary16": 16}

@@ -28,7 +28,7 @@ from dyno.servers.watch import servers, store
 from dyno.servers.watch.reading import Record, reports_of
 from dyno.servers.watch.recorder import Recorder, Wishes
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 VERSIONS = ("mysql@5.6.14", "mysql@8.0.33", "mariadb@debian")
 #: Reports that have no view of the server's to be held against, and why.

@@ -9,7 +9,7 @@ from private_servers import serving as serving_any
 from dyno import driver
 from dyno.servers.watch import mysql, postgres, servers
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.timeout(120)]
 
 PROCESSLIST = mysql.PROCESSLIST
 ACTIVITY = next(it for it in postgres.SOURCES if it.name == "pg_stat_activity")

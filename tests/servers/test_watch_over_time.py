@@ -16,8 +16,6 @@ from dyno.servers.watch.reading import Curve, Record, reports_of
 from dyno.servers.watch.source import CHANGE, WHOLE, Source
 from dyno.servers.watch.store import SAMPLES, Store, opened
 
-pytestmark = pytest.mark.slow
-
 SOURCES = {source.name: source for source in mysql.SOURCES}
 WAITS = SOURCES["events_waits_summary_global_by_event_name"]
 STATUS = SOURCES["global_status"]

@@ -13,7 +13,7 @@ from dyno import driver
 from dyno.cli import exit_code
 from dyno.servers.watch import store
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.timeout(120)]
 
 PAGE = Path(__file__).parents[2] / "docs/guides/kit/watch.md"
 URL = "mysql://root@127.0.0.1:3306"

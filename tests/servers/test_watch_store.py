@@ -19,8 +19,6 @@ from dyno.servers.watch.servers import sources_of
 from dyno.servers.watch.source import CHANGE, GONE, WHOLE
 from dyno.servers.watch.store import SAMPLES, Store, opened, with_samples
 
-pytestmark = pytest.mark.slow
-
 STATUS = next(it for it in mysql.SOURCES if it.name == "global_status")
 SOURCES = with_samples(sources_of("mysql"))
 BEGIN = datetime(2026, 11, 22, 21, 0, 0, tzinfo=UTC)

@@ -17,7 +17,7 @@ from dyno.driver.plan import Description, Plan, Script, Session
 from dyno.engines import Server
 from dyno.record import PhaseRecord
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300)]
 
 SMALL: dict[str, dict[str, Any]] = {
     "insert": {

@@ -16,7 +16,7 @@ from dyno.compare import calibration
 from dyno.compare.calibration import Entry
 from dyno.compare.resolve.experiment import host_here
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.chaos
 
 WORDS = [sys.executable, "-m", "dyno.cli", "calibrate"]
 SMALL = ["--engine", "null@200us", "--kind", "aa", "--times", "2", "--blocks", "3"]

@@ -20,7 +20,7 @@ from processes import stop_driver_of
 from dyno.cli import exit_code
 from dyno.compare.run_folder import RunFolder, all_runs
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.chaos
 
 PAIR = ["null@1ms", "null@1100us"]
 WORKLOAD = ["-w", "oltp_point_select"]

@@ -16,7 +16,7 @@ from dyno.host.controls import _knob, put_back
 from dyno.host.controls.swap import SWAPPINESS
 from dyno.host.controls.thp import ENABLED
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.chaos
 
 HOLDING = Path(__file__).resolve().parents[2] / "hold_controls.py"
 ALL = ("governor=performance", "turbo=off", "thp=never", "thp_defrag=never", "swap=0")

@@ -24,7 +24,7 @@ from dyno.compare.run_folder import RunFolder, create_run
 from dyno.errors import UsageError
 from dyno.record import Failure, Trial
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.chaos
 
 OPTIONS = {"time": "0.1", "warmup_time": "0"}
 BLOCKS = 3

@@ -320,7 +320,7 @@ def counted(trials: list[Trial]) -> list[tuple[int, str]]:
 EACH_ONCE = [(block, name) for block in range(3) for name in ("null@1ms", "null@2ms")]
 
 
-@pytest.mark.slow
+@pytest.mark.chaos
 def test_a_killed_driver_tears_its_block_which_is_played_anew(begun: RunFolder) -> None:
     def kill() -> None:
         os.kill(users_of(begun.homes())[0], signal.SIGKILL)
@@ -344,7 +344,7 @@ def frozen_driver(folder: RunFolder) -> int:
     return found[0]
 
 
-@pytest.mark.slow
+@pytest.mark.chaos
 @pytest.mark.parametrize("moment", ["warm-up", "measured"])
 def test_an_embedded_engine_that_is_killed_while_frozen_tears_its_block_only(
     begun: RunFolder, moment: str
@@ -357,7 +357,7 @@ def test_an_embedded_engine_that_is_killed_while_frozen_tears_its_block_only(
     assert not users_of(begun.path)
 
 
-@pytest.mark.slow
+@pytest.mark.chaos
 def test_ctrl_c_ends_all_trials_and_the_run_goes_on(begun: RunFolder) -> None:
     main = threading.main_thread().ident or 0
     # who runs the tests in the background of a shell made us ignore it
@@ -390,7 +390,7 @@ resume_run(RunFolder(Path(sys.argv[1])), kill)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.chaos
 def test_a_killed_dyno_leaves_nothing_that_stands_still_and_its_run_goes_on(
     begun: RunFolder,
 ) -> None:
