@@ -29,11 +29,12 @@ from pathlib import Path
 from paired import table
 
 from dyno.compare.experiment import Experiment, Measuring, compare_candidates
-from dyno.compare.play.pilot_trial import PilotScene
+from dyno.compare.pilot.windows import settle_windows
+from dyno.compare.play.brief_play import PilotScene
 from dyno.compare.play.run import play_run
-from dyno.compare.play.windows import settle_windows
 from dyno.compare.resolve.design import TURNS
-from dyno.compare.resolve.experiment import Prepared, RunDraft, draft_run
+from dyno.compare.resolve.draft import Prepared, RunDraft
+from dyno.compare.resolve.experiment import draft_run
 from dyno.compare.run_folder import create_run
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.stats.interval import to_percent

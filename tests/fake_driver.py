@@ -19,7 +19,7 @@ from dyno import driver
 from dyno.builds import Build
 from dyno.compare.play import watch
 from dyno.compare.play.job import Tools, TrialJob
-from dyno.compare.resolve.experiment import Prepared
+from dyno.compare.resolve.draft import Prepared
 from dyno.compare.run_folder import RunFolder, create_run
 from dyno.driver import End, Event, Progress, Ready, Settle
 from dyno.driver.plan import Description, Plan

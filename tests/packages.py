@@ -89,10 +89,15 @@ PACKAGES = {
         "record builds driver workloads engines host/checks host/probes host/controls"
         " judge/analysis compare/experiment compare/run_folder compare/resolve compare/forecast",
     ),
+    "compare/pilot": _package(
+        "the one preparation of a run, and what its pilot chooses: where, how many, how short",
+        "record builds host/probes judge/analysis compare/experiment compare/resolve"
+        " compare/forecast compare/play",
+    ),
     "compare/calibration": _package(
         "comparisons of known truth, played like any other; what they found of the method's errors",
         "record builds driver engines judge/stats judge/analysis compare/experiment"
-        " compare/run_folder compare/resolve compare/forecast compare/play",
+        " compare/run_folder compare/resolve compare/forecast compare/play compare/pilot",
     ),
     "compare/history": _package(
         "many runs to series of comparable points, the changes flagged in them, and what fresh"

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from fakes import make_run
 
-from dyno.judge.analysis.suite import MEAN
+from dyno.judge.analysis.analysis import MEAN
 from dyno.record import Verdict
 from dyno.report import Book, export
 from dyno.report.sections import verdict as section

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from dyno.compare.experiment import Measuring, compare_candidates
-from dyno.compare.play.pilot import chosen_pinning, prepare
-from dyno.compare.play.saturation import CONNECTIONS, fewest_connections
+from dyno.compare.pilot.connections import CONNECTIONS, fewest_connections
+from dyno.compare.pilot.pinning import chosen_pinning
+from dyno.compare.pilot.prepare import prepare
 from dyno.compare.resolve.experiment import draft_run
 from dyno.record import IDLE_PERCENT, Run
 

@@ -19,7 +19,8 @@ from processes import parent_of, processes_in, program_name, state_of, users_of,
 
 from dyno.compare.experiment import Measuring, compare_candidates
 from dyno.compare.play.run import Rules, play_run
-from dyno.compare.resolve.experiment import Prepared, reopen_run, resolve_experiment
+from dyno.compare.resolve.draft import Prepared
+from dyno.compare.resolve.experiment import reopen_run, resolve_experiment
 from dyno.compare.run_folder import RunFolder, create_run
 from dyno.judge.analysis.judge import judge
 from dyno.record import FLOOR, Trial

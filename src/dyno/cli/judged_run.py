@@ -56,7 +56,7 @@ def play_and_judge(experiment: Experiment, wishes: RunWishes) -> Verdict:
     """Resolves, announces, plays and judges `experiment`."""
     from dyno.compare.calibration.error_rates import quote_error_rates
     from dyno.compare.forecast.estimate import forecast_run
-    from dyno.compare.play.pilot import prepare
+    from dyno.compare.pilot.prepare import prepare
     from dyno.compare.play.run import play_run
     from dyno.compare.resolve.experiment import draft_run
     from dyno.compare.run_folder import create_run

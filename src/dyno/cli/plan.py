@@ -74,7 +74,8 @@ def planner_of(word: str, source: str | None) -> tuple[Planner, str]:
     from dyno.compare import experiment as experiments
     from dyno.compare.forecast.earlier_run import learn_from, newest_run
     from dyno.compare.forecast.planner import Planner
-    from dyno.compare.resolve.experiment import Prepared, outline_experiment
+    from dyno.compare.resolve.draft import Prepared
+    from dyno.compare.resolve.experiment import outline_experiment
     from dyno.compare.run_folder import all_runs
 
     if is_run(word):

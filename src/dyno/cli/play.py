@@ -57,8 +57,7 @@ def command(engine: str, **words: Any) -> None:
     dyno play null@200us --workload oltp_point_select --time 5s
     """
     from dyno.compare.experiment import Measuring, compare_candidates
-    from dyno.compare.play.pilot import settle_pinning
-    from dyno.compare.play.pilot_trial import PilotScene
+    from dyno.compare.pilot.prepare import prepare
     from dyno.compare.play.run import play_once
     from dyno.compare.resolve.experiment import draft_run
     from dyno.judge.analysis.sentence import pilot_words
@@ -75,10 +74,10 @@ def command(engine: str, **words: Any) -> None:
     experiment = compare_candidates([engine], script, chosen, measuring, command=typed_command())
     sweep()
     draft = draft_run(experiment, print_progress)
-    settle_pinning(draft, PilotScene(print_progress))
+    prepared = prepare(draft, print_progress, known={})
     if words["commands"]:
-        draft.workloads = (replace(draft.workloads[0], commands=words["commands"]),)
-    prepared = draft.freeze()
+        workload = replace(prepared.workloads[0], commands=words["commands"])
+        prepared = replace(prepared, run=replace(prepared.run, workloads=(workload,)))
     for sentence in pilot_words(prepared.run):
         screen.line(sentence)
     print_summary(play_once(prepared, print_second))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -10,6 +11,9 @@ from dyno.record.calibration import Calibration
 from dyno.record.pilot import Pilot
 from dyno.record.schema import SCHEMA
 from dyno.record.workload import WorkloadPlan
+
+#: Blocks are replayed up to so many times MAX (METHOD.md, Which blocks count).
+REPLAYS = 1.5
 
 Mark = Literal["good", "fair", "poor", "unknown"]
 
@@ -154,6 +158,13 @@ class Design:
     gate: Gate = "each"
     turns: Turns | None = None
     precision_percent: float | None = None
+
+    @property
+    def most_blocks(self) -> int:
+        """Blocks of a workload that a run plays at the very most, those that do not count
+        included.
+        """
+        return math.ceil(REPLAYS * self.looks[-1])
 
 
 @dataclass(frozen=True)

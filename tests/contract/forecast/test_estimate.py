@@ -20,7 +20,7 @@ from dyno.compare.forecast.estimate import (
 )
 from dyno.compare.forecast.planner import Planner
 from dyno.compare.resolve.design import TURNS
-from dyno.compare.resolve.experiment import Prepared, RunDraft
+from dyno.compare.resolve.draft import Prepared, RunDraft
 from dyno.compare.resolve.preconditions import SPARE_BYTES, disk_bytes
 from dyno.errors import UsageError
 from dyno.judge.stats.interval import to_log

@@ -11,7 +11,7 @@ from crossed import SIZES, crossed, played
 from dyno.compare.forecast.earlier_run import learn_from
 from dyno.compare.forecast.estimate import forecast_run
 from dyno.compare.forecast.planner import Planner, RunPlan
-from dyno.compare.resolve.experiment import Prepared
+from dyno.compare.resolve.draft import Prepared
 from dyno.compare.run_folder import RunFolder, create_run
 from dyno.judge.analysis.effects import Effect, effects
 from dyno.judge.stats.interval import Floats, to_log

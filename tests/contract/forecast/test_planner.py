@@ -15,7 +15,7 @@ from fakes import make_load, make_run, make_trials, make_workload
 from dyno.cli import exit_code
 from dyno.compare.forecast.earlier_run import learn_from, newest_run
 from dyno.compare.forecast.planner import Planner
-from dyno.compare.resolve.experiment import Prepared
+from dyno.compare.resolve.draft import Prepared
 from dyno.compare.run_folder import RunFolder, all_runs, create_run
 from dyno.errors import UsageError
 from dyno.record import Conditions, Run

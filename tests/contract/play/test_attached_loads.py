@@ -14,7 +14,7 @@ from fakes import make_candidate, make_trial, make_workload
 from dyno.builds import Build
 from dyno.compare.play.attached_tables import LoadedTables, drop_leftovers, is_prepared
 from dyno.compare.play.job import TrialJob
-from dyno.compare.resolve.experiment import check_no_tables
+from dyno.compare.resolve.preconditions import check_no_tables
 from dyno.compare.run_folder import RunFolder
 from dyno.engines import Engine
 from dyno.errors import UsageError

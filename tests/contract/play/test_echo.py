@@ -16,7 +16,7 @@ from fakes import make_phase, make_record, make_run, make_tally, make_trial, mak
 from dyno import driver
 from dyno.builds import Build
 from dyno.compare.play.echo import EchoEngine, echo_build, echo_plan, echoes_due
-from dyno.compare.resolve.experiment import Prepared
+from dyno.compare.resolve.draft import Prepared
 from dyno.driver.plan import Plan, Script
 from dyno.errors import TrialFailed
 from dyno.record import Candidate, PhaseRecord, Reading, Run, Status, Trial, echo_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dyno.compare.play.last_writes import LastWrites, digest
+from dyno.compare.play.evidence import LastWrites, digest
 from dyno.driver import WrittenKey, WrittenKeys
 from dyno.record import LedgerEntry
 

@@ -11,21 +11,19 @@ from ways_to_be_fooled import assert_caught
 
 from dyno.cli.judged_run import repeat_command
 from dyno.compare.experiment import Experiment, Measuring, Workload, compare_candidates
-from dyno.compare.play.pilot import (
-    choose_connections,
-    chosen_pinning,
-    prepare,
-    under_connections,
-)
-from dyno.compare.play.pilot_trial import BRIEF, PilotScene, play_briefly
-from dyno.compare.play.saturation import (
+from dyno.compare.pilot.connections import (
     _loads_tried,
+    choose_connections,
     fewest_connections,
-    foreign_percent,
     idle_percent,
     tried_load,
+    under_connections,
 )
-from dyno.compare.resolve.experiment import RunDraft, draft_run
+from dyno.compare.pilot.pinning import chosen_pinning
+from dyno.compare.pilot.prepare import prepare
+from dyno.compare.play.brief_play import BRIEF, PilotScene, play_briefly
+from dyno.compare.resolve.draft import RunDraft
+from dyno.compare.resolve.experiment import draft_run
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.analysis.sentence import conditions_words, pilot_words
 from dyno.judge.audits import audits
@@ -93,7 +91,7 @@ def test_others_work_is_idleness_only_while_the_server_wanted_no_core() -> None:
     alone = _record(server_wait_ns=0.5 * SECOND_NS, **others, **elsewhere)
     assert idle_percent([alone], APART) == pytest.approx(50)
     shares = _record(busy_ns=60.0, own_ns=20.0, idle_ns=30.0, steal_ns=10.0)
-    assert foreign_percent([shares, shares]) == pytest.approx(40)
+    assert tried_load(1, [shares, shares], None).foreign_percent == pytest.approx(40)
 
 
 @pytest.mark.parametrize(

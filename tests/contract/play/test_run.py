@@ -10,7 +10,7 @@ from fake_driver import GOOD, FakeSetup, begin_run, fake_setup, judge_by_blocks
 
 from dyno.compare.play import watch
 from dyno.compare.play.run import Rules, play_run
-from dyno.compare.resolve.experiment import Prepared
+from dyno.compare.resolve.draft import Prepared
 from dyno.compare.run_folder import RunFolder
 from dyno.errors import DynoError, HostError, TrialFailed, UsageError
 from dyno.record import FLOOR, Failure, Trial

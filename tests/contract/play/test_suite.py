@@ -16,7 +16,8 @@ from dyno.compare.play.job import TrialJob
 from dyno.compare.play.run import Rules, play_run
 from dyno.compare.play.trial import TrialPlayer
 from dyno.compare.play.watch import BlockDropped, Event, Watch
-from dyno.compare.resolve.experiment import Prepared, resolve_experiment
+from dyno.compare.resolve.draft import Prepared
+from dyno.compare.resolve.experiment import resolve_experiment
 from dyno.compare.run_folder import create_run
 from dyno.engines.null import Engine
 from dyno.judge.analysis.judge import judge

@@ -25,7 +25,8 @@ from dyno.compare.play.run import play_run, resume_run
 from dyno.compare.play.switch import Switch, slots
 from dyno.compare.play.turns import BlockTurns, Place, TurnsBroken, turns_of
 from dyno.compare.resolve.design import TURNS
-from dyno.compare.resolve.experiment import Prepared, resolve_experiment
+from dyno.compare.resolve.draft import Prepared
+from dyno.compare.resolve.experiment import resolve_experiment
 from dyno.compare.run_folder import RunFolder, create_run
 from dyno.driver.plan import Turns
 from dyno.host.probes._proc import process_family, stopping_family

@@ -11,9 +11,7 @@ import pytest
 from dyno.builds import Say
 from dyno.cli.terminal.announcement import _order
 from dyno.compare.experiment import Measuring, Workload, compare_candidates
-from dyno.compare.play.pilot_trial import PilotScene
-from dyno.compare.play.turns import turns_of
-from dyno.compare.play.windows import (
+from dyno.compare.pilot.windows import (
     SHORTER_S,
     SHORTEST_S,
     WINDOWS_S,
@@ -22,8 +20,11 @@ from dyno.compare.play.windows import (
     settle_windows,
     window,
 )
+from dyno.compare.play.brief_play import PilotScene
+from dyno.compare.play.turns import turns_of
 from dyno.compare.resolve.design import TURNS
-from dyno.compare.resolve.experiment import RunDraft, draft_run
+from dyno.compare.resolve.draft import RunDraft
+from dyno.compare.resolve.experiment import draft_run
 from dyno.judge.analysis.sentence import pilot_words, windows_words
 from dyno.record import Pilot, Run, Saturation, TriedLoad, Window
 

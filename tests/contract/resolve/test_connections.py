@@ -9,7 +9,8 @@ from fake_engine import FakeEngine
 from fakes import make_phase, make_run, make_workload
 
 from dyno.builds import Build
-from dyno.compare.resolve.experiment import Prepared, check_connections
+from dyno.compare.resolve.draft import Prepared
+from dyno.compare.resolve.preconditions import check_connections
 from dyno.errors import UsageError
 
 

@@ -16,7 +16,7 @@ from dyno.builds import Build, Say
 from dyno.cli.terminal.announcement import memory_line
 from dyno.compare.experiment import Experiment, Measuring
 from dyno.compare.resolve.design import LIMITS, TURNS, choose_turns
-from dyno.compare.resolve.experiment import Prepared, RunDraft
+from dyno.compare.resolve.draft import Prepared, RunDraft
 from dyno.compare.resolve.preconditions import DRIVER_BYTES, USER_BYTES, check_memory, fit_memory
 from dyno.engines import HoldsMemory, find_engine
 from dyno.engines.mysql.evidence import needed_bytes

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dyno.compare.forecast.estimate import Forecast
-    from dyno.compare.resolve.experiment import Prepared
+    from dyno.compare.resolve.draft import Prepared
     from dyno.compare.run_folder import RunFolder
     from dyno.record import Factor, Observation, Run
 

@@ -30,9 +30,9 @@ from dyno.compare.calibration.cases import EVERY, CalibrationCase
 from dyno.compare.calibration.pilot import SIDES, Pilot, Shape, operation_ns, reading_value
 from dyno.compare.calibration.store import relevant_facts
 from dyno.compare.experiment import Experiment, candidates
-from dyno.compare.play.pilot import prepare
+from dyno.compare.pilot.prepare import prepare
+from dyno.compare.pilot.windows import TriedEvents
 from dyno.compare.play.run import play_run
-from dyno.compare.play.windows import TriedEvents
 from dyno.compare.resolve.experiment import draft_run
 from dyno.compare.run_folder import create_run
 from dyno.errors import TrialFailed

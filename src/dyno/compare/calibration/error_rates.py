@@ -15,7 +15,7 @@ from dyno.compare.calibration.store import (
     instrument,
     relevant_facts,
 )
-from dyno.compare.resolve.experiment import RunDraft
+from dyno.compare.resolve.draft import RunDraft
 from dyno.judge.stats.simulate import clopper_pearson
 from dyno.record import Calibration, Score
 

@@ -7,14 +7,10 @@ from dataclasses import dataclass, field, replace
 
 from dyno.builds import Say
 from dyno.compare.experiment import Experiment, Measuring, Workload, compare_candidates
-from dyno.compare.play.pilot import prepare
+from dyno.compare.pilot.prepare import prepare
 from dyno.compare.play.run import play_once
-from dyno.compare.resolve.experiment import (
-    Prepared,
-    draft_run,
-    outline_experiment,
-    resolve_experiment,
-)
+from dyno.compare.resolve.draft import Prepared
+from dyno.compare.resolve.experiment import draft_run, outline_experiment
 from dyno.errors import TrialFailed
 from dyno.judge.analysis.measures import operations_of
 from dyno.record import Failure, PhaseRecord, Trial
@@ -112,7 +108,7 @@ def settle_shape(text: str, shape: Shape, say: Say) -> Shape:
 
 def fly_pilot(text: str, shape: Shape, say: Say) -> Pilot:
     """Plays trials of the engine with a plant of nothing; `TrialFailed` where one fails."""
-    prepared = resolve_experiment(_pilot_experiment(text, shape), say)
+    prepared = prepare(draft_run(_pilot_experiment(text, shape), say), say, known={})
     side = prepared.run.candidates[0]
     found = [pilot_figures(_trial(prepared), side.build["version"]) for _ in range(TRIALS)]
     middle = sorted(found, key=lambda pilot: pilot.per_op_ns)[TRIALS // 2]

@@ -17,10 +17,9 @@ from dyno.compare.resolve.design import (
     looks_up_to,
     needs_floor,
 )
-from dyno.compare.resolve.experiment import Prepared, RunDraft
+from dyno.compare.resolve.draft import Prepared, RunDraft
 from dyno.compare.resolve.preconditions import disk_bytes
 from dyno.errors import UsageError
-from dyno.judge.analysis.judge import blocks_at_most
 from dyno.judge.stats.looks import Looks
 from dyno.judge.stats.power import mde80
 from dyno.judge.stats.verdict import CLEAR_LEAST
@@ -95,7 +94,7 @@ def run_cost(prepared: Prepared | RunDraft) -> RunCost:
 def forecast_run(prepared: Prepared) -> Forecast:
     """How long `prepared` will play, how much disk it needs, and what it can detect."""
     run, looks = prepared.run, prepared.design.looks
-    cost, most = run_cost(prepared), blocks_at_most(run.design)
+    cost, most = run_cost(prepared), run.design.most_blocks
     clearing = next((n for n in looks if n >= CLEAR_LEAST), looks[-1])
     return Forecast(
         expected_s=cost.total_s(clearing),

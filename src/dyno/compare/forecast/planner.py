@@ -22,9 +22,8 @@ from dyno.compare.forecast.detection import (
 from dyno.compare.forecast.earlier_run import EarlierRun
 from dyno.compare.forecast.estimate import RunCost, block_s, run_cost
 from dyno.compare.resolve.design import looks_up_to
-from dyno.compare.resolve.experiment import Prepared
+from dyno.compare.resolve.draft import Prepared
 from dyno.errors import UsageError
-from dyno.judge.analysis.judge import blocks_at_most
 from dyno.judge.stats.interval import to_log, to_percent
 from dyno.judge.stats.looks import Looks
 from dyno.judge.stats.power import blocks_expected, chances, mde80
@@ -136,7 +135,7 @@ class Planner:
             block_s=self.cost.block_s,
             expected_s=self.cost.total_s(self._expected_blocks(looks)),
             full_s=self.cost.total_s(blocks),
-            worst_s=self.cost.total_s(blocks_at_most(run.design)),
+            worst_s=self.cost.total_s(run.design.most_blocks),
             primaries=self._family,
             forecasts=tuple(self._forecast(looks, case) for case in self._cases),
             lengths=tuple(self._lengths()),

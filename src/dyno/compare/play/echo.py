@@ -22,7 +22,7 @@ import dyno
 from dyno import driver, workloads
 from dyno.builds import Build, Say
 from dyno.compare.play.blocks import ATTEMPTS
-from dyno.compare.resolve.experiment import Prepared
+from dyno.compare.resolve.draft import Prepared
 from dyno.engines import NO_CONDITIONS, Server, StartConditions
 from dyno.engines._server import socket as _socket
 from dyno.engines._server import url

@@ -1,6 +1,8 @@
 """What an engine holds at a trial's end, how safely, and on what storage: evidence for audits.
 
-Part of it is the ledger: the engine's own counts beside what the script says it put there.
+Part of it is the ledger: the engine's own counts beside what the script says it put there, and the
+values that users wrote last under sampled keys. The driver hands over digests of these, not the
+values: `digest` makes the same ones.
 """
 
 from __future__ import annotations
@@ -8,12 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from dyno.compare.play.job import Tools
-from dyno.compare.play.last_writes import LastWrites
 from dyno.driver import WrittenKeys
 from dyno.driver.plan import Plan
 from dyno.engines import Engine, Explains, Server, WeighsData
@@ -142,3 +144,52 @@ def _limits(cgroups: Path) -> str:
         files = [group / "io.max" for group in groups]
         return "; ".join(file.read_text().strip() for file in files if file.is_file()).strip("; ")
     return ""
+
+
+_PRIME, _MASK = 0x9E37_79B9_7F4A_7C15, (1 << 64) - 1
+
+
+def digest(value: bytes) -> str:
+    """16 hexadecimal digits, as `sessions/template.rs` of the driver has them."""
+    state = _PRIME
+    whole = len(value) // 8 * 8
+    words = [value[at : at + 8] for at in range(0, whole, 8)]
+    for word in (*words, value[whole:], len(value).to_bytes(8, "little")):
+        state = (state ^ int.from_bytes(word, "little")) * _PRIME & _MASK
+        state ^= state >> 29
+    return f"{state:016x}"
+
+
+@dataclass(frozen=True)
+class LastWrites:
+    """By key the digests of which the value's must be one; keys of which nobody knows are not
+    among them.
+    """
+
+    digests: Mapping[int, frozenset[str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, written: WrittenKeys) -> LastWrites:
+        """What the driver told of one name."""
+        return cls({it.key: frozenset(it.digests) for it in written.keys if it.digests})
+
+    @property
+    def keys(self) -> int:
+        """How many there are."""
+        return len(self.digests)
+
+    def question(self, entry: LedgerEntry) -> str:
+        """The entry's SQL, with the keys in the place of `?`; without keys it answers no row."""
+        keys = ", ".join(map(str, self.digests)) or "NULL"
+        return entry.sql.replace("?", keys) if entry.written else entry.sql
+
+    def count_kept(self, rows: Sequence[Sequence[str | None]]) -> int:
+        """How many of the rows, each a key and its value, hold what was written last.
+
+        Blanks at a value's end count for nothing: PostgreSQL fills up a CHAR with them.
+        """
+        return sum(self._is_kept(*row[:2]) for row in rows)
+
+    def _is_kept(self, key: str | None, value: str | None) -> bool:
+        wanted = self.digests.get(int(key), frozenset()) if key else frozenset()
+        return value is not None and digest(value.rstrip(" ").encode()) in wanted

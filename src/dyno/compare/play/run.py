@@ -32,8 +32,10 @@ from dyno.compare.play.watch import (
     Watch,
 )
 from dyno.compare.resolve.design import floors_due, needs_floor
-from dyno.compare.resolve.experiment import Prepared, changes_since, check_empty, reopen_run
+from dyno.compare.resolve.draft import Prepared
+from dyno.compare.resolve.experiment import changes_since, reopen_run
 from dyno.compare.resolve.preconditions import (
+    check_empty,
     check_folder_space,
     check_memory,
     temporary_folder,
@@ -41,7 +43,7 @@ from dyno.compare.resolve.preconditions import (
 from dyno.compare.run_folder import RunFolder
 from dyno.errors import InternalError, TrialFailed, UsageError
 from dyno.judge.analysis.blocks import sort_blocks
-from dyno.judge.analysis.judge import Look, blocks_at_most, look
+from dyno.judge.analysis.judge import Look, look
 from dyno.record import FLOOR, Candidate, Failure, Run, Trial, Turns, WorkloadPlan
 
 
@@ -215,7 +217,7 @@ class RunPlayer:
     def play_block(self, workload: WorkloadPlan) -> None:
         """One block, until a trial of it fails; what failed and has never worked ends the run."""
         place = next_block(self.run, workload.name, self.played)
-        if place.block >= blocks_at_most(self.run.design):
+        if place.block >= self.run.design.most_blocks:
             raise TrialFailed(f"{workload.name} has played all {place.block} blocks to no end")
         if turns := self.run.design.turns:
             block, jobs = self._jobs_by_turns(workload, place, turns)

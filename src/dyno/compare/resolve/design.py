@@ -43,7 +43,7 @@ SLOW_LOAD_S = 5.0
 #: No engine takes long to load less: nobody need find out whether it is slow.
 SMALL_BYTES = 16 << 20
 
-#: Where no pilot tells how short windows may be (`compare/play/windows.py`; docs/METHOD.md, Turns).
+#: Where no pilot tells how short windows may be (`pilot/windows.py`; docs/METHOD.md, Turns).
 TURNS = Turns(Window(0.1, 0.005), epoch_s=1.0, frozen=True)
 
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -33,130 +32,18 @@ from dyno.compare.resolve.controls import (
     tell_remarks,
 )
 from dyno.compare.resolve.design import choose_turns, make_design, with_turns
+from dyno.compare.resolve.draft import Prepared, RunDraft
 from dyno.compare.resolve.likeness import like_a_server
 from dyno.compare.resolve.workloads import CandidateRequest, resolve_workloads
 from dyno.compare.run_folder import run_to_come
-from dyno.engines import Attaches, Engine, LimitsConnections
-from dyno.errors import UsageError
+from dyno.engines import Engine
 from dyno.host import checks as host
 from dyno.host.checks import FLEETING
 from dyno.record import (
-    Calibration,
     Candidate,
-    Design,
-    Factor,
-    Observation,
-    Pilot,
     Run,
     WorkloadPlan,
 )
-
-
-@dataclass(frozen=True)
-class MemoryAtOnce:
-    """What `engines` of a block need together, of what this host has, and how much of that they may
-    take.
-    """
-
-    engines: int
-    needed_bytes: int
-    available_bytes: int
-    most_bytes: int
-
-    @property
-    def fits(self) -> bool:
-        """Is there room for all?"""
-        return self.needed_bytes <= self.most_bytes
-
-    @property
-    def too_much(self) -> str:
-        """Why there is none."""
-        need, have = (f"{each / 1e9:.1f} GB" for each in (self.needed_bytes, self.available_bytes))
-        return f"{self.engines} engines up at once need about {need}, and {have} are available"
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A run with everything in hand to play it; `engines` and `builds` by candidate's name.
-
-    `size_bytes` is the largest data set's, by the scripts' own guess (0: unknown); `progress_s` is
-    how often the driver says how a phase goes; `memory` is known where trials take turns.
-    """
-
-    run: Run
-    engines: dict[str, Engine]
-    builds: dict[str, Build]
-    size_bytes: int = 0
-    progress_s: float = 1.0
-    memory: MemoryAtOnce | None = None
-
-    @property
-    def candidates(self) -> tuple[Candidate, ...]:
-        """Those of the run."""
-        return self.run.candidates
-
-    @property
-    def workloads(self) -> tuple[WorkloadPlan, ...]:
-        """Those of the run."""
-        return self.run.workloads
-
-    @property
-    def design(self) -> Design:
-        """That of the run."""
-        return self.run.design
-
-
-@dataclass
-class RunDraft:
-    """A run while it is prepared: pilot, memory and budget write what they choose into its fields,
-    and `freeze` makes the records, once.
-
-    `experiment` is what was asked for, with the options of the base's cell, and `requests` are its
-    candidates; `workloads` are those of `experiment`, place by place. The other fields are as in
-    `Run` and `Prepared`.
-    """
-
-    experiment: Experiment
-    requests: Sequence[CandidateRequest]
-    workloads: tuple[WorkloadPlan, ...]
-    design: Design
-    candidates: tuple[Candidate, ...] = ()
-    size_bytes: int = 0
-    engines: dict[str, Engine] = field(default_factory=dict)
-    builds: dict[str, Build] = field(default_factory=dict)
-    factors: tuple[Factor, ...] = ()
-    created_utc: str = ""
-    seed: int = 0
-    host: dict[str, str] = field(default_factory=dict)
-    survey: tuple[Observation, ...] | None = None
-    driver_sha256: str = ""
-    sources_sha256: str = ""
-    calibration: Calibration | None = None
-    pilot: Pilot | None = None
-    memory: MemoryAtOnce | None = None
-
-    def freeze(self) -> Prepared:
-        """The run with everything in hand to play it."""
-        run = Run(
-            name=self.experiment.name,
-            created_utc=self.created_utc,
-            question=self.experiment.question,
-            command=self.experiment.command,
-            seed=self.seed,
-            candidates=self.candidates,
-            workloads=self.workloads,
-            design=self.design,
-            host=self.host,
-            published=self.experiment.published,
-            dyno=dyno.__version__,
-            driver_sha256=self.driver_sha256,
-            factors=self.factors,
-            survey=self.survey,
-            calibration=self.calibration,
-            pilot=self.pilot,
-            sources_sha256=self.sources_sha256,
-        )
-        return Prepared(run, self.engines, self.builds, self.size_bytes, memory=self.memory)
 
 
 def resolve_experiment(experiment: Experiment, say: Say) -> Prepared:
@@ -186,8 +73,6 @@ def draft_run(experiment: Experiment, say: Say) -> RunDraft:
     draft.driver_sha256 = sha256(driver.driver_program())
     draft.sources_sha256 = own_sources_sha256()
     draft.survey = host.host_complaints(_data_folder())
-    check_empty(draft)
-    check_connections(draft)
     return draft
 
 
@@ -226,47 +111,6 @@ def reopen_run(run: Run, say: Say) -> Prepared:
     requests = [CandidateRequest(candidates.parse_candidate(side.spec)) for side in run.candidates]
     found = resolve_candidates(requests, run.design.controls, say)
     return Prepared(run, *_pair_engines(run.candidates, found))
-
-
-def check_empty(prepared: Prepared | RunDraft) -> None:
-    """`UsageError` where a script of it would load beside tables of somebody's."""
-    found = ((prepared.engines[name], build) for name, build in prepared.builds.items())
-    check_no_tables(found, prepared.workloads)
-
-
-#: No server lets in fewer by default, so none is asked.
-ALWAYS_LET_IN = 90
-
-
-def check_connections(prepared: Prepared | RunDraft) -> None:
-    """`UsageError` where a workload wants more connections than a server lets in."""
-    wanted, workload = max((plan.most_connections, plan.name) for plan in prepared.workloads)
-    for side in prepared.candidates if wanted > ALWAYS_LET_IN else ():
-        engine, build = prepared.engines[side.name], prepared.builds[side.name]
-        if isinstance(engine, LimitsConnections):
-            most = engine.most_connections(build, side.settings)
-            if wanted > most:
-                cause = f"{side.name} lets in {most:,} (max_connections)"
-                hint = "raise that setting (…?max_connections=N), or play fewer at once"
-                raise UsageError(f"{workload} opens {wanted:,} connections", cause=cause, hint=hint)
-
-
-def check_no_tables(
-    sides: Iterable[tuple[Engine, Build]], workloads: Sequence[WorkloadPlan]
-) -> None:
-    """`UsageError` where a script would load data beside tables that are somebody's.
-
-    After each trial the script's `cleanup` drops its tables, and a script may well load into, and
-    drop, what was there before. One that loads nothing drops nothing either.
-    """
-    loading = [plan.name for plan in workloads if "prepare" in plan.commands]
-    for engine, build in sides if loading else ():
-        if not build.attached or not isinstance(engine, Attaches):
-            continue
-        if tables := engine.tables(build):
-            cause = f"{loading[0]} loads its own tables and drops them, and {tables[0]} is there"
-            hint = "name a database made for this; drop what a torn run left in it"
-            raise UsageError(f"the database at {build.name} is not empty", cause=cause, hint=hint)
 
 
 def host_here() -> dict[str, str]:

@@ -1,4 +1,5 @@
-"""What a run needs of this host before it is played: disk for its data, memory for its engines.
+"""What a run needs before it is played: disk for its data, memory for its engines, and of servers
+that run already, empty databases and enough connections.
 
 Trials that take turns are all up together: what each engine takes by its settings, and an allowance
 for its driver, is held against the memory that is available. Where that does not fit, restarts are
@@ -10,17 +11,18 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from dyno.builds import Say, cache
+from dyno.builds import Build, Say, cache
 from dyno.compare.resolve.design import SMALL_BYTES, TURNS_ASKED, with_turns
-from dyno.compare.resolve.experiment import MemoryAtOnce, Prepared, RunDraft
+from dyno.compare.resolve.draft import MemoryAtOnce, Prepared, RunDraft
 from dyno.compare.run_folder import RunFolder, run_to_come
-from dyno.engines import HoldsMemory, Outgrows
+from dyno.engines import Attaches, Engine, HoldsMemory, LimitsConnections, Outgrows
 from dyno.errors import HostError, UsageError
 from dyno.host.checks import Machine
 from dyno.host.checks.memory import available_bytes
-from dyno.record import Candidate
+from dyno.record import Candidate, WorkloadPlan
 
 #: What a driver takes, and each of its users: Lua state, histograms, answers. An allowance; a
 #: script may hold more, up to its option `memory_bytes`.
@@ -29,6 +31,8 @@ DRIVER_BYTES, USER_BYTES = 32 << 20, 2 << 20
 SHARE = 0.9
 #: Free space asked for beside the data: journals, temporary files, the records themselves.
 SPARE_BYTES = 64 << 20
+#: No server lets in fewer connections by default, so none is asked.
+ALWAYS_LET_IN = 90
 
 
 def check_disk_space(prepared: Prepared | RunDraft) -> None:
@@ -131,3 +135,40 @@ def _bytes_of(side: Candidate, prepared: Prepared | RunDraft) -> int:
     if isinstance(engine, HoldsMemory) and not build.attached:
         own = engine.memory_bytes(build, side.settings, connections)
     return own + DRIVER_BYTES + connections * USER_BYTES
+
+
+def check_empty(prepared: Prepared | RunDraft) -> None:
+    """`UsageError` where a script of it would load beside tables of somebody's."""
+    found = ((prepared.engines[name], build) for name, build in prepared.builds.items())
+    check_no_tables(found, prepared.workloads)
+
+
+def check_connections(prepared: Prepared | RunDraft) -> None:
+    """`UsageError` where a workload wants more connections than a server lets in."""
+    wanted, workload = max((plan.most_connections, plan.name) for plan in prepared.workloads)
+    for side in prepared.candidates if wanted > ALWAYS_LET_IN else ():
+        engine, build = prepared.engines[side.name], prepared.builds[side.name]
+        if isinstance(engine, LimitsConnections):
+            most = engine.most_connections(build, side.settings)
+            if wanted > most:
+                cause = f"{side.name} lets in {most:,} (max_connections)"
+                hint = "raise that setting (…?max_connections=N), or play fewer at once"
+                raise UsageError(f"{workload} opens {wanted:,} connections", cause=cause, hint=hint)
+
+
+def check_no_tables(
+    sides: Iterable[tuple[Engine, Build]], workloads: Sequence[WorkloadPlan]
+) -> None:
+    """`UsageError` where a script would load data beside tables that are somebody's.
+
+    After each trial the script's `cleanup` drops its tables, and a script may well load into, and
+    drop, what was there before. One that loads nothing drops nothing either.
+    """
+    loading = [plan.name for plan in workloads if "prepare" in plan.commands]
+    for engine, build in sides if loading else ():
+        if not build.attached or not isinstance(engine, Attaches):
+            continue
+        if tables := engine.tables(build):
+            cause = f"{loading[0]} loads its own tables and drops them, and {tables[0]} is there"
+            hint = "name a database made for this; drop what a torn run left in it"
+            raise UsageError(f"the database at {build.name} is not empty", cause=cause, hint=hint)

@@ -5,8 +5,8 @@ takes time from it. An embedded engine works in the driver's threads, so both ge
 
 A server answers one client at a time while that client sleeps, and neither takes time from the
 other: then one core for both saves waking a core that sleeps, which on a virtual machine takes
-longer than the answer. `auto` leaves the choice to a comparison's pilot (`compare/play/pilot.py`),
-which fixes it for all candidates before the first block; elsewhere it is `apart`. All processes of
+longer than the answer. `auto` leaves the choice to a comparison's pilot (`compare/pilot`), which
+fixes it for all candidates before the first block; elsewhere it is `apart`. All processes of
 a server are held to its cores, those for input, output and cleaning too: on one core they take
 turns with the one that answers.
 """

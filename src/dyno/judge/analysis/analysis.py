@@ -1,4 +1,10 @@
-"""A run laid out for judging: what is compared at each look, and what the audits found."""
+"""A run laid out for judging: what is compared at each look, and what the audits found.
+
+For a gate that asks whether a build is slower on the whole (`gate = "mean"`) the geometric mean
+over all primaries of all workloads decides, block by block. Each workload's own primaries are
+judged as ever and stand beside it: all of eight equal workloads rarely pass in one run, and their
+mean nearly always does (docs/evidence/code-choices.md).
+"""
 
 from __future__ import annotations
 
@@ -6,16 +12,59 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
+import numpy as np
+
 from dyno.judge.analysis.audit import Audit, JudgesEveryTrial, audits
 from dyno.judge.analysis.blocks import latest_attempts
-from dyno.judge.analysis.comparisons import ComparisonContext, PairedMetric, Place, paired_metrics
-from dyno.judge.analysis.effects import effects
-from dyno.judge.analysis.failures import count_restarts
+from dyno.judge.analysis.comparisons import (
+    ComparisonContext,
+    PairedMetric,
+    Place,
+    count_restarts,
+    paired_metrics,
+)
+from dyno.judge.analysis.effects import Effect, effects
 from dyno.judge.analysis.rows import judged_comparisons
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.analysis.spread import restart_spreads
-from dyno.judge.analysis.suite import suite_means
-from dyno.record import Comparison, Doubt, Finding, Soundness, Spread
+from dyno.record import Comparison, Doubt, Finding, Metric, Soundness, Spread
+
+#: What the mean is called where a metric is asked for; its values are time ratios.
+MEAN = Metric("all workloads", "every phase", "geometric", "mean", "", "lower")
+
+
+def suite_means(context: ComparisonContext, lines: Sequence[PairedMetric]) -> list[PairedMetric]:
+    """One line for each candidate (or main effect), from its primaries in `lines`.
+
+    None for a candidate that lacks one of the declared primaries: a mean over fewer is another
+    number. The nth valid blocks of the workloads are taken together; the margin is the run's.
+    """
+    effects = {line.effect.candidate: line.effect for line in lines if line.primary}
+    declared = context.primaries // max(1, context.rivals)
+    made = []
+    for candidate, effect in effects.items():
+        own = [x for x in lines if x.primary and x.effect.candidate == candidate]
+        if len(own) == declared and len({line.logs.size for line in own}) == 1:
+            made.append(_mean(context, effect, own))
+    return made
+
+
+def _mean(context: ComparisonContext, effect: Effect, own: Sequence[PairedMetric]) -> PairedMetric:
+    ratios = np.exp(np.mean([line.logs for line in own], axis=0))
+    # where loads come again, the fewest of any workload: their luck is in the mean too
+    shared = [line.groups for line in own if line.groups is not None]
+    reasons = (line.grey or context.invalid_sentence(line) for line in own)
+    return PairedMetric(
+        metric=MEAN,
+        effect=effect,
+        primary=True,
+        margin_percent=context.run.design.margin_percent,
+        base_values=np.ones_like(ratios),
+        values=ratios,
+        grey=next((reason for reason in reasons if reason), ""),
+        groups=min(shared, key=lambda groups: len(set(groups))) if shared else None,
+    )
+
 
 #: Fewer blocks than this have no standard deviation, hence no interval.
 BLOCKS_LEAST = 2

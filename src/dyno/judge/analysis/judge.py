@@ -18,12 +18,10 @@ from dyno.judge.analysis.audit import Audit
 from dyno.judge.analysis.effects import note_interactions
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.analysis.sentence import lead_with_doubt, sentence, worst_verdict
-from dyno.record import Comparison, Design, Run, Trial, Verdict
+from dyno.record import Comparison, Run, Trial, Verdict
 
 State = Literal["go on", "decided", "undecided", "too noisy", "failed"]
 
-#: Blocks are replayed up to so many times MAX (METHOD.md, Which blocks count).
-REPLAYS = 1.5
 #: The remedy of a host on which too few blocks are valid; `{}` is the limit that took most of them.
 QUIET_IT = (
     "quiet it (`dyno doctor` says who is noisy), or allow more before the next run "
@@ -136,15 +134,9 @@ def _end_look(now: Look, state: State, text: str) -> Look:
     return replace(now, state=state, blocks=min(now.valid.values()), sentence=text, missing={})
 
 
-def blocks_at_most(design: Design) -> int:
-    """Blocks of a workload that a run plays at the very most, broken ones included."""
-    return math.ceil(REPLAYS * design.looks[-1])
-
-
 def _why_stuck(analysis: Analysis, missing: dict[str, int]) -> tuple[State, str] | None:
     """Why a workload can get no more blocks; None where all can."""
-    most = math.ceil(REPLAYS * analysis.case.looks.maximum)
-    first = analysis.case.looks.blocks[0]
+    most, first = analysis.view.run.design.most_blocks, analysis.case.looks.blocks[0]
     for name, blocks in analysis.view.blocks.items():
         never = not blocks.valid and len(blocks.dropped) >= first
         if missing[name] and (never or blocks.played >= most):

@@ -25,8 +25,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import median
 
+from dyno.judge.analysis.blocks import MARGIN_SHARE
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.analysis.standstill import MARGIN_SHARE
 from dyno.judge.audits._cases import Case, Unchecked, cases, conclude
 from dyno.record import Finding, PhaseRecord, Soundness, Tally
 

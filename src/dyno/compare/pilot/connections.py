@@ -15,19 +15,20 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from dyno.compare.experiment import Workload
-from dyno.compare.play.pilot_trial import (
+from dyno.compare.pilot.windows import tried_events
+from dyno.compare.play.brief_play import (
     BRIEF,
     PilotScene,
     play_briefly,
     why_not_brief,
 )
-from dyno.compare.play.windows import tried_events
-from dyno.compare.resolve.experiment import RunDraft
-from dyno.compare.resolve.workloads import phases_under
+from dyno.compare.resolve.draft import RunDraft
+from dyno.compare.resolve.workloads import check_names, phases_under, resolve_workload
 from dyno.errors import DynoError, InternalError
 from dyno.host.probes import Measure, ProbeTarget
 from dyno.host.probes._proc import _text, process_family, threads_ns, unless_refused
@@ -37,6 +38,7 @@ from dyno.record import (
     SWEPT,
     Candidate,
     PhaseRecord,
+    Pilot,
     PinningCondition,
     Saturation,
     TriedLoad,
@@ -64,6 +66,35 @@ def saturate(draft: RunDraft, scene: PilotScene) -> list[Saturation]:
         if not named and one != two:
             found.append(_try_connections(draft, chosen, workload, scene))
     return found
+
+
+def choose_connections(draft: RunDraft, found: Sequence[Saturation]) -> None:
+    """Puts the workloads of `draft` under the connections that were chosen, and notes why; one that
+    is swept stands there once for each number.
+    """
+    chosen = {each.workload: each for each in found if each.connections or each.swept}
+    asked: list[Workload] = []
+    plans: list[WorkloadPlan] = []
+    for each, plan in zip(draft.experiment.workloads, draft.workloads, strict=True):
+        under = list(under_connections(each, chosen[plan.name])) if plan.name in chosen else []
+        asked += under or [each]
+        plans += [resolve_workload(it, draft.experiment, draft.requests)[0] for it in under] or [
+            plan
+        ]
+    check_names(plans)
+    draft.experiment = replace(draft.experiment, workloads=tuple(asked))
+    draft.workloads = tuple(plans)
+    draft.pilot = Pilot(saturation=tuple(found))
+
+
+def under_connections(workload: Workload, found: Saturation) -> Iterator[Workload]:
+    """A workload under the number of connections that was chosen, or under each that it is swept
+    over.
+    """
+    for count in found.swept or (found.connections,):
+        named = {THREADS: str(count)}
+        sweep = named if found.swept else {}
+        yield replace(workload, options=workload.options | named, sweep=workload.sweep | sweep)
 
 
 def _try_connections(
@@ -167,7 +198,7 @@ def tried_load(
     return TriedLoad(
         connections=connections,
         idle_percent=idle_percent(records, pinning),
-        foreign_percent=foreign_percent(records),
+        foreign_percent=shares_of(sums).get("foreign_percent", 0.0),
         latency_ns_p99=events.latency_ns_p99,
         rows_changed=events.rows_changed,
         resting_percent=events.resting_percent,
@@ -227,11 +258,6 @@ def idle_percent(records: Sequence[PhaseRecord], pinning: PinningCondition | Non
     spent_ns += min(foreign_ns(sums) * count / shared, sums["server_wait_ns"])
     time_ns = count * sum(p.ended_ns - p.started_ns for p in records)
     return max(0.0, 100 * (1 - spent_ns / time_ns)) if time_ns else 100.0
-
-
-def foreign_percent(records: Sequence[PhaseRecord]) -> float:
-    """What others took of all CPU time, or of that of the cores which both are held to."""
-    return shares_of(_sums(records)).get("foreign_percent", 0.0)
 
 
 def _sums(records: Sequence[PhaseRecord]) -> dict[str, float]:

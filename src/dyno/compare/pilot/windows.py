@@ -22,14 +22,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dyno.compare.experiment import Workload
-from dyno.compare.play.pilot_trial import (
+from dyno.compare.play.brief_play import (
     BRIEF,
     RUN,
     PilotScene,
     play_briefly,
     why_not_brief,
 )
-from dyno.compare.resolve.experiment import RunDraft
+from dyno.compare.resolve.draft import RunDraft
 from dyno.compare.resolve.workloads import brief_options, phases_under
 from dyno.errors import DynoError, InternalError
 from dyno.record import Candidate, PhaseRecord, Pilot, Turns, Window, WorkloadPlan

@@ -1,15 +1,7 @@
-"""The preparation of a comparison, and its pilot: where, how many and how long, chosen before the
-first block.
+"""Where driver and server run: the part of a comparison's pilot that `pinning=auto` asks.
 
-- **How many.** Where the user names no `threads`, a script that heeds them is played with the
-  fewest connections at which the base's server leaves next to nothing of its cores idle: then its
-  own work is what an answer waits for. Where one client waits for the disk, there is no such
-  number, and the workload is swept over `SWEPT`.
-- **Where.** Where one client waits for each answer, `pinning=auto` puts driver and server on one
-  core if waking each other up across two takes three times as long.
-- **How long.** The windows of candidates that take turns (`windows.py`).
-
-All are fixed in `run.json`, the same for all candidates.
+Where one client waits for each answer, both are put on one core if waking each other up across two
+takes three times as long; else each has cores of its own.
 """
 
 from __future__ import annotations
@@ -17,19 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from dyno.builds import Say
-from dyno.compare.experiment import Workload
-from dyno.compare.forecast.estimate import fit_budget
+from dyno.compare.play.brief_play import PilotScene, pilot_job
 from dyno.compare.play.echo import UNIX, EchoEngine, echo_plan
-from dyno.compare.play.pilot_trial import PilotScene, pilot_job
 from dyno.compare.play.run import temporary_run
-from dyno.compare.play.saturation import THREADS, saturate
 from dyno.compare.play.trial import play_trial
-from dyno.compare.play.windows import TriedEvents, choose_windows, settle_windows
-from dyno.compare.resolve.experiment import Prepared, RunDraft
-from dyno.compare.resolve.preconditions import check_disk_space, fit_memory
-from dyno.compare.resolve.workloads import check_names, resolve_workload
-from dyno.record import Candidate, Phase, Pilot, Saturation, WorkloadPlan
+from dyno.compare.resolve.draft import RunDraft
+from dyno.record import Candidate, Phase, Pilot, WorkloadPlan
 
 #: Together where an empty answer takes so many times as long apart.
 APART_TIMES = 3.0
@@ -37,37 +22,6 @@ APART_TIMES = 3.0
 EMPTY_S = 0.15
 EMPTY_BYTES = 64
 PINNING = "pinning"
-
-
-def prepare(
-    draft: RunDraft,
-    say: Say,
-    budget_s: float | None = None,
-    known: Mapping[str, Sequence[TriedEvents]] | None = None,
-) -> Prepared:
-    """A resolved run as it is played: with the connections, the place and the windows that the
-    pilot chose, as far as memory and the budget, where there is one, let it.
-
-    `known` are events of each workload, where somebody has seen them already: connections then stay
-    as they are, and nothing is tried for windows. `HostError` where disk or memory do not suffice,
-    `UsageError` for a budget that no verdict comes within.
-    """
-    check_disk_space(draft)
-    scene = PilotScene(say)
-    if known is None and (found := saturate(draft, scene)):
-        choose_connections(draft, found)
-    settle_pinning(draft, scene)
-    if known is None:
-        settle_windows(draft, scene)
-    else:
-        choose_windows(draft, known)
-    fit_memory(draft, say)
-    if budget_s is not None:
-        fit_budget(draft, budget_s)
-    return draft.freeze()
-
-
-# Where.
 
 
 def settle_pinning(draft: RunDraft, scene: PilotScene) -> None:
@@ -144,35 +98,3 @@ def _empty_ns(draft: RunDraft, where: str, scene: PilotScene) -> int:
     if error or placed is None or placed.set != where:
         return 0
     return min(p.streams[0].latency.percentiles_ns.get("50", 0) for p in trial.phases)
-
-
-# How many.
-
-
-def choose_connections(draft: RunDraft, found: Sequence[Saturation]) -> None:
-    """Puts the workloads of `draft` under the connections that were chosen, and notes why; one that
-    is swept stands there once for each number.
-    """
-    chosen = {each.workload: each for each in found if each.connections or each.swept}
-    asked: list[Workload] = []
-    plans: list[WorkloadPlan] = []
-    for each, plan in zip(draft.experiment.workloads, draft.workloads, strict=True):
-        under = list(under_connections(each, chosen[plan.name])) if plan.name in chosen else []
-        asked += under or [each]
-        plans += [resolve_workload(it, draft.experiment, draft.requests)[0] for it in under] or [
-            plan
-        ]
-    check_names(plans)
-    draft.experiment = replace(draft.experiment, workloads=tuple(asked))
-    draft.workloads = tuple(plans)
-    draft.pilot = Pilot(saturation=tuple(found))
-
-
-def under_connections(workload: Workload, found: Saturation) -> Iterator[Workload]:
-    """A workload under the number of connections that was chosen, or under each that it is swept
-    over.
-    """
-    for count in found.swept or (found.connections,):
-        named = {THREADS: str(count)}
-        sweep = named if found.swept else {}
-        yield replace(workload, options=workload.options | named, sweep=workload.sweep | sweep)

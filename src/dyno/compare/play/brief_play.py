@@ -22,7 +22,7 @@ from dyno.compare.play.job import Tools, TrialJob, TrialNotes
 from dyno.compare.play.loads import PREPARE, choose_load, ready_load
 from dyno.compare.play.run import temporary_run
 from dyno.compare.play.trial import trial_seed
-from dyno.compare.resolve.experiment import RunDraft
+from dyno.compare.resolve.draft import RunDraft
 from dyno.compare.run_folder import RunFolder
 from dyno.engines import Engine, Server, Snapshots
 from dyno.errors import TrialFailed

@@ -1,0 +1,52 @@
+"""The one preparation of a run: what it needs is looked for, and what its pilot finds is chosen.
+
+- **How many** connections: `connections.py`.
+- **Where** driver and server run: `pinning.py`.
+- **How long** the windows are of candidates that take turns: `windows.py`.
+
+All are fixed in `run.json`, the same for all candidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dyno.builds import Say
+from dyno.compare.forecast.estimate import fit_budget
+from dyno.compare.pilot.connections import choose_connections, saturate
+from dyno.compare.pilot.pinning import settle_pinning
+from dyno.compare.pilot.windows import TriedEvents, choose_windows, settle_windows
+from dyno.compare.play.brief_play import PilotScene
+from dyno.compare.resolve.draft import Prepared, RunDraft
+from dyno.compare.resolve.preconditions import (
+    check_disk_space,
+    fit_memory,
+)
+
+
+def prepare(
+    draft: RunDraft,
+    say: Say,
+    budget_s: float | None = None,
+    known: Mapping[str, Sequence[TriedEvents]] | None = None,
+) -> Prepared:
+    """A resolved run as it is played: with the connections, the place and the windows that the
+    pilot chose, as far as memory and the budget, where there is one, let it.
+
+    `known` are events of each workload, where somebody has seen them already: connections then stay
+    as they are, and nothing is tried for windows. `HostError` where disk or memory do not suffice,
+    `UsageError` for a budget that no verdict comes within.
+    """
+    check_disk_space(draft)
+    scene = PilotScene(say)
+    if known is None and (found := saturate(draft, scene)):
+        choose_connections(draft, found)
+    settle_pinning(draft, scene)
+    if known is None:
+        settle_windows(draft, scene)
+    else:
+        choose_windows(draft, known)
+    fit_memory(draft, say)
+    if budget_s is not None:
+        fit_budget(draft, budget_s)
+    return draft.freeze()
