@@ -23,6 +23,7 @@ def _package(what: str, knows: str = "") -> Package:
 
 SHARED = {
     "errors": "what can go wrong, named by who can put it right",
+    "locks": "locks of the kernel, which go with their holder",
     "numbers": "how numbers are written, and sizes read",
     "passwords": "stars in the place of passwords",
     "plugins": "opens a scanned package",

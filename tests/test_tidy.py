@@ -383,6 +383,19 @@ def test_nothing_names_a_registry_host_or_a_path_of_one_machine() -> None:
             assert not named, f"{shown(path)} names {named}"
 
 
+def test_a_variable_of_ours_and_the_kernels_locks_are_asked_for_in_one_file_each() -> None:
+    asked: dict[str, set[str]] = {}
+    for path in package_files():
+        text = path.read_text()
+        names = re.findall(r"""environ(?:\.get\(|\[)"(DYNO_\w+)""", text)
+        names += re.findall(r"fcntl\.flock", text)
+        for name in names:
+            asked.setdefault(name, set()).add(shown(path))
+    assert {"DYNO_RUNS", "DYNO_TMP", "fcntl.flock"} <= asked.keys(), "they are not found"
+    several = {name: files for name, files in asked.items() if len(files) > 1}
+    assert not several, f"each is answered in one place: {several}"
+
+
 def test_every_module_says_what_it_is() -> None:
     for path in tracked("src/*.py", "tests/*.py", "bench/*.py", "tools/*.py"):
         doc = ast.get_docstring(tree_of(path))

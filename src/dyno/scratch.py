@@ -7,7 +7,6 @@ nobody else's folder has such a name.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import shutil
@@ -19,7 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dyno import private_files
-from dyno.errors import HostError
+from dyno.errors import HostError, UsageError
+from dyno.locks import try_lock
 
 #: A folder that is made here; a run's, or a play's, for its engines' data; a traceback of ours.
 OURS = re.compile(
@@ -31,6 +31,27 @@ OURS = re.compile(
 
 #: How a folder of ours is opened: where somebody put a link, not at all.
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def data_home() -> str:
+    """Where engines' data lie that are not in their run's folder: in `$DYNO_TMP`, root's else in
+    /var/tmp (a server runs as another user, whom root's folders keep out); else empty.
+    """
+    return os.environ.get("DYNO_TMP") or ("/var/tmp" if os.geteuid() == 0 else "")
+
+
+def temporary_folder() -> str | None:
+    """The folder `$DYNO_TMP`, made where it is missing; None where the user chose none."""
+    name = os.environ.get("DYNO_TMP")
+    if not name:
+        return None
+    try:
+        Path(name).mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=name).close()
+    except OSError as refused:
+        cause, hint = (refused.strerror or str(refused)).lower(), "name a folder to write data to"
+        raise UsageError(f"$DYNO_TMP cannot be {name}", cause=cause, hint=hint) from None
+    return name
 
 
 @dataclass(frozen=True)
@@ -61,7 +82,7 @@ def make(use: str, parent: Path | str | None = None) -> Held:
             handle = os.open(path, FOLDER)
         except FileNotFoundError:  # who sweeps came between
             continue
-        if not _is_locked(handle) and path.exists():
+        if try_lock(handle) and path.exists():
             return Held(path, handle)
         os.close(handle)
 
@@ -81,7 +102,7 @@ def hold(path: Path) -> Iterator[None]:
     """Holds a folder that somebody else made for us and will remove."""
     handle = os.open(path, FOLDER)
     try:
-        if _is_locked(handle) or not path.exists():
+        if not try_lock(handle) or not path.exists():
             raise HostError(f"{path} was removed meanwhile", hint="start again")
         yield
     finally:
@@ -94,9 +115,8 @@ def leftovers() -> list[Path]:
     They are looked for where they are made: in `$TMPDIR`, in `$DYNO_TMP` (or where root's homes lie
     without it), and where sockets lie. Root removes everybody's: its servers are another user's.
     """
-    home = os.environ.get("DYNO_TMP") or ("/var/tmp" if os.geteuid() == 0 else "")
     sockets = dict.fromkeys((os.environ.get("XDG_RUNTIME_DIR"), "/tmp"), "dyno-socket-*")
-    places = sockets | {home: "dyno-*", tempfile.gettempdir(): "dyno-*"}
+    places = sockets | {data_home(): "dyno-*", tempfile.gettempdir(): "dyno-*"}
     paths: set[Path] = set()
     for place, names in places.items():
         with suppress(OSError):  # a place that cannot be read holds nothing that we could remove
@@ -122,7 +142,7 @@ def is_held(path: Path) -> bool:
     except OSError:
         return True
     try:
-        return not _lock(handle)
+        return not try_lock(handle, unknown=False)
     finally:
         os.close(handle)
 
@@ -136,28 +156,9 @@ def clear(path: Path) -> bool:
         return True
     handle = os.open(path, FOLDER)
     try:
-        free = _lock(handle)
+        free = try_lock(handle, unknown=False)
         if free:
             private_files.remove_all(path)
     finally:
         os.close(handle)
     return free
-
-
-def _is_locked(handle: int) -> bool:
-    """Does somebody else hold the lock? Else it is ours, where the file system has locks."""
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    return False
-
-
-def _lock(handle: int) -> bool:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True

@@ -14,7 +14,6 @@ process waits for it would let both in.
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import shutil
 import subprocess
@@ -28,6 +27,7 @@ from pathlib import Path
 from dyno import numbers, private_files, subprocesses, tails
 from dyno.builds import Say
 from dyno.errors import HostError, UsageError, space
+from dyno.locks import share_lock, try_lock
 
 #: How often a lock that another process holds is tried.
 PAUSE_S = 0.1
@@ -38,10 +38,10 @@ def exclusive_lock(file: Path, waiting: Callable[[], object]) -> Iterator[None]:
     """Holds the lock `file`, which it makes; calls `waiting` first where somebody else does."""
     heed = subprocesses.Heed()
     with file.open("w") as lock:
-        if not _try_lock(lock.fileno()):
+        if not try_lock(lock.fileno()):
             waiting()
             # a thread that the kernel keeps waiting hears of no interrupt
-            while not _try_lock(lock.fileno()):
+            while not try_lock(lock.fileno()):
                 heed.pause(PAUSE_S)
         yield
 
@@ -54,8 +54,7 @@ def share_entry(entry: Path) -> Iterator[None]:
     except FileNotFoundError:
         raise _gone_error(entry) from None
     try:
-        with suppress(OSError):  # a file system without locks
-            fcntl.flock(handle, fcntl.LOCK_SH)
+        share_lock(handle)
         if not entry.exists():  # removed between the two calls
             raise _gone_error(entry)
         yield
@@ -72,7 +71,7 @@ def claim_unused(entry: Path) -> Iterator[bool]:
         yield True
         return
     try:
-        yield _try_lock(handle)
+        yield try_lock(handle)
     finally:
         os.close(handle)
 
@@ -81,16 +80,6 @@ def is_used(entry: Path) -> bool:
     """Does somebody use the folder `entry` just now?"""
     with claim_unused(entry) as free:
         return not free
-
-
-def _try_lock(handle: int) -> bool:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks
-        return True
-    return True
 
 
 def _gone_error(entry: Path) -> HostError:
@@ -267,7 +256,7 @@ def remove_unfinished(path: Path) -> None:
         name = next((each.name for each in path.iterdir()), "")
     lock = root() / LOCKS / f"{path.parent.name}-{name}"
     with open(lock, "a", opener=private_files.open_private) as held:
-        if _try_lock(held.fileno()):
+        if try_lock(held.fileno()):
             private_files.remove_all(path)
 
 

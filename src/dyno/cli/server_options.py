@@ -73,7 +73,6 @@ def _options(text: str) -> Options:
     """Of a server that runs, or of one that is started for it and stopped again."""
     from dyno import driver, scratch
     from dyno.compare.experiment.candidates import parse_candidate
-    from dyno.compare.resolve.preconditions import temporary_folder
     from dyno.engines import Checks, find_engine
     from dyno.servers.kit import options, server
 
@@ -89,7 +88,7 @@ def _options(text: str) -> Options:
     if isinstance(engine, Checks):
         engine.check(spec.build, {}, spec.keys)
     build = engine.program(spec.build, {}, screen.line)
-    with scratch.folder("play", temporary_folder()) as home:
+    with scratch.folder("play", scratch.temporary_folder()) as home:
         home.chmod(0o711)  # the server's user passes through
         (home / "server").mkdir()
         started = engine.start(build, home / "server", spec.keys)

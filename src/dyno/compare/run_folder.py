@@ -6,7 +6,6 @@ A file is read and checked, and written whole or not at all, whatever kills us; 
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -18,8 +17,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dyno import private_files
+from dyno import private_files, scratch
 from dyno.errors import HostError, UsageError, space, unknown
+from dyno.locks import try_lock
 from dyno.record import FLOOR, SCHEMA, Run, Trial, Verdict, decode, echo_of
 from dyno.record.former_keys import encode_with_former_keys
 
@@ -183,13 +183,11 @@ class RunFolder:
             return not ours
 
     def homes(self) -> Path:
-        """The folder for the engines' data: on the run's file system, or in `$DYNO_TMP`.
+        """The folder for the engines' data: in the run's own, or elsewhere (`scratch.data_home`).
 
-        Root's lie in /var/tmp: a server runs as another user, whom root's folders keep out. Runs
-        that began elsewhere in the same second have the same name, and not the same path.
+        Runs that began elsewhere in the same second have the same name, and not the same path.
         """
-        chosen = os.environ.get("DYNO_TMP") or ("/var/tmp" if os.geteuid() == 0 else "")
-        if chosen:
+        if chosen := scratch.data_home():
             own = hashlib.sha256(bytes(self.path.resolve())).hexdigest()[:8]
             return Path(chosen).absolute() / f"dyno-{self.path.name}-{own}"
         return self.path.absolute() / "home"
@@ -225,19 +223,9 @@ def _try_lock(folder: Path) -> Iterator[bool]:
     """Did we get the lock? True too on a file system without locks."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        yield _lock(handle)
+        yield try_lock(handle)
     finally:
         os.close(handle)
-
-
-def _lock(handle: int) -> bool:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks keeps nobody out
-        return True
-    return True
 
 
 def create_run(run: Run, runs: Path) -> RunFolder:
@@ -266,7 +254,7 @@ def _new_folder(runs: Path, name: str) -> Path:
     raise HostError(f"too many runs are called {name}")
 
 
-def open_run(path: Path, runs: Path = Path("runs")) -> RunFolder:
+def open_run(path: Path, runs: Path) -> RunFolder:
     """The folder at `path`, or at ``runs/path``; `UsageError` where there is no run in it."""
     for folder in (path, runs / path):
         if (folder / "run.json").is_file():

@@ -41,7 +41,7 @@ def test_folders_are_named_by_time_and_name_and_never_shared(tmp_path: Path) -> 
     with pytest.raises(UsageError, match="did you mean 20260101T000000Z-fake"):
         open_run(Path("20260101T000000Z-fak"), tmp_path)
     with pytest.raises(UsageError, match="no run in"):
-        open_run(tmp_path)
+        open_run(tmp_path, tmp_path)
 
 
 def test_a_trial_is_never_written_twice(kept: RunFolder) -> None:

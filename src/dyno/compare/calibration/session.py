@@ -7,7 +7,6 @@ rule for real ones.
 
 from __future__ import annotations
 
-import fcntl
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -42,6 +41,7 @@ from dyno.driver import driver_program
 from dyno.errors import HostError, UsageError, space
 from dyno.judge.stats import scenarios
 from dyno.judge.stats.scenarios import LOOKS, Scenario, figures
+from dyno.locks import try_lock
 from dyno.record import Run, Trial
 
 
@@ -55,7 +55,9 @@ def exclusive_folder(file: Path) -> Iterator[Path]:
     try:
         private_files.make_folder(place.parent, exist_ok=True)
         with open(file.with_suffix(".lock"), "w", opener=private_files.open_private) as lock:
-            _lock_store(lock.fileno(), file)
+            if not try_lock(lock.fileno()):
+                hint = "one at a time: two would be each other's noise"
+                raise HostError(f"another dyno calibrates this host ({file})", hint=hint)
             clear_folder(place)
             private_files.make_folder(place)
             try:
@@ -69,15 +71,6 @@ def exclusive_folder(file: Path) -> Iterator[Path]:
             cause=f"{error.strerror}{space(error, file.parent)}",
             hint=hint,
         ) from error
-
-
-def _lock_store(lock: int, file: Path) -> None:
-    """The kernel frees the lock if we die."""
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        hint = "one at a time: two would be each other's noise"
-        raise HostError(f"another dyno calibrates this host ({file})", hint=hint) from None
 
 
 def clear_folder(place: Path) -> None:

@@ -38,7 +38,6 @@ from dyno.compare.resolve.preconditions import (
     check_empty,
     check_folder_space,
     check_memory,
-    temporary_folder,
 )
 from dyno.compare.run_folder import RunFolder
 from dyno.errors import InternalError, TrialFailed, UsageError
@@ -119,7 +118,7 @@ def _used_entries(prepared: Prepared) -> AbstractContextManager[None]:
 def temporary_run() -> Iterator[RunFolder]:
     """A run's folder of which nothing stays, whose homes a server's user can reach."""
     with (
-        scratch.folder("play", temporary_folder()) as place,
+        scratch.folder("play", scratch.temporary_folder()) as place,
         engine_homes(RunFolder(place)) as folder,
     ):
         private_files.make_folder(folder.path / "logs")

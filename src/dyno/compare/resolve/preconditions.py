@@ -8,12 +8,10 @@ played one after the other, or refused where the user insists on turns.
 
 from __future__ import annotations
 
-import os
 import shutil
-import tempfile
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
+from dyno import scratch
 from dyno.builds import Build, Say, cache
 from dyno.compare.resolve.design import SMALL_BYTES, TURNS_ASKED, with_turns
 from dyno.compare.resolve.draft import MemoryAtOnce, Prepared, RunDraft
@@ -45,7 +43,7 @@ def check_folder_space(folder: RunFolder, prepared: Prepared | RunDraft) -> None
     cache that is none, which loads would come upon late, and a `$DYNO_TMP` that takes no data.
     """
     cache.limit_bytes()
-    temporary_folder()
+    scratch.temporary_folder()
     there = next(path for path in folder.homes().parents if path.exists())
     needed_bytes, free_bytes = disk_bytes(prepared), shutil.disk_usage(there).free
     if free_bytes < needed_bytes:
@@ -53,20 +51,6 @@ def check_folder_space(folder: RunFolder, prepared: Prepared | RunDraft) -> None
             f"{there} has {free_bytes >> 20} MB free, and the run needs {needed_bytes >> 20} MB",
             hint="free some (dyno clean), or set $DYNO_TMP to another file system",
         )
-
-
-def temporary_folder() -> str | None:
-    """The folder `$DYNO_TMP`, made where it is missing; None where the user chose none."""
-    name = os.environ.get("DYNO_TMP")
-    if not name:
-        return None
-    try:
-        Path(name).mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=name).close()
-    except OSError as refused:
-        cause, hint = (refused.strerror or str(refused)).lower(), "name a folder to write data to"
-        raise UsageError(f"$DYNO_TMP cannot be {name}", cause=cause, hint=hint) from None
-    return name
 
 
 def disk_bytes(prepared: Prepared | RunDraft) -> int:

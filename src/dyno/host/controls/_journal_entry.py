@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Literal
@@ -16,6 +15,7 @@ from typing import IO, Literal
 from dyno.errors import HostError
 from dyno.host.controls import _knob
 from dyno.host.controls._knob import KnobRefused
+from dyno.locks import share_lock, try_lock
 
 #: Names another folder.
 CHOSEN = "DYNO_JOURNAL"
@@ -92,15 +92,11 @@ def _check(journal: Path) -> None:
 
 def _wait(lock: int, journal: Path) -> None:
     ends_s = time.monotonic() + PATIENCE_S
-    while True:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            if time.monotonic() > ends_s:
-                message = f"the journal in {journal} is locked"
-                raise HostError(message, hint="end the dyno that was stopped in it") from None
-            time.sleep(PAUSE_S)
+    while not try_lock(lock):
+        if time.monotonic() > ends_s:
+            message = f"the journal in {journal} is locked"
+            raise HostError(message, hint="end the dyno that was stopped in it")
+        time.sleep(PAUSE_S)
 
 
 UNDER_WAY, KIND = ".making-", ".json"
@@ -180,17 +176,14 @@ def begin_entry(journal: Path, knob: Path, value: str) -> IO[str]:
 def share_entry(file: Path) -> IO[str]:
     """The entry's file with our shared lock on it, until it is closed."""
     kept = file.open()
-    fcntl.flock(kept, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    share_lock(kept.fileno())
     return kept
 
 
 def is_in_use(file: Path) -> bool:
     """Does anybody alive hold the entry?"""
     with file.open() as tried:
-        with suppress(BlockingIOError):
-            fcntl.flock(tried, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return False
-        return True
+        return not try_lock(tried.fileno())
 
 
 def next_outcome(entry: Entry) -> Outcome:

@@ -9,7 +9,6 @@ hour begins with whole values, so that older ones can go. All times are UTC.
 from __future__ import annotations
 
 import csv
-import fcntl
 import json
 import os
 import shutil
@@ -23,6 +22,7 @@ from dyno.builds import Say
 from dyno.driver.plan import Session
 from dyno.engines import Ask, find_engine
 from dyno.errors import HostError, TrialFailed, UsageError
+from dyno.locks import try_lock
 from dyno.private_files import FILE, make_folder, open_private, sync, sync_tree, write_whole
 from dyno.servers.watch.changes import Recorded
 from dyno.servers.watch.segments import (
@@ -208,12 +208,10 @@ def opened(folder: Path, kind: str, name: str) -> Iterator[None]:
     make_folder(folder, exist_ok=True)
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not try_lock(handle):
             raise UsageError(
                 f"somebody records into {folder} already", hint="choose another with --into"
-            ) from None
+            )
         _check_owner(folder, kind, name)
         yield
     finally:
