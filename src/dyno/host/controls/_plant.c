@@ -26,8 +26,8 @@ struct counts {
     uint64_t answers;
 };
 
-/* A spin costs more than the clock says, since the first reading of the clock is slow. So delays are
- * saved up until SAVED_NS are owed, unless an answer's own is AT_ONCE_NS. Longer spins gain
+/* A spin costs more than the clock says, since the first reading of the clock is slow. So delays
+ * are saved up until SAVED_NS are owed, unless an answer's own is AT_ONCE_NS. Longer spins gain
  * nothing: what neighbours take of the caches meanwhile grows with them
  * (docs/evidence/code-choices.md). */
 #define SAVED_NS 40000
