@@ -91,7 +91,6 @@ ALLOWED: dict[str, dict[str, tuple[str, ...]]] = {
     "an example that explains a rule by numbers made up": {
         "crates/driver/src/schedule/timeline.rs": ("5.1 ms", "20 ms"),
         "src/dyno/judge/settings/values.py": ("64MB",),
-        "src/dyno/judge/stats/histogram.py": ("1 ms", "100 ms", "50 ms"),
         "src/dyno/judge/stats/interval.py": ("210 µs", "200 µs", "5 %"),
         "src/dyno/judge/stats/scenarios.py": ("2 %", "22 %"),
         "src/dyno/judge/stats/verdict.py": ("39 %", "26 %", "12 %"),

@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 import trial
 from fakes import make_latency, make_record, make_run, make_tally, make_trial
-from hdr import encoded
+from hdr import added_up, encoded, percentile
 from judging import judge_unaudited
 
 from dyno.driver.plan import Plan, Script
-from dyno.judge.analysis.measures import measures, merged_percentiles, together_percentiles
-from dyno.judge.stats.histogram import decode_histogram, merge_histograms
-from dyno.record import Metric, Tally
+from dyno.judge.analysis.measures import measures, together_percentiles
+from dyno.record import Metric, PhaseRecord, Tally
 
 P99 = Metric("select", "run", "all query streams", "latency_ns_p99", "ns", "lower")
 TYPES = """
@@ -38,26 +37,27 @@ dyno.phases = { { name = "both", stop = { kind = "time", duration_s = 0.3 }, str
 """
 
 
-def stream(name: str, values: Sequence[int], unit: str = "query") -> Tally:
+def stream(name: str, values: Sequence[int]) -> Tally:
     latency = dataclasses.replace(make_latency(1e6, len(values)), hdr=encoded(values))
-    return make_tally(100.0, name=name, unit=unit, latency=latency)
+    return make_tally(100.0, name=name, unit="query", latency=latency)
+
+
+def played_beside(*streams: Tally) -> PhaseRecord:
+    """A phase of streams of one unit, with what the driver adds up of them."""
+    whole = added_up([tally.latency.hdr for tally in streams])
+    names = ("50", "95", "99", "99.9")
+    latency = dataclasses.replace(
+        make_latency(1e6, 1), percentiles_ns={it: percentile(whole, float(it)) for it in names}
+    )
+    return dataclasses.replace(make_record(streams), together={"query": latency})
 
 
 def test_streams_of_one_unit_have_their_percentiles_together() -> None:
     """A tenth of the users waits long: the p99 of all is theirs, the mean of both p99 half."""
     quick, slow = stream("quick", [1_000_000] * 900), stream("slow", [80_000_000] * 100)
-    rows = stream("writer", [5] * 50, "row")
-    found = measures(make_trial(1, "new", 0, 1.0, phases=(make_record([quick, slow, rows]),)))
+    found = measures(make_trial(1, "new", 0, 1.0, phases=(played_beside(quick, slow),)))
     assert found[P99] == pytest.approx(80_000_000, rel=1e-3)
-    assert not [metric for metric in found if metric.transaction == "all row streams"]
-
-
-def test_a_stream_alone_or_without_an_answer_is_not_merged() -> None:
-    nothing = make_tally(1.0, name="idle", intended=0, done=0, latency=make_latency(1.0, 0))
-    assert merged_percentiles([stream("quick", [1, 2]), nothing]) == {}
-    assert (
-        merged_percentiles([stream("quick", [1, 2]), make_tally(1.0)]) == {}
-    )  # an old record has no text
+    assert together_percentiles(make_record([quick])) == {}
 
 
 def _pair(block: int, side: int) -> list[Tally]:
@@ -67,7 +67,7 @@ def _pair(block: int, side: int) -> list[Tally]:
 
 def test_the_ratio_of_merged_percentiles_is_judged_over_blocks_like_any_other() -> None:
     trials = [
-        make_trial(2 * block + side, name, block, 1.0, phases=(make_record(_pair(block, side)),))
+        make_trial(2 * block + side, name, block, 1.0, phases=(played_beside(*_pair(block, side)),))
         for block in range(6)
         for side, name in enumerate(("old", "new"))
     ]
@@ -81,13 +81,11 @@ def test_the_driver_adds_up_threads_and_types(tmp_path: Path) -> None:
     session = {"kind": "null", "delay_ns": 20_000}
     tally = trial.play(session, TYPES, tmp_path, threads=4, events=2000, time=0)
     assert set(tally.transactions) == {"slow", "quick"}
-    parts = [decode_histogram(each.hdr) for each in tally.transactions.values()]
-    whole = decode_histogram(tally.latency.hdr)
-    assert whole.count == tally.done == 2000
+    parts = added_up([each.hdr for each in tally.transactions.values()])
+    whole = added_up([tally.latency.hdr])
+    assert whole.counts.sum() == tally.done == 2000
     for name, ns in tally.latency.percentiles_ns.items():
-        assert (
-            merge_histograms(parts).percentile(float(name)) == whole.percentile(float(name)) == ns
-        )
+        assert percentile(parts, float(name)) == percentile(whole, float(name)) == ns
 
 
 def test_the_driver_adds_up_the_streams_of_a_unit_as_we_do(tmp_path: Path) -> None:
@@ -96,9 +94,7 @@ def test_the_driver_adds_up_the_streams_of_a_unit_as_we_do(tmp_path: Path) -> No
     session = {"kind": "null", "delay_ns": 50_000}
     record = trial.played(Plan(session, Script(str(path)), 7, commands=("run",), progress_s=0))
     assert list(record.together) == ["event"]
-    own = [decode_histogram(tally.latency.hdr) for tally in record.streams[:2]]
-    assert record.together["event"].count == sum(each.count for each in own) > 1000
-    old = dataclasses.replace(record, together={})
-    assert together_percentiles(record) == together_percentiles(old) != {}
-    run = [make_trial(1, "new", 0, 1.0, phases=(each,)) for each in (record, old)]
-    assert measures(run[0]) == measures(run[1])
+    whole = added_up([tally.latency.hdr for tally in record.streams[:2]])
+    assert record.together["event"].count == whole.counts.sum() > 1000
+    found = together_percentiles(record)["event"]
+    assert found == {name: percentile(whole, float(name)) for name in found} != {}

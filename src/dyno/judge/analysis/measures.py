@@ -7,8 +7,7 @@
 - `latency_ns_p50` … `latency_ns_max`: from the intended time, of events that were answered, and of
   those cut off without an answer what they had waited.
 - The latencies of `all <unit> streams` of a phase, where several count in one unit. Percentiles do
-  not average, so histograms are added up first: the driver does it for the threads and transaction
-  types of a stream, and for the streams of a phase (`stats.histogram` for old records).
+  not average, so the driver adds histograms up before it reads them.
 - `failed_percent`: events failed ÷ events played.
 - `X_per_op`: a probe's reading X ÷ the phase's operations, which are the units of its closed-loop
   streams (of all streams, where all are paced): rows where rows are inserted at full speed,
@@ -24,10 +23,8 @@ of a phase, and compare nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Iterator
 
-from dyno.judge.stats.histogram import decode_histogram, merge_histograms
 from dyno.record import (
     FLOOR,
     Better,
@@ -58,32 +55,10 @@ def latency_figures(latency: Latency) -> dict[tuple[str, str], float]:
 
 def together_percentiles(record: PhaseRecord) -> dict[str, dict[str, int]]:
     """Unit to percentile to ns, for each unit that two or more of a phase's streams answered in."""
-    if not record.together:
-        return merged_percentiles(record.streams)
     return {
         unit: {name: latency.percentiles_ns[name] for name in PERCENTILES}
         for unit, latency in record.together.items()
     }
-
-
-def merged_percentiles(streams: Sequence[Tally]) -> dict[str, dict[str, int]]:
-    """The same of an old record, whose driver did not add the streams up."""
-    texts: dict[str, list[str]] = {}
-    for tally in streams:
-        if tally.latency.count:
-            texts.setdefault(tally.unit, []).append(tally.latency.hdr)
-    shared = {unit: tuple(own) for unit, own in texts.items() if len(own) > 1 and all(own)}
-    return {
-        unit: dict(zip(PERCENTILES, _read_percentiles(own), strict=True))
-        for unit, own in shared.items()
-    }
-
-
-@lru_cache(maxsize=4096)
-def _read_percentiles(texts: tuple[str, ...]) -> tuple[int, ...]:
-    """The percentiles of histograms added up; kept, since a run is judged after every block."""
-    whole = merge_histograms([decode_histogram(text) for text in texts])
-    return tuple(whole.percentile(float(name)) for name in PERCENTILES)
 
 
 #: Costs of which the driver's own share is subtracted where the engine lives in its process.

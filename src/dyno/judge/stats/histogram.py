@@ -1,10 +1,8 @@
-"""HDR histograms as the driver writes them, merged before a percentile is read.
+"""HDR histograms, read as the driver writes them.
 
-Percentiles do not average: of 990 answers in 1 ms and 10 in 100 ms, played as two streams, the p99
-of all is 1 ms, and the mean of both streams' p99 is 50 ms. So counts are added, bucket by bucket,
-and the percentile is read from the sum. The format is HdrHistogram's V2 without compression, in
-base64: a header of 40 bytes, then counts in zigzag LEB128, a negative one for so many empty buckets
-(github.com/HdrHistogram/HdrHistogram, AbstractHistogram.encodeIntoByteBuffer).
+The format is HdrHistogram's V2 without compression, in base64: a header of 40 bytes, then counts in
+zigzag LEB128, a negative one for so many empty buckets (github.com/HdrHistogram/HdrHistogram,
+AbstractHistogram.encodeIntoByteBuffer).
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ import base64
 import binascii
 import math
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,29 +31,11 @@ class Histogram:
     lowest: int
     digits: int
 
-    @property
-    def count(self) -> int:
-        """How many values were recorded."""
-        return int(self.counts.sum())
-
     def values(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The largest value of each bucket that is not empty, and how many were recorded in it."""
         found = np.flatnonzero(self.counts)
         largest = np.array([self._largest(int(index)) for index in found], dtype=float)
         return largest, self.counts[found].astype(float)
-
-    def percentile(self, percent: float) -> int:
-        """The largest value of the bucket below which `percent` of the values end; 0 of none.
-
-        As the driver reads its own: at least one value, and rounded up to a whole number of them.
-        99.9 ÷ 100 is a little over 0.999, which of 1000 values would make the last of the 999th.
-        """
-        if self.count == 0:
-            return 0
-        quantile = round(min(percent, 100.0) * 1000.0) / 100_000.0
-        wanted = max(1, math.ceil(quantile * self.count))
-        index = int(np.searchsorted(np.cumsum(self.counts), wanted))
-        return self._largest(index)
 
     def _largest(self, index: int) -> int:
         """The largest value that falls into the bucket `index`."""
@@ -81,17 +61,6 @@ def decode_histogram(text: str) -> Histogram:
     for number in _numbers(data[_HEADER.size :]):
         counts.extend([0] * -number if number < 0 else [number])
     return Histogram(np.asarray(counts, dtype=np.int64), lowest, digits)
-
-
-def merge_histograms(histograms: Sequence[Histogram]) -> Histogram:
-    """The sum of one or more histograms; `ValueError` where their buckets are not the same."""
-    first = histograms[0]
-    if any((each.lowest, each.digits) != (first.lowest, first.digits) for each in histograms):
-        raise ValueError("histograms with other buckets cannot be added")
-    counts = np.zeros(max(each.counts.size for each in histograms), dtype=np.int64)
-    for each in histograms:
-        counts[: each.counts.size] += each.counts
-    return Histogram(counts, first.lowest, first.digits)
 
 
 def _numbers(data: bytes) -> Iterator[int]:
