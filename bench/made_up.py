@@ -29,7 +29,7 @@ class Comparisons:
     seconds: float
     pairs: int
 
-    def planted(self, percent: float) -> Comparisons:
+    def injected(self, percent: float) -> Comparisons:
         """The same with candidates that much slower."""
         slower = self.candidate * (1 + percent / 100)
         return Comparisons(self.base, slower, self.seconds, self.pairs)

@@ -1,6 +1,6 @@
 """The same restarts judged by Dyno's rule and by those of other tools, at equal machine time.
 
-False alarms (no slowdown is planted) and slowdowns found (2, 5 and 10 %, multiplied into the
+False alarms (no slowdown is injected) and slowdowns found (2, 5 and 10 %, multiplied into the
 candidate's times), as percent called *slower*. Dyno's rule goes from look to look; each other rule
 is given as many restarts of each side as Dyno's took on average until its word, told as `restarts`.
 
@@ -26,7 +26,7 @@ from rules import RULES
 from dyno.judge.stats.simulate import clopper_pearson
 
 RUNS, QUICK_RUNS = 500, 60
-#: What is planted, in percent.
+#: What is injected, in percent.
 TRUTHS = (0.0, 2.0, 5.0, 10.0)
 DYNO = "Dyno"
 
@@ -77,8 +77,8 @@ def words() -> argparse.Namespace:
 
 
 def judged(name: str, same: Comparisons, truth: float) -> Iterator[Row]:
-    """Every rule on the comparisons of one log, with so much planted."""
-    made = same.planted(truth)
+    """Every rule on the comparisons of one log, with so much injected."""
+    made = same.injected(truth)
     found = made.judged()
     restarts = round(found.blocks.mean())
     logs = made.logs(restarts)

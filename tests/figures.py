@@ -65,7 +65,7 @@ ALLOWED: dict[str, dict[str, tuple[str, ...]]] = {
         "src/dyno/builds/cache.py": ("20 GB",),
         "src/dyno/cli/plan.py": ("5 %",),
         "src/dyno/engines/postgres/session_words.py": ("1 GB",),
-        "src/dyno/host/controls/_plant.c": ("5 us",),
+        "src/dyno/host/controls/_inject.c": ("5 us",),
         "src/dyno/record/run.py": ("10 ms",),
         "src/dyno/workloads/replay/tokens.py": ("16 MB",),
     },

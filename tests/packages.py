@@ -23,6 +23,7 @@ def _package(what: str, knows: str = "") -> Package:
 
 SHARED = {
     "errors": "what can go wrong, named by who can put it right",
+    "former_names": "names that words of users had before, taken for one release with a note",
     "locks": "locks of the kernel, which go with their holder",
     "numbers": "how numbers are written, and sizes read",
     "passwords": "stars in the place of passwords",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ways_to_be_fooled import WAYS, every_way, planting_tests
+from ways_to_be_fooled import WAYS, every_way, injecting_tests
 
 from dyno.plugins import modules
 
@@ -10,10 +10,10 @@ from dyno.plugins import modules
 LEAST = 40
 
 
-def test_every_way_to_be_fooled_is_planted_by_a_test_and_every_plant_is_in_the_table() -> None:
-    ways, planted = every_way(), planting_tests()
-    assert not ways.keys() - planted.keys(), "nobody plants them"
-    assert not planted.keys() - ways.keys(), "no row tells of them"
+def test_every_way_to_be_fooled_is_injected_by_a_test_and_every_injection_is_in_the_table() -> None:
+    ways, injected = every_way(), injecting_tests()
+    assert not ways.keys() - injected.keys(), "nobody injects them"
+    assert not injected.keys() - ways.keys(), "no row tells of them"
 
 
 def test_no_two_ways_share_a_name_and_each_names_an_audit_that_exists() -> None:

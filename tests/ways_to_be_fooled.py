@@ -1,6 +1,6 @@
 """Ways in which a benchmark can fool its reader, and what here catches each: docs as data.
 
-Each is a row of `docs/evidence/fooled.md`. The tests that plant it call `assert_caught`, or one of
+Each is a row of `docs/evidence/fooled.md`. The tests that inject it call `assert_caught`, or one of
 its siblings, with its name, which asserts what the row says. `page` finds those calls, so that a
 row, its word and its test cannot part. `make docs` writes the page.
 """
@@ -19,7 +19,7 @@ from dyno.record import Dropped, Finding
 TESTS = Path(__file__).resolve().parent
 #: A benchmark that is refused never begins; a block that is dropped counts for nothing.
 Word = Literal["doubtful", "invalid", "not checked", "dropped", "refused"]
-#: Planted in a run that is played, or in the record of one.
+#: Injected in a run that is played, or in the record of one.
 Proof = Literal["played", "record"]
 #: What asserts a row, in tests.
 ASSERTS = ("assert_caught", "assert_dropped", "assert_refused")
@@ -30,7 +30,7 @@ class Way:
     """One way to be fooled: what goes wrong, the audit that catches it, and the audit's word.
 
     `audit` is empty where no audit is asked: a block that is dropped, a run that is refused.
-    `engines` are those on which it is planted; "any" where a record is judged, whoever left it.
+    `engines` are those on which it is injected; "any" where a record is judged, whoever left it.
     """
 
     name: str
@@ -50,7 +50,7 @@ SQLITE = ("sqlite",)
 def played(
     name: str, sentence: str, audit: str, word: Word, engines: tuple[str, ...] = SQLITE
 ) -> Way:
-    """One that is planted in a run that is played."""
+    """One that is injected in a run that is played."""
     return Way(name, sentence, audit, word, "played", engines)
 
 
@@ -397,7 +397,7 @@ def assert_refused(name: str, is_refused: bool) -> None:
     assert is_refused, f"{name} was not refused"
 
 
-def planting_tests(folder: Path = TESTS) -> Mapping[str, list[str]]:
+def injecting_tests(folder: Path = TESTS) -> Mapping[str, list[str]]:
     """For each way the tests that assert it, as `file.py::test`."""
     found: dict[str, list[str]] = defaultdict(list)
     for path in sorted(folder.rglob("test_*.py")):
@@ -421,7 +421,7 @@ TITLE = """# fooled
 Made from `tests/ways_to_be_fooled.py` by `make docs`.
 
 Each row is a way in which a benchmark can fool its reader, and what catches it here. *Played*: the
-fault is planted in a run that is played, on the engines named. *Record*: it is planted in the
+fault is injected in a run that is played, on the engines named. *Record*: it is injected in the
 record of one, and the audit judges that; audits know no engine. *Dropped*: the blocks that it hit
 count for nothing, by name. *Refused*: there is no such number. A test holds each row.
 """
@@ -429,7 +429,7 @@ count for nothing, by name. *Refused*: there is no such number. A test holds eac
 
 def page() -> str:
     """The table in Markdown."""
-    tests = planting_tests()
+    tests = injecting_tests()
     parts = [TITLE]
     for title, ways in WAYS.items():
         parts.append(f"## {title}\n")

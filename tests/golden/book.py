@@ -28,7 +28,15 @@ CALIBRATION = Calibration(
     scores=(
         Score("A/A", "null", "same build", 0.0, 40, {"slower": 1}, 0.06, 13.2),
         Score(
-            "plant", "null", "5 % planted", 5.0, 20, {"slower": 19}, 75.1, 99.9, dose_percent=4.92
+            "delay",
+            "null",
+            "5 % injected",
+            5.0,
+            20,
+            {"slower": 19},
+            75.1,
+            99.9,
+            injected_percent=4.92,
         ),
         Score("synthetic", "", "same build, load effect", 0.0, 10_000, {"slower": 310}, 2.8, 3.5),
         Score("synthetic", "", "same build, normal", 0.0, 10_000, {"slower": 200}, 1.7, 2.3),

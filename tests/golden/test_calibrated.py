@@ -16,12 +16,12 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Book:
     return make_book(tmp_path_factory.mktemp("run"), phases=2)
 
 
-def test_error_rates_come_with_interval_date_engine_and_dose(book: Book) -> None:
+def test_error_rates_come_with_interval_date_engine_and_size(book: Book) -> None:
     told, shown = said(book), terminal(book)
     assert "2025-12-30 to 2025-12-31, Dyno 0.1.0." in told
     for line in (
         "A/A on null (same build): 1 of 40 called slower, 2.5 % [0.06, 13.2]",
-        "plant on null (5 % planted, measured +4.9 %): 19 of 20 found, 95 % [75.1, 99.9]",
+        "delay on null (5 % injected, measured +4.9 %): 19 of 20 found, 95 % [75.1, 99.9]",
         "synthetic (same build, load effect): 310 of 10,000 called slower, 3.1 % [2.8, 3.5]",
     ):
         assert line in told

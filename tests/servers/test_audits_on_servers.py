@@ -1,4 +1,4 @@
-"""Planted faults that only real servers and builds show, through the whole pipeline."""
+"""Injected faults that only real servers and builds show, through the whole pipeline."""
 
 from __future__ import annotations
 

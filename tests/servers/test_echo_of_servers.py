@@ -46,12 +46,12 @@ def test_a_slow_way_makes_a_servers_figures_doubtful(server: str, home: Path) ->
     assert round(sent.received_bytes / sent.done) == round(own.received_bytes / own.done)
     assert echoes[0].conditions.pinning == trials[0].conditions.pinning
     assert "round_trip" in {finding.audit for finding in judge(run, trials).findings}
-    assert {f.soundness for f in _planted(run, trials, 0.75)} == {"doubtful"}
-    assert {f.soundness for f in _planted(run, trials, 0.95)} == {"invalid"}
-    assert {f.soundness for f in _planted(run, trials, 0.1)} == {"sound"}
+    assert {f.soundness for f in _injected(run, trials, 0.75)} == {"doubtful"}
+    assert {f.soundness for f in _injected(run, trials, 0.95)} == {"invalid"}
+    assert {f.soundness for f in _injected(run, trials, 0.1)} == {"sound"}
 
 
-def _planted(run: Run, trials: list[Trial], share: float) -> list[Finding]:
+def _injected(run: Run, trials: list[Trial], share: float) -> list[Finding]:
     """What is found where each echo's median takes that share of an answer's millisecond."""
     level = [_with_median(t, 1e6 * (share if t.is_floor else 1)) for t in trials]
     return audits()["round_trip"].judge(RunView(run, level))

@@ -1,11 +1,11 @@
-"""Ways to be fooled by other work than was asked for, planted on real servers."""
+"""Ways to be fooled by other work than was asked for, injected on real servers."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from planted_work import findings, planted
+from injected_faults import findings, injected
 from ways_to_be_fooled import assert_caught
 
 pytestmark = [pytest.mark.timeout(300)]
@@ -33,22 +33,22 @@ def test_reads_without_autocommit_are_one_endless_transaction(home: Path) -> Non
 
 
 def test_a_side_that_never_commits(home: Path) -> None:
-    assert_caught("never-commits", planted(home, "never commits", "postgres"), "postgres")
+    assert_caught("never-commits", injected(home, "never commits", "postgres"), "postgres")
 
 
 @pytest.mark.parametrize("engine", ["postgres", "mysql"])
 def test_inserts_of_what_is_there_already(home: Path, engine: str) -> None:
-    found = planted(home, "ignored inserts", engine, everywhere=True)
+    found = injected(home, "ignored inserts", engine, everywhere=True)
     assert_caught("nothing-changed", found, engine)
 
 
 def test_errors_that_the_script_catches(home: Path) -> None:
-    assert_caught("caught-errors", planted(home, "caught errors", "postgres"), "postgres")
+    assert_caught("caught-errors", injected(home, "caught errors", "postgres"), "postgres")
 
 
 def test_a_side_that_always_asks_for_the_same_row(home: Path) -> None:
-    assert_caught("same-row", planted(home, "always the same row", "postgres"), "postgres")
+    assert_caught("same-row", injected(home, "always the same row", "postgres"), "postgres")
 
 
 def test_a_side_that_works_on_another_table(home: Path) -> None:
-    assert_caught("other-table", planted(home, "another table", "postgres"), "postgres")
+    assert_caught("other-table", injected(home, "another table", "postgres"), "postgres")

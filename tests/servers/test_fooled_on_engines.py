@@ -1,4 +1,6 @@
-"""Ways to be fooled that are planted on every engine, in one comparison of each, and all caught."""
+"""Ways to be fooled that are injected on every engine, in one comparison of each, and all
+caught.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +82,7 @@ dyno.ledger = {
 def found(folder: Path, engine: str) -> list[Finding]:
     """What the audits say of three blocks of 200 events; the second side errs."""
     build, setting, question, answer = ENGINES[engine]
-    script = folder / "planted.lua"
+    script = folder / "injected.lua"
     script.write_text(SCRIPT.replace("QUESTION", question).replace("ANSWER", answer))
     measuring = Measuring(blocks=3, fixed=True, limits=NEIGHBOURS, seed=3, loads=0)
     options = {"events": "200", "warmup_time": "0"}

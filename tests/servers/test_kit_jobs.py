@@ -174,7 +174,7 @@ def test_a_temporary_table_in_the_place_of_the_queue_gives_nobody_more_rights(
     server: KitServer,
 ) -> None:
     server.ask("GRANT EXECUTE, CREATE TEMPORARY TABLES, EVENT ON *.* TO 'weak'@'localhost'")
-    planted = (
+    injected = (
         "CREATE TEMPORARY TABLE async.q (q_id bigint, account int, state varchar(9),"
         " connection_id bigint, keeps int)",
         "INSERT INTO async.q SELECT 1, 1, 'RUNNING', CONNECTION_ID(), 0",
@@ -183,13 +183,15 @@ def test_a_temporary_table_in_the_place_of_the_queue_gives_nobody_more_rights(
         "CALL async.run_1(1, @rows, @kept)",
     )
     with pytest.raises(TrialFailed, match="only a worker"):
-        server.ask(*planted, **WEAK)
-    event = "; ".join(planted)
+        server.ask(*injected, **WEAK)
+    event = "; ".join(injected)
     server.ask(
-        f"CREATE EVENT async_2.planted ON SCHEDULE AT CURRENT_TIMESTAMP DO BEGIN {event}; END",
+        f"CREATE EVENT async_2.injected ON SCHEDULE AT CURRENT_TIMESTAMP DO BEGIN {event}; END",
         **WEAK,
     )
-    until(server, "SELECT 1 - COUNT(*) FROM information_schema.events WHERE event_name = 'planted'")
+    until(
+        server, "SELECT 1 - COUNT(*) FROM information_schema.events WHERE event_name = 'injected'"
+    )
     time.sleep(1)
     assert "ALL PRIVILEGES" not in str(server.ask("SHOW GRANTS FOR 'weak'@'localhost'"))
     server.ask("REVOKE EXECUTE, CREATE TEMPORARY TABLES, EVENT ON *.* FROM 'weak'@'localhost'")

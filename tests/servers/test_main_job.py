@@ -48,7 +48,7 @@ def test_two_builds_from_source_end_in_a_verdict_and_a_report(
     assert "report.html" in capsys.readouterr().out
 
 
-def test_a_planted_slowdown_is_found_wherever_the_host_allows(
+def test_an_injected_slowdown_is_found_wherever_the_host_allows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("DYNO_RUNS", str(tmp_path / "runs"))

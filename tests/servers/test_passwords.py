@@ -1,4 +1,4 @@
-"""A password planted in a candidate is found nowhere afterwards, and `resume` asks for it."""
+"""A password in a candidate is found nowhere afterwards, and `resume` asks for it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dyno.engines import Server
 pytestmark = [pytest.mark.timeout(300)]
 
 #: Unlike any other word; its last signs must be escaped in a URL.
-PLANTED = "pl4nted-s3cret@/"
+PASSWORD = "pl4nted-s3cret@/"
 EXPERIMENT = """
 candidates = ["old={url}", "new={url}"]
 blocks = 3
@@ -38,8 +38,8 @@ DYNO = [sys.executable, "-m", "dyno.cli"]
 def server() -> Iterator[Server]:
     """One that runs already, where `ann` is let in by her password alone, into `hers`."""
     with private("18") as server:
-        plant = [f"ALTER ROLE ann PASSWORD '{PLANTED}'", "CREATE DATABASE hers OWNER ann"]
-        driver.ask(server.session, ["SET password_encryption = 'scram-sha-256'", *plant])
+        statements = [f"ALTER ROLE ann PASSWORD '{PASSWORD}'", "CREATE DATABASE hers OWNER ann"]
+        driver.ask(server.session, ["SET password_encryption = 'scram-sha-256'", *statements])
         yield server
 
 
@@ -50,7 +50,7 @@ def run_file(server: Server, home: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     monkeypatch.delenv("PGPASSWORD", raising=False)
     socket = quote(str(server.session["host"]).rpartition("/")[0], safe="")
     file = home / "mine.toml"
-    url = f"postgres://ann:{quote(PLANTED, safe='')}@{socket}/hers"
+    url = f"postgres://ann:{quote(PASSWORD, safe='')}@{socket}/hers"
     file.write_text(EXPERIMENT.format(url=url))
     return file
 
@@ -60,9 +60,9 @@ def _told(folder: Path) -> dict[str, bytes]:
     return {str(file): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
-def _without(planted: Mapping[str, bytes]) -> None:
-    spellings = [PLANTED, quote(PLANTED, safe=""), quote(PLANTED)]
-    for name, content in planted.items():
+def _without(injected: Mapping[str, bytes]) -> None:
+    spellings = [PASSWORD, quote(PASSWORD, safe=""), quote(PASSWORD)]
+    for name, content in injected.items():
         for spelling in spellings:
             assert spelling.encode() not in content, name
 
@@ -124,7 +124,7 @@ def test_a_run_that_was_torn_goes_on_with_the_password_from_elsewhere(
     refused = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert refused.returncode == 64
     assert "password" in refused.stderr and "PGPASSWORD" in refused.stderr
-    known = {**os.environ, "PGPASSWORD": PLANTED}
+    known = {**os.environ, "PGPASSWORD": PASSWORD}
     done = subprocess.run(command, capture_output=True, text=True, timeout=200, env=known)
     assert done.returncode in (0, 1, 2), done.stderr
     assert _good(folder) >= 6

@@ -72,7 +72,7 @@ def server() -> Iterator[Server]:
 @pytest.mark.parametrize("defect", DEFECTS)
 def test_a_known_defect_of_others_is_caught(server: Server, defect: str, tmp_path: Path) -> None:
     changes, entry = DEFECTS[defect]
-    script = str(changed_tpcc(tmp_path / "planted", changes))
+    script = str(changed_tpcc(tmp_path / "injected", changes))
     options = SMALL_TPCC | {"events": 1000, "threads": 1, "batched": True}
     try:
         found = play(server.session, script, tmp_path, **options)

@@ -47,7 +47,7 @@ def test_there_is_an_effect_for_each_cell_but_the_base_and_none_sees_a_block(
     assert orders == sorted(orders)
 
 
-def test_planted_effects_come_back_exactly_where_there_is_no_noise() -> None:
+def test_injected_effects_come_back_exactly_where_there_is_no_noise() -> None:
     a, b, ab = (0.0, 0.05, -0.02), (0.0, 0.1), 0.03
     cells = [a[i] + b[j] + ab * (i == 2 and j == 1) for i, j in itertools.product(range(3), (0, 1))]
     found = {key: float(each.weights @ cells) for key, each in named(factorial([3, 2])).items()}

@@ -43,6 +43,7 @@ from dyno.cli import (
     sysbench,
     watch,
 )
+from dyno.former_names import rename_options
 from dyno.passwords import mask_word
 
 #: The fields of proc_pid_stat(5) that say where a process's arguments lie, counted behind its name.
@@ -120,7 +121,12 @@ def interrupt(number: int, frame: FrameType | None) -> None:
 def exit_code(words: Sequence[str] | None = None) -> int:
     """Plays the command line's words (those of the process if None): the exit code, which is
     `EXITS`' of a comparison, and else an error's own (`errors`)."""
-    return exits.run_guarded(lambda: command.main(words, prog_name="dyno", standalone_mode=False))
+
+    def run_command() -> object:
+        given = rename_options(sys.argv[1:] if words is None else words)
+        return command.main(given, prog_name="dyno", standalone_mode=False)
+
+    return exits.run_guarded(run_command)
 
 
 def main() -> None:

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dyno import former_names
 from dyno.cli import options
 from dyno.cli.judged_run import print_progress, sweep
 from dyno.cli.options import DURATION, ENGINE, PERCENT, WORKLOAD
 from dyno.cli.terminal import screen
 
 if TYPE_CHECKING:
-    from dyno.compare.calibration import Entry
+    from dyno.compare.calibration import CalibrationEntry
     from dyno.compare.calibration.session import CalibrationWishes
     from dyno.record import Calibration, Score
 
-HEADS = ("what", "engine", "n", "slower", "95 % interval", "open", "invalid", "planted", "held")
+HEADS = ("what", "engine", "n", "slower", "95 % interval", "open", "invalid", "injected", "held")
 
 
 def print_known() -> None:
@@ -38,13 +39,13 @@ def print_known() -> None:
 def score_row(score: Score) -> Sequence[object]:
     """A score as a line of the table; `held` is the share of intervals that held the truth."""
     between = f"{score.low_percent:.1f} to {score.high_percent:.1f} %"
-    dose = "" if score.dose_percent is None else f"{score.dose_percent:.2f} %"
+    size = "" if score.injected_percent is None else f"{score.injected_percent:.2f} %"
     held = f"{100 * score.covered / score.coverable:.1f} %" if score.coverable else ""
     words = (score.words.get(word, 0) or "" for word in ("inconclusive", "invalid"))
     what = ", ".join(filter(None, (score.what, score.settings.get("design"))))
     return (
         *(what, score.engine, f"{score.comparisons:,}", f"{score.slower:,}", between),
-        *(*words, dose, held),
+        *(*words, size, held),
     )
 
 
@@ -53,7 +54,7 @@ def known_in_words(known: Calibration) -> str:
     dates = f"{known.first_utc[:10]} to {known.last_utc[:10]}"
     reading = (
         "'slower' are false alarms where both are the same build, slowdowns found where one is "
-        "planted; 'open' is inconclusive; 'held' are the intervals that held the truth"
+        "injected; 'open' is inconclusive; 'held' are the intervals that held the truth"
     )
     stale = f" STALE: {'; '.join(known.stale)}." if known.stale else ""
     lost = f" {known.passed_over} lines could not be read (torn, or a newer dyno's)."
@@ -62,9 +63,9 @@ def known_in_words(known: Calibration) -> str:
     return f"{found}{stale}{passed_over}"
 
 
-#: So short a delay is spun to its end: no sleep that ends late blurs what is planted.
+#: So short a delay is spun to its end: no sleep that ends late blurs what is injected.
 ENGINES = ("null@70us",)
-KINDS = ("synthetic", "aa", "paths", "plant", "p99", "noise", "plant-noise")
+KINDS = ("synthetic", "aa", "paths", "delay", "p99", "noise", "delay-noise")
 
 
 @click.command("calibrate")
@@ -78,22 +79,22 @@ KINDS = ("synthetic", "aa", "paths", "plant", "p99", "noise", "plant-noise")
 @click.option(
     *("--kind", "kinds"),
     multiple=True,
-    type=click.Choice(KINDS),
+    type=options.RenamedChoice(KINDS, former_names.KINDS),
     help="Only these kinds; may be repeated.  [default: all]",
 )
 @click.option(
     "--times",
     type=click.IntRange(1, 10_000),
     metavar="N",
-    help="Comparisons of each kind.  [default: 20 A/A, 10 at two paths, 10 of each plant, 5 p99, "
-    "10 noise, 5 of each plant beside noise]",
+    help="Comparisons of each kind.  [default: 20 A/A, 10 at two paths, 10 of each delay, 5 p99, "
+    "10 noise, 5 of each delay beside noise]",
 )
 @click.option(
-    *("--plant", "planted"),
+    *("--inject", "injected"),
     multiple=True,
     type=PERCENT,
     metavar="PERCENT",
-    help="A slowdown to plant; may be repeated.  [default: 5%, 2% and 1%]",
+    help="A slowdown to inject; may be repeated.  [default: 5%, 2% and 1%]",
 )
 @click.option("--margin", type=PERCENT, metavar="PERCENT", help="The margin of all.  [default: 2%]")
 @click.option("--quick", is_flag=True, help="A few comparisons of each kind.")
@@ -124,7 +125,7 @@ def command(**words: Any) -> None:
 
     \b
     dyno calibrate --engine sqlite --kind aa --times 40
-    dyno calibrate --engine postgres@18 --kind plant --plant 1% --margin 0.5% --set time=4
+    dyno calibrate --engine postgres@18 --kind delay --inject 1% --margin 0.5% --set time=4
     dyno calibrate --budget 30m
     dyno calibrate --show
     """
@@ -135,7 +136,7 @@ def command(**words: Any) -> None:
 
 def wishes_from(**words: Any) -> CalibrationWishes:
     """The words as the room understands them."""
-    from dyno.compare.calibration.cases import GOALS, PLANTED_PERCENT, QUICK
+    from dyno.compare.calibration.cases import GOALS, INJECTED_PERCENT, QUICK
     from dyno.compare.calibration.pilot import Shape
     from dyno.compare.calibration.session import CalibrationWishes
 
@@ -151,7 +152,7 @@ def wishes_from(**words: Any) -> CalibrationWishes:
         shape=replace(shape, options=options, blocks=blocks, margin_percent=words["margin"]),
         budget_s=words["budget"],
         made_up="synthetic" in kinds,
-        planted_percent=words["planted"] or PLANTED_PERCENT,
+        injected_percent=words["injected"] or INJECTED_PERCENT,
     )
 
 
@@ -170,30 +171,30 @@ def play_missing(wanted: CalibrationWishes) -> None:
     screen.lines("" if done else "\nthe budget is spent; the same command goes on\n")
 
 
-def print_entry(entry: Entry, done: int, of: int) -> None:
+def print_entry(entry: CalibrationEntry, done: int, of: int) -> None:
     """A line for each comparison, as it is stored."""
     words = ", ".join(f"{word} {count:,}" for word, count in entry.words.items() if count)
     if entry.kind == "synthetic":
         screen.line(f"{entry.kind}  {entry.what}: {words}")
         return
     (word,) = entry.words
-    found = f"{word}  {interval_words(entry)}{dose_note(entry)}  {entry.seconds:.0f} s"
+    found = f"{word}  {interval_words(entry)}{size_note(entry)}  {entry.seconds:.0f} s"
     screen.line(f"{entry.engine}  {entry.what}  {done}/{of}  {found}")
 
 
-def interval_words(entry: Entry) -> str:
+def interval_words(entry: CalibrationEntry) -> str:
     """The slowdown found, with its bounds; without them, why there are none."""
     if entry.low_percent == entry.high_percent:
         return f"no interval: {entry.dropped_blocks} blocks were dropped for noise"
     return f"{entry.slowdown_percent:+.1f} % [{entry.low_percent:+.1f}, {entry.high_percent:+.1f}]"
 
 
-def dose_note(entry: Entry) -> str:
-    """What was really planted, and that it is not what was asked for, if it is not."""
-    from dyno.compare.calibration.comparison import dose_is_off
+def size_note(entry: CalibrationEntry) -> str:
+    """What was really injected, and that it is not what was asked for, if it is not."""
+    from dyno.compare.calibration.comparison import is_other_size
 
-    dose = entry.dose_percent
-    if dose is None:
+    size = entry.injected_percent
+    if size is None:
         return ""
-    off = f", not {entry.effect_percent:g} %" if dose_is_off(entry.effect_percent, dose) else ""
-    return f"  dose {dose:.2f} %{off}"
+    off = f", not {entry.effect_percent:g} %" if is_other_size(entry.effect_percent, size) else ""
+    return f"  injected {size:.2f} %{off}"

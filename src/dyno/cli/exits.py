@@ -7,8 +7,11 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -26,6 +29,7 @@ from dyno.errors import (
     UsageError,
     space,
 )
+from dyno.former_names import FormerNameWarning
 from dyno.passwords import mask_sentence, mask_word
 
 #: A process that dies of SIGPIPE would end so; `dyno show | head` is no failure of ours.
@@ -64,12 +68,30 @@ def require_current_folder() -> None:
         raise UsageError("the current folder was removed", hint="cd to another") from None
 
 
+@contextmanager
+def print_former_names() -> Iterator[None]:
+    """Says on stderr, a line each, which words of the user go by another name now."""
+    with warnings.catch_warnings():
+        show_others = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+            if issubclass(category, FormerNameWarning):
+                screen.line(f"note: {message}", err=True)
+            else:
+                show_others(message, category, *where, **more)
+
+        warnings.simplefilter("always", FormerNameWarning)
+        warnings.showwarning = show
+        yield
+
+
 def run_guarded(command: Callable[[], object]) -> int:
     """Plays `command` and answers its exit code; whatever it raises is said on stderr."""
     memory.guard_imports()
     try:
         require_current_folder()
-        result = command()
+        with print_former_names():
+            result = command()
         sys.stdout.flush()
     except (KeyboardInterrupt, click.Abort) as stop:
         cause = stop.__cause__ or stop  # click wraps the interrupt

@@ -7,7 +7,7 @@ the options are those that two commands or more share.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from click.shell_completion import CompletionItem
 from dyno import numbers
 from dyno.cli.runs import run_names
 from dyno.errors import DynoError
+from dyno.former_names import current_name
 from dyno.printable import one_line
 
 SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
@@ -114,6 +115,18 @@ class Levels(click.ParamType[tuple[str, tuple[str, ...]]]):
         if not equals or not key.strip():
             self.fail(f"'{value}' is not of the form key=a,b", param, ctx)
         return key.strip().replace("-", "_"), tuple(each.strip() for each in text.split(","))
+
+
+class RenamedChoice(click.Choice[str]):
+    """One of some words; `former` are those that another one replaced, taken with a note."""
+
+    def __init__(self, choices: Iterable[str], former: Mapping[str, str]) -> None:
+        super().__init__(tuple(choices))
+        self.former = former
+
+    def convert(self, value: Any, param: Param, ctx: Context) -> str:
+        """The word as it is now."""
+        return super().convert(current_name(str(value), self.former), param, ctx)
 
 
 class Word(click.ParamType[str]):

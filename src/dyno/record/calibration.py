@@ -10,14 +10,14 @@ class Score:
     """What the method made of comparisons with a known truth, of one kind on one engine.
 
     `kind` is `synthetic` (made-up blocks), `A/A` (a build with itself), `A/A at two paths` (with a
-    copy of it that lies elsewhere), `plant` (a slowdown put
-    in), `p99 plant` (one operation in fifty slowed down) or `noise` (A/A beside a load that comes
+    copy of it that lies elsewhere), `delay` (a slowdown put
+    in), `p99 delay` (one operation in fifty slowed down) or `noise` (A/A beside a load that comes
     and goes); `what` says it in words. `words` counts the verdicts. `low_percent` and
     `high_percent` are the 95 % Clopper-Pearson interval of the share called *slower*: of false
-    alarms where `effect_percent` is 0, of slowdowns found where it is not. `dose_percent` is the
-    mean slowdown that was really planted, as measured apart from the verdict (None: nothing was).
-    `covered` of the intervals held the truth, `coverable` of them could be asked. `settings` are
-    those that the comparisons were played with.
+    alarms where `effect_percent` is 0, of slowdowns found where it is not. `injected_percent` is
+    the mean slowdown that was really injected, as measured apart from the verdict (None: nothing
+    was). `covered` of the intervals held the truth, `coverable` of them could be asked. `settings`
+    are those that the comparisons were played with.
     """
 
     kind: str
@@ -30,7 +30,7 @@ class Score:
     high_percent: float
     covered: int = 0
     coverable: int = 0
-    dose_percent: float | None = None
+    injected_percent: float | None = None
     dropped_blocks: int = 0
     settings: dict[str, str] = field(default_factory=dict)
 

@@ -56,19 +56,26 @@ def _dataclass(kind: type) -> Loader:
     fields = {f.name: f for f in dataclasses.fields(kind) if f.init}
     hints = get_type_hints(kind)
     needed = {n for n, f in fields.items() if _is_needed(f)}
-    former = FORMER_KEYS.get(kind.__name__, {})
 
     def load_it(data: Any, place: str) -> Any:
         _expect(data, dict, place)
-        data = {former.get(name, name): value for name, value in data.items()}
+        data = _renamed(kind.__name__, data)
         if unknown := data.keys() - fields.keys():
             raise UnknownField(f"{place}: unknown field {sorted(unknown)[0]}")
         if missing := needed - data.keys():
             raise WrongShape(f"{place}: no field {sorted(missing)[0]}")
-        values = {n: _loader(hints[n])(v, f"{place}.{n}") for n, v in data.items()}
+        values = {n: _loader(hints[n])(_renamed(n, v), f"{place}.{n}") for n, v in data.items()}
         return kind(**values)
 
     return load_it
+
+
+def _renamed(name: str, data: Any) -> Any:
+    """A mapping with the keys that it has today, by its class or the field that holds it."""
+    former = FORMER_KEYS.get(name)
+    if former is None or not isinstance(data, dict):
+        return data
+    return {former.get(key, key): value for key, value in data.items()}
 
 
 def _is_needed(field: dataclasses.Field[Any]) -> bool:

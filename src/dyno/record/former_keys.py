@@ -9,10 +9,13 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-#: By the class of a record: the key that was, and the field that holds it now.
+#: By the class of a record (or by a field that is a mapping): the key that was, and what it is now.
 FORMER_KEYS: dict[str, dict[str, str]] = {
     "HistorySeries": {"nominations": "flagged_changes"},
     "FlaggedChange": {"convict": "confirm"},
+    "Score": {"dose_percent": "injected_percent"},
+    "CalibrationEntry": {"dose_percent": "injected_percent"},
+    "controls": {"plant": "inject"},
 }
 
 

@@ -286,8 +286,8 @@ def score_sentence(score: Score) -> str:
     share = f"{score.slower_percent:.3g} % [{score.low_percent:.3g}, {score.high_percent:.3g}]"
     called = "found" if score.effect_percent else "called slower"
     where = f" on {score.engine}" if score.engine and score.kind != MADE_UP else ""
-    dose = score.dose_percent
-    measured = f"measured {numbers.signed(dose)} %" if score.effect_percent and dose else ""
+    size = score.injected_percent
+    measured = f"measured {numbers.signed(size)} %" if score.effect_percent and size else ""
     what = ", ".join(filter(None, (score.what, score.settings.get("design"), measured)))
     told = f"{score.slower:,} of {score.comparisons:,} {called}, {share}"
     return f"{score.kind}{where} ({what}): {told}"

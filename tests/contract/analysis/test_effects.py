@@ -22,7 +22,7 @@ def off(levels: dict[str, str]) -> float:
     return 0.05 * (levels["aslr"] == "off")
 
 
-def test_a_planted_effect_is_found_and_no_other() -> None:
+def test_an_injected_effect_is_found_and_no_other() -> None:
     run = crossed()
     verdict = judge_unaudited(run, played(run, off))
     found = rows(verdict)
@@ -73,7 +73,7 @@ def test_effects_that_multiply_are_no_interaction() -> None:
     assert row.low_percent < 0 < row.high_percent and row.verdict != "slower"
 
 
-def test_nothing_planted_passes_and_says_so_of_every_factor() -> None:
+def test_nothing_injected_passes_and_says_so_of_every_factor() -> None:
     run = crossed()
     verdict = judge_unaudited(run, played(run, lambda _: 0.0))
     assert verdict.overall == "not slower" and verdict.complete

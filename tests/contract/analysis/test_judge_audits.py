@@ -49,15 +49,15 @@ def test_a_trial_that_counts_for_nothing_condemns_nothing() -> None:
 
 
 def _judged(phase: str, *numbers: int, judged: tuple[str, ...]) -> Verdict:
-    """Ten blocks of a load and a run, with a planted finding on `phase`."""
-    planted = FixedAudit(Finding("planted", "invalid", "the client slept", numbers, phase))
+    """Ten blocks of a load and a run, with an injected finding on `phase`."""
+    injected = FixedAudit(Finding("injected", "invalid", "the client slept", numbers, phase))
     primary = {name: ("rate_per_s",) if name in judged else () for name in ("load", "run")}
     phases = [make_phase(name, primary=primary[name]) for name in primary]
     records = tuple(make_record([make_tally(1000)], phase=name) for name in primary)
     steady = [0.001, -0.001] * 5
     trials = [vars(trial) | {"phases": records} for trial in make_trials({"new": steady})]
     run = make_run(workloads=[make_workload(phases=phases)])
-    return judge(run, [Trial(**fields) for fields in trials], {"planted": planted})
+    return judge(run, [Trial(**fields) for fields in trials], {"injected": injected})
 
 
 def _words(verdict: Verdict) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Faults planted in the load itself, played by the real driver, and found by the audits."""
+"""Faults injected in the load itself, played by the real driver, and found by the audits."""
 
 from __future__ import annotations
 

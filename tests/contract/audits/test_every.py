@@ -1,4 +1,4 @@
-"""The audits' room: clean records are sound, and each planted fault is found where it lies."""
+"""The audits' room: clean records are sound, and each injected fault is found where it lies."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_a_server_in_its_own_process_has_no_floor() -> None:
     ("service_ns", "soundness"),
     [(9_900_000_000, "sound"), (4_900_000_000, "doubtful"), (0, "invalid"), (None, "invalid")],
 )
-def test_null_is_judged_by_the_dose_that_was_measured(
+def test_null_is_judged_by_the_size_that_was_measured(
     service_ns: int | None, soundness: str
 ) -> None:
     trial = a_trial(3, "new", service_ns=service_ns)

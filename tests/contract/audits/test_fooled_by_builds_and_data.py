@@ -1,4 +1,4 @@
-"""Ways to be fooled by programs, settings, data and work: planted in a record, and caught."""
+"""Ways to be fooled by programs, settings, data and work: injected in a record, and caught."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ways to be fooled by the client, the host and the clock: planted in a record, and caught."""
+"""Ways to be fooled by the client, the host and the clock: injected in a record, and caught."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Ways to be fooled by a setting of one side that nobody chose: planted in a record, and caught."""
+"""Ways to be fooled by a setting of one side that nobody chose: injected in a record, and
+caught.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Planted faults, nothing faked: a real engine that errs, a real script that lies, found by audits.
+"""Injected faults, nothing faked: a real engine that errs, a real script that lies, found by
+audits.
 
 The engine is SQLite; on the candidate with pages of 8 KB triggers make it lose, invent and forget,
 and answer otherwise. The other one is clean, and no audit may blame it.
@@ -72,7 +73,7 @@ dyno.size_bytes = SIZE
 
 def _found(folder: Path, *sides: str, script: str) -> list[Finding]:
     """What the audits say of three blocks of 200 events."""
-    file = folder / "planted.lua"
+    file = folder / "injected.lua"
     file.write_text(script)
     measuring = Measuring(blocks=3, fixed=True, limits=NEIGHBOURS, seed=3, loads=0)
     options = {"events": "200", "warmup_time": "0"}
@@ -99,7 +100,7 @@ def test_an_engine_that_loses_invents_forgets_and_answers_otherwise_is_found_out
     assert set(told.values()) == {"invalid"} and len(told) == 4
     words = " | ".join(sorted(told))
     for name in ("lost", "made", "held"):
-        assert f"planted on bad lost or made up work in '{name}'" in words
+        assert f"injected on bad lost or made up work in '{name}'" in words
     assert "bad and good answer 'answered' with other values" in words
     assert "on good" not in words
     others = [f for f in found if f.audit in ("settings", "storage", "same_program")]

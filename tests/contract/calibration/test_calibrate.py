@@ -1,4 +1,4 @@
-"""A session of calibration: the whole pipeline on `null`, its dose check, what it leaves out."""
+"""A session of calibration: the whole pipeline on `null`, its size check, what it leaves out."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 from dyno.cli import exit_code
 from dyno.cli.calibrate import print_entry
 from dyno.compare import calibration
-from dyno.compare.calibration import Entry
+from dyno.compare.calibration import CalibrationEntry
 from dyno.compare.calibration.cases import CalibrationCase
 from dyno.compare.calibration.comparison import case_settings
-from dyno.compare.calibration.ladder import Ladder
+from dyno.compare.calibration.dose_response import DoseResponse
 from dyno.compare.calibration.pilot import Pilot, Shape
 from dyno.compare.calibration.session import (
     CalibrationWishes,
@@ -47,16 +47,17 @@ def session(goals: dict[str, int], engine: str = ENGINE, **changes: object) -> S
 def made_up_session(goals: dict[str, int], **changes: object) -> Session:
     """A session whose comparisons are made up on the spot; all else is as ever."""
 
-    def blank(case: CalibrationCase, shape: Shape, pilot: Pilot, *_: object) -> Entry:
+    def blank(case: CalibrationCase, shape: Shape, pilot: Pilot, *_: object) -> CalibrationEntry:
         chosen = case_settings(case, shape, pilot)
         facts = {
             "utc": "2026-11-21T12:00:00Z",
             "dyno": "0.1",
             "host": relevant_facts(instrument_here()),
+            "settings": chosen,
         }
         truth = (case.kind, parse_candidate(case.base).engine, case.title, case.effect_percent)
         words = {"not slower": 1}
-        return Entry(*truth, words, settings=chosen, seconds=9.0, **facts)  # type: ignore[arg-type]
+        return CalibrationEntry(*truth, words, seconds=9.0, **facts)  # type: ignore[arg-type]
 
     pilot = Pilot(2e5, 2e5, 2e5, 0.0, "1", ())
     return replace(
@@ -69,20 +70,20 @@ def made_up_session(goals: dict[str, int], **changes: object) -> Session:
 
 @pytest.mark.slow
 def test_a_calibration_on_null_goes_all_the_way() -> None:
-    """Same build, and a delay of ten times the length: a dose as large is measured, and found.
+    """Same build, and a delay of ten times the length: a size as large is measured, and found.
 
-    Neither the pilot nor a trial is alone here, so the dose may be far from what was asked.
+    Neither the pilot nor a trial is alone here, so the size may be far from what was asked.
     """
-    now = session({"aa": 1, "plant": 1}, planted_percent=(900.0,))
+    now = session({"aa": 1, "delay": 1}, injected_percent=(900.0,))
     assert now.play()
-    same, planted = now.current()
-    assert same.settings["design"] == planted.settings["design"] == "by turns"
-    assert (same.kind, same.dose_percent, same.effect_percent) == ("A/A", None, 0.0)
-    assert planted.dose_percent is not None and planted.dose_percent > 200.0
-    assert (planted.words, planted.coverable) == ({"slower": 1}, 1)
+    same, injected = now.current()
+    assert same.settings["design"] == injected.settings["design"] == "by turns"
+    assert (same.kind, same.injected_percent, same.effect_percent) == ("A/A", None, 0.0)
+    assert injected.injected_percent is not None and injected.injected_percent > 200.0
+    assert (injected.words, injected.coverable) == ({"slower": 1}, 1)
     known = calibration.known_error_rates(instrument_here())
     assert known is not None
-    assert {score.kind for score in known.scores} == {"A/A", "plant"}
+    assert {score.kind for score in known.scores} == {"A/A", "delay"}
     assert not now.file.with_suffix(".playing").exists()
 
 
@@ -95,25 +96,25 @@ def test_a_comparison_beside_a_cpu_hog_is_stored_too() -> None:
     assert sum(entry.words.values()) == 1
 
 
-def test_a_plant_of_nothing_is_refused_before_anything_is_played() -> None:
-    with pytest.raises(UsageError, match="a plant of nothing is no plant"):
-        session({"plant": 1}, planted_percent=(0.0,))
+def test_an_injected_delay_of_nothing_is_refused_before_anything_is_played() -> None:
+    with pytest.raises(UsageError, match="--inject must be above 0"):
+        session({"delay": 1}, injected_percent=(0.0,))
 
 
-def test_where_a_dose_is_not_transmitted_no_plant_is_compared() -> None:
-    climbed: list[str] = []
+def test_where_a_delay_is_not_transmitted_no_delay_is_compared() -> None:
+    asked: list[str] = []
     pilot = Pilot(2e5, 2e5, 2e5, 1.0, "1", ())
 
-    def climb(text: str, *_: object) -> Ladder:
-        climbed.append(text)
-        return Ladder(0.6, 0.04)
+    def run_dose_series(text: str, *_: object) -> DoseResponse:
+        asked.append(text)
+        return DoseResponse(0.6, 0.04)
 
     for _ in range(2):
-        now = made_up_session({"aa": 1, "plant": 1, "p99": 1}, engine="sqlite@3.24.0")
-        now = replace(now, fly_pilot=lambda *_: pilot, climb=climb)
+        now = made_up_session({"aa": 1, "delay": 1, "p99": 1}, engine="sqlite@3.24.0")
+        now = replace(now, fly_pilot=lambda *_: pilot, run_dose_series=run_dose_series)
         assert now.play()
-        assert {entry.kind for entry in now.current()} == {"A/A", "ladder"}
-    assert climbed == ["sqlite@3.24.0"], "what is known is not asked again"
+        assert {entry.kind for entry in now.current()} == {"A/A", "dose-response"}
+    assert asked == ["sqlite@3.24.0"], "what is known is not asked again"
     known = calibration.known_error_rates(instrument_here())
     assert known is not None and {score.kind for score in known.scores} == {"A/A"}
 
@@ -131,13 +132,13 @@ def test_lots_take_turns_so_that_each_has_some() -> None:
     assert [entry.kind for entry in now.current()][:3] == ["A/A", "noise", "A/A"]
 
 
-def test_a_dose_is_sized_by_the_last_comparison_under_the_same_noise() -> None:
+def test_a_delay_is_sized_by_the_last_comparison_under_the_same_noise() -> None:
     """Operations of 200 µs, and 1,000 µs in every comparison beside a hog: 10 % of each."""
     delays_us: list[tuple[bool, float]] = []
-    now = made_up_session({"plant": 2, "plant-noise": 2}, planted_percent=(10.0,))
+    now = made_up_session({"delay": 2, "delay-noise": 2}, injected_percent=(10.0,))
     made_up = now.play_comparison
 
-    def play(case: CalibrationCase, *more: Any) -> Entry:
+    def play(case: CalibrationCase, *more: Any) -> CalibrationEntry:
         delay_ns = null.delay_ns(case.candidate.partition("@")[2])
         delays_us.append((case.beside_hog, delay_ns / 1000 - 1000))
         operation_ns = 1e6 if case.beside_hog else 2.5e5
@@ -161,9 +162,9 @@ def test_a_comparison_that_would_not_end_within_the_budget_is_not_begun() -> Non
     assert len(now.current()) == 1
 
 
-def test_nothing_can_be_planted_in_no_delay() -> None:
+def test_nothing_can_be_injected_in_no_delay() -> None:
     with pytest.raises(UsageError, match="null answers at once"):
-        made_up_session({"plant": 1}, engine="null@0").play()
+        made_up_session({"delay": 1}, engine="null@0").play()
 
 
 def test_a_host_that_changes_meanwhile_ends_it() -> None:
@@ -201,7 +202,7 @@ def test_a_comparison_without_a_calm_block_is_told_without_an_interval(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     here = relevant_facts(instrument_here())
-    entry = Entry("A/A", "null", "same build", 0.0, {"inconclusive": 1}, "", "0.1", here)
+    entry = CalibrationEntry("A/A", "null", "same build", 0.0, {"inconclusive": 1}, "", "0.1", here)
     print_entry(replace(entry, dropped_blocks=20), 2, 40)
     print_entry(replace(entry, slowdown_percent=1.0, low_percent=-1.0, high_percent=3.0), 3, 40)
     first, second = capsys.readouterr().out.splitlines()

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dyno.compare import calibration
-from dyno.compare.calibration import Entry
+from dyno.compare.calibration import CalibrationEntry
 from dyno.compare.resolve.experiment import host_here
 
 pytestmark = pytest.mark.chaos
@@ -28,7 +28,7 @@ def started() -> subprocess.Popen[str]:
     return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
-def stored_now() -> list[Entry]:
+def stored_now() -> list[CalibrationEntry]:
     return calibration.entries(calibration.store_file(host_here()))
 
 

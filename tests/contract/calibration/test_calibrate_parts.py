@@ -1,4 +1,4 @@
-"""The parts of a calibration: cases, doses, windows, the hog, the synthetic scenarios."""
+"""The parts of a calibration: cases, sizes, windows, the hog, the synthetic scenarios."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from fakes import make_latency, make_readings, make_record, make_run, make_tally
 
 from dyno.compare.calibration import comparison, session
 from dyno.compare.calibration.cases import CalibrationCase, calibration_cases
-from dyno.compare.calibration.comparison import dose_is_off, dose_percent
+from dyno.compare.calibration.comparison import injected_percent, is_other_size
 from dyno.compare.calibration.copies import two_copies
-from dyno.compare.calibration.ladder import climb
+from dyno.compare.calibration.dose_response import run_dose_series
 from dyno.compare.calibration.pilot import Pilot, Shape, pilot_figures
 from dyno.compare.experiment import Experiment
 from dyno.compare.experiment.candidates import parse_candidate
@@ -23,18 +23,18 @@ from dyno.judge.stats.scenarios import Scenario
 from dyno.record import Run, Trial
 
 PILOT = Pilot(5000.0, 4800.0, 8000.0, 1.0, "1.2.3", (1,))
-ALL = {"aa": 4, "plant": 3, "p99": 2, "noise": 1}
+ALL = {"aa": 4, "delay": 3, "p99": 2, "noise": 1}
 
 
-def trial(block: int, candidate: str, per_s: float, planted_ns: float, lost: float = 1.0) -> Trial:
-    """A trial of ten seconds whose engine was held up by `planted_ns` in each operation; its rate
+def trial(block: int, candidate: str, per_s: float, injected_ns: float, lost: float = 1.0) -> Trial:
+    """A trial of ten seconds whose engine was held up by `injected_ns` in each operation; its rate
     tells so many times what an operation took.
     """
     own_ns = 1e9 / per_s / lost
     latency = dataclasses.replace(make_latency(own_ns), mean_ns=own_ns)
     tally = make_tally(per_s, service_ns=None, latency=latency)
-    total_ns = planted_ns * per_s * 10
-    readings = make_readings(planted_ns=total_ns, planted_answers=per_s * 10)
+    total_ns = injected_ns * per_s * 10
+    readings = make_readings(injected_ns=total_ns, injected_answers=per_s * 10)
     record = make_record([tally], readings=readings)
     return make_trial(block * 2, candidate, block, per_s, phases=(record,))
 
@@ -44,19 +44,19 @@ def test_spins_are_sized_by_the_pilot() -> None:
     assert [(case.kind, case.goal) for case in found] == [
         ("A/A", 4),
         ("noise", 1),
-        *[("plant", 3)] * 3,
-        ("p99 plant", 2),
+        *[("delay", 3)] * 3,
+        ("p99 delay", 2),
     ]
     five = next(case for case in found if case.effect_percent == 5.0)
-    assert parse_candidate(five.base).keys == {"colour": "red", "plant": "0ns"}
-    assert parse_candidate(five.candidate).keys == {"colour": "red", "plant": "250ns"}
-    assert parse_candidate(found[-1].candidate).keys["plant"] == "7200ns/50"
+    assert parse_candidate(five.base).keys == {"colour": "red", "inject": "0ns"}
+    assert parse_candidate(five.candidate).keys == {"colour": "red", "inject": "250ns"}
+    assert parse_candidate(found[-1].candidate).keys["inject"] == "7200ns/50"
     assert found[-1].metric == "latency_ns_p99"
     assert [case.is_aa for case in found] == [True, True, False, False, False, False]
 
 
-def test_what_is_planted_is_played_beside_a_hog_too_where_asked() -> None:
-    goals = {"plant": 10, "plant-noise": 2}
+def test_what_is_injected_is_played_beside_a_hog_too_where_asked() -> None:
+    goals = {"delay": 10, "delay-noise": 2}
     for text in ("thing@1", "null@70us"):
         alone, beside = calibration_cases(text, PILOT, goals, (1.0,))
         assert (alone.beside_hog, beside.beside_hog) == (False, True)
@@ -72,7 +72,7 @@ def test_a_margin_is_that_of_every_comparison_and_of_its_score() -> None:
     assert shape.settings != Shape().settings
 
 
-def test_where_no_plant_reaches_the_engine_none_is_tried() -> None:
+def test_where_no_delay_reaches_the_engine_none_is_tried() -> None:
     found = calibration_cases("thing", dataclasses.replace(PILOT, answers_per_op=0.0), ALL)
     assert {case.kind for case in found} == {"A/A", "noise"}
 
@@ -83,23 +83,23 @@ def test_the_pilot_counts_answers_for_each_operation() -> None:
     assert pilot.per_op_ns == pytest.approx(1e6)
 
 
-def test_the_dose_is_what_was_spun_more_than_in_the_base() -> None:
+def test_the_size_is_what_was_spun_more_than_in_the_base() -> None:
     """50 µs more in an operation of 1 ms: 5 %, whatever the rates say."""
     blocks = [
         {"base": trial(n, "base", 1000.0, 100.0), "new": trial(n, "new", 990.0, 50_100.0)}
         for n in range(3)
     ]
-    case = CalibrationCase("plant", "5 % planted", 5.0, 1, "a", "b")
-    assert dose_percent(case, blocks, "base", "new") == pytest.approx(5.0)
+    case = CalibrationCase("delay", "5 % injected", 5.0, 1, "a", "b")
+    assert injected_percent(case, blocks, "base", "new") == pytest.approx(5.0)
     rare = dataclasses.replace(case, metric="latency_ns_p99")
     held_ms = 1.0 + 50 * 0.05
-    assert dose_percent(rare, blocks, "base", "new") == pytest.approx(100 * (held_ms / 3 - 1))
+    assert injected_percent(rare, blocks, "base", "new") == pytest.approx(100 * (held_ms / 3 - 1))
     same = CalibrationCase("A/A", "same build", 0.0, 1, "a", "a")
-    assert dose_percent(same, blocks, "base", "new") is None
+    assert injected_percent(same, blocks, "base", "new") is None
 
 
-def test_the_dose_of_null_is_that_of_its_median_answer() -> None:
-    """The mean of its answers holds late sleeps too: here more than was planted."""
+def test_the_size_of_null_is_that_of_its_median_answer() -> None:
+    """The mean of its answers holds late sleeps too: here more than was injected."""
 
     def answered(candidate: str, p50_ns: float, mean_ns: int) -> Trial:
         latency = dataclasses.replace(make_latency(p50_ns), mean_ns=200_000.0)
@@ -108,13 +108,13 @@ def test_the_dose_of_null_is_that_of_its_median_answer() -> None:
 
     base, slower = answered("base", 200_000.0, 230_000), answered("null", 210_000.0, 215_000)
     blocks = [{"base": base, "null": slower}]
-    case = CalibrationCase("plant", "5 % planted", 5.0, 1, "a", "b")
-    assert dose_percent(case, blocks, "base", "null") == pytest.approx(5.0)
+    case = CalibrationCase("delay", "5 % injected", 5.0, 1, "a", "b")
+    assert injected_percent(case, blocks, "base", "null") == pytest.approx(5.0)
 
 
-def test_a_dose_is_told_of_where_it_is_another() -> None:
-    assert not dose_is_off(5.0, 4.2)
-    assert dose_is_off(5.0, 3.9) and dose_is_off(1.0, 1.3)
+def test_a_delay_is_told_of_where_it_is_another() -> None:
+    assert not is_other_size(5.0, 4.2)
+    assert is_other_size(5.0, 3.9) and is_other_size(1.0, 1.3)
 
 
 def test_a_comparison_is_judged_in_one_primary_and_declared_where_it_is_aa() -> None:
@@ -160,13 +160,15 @@ def test_a_scenario_is_a_line_of_many_comparisons() -> None:
 
 
 @pytest.mark.parametrize("lost", [1.0, 1.1])
-def test_the_ladder_holds_the_time_against_the_dose_block_by_block(lost: float) -> None:
-    """Whatever of a window its beginning loses, with all rungs alike."""
+def test_the_dose_response_check_holds_the_time_against_the_size_block_by_block(
+    lost: float,
+) -> None:
+    """Whatever of a window its beginning loses, with all sizes alike."""
 
     def play(experiment: Experiment) -> tuple[Run, list[Trial]]:
         names = [side.name for side in experiment.candidates]
         assert names == ["x0", "x1", "x3", "x10"]
-        spins = [int(side.keys["plant"].removesuffix("ns")) for side in experiment.candidates]
+        spins = [int(side.keys["inject"].removesuffix("ns")) for side in experiment.candidates]
         assert spins == [0, 250, 750, 2500]
         run = make_run(names, looks=(3,))
         trials = [
@@ -177,8 +179,8 @@ def test_the_ladder_holds_the_time_against_the_dose_block_by_block(lost: float) 
         ]
         return run, trials
 
-    ladder = climb("thing", Shape(), PILOT, play)
-    assert ladder.slope == pytest.approx(0.5, abs=0.01) and not ladder.transmitted
+    response = run_dose_series("thing", Shape(), PILOT, play)
+    assert response.slope == pytest.approx(0.5, abs=0.01) and not response.transmitted
 
 
 def test_a_program_in_one_file_is_compared_with_a_copy_of_itself(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from fakes import make_run
 
 from dyno.cli.calibrate import known_in_words
 from dyno.compare import calibration
-from dyno.compare.calibration import METHOD, Entry
+from dyno.compare.calibration import METHOD, CalibrationEntry
 from dyno.compare.calibration.error_rates import AGE_DAYS_MAX
 from dyno.compare.calibration.store import relevant_facts
 from dyno.errors import HostError
@@ -23,8 +23,8 @@ HOST = {"cpu": "two of them", "cores": "2", "kernel": "6.1", "load_1min": "0.40"
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
 
-def entry(word: str = "not slower", **changes: object) -> Entry:
-    first = Entry(
+def entry(word: str = "not slower", **changes: object) -> CalibrationEntry:
+    first = CalibrationEntry(
         kind="A/A",
         engine="null",
         what="a build with itself",
@@ -39,7 +39,7 @@ def entry(word: str = "not slower", **changes: object) -> Entry:
     return replace(first, **changes)  # type: ignore[arg-type]
 
 
-def stored(*found: Entry) -> Path:
+def stored(*found: CalibrationEntry) -> Path:
     file = calibration.store_file(HOST)
     for each in found:
         calibration.append(file, each)
@@ -51,7 +51,7 @@ def test_a_host_that_was_never_calibrated_is_known_for_nothing() -> None:
 
 
 def test_lines_come_back_as_they_were_written() -> None:
-    found = [entry(), entry("slower", dose_percent=4.9)]
+    found = [entry(), entry("slower", injected_percent=4.9)]
     assert calibration.entries(stored(*found)) == found
 
 
@@ -101,14 +101,14 @@ def test_a_line_of_a_newer_dyno_is_passed_over() -> None:
 
 
 def test_comparisons_are_added_up_by_kind_engine_and_settings() -> None:
-    planted = entry("slower", kind="plant", effect_percent=5.0, dose_percent=4.8)
-    stored(entry(), entry("slower"), planted, replace(planted, dose_percent=5.2))
+    injected = entry("slower", kind="delay", effect_percent=5.0, injected_percent=4.8)
+    stored(entry(), entry("slower"), injected, replace(injected, injected_percent=5.2))
     stored(entry(settings={"time": "9"}))
     known = calibration.known_error_rates(HOST, NOW)
     assert known is not None and known.stale == ()
     same, found, longer = known.scores
     assert (same.comparisons, same.slower, same.words) == (2, 1, {"not slower": 1, "slower": 1})
-    assert (found.slower_percent, found.dose_percent) == (100.0, 5.0)
+    assert (found.slower_percent, found.injected_percent) == (100.0, 5.0)
     assert longer.settings == {"time": "9"} and longer.comparisons == 1
     assert same.low_percent == pytest.approx(1.258, abs=1e-3)  # beta quantiles at 1 of 2
     assert found.high_percent == 100.0

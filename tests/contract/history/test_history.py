@@ -89,7 +89,7 @@ def test_runs_of_an_a_a_comparison_are_one_point_each(runs: Path, shown: History
 
 
 @pytest.mark.slow
-def test_a_step_planted_in_the_null_engine_is_flagged(
+def test_a_step_injected_in_the_null_engine_is_flagged(
     runs: Path, shown: HistoryCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DYNO_RUNS", str(runs))

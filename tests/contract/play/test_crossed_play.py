@@ -1,4 +1,4 @@
-"""A crossed run, played on `null`: planted effects come out, and stand wherever it is shown."""
+"""A crossed run, played on `null`: injected effects come out, and stand wherever it is shown."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
 
 
 @pytest.mark.slow
-def test_planted_effects_come_out(played: Played) -> None:
+def test_injected_effects_come_out(played: Played) -> None:
     _, _, _, verdict = played
     found = {c.candidate: c for c in verdict.comparisons if c.primary or len(c.levels) > 1}
     assert list(found) == ["slow", "queries=2", "slow × queries=2"]

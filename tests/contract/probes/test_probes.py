@@ -28,7 +28,7 @@ def test_a_probe_answers_only_what_it_declares(name: str, probe: Probe, tmp_path
     sides = _self(tmp_path), ProbeTarget(os.getpid(), os.getppid(), tmp_path)
     samples = [probe.sample(watched) for watched in sides]
     assert len(set(declared)) == len(declared)
-    assert any(samples) or name in ("contention", "plant", "server"), (
+    assert any(samples) or name in ("contention", "inject", "server"), (
         "only these may have nothing to say"
     )
     assert all(set(sample) <= set(declared) for sample in samples), name
@@ -129,12 +129,12 @@ def test_what_the_kernel_refuses_to_tell_of_one_process_is_left_out_and_no_0(
     assert lost <= whole and not lost & left
 
 
-def test_a_plant_whose_count_cannot_be_read_fails_its_trial(tmp_path: Path) -> None:
+def test_an_injected_delay_whose_count_cannot_be_read_fails_its_trial(tmp_path: Path) -> None:
     watched = ProbeTarget(os.getpid(), os.getpid(), tmp_path)
-    assert probes()["plant"].sample(watched) == {}
-    (tmp_path / "plant").write_bytes(b"half")
+    assert probes()["inject"].sample(watched) == {}
+    (tmp_path / "inject").write_bytes(b"half")
     with pytest.raises(TrialFailed, match="cannot be read"):
-        probes()["plant"].sample(watched)
+        probes()["inject"].sample(watched)
 
 
 STAT = """cpu  100 0 50 400 0 0 0 10

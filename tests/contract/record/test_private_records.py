@@ -33,8 +33,8 @@ def open_to_others(place: Path) -> list[str]:
     return [str(it) for it in paths if not it.is_symlink() and it.stat().st_mode & 0o077]
 
 
-def entry() -> store.Entry:
-    return store.Entry("aa", "null", "w", 0.0, {}, "2026", "1", {})
+def entry() -> store.CalibrationEntry:
+    return store.CalibrationEntry("aa", "null", "w", 0.0, {}, "2026", "1", {})
 
 
 def test_a_run_that_was_played_is_private_with_all_that_was_derived(tmp_path: Path) -> None:

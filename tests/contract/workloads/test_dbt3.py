@@ -1,4 +1,4 @@
-"""Workload `dbt3` on SQLite: answers, what is planted in them, the ledger, tables of others."""
+"""Workload `dbt3` on SQLite: answers, what is injected in them, the ledger, tables of others."""
 
 from __future__ import annotations
 

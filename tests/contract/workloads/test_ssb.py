@@ -1,4 +1,4 @@
-"""Workload `ssb`: its rows held against ssb-dbgen's; on SQLite its answers, what is planted in
+"""Workload `ssb`: its rows held against ssb-dbgen's; on SQLite its answers, what is injected in
 them, the ledger, tables of others.
 """
 

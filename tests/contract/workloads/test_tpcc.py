@@ -203,7 +203,7 @@ SKIPPING = {
 }
 
 
-def planted(folder: Path, changes: list[tuple[str, str, str]]) -> Path:
+def injected(folder: Path, changes: list[tuple[str, str, str]]) -> Path:
     """Our script in a folder of its own, changed; each change must find its place."""
     filled = [(name, old, new or SKIPPING[name]) for name, old, new in changes]
     if any(not new for _, _, new in changes):
@@ -214,7 +214,7 @@ def planted(folder: Path, changes: list[tuple[str, str, str]]) -> Path:
 @pytest.mark.parametrize("defect", DEFECTS)
 def test_a_known_defect_of_others_is_caught(defect: str, tmp_path: Path) -> None:
     changes, entry = DEFECTS[defect]
-    script = planted(tmp_path / "planted", changes)
+    script = injected(tmp_path / "injected", changes)
     found = play(a_session(tmp_path), str(script), tmp_path, **SMALL)
     assert entry in wrong_entries(found.plan, found.counters)
 
@@ -269,7 +269,7 @@ def test_the_schemas_variants_hold_the_same_conditions(
 def test_a_population_that_is_wrong_is_not_played(tmp_path: Path) -> None:
     wrong = 'con:query("UPDATE district SET d_next_o_id = d_next_o_id + 1")\n  con:query("COMMIT")'
     changes = [(POPULATION, 'con:query("COMMIT")', wrong)]
-    script = planted(tmp_path / "planted", changes)
+    script = injected(tmp_path / "injected", changes)
     with pytest.raises(DynoError, match="the initial population breaks condition 2"):
         play(a_session(tmp_path), str(script), tmp_path, **SMALL)
 

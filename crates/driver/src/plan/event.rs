@@ -280,7 +280,7 @@ pub struct Tally {
     pub reconnected: u64,
     /// Failed statements by the engine's own code.
     pub errors: BTreeMap<String, u64>,
-    /// Nanoseconds inside the session, where it measures them (null: the dose).
+    /// Nanoseconds inside the session, where it measures them (null: the delay).
     pub service_ns: Option<u64>,
     /// From the intended time to the answer, all transaction types together; of an event that was
     /// cut what it had waited, which is less than its latency would have been.

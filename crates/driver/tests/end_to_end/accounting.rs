@@ -1,4 +1,4 @@
-//! What was counted: overload, warm-up, doses, types, seeds, counters.
+//! What was counted: overload, warm-up, delays, types, seeds, counters.
 
 use serde_json::Value;
 
@@ -40,11 +40,11 @@ fn the_warm_up_is_counted_apart() {
 }
 
 #[test]
-fn the_null_session_measures_the_dose_that_it_gives() {
-    let dose = r#"{ name = "dose", stop = { kind = "count", events = 200 }, streams = {
+fn the_null_session_measures_the_delay_that_it_gives() {
+    let delay = r#"{ name = "delay", stop = { kind = "count", events = 200 }, streams = {
         { name = "s", run = "event", connections = 2 } } }"#;
-    let output = play(&plan(&phase(dose), 200_000));
-    let tally = output.tally("dose", 0);
+    let output = play(&plan(&phase(delay), 200_000));
+    let tally = output.tally("delay", 0);
     assert_eq!(count(tally, "queries"), 200);
     assert!(count(tally, "service_ns") >= 200 * 200_000);
     assert!(count(&tally["latency"]["percentiles_ns"], "1") >= 199_900);

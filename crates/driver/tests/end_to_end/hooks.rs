@@ -45,7 +45,7 @@ fn real(stat: &Value, name: &str) -> f64 {
     stat[name].as_f64().unwrap_or_else(|| panic!("no {name} in {stat}"))
 }
 
-/// The dose is 100 µs, the phase 0.3 s.
+/// The delay is 100 µs, the phase 0.3 s.
 fn are_in_seconds(whole: &Value) {
     assert!(real(whole, "latency_min") >= 0.000_099);
     assert!(real(whole, "latency_min") <= real(whole, "latency_avg"));

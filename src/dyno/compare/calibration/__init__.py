@@ -5,6 +5,21 @@ not. What plays is not imported here, since a run that is resolved asks for the 
 """
 
 from dyno.compare.calibration.error_rates import known_error_rates
-from dyno.compare.calibration.store import METHOD, Entry, append, entries, instrument, store_file
+from dyno.compare.calibration.store import (
+    METHOD,
+    CalibrationEntry,
+    append,
+    entries,
+    instrument,
+    store_file,
+)
 
-__all__ = ["METHOD", "Entry", "append", "entries", "instrument", "known_error_rates", "store_file"]
+__all__ = [
+    "METHOD",
+    "CalibrationEntry",
+    "append",
+    "entries",
+    "instrument",
+    "known_error_rates",
+    "store_file",
+]

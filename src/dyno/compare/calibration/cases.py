@@ -9,25 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dyno.compare.calibration.pilot import Pilot, add_keys, with_plant
+from dyno.compare.calibration.pilot import Pilot, add_keys, with_injected_delay
 from dyno.compare.experiment import candidates
 from dyno.engines import null
 from dyno.errors import UsageError
 
 #: Comparisons of each kind, unless the user says how many; and of a quick calibration.
-GOALS = {"aa": 20, "paths": 10, "plant": 10, "p99": 5, "noise": 10, "plant-noise": 5}
-QUICK = {"aa": 3, "paths": 1, "plant": 2, "p99": 1, "noise": 1, "plant-noise": 0}
-#: The goals of cases whose truth is what is planted.
-PLANTED = ("plant", "p99", "plant-noise")
+GOALS = {"aa": 20, "paths": 10, "delay": 10, "p99": 5, "noise": 10, "delay-noise": 5}
+QUICK = {"aa": 3, "paths": 1, "delay": 2, "p99": 1, "noise": 1, "delay-noise": 0}
+#: The goals of cases whose truth is what is injected.
+INJECTED = ("delay", "p99", "delay-noise")
 #: What is said of a comparison that a hog comes and goes beside.
 HOG = ", a CPU hog on and off"
 #: The kind of comparisons of one program with a copy of it that lies elsewhere.
 PATHS = "A/A at two paths"
-#: What is planted, as slowdowns in percent.
-PLANTED_PERCENT = (5.0, 2.0, 1.0)
+#: What is injected, as slowdowns in percent.
+INJECTED_PERCENT = (5.0, 2.0, 1.0)
 #: What the p99 is raised by, at least, where one answer in `EVERY` is held up.
 P99_PERCENT, EVERY = 50.0, 50
-#: Fewer answers for each operation than this: the plant does not reach the engine.
+#: Fewer answers for each operation than this: the delay does not reach the engine.
 ANSWERS_LEAST = 0.5
 
 
@@ -54,7 +54,7 @@ def calibration_cases(
     text: str,
     pilot: Pilot,
     goals: Mapping[str, int],
-    planted_percent: Sequence[float] = PLANTED_PERCENT,
+    injected_percent: Sequence[float] = INJECTED_PERCENT,
     copies: Sequence[str] = (),
 ) -> list[CalibrationCase]:
     """Every case of the engine that `text` names; `goals` maps a kind to a number, and lacks those
@@ -66,9 +66,9 @@ def calibration_cases(
         title, goal = "same build at two paths", goals.get("paths", 0)
         found.append(CalibrationCase(PATHS, title, 0.0, goal, copies[0], copies[1]))
     if spec.engine == "null":
-        found += _delay_cases(text, pilot, goals, planted_percent)
+        found += _delay_cases(text, pilot, goals, injected_percent)
     elif pilot.answers_per_op >= ANSWERS_LEAST:
-        found += _plant_cases(text, pilot, goals, planted_percent)
+        found += _injected_cases(text, pilot, goals, injected_percent)
     return [case for case in found if case.goal]
 
 
@@ -79,41 +79,41 @@ def _aa_cases(text: str, goals: Mapping[str, int]) -> Iterator[CalibrationCase]:
 
 
 def _delay_cases(
-    text: str, pilot: Pilot, goals: Mapping[str, int], planted_percent: Sequence[float]
+    text: str, pilot: Pilot, goals: Mapping[str, int], injected_percent: Sequence[float]
 ) -> Iterator[CalibrationCase]:
     """Longer delays, by shares of the whole operation; the base's is 0 only by mistake."""
     delay_ns = null.delay_ns(candidates.parse_candidate(text).build or "0")
     if not delay_ns:
-        hint = "for instance null@70us: a share of nothing cannot be planted"
+        hint = "for instance null@70us: a share of nothing cannot be injected"
         raise UsageError("null answers at once", hint=hint)
-    for percent in planted_percent:
+    for percent in injected_percent:
         slower = f"null@{round(delay_ns + pilot.per_op_ns * percent / 100)}ns"
-        yield from _planted(percent, goals, text, slower)
+        yield from _injected(percent, goals, text, slower)
 
 
-def _plant_cases(
-    text: str, pilot: Pilot, goals: Mapping[str, int], planted_percent: Sequence[float]
+def _injected_cases(
+    text: str, pilot: Pilot, goals: Mapping[str, int], injected_percent: Sequence[float]
 ) -> Iterator[CalibrationCase]:
     """Spins sized by the pilot's trial, so that a slower host gets longer ones."""
-    base = with_plant(text, 0)
+    base = with_injected_delay(text, 0)
     answers = pilot.answers_per_op
-    for percent in planted_percent:
+    for percent in injected_percent:
         spin_ns = round(pilot.per_op_ns * percent / 100 / answers)
-        yield from _planted(percent, goals, base, with_plant(text, spin_ns))
+        yield from _injected(percent, goals, base, with_injected_delay(text, spin_ns))
     spin_ns = round(pilot.p99_ns * (1 + P99_PERCENT / 100) - pilot.p50_ns)
-    rare = add_keys(text, {"plant": f"{spin_ns}ns/{EVERY}"})
+    rare = add_keys(text, {"inject": f"{spin_ns}ns/{EVERY}"})
     what = f"p99 raised by {P99_PERCENT:g} %: one answer in {EVERY} held up"
     metric, goal = "latency_ns_p99", goals.get("p99", 0)
-    yield CalibrationCase("p99 plant", what, P99_PERCENT, goal, base, rare, metric)
+    yield CalibrationCase("p99 delay", what, P99_PERCENT, goal, base, rare, metric)
 
 
-def _planted(
+def _injected(
     percent: float, goals: Mapping[str, int], base: str, slower: str
 ) -> Iterator[CalibrationCase]:
-    """The same plant on a host left alone and beside a hog."""
-    title = f"{percent:g} % planted"
-    yield CalibrationCase("plant", title, percent, goals.get("plant", 0), base, slower)
-    goal = goals.get("plant-noise", 0)
+    """The same delay on a host left alone and beside a hog."""
+    title = f"{percent:g} % injected"
+    yield CalibrationCase("delay", title, percent, goals.get("delay", 0), base, slower)
+    goal = goals.get("delay-noise", 0)
     yield CalibrationCase(
-        "plant-noise", f"{title}{HOG}", percent, goal, base, slower, beside_hog=True
+        "delay-noise", f"{title}{HOG}", percent, goal, base, slower, beside_hog=True
     )

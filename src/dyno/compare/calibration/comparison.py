@@ -1,10 +1,10 @@
 """One comparison of known truth through the whole pipeline, as `dyno compare` plays it.
 
-It becomes a line of the store, with the dose beside the verdict: how much slower the engine was
-really made. The dose is counted where the time is spent: the preloaded plant adds up what it spun,
-and of `null` the driver knows the median answer. (Its mean also holds the sleeps that the kernel
-ended late: the host's noise, which nobody planted.) Both are divided by the base's own time per
-operation. `intermittent_hog` is a load that comes and goes on the engine's cores while a
+It becomes a line of the store, with the size beside the verdict: how much slower the engine was
+really made. The injected size is counted where the time is spent: the preloaded library adds up
+what it spun, and of `null` the driver knows the median answer. (Its mean also holds the sleeps that
+the kernel ended late: the host's noise, which nobody injected.) Both are divided by the base's own
+time per operation. `intermittent_hog` is a load that comes and goes on the engine's cores while a
 comparison plays, as a neighbour's would.
 """
 
@@ -25,7 +25,7 @@ from statistics import mean
 import dyno
 from dyno.builds import Say
 from dyno.compare import calibration
-from dyno.compare.calibration import Entry
+from dyno.compare.calibration import CalibrationEntry
 from dyno.compare.calibration.cases import EVERY, CalibrationCase
 from dyno.compare.calibration.pilot import SIDES, Pilot, Shape, operation_ns, reading_value
 from dyno.compare.calibration.store import relevant_facts
@@ -94,21 +94,21 @@ def _text(numbers: Sequence[float]) -> str:
     return ",".join(str(number) for number in numbers)
 
 
-#: A dose that differs from the one asked for by more than this part of it is told of.
+#: A size that differs from the one asked for by more than this part of it is told of.
 TOLERANCE = 0.2
 
 
-def dose_is_off(effect_percent: float, dose_percent: float) -> bool:
-    """Was something else planted than what was asked for? The truth is the dose all the same."""
-    return abs(dose_percent - effect_percent) > TOLERANCE * effect_percent
+def is_other_size(effect_percent: float, injected_percent: float) -> bool:
+    """Was something else injected than what was asked for? The truth is the size all the same."""
+    return abs(injected_percent - effect_percent) > TOLERANCE * effect_percent
 
 
-def dose_percent(
+def injected_percent(
     case: CalibrationCase, blocks: Sequence[Mapping[str, Trial]], base: str, candidate: str
 ) -> float | None:
-    """The slowdown planted, the mean over the blocks; None where nothing was to be planted.
+    """The slowdown injected, the mean over the blocks; None where nothing was to be injected.
 
-    Of a plant in one answer of fifty it is what the p99 must have risen by at the least: half of
+    Of a delay in one answer of fifty it is what the p99 must have risen by at the least: half of
     the answers held up, one of a hundred, took the median and the spin or more.
     """
     if case.is_aa or not blocks:
@@ -120,15 +120,15 @@ def dose_percent(
 
 
 def _more_ns(base: PhaseRecord, candidate: PhaseRecord) -> float:
-    return _planted_ns(candidate) - _planted_ns(base)
+    return _injected_ns(candidate) - _injected_ns(base)
 
 
-def _planted_ns(record: PhaseRecord) -> float:
-    """What was planted in an operation: the spin, or the whole median answer of `null`."""
+def _injected_ns(record: PhaseRecord) -> float:
+    """What was injected in an operation: the spin, or the whole median answer of `null`."""
     tally = record.streams[0]
     if tally.service_ns is not None:
         return tally.latency.percentiles_ns["50"] / tally.units_per_event
-    return reading_value(record, "planted_ns") / max(1, operations_of(record))
+    return reading_value(record, "injected_ns") / max(1, operations_of(record))
 
 
 def _p99_percent(base: PhaseRecord, candidate: PhaseRecord) -> float:
@@ -142,7 +142,7 @@ BASE, CANDIDATE = SIDES
 
 def play_comparison(
     case: CalibrationCase, shape: Shape, pilot: Pilot, folder: Path, say: Say
-) -> Entry:
+) -> CalibrationEntry:
     """Plays a comparison of `case` with its run in `folder`, judges it, and says what came of it.
 
     `TrialFailed` where it could not be played to its end.
@@ -161,7 +161,7 @@ def play_comparison(
     blocks = sort_blocks(run, run.workloads[0], trials).valid
     found = replace(
         entry,
-        dose_percent=dose_percent(case, blocks, BASE, CANDIDATE),
+        injected_percent=injected_percent(case, blocks, BASE, CANDIDATE),
         operation_ns=mean([operation_ns(block[BASE].phases[-1]) for block in blocks] or [0.0]),
         seconds=round(time.monotonic() - began_s, 1),
     )
@@ -182,8 +182,8 @@ def play_blocks(
     return prepared.run, made.trials()
 
 
-def _empty_entry(case: CalibrationCase, shape: Shape, pilot: Pilot, run: Run) -> Entry:
-    return Entry(
+def _empty_entry(case: CalibrationCase, shape: Shape, pilot: Pilot, run: Run) -> CalibrationEntry:
+    return CalibrationEntry(
         kind=case.kind,
         engine=candidates.parse_candidate(case.base).engine,
         what=case.title,
@@ -204,7 +204,9 @@ def case_settings(case: CalibrationCase, shape: Shape, pilot: Pilot) -> dict[str
     return {**shape.settings, "metric": case.metric, "version": pilot.version}
 
 
-def _with_verdict(entry: Entry, run: Run, trials: Sequence[Trial], verdict: Verdict) -> Entry:
+def _with_verdict(
+    entry: CalibrationEntry, run: Run, trials: Sequence[Trial], verdict: Verdict
+) -> CalibrationEntry:
     """The verdict of the one primary; none at all, where too few blocks were calm."""
     dropped = len(verdict.dropped)
     primary = next((row for row in verdict.comparisons if row.primary), None)
@@ -221,10 +223,10 @@ def _with_verdict(entry: Entry, run: Run, trials: Sequence[Trial], verdict: Verd
     )
 
 
-def _interval_covers(entry: Entry, case: CalibrationCase) -> Entry:
+def _interval_covers(entry: CalibrationEntry, case: CalibrationCase) -> CalibrationEntry:
     """Does the interval hold the truth? Of the p99 only a lower bound is known: not asked."""
     if case.metric != "rate_per_s" or not entry.coverable:
         return replace(entry, coverable=0)
-    truth = 0.0 if case.is_aa else entry.dose_percent or 0.0
+    truth = 0.0 if case.is_aa else entry.injected_percent or 0.0
     covered = entry.low_percent <= truth <= entry.high_percent
     return replace(entry, covered=int(covered))

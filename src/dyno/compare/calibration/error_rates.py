@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 
 from dyno.compare.calibration import store
 from dyno.compare.calibration.store import (
-    LADDER,
+    DOSE_RESPONSE,
     METHOD,
     RELEVANT,
-    Entry,
+    CalibrationEntry,
     instrument,
     relevant_facts,
 )
@@ -28,7 +28,7 @@ def known_error_rates(host: Mapping[str, str], now: datetime | None = None) -> C
     are; where that is nothing, what was found last, and why it is stale.
     """
     stored = store.read_store(store.store_file(host))
-    found = [each for each in stored.entries if each.kind != LADDER]
+    found = [each for each in stored.entries if each.kind != DOSE_RESPONSE]
     if not found:
         return None
     current = [
@@ -53,7 +53,7 @@ def quote_error_rates(draft: RunDraft) -> None:
     draft.calibration = known_error_rates(instrument(draft.host, draft.driver_sha256))
 
 
-def _why_stale(last: Entry, host: Mapping[str, str], now: datetime) -> Iterable[str]:
+def _why_stale(last: CalibrationEntry, host: Mapping[str, str], now: datetime) -> Iterable[str]:
     for name in RELEVANT:
         was, found = last.host.get(name, ""), host.get(name, "")
         if was != found:
@@ -65,23 +65,23 @@ def _why_stale(last: Entry, host: Mapping[str, str], now: datetime) -> Iterable[
         yield f"it is {days} days old"
 
 
-def scores(entries: Sequence[Entry]) -> tuple[Score, ...]:
+def scores(entries: Sequence[CalibrationEntry]) -> tuple[Score, ...]:
     """Entries of one kind, engine, size and settings added up, in the order of their first."""
-    groups: dict[tuple[object, ...], list[Entry]] = defaultdict(list)
+    groups: dict[tuple[object, ...], list[CalibrationEntry]] = defaultdict(list)
     for each in entries:
         same = (each.kind, each.engine, each.what, each.effect_percent)
         groups[*same, *sorted(each.settings.items())].append(each)
     return tuple(_score(group) for group in groups.values())
 
 
-def _score(group: Sequence[Entry]) -> Score:
+def _score(group: Sequence[CalibrationEntry]) -> Score:
     first, words = group[0], defaultdict[str, int](int)
     for each in group:
         for word, count in each.words.items():
             words[word] += count
     comparisons = sum(words.values())
     low, high = clopper_pearson(words["slower"], comparisons)
-    doses = [each.dose_percent for each in group if each.dose_percent is not None]
+    sizes = [each.injected_percent for each in group if each.injected_percent is not None]
     return Score(
         kind=first.kind,
         engine=first.engine,
@@ -93,7 +93,7 @@ def _score(group: Sequence[Entry]) -> Score:
         high_percent=100.0 * high,
         covered=sum(each.covered for each in group),
         coverable=sum(each.coverable for each in group),
-        dose_percent=sum(doses) / len(doses) if doses else None,
+        injected_percent=sum(sizes) / len(sizes) if sizes else None,
         dropped_blocks=sum(each.dropped_blocks for each in group),
         settings=first.settings,
     )

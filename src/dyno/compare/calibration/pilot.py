@@ -1,4 +1,6 @@
-"""The pilot trials of a calibration: how long an operation takes, and whether a plant works."""
+"""The pilot trials of a calibration: how long an operation takes, and whether a delay reaches
+the engine.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,7 @@ class Shape:
 
 SIDES = ("base", "candidate")
 #: Trials flown, of which the middle one is believed: one that meets a slow moment of the host makes
-#: all doses wrong.
+#: all sizes wrong.
 TRIALS = 3
 
 
@@ -95,7 +97,7 @@ def settle_shape(text: str, shape: Shape, say: Say) -> Shape:
     them.
 
     A server plays with the connections that the shape names, one by default, and not at saturation:
-    what is planted is sized for one that waits.
+    what is injected is sized for one that waits.
     """
     specs = [f"{side}={text}" for side in SIDES]
     experiment = shape.experiment(specs, "rate_per_s", aa=True)
@@ -107,7 +109,7 @@ def settle_shape(text: str, shape: Shape, say: Say) -> Shape:
 
 
 def fly_pilot(text: str, shape: Shape, say: Say) -> Pilot:
-    """Plays trials of the engine with a plant of nothing; `TrialFailed` where one fails."""
+    """Plays trials of the engine with a delay of nothing; `TrialFailed` where one fails."""
     prepared = prepare(draft_run(_pilot_experiment(text, shape), say), say, known={})
     side = prepared.run.candidates[0]
     found = [pilot_figures(_trial(prepared), side.build["version"]) for _ in range(TRIALS)]
@@ -121,7 +123,7 @@ def check_pilot(text: str, shape: Shape) -> None:
 
 
 def _pilot_experiment(text: str, shape: Shape) -> Experiment:
-    return shape.experiment([with_plant(text, 0)], "rate_per_s")
+    return shape.experiment([with_injected_delay(text, 0)], "rate_per_s")
 
 
 def _trial(prepared: Prepared) -> Trial:
@@ -134,9 +136,9 @@ def _trial(prepared: Prepared) -> Trial:
     return trial
 
 
-def with_plant(text: str, spin_ns: int) -> str:
+def with_injected_delay(text: str, spin_ns: int) -> str:
     """The spec of an engine that spins so long before each answer."""
-    return add_keys(text, {"plant": f"{spin_ns}ns"})
+    return add_keys(text, {"inject": f"{spin_ns}ns"})
 
 
 def add_keys(text: str, keys: Mapping[str, str]) -> str:
@@ -153,7 +155,7 @@ def pilot_figures(trial: Trial, version: str) -> Pilot:
         per_op_ns=operation_ns(record),
         p50_ns=float(tally.latency.percentiles_ns["50"]),
         p99_ns=float(tally.latency.percentiles_ns["99"]),
-        answers_per_op=reading_value(record, "planted_answers") / max(1, operations_of(record)),
+        answers_per_op=reading_value(record, "injected_answers") / max(1, operations_of(record)),
         version=version,
         cores=trial.conditions.engine_cores,
         rows_changed=tally.rows_changed,
@@ -165,7 +167,7 @@ def operation_ns(record: PhaseRecord) -> float:
 
     By turns it is less than time ÷ operations, as a rate has it: a window counts events that are
     due after its edge, and the one before may outlast the edge (its user is woken late, its caches
-    are cold; docs/evidence/injected-delays.md). What is planted is a part of it.
+    are cold; docs/evidence/injected-delays.md). What is injected is a part of it.
     """
     tally = record.streams[0]
     return tally.latency.mean_ns / tally.units_per_event

@@ -19,20 +19,20 @@ import dyno
 from dyno import private_files
 from dyno.builds import Say, sha256
 from dyno.compare import calibration
-from dyno.compare.calibration import METHOD, Entry
+from dyno.compare.calibration import METHOD, CalibrationEntry
 from dyno.compare.calibration.cases import (
     ANSWERS_LEAST,
     GOALS,
-    PLANTED,
-    PLANTED_PERCENT,
+    INJECTED,
+    INJECTED_PERCENT,
     CalibrationCase,
     calibration_cases,
 )
 from dyno.compare.calibration.comparison import case_settings, play_blocks, play_comparison
 from dyno.compare.calibration.copies import two_copies
-from dyno.compare.calibration.ladder import BlockPlayer, Ladder, climb
+from dyno.compare.calibration.dose_response import BlockPlayer, DoseResponse, run_dose_series
 from dyno.compare.calibration.pilot import Pilot, Shape, check_pilot, fly_pilot, settle_shape
-from dyno.compare.calibration.store import LADDER, instrument, relevant_facts
+from dyno.compare.calibration.store import DOSE_RESPONSE, instrument, relevant_facts
 from dyno.compare.experiment import Experiment
 from dyno.compare.experiment.candidates import parse_candidate
 from dyno.compare.resolve.experiment import host_here
@@ -81,7 +81,7 @@ def clear_folder(place: Path) -> None:
 
 
 KIND = "synthetic"
-#: The word of a ladder whose slope is 1.
+#: The word of a dose-response check whose slope is 1.
 TRANSMITTED = "transmitted"
 RUNS = 20_000
 #: How restarts vary where the method keeps its word, for a build with itself; then slowdowns; then
@@ -102,7 +102,9 @@ def scenario_title(scenario: Scenario) -> str:
     return f"{sides}, {scenario.model}"
 
 
-def scenario_entry(scenario: Scenario, host: Mapping[str, str], runs: int = RUNS) -> Entry:
+def scenario_entry(
+    scenario: Scenario, host: Mapping[str, str], runs: int = RUNS
+) -> CalibrationEntry:
     """Plays a scenario in so many made-up runs; about a second."""
     found = figures(scenario, runs)
     words = {
@@ -111,7 +113,7 @@ def scenario_entry(scenario: Scenario, host: Mapping[str, str], runs: int = RUNS
         "inconclusive": runs - found.slower.hits - found.cleared.hits,
     }
     looks = ", ".join(str(blocks) for blocks in LOOKS.blocks)
-    return Entry(
+    return CalibrationEntry(
         kind=KIND,
         engine="",
         what=scenario_title(scenario),
@@ -126,12 +128,14 @@ def scenario_entry(scenario: Scenario, host: Mapping[str, str], runs: int = RUNS
     )
 
 
-def _empty_ladder(text: str, shape: Shape, pilot: Pilot, host: Mapping[str, str]) -> Entry:
-    """The line of a ladder that is still to be climbed."""
-    return Entry(
-        kind=LADDER,
+def _empty_dose_response(
+    text: str, shape: Shape, pilot: Pilot, host: Mapping[str, str]
+) -> CalibrationEntry:
+    """The line of a dose-response check that is still to be played."""
+    return CalibrationEntry(
+        kind=DOSE_RESPONSE,
         engine=parse_candidate(text).engine,
-        what="ladder ×1, ×3, ×10",
+        what="sizes ×1, ×3, ×10",
         effect_percent=0.0,
         words={},
         utc=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
@@ -151,9 +155,9 @@ def _sized(
 
 
 #: Plays a case with the pilot's figures, its run in the folder.
-ComparisonPlayer = Callable[[CalibrationCase, Shape, Pilot, Path, Say], Entry]
+ComparisonPlayer = Callable[[CalibrationCase, Shape, Pilot, Path, Say], CalibrationEntry]
 #: Told a line once it is stored: the case, and how many of its goal are there now.
-Tell = Callable[[Entry, int, int], None]
+Tell = Callable[[CalibrationEntry, int, int], None]
 
 
 def instrument_here() -> dict[str, str]:
@@ -165,7 +169,7 @@ def instrument_here() -> dict[str, str]:
 class CalibrationWishes:
     """What a user asks for: engines by their specs, comparisons of each kind, how long at most.
 
-    `made_up` asks for the synthetic scenarios too; `planted_percent` are the slowdowns to plant.
+    `made_up` asks for the synthetic scenarios too; `injected_percent` are the slowdowns to inject.
     """
 
     engines: Sequence[str]
@@ -173,7 +177,7 @@ class CalibrationWishes:
     shape: Shape = field(default_factory=Shape)
     budget_s: float | None = None
     made_up: bool = True
-    planted_percent: Sequence[float] = PLANTED_PERCENT
+    injected_percent: Sequence[float] = INJECTED_PERCENT
 
 
 @dataclass
@@ -181,7 +185,7 @@ class Session:
     """Plays what is wanted and not there yet; a later one goes on where this one stopped.
 
     `UsageError` at once for a word about any engine that cannot be: the others take hours.
-    A test hands in its own `settle`, `fly_pilot`, `climb` and `play_comparison`.
+    A test hands in its own `settle`, `fly_pilot`, `run_dose_series` and `play_comparison`.
     """
 
     wishes: CalibrationWishes
@@ -190,18 +194,18 @@ class Session:
     host: dict[str, str] = field(default_factory=instrument_here)
     settle: Callable[[str, Shape, Say], Shape] = settle_shape
     fly_pilot: Callable[[str, Shape, Say], Pilot] = fly_pilot
-    climb: Callable[[str, Shape, Pilot, BlockPlayer], Ladder] = climb
+    run_dose_series: Callable[[str, Shape, Pilot, BlockPlayer], DoseResponse] = run_dose_series
     play_comparison: ComparisonPlayer = play_comparison
 
     def __post_init__(self) -> None:
-        if any(percent <= 0.0 for percent in self.wishes.planted_percent):
-            raise UsageError("a plant of nothing is no plant", hint="for instance --plant 1%")
+        if any(percent <= 0.0 for percent in self.wishes.injected_percent):
+            raise UsageError("--inject must be above 0", hint="for instance --inject 1%")
         for text in self.wishes.engines:
             check_pilot(text, self.wishes.shape)
         self.file = calibration.store_file(self.host)
         self.began_s = time.monotonic()
 
-    def current(self) -> list[Entry]:
+    def current(self) -> list[CalibrationEntry]:
         """The lines that were found with this host and this method as they are."""
         ours = (relevant_facts(self.host), METHOD)
         return [e for e in calibration.entries(self.file) if (e.host, e.method) == ours]
@@ -226,29 +230,30 @@ class Session:
         pilot = self.fly_pilot(text, shape, self.say)
         goals = dict(wishes.goals)
         if not self._transmits(text, shape, pilot, place):
-            goals = {kind: goal for kind, goal in goals.items() if kind not in PLANTED}
+            goals = {kind: goal for kind, goal in goals.items() if kind not in INJECTED}
         with two_copies(text, pilot) as copies:
 
             def cases(pilot: Pilot) -> list[CalibrationCase]:
-                return calibration_cases(text, pilot, goals, wishes.planted_percent, copies)
+                return calibration_cases(text, pilot, goals, wishes.injected_percent, copies)
 
             return self._in_turn(cases, shape, pilot, place)
 
     def _transmits(self, text: str, shape: Shape, pilot: Pilot, place: Path) -> bool:
-        """Does what is planted in the engine cost what it should? Asked once for a host and size.
+        """Does what is injected in the engine cost what it should? Asked once for a host and size.
 
-        Of `null`, whose delay is its whole answer, and where nothing is to be planted: True.
+        Of `null`, whose delay is its whole answer, and where nothing is to be injected: True.
         """
-        planted = any(self.wishes.goals.get(kind) for kind in PLANTED)
-        if not planted or parse_candidate(text).engine == "null":
+        injected = any(self.wishes.goals.get(kind) for kind in INJECTED)
+        if not injected or parse_candidate(text).engine == "null":
             return True
         if pilot.answers_per_op < ANSWERS_LEAST:
             return True
-        entry = _empty_ladder(text, shape, pilot, self.host)
+        entry = _empty_dose_response(text, shape, pilot, self.host)
         known = [
             each.words
             for each in self.current()
-            if (each.kind, each.engine, each.settings) == (LADDER, entry.engine, entry.settings)
+            if (each.kind, each.engine, each.settings)
+            == (DOSE_RESPONSE, entry.engine, entry.settings)
         ]
         if known:
             return TRANSMITTED in known[-1]
@@ -256,13 +261,13 @@ class Session:
         def play(experiment: Experiment) -> tuple[Run, list[Trial]]:
             return play_blocks(experiment, pilot, place, self.say)
 
-        ladder = self.climb(text, shape, pilot, play)
+        response = self.run_dose_series(text, shape, pilot, play)
         clear_folder(place)
-        self.say(f"{text}: {ladder.sentence}")
-        if ladder.known:
-            word = TRANSMITTED if ladder.transmitted else f"not {TRANSMITTED}"
-            calibration.append(self.file, replace(entry, slope=ladder.slope, words={word: 1}))
-        return ladder.transmitted
+        self.say(f"{text}: {response.sentence}")
+        if response.known:
+            word = TRANSMITTED if response.transmitted else f"not {TRANSMITTED}"
+            calibration.append(self.file, replace(entry, slope=response.slope, words={word: 1}))
+        return response.transmitted
 
     def _in_turn(
         self,
@@ -273,8 +278,8 @@ class Session:
     ) -> bool:
         """Each in turn, the one that lacks most first, so that each has some.
 
-        What is planted is sized by the last comparison under the same noise: a host has its hours,
-        and by one pilot at the beginning doses were far off (docs/evidence/injected-delays.md).
+        What is injected is sized by the last comparison under the same noise: a host has its hours,
+        and by one pilot at the beginning sizes were far off (docs/evidence/injected-delays.md).
         """
         pilots = {False: pilot, True: pilot}
 
@@ -295,14 +300,14 @@ class Session:
                 pilots[case.beside_hog] = replace(pilot, per_op_ns=entry.operation_ns)
         return True
 
-    def _store(self, entry: Entry, done: int, of: int) -> None:
+    def _store(self, entry: CalibrationEntry, done: int, of: int) -> None:
         calibration.append(self.file, entry)
         if entry.host != relevant_facts(self.host):  # it would never count as done
             hint = "the comparison is stored; the same command begins anew on the host as it is"
             raise HostError("the host or the driver changed while it was calibrated", hint=hint)
         self.tell(entry, done, of)
 
-    def _of(self, case: CalibrationCase, settings: Mapping[str, str]) -> list[Entry]:
+    def _of(self, case: CalibrationCase, settings: Mapping[str, str]) -> list[CalibrationEntry]:
         same = (case.kind, parse_candidate(case.base).engine, case.title, case.effect_percent)
         return [
             e

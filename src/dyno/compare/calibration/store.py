@@ -1,9 +1,9 @@
 """The store of a host's calibration: `$DYNO_STATE/calibration/HOST.jsonl`, one file per host.
 
-Without `$DYNO_STATE` it is `$XDG_STATE_HOME/dyno`, else `~/.local/state/dyno`. A line (`Entry`) is
-a comparison that was played, or many that were simulated. It is written with one call and synced,
-so a killed `dyno calibrate` loses the comparison under way at most; a torn line is passed over,
-and counted. Nothing is ever rewritten.
+Without `$DYNO_STATE` it is `$XDG_STATE_HOME/dyno`, else `~/.local/state/dyno`. A line
+(`CalibrationEntry`) is a comparison that was played, or many that were simulated. It is written
+with one call and synced, so a killed `dyno calibrate` loses the comparison under way at most; a
+torn line is passed over, and counted. Nothing is ever rewritten.
 """
 
 from __future__ import annotations
@@ -23,10 +23,13 @@ from dyno.record import decode
 #: The version of the rule that turns trials into a verdict (docs/METHOD.md). Raise it with every
 #: change that could move an error rate: what was calibrated before is stale then.
 METHOD = 6
-#: The kind of a line that is no comparison: what is planted, held against what it cost.
-LADDER = "ladder"
+#: The kind of a line that is no comparison: what is injected, held against what it cost.
+DOSE_RESPONSE = "dose-response"
 #: What lines of an older Dyno had too.
 GONE = {"restarts"}
+#: Kinds that had another name in lines of an older Dyno.
+FORMER_KINDS = {"plant": "delay", "p99 plant": "p99 delay", "plant-noise": "delay-noise"}
+FORMER_KINDS |= {"ladder": DOSE_RESPONSE}
 #: Facts that tell one host from another, and name its file.
 IDENTITY = ("cpu", "machine", "virtualisation")
 #: Facts whose change makes a calibration stale.
@@ -37,13 +40,13 @@ RELEVANT = (
 
 
 @dataclass(frozen=True)
-class Entry:
+class CalibrationEntry:
     """A line: one comparison that was played, or one scenario of many that were made up.
 
     The fields are those of `Score`; `slowdown_percent` with its bounds is of a comparison played,
     `better` is the direction of its primary. `operation_ns` is what an operation took the base, the
-    mean over its blocks; 0 where nothing was played. `slope` is that of a ladder
-    (`calibration.ladder`).
+    mean over its blocks; 0 where nothing was played. `slope` is that of a dose-response check
+    (`calibration.dose_response`).
     """
 
     kind: str
@@ -57,7 +60,7 @@ class Entry:
     method: int = METHOD
     covered: int = 0
     coverable: int = 0
-    dose_percent: float | None = None
+    injected_percent: float | None = None
     dropped_blocks: int = 0
     settings: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
@@ -95,7 +98,7 @@ def _home() -> Path:
     return Path.home() / ".local" / "state"
 
 
-def append(file: Path, entry: Entry) -> None:
+def append(file: Path, entry: CalibrationEntry) -> None:
     """Adds a line, whole and synced; `HostError` where the file cannot be written.
 
     What a kill left of a line before it is ended first, so that it spoils nothing but itself.
@@ -125,7 +128,7 @@ class Store:
     could not, which are torn or a newer Dyno's.
     """
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[CalibrationEntry, ...] = ()
     passed_over: int = 0
 
 
@@ -144,10 +147,11 @@ def read_store(file: Path) -> Store:
             data = json.loads(line)
             for name in GONE & set(data):
                 del data[name]
-            found.append(decode.decode(Entry, data))
+            data["kind"] = FORMER_KINDS.get(data["kind"], data["kind"])
+            found.append(decode.decode(CalibrationEntry, data))
     return Store(tuple(found), len(lines) - len(found))
 
 
-def entries(file: Path) -> list[Entry]:
+def entries(file: Path) -> list[CalibrationEntry]:
     """Every line of a store that can be read, oldest first."""
     return list(read_store(file).entries)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dyno.errors import UsageError, unknown
+from dyno.former_names import CONTROLS, current_name
 from dyno.passwords import HIDDEN, IN_URL, mask_password, mask_word
 
 FORM = "[name=]engine@build?key=value&key=value"
@@ -118,7 +119,8 @@ def sort_keys(
     """
     kinds = {"flag": set(flags), "setting": set(options), "control": set(controls)}
     sorted_out: dict[str, dict[str, str]] = {kind: {} for kind in kinds}
-    for key, value in keys.items():
+    for word, value in keys.items():
+        key = word if word in kinds["setting"] else current_name(word, CONTROLS)
         owners = [kind for kind, known in kinds.items() if key in known]
         if not owners and variables:
             owners = ["setting"]

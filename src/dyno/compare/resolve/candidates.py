@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import get_args
 
-from dyno import driver, engines
+from dyno import driver, engines, former_names
 from dyno.builds import Build, Say, program, sha256
 from dyno.compare.experiment import Experiment, candidates
 from dyno.compare.experiment.candidates import OwnedKeys
@@ -22,6 +22,7 @@ from dyno.compare.resolve.controls import ResolvedCandidate, settings_by_control
 from dyno.compare.resolve.workloads import CandidateRequest, option_names
 from dyno.engines import Engine
 from dyno.errors import UsageError, unknown
+from dyno.former_names import current_name
 from dyno.host.controls import controls
 from dyno.record import Candidate, Factor, Kind
 
@@ -31,11 +32,12 @@ CheckedRequest = tuple[CandidateRequest, Engine, OwnedKeys]
 
 def control_values(values: Mapping[str, str]) -> dict[str, str]:
     """Every control's value for the whole run."""
-    for name in values:
+    named = {current_name(name, former_names.CONTROLS): value for name, value in values.items()}
+    for name in named:
         if name not in controls():
             raise unknown("control", name, controls())
-    _known_values(values)
-    return {name: values.get(name, control.default) for name, control in controls().items()}
+    _known_values(named)
+    return {name: named.get(name, control.default) for name, control in controls().items()}
 
 
 def _known_values(chosen: Mapping[str, str]) -> None:

@@ -1,4 +1,6 @@
-"""The plant reaches real engines: an embedded one by its unlocking, a server by its sending."""
+"""The injected delay reaches real engines: an embedded one by its unlocking, a server by its
+sending.
+"""
 
 from __future__ import annotations
 
@@ -21,25 +23,25 @@ SPIN_NS = 200_000
 def test_each_operation_has_one_answer_to_hold_up(engine: str) -> None:
     pilot = fly_pilot(engine, TINY, lambda _: None)
     assert pilot.answers_per_op == pytest.approx(1.0, abs=0.05)
-    assert {lot.kind for lot in calibration_cases(engine, pilot, {"plant": 1, "p99": 1})} == {
-        "plant",
-        "p99 plant",
+    assert {lot.kind for lot in calibration_cases(engine, pilot, {"delay": 1, "p99": 1})} == {
+        "delay",
+        "p99 delay",
     }
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_what_is_planted_is_what_the_client_waits_for(engine: str) -> None:
-    """200 µs in each answer: counted by the plant, and seen by the driver in every latency."""
-    planted = add_keys(engine, {"plant": f"{SPIN_NS}ns"})
-    prepared = resolve_experiment(TINY.experiment([planted], "rate_per_s"), lambda _: None)
+def test_what_is_injected_is_what_the_client_waits_for(engine: str) -> None:
+    """200 µs in each answer: counted by the library, and seen by the driver in every latency."""
+    injected = add_keys(engine, {"inject": f"{SPIN_NS}ns"})
+    prepared = resolve_experiment(TINY.experiment([injected], "rate_per_s"), lambda _: None)
     trial = play_once(prepared, lambda _: None)
     assert trial.status == "ok", trial.failure
     record = trial.phases[-1]
-    assert reading_value(record, "planted_ns") / operations_of(record) >= 0.95 * SPIN_NS
+    assert reading_value(record, "injected_ns") / operations_of(record) >= 0.95 * SPIN_NS
     assert record.streams[0].latency.percentiles_ns["50"] >= SPIN_NS
 
 
-def test_an_engine_that_gives_no_such_answer_gets_no_plant() -> None:
+def test_an_engine_that_gives_no_such_answer_gets_no_delay() -> None:
     pilot = fly_pilot("duckdb", TINY, lambda _: None)
     assert pilot.answers_per_op < 0.5
-    assert calibration_cases("duckdb", pilot, {"plant": 1, "p99": 1}) == []
+    assert calibration_cases("duckdb", pilot, {"delay": 1, "p99": 1}) == []

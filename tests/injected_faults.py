@@ -25,12 +25,12 @@ SIDES = {
 }
 
 SCRIPT = """
--- Updates of a row by its key; `plant` is what the second side does otherwise.
+-- Updates of a row by its key; `fault` is what the second side does otherwise.
 sysbench.cmdline.options = {
-  plant = {"What is done otherwise", "none"},
+  fault = {"What is done otherwise", "none"},
   everywhere = {"By both sides", "no"},
 }
-local con, plant
+local con, fault
 
 local PROBES = {
   sqlite = {"PRAGMA page_size", "^8192"},
@@ -42,8 +42,8 @@ local function connect()
   con = sysbench.sql.driver():connect()
   local probe = PROBES[dyno.engine]
   local is_second = tostring((con:query_row(probe[1]))):find(probe[2])
-  local is_planted = is_second or sysbench.opt.everywhere == "yes"
-  plant = is_planted and sysbench.opt.plant or "none"
+  local is_faulty = is_second or sysbench.opt.everywhere == "yes"
+  fault = is_faulty and sysbench.opt.fault or "none"
 end
 
 function prepare()
@@ -51,7 +51,7 @@ function prepare()
   for _, name in ipairs({"t", "other"}) do
     con:query("CREATE TABLE " .. name .. " (id INTEGER PRIMARY KEY, v INTEGER)")
     con:bulk_insert_init("INSERT INTO " .. name .. " VALUES")
-    for id = 1, plant == "other rows loaded" and 500 or 1000 do
+    for id = 1, fault == "other rows loaded" and 500 or 1000 do
       con:bulk_insert_next("(" .. id .. ", 0)")
     end
     con:bulk_insert_done()
@@ -62,7 +62,7 @@ thread_init = connect
 
 function init()
   connect()
-  if plant == "another set-up" then con:query("SELECT 2 + 2") end
+  if fault == "another set-up" then con:query("SELECT 2 + 2") end
   con:disconnect()
 end
 
@@ -74,7 +74,7 @@ local IGNORES = {mysql = "INSERT IGNORE INTO t VALUES (%d, 0)"}
 local IGNORED = IGNORES[dyno.engine] or "INSERT INTO t VALUES (%d, 0) ON CONFLICT DO NOTHING"
 
 local events, is_open = 0, false
-local PLANTS = {
+local FAULTS = {
   ["none"] = update,
   ["another table"] = function(id) update(id, "other") end,
   ["always the same row"] = function() update(1) end,
@@ -117,7 +117,7 @@ local PLANTS = {
 
 function event()
   local id = sysbench.rand.uniform(1, 500)
-  PLANTS[plant](id)
+  FAULTS[fault](id)
 end
 """
 
@@ -135,18 +135,18 @@ def findings(
     return list(judge(prepared.run, kept.trials()).findings)
 
 
-def planted(
+def injected(
     folder: Path,
-    plant: str,
+    fault: str,
     engine: str = "sqlite",
     *,
     everywhere: bool = False,
     sides: tuple[str, ...] | None = None,
 ) -> list[Finding]:
-    """What they say where the second side of an engine, or both, plays the plant."""
-    file = folder / "planted_work.lua"
+    """What they say where the second side of an engine, or both, has the fault."""
+    file = folder / "injected_faults.lua"
     file.write_text(SCRIPT)
-    options = {"plant": plant, "everywhere": "yes" if everywhere else "no"}
+    options = {"fault": fault, "everywhere": "yes" if everywhere else "no"}
     options |= {"events": "300", "warmup_time": "0"}
     return findings(folder, sides or SIDES[engine], str(file), options)
 
@@ -197,7 +197,7 @@ def skipping_library(folder: Path, *, lies: bool = False) -> Path | None:
     source, library = folder / "skipping.c", folder / "libskipping.so"
     source.write_text(SKIPPING)
     linked = ("-Wl,--no-as-needed", "-l:libsqlite3.so.0", "-ldl")
-    plant = ("-DLIES",) if lies else ()
-    words = (compiler, *plant, "-shared", "-fPIC", "-o", str(library), str(source), *linked)
+    fault = ("-DLIES",) if lies else ()
+    words = (compiler, *fault, "-shared", "-fPIC", "-o", str(library), str(source), *linked)
     subprocess.run(words, check=True, timeout=60)
     return library

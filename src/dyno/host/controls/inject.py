@@ -1,9 +1,9 @@
-"""Control `plant`: a slowdown of known size in the engine, to see whether it is found.
+"""Control `inject`: a slowdown of known size in the engine, to see whether it is found.
 
 A library is preloaded into the engine's process and spins before each answer: before a server's
 `send`, and before the call that unlocks the file where an embedded engine ends a read. It counts
-what it spun, and the probe `plant` reads that: the dose is measured and not believed. An engine
-that makes neither call gets no dose, and the probe says so. `dyno calibrate` lives on this; the
+what it spun, and the probe `inject` reads that: the size is measured and not believed. An engine
+that makes neither call gets no delay, and the probe says so. `dyno calibrate` lives on this; the
 base carries `0ns`, so that both sides run the same code.
 """
 
@@ -18,18 +18,18 @@ from dyno.errors import DynoError, unknown
 from dyno.host.controls import KEEP, ControlResult
 from dyno.host.controls._engine_process import OneProcess
 
-SOURCE = Path(__file__).with_name("_plant.c")
+SOURCE = Path(__file__).with_name("_inject.c")
 #: A second: more would be a hang.
 LONGEST_NS = 1_000_000_000
 
 
-class Plant(OneProcess):
+class InjectedDelay(OneProcess):
     """A busy loop of a set length before an engine's answers."""
 
-    name = "plant"
+    name = "inject"
     summary = "slows the engine down by a known amount, to see whether that is found"
     values: ClassVar[dict[str, str]] = {
-        KEEP: "nothing is planted",
+        KEEP: "nothing is injected",
         "TIME": "before each answer the engine spins so long: 2500ns (below 5000ns: before "
         "some, for all of them); 0ns only counts answers",
         "TIME/N": "before each Nth answer of a thread: 20000ns/50",
@@ -38,7 +38,7 @@ class Plant(OneProcess):
     def check(self, value: str) -> None:
         """`UsageError` where `value` is no time in ns."""
         if value != KEEP:
-            _dose(value)
+            _size(value)
 
     def before(self) -> str:
         """As fast as it is."""
@@ -55,23 +55,25 @@ class Plant(OneProcess):
 
     def start(self, value: str, found: dict[str, str]) -> ControlResult:
         """By LD_PRELOAD."""
-        delay_ns, every = _dose(value)
+        delay_ns, every = _size(value)
         library = _library()
-        dose = {"LD_PRELOAD": library, "DYNO_PLANT": f"{delay_ns} {every}"}
-        return ControlResult(found | {"library": library}, environment=dose)
+        size = {"LD_PRELOAD": library, "DYNO_INJECT": f"{delay_ns} {every}"}
+        return ControlResult(found | {"library": library}, environment=size)
 
 
 def _library() -> str:
     """From the cache, or compiled now (a moment)."""
-    return str(compile_library(Recipe("plant", SOURCE, "-O2", "", ("dl",)), lambda _: None).program)
+    return str(
+        compile_library(Recipe("inject", SOURCE, "-O2", "", ("dl",)), lambda _: None).program
+    )
 
 
-def _dose(value: str) -> tuple[int, int]:
+def _size(value: str) -> tuple[int, int]:
     """The spin in ns, and the nth answer gets it."""
     match = re.fullmatch(r"(\d{1,10})ns(?:/([1-9]\d{0,5}))?", value)
     if match is None or int(match[1]) > LONGEST_NS:
-        raise unknown("value of plant", value, Plant.values)
+        raise unknown("value of inject", value, InjectedDelay.values)
     return int(match[1]), int(match[2] or 1)
 
 
-CONTROL = Plant()
+CONTROL = InjectedDelay()

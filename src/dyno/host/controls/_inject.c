@@ -1,9 +1,9 @@
-/* A slowdown of known size, preloaded into an engine's process (control `plant`).
+/* A slowdown of known size, preloaded into an engine's process (control `inject`).
  *
  * It spins where an engine gives an answer: before a server's send(2), and before the unlocking
  * fcntl(2) with which a library that keeps its data in files ends a read. What it spun is added up
- * in $TMPDIR/plant, which all processes and threads of the engine share; without that file nothing
- * is spun, so that nothing is planted uncounted. $DYNO_PLANT is "NANOSECONDS EVERY": each EVERYth
+ * in $TMPDIR/inject, which all processes and threads of the engine share; without that file nothing
+ * is spun, so that nothing is injected uncounted. $DYNO_INJECT is "NANOSECONDS EVERY": each EVERYth
  * answer of a thread is delayed; where that is each, delays below 5 us are saved up, and their mean
  * is kept.
  */
@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* As `src/dyno/host/probes/plant.py` reads it. */
+/* As `src/dyno/host/probes/inject.py` reads it. */
 struct counts {
     uint64_t spun_ns;
     uint64_t answers;
@@ -33,9 +33,8 @@ struct counts {
 #define SAVED_NS 40000
 #define AT_ONCE_NS 5000
 /* What the host takes while we spin is counted too, as it takes its part of all else that an
- * operation does. But it is not set off against later answers (no
- * look at the clock takes LATE_NS), and nobody planted the time in which the engine stood frozen.
- */
+ * operation does. But it is not set off against later answers (no look at the clock takes LATE_NS),
+ * and nobody injected the time in which the engine stood frozen. */
 #define LATE_NS 10000
 #define FROZEN_NS 15000000
 
@@ -77,15 +76,15 @@ static void spin(void)
 /* Every program on the way to the engine (taskset, setpriv) comes by here, some as another user. */
 __attribute__((constructor)) static void open_counts(void)
 {
-    const char *folder = getenv("TMPDIR"), *dose = getenv("DYNO_PLANT");
+    const char *folder = getenv("TMPDIR"), *size = getenv("DYNO_INJECT");
     unsigned long long wait_ns;
     char path[4096];
-    if (folder == NULL || dose == NULL || sscanf(dose, "%llu %u", &wait_ns, &every) != 2)
+    if (folder == NULL || size == NULL || sscanf(size, "%llu %u", &wait_ns, &every) != 2)
         return;
     delay_ns = wait_ns;
     every = every ? every : 1;
     least_ns = every > 1 || delay_ns >= AT_ONCE_NS ? 1 : SAVED_NS;
-    snprintf(path, sizeof path, "%s/plant", folder);
+    snprintf(path, sizeof path, "%s/inject", folder);
     int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (file < 0)
         return;
