@@ -27,7 +27,7 @@ from serving import CLIENT_CORE, command, pinned, serving
 from spent import Spent, Usage, in_turn, run
 
 from dyno.engines import Server
-from dyno.host.probes._proc import cpu_ns_of, process_family
+from dyno.host.processes import cpu_ns_of, process_family
 
 BATCH = 100
 LIMITS: Limits = {peer: {"cpu_us": Limit(most=0.1)} for peer in ("python", "iibench")}

@@ -81,7 +81,7 @@ ALLOWED: dict[str, dict[str, tuple[str, ...]]] = {
         "src/dyno/engines/postgres/remarks.py": ("8 kB",),
         "src/dyno/engines/postgres/settle.py": ("256 kB",),
         "src/dyno/host/controls/thp.py": ("2 MB", "4 kB"),
-        "src/dyno/host/probes/_proc.py": ("10 ms",),
+        "src/dyno/host/processes.py": ("10 ms",),
         "src/dyno/host/probes/clock.py": ("1 µs",),
         "src/dyno/host/probes/host.py": ("10 ms", "1 s"),
         "src/dyno/host/probes/process.py": ("10 ms",),

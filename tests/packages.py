@@ -43,6 +43,10 @@ PACKAGES = {
     "driver": _package(
         "the Python side of `dyno-driver`: the plan, `describe`, `ask`, the handshake", "record"
     ),
+    "access": _package(
+        "as whom a server runs, where its socket lies, and how one that runs already is reached",
+        "builds driver",
+    ),
     "workloads": _package(
         "one script per workload, in Lua or in pgbench's language; `replay/`: a server's log as a"
         " script that the driver plays",
@@ -51,12 +55,15 @@ PACKAGES = {
     "engines": _package(
         "a package or a file per engine: program, start, settings, settle, stop; `_server/` for"
         " what all servers share",
-        "record builds driver workloads",
+        "record builds driver access workloads",
     ),
+    "host/processes": _package("what the kernel says of processes"),
     "host/checks": _package(
         "one file per subject of a host, looked at and left alone: `dyno doctor`", "record"
     ),
-    "host/probes": _package("one file per thing of the host that is watched", "record"),
+    "host/probes": _package(
+        "one file per thing of the host that is watched", "record host/processes"
+    ),
     "host/controls": _package("one file per thing of the host that is held still", "record builds"),
     "judge/stats": _package("arrays in, estimates and warnings out"),
     "judge/settings": _package(
@@ -88,12 +95,13 @@ PACKAGES = {
     ),
     "compare/play": _package(
         "a run to blocks, trials, sessions with an engine, phases",
-        "record builds driver workloads engines host/checks host/probes host/controls"
-        " judge/analysis compare/experiment compare/run_folder compare/resolve compare/forecast",
+        "record builds driver access workloads engines host/processes host/checks host/probes"
+        " host/controls judge/analysis compare/experiment compare/run_folder compare/resolve"
+        " compare/forecast",
     ),
     "compare/pilot": _package(
         "the one preparation of a run, and what its pilot chooses: where, how many, how short",
-        "record builds host/probes judge/analysis compare/experiment compare/resolve"
+        "record builds host/processes host/probes judge/analysis compare/experiment compare/resolve"
         " compare/forecast compare/play",
     ),
     "compare/calibration": _package(
@@ -122,7 +130,7 @@ PACKAGES = {
     "servers/kit": _package(
         "functions (`crates/kit`) and procedures (`sql/`) for people's own servers: installed,"
         " upgraded, taken out",
-        "builds driver engines compare/experiment",
+        "builds driver access engines compare/experiment",
     ),
     "servers/watch": _package(
         "a server's counters recorded over time, and read back as of a time or between two",

@@ -313,6 +313,15 @@ def test_the_way_through_the_house_is_a_list_of_files_that_exist(
     assert not missing, f"no longer there: {missing}"
 
 
+def test_a_module_with_an_underscore_is_for_its_own_package() -> None:
+    for path in package_files():
+        own = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+        for name in (it for it in imported(path) if it.startswith("dyno.")):
+            private = re.match(r"(.*?)\._[^_.]", name)
+            inside = not private or own.startswith(f"{private[1]}.")
+            assert inside, f"{shown(path)} imports {name}: make it public, or move it"
+
+
 def test_only_the_command_line_knows_the_report() -> None:
     for path in package_files():
         if package_of(path) not in CLI_ONLY:

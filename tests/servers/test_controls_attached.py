@@ -14,9 +14,9 @@ import private_postgres
 import pytest
 
 from dyno import driver
+from dyno.access.url import local_pid
 from dyno.cli import exit_code
 from dyno.driver.plan import Session
-from dyno.engines._server.url import local_pid
 from dyno.host.controls import NOT_HERE
 
 pytestmark = [pytest.mark.timeout(300)]

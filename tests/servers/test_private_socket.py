@@ -15,9 +15,9 @@ from conftest import outside
 from processes import processes_in
 
 from dyno import driver
+from dyno.access import account
 from dyno.driver.plan import VERSION, Session
 from dyno.engines import Server, find_engine
-from dyno.engines._server import account
 
 pytestmark = [pytest.mark.timeout(300)]
 

@@ -45,8 +45,7 @@ def command(folder: Path | None, watch: float, everything: bool, gate: bool, as_
     will lie; without it, where runs put them.
     """
     from dyno.compare.run_folder import run_to_come
-    from dyno.host.checks import survey
-    from dyno.host.checks._machine import Machine
+    from dyno.host.checks import Machine, survey
 
     if folder is not None and not folder.is_dir():
         raise UsageError(f"there is no folder {folder}")

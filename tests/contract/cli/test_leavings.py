@@ -11,8 +11,8 @@ import pytest
 from processes import wait_for
 
 from dyno import scratch
+from dyno.access import socket
 from dyno.cli import exit_code
-from dyno.engines._server import socket
 
 #: Longer than any test waits.
 PLAY = ["play", "null", "-w", "oltp_point_select", "--set", "time=60", "--set", "warmup_time=0"]

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from dyno.access import url as _attached
 from dyno.builds import Build
 from dyno.compare.experiment import candidates
 from dyno.driver.plan import Session
 from dyno.engines import Ask, Server, find_engine
-from dyno.engines._server import url as _attached
 from dyno.engines.postgres.attached import find_password
 from dyno.errors import UsageError
 

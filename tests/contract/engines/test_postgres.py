@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from engine_callbacks import ask_nothing
 
+from dyno.access.socket import Socket
 from dyno.driver.plan import Session
 from dyno.engines import Ask, Server, find_engine
 from dyno.engines._server import Launch
-from dyno.engines._server.socket import Socket
 from dyno.engines.postgres.builds import PACKAGES, check_build_name, find_build
 from dyno.engines.postgres.data import EMPTY_BYTES, cluster_bytes
 from dyno.engines.postgres.settings import TABLE, choose_settings, settings_file

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from dyno.engines._server import account, process, socket
+from dyno.access import account, socket
+from dyno.engines._server import process
 from dyno.errors import HostError, TrialFailed
 
 

@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 from processes import processes_in, processes_left_in
 
+from dyno.access import account, socket
 from dyno.engines import NO_CONDITIONS, Server, StartConditions, _server
-from dyno.engines._server import account, process, socket, watchdog
+from dyno.engines._server import process, watchdog
 from dyno.errors import HostError, TrialFailed
 
 #: Says its words, "listens", starts a child in a session of its own, and obeys SIGTERM.

@@ -108,7 +108,7 @@ from pathlib import Path
 from dyno.compare.play.run import resume_run
 from dyno.compare.run_folder import RunFolder
 from dyno.compare.play.watch import PhaseStarted
-from dyno.host.probes._proc import process_family
+from dyno.host.processes import process_family
 done = []
 def command(pid):
     return Path(f"/proc/{pid}/comm").read_text()

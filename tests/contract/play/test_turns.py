@@ -29,7 +29,7 @@ from dyno.compare.resolve.draft import Prepared
 from dyno.compare.resolve.experiment import resolve_experiment
 from dyno.compare.run_folder import RunFolder, create_run
 from dyno.driver.plan import Turns
-from dyno.host.probes._proc import process_family, stopping_family
+from dyno.host.processes import process_family, stopping_family
 from dyno.judge.analysis.carry_over import carry_over
 from dyno.judge.analysis.run_view import RunView
 from dyno.record import Trial

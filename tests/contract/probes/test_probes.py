@@ -13,7 +13,7 @@ import pytest
 
 from dyno.errors import TrialFailed
 from dyno.host.probes import Probe, ProbeTarget, probes
-from dyno.host.probes._proc import TICK_NS
+from dyno.host.processes import TICK_NS
 
 ROOM = sorted(probes().items())
 

@@ -19,7 +19,7 @@ from dyno.compare.play.phases import (
     sample_before,
 )
 from dyno.host.probes import ProbeTarget, probes
-from dyno.host.probes._proc import threads_ns
+from dyno.host.processes import threads_ns
 
 SERVER = Path(__file__).with_name("forking_server.py")
 

@@ -31,7 +31,7 @@ from dyno.compare.resolve.draft import RunDraft
 from dyno.compare.resolve.workloads import check_names, phases_under, resolve_workload
 from dyno.errors import DynoError, InternalError
 from dyno.host.probes import Measure, ProbeTarget
-from dyno.host.probes._proc import _text, process_family, threads_ns, unless_refused
+from dyno.host.processes import process_family, text_of, threads_ns, unless_refused
 from dyno.judge.analysis.host_noise import foreign_ns, shares_of
 from dyno.record import (
     IDLE_PERCENT,
@@ -237,7 +237,7 @@ def _server_wait(watched: ProbeTarget) -> dict[str, float]:
 
 
 def _disk_wait() -> dict[str, float]:
-    stalled = PRESSURE.fullmatch(_text(DISKS))
+    stalled = PRESSURE.fullmatch(text_of(DISKS))
     return {"disk_wait_ns": 1e3 * int(stalled[1])} if stalled else {}
 
 

@@ -27,7 +27,7 @@ from dyno.compare.run_folder import RunFolder
 from dyno.engines import Engine, Server, Snapshots
 from dyno.errors import TrialFailed
 from dyno.host.probes import Probe
-from dyno.host.probes._proc import cpu_ns_of, process_family
+from dyno.host.processes import cpu_ns_of, process_family
 from dyno.record import Candidate, Phase, PhaseRecord, PinningCondition, WorkloadPlan
 
 #: What is played each time: long enough to tell a per cent from 10 ms ticks.

@@ -20,12 +20,12 @@ from typing import ClassVar
 
 import dyno
 from dyno import driver, workloads
+from dyno.access import socket as _socket
+from dyno.access import url
 from dyno.builds import Build, Say
 from dyno.compare.play.blocks import ATTEMPTS
 from dyno.compare.resolve.draft import Prepared
 from dyno.engines import NO_CONDITIONS, Server, StartConditions
-from dyno.engines._server import socket as _socket
-from dyno.engines._server import url
 from dyno.errors import TrialFailed
 from dyno.host.controls import controls
 from dyno.judge.analysis.host_noise import is_calm

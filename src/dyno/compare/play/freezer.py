@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
-from dyno.host.probes._proc import cpu_ns
+from dyno.host.processes import cpu_ns
 from dyno.record import Suspended
 
 #: Processes of an engine, asked anew for each switch: a server starts and ends some. One is stopped

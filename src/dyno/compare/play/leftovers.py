@@ -17,9 +17,9 @@ from functools import partial
 from pathlib import Path
 
 from dyno import private_files, scratch
+from dyno.access.account import server_account
 from dyno.builds import cache
 from dyno.compare.run_folder import RunFolder, all_runs
-from dyno.engines._server.account import server_account
 from dyno.errors import DynoError
 
 #: What is younger may be in the making.

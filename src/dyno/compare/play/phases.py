@@ -17,7 +17,7 @@ from dyno.compare.play.watch import PhaseEnded, PhaseStarted, Printed, Progresse
 from dyno.engines import Counts, CountsContention, Server
 from dyno.errors import DynoError, TrialFailed
 from dyno.host.probes import Probe, ProbeTarget, SamplesAfterDisconnect
-from dyno.host.probes._proc import stopping_family
+from dyno.host.processes import stopping_family
 from dyno.record import Phase, PhaseRecord, Reading
 from dyno.record.workload import UNKNOWN_S
 from dyno.tails import GrowingLog

@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dyno import subprocesses
+from dyno.access import account
+from dyno.access.socket import Socket
 from dyno.engines import NO_CONDITIONS, Server, StartConditions
-from dyno.engines._server import account
 from dyno.engines._server import log as _words
 from dyno.engines._server import process as _process
-from dyno.engines._server.socket import Socket
 from dyno.errors import TrialFailed
 from dyno.tails import tail
 

@@ -18,8 +18,9 @@ from pathlib import Path
 from types import FrameType
 
 from dyno import scratch, subprocesses
-from dyno.engines._server import account, watchdog
+from dyno.access import account
 from dyno.engines._server import log as _words
+from dyno.engines._server import watchdog
 from dyno.engines._server.watchdog import family, send
 from dyno.errors import HostError, TrialFailed, UsageError
 

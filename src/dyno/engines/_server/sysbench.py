@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from dyno.access.url import NEAR, Login
 from dyno.engines import SysbenchOption as Option
-from dyno.engines._server.url import NEAR, Login
 from dyno.errors import UsageError
 
 #: sysbench's own defaults of what every driver has.

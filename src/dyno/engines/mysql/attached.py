@@ -13,11 +13,11 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from dyno.access import url
+from dyno.access.url import Address
 from dyno.builds import Build
 from dyno.driver.plan import Session
 from dyno.engines import Ask, Server
-from dyno.engines._server import url
-from dyno.engines._server.url import Address
 from dyno.engines.mysql import reading
 from dyno.engines.mysql.in_place import look_in_place
 from dyno.errors import DynoError, TrialFailed, UsageError, unknown

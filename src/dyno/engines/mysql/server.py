@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from dyno.access import socket as _socket
+from dyno.access import url
+from dyno.access.url import Login
 from dyno.builds import Build, Say
 from dyno.driver.plan import Session
 from dyno.engines import NO_CONDITIONS, Ask, Server, StartConditions, _server
-from dyno.engines._server import socket as _socket
-from dyno.engines._server import url
-from dyno.engines._server.url import Login
 from dyno.engines.mysql import access
 from dyno.engines.mysql.attached import (
     FLAGS,

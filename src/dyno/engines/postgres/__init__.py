@@ -13,11 +13,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import ClassVar
 
+from dyno.access import socket as _socket
+from dyno.access import url
+from dyno.access.url import Login
 from dyno.builds import Build, Say
 from dyno.engines import NO_CONDITIONS, Ask, Server, StartConditions, _server
-from dyno.engines._server import libraries, url
-from dyno.engines._server import socket as _socket
-from dyno.engines._server.url import Login
+from dyno.engines._server import libraries
 from dyno.engines.postgres import evidence, settle
 from dyno.engines.postgres.attached import AttachedTables, attach_server, attached_server
 from dyno.engines.postgres.builds import PACKAGES, check_build_name, find_build

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from dyno.access import url
+from dyno.access.url import Address
 from dyno.builds import Build
 from dyno.driver.plan import Session
 from dyno.engines import Ask, Server
-from dyno.engines._server import url
-from dyno.engines._server.url import Address
 from dyno.engines.postgres.in_place import look_in_place
 from dyno.errors import UsageError
 from dyno.workloads.replay.in_place import ServerRules

@@ -7,9 +7,10 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from dyno.access import account
 from dyno.builds import Build, Say, cache, maven, tar
 from dyno.engines import _builds
-from dyno.engines._server import account, libraries, process
+from dyno.engines._server import libraries, process
 from dyno.errors import HostError, InternalError, UsageError
 
 ARTIFACT = "io.zonky.test.postgres:embedded-postgres-binaries-linux-"

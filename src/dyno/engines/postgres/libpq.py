@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote, unquote
 
+from dyno.access import url
 from dyno.driver.plan import Session
-from dyno.engines._server import url
 from dyno.engines.postgres.attached import PORT, SOCKETS, find_password
 from dyno.errors import UsageError
 

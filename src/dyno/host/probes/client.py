@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 
 from dyno.host.probes import Measure, ProbeTarget
-from dyno.host.probes._proc import threads_ns, unless_refused
+from dyno.host.processes import threads_ns, unless_refused
 
 NAMES = ("driver_busy_percent", "driver_waited_percent")
 

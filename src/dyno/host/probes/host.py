@@ -32,7 +32,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dyno.host.probes import Measure, ProbeTarget
-from dyno.host.probes._proc import TICK_NS, cpu_ns_of, process_family, unless_refused
+from dyno.host.processes import TICK_NS, cpu_ns_of, process_family, unless_refused
 
 NAMES = ("steal_ns", "busy_ns", "idle_ns", "own_ns", "psi_cpu_ns")
 PLACED = ("placed_steal_ns", "placed_busy_ns", "placed_total_ns")

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from dyno.host.probes import Measure, ProbeTarget
-from dyno.host.probes._proc import (
+from dyno.host.processes import (
     cpu_ns_of,
     pairs,
     process_family,

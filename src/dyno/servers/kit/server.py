@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dyno.access.url import NEAR
 from dyno.compare.experiment.candidates import parse_candidate
 from dyno.driver.plan import Session
 from dyno.engines import Ask
-from dyno.engines._server.url import NEAR
 from dyno.engines.mysql import attached
 from dyno.errors import DynoError, HostError, TrialFailed, UsageError
 

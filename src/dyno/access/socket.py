@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dyno import scratch
-from dyno.engines._server import account
+from dyno.access import account
 from dyno.errors import HostError
 
 LONGEST_BYTES = 107

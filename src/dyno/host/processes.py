@@ -119,13 +119,13 @@ def threads_ns(pid: int) -> dict[int, tuple[int, int]]:
     """How long each living thread of `pid` has run, and how long it stood ready and waited for a
     core, in ns, by its number (`/proc/PID/task/TID/schedstat`: sched-stats.rst).
     """
-    read = {int(thread.name): _text(thread / "schedstat").split() for thread in threads_of(pid)}
+    read = {int(thread.name): text_of(thread / "schedstat").split() for thread in threads_of(pid)}
     return {thread: (int(words[0]), int(words[1])) for thread, words in read.items() if words}
 
 
 def pairs(path: Path) -> dict[str, int]:
     """The `name: number` lines of a file such as `/proc/PID/io`; empty where it is gone."""
-    lines = (line.split() for line in _text(path).splitlines())
+    lines = (line.split() for line in text_of(path).splitlines())
     return {w[0].rstrip(":"): int(w[1]) for w in lines if len(w) > 1 and w[1].isdigit()}
 
 
@@ -143,7 +143,8 @@ def _stat(pid: int) -> list[bytes]:
         return []
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path) -> str:
+    """A file of the kernel's; empty where its process is gone."""
     try:
         return path.read_text()
     except PermissionError:

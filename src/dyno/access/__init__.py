@@ -1,0 +1,1 @@
+"""As whom a server runs, where its socket lies, and how one that runs already is reached."""
