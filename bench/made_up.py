@@ -8,7 +8,7 @@ import numpy as np
 from rules import Floats, Log
 
 from dyno.judge.stats.interval import to_log
-from dyno.judge.stats.scenarios import LOOKS, MARGIN_PERCENT
+from dyno.judge.stats.scenarios import ANALYSES, MARGIN_PERCENT
 from dyno.judge.stats.simulate import Outcome, Rule, simulate_runs
 
 #: Windows of a restart that the rules which pool are shown: as many as `go test -count=10` gives.
@@ -35,9 +35,9 @@ class Comparisons:
         return Comparisons(self.base, slower, self.seconds, self.pairs)
 
     def judged(self) -> Outcome:
-        """Dyno's rule, as it goes from look to look."""
+        """Dyno's rule, as it goes from analysis to analysis."""
         logs = np.log((1 / self.base).mean(axis=-1)) - np.log((1 / self.candidate).mean(axis=-1))
-        return simulate_runs(logs[:, None, :], Rule(LOOKS, to_log(MARGIN_PERCENT)))
+        return simulate_runs(logs[:, None, :], Rule(ANALYSES, to_log(MARGIN_PERCENT)))
 
     def logs(self, restarts: int) -> list[Log]:
         """What a rule sees that is given so many restarts of each side."""
@@ -53,9 +53,9 @@ def of_log(base: Floats, candidate: Floats, seconds: float, runs: int) -> Compar
     of a pair is the base's is tossed for each, so that the truth is 0.
     """
     dice, pairs = np.random.default_rng(19), len(base)
-    begins = dice.integers(0, pairs, (runs, LOOKS.maximum // FOLLOWING, 1))
-    drawn = ((begins + np.arange(FOLLOWING)) % pairs).reshape(runs, LOOKS.maximum)
-    turned = dice.random((runs, LOOKS.maximum, 1)) < 0.5
+    begins = dice.integers(0, pairs, (runs, ANALYSES.maximum // FOLLOWING, 1))
+    drawn = ((begins + np.arange(FOLLOWING)) % pairs).reshape(runs, ANALYSES.maximum)
+    turned = dice.random((runs, ANALYSES.maximum, 1)) < 0.5
     one, other = base[drawn], candidate[drawn]
     sides = np.where(turned, other, one), np.where(turned, one, other)
     return Comparisons(*sides, seconds, pairs)
@@ -84,10 +84,10 @@ KINDS = (
 def made_up(kind: Components, runs: int) -> Comparisons:
     """Comparisons of one build, of a second a restart, each of restarts of its own."""
     dice = np.random.default_rng(17)
-    shape = (runs, 2, LOOKS.maximum)
+    shape = (runs, 2, ANALYSES.maximum)
     block, restart, window = (
         size / 100 for size in (kind.block_percent, kind.restart_percent, kind.window_percent)
     )
-    means = dice.normal(0, restart, shape) + dice.normal(0, block, (runs, 1, LOOKS.maximum))
+    means = dice.normal(0, restart, shape) + dice.normal(0, block, (runs, 1, ANALYSES.maximum))
     windows = np.exp(means[..., None] + dice.normal(0, window, (*shape, WINDOWS)))
-    return Comparisons(windows[:, 0], windows[:, 1], 1.0, runs * LOOKS.maximum)
+    return Comparisons(windows[:, 0], windows[:, 1], 1.0, runs * ANALYSES.maximum)

@@ -170,8 +170,8 @@ def play(case: Case, order: Order, blocks: int) -> Blocks:
         trials = folder.trials()
         view = RunView(prepared.run, trials)
         logs, windows = log_ratios(view, case), window_errors(view, case)
-    floors = [t for t in trials if t.block < 0]
-    first = min(datetime.fromisoformat(t.started_utc) for t in trials if t not in floors)
+    baselines = [t for t in trials if t.block < 0]
+    first = min(datetime.fromisoformat(t.started_utc) for t in trials if t not in baselines)
     seconds = (ended - max(first, began)).total_seconds() / max(1, blocks)
     turns = prepared.run.design.turns
     window_s = turns.window_of(case.workload).length_s if turns else 0.0

@@ -32,7 +32,7 @@ WINDOW_S = 0.1
 #: What a restart is measured.
 SECONDS = 1.0
 OPTIONS = {"time": f"{SECONDS:g}", "warmup_time": "0.2", "table_size": "10000"}
-#: A log of fewer pairs is no sample to draw a comparison from that goes on to the last look.
+#: A log of fewer pairs is no sample to draw a comparison from that goes on to the last analysis.
 PAIRS_LEAST = 24
 FILE = "restarts.jsonl"
 

@@ -1,7 +1,7 @@
 """The insert benchmark's client-side CPU per row: the driver on null beside a Python client.
 
 Both build the same rows and statements and hand them to an engine that does nothing, so both
-figures are floors. Target: one tenth of the Python client's.
+figures are lower bounds. Target: one tenth of the Python client's.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from scipy.stats import beta
 
 RUNS = 20
 SLOWER_MAX = 2
-#: Blocks at the last look, of two.
+#: Blocks at the last analysis, of two.
 BLOCKS = 10
 BUILD = "sqlite@3.45.0"
 #: Workloads with the options that keep a trial near a second.

@@ -1,8 +1,9 @@
 """The same restarts judged by Dyno's rule and by those of other tools, at equal machine time.
 
 False alarms (no slowdown is injected) and slowdowns found (2, 5 and 10 %, multiplied into the
-candidate's times), as percent called *slower*. Dyno's rule goes from look to look; each other rule
-is given as many restarts of each side as Dyno's took on average until its word, told as `restarts`.
+candidate's times), as percent called *slower*. Dyno's rule goes from analysis to analysis; each
+other rule is given as many restarts of each side as Dyno's took on average until its word, told as
+`restarts`.
 
 Made-up logs with known variance components come first. `--logs FOLDER` adds real ones of one build
 under two names, which `--play ENGINE` plays there, `--blocks` pairs of restarts at a time, by turns

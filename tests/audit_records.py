@@ -11,7 +11,7 @@ from fakes import make_phase, make_record, make_run, make_tally, make_trial, mak
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits import audits
 from dyno.record import (
-    FLOOR,
+    CLIENT_BASELINE,
     Candidate,
     Evidence,
     Finding,
@@ -47,12 +47,12 @@ def a_trial(number: int, candidate: str, *, cpu_ns: float = 10_000, **tally: Any
     """1000 events a second for 10 s, at `cpu_ns` each, the engine agreeing that 7 rows exist."""
     usage = Usage(round(cpu_ns * 10_000), 0, 0, 0, 0)
     record = dataclasses.replace(make_record([make_tally(1000, **tally)]), usage=usage)
-    block = -1 if candidate == FLOOR else number
-    evidence = () if candidate == FLOOR else (Evidence("rows", COUNT, 7, "7"),)
+    block = -1 if candidate == CLIENT_BASELINE else number
+    evidence = () if candidate == CLIENT_BASELINE else (Evidence("rows", COUNT, 7, "7"),)
     return make_trial(number, candidate, block, 1, phases=(record,), evidence=evidence)
 
 
-CLEAN = (a_trial(1, FLOOR, cpu_ns=1_000), a_trial(2, "old"), a_trial(3, "new"))
+CLEAN = (a_trial(1, CLIENT_BASELINE, cpu_ns=1_000), a_trial(2, "old"), a_trial(3, "new"))
 
 
 def with_margin(run: Run, percent: float) -> Run:

@@ -43,8 +43,8 @@ class FakeSetup:
     """What a run is played with, all of it fake, and what it noted.
 
     `driver_says` are the events of the next trials, one sequence each; the trials beyond are
-    `GOOD`. `journal` has every step in its order, `events` what the watch was told, `floor` is
-    whether the floor is played.
+    `GOOD`. `journal` has every step in its order, `events` what the watch was told, `baseline` is
+    whether the client-only baseline is played.
     """
 
     journal: Journal
@@ -53,7 +53,7 @@ class FakeSetup:
     plans: list[Plan] = dataclasses.field(default_factory=list)
     tools: Tools = dataclasses.field(default_factory=Tools)
     events: list[watch.Event] = dataclasses.field(default_factory=list)
-    floor: bool = False
+    baseline: bool = False
 
     def job(self, tmp_path: Path, **changes: Any) -> TrialJob:
         job = TrialJob(
@@ -81,27 +81,27 @@ class FakeSetup:
         return Prepared(run, dict.fromkeys(names, engine), builds)
 
 
-def judge_by_blocks(looks: Sequence[int], decided: int) -> Callable[..., judge.Look]:
-    """A judge that takes every whole block, and has decided at the look of `decided` blocks."""
+def judge_by_blocks(analyses: Sequence[int], decided: int) -> Callable[..., judge.InterimResult]:
+    """A judge that takes every whole block, and has decided at the analysis of `decided` blocks."""
 
-    def look(run: Run, trials: Sequence[Trial]) -> judge.Look:
+    def analyse(run: Run, trials: Sequence[Trial]) -> judge.InterimResult:
         valid = {}
         for name in (workload.name for workload in run.workloads):
             last = {(t.block, t.candidate): t.status for t in trials if t.workload == name}
             good = Counter(b for (b, _), status in last.items() if b >= 0 and status == "ok")
             valid[name] = sum(sides == len(run.candidates) for sides in good.values())
         least = min(valid.values())
-        if least in looks and least >= decided:
-            return judge.Look("decided", least, "all decided", valid, {})
-        target = next(n for n in looks if n > least)
+        if least in analyses and least >= decided:
+            return judge.InterimResult("decided", least, "all decided", valid, {})
+        target = next(n for n in analyses if n > least)
         missing = {name: target - n for name, n in valid.items()}
-        return judge.Look("go on", target, "go on", valid, missing)
+        return judge.InterimResult("go on", target, "go on", valid, missing)
 
-    return look
+    return analyse
 
 
 def begin_run(setup: FakeSetup, tmp_path: Path, **changes: Any) -> tuple[Prepared, RunFolder]:
-    planned = make_run(("a", "b"), looks=(2, 4), controls={"fake": "on"}, **changes)
+    planned = make_run(("a", "b"), analyses=(2, 4), controls={"fake": "on"}, **changes)
     return setup.prepared(planned), create_run(planned, tmp_path)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from fakes import make_readings, make_run, make_trials
 
-from dyno.judge.analysis.judge import Look, judge, look
+from dyno.judge.analysis.judge import InterimResult, analyse_now, judge
 from dyno.judge.analysis.run_view import RunView
 from dyno.record import Comparison, Finding, Run, Trial, Verdict
 
@@ -34,9 +34,9 @@ def judge_unaudited(run: Run, trials: Sequence[Trial]) -> Verdict:
     return judge(run, trials, audits={})
 
 
-def look_unaudited(run: Run, trials: Sequence[Trial]) -> Look:
+def analyse_unaudited(run: Run, trials: Sequence[Trial]) -> InterimResult:
     """What to do after the trials so far, with no audit asked."""
-    return look(run, trials, audits={})
+    return analyse_now(run, trials, audits={})
 
 
 def logs(mean: float, sd: float, blocks: int, seed: int = 1) -> list[float]:

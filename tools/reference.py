@@ -16,7 +16,7 @@ from pathlib import Path
 
 from dyno import errors
 from dyno.cli.judged_run import DOUBTFUL_EXIT, EXITS
-from dyno.compare.resolve.design import LOOKS
+from dyno.compare.resolve.design import ANALYSES
 from dyno.plugins import modules
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -80,12 +80,12 @@ BY_HAND = ("README.md", "CONTRIBUTING.md", "docs/METHOD.md", "docs/guides/README
 
 def figures() -> dict[str, str]:
     """The words around each figure, as a pattern whose one group it is, and what the code says."""
-    looks = [str(blocks) for blocks in LOOKS]
+    analyses = [str(blocks) for blocks in ANALYSES]
     ends = {code: word for word, code in reversed(EXITS.items())}
     return {
         r"(\d+) audits hold the driver's ledger": str(len(modules("dyno.judge.audits"))),
-        r"[Aa]nalyses at ([\d, and]+) blocks": f"{', '.join(looks[:-1])} and {looks[-1]}",
-        r"looked at when ([\d, and]+) \(= MAX\)": f"{', '.join(looks[:-1])} and {looks[-1]}",
+        r"[Aa]nalyses at ([\d, and]+) blocks": f"{', '.join(analyses[:-1])} and {analyses[-1]}",
+        r"looked at when ([\d, and]+) \(= MAX\)": f"{', '.join(analyses[:-1])} and {analyses[-1]}",
         r"--gate`: (\d [^;]+);": ", ".join(
             [f"{code} {ends[code]}" for code in sorted(ends)] + [f"{DOUBTFUL_EXIT} {STRICT}"]
         ),

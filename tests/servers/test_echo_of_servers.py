@@ -38,9 +38,9 @@ def test_a_slow_way_makes_a_servers_figures_doubtful(server: str, home: Path) ->
     kept = create_run(prepared.run, home)
     play_run(prepared, kept, lambda _: None)
     run, trials = prepared.run, kept.trials()
-    echoes = [t for t in trials if t.is_floor]
+    echoes = [t for t in trials if t.is_client_baseline]
     assert {t.candidate for t in echoes} == {echo_of("a")}, "b stands as a does"
-    own = next(t for t in trials if not t.is_floor).phases[-1].streams[0]
+    own = next(t for t in trials if not t.is_client_baseline).phases[-1].streams[0]
     sent = echoes[0].phases[-1].streams[0]
     assert own.round_trips == own.done > 0
     assert round(sent.received_bytes / sent.done) == round(own.received_bytes / own.done)
@@ -53,7 +53,7 @@ def test_a_slow_way_makes_a_servers_figures_doubtful(server: str, home: Path) ->
 
 def _injected(run: Run, trials: list[Trial], share: float) -> list[Finding]:
     """What is found where each echo's median takes that share of an answer's millisecond."""
-    level = [_with_median(t, 1e6 * (share if t.is_floor else 1)) for t in trials]
+    level = [_with_median(t, 1e6 * (share if t.is_client_baseline else 1)) for t in trials]
     return audits()["round_trip"].judge(RunView(run, level))
 
 

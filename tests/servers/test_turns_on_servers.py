@@ -23,7 +23,7 @@ from dyno.compare.resolve.draft import Prepared
 from dyno.compare.resolve.experiment import reopen_run, resolve_experiment
 from dyno.compare.run_folder import RunFolder, create_run
 from dyno.judge.analysis.judge import judge
-from dyno.record import FLOOR, Trial
+from dyno.record import CLIENT_BASELINE, Trial
 
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(300)]
 
@@ -50,7 +50,7 @@ def test_what_servers_counted_by_turns_is_what_was_sent(server: str, home: Path)
     prepared = _prepared(server, "oltp_read_write")
     folder = create_run(prepared.run, home)
     play_run(prepared, folder, lambda _: None)
-    trials = [t for t in folder.trials() if t.block >= 0 and t.candidate != FLOOR]
+    trials = [t for t in folder.trials() if t.block >= 0 and t.candidate != CLIENT_BASELINE]
     assert [t.status for t in trials] == ["ok"] * 6, [t.why_failed for t in trials]
     tallies = [t.phases[-1].streams[0] for t in trials]
     assert any(tally.renewed for tally in tallies), "nobody connected anew"
@@ -89,7 +89,7 @@ def _goes_on(folder: RunFolder, home: Path) -> None:
     """Nobody is left, standing still or not, and the block that was torn is played whole."""
     wait_for(lambda: not processes_in(home) and not users_of(home))
     prepared = reopen_run(folder.run(), lambda _: None)
-    play_run(prepared, folder, lambda _: None, Rules(look=judge_by_blocks((1,), 1)))
+    play_run(prepared, folder, lambda _: None, Rules(analyse=judge_by_blocks((1,), 1)))
     last = _of_blocks(folder)[-2:]
     assert [t.status for t in last] == ["ok", "ok"], [t.why_failed for t in last]
     assert last[0].attempt == last[1].attempt
@@ -139,7 +139,7 @@ def test_a_driver_or_a_frozen_server_that_is_killed_tears_its_block_only(
     folder = _begun(server, home, time_s="5")
     killer = Once(moment, lambda: os.kill(whom(home), signal.SIGKILL))
     prepared = reopen_run(folder.run(), lambda _: None)
-    play_run(prepared, folder, killer, Rules(look=judge_by_blocks((1,), 1)))
+    play_run(prepared, folder, killer, Rules(analyse=judge_by_blocks((1,), 1)))
     first = [t for t in _of_blocks(folder) if t.attempt == 1]
     assert sorted(t.status for t in first) == ["failed", "interrupted"]
     (failed,) = (t for t in first if t.status == "failed")

@@ -5,27 +5,33 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dyno.judge.stats.interim_analyses import (
+    InterimAnalyses,
+    adjusted_p,
+    critical_values,
+    nominal_levels,
+    pocock,
+)
 from dyno.judge.stats.interval import t_interval, to_log, to_percent
-from dyno.judge.stats.looks import Looks, adjusted_p, critical_values, nominal_levels, pocock
 from dyno.judge.stats.scenarios import Scenario
 from dyno.judge.stats.simulate import Rule, simulate_runs
 
 FIVE_EQUAL = (0.2, 0.4, 0.6, 0.8, 1.0)
-DEFAULT = Looks((6, 10, 14, 18, 24), 0.05)
+DEFAULT = InterimAnalyses((6, 10, 14, 18, 24), 0.05)
 
 
-def test_five_equal_looks_give_the_published_bounds() -> None:
+def test_five_equal_analyses_give_the_published_bounds() -> None:
     found = [round(value, 3) for value in critical_values(FIVE_EQUAL, 0.05)]
     assert found == [2.438, 2.427, 2.410, 2.397, 2.386]
 
 
-def test_all_of_alpha_is_spent_at_the_last_look() -> None:
+def test_all_of_alpha_is_spent_at_the_last_analysis() -> None:
     assert pocock(1.0, 0.05) == pytest.approx(0.05)
 
 
-def test_one_look_at_max_is_the_plain_test() -> None:
-    assert Looks((6,), 0.05).level(6) == pytest.approx(0.05)
-    assert Looks((5,), 0.05).adjust_p(0.03, 5) == pytest.approx(0.03, rel=1e-3)
+def test_one_analysis_at_max_is_the_plain_test() -> None:
+    assert InterimAnalyses((6,), 0.05).level(6) == pytest.approx(0.05)
+    assert InterimAnalyses((5,), 0.05).adjust_p(0.03, 5) == pytest.approx(0.03, rel=1e-3)
 
 
 def test_the_bounds_let_out_what_the_spending_function_says() -> None:
@@ -38,7 +44,7 @@ def test_the_bounds_let_out_what_the_spending_function_says() -> None:
     assert spent == pytest.approx(expected, abs=0.002)
 
 
-def test_of_few_blocks_the_looks_let_out_a_little_more_than_alpha() -> None:
+def test_of_few_blocks_the_analyses_let_out_a_little_more_than_alpha() -> None:
     """Student's quantile at the level of a normal bound is not the bound of t itself."""
     logs = np.random.default_rng(2).normal(size=(100_000, 24))
     outside, above = np.zeros((2, len(logs)), dtype=bool)
@@ -58,7 +64,7 @@ def test_the_estimate_leans_towards_what_a_run_stopped_for() -> None:
         assert to_percent(float(ended.estimate.mean())) == pytest.approx(mean, abs=0.03)
 
 
-def test_sixty_looks_cost_more_than_five_and_less_than_bonferroni() -> None:
+def test_sixty_analyses_cost_more_than_five_and_less_than_bonferroni() -> None:
     many = nominal_levels(tuple(n / 60 for n in range(1, 61)), 0.05)
     assert 0.05 / 60 < many[-1] < nominal_levels(FIVE_EQUAL, 0.05)[-1]
 
@@ -76,6 +82,6 @@ def test_the_adjusted_p_rises_with_p_and_never_flatters() -> None:
     assert adjusted[-1] == 1.0
 
 
-def test_looks_say_which_was_reached_and_which_follows() -> None:
+def test_analyses_say_which_was_reached_and_which_follows() -> None:
     assert [DEFAULT.last_reached(n) for n in (0, 5, 6, 9, 10, 30)] == [0, 0, 6, 6, 10, 24]
     assert [DEFAULT.next_after(n) for n in (0, 6, 9, 24, 30)] == [6, 10, 10, 24, 24]

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dyno.judge.stats import scenarios
+from dyno.judge.stats.interim_analyses import InterimAnalyses
 from dyno.judge.stats.interval import ALIKE_LEVEL, independent_data, lag_one, t_interval, to_log
-from dyno.judge.stats.looks import Looks
-from dyno.judge.stats.scenarios import LOOKS, MARGIN_PERCENT, Figures, Scenario, figures
+from dyno.judge.stats.scenarios import ANALYSES, MARGIN_PERCENT, Figures, Scenario, figures
 from dyno.judge.stats.simulate import Rule, clopper_pearson, simulate_runs
 from dyno.judge.stats.verdict import benjamini_hochberg
 
@@ -28,7 +28,7 @@ def played(model: str, sd_percent: float = 2.0, truth_percent: float = 0.0) -> F
 def fixed_coverage(scenario: Scenario, blocks: int) -> float:
     """How often the interval of a fixed number of `blocks` holds the truth."""
     truth = to_log(scenario.truth_percent)
-    logs = scenario.logs(RUNS, LOOKS.maximum)[:, :blocks]
+    logs = scenario.logs(RUNS, ANALYSES.maximum)[:, :blocks]
     interval = t_interval(independent_data(logs, scenario.groups(blocks)), 0.05)
     return float(((interval.low <= truth) & (truth <= interval.high)).mean())
 
@@ -45,7 +45,7 @@ def test_the_same_build_is_called_slower_in_less_than_one_run_of_twenty(
 @pytest.mark.parametrize("model", scenarios.SOUND)
 def test_the_interval_where_a_run_stopped_holds_the_truth(model: str, sd: float) -> None:
     for truth in (0.0, 2.0, 5.0):
-        # three loads leave two degrees of freedom, and the looks are hardest there: 95.0 %
+        # three loads leave two degrees of freedom, and the analyses are hardest there: 95.0 %
         least = 0.945 if model == "three loads rotated" else 0.95
         assert played(model, sd, truth).covered.low >= least
 
@@ -70,8 +70,8 @@ def test_a_real_slowdown_is_seen_where_blocks_vary_by_two_percent(
     assert played("normal", 2.0, percent).slower.low >= least
 
 
-def test_the_quick_look_keeps_its_level_too() -> None:
-    quick = figures(Scenario("normal"), RUNS, Looks((5,), 0.05))
+def test_the_quick_analysis_keeps_its_level_too() -> None:
+    quick = figures(Scenario("normal"), RUNS, InterimAnalyses((5,), 0.05))
     assert quick.slower.high <= 0.05
     assert 0.94 <= quick.covered.value <= 0.96
 
@@ -80,7 +80,7 @@ def test_many_primaries_together_call_slower_in_less_than_one_run_of_twenty() ->
     dice = np.random.default_rng(5)
     logs = np.stack([scenarios.normal(dice, (10_000, 24), 0.03) for _ in range(4)], axis=1)
     wrong = (
-        (simulate_runs(logs, Rule(LOOKS, to_log(MARGIN_PERCENT))).words == "slower")
+        (simulate_runs(logs, Rule(ANALYSES, to_log(MARGIN_PERCENT))).words == "slower")
         .any(axis=1)
         .sum()
     )
@@ -96,15 +96,15 @@ def test_one_load_of_the_data_for_each_candidate_breaks_the_error_rate() -> None
 def test_blocks_that_share_a_load_are_no_data_of_their_own(model: str) -> None:
     """Taken for such, three loads call the same build *slower* in 5.5 %, and cover 70 % at 24."""
     scenario = Scenario(model)
-    logs = scenario.logs(RUNS, LOOKS.maximum)
+    logs = scenario.logs(RUNS, ANALYSES.maximum)
     pooled = t_interval(logs, 0.05)
     assert ((pooled.low <= 0.0) & (pooled.high >= 0.0)).mean() < 0.90
-    assert fixed_coverage(scenario, LOOKS.maximum) > 0.945
+    assert fixed_coverage(scenario, ANALYSES.maximum) > 0.945
 
 
 def test_three_loads_pooled_break_the_error_rate_and_as_units_keep_it() -> None:
-    logs = Scenario("three loads rotated").logs(RUNS, LOOKS.maximum)
-    pooled = simulate_runs(logs[:, None, :], Rule(LOOKS, to_log(MARGIN_PERCENT)))
+    logs = Scenario("three loads rotated").logs(RUNS, ANALYSES.maximum)
+    pooled = simulate_runs(logs[:, None, :], Rule(ANALYSES, to_log(MARGIN_PERCENT)))
     assert 0.05 < pooled.share("slower") < 0.07
     assert played("three loads rotated").slower.high <= 0.02
 
@@ -115,7 +115,7 @@ def test_candidates_that_share_a_base_are_blamed_wrongly_in_less_than_one_run_of
     base = dice.normal(0.0, 0.02, (10_000, 1, 24))
     logs = dice.normal(0.0, 0.02, (10_000, 5, 24)) - base
     wrong = (
-        (simulate_runs(logs, Rule(LOOKS, to_log(MARGIN_PERCENT))).words == "slower")
+        (simulate_runs(logs, Rule(ANALYSES, to_log(MARGIN_PERCENT))).words == "slower")
         .any(axis=1)
         .sum()
     )
@@ -126,17 +126,19 @@ def test_a_suite_with_one_slower_part_passes_in_less_than_one_run_of_twenty() ->
     """An intersection-union test needs no correction: three equal workloads, one at the margin."""
     dice = np.random.default_rng(7)
     truth = np.array([0.0, 0.0, 0.0, to_log(MARGIN_PERCENT)])[:, None]
-    found = simulate_runs(truth + dice.normal(0.0, 0.01, (10_000, 4, 24)), Rule(LOOKS, truth[3, 0]))
+    found = simulate_runs(
+        truth + dice.normal(0.0, 0.01, (10_000, 4, 24)), Rule(ANALYSES, truth[3, 0])
+    )
     passed = np.isin(found.words, ("not slower", "faster")).all(axis=1).sum()
     assert clopper_pearson(int(passed), 10_000)[1] <= 0.05
 
 
 def test_of_what_is_explored_and_called_a_difference_one_in_twenty_is_false() -> None:
-    """Benjamini-Hochberg on p values that have paid for the looks: 5 real of 25 metrics."""
+    """Benjamini-Hochberg on p values that have paid for the analyses: 5 real of 25 metrics."""
     dice = np.random.default_rng(8)
     truth = np.where(np.arange(25) < 5, 0.05, 0.0)[:, None]
     interval = t_interval(truth + dice.normal(0.0, 0.03, (2000, 25, 18)), 0.05)
-    p_values = LOOKS.adjust_p(interval.p, 18)
+    p_values = ANALYSES.adjust_p(interval.p, 18)
     called = np.stack([benjamini_hochberg(row) <= 0.05 for row in p_values])
     false = called[:, 5:].sum(axis=1) / np.maximum(called.sum(axis=1), 1)
     assert called[:, :5].mean() > 0.9
@@ -145,9 +147,11 @@ def test_of_what_is_explored_and_called_a_difference_one_in_twenty_is_false() ->
 
 def test_a_rare_slow_mode_of_one_side_is_cleared_less_often_the_more_blocks_it_takes() -> None:
     """METHOD.md: 10 % of restarts 22 % slower, 2 % on average, rest within 1 %: 33 % cleared."""
-    blocks = Scenario("rare slow mode", 1.0, MARGIN_PERCENT).logs(RUNS, LOOKS.maximum)
-    six = t_interval(blocks[:, :6], LOOKS.level(6))
-    assert 0.43 < (six.high < to_log(MARGIN_PERCENT)).mean() < 0.48  # and 50 % at the looks after
+    blocks = Scenario("rare slow mode", 1.0, MARGIN_PERCENT).logs(RUNS, ANALYSES.maximum)
+    six = t_interval(blocks[:, :6], ANALYSES.level(6))
+    assert (
+        0.43 < (six.high < to_log(MARGIN_PERCENT)).mean() < 0.48
+    )  # and 50 % at the analyses after
     found = played("rare slow mode", 1.0, MARGIN_PERCENT)
     assert 0.31 < found.cleared.value < 0.35
     assert found.slower.high <= 0.05
@@ -160,11 +164,11 @@ def test_a_long_tail_of_one_arm_is_counted_before_slower_is_said(
     sd: float, alone: float, counted: float
 ) -> None:
     """By Student's interval alone the same build would be *slower* in one run of seven."""
-    logs = Scenario("long tail in the base", sd).logs(RUNS, LOOKS.maximum)
+    logs = Scenario("long tail in the base", sd).logs(RUNS, ANALYSES.maximum)
     found = np.zeros(RUNS, dtype=bool)
-    for n in LOOKS.blocks:
-        seen = t_interval(logs[:, :n], LOOKS.level(n))
-        least = to_log(MARGIN_PERCENT) * (0.75 if n == LOOKS.maximum else 1.0)
+    for n in ANALYSES.blocks:
+        seen = t_interval(logs[:, :n], ANALYSES.level(n))
+        least = to_log(MARGIN_PERCENT) * (0.75 if n == ANALYSES.maximum else 1.0)
         found |= (seen.low > 0.0) & (seen.estimate >= least)
     assert found.mean() == pytest.approx(alone, abs=0.02)
     assert played("long tail in the base", sd).slower.value == pytest.approx(counted, abs=0.005)
@@ -191,7 +195,7 @@ def test_of_an_equal_build_slower_alone_is_said_in_half_of_alpha(model: str) -> 
 def test_a_suite_of_eight_passes_rarely_by_each_and_nearly_always_by_its_mean() -> None:
     dice = np.random.default_rng(9)
     logs = dice.normal(0.0, 0.03, (4000, 8, 24))
-    mean, rule = logs.mean(axis=1, keepdims=True), Rule(LOOKS, to_log(MARGIN_PERCENT))
+    mean, rule = logs.mean(axis=1, keepdims=True), Rule(ANALYSES, to_log(MARGIN_PERCENT))
     each = np.isin(simulate_runs(logs, rule).words, ("not slower", "faster")).all(axis=1).mean()
     whole = simulate_runs(mean, rule)
     assert 0.03 < each < 0.08

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from dyno.judge.stats.contrasts import Contrast, factorial, one_at_a_time
+from dyno.judge.stats.interim_analyses import InterimAnalyses
 from dyno.judge.stats.interval import Floats, t_interval
-from dyno.judge.stats.looks import Looks
 from dyno.judge.stats.simulate import Rule, simulate_runs
 
 
@@ -133,7 +133,7 @@ def test_of_three_main_effects_of_nothing_few_runs_call_one_slower() -> None:
     dice = np.random.default_rng(21)
     logs = dice.normal(0, 0.03, (3000, 24, 8))
     main = [each.weights for each in factorial([2, 2, 2]) if len(each.factors) == 1]
-    rule = Rule(Looks((6, 10, 14, 18, 24), 0.05), 0.02)
+    rule = Rule(InterimAnalyses((6, 10, 14, 18, 24), 0.05), 0.02)
     outcome = simulate_runs(np.stack([logs @ weights for weights in main], axis=1), rule)
     assert (outcome.words == "slower").any(axis=1).mean() <= 0.05
     assert outcome.coverage(0.0) >= 0.95

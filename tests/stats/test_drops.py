@@ -7,11 +7,11 @@ import pytest
 from scipy.stats import ttest_ind
 
 from dyno.judge.stats.drops import AGAINST_LEVEL, slower_p
+from dyno.judge.stats.interim_analyses import InterimAnalyses
 from dyno.judge.stats.interval import Floats, t_interval, to_log
-from dyno.judge.stats.looks import Looks
 from dyno.judge.stats.verdict import OPEN, SLOWER, Bools, verdicts
 
-LOOKS = Looks((6, 10, 14, 18, 24), 0.05)
+ANALYSES = InterimAnalyses((6, 10, 14, 18, 24), 0.05)
 MARGIN = to_log(2.0)
 RUNS = 500
 MOST = 36
@@ -19,18 +19,20 @@ MOST = 36
 
 def word(logs: Floats, *, last: bool) -> str:
     """The word that the rule has for these blocks; `not slower` of a faster one too."""
-    blocks = min(logs.size, LOOKS.maximum)
-    interval = t_interval(logs, LOOKS.level(blocks))
-    significant = LOOKS.adjust_p(interval.p, blocks) <= LOOKS.alpha
+    blocks = min(logs.size, ANALYSES.maximum)
+    interval = t_interval(logs, ANALYSES.level(blocks))
+    significant = ANALYSES.adjust_p(interval.p, blocks) <= ANALYSES.alpha
     said = verdicts(interval, MARGIN, blocks=logs.size, last=last, significant=significant)
     return str(said).replace("faster", "not slower")
 
 
 def named(logs: Floats, lost: Bools) -> tuple[str, bool]:
-    """The word of a run that stops at a look, and whether its dropped blocks speak against it."""
+    """The word of a run that stops at an analysis, and whether its dropped blocks speak against
+    it.
+    """
     kept = np.flatnonzero(~lost)
-    for blocks in (n for n in LOOKS.blocks if n <= kept.size):
-        last, end = blocks == LOOKS.maximum, kept[blocks - 1] + 1
+    for blocks in (n for n in ANALYSES.blocks if n <= kept.size):
+        last, end = blocks == ANALYSES.maximum, kept[blocks - 1] + 1
         said = word(logs[kept[:blocks]], last=last)
         if said != OPEN:
             gone = logs[:end][lost[:end]]

@@ -8,8 +8,8 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
+from dyno.judge.stats.interim_analyses import InterimAnalyses
 from dyno.judge.stats.interval import hodges_lehmann, sign_flip_p, t_interval, to_log, to_percent
-from dyno.judge.stats.looks import Looks
 from dyno.judge.stats.power import detectable, noncentrality
 from dyno.judge.stats.verdict import benjamini_hochberg, holm
 
@@ -27,7 +27,7 @@ def test_the_interval_is_that_of_the_t_test() -> None:
 def test_no_bound_lies_farther_than_twice_the_farthest_block() -> None:
     """Six blocks of a demo that took 23 to 46 % less time were held back by a bound of +15 %."""
     logs = np.array([-0.561, -0.268, -0.514, -0.616, -0.35, -0.544])
-    level = Looks((6, 10, 14, 18, 24), 0.05).level(6)
+    level = InterimAnalyses((6, 10, 14, 18, 24), 0.05).level(6)
     seen = t_interval(logs, level)
     assert seen.high < float(seen.high_skewed) < 0.0
     assert seen.high_skewed == pytest.approx(seen.estimate + 2 * (logs.max() - seen.estimate))

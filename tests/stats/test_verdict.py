@@ -19,7 +19,7 @@ def made(low: float, high: float, wider: float = 0.0) -> Interval:
 
 
 def word(low: float, high: float, **known: Any) -> str:
-    """Its word at the last look at 24 blocks, unless something else is `known`."""
+    """Its word at the last analysis at 24 blocks, unless something else is `known`."""
     interval = made(low, high, known.pop("wider", 0.0))
     return str(verdicts(interval, 2.0, **{"blocks": 24, "last": True, **known}))
 
@@ -42,14 +42,16 @@ def test_the_verdict_follows_from_the_interval(low: float, high: float, expected
     assert word(low, high) == expected
 
 
-def test_an_estimate_of_the_margin_is_slower_and_at_the_last_look_three_quarters_of_it() -> None:
+def test_an_estimate_of_the_margin_is_slower_and_at_the_last_analysis_three_quarters_of_it() -> (
+    None
+):
     assert word(0.1, 3.8, last=False) == "inconclusive"
     assert word(0.1, 3.9, last=False) == "slower"
     assert word(0.1, 2.8, last=True) == "inconclusive"
     assert word(0.1, 2.9, last=True) == "slower"
 
 
-def test_a_candidate_is_cleared_from_ten_blocks_on_or_at_the_last_look() -> None:
+def test_a_candidate_is_cleared_from_ten_blocks_on_or_at_the_last_analysis() -> None:
     assert word(-1.0, 1.9, blocks=9, last=False) == "inconclusive"
     assert word(-1.0, 1.9, blocks=10, last=False) == "not slower"
     assert word(-1.0, 1.9, blocks=5, last=True) == "not slower"

@@ -98,7 +98,9 @@ KINDS = ("synthetic", "aa", "paths", "delay", "p99", "noise", "delay-noise")
 )
 @click.option("--margin", type=PERCENT, metavar="PERCENT", help="The margin of all.  [default: 2%]")
 @click.option("--quick", is_flag=True, help="A few comparisons of each kind.")
-@click.option("--blocks", type=int, metavar="MAX", help="Blocks at the last look.  [default: 12]")
+@click.option(
+    "--blocks", type=int, metavar="MAX", help="Blocks at the last analysis.  [default: 12]"
+)
 @click.option(
     "--workload",
     default="oltp_point_select",

@@ -255,10 +255,10 @@ BUDGET: Decorator = click.option(
     "--budget", type=DURATION, metavar="TIME", help="Fit the blocks to a time, e.g. 10m."
 )
 QUICK: Decorator = click.option(
-    "--quick", is_flag=True, help="One look at 5 blocks of a shortened workload; marked QUICK."
+    "--quick", is_flag=True, help="One analysis at 5 blocks of a shortened workload; marked QUICK."
 )
 BLOCKS: Decorator = click.option(
-    "--blocks", type=int, metavar="MAX", help="Blocks at the last look.  [default: 24]"
+    "--blocks", type=int, metavar="MAX", help="Blocks at the last analysis.  [default: 24]"
 )
 STRICT: Decorator = click.option(
     "--strict", is_flag=True, help="Exit with 4 where an audit doubts what is said."

@@ -58,12 +58,12 @@ def command(
     elif budget is not None:
         plan = planner.for_budget(budget)
     else:
-        plan = planner.plan_for(planner.run.design.looks[-1])
+        plan = planner.plan_for(planner.run.design.analyses[-1])
     if json_file:
         from dyno.report.html.page import write_user_file
 
         write_user_file(json_file, json.dumps(asdict(plan), indent=1) + "\n")
-    print_plan(played_by, plan, planner.run.design.looks)
+    print_plan(played_by, plan, planner.run.design.analyses)
 
 
 def planner_of(word: str, source: str | None) -> tuple[Planner, str]:
@@ -105,7 +105,9 @@ def is_run(word: str) -> bool:
 
 
 def print_plan(command: str, plan: RunPlan, own: tuple[int, ...]) -> None:
-    """The plan as a paragraph and a table, and how to play it; `own` are the experiment's looks."""
+    """The plan as a paragraph and a table, and how to play it; `own` are the experiment's
+    analyses.
+    """
     screen.paragraph(plan_summary(plan))
     screen.gap()
     screen.table(HEADS, [primary_row(each) for each in plan.forecasts], range(1, len(HEADS)))
@@ -113,7 +115,7 @@ def print_plan(command: str, plan: RunPlan, own: tuple[int, ...]) -> None:
     for each in plan.lengths:
         screen.gap()
         screen.line(length_note(each))
-    blocks = "" if plan.looks == own else f" --blocks {plan.looks[-1]}"
+    blocks = "" if plan.analyses == own else f" --blocks {plan.analyses[-1]}"
     if command:
         screen.gap()
         screen.line(f"to play it: {command}{blocks}")
@@ -121,23 +123,23 @@ def print_plan(command: str, plan: RunPlan, own: tuple[int, ...]) -> None:
 
 HEADS = ("primary", "block sd", "MDE80", "with twice", "margin", "found", "cleared")
 MEANINGS = """\
-MDE80: the slowdown found 4 times in 5, all looks and primaries counted; with twice the blocks
+MDE80: the slowdown found 4 times in 5, all analyses and primaries counted; with twice the blocks
 A block sd that was measured counts with its upper 80 % bound, since few blocks know it badly
 found: how often a slowdown of the margin is called slower; cleared: an equal build not slower"""
 
 
 def plan_summary(plan: RunPlan) -> str:
-    """Blocks, looks, time, and where the numbers come from."""
+    """Blocks, analyses, time, and where the numbers come from."""
     times = (plan.block_s, plan.expected_s, plan.full_s, plan.worst_s)
     block, expected, full, worst = map(screen.format_duration, times)
-    looks = " and ".join(", ".join(map(str, plan.looks)).rsplit(", ", 1))
+    analyses = " and ".join(", ".join(map(str, plan.analyses)).rsplit(", ", 1))
     source = f"as in {plan.source}" if plan.source else "by assumption: no run of this was found"
     together = (
         f" {plan.primaries} primary comparisons share α (Holm)." if plan.primaries > 1 else ""
     )
     return (
-        f"{plan.looks[-1]} blocks of {block} ({source}), judged at {looks}. It takes about "
-        f"{expected} if nothing differs, {full} to the last look, and at worst {worst}, where "
+        f"{plan.analyses[-1]} blocks of {block} ({source}), judged at {analyses}. It takes about "
+        f"{expected} if nothing differs, {full} to the last analysis, and at worst {worst}, where "
         f"noise spoils blocks.{together}"
     )
 

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from dyno import private_files, scratch
 from dyno.errors import HostError, UsageError, space, unknown
 from dyno.locks import try_lock
-from dyno.record import FLOOR, SCHEMA, Run, Trial, Verdict, decode, echo_of
+from dyno.record import CLIENT_BASELINE, SCHEMA, Run, Trial, Verdict, decode, echo_of
 from dyno.record.former_keys import encode_with_former_keys
 
 T = TypeVar("T")
@@ -132,7 +132,7 @@ class RunFolder:
         run = self.run()
         workloads = {each.name for each in run.workloads}
         names = {each.name for each in run.candidates}
-        candidates = names | {echo_of(name) for name in names} | {FLOOR}
+        candidates = names | {echo_of(name) for name in names} | {CLIENT_BASELINE}
         for file, trial in zip(files, found, strict=True):
             if trial.workload not in workloads or trial.candidate not in candidates:
                 cause = f"'{trial.candidate}' on '{trial.workload}' is not in run.json"

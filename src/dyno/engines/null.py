@@ -1,6 +1,6 @@
 """Engine `null`: answers after a set delay and keeps nothing.
 
-It is the house's test double, the driver's floor and the positive control. What stands after the
+It is the test double, the client-only baseline and the positive control. What stands after the
 `@` is the delay: `null@200us`, `null@1.5ms`, `null@0`; bare `null` answers at once.
 """
 

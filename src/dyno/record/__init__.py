@@ -40,7 +40,7 @@ from dyno.record.run import (
 )
 from dyno.record.schema import SCHEMA
 from dyno.record.trial import (
-    FLOOR,
+    CLIENT_BASELINE,
     Better,
     Evidence,
     Failure,
@@ -82,7 +82,7 @@ from dyno.record.workload import (
 )
 
 __all__ = [
-    "FLOOR",
+    "CLIENT_BASELINE",
     "FOREIGN_PERCENT",
     "IDLE_PERCENT",
     "SCHEMA",

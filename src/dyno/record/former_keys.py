@@ -13,8 +13,11 @@ from typing import Any
 FORMER_KEYS: dict[str, dict[str, str]] = {
     "HistorySeries": {"nominations": "flagged_changes"},
     "FlaggedChange": {"convict": "confirm"},
+    "Design": {"looks": "analyses"},
+    "Verdict": {"looks": "analyses"},
     "Score": {"dose_percent": "injected_percent"},
     "CalibrationEntry": {"dose_percent": "injected_percent"},
+    "settings": {"looks": "analyses"},
     "controls": {"plant": "inject"},
 }
 

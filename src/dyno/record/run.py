@@ -146,7 +146,7 @@ class Design:
     """
 
     base: str
-    looks: tuple[int, ...]
+    analyses: tuple[int, ...]
     margin_percent: float
     alpha: float
     quick: bool
@@ -164,7 +164,7 @@ class Design:
         """Blocks of a workload that a run plays at the very most, those that do not count
         included.
         """
-        return math.ceil(REPLAYS * self.looks[-1])
+        return math.ceil(REPLAYS * self.analyses[-1])
 
 
 @dataclass(frozen=True)

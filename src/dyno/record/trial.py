@@ -334,8 +334,8 @@ class Failure:
 
 
 Status = Literal["ok", "failed", "interrupted"]
-#: The candidate name of the trials that play the script on `null`, to know the driver's floor.
-FLOOR = "(floor)"
+#: The candidate name of the trials that play the script on `null`, as records have it.
+CLIENT_BASELINE = "(floor)"
 
 
 def echo_of(candidate: str) -> str:
@@ -384,6 +384,6 @@ class Trial:
         return self.failure.sentence if self.failure else ""
 
     @property
-    def is_floor(self) -> bool:
+    def is_client_baseline(self) -> bool:
         """It played no engine, but `null` or an echo, and belongs to no block."""
         return self.block < 0

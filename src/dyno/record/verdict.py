@@ -34,7 +34,7 @@ class Comparison:
     candidate's number differs from the base's, `slowdown_percent` = time ratio − 1 (positive is
     worse, whatever the metric's direction). `low_percent` and `high_percent` bound the slowdown.
     `base_value` and `candidate_value` are geometric means over the blocks judged. `p_value` counts
-    all looks and all comparisons (Holm over the primaries, Benjamini-Hochberg over the others).
+    all analyses and all comparisons (Holm over the primaries, Benjamini-Hochberg over the others).
     From 8 blocks on `sign_flip_p` and `hodges_lehmann_percent` stand beside as a second opinion.
     `share_unseen_percent` stands with *not slower* and *faster*: a slow mode in less than that
     share of restarts may have been missed by so many `blocks` (95 %, Clopper and Pearson).
@@ -175,7 +175,7 @@ class Verdict:
     comparisons: tuple[Comparison, ...]
     findings: tuple[Finding, ...]
     dropped: tuple[Dropped, ...]
-    looks: tuple[dict[str, float], ...] = ()
+    analyses: tuple[dict[str, float], ...] = ()
     spread: tuple[Spread, ...] = ()
     means: tuple[Comparison, ...] = ()
     schema: int = SCHEMA

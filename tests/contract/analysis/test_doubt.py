@@ -7,7 +7,7 @@ from fakes import make_run, make_trial, make_trials
 from judging import FixedAudit, logs, primary
 
 from dyno.judge.analysis.judge import judge
-from dyno.record import FLOOR, Doubt, Finding, Soundness, Verdict
+from dyno.record import CLIENT_BASELINE, Doubt, Finding, Soundness, Verdict
 
 WHY = "new logs every statement and old does not"
 
@@ -17,7 +17,7 @@ def judged(
 ) -> Verdict:
     """`new`, and `others`, against `old` with these findings."""
     sides = {name: logs(mean, 0.005, blocks) for name in ("new", *others)}
-    trials = [*make_trials(sides), make_trial(99, FLOOR, -1, 1e6)]
+    trials = [*make_trials(sides), make_trial(99, CLIENT_BASELINE, -1, 1e6)]
     audits = {f"{at}": FixedAudit(finding) for at, finding in enumerate(findings)}
     return judge(make_run(["old", "new", *others]), trials, audits)
 

@@ -7,7 +7,7 @@ import random
 
 import pytest
 from crossed import SIZES, crossed, played
-from judging import FixedAudit, judge_unaudited, look_unaudited
+from judging import FixedAudit, analyse_unaudited, judge_unaudited
 
 from dyno.judge.analysis.judge import judge
 from dyno.record import Comparison, Finding, Verdict
@@ -36,7 +36,7 @@ def test_an_injected_effect_is_found_and_no_other() -> None:
 
 
 def test_an_undecided_run_says_what_the_other_factors_do_too() -> None:
-    run = crossed(looks=(6,))
+    run = crossed(analyses=(6,))
     noisy = played(run, lambda at: 0.4 * off(at) - 0.5 * (at["preload"] == "on"), sd=0.05)
     said = judge_unaudited(run, noisy).sentence
     assert said.startswith(
@@ -84,7 +84,7 @@ def test_nothing_injected_passes_and_says_so_of_every_factor() -> None:
 def test_holm_counts_the_main_effects_alone() -> None:
     three = {**SIZES, "ahi": ("on", "off", "auto")}
     run = crossed(three)
-    assert look_unaudited(run, played(run, lambda _: 0.0)).of == 1 + 1 + 2
+    assert analyse_unaudited(run, played(run, lambda _: 0.0)).of == 1 + 1 + 2
 
 
 def test_a_factor_of_three_levels_is_held_against_its_first() -> None:

@@ -22,7 +22,7 @@ def crashes(side: str, count: int) -> list[Trial]:
 
 def judged_with(failed: list[Trial], slowdown: float, gate: str = "each") -> Verdict:
     trials = make_trials({"new": logs(slowdown, 0.005, 15)})
-    return judge_unaudited(make_run(looks=(15,), gate=gate), failed + trials)
+    return judge_unaudited(make_run(analyses=(15,), gate=gate), failed + trials)
 
 
 @pytest.mark.parametrize("slowdown", [0.0, -0.1])

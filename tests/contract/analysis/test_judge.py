@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import pytest
 from fakes import make_run, make_trials
-from judging import judge_unaudited, judged, logs, look_unaudited, primary
+from judging import analyse_unaudited, judge_unaudited, judged, logs, primary
 
 
 @pytest.mark.parametrize(
     "mean,word,overall",
     [(0.05, "slower", "slower"), (-0.05, "faster", "not slower")],
 )
-def test_a_clear_case_is_decided_at_the_first_look(mean: float, word: str, overall: str) -> None:
+def test_a_clear_case_is_decided_at_the_first_analysis(
+    mean: float, word: str, overall: str
+) -> None:
     verdict = judged(mean)
     assert (primary(verdict).verdict, verdict.overall) == (word, overall)
     assert verdict.complete
-    assert [row["blocks"] for row in verdict.looks] == [6]
+    assert [row["blocks"] for row in verdict.analyses] == [6]
 
 
 def test_to_clear_a_candidate_takes_ten_blocks_and_says_what_they_may_have_missed() -> None:
@@ -26,14 +28,14 @@ def test_to_clear_a_candidate_takes_ten_blocks_and_says_what_they_may_have_misse
     assert (ten.overall, ten.complete) == ("not slower", True)
     assert primary(ten).share_unseen_percent == pytest.approx(25.9, abs=0.1)
     assert "a slow mode in less than 26 % of restarts may have been missed" in primary(ten).notes
-    only = primary(judged(0.0, blocks=5, looks=(5,)))
+    only = primary(judged(0.0, blocks=5, analyses=(5,)))
     assert (only.verdict, round(only.share_unseen_percent or 0.0)) == ("not slower", 45)
 
 
 def test_blocks_with_a_long_tail_are_not_called_slower_for_what_most_of_them_show() -> None:
-    even = primary(judged(0.03, sd=0.02, blocks=10, looks=(10,)))
+    even = primary(judged(0.03, sd=0.02, blocks=10, analyses=(10,)))
     values = [0.045, 0.04, 0.05, 0.042, 0.048, 0.044, 0.046, 0.043, 0.041, -0.05]
-    skewed = primary(judge_unaudited(make_run(looks=(10,)), make_trials({"new": values})))
+    skewed = primary(judge_unaudited(make_run(analyses=(10,)), make_trials({"new": values})))
     assert even.verdict == "slower"
     assert skewed.low_percent > 0.0
     assert skewed.verdict == "inconclusive"
@@ -47,14 +49,14 @@ def test_a_slowdown_is_the_time_ratio_and_the_change_is_the_metrics_own() -> Non
     assert found.candidate_value / found.base_value == pytest.approx(0.6065, abs=1e-4)
 
 
-def test_an_unclear_case_goes_on_from_look_to_look_until_max() -> None:
+def test_an_unclear_case_goes_on_from_analysis_to_analysis_until_max() -> None:
     values = logs(0.01, 0.03, 24)
-    run, trials = make_run(looks=(6, 10)), make_trials({"new": values[:10]})
+    run, trials = make_run(analyses=(6, 10)), make_trials({"new": values[:10]})
     for blocks, following in ((0, 6), (5, 6), (6, 10), (9, 10)):
-        now = look_unaudited(run, trials[: 2 * blocks])
+        now = analyse_unaudited(run, trials[: 2 * blocks])
         assert (now.state, now.blocks) == ("go on", following)
         assert now.missing == {"select": following - blocks}
-    assert look_unaudited(run, trials).state == "undecided"
+    assert analyse_unaudited(run, trials).state == "undecided"
     assert judge_unaudited(run, trials).overall == "inconclusive"
 
 
@@ -63,8 +65,8 @@ def test_a_run_with_a_precision_goes_on_beyond_its_verdict_until_that_is_reached
     reach = primary(judge_unaudited(make_run(), trials[:12])).reach_percent
     assert 1.5 < reach < 4
     wide, narrow = make_run(precision_percent=4.0), make_run(precision_percent=1.5)
-    assert look_unaudited(wide, trials[:12]).state == "decided"
-    assert look_unaudited(narrow, trials[:12]).blocks == 10
+    assert analyse_unaudited(wide, trials[:12]).state == "decided"
+    assert analyse_unaudited(narrow, trials[:12]).blocks == 10
     reached = judge_unaudited(narrow, trials)
     assert (reached.overall, reached.complete) == ("slower", True)
     assert "was not reached" not in reached.sentence
@@ -73,7 +75,7 @@ def test_a_run_with_a_precision_goes_on_beyond_its_verdict_until_that_is_reached
     assert "the precision asked for, 0.5 %, was not reached: the widest interval" in never.sentence
 
 
-def test_a_look_uses_its_own_blocks_and_later_ones_wait() -> None:
+def test_an_analysis_uses_its_own_blocks_and_later_ones_wait() -> None:
     values = logs(0.01, 0.03, 6)
     between = judge_unaudited(make_run(), make_trials({"new": [*values, 0.9, 0.9]}))
     assert primary(between).blocks == 6
@@ -93,10 +95,10 @@ def test_a_run_without_blocks_is_inconclusive_and_says_why() -> None:
     assert "not finished: 0 of 6 valid blocks" in verdict.sentence
 
 
-def test_the_last_look_needs_an_estimate_of_three_quarters_of_the_margin() -> None:
+def test_the_last_analysis_needs_an_estimate_of_three_quarters_of_the_margin() -> None:
     assert primary(judged(0.015, sd=0.01)).verdict == "inconclusive"
-    assert primary(judged(0.015, sd=0.01, looks=(6,))).verdict == "slower"
-    short = primary(judged(0.0145, sd=0.01, looks=(6,)))
+    assert primary(judged(0.015, sd=0.01, analyses=(6,))).verdict == "slower"
+    short = primary(judged(0.0145, sd=0.01, analyses=(6,)))
     assert (short.verdict, short.low_percent > 0.0) == ("inconclusive", True)
     assert any("slower, but by less than 1.5 %" in note for note in short.notes)
 
@@ -122,13 +124,13 @@ def test_from_eight_blocks_on_a_second_opinion_stands_beside() -> None:
 
 def test_a_disagreeing_second_opinion_is_a_note_and_not_a_vote() -> None:
     values = [*logs(0.01, 0.001, 9), 0.3]
-    found = primary(judge_unaudited(make_run(looks=(10,)), make_trials({"new": values})))
+    found = primary(judge_unaudited(make_run(analyses=(10,)), make_trials({"new": values})))
     assert found.verdict == "inconclusive"
     assert any("sign-flip test disagrees: p = 0.002" in note for note in found.notes)
 
 
 def test_a_quick_run_speaks_of_this_shortened_workload() -> None:
-    verdict = judged(0.05, blocks=5, looks=(5,), quick=True)
+    verdict = judged(0.05, blocks=5, analyses=(5,), quick=True)
     assert verdict.overall == "slower"
     assert verdict.sentence.startswith("QUICK, on this shortened workload: new is slower")
 
@@ -141,8 +143,8 @@ def test_no_sentence_says_no_change() -> None:
 
 def test_what_is_found_by_luck_is_said_to_exaggerate() -> None:
     """Blocks that vary as much find so small an effect by luck alone."""
-    lucky = primary(judged(0.042, sd=0.05, blocks=10, looks=(10,)))
-    sure = primary(judged(0.045, sd=0.005, blocks=10, looks=(10,)))
+    lucky = primary(judged(0.042, sd=0.05, blocks=10, analyses=(10,)))
+    sure = primary(judged(0.045, sd=0.005, blocks=10, analyses=(10,)))
     assert (lucky.verdict, sure.verdict) == ("slower", "slower")
     assert lucky.mde80_percent > lucky.slowdown_percent
     assert any("true effect is probably smaller" in note for note in lucky.notes)

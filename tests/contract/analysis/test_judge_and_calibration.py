@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from fakes import make_run, make_trials
-from judging import judge_unaudited, look_unaudited
+from judging import analyse_unaudited, judge_unaudited
 
+from dyno.judge.stats.interim_analyses import InterimAnalyses
 from dyno.judge.stats.interval import to_log, to_percent
-from dyno.judge.stats.looks import Looks
 from dyno.judge.stats.simulate import Rule, simulate_runs
 from dyno.record import Trial
 
@@ -21,8 +21,8 @@ def played(logs: np.ndarray) -> list[Trial]:
     """The trials up to the look at which the judge calls it over."""
     slowdowns = {name: list(values) for name, values in zip(NAMES, logs, strict=True)}
     trials = make_trials(slowdowns, per_s=1e9)
-    ends = [blocks * (len(NAMES) + 1) for blocks in RUN.design.looks]
-    return next(trials[:end] for end in ends if look_unaudited(RUN, trials[:end]).over)
+    ends = [blocks * (len(NAMES) + 1) for blocks in RUN.design.analyses]
+    return next(trials[:end] for end in ends if analyse_unaudited(RUN, trials[:end]).over)
 
 
 def test_the_judge_is_what_was_calibrated() -> None:
@@ -30,7 +30,9 @@ def test_the_judge_is_what_was_calibrated() -> None:
     dice = np.random.default_rng(8)
     truth = dice.choice([-0.03, 0.0, 0.01, 0.02, 0.05], size=(CASES, len(NAMES), 1))
     logs = truth + dice.normal(0.0, 0.02, (CASES, len(NAMES), 24))
-    outcome = simulate_runs(logs, Rule(Looks(RUN.design.looks, RUN.design.alpha), to_log(2.0)))
+    outcome = simulate_runs(
+        logs, Rule(InterimAnalyses(RUN.design.analyses, RUN.design.alpha), to_log(2.0))
+    )
     assert len(set(outcome.words.flat)) == 4  # every word is among the cases
     for case in range(CASES):
         found = [c for c in judge_unaudited(RUN, played(logs[case])).comparisons if c.primary]

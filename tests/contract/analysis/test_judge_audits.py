@@ -16,7 +16,7 @@ from judging import FixedAudit, logs, primary
 
 from dyno.judge.analysis.judge import judge
 from dyno.judge.audits import Audit
-from dyno.record import FLOOR, Finding, Trial, Verdict
+from dyno.record import CLIENT_BASELINE, Finding, Trial, Verdict
 
 
 def audits_that_find(*trials: int) -> dict[str, Audit]:
@@ -34,9 +34,9 @@ def test_an_invalid_finding_condemns_the_candidate_that_it_names() -> None:
     assert "rows are missing" in verdict.sentence
 
 
-def test_an_invalid_base_or_floor_condemns_all() -> None:
-    floor = make_trial(50, FLOOR, -1, 1e6)
-    trials = [*make_trials({"new": logs(0.0, 0.005, 10)}), floor]
+def test_an_invalid_base_or_baseline_condemns_all() -> None:
+    baseline = make_trial(50, CLIENT_BASELINE, -1, 1e6)
+    trials = [*make_trials({"new": logs(0.0, 0.005, 10)}), baseline]
     for named in ((1,), (50,), ()):
         verdict = judge(make_run(), trials, audits_that_find(*named))
         assert primary(verdict).verdict == "invalid"

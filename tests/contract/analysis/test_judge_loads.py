@@ -33,7 +33,7 @@ def kept(trials: Sequence[Trial], of: int, *, shared: bool = False) -> list[Tria
 
 
 def row(trials: Sequence[Trial]) -> Comparison:
-    verdict = judge_unaudited(make_run(looks=(len(LOGS),)), trials)
+    verdict = judge_unaudited(make_run(analyses=(len(LOGS),)), trials)
     return next(c for c in verdict.comparisons if c.primary)
 
 

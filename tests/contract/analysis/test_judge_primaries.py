@@ -15,7 +15,7 @@ from fakes import (
     make_trials,
     make_workload,
 )
-from judging import judge_unaudited, logs, look_unaudited, primary
+from judging import analyse_unaudited, judge_unaudited, logs, primary
 
 from dyno.record import Trial
 
@@ -31,18 +31,18 @@ def test_a_primary_may_have_a_margin_of_its_own() -> None:
 def test_every_workload_needs_its_blocks() -> None:
     run = make_run(workloads=[make_workload("select"), make_workload("update")])
     trials = make_trials({"new": [0.0] * 6})
-    now = look_unaudited(run, trials)
+    now = analyse_unaudited(run, trials)
     assert now.missing == {"select": 0, "update": 6}
     verdict = judge_unaudited(run, trials)
     assert (verdict.overall, verdict.complete) == ("inconclusive", False)
 
 
 def test_holm_asks_more_of_a_primary_among_many() -> None:
-    alone = judge_unaudited(make_run(looks=(6,)), make_trials({"b": logs(0.02, 0.018, 6)}))
+    alone = judge_unaudited(make_run(analyses=(6,)), make_trials({"b": logs(0.02, 0.018, 6)}))
     assert alone.overall == "inconclusive"  # candidate "new" was never played
     values = {name: logs(0.03 if name == "b" else 0.0, 0.024, 6) for name in "bcd"}
-    one = judge_unaudited(make_run(["old", "b"], looks=(6,)), make_trials({"b": values["b"]}))
-    many = judge_unaudited(make_run(["old", "b", "c", "d"], looks=(6,)), make_trials(values))
+    one = judge_unaudited(make_run(["old", "b"], analyses=(6,)), make_trials({"b": values["b"]}))
+    many = judge_unaudited(make_run(["old", "b", "c", "d"], analyses=(6,)), make_trials(values))
     assert primary(one, "b").verdict == "slower"
     assert primary(many, "b").verdict == "inconclusive"
     assert primary(many, "b").p_value == pytest.approx(3 * primary(one, "b").p_value, rel=0.01)
@@ -100,4 +100,4 @@ def test_a_phase_whose_paced_writers_fell_behind_gets_no_verdict(done: int, word
     ]
     verdict = judge_unaudited(run, trials)
     assert [c.verdict for c in verdict.comparisons if c.primary] == [word]
-    assert look_unaudited(run, trials).state == "decided"
+    assert analyse_unaudited(run, trials).state == "decided"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from fakes import make_run, make_trials, make_workload
-from judging import FixedAudit, judge_unaudited, logs, look_unaudited
+from judging import FixedAudit, analyse_unaudited, judge_unaudited, logs
 
 from dyno.judge.analysis.judge import judge
 from dyno.record import Finding, Run, Trial
@@ -53,7 +53,7 @@ def test_a_suite_that_is_slower_on_the_whole_is_slower() -> None:
 
 def test_the_run_goes_on_until_the_mean_is_decided() -> None:
     run = suite(gate="mean")
-    six, ten = (look_unaudited(run, played([0.0] * 8, blocks=n)) for n in (6, 10))
+    six, ten = (analyse_unaudited(run, played([0.0] * 8, blocks=n)) for n in (6, 10))
     assert (six.state, six.decided, six.of) == ("go on", 0, 1)
     assert (ten.state, ten.decided, ten.of) == ("decided", 1, 1)
 

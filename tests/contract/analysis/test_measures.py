@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from fakes import make_latency, make_readings, make_record, make_tally, make_trial
 
-from dyno.judge.analysis.measures import floors, measures, operations_of
-from dyno.record import FLOOR, Metric, PhaseRecord, Reading, Tally
+from dyno.judge.analysis.measures import client_baselines, measures, operations_of
+from dyno.record import CLIENT_BASELINE, Metric, PhaseRecord, Reading, Tally
 
 
-def value(record: PhaseRecord, name: str, floor: PhaseRecord | None = None) -> float:
+def value(record: PhaseRecord, name: str, baseline: PhaseRecord | None = None) -> float:
     played = make_trial(1, "new", 0, 1.0, phases=(record,))
-    own = make_trial(2, FLOOR, -1, 1.0, phases=(floor,)) if floor else None
+    own = make_trial(2, CLIENT_BASELINE, -1, 1.0, phases=(baseline,)) if baseline else None
     return {m.name: v for m, v in measures(played, own).items()}[name]
 
 
@@ -66,15 +66,15 @@ def test_a_cost_is_divided_by_the_operations_and_a_gauge_is_not() -> None:
     assert value(record, "database_bytes") == 4096.0
 
 
-def test_the_drivers_floor_is_subtracted_from_cpu_only_and_never_below_nothing() -> None:
+def test_the_client_only_baseline_is_subtracted_from_cpu_only_and_never_below_nothing() -> None:
     readings = make_readings(server_cpu_us=2000.0, read_bytes=2000.0)
     record = make_record([make_tally(100.0)], readings=readings)
-    floor = make_record(
+    baseline = make_record(
         [make_tally(1000.0)], readings=make_readings(server_cpu_us=5000.0, read_bytes=5000.0)
     )
-    assert value(record, "server_cpu_us_per_op", floor) == pytest.approx(1.5)
-    assert value(record, "read_bytes_per_op", floor) == 2.0
-    assert value(floor, "server_cpu_us_per_op", record) == 0.0
+    assert value(record, "server_cpu_us_per_op", baseline) == pytest.approx(1.5)
+    assert value(record, "read_bytes_per_op", baseline) == 2.0
+    assert value(baseline, "server_cpu_us_per_op", record) == 0.0
 
 
 def test_switches_come_from_the_driver_where_the_engine_lives_in_it() -> None:
@@ -94,10 +94,10 @@ def test_a_phase_without_an_event_has_no_latency_and_no_cost() -> None:
     assert {metric.name: v for metric, v in found.items()} == {"rate_per_s": 0.0}
 
 
-def test_the_floor_of_a_workload_is_its_last_good_trial() -> None:
-    bad = make_trial(3, FLOOR, -1, 1.0, status="failed")
-    trials = [make_trial(1, FLOOR, -1, 1.0), make_trial(2, FLOOR, -1, 1.0), bad]
-    assert floors(trials)["select", ()].number == 2
+def test_the_baseline_of_a_workload_is_its_last_good_trial() -> None:
+    bad = make_trial(3, CLIENT_BASELINE, -1, 1.0, status="failed")
+    trials = [make_trial(1, CLIENT_BASELINE, -1, 1.0), make_trial(2, CLIENT_BASELINE, -1, 1.0), bad]
+    assert client_baselines(trials)["select", ()].number == 2
 
 
 def test_the_costs_of_both_sides_stand_apart() -> None:

@@ -11,11 +11,11 @@ from fakes import make_readings, make_record, make_run, make_tally, make_trial
 from judging import judge_unaudited
 
 from dyno.judge.analysis.run_view import RunView
-from dyno.record import FLOOR, Run, Trial
+from dyno.record import CLIENT_BASELINE, Run, Trial
 from dyno.report import Book
 from dyno.report.export import write_csv
 
-CPU_US = {"old": 50.0, "new": 80.0, FLOOR: 20.0}
+CPU_US = {"old": 50.0, "new": 80.0, CLIENT_BASELINE: 20.0}
 
 
 def _costing(number: int, candidate: str, block: int) -> Trial:
@@ -26,16 +26,18 @@ def _costing(number: int, candidate: str, block: int) -> Trial:
 
 
 def _beside_null() -> tuple[Run, list[Trial]]:
-    """`null` as the base beside an embedded engine, with the floor that is taken off the latter."""
-    run = make_run(looks=(2,))
+    """`null` as the base beside an embedded engine, with the client-only baseline that is taken
+    off the latter.
+    """
+    run = make_run(analyses=(2,))
     null, other = run.candidates
     run = dataclasses.replace(run, candidates=(null, dataclasses.replace(other, engine="sqlite")))
-    trials = [_costing(1, FLOOR, -1)]
+    trials = [_costing(1, CLIENT_BASELINE, -1)]
     trials += [_costing(2 + n, name, n // 2) for n, name in enumerate(("old", "new") * 2)]
     return run, trials
 
 
-def test_the_floor_is_taken_off_alike_in_verdict_and_export(tmp_path: Path) -> None:
+def test_the_baseline_is_taken_off_alike_in_verdict_and_export(tmp_path: Path) -> None:
     run, trials = _beside_null()
     verdict = judge_unaudited(run, trials)
     (cost,) = (c for c in verdict.comparisons if c.metric.name == "server_cpu_us_per_op")

@@ -14,7 +14,7 @@ from dyno.judge.analysis.analysis import Analysis
 from dyno.judge.analysis.measures import measures
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits import Audit, audits
-from dyno.record import FLOOR, Evidence, Reading, Series, Trial
+from dyno.record import CLIENT_BASELINE, Evidence, Reading, Series, Trial
 
 ROOM = sorted(audits().items())
 
@@ -105,30 +105,32 @@ def test_a_trial_that_did_nothing_is_invalid() -> None:
 
 
 @pytest.mark.parametrize(
-    ("floor_ns", "soundness"),
+    ("baseline_ns", "soundness"),
     [(1_000, "sound"), (4_900, "sound"), (5_100, "doubtful"), (9_100, "invalid")],
 )
-def test_the_floor_is_set_against_the_cost_of_an_event(floor_ns: float, soundness: str) -> None:
-    floor = a_trial(1, FLOOR, cpu_ns=floor_ns)
-    found = findings("client_share", a_run(), floor, *CLEAN[1:])
+def test_the_baseline_is_set_against_the_cost_of_an_event(
+    baseline_ns: float, soundness: str
+) -> None:
+    baseline = a_trial(1, CLIENT_BASELINE, cpu_ns=baseline_ns)
+    found = findings("client_share", a_run(), baseline, *CLEAN[1:])
     assert {finding.soundness for finding in found} == {soundness}
     if soundness != "sound":
         assert [finding.trials for finding in found] == [(2,), (3,)]
 
 
-def test_only_the_side_that_is_near_the_floor_is_blamed() -> None:
-    floor = a_trial(1, FLOOR, cpu_ns=1_000)
-    finding = only("client_share", a_run(), floor, CLEAN[1], a_trial(3, "new", cpu_ns=1_050))
+def test_only_the_side_that_is_near_the_baseline_is_blamed() -> None:
+    baseline = a_trial(1, CLIENT_BASELINE, cpu_ns=1_000)
+    finding = only("client_share", a_run(), baseline, CLEAN[1], a_trial(3, "new", cpu_ns=1_050))
     assert (finding.soundness, finding.trials) == ("invalid", (3,)) and "new" in finding.sentence
 
 
 def test_events_of_the_warm_up_share_the_cost() -> None:
     trial = a_trial(3, "new", cpu_ns=3_000, warmup=20_000)
-    finding = only("client_share", a_run(NEW), a_trial(1, FLOOR, cpu_ns=700), trial)
+    finding = only("client_share", a_run(NEW), a_trial(1, CLIENT_BASELINE, cpu_ns=700), trial)
     assert finding.soundness == "doubtful" and "70 %" in finding.sentence
 
 
-def test_without_a_floor_the_share_is_doubtful() -> None:
+def test_without_a_baseline_the_share_is_doubtful() -> None:
     found = findings("client_share", a_run(), *CLEAN[1:])
     assert [finding.soundness for finding in found] == ["doubtful", "doubtful"]
 
@@ -138,7 +140,7 @@ def test_a_phase_that_decides_nothing_is_not_judged() -> None:
     assert only("client_share", run, *CLEAN[1:]).soundness == "not checked"
 
 
-def test_a_server_in_its_own_process_has_no_floor() -> None:
+def test_a_server_in_its_own_process_has_no_baseline() -> None:
     sides = engine("old", embedded=False), engine("new", embedded=False)
     assert only("client_share", a_run(*sides), *CLEAN[1:]).soundness == "does not apply"
 
@@ -170,7 +172,7 @@ def test_users_who_rest_are_not_the_clients_time() -> None:
         for t, tally in zip(CLEAN[1:], resting, strict=True)
     ]
     unknown = only("client_share", a_run(), *embedded)
-    assert unknown.soundness == "not checked", "without a floor, too"
+    assert unknown.soundness == "not checked", "without a client-only baseline, too"
 
 
 def test_null_under_a_paced_load_rests_on_purpose() -> None:
@@ -178,23 +180,25 @@ def test_null_under_a_paced_load_rests_on_purpose() -> None:
     assert only("client_share", a_run(engine("new", "null")), trial).soundness == "not checked"
 
 
-def _failing_floor(failed: int) -> Trial:
-    """A floor of which so many of 10,000 events fail, at nine times the cost of an event."""
+def _failing_baseline(failed: int) -> Trial:
+    """A client-only baseline of which so many of 10,000 events fail, at nine times the cost of
+    an event.
+    """
     counts = {"done": 10_000 - failed, "failed": failed, "intended": 10_000}
-    return a_trial(1, FLOOR, cpu_ns=90_000, **counts)
+    return a_trial(1, CLIENT_BASELINE, cpu_ns=90_000, **counts)
 
 
 def test_a_baseline_whose_events_fail_is_none() -> None:
-    (finding,) = findings("client_share", a_run(), _failing_floor(9_900), *CLEAN[1:])
+    (finding,) = findings("client_share", a_run(), _failing_baseline(9_900), *CLEAN[1:])
     assert finding.soundness == "not checked"
     assert "without an engine 99 % of its events fail, so that is no baseline" in finding.sentence
     assert_caught("failed-baseline", [finding])
-    again = (_failing_floor(9_900), a_trial(4, FLOOR, cpu_ns=1_000))
+    again = (_failing_baseline(9_900), a_trial(4, CLIENT_BASELINE, cpu_ns=1_000))
     assert only("client_share", a_run(), *again, *CLEAN[1:]).soundness == "sound"
 
 
 def test_a_baseline_that_costs_more_than_the_whole_played_something_else() -> None:
-    found = findings("client_share", a_run(), _failing_floor(50), *CLEAN[1:])
+    found = findings("client_share", a_run(), _failing_baseline(50), *CLEAN[1:])
     assert "the client takes 900 % of the time, so that played something else" in found[0].sentence
     assert_caught("other-baseline", found)
 
@@ -203,8 +207,8 @@ def test_the_cost_of_events_that_fail_is_not_taken_off_an_engine_s() -> None:
     cost = Reading("process", "server_cpu_us", "µs", "lower", 1e6, True)
 
     def costs(failed: int) -> float:
-        floor = recorded(_failing_floor(failed), readings=(cost,))
-        numbers = measures(recorded(CLEAN[2], readings=(cost,)), floor)
+        baseline = recorded(_failing_baseline(failed), readings=(cost,))
+        numbers = measures(recorded(CLEAN[2], readings=(cost,)), baseline)
         return next(value for m, value in numbers.items() if m.name == "server_cpu_us_per_op")
 
     assert costs(0) == 0.0

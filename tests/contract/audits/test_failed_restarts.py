@@ -12,7 +12,7 @@ from fakes import make_run, make_trial, make_trials
 from dyno.judge.analysis.judge import judge
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits import audits
-from dyno.record import FLOOR, Failure, Finding, Trial
+from dyno.record import CLIENT_BASELINE, Failure, Finding, Trial
 
 CLEAN = make_trials({"new": np.linspace(-0.002, 0.002, 10).tolist()})
 
@@ -44,8 +44,8 @@ def test_one_failure_is_an_accident_and_an_interruption_none() -> None:
     assert [each.soundness for each in told(CLEAN)] == ["sound"]
     assert [each.soundness for each in told([*CLEAN, crashed(1)])] == ["sound"]
     torn = [crashed(number, status="interrupted") for number in range(3)]
-    floor = [crashed(number, FLOOR) for number in range(3)]
-    assert [each.soundness for each in told([*CLEAN, *torn, *floor])] == ["sound"]
+    baseline = [crashed(number, CLIENT_BASELINE) for number in range(3)]
+    assert [each.soundness for each in told([*CLEAN, *torn, *baseline])] == ["sound"]
 
 
 def test_two_failures_of_many_are_no_habit() -> None:

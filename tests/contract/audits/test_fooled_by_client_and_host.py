@@ -23,7 +23,7 @@ from dyno.compare.resolve.design import TURNS
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits import audits
 from dyno.record import (
-    FLOOR,
+    CLIENT_BASELINE,
     Conditions,
     ControlCondition,
     Finding,
@@ -56,8 +56,8 @@ def test_a_driver_at_the_limit_of_its_core() -> None:
 
 
 def test_time_that_is_the_script_s() -> None:
-    floor = a_trial(1, FLOOR, cpu_ns=9_500)
-    assert_caught("client-time", findings("client_share", a_run(), floor, *CLEAN[1:]))
+    baseline = a_trial(1, CLIENT_BASELINE, cpu_ns=9_500)
+    assert_caught("client-time", findings("client_share", a_run(), baseline, *CLEAN[1:]))
 
 
 def test_a_script_whose_own_cost_is_not_known() -> None:

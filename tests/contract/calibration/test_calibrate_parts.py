@@ -170,7 +170,7 @@ def test_the_dose_response_check_holds_the_time_against_the_size_block_by_block(
         assert names == ["x0", "x1", "x3", "x10"]
         spins = [int(side.keys["inject"].removesuffix("ns")) for side in experiment.candidates]
         assert spins == [0, 250, 750, 2500]
-        run = make_run(names, looks=(3,))
+        run = make_run(names, analyses=(3,))
         trials = [
             trial(block, name, 1e9 / (lost * own_ns), float(spin_ns), lost)
             for block in range(3)

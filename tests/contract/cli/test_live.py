@@ -12,7 +12,7 @@ from dyno.cli import play
 from dyno.cli.terminal import live
 from dyno.compare.forecast.estimate import Forecast
 from dyno.compare.play import watch
-from dyno.record import FLOOR, Failure
+from dyno.record import CLIENT_BASELINE, Failure
 
 FORECAST = Forecast(40.0, 240.0, 1000, 6, 24, {1.0: 1.2})
 
@@ -63,16 +63,16 @@ def test_the_panel_says_block_trial_phase_rate_and_the_time_left() -> None:
     stream = watch.StreamProgress("reader", 10, 2, 4321.0, 1_500_000)
     state.take(watch.Progressed("run", 3.0, (stream,)))
     block, trial, phase = live.panel_lines(state)
-    assert block == "block 1/24 · 1 min to the look at 6, at most 4 min"
+    assert block == "block 1/24 · 1 min to the analysis at 6, at most 4 min"
     assert trial == "trial 2 of 2 · new · select"
     assert phase == "phase run · 3 s of about 10 s · reader 4,321/s, slowest 1.50 ms, 2 failed"
 
 
-def test_the_floor_is_called_by_its_name() -> None:
+def test_the_baseline_is_called_by_its_name() -> None:
     state = live.RunState(FORECAST)
     state.take(watch.RunStarted(make_run(), Path("x"), 0))
-    state.take(started(-1, 1, FLOOR))
-    assert "floor" in live.panel_lines(state)[0]
+    state.take(started(-1, 1, CLIENT_BASELINE))
+    assert "baseline" in live.panel_lines(state)[0]
     assert "null" in live.panel_lines(state)[1]
 
 

@@ -36,7 +36,7 @@ def make_prepared(**design: Any) -> Prepared:
     return Prepared(make_run(**design), {}, {})
 
 
-def test_a_run_is_foretold_to_the_look_that_may_clear_and_to_its_last_replay() -> None:
+def test_a_run_is_foretold_to_the_analysis_that_may_clear_and_to_its_last_replay() -> None:
     said = forecast_run(make_prepared())
     assert said.expected_s == pytest.approx(10 * 2 * TRIAL_S)
     assert said.worst_s == pytest.approx(36 * 2 * TRIAL_S)
@@ -44,7 +44,7 @@ def test_a_run_is_foretold_to_the_look_that_may_clear_and_to_its_last_replay() -
     assert said.disk_bytes == SPARE_BYTES
 
 
-def test_an_engine_in_the_driver_costs_a_floor_too() -> None:
+def test_an_engine_in_the_driver_costs_a_baseline_too() -> None:
     run = make_run()
     side = dataclasses.replace(run.candidates[0], engine="embedded")
     embedded = dataclasses.replace(run, candidates=(side, run.candidates[1]))
@@ -90,7 +90,7 @@ def test_loads_that_are_kept_are_made_once_for_all_numbers_of_threads() -> None:
     both = make_run().candidates
 
     def load_s(workloads: list[WorkloadPlan], blocks: int, size_bytes: int) -> float:
-        run = dataclasses.replace(make_run(looks=(blocks,)), workloads=tuple(workloads))
+        run = dataclasses.replace(make_run(analyses=(blocks,)), workloads=tuple(workloads))
         played_s = blocks * len(workloads) * len(both) * TRIAL_S
         return forecast_run(Prepared(run, {}, {}, size_bytes)).expected_s - played_s
 
@@ -103,7 +103,7 @@ def test_loads_that_are_kept_are_made_once_for_all_numbers_of_threads() -> None:
 
 
 def test_a_budget_counts_loads_in_the_blocks_that_make_them() -> None:
-    cost = RunCost(floor_s=5, block_s=10, loads_s=20, loads=8)
+    cost = RunCost(baseline_s=5, block_s=10, loads_s=20, loads=8)
     for blocks in (3, 7, 8, 9, 20):
         assert cost.blocks_within(cost.total_s(blocks)) == blocks
         assert cost.blocks_within(cost.total_s(blocks + 1) - 1) == blocks
@@ -119,39 +119,39 @@ def test_a_counted_phase_lasts_as_long_as_its_script_guesses() -> None:
 
 def test_more_noise_or_fewer_blocks_detect_less() -> None:
     many = forecast_run(make_prepared()).detectable
-    few = forecast_run(make_prepared(looks=(6,))).detectable
+    few = forecast_run(make_prepared(analyses=(6,))).detectable
     assert many[1.0] < many[2.0] < many[5.0]
     assert all(many[sd] < few[sd] for sd in many)
-    once = forecast_run(make_prepared(looks=(24,))).detectable
+    once = forecast_run(make_prepared(analyses=(24,))).detectable
     assert once[2.0] < many[2.0]
     # Cohen 1988: n = 24, two-sided 5 %, power 80 % needs d = 0.60
     assert once[2.0] == pytest.approx(2 * 0.60, rel=0.02)
 
 
-def make_draft(*looks: int) -> RunDraft:
-    run = make_run(looks=looks) if looks else make_run()
+def make_draft(*analyses: int) -> RunDraft:
+    run = make_run(analyses=analyses) if analyses else make_run()
     asked = Experiment("any", (), (), Measuring())
     return RunDraft(asked, (), run.workloads, run.design, run.candidates)
 
 
-def test_a_budget_cuts_the_looks_and_never_adds_any() -> None:
-    draft, one_look = make_draft(), make_draft(10)
+def test_a_budget_cuts_the_analyses_and_never_adds_any() -> None:
+    draft, one_analysis = make_draft(), make_draft(10)
     before = draft.design
     fit_budget(draft, 1e6)
     assert draft.design == before
     with pytest.raises(UsageError, match=r"nothing can be told within 60 s(.|\n)*3 blocks take 62"):
         fit_budget(draft, 60)
     fit_budget(draft, 15 * 2 * TRIAL_S + 1)
-    assert draft.design.looks == (6, 10, 15)
-    fit_budget(one_look, 4 * 2 * TRIAL_S + 1)
-    assert one_look.design.looks == (4,)
+    assert draft.design.analyses == (6, 10, 15)
+    fit_budget(one_analysis, 4 * 2 * TRIAL_S + 1)
+    assert one_analysis.design.analyses == (4,)
 
 
 def test_no_fewer_blocks_would_do_though_one_more_may_see_less() -> None:
     known = Planner(make_prepared())  # spreads of 1, 2, 5 % are assumed, the last of which decides
-    seen = {n: mde80(known.looks(n), Errors(to_log(5.0)), 1) for n in (6, 7, 8, 9)}
+    seen = {n: mde80(known.analyses(n), Errors(to_log(5.0)), 1) for n in (6, 7, 8, 9)}
     assert seen[9] < seen[7] < seen[8] < seen[6]  # the look at 6 costs sight, and saves time
-    assert known.to_detect(seen[7] + 0.01).looks == (7,)
+    assert known.to_detect(seen[7] + 0.01).analyses == (7,)
 
 
 def test_every_phase_has_a_limit_far_above_its_length() -> None:

@@ -14,8 +14,8 @@ from dyno.compare.forecast.planner import Planner, RunPlan
 from dyno.compare.resolve.draft import Prepared
 from dyno.compare.run_folder import RunFolder, create_run
 from dyno.judge.analysis.effects import Effect, effects
+from dyno.judge.stats.interim_analyses import InterimAnalyses
 from dyno.judge.stats.interval import Floats, to_log
-from dyno.judge.stats.looks import Looks
 from dyno.judge.stats.simulate import Rule, simulate_runs
 from dyno.record import Crossing, Run
 
@@ -45,7 +45,9 @@ def found(run: Run, moved: Effect, slowdown_percent: float) -> float:
     logs += [to_log(slowdown_percent) * (level in s.levels.items()) for s in run.candidates]
     own = logs @ weights(moved, names)
     # with δ far below the slowdown, so that one which is found is called slower
-    rule = Rule(Looks(run.design.looks, run.design.alpha), 1e-4, family=len(mains(run)))
+    rule = Rule(
+        InterimAnalyses(run.design.analyses, run.design.alpha), 1e-4, family=len(mains(run))
+    )
     return simulate_runs(own[:, None, :], rule).share("slower")
 
 
@@ -73,7 +75,7 @@ def test_crossed_runs_find_the_mde80_of_the_plan_four_times_in_five(
     }
     for effect in mains(run):
         (factor,) = effect.levels
-        # early looks, which the formula leaves out, find a little more
+        # early analyses, which the formula leaves out, find a little more
         assert 0.78 <= found(run, effect, by_factor[factor]) <= 0.87, effect.candidate
 
 
@@ -92,7 +94,7 @@ def test_what_is_said_before_a_run_is_what_the_plan_says() -> None:
 
 def test_a_run_of_other_factors_tells_how_restarts_vary(tmp_path: Path) -> None:
     """And not how its own effects did, which were over other numbers of cells."""
-    known = create_run(source := crossed(SIZES, looks=(24,)), tmp_path)
+    known = create_run(source := crossed(SIZES, analyses=(24,)), tmp_path)
     for trial in played(source, lambda _: 0.0, blocks=24, sd=0.03):
         known.write_trial(trial)
     (own,) = planned(source, known).forecasts

@@ -52,7 +52,7 @@ def planner(run: Run, source: RunFolder | None = None) -> Planner:
 def test_without_a_run_three_spreads_are_assumed() -> None:
     plan = planner(make_run()).for_budget(5 * 60)
     assert plan.source == ""
-    assert plan.looks == (6, 10, 14)  # 20.4 s a block
+    assert plan.analyses == (6, 10, 14)  # 20.4 s a block
     assert [round(each.sd_percent, 6) for each in plan.forecasts] == [1.0, 2.0, 5.0]
     assert all(each.doubled_percent < each.mde80_percent for each in plan.forecasts)
     assert plan.full_s <= 300 < plan.worst_s
@@ -63,11 +63,11 @@ def test_an_earlier_run_tells_spread_and_cost(tmp_path: Path) -> None:
     plan = planner(make_run(), played(tmp_path, make_run())).for_budget(10 * 60)
     assert plan.source.endswith("-fake")
     assert plan.block_s == pytest.approx(2 * 14)
-    assert plan.looks[-1] == int(600 / 28)
+    assert plan.analyses[-1] == int(600 / 28)
     (forecast,) = plan.forecasts
     assert forecast.primary.startswith("select / run / reader")
     assert forecast.sd_percent == pytest.approx(100 * np.expm1(SD), rel=1e-3)
-    # twelve blocks, at a look before the last: ten degrees of freedom, χ² 6.18 at 20 %
+    # twelve blocks, at an analysis before the last: ten degrees of freedom, χ² 6.18 at 20 %
     bound = 100 * np.expm1(SD * math.sqrt(10 / 6.179))
     assert forecast.planned_sd_percent == pytest.approx(bound, rel=1e-3)
 
@@ -98,9 +98,9 @@ def test_loads_that_took_turns_will_again(tmp_path: Path) -> None:
 
 def test_the_fewest_blocks_that_find_it_are_found(tmp_path: Path) -> None:
     known = planner(make_run(), played(tmp_path, make_run()))
-    fewer = known.plan_for((plan := known.to_detect(1.5)).looks[-1] - 1)
+    fewer = known.plan_for((plan := known.to_detect(1.5)).analyses[-1] - 1)
     assert plan.forecasts[0].mde80_percent <= 1.5 < fewer.forecasts[0].mde80_percent
-    assert {24, 32} < set(plan.looks) and plan.looks[-1] < 80
+    assert {24, 32} < set(plan.analyses) and plan.analyses[-1] < 80
 
 
 def test_what_cannot_be_had_is_said(tmp_path: Path) -> None:
@@ -124,10 +124,10 @@ def test_more_candidates_and_primaries_see_less() -> None:
     assert few.expected_s < many.expected_s
 
 
-def test_an_experiment_with_one_look_keeps_it() -> None:
-    run = make_run(looks=(10,))
-    assert planner(run).plan_for(10).looks == (10,)
-    assert planner(run).for_budget(20.5 * 20.4).looks == (6, 10, 14, 20)
+def test_an_experiment_with_one_analysis_keeps_it() -> None:
+    run = make_run(analyses=(10,))
+    assert planner(run).plan_for(10).analyses == (10,)
+    assert planner(run).for_budget(20.5 * 20.4).analyses == (6, 10, 14, 20)
 
 
 def test_a_run_of_something_else_or_too_short_is_no_source(tmp_path: Path) -> None:
@@ -174,10 +174,12 @@ def test_the_command_plays_nothing_and_writes_json(
     for word in ("by assumption", "MDE80", "with twice", "to play it: dyno run", "--blocks"):
         assert word in said
     told: dict[str, Any] = json.loads((tmp_path / "p.json").read_text())
-    assert told["looks"][-1] * told["block_s"] <= 120
+    assert told["analyses"][-1] * told["block_s"] <= 120
     assert not (tmp_path / "runs").exists()
     assert cli(tmp_path, monkeypatch) == 0
-    assert "fake.toml\n" in capsys.readouterr().out  # --blocks would give other looks to fixed ones
+    assert (
+        "fake.toml\n" in capsys.readouterr().out
+    )  # --blocks would give other analyses to fixed ones
 
 
 def test_two_questions_at_once_are_refused(

@@ -14,7 +14,7 @@ from dyno.compare.play.run import play_run
 from dyno.compare.resolve.experiment import resolve_experiment
 from dyno.compare.run_folder import RunFolder, create_run
 from dyno.judge.analysis.judge import judge
-from dyno.record import FLOOR, Run, Trial, Verdict
+from dyno.record import CLIENT_BASELINE, Run, Trial, Verdict
 from dyno.report import Book, export
 from dyno.report.text import verdict as text
 
@@ -64,7 +64,7 @@ def test_a_block_plays_every_cell_with_its_own_options(played: Played) -> None:
     for block in range(3):
         own = {t.candidate: t.options for t in found if t.block == block}
         assert own == {side.name: side.options for side in run.candidates}
-    assert not [t for t in found if t.candidate == FLOOR], "null is its own floor"
+    assert not [t for t in found if t.candidate == CLIENT_BASELINE], "null is its own baseline"
 
 
 def test_the_terminal_shows_effects_first_and_then_the_spread(played: Played) -> None:

@@ -1,4 +1,4 @@
-"""The floor of a server: what is due of it, what it sends, and that it is really played."""
+"""The echo of a server: what is due of it, what it sends, and that it is really played."""
 
 from __future__ import annotations
 

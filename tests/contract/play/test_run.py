@@ -13,7 +13,7 @@ from dyno.compare.play.run import Rules, play_run
 from dyno.compare.resolve.draft import Prepared
 from dyno.compare.run_folder import RunFolder
 from dyno.errors import DynoError, HostError, TrialFailed, UsageError
-from dyno.record import FLOOR, Failure, Trial
+from dyno.record import CLIENT_BASELINE, Failure, Trial
 
 
 @pytest.fixture
@@ -24,8 +24,8 @@ def setup() -> FakeSetup:
 def played(setup: FakeSetup, prepared: Prepared, kept: RunFolder) -> None:
     """Plays with a judge who looks at 2 and 4 blocks, and has decided at 2."""
     rules = Rules(
-        look=judge_by_blocks((2, 4), decided=2),
-        needs_floor=lambda _: setup.floor,
+        analyse=judge_by_blocks((2, 4), decided=2),
+        needs_baseline=lambda _: setup.baseline,
         tools=setup.tools,
     )
     play_run(prepared, kept, setup.events.append, rules)
@@ -136,15 +136,15 @@ def test_an_interrupted_run_goes_on_with_its_torn_block_played_whole(
     assert not kept.homes().exists()
 
 
-def test_the_floor_is_played_first_and_its_failure_is_borne(
+def test_the_baseline_is_played_first_and_its_failure_is_borne(
     setup: FakeSetup, tmp_path: Path
 ) -> None:
-    setup.floor = True
+    setup.baseline = True
     setup.driver_says = [(UsageError("no row came back"),)] * 2
     prepared, kept = begin_run(setup, tmp_path)
     played(setup, prepared, kept)
-    floors = [t for t in kept.trials() if t.candidate == FLOOR]
-    assert [(t.number, t.block, t.attempt, t.status) for t in floors] == [
+    baselines = [t for t in kept.trials() if t.candidate == CLIENT_BASELINE]
+    assert [(t.number, t.block, t.attempt, t.status) for t in baselines] == [
         *((1, -1, 1, "failed"), (2, -1, 2, "failed")),
     ]
     assert setup.plans[0].session == {"kind": "null", "delay_ns": 0}

@@ -25,7 +25,7 @@ from dyno.record import Run, Trial, Verdict
 
 NOISY = {"steal_ns": 1.0, "busy_ns": 1.0, "idle_ns": 1.0, "own_ns": 1.0}
 NAMES = ("old", "b", "c")
-SUITE = make_run(NAMES, [make_workload("select"), make_workload("update")], looks=(6,))
+SUITE = make_run(NAMES, [make_workload("select"), make_workload("update")], analyses=(6,))
 
 
 def played(slowdowns: dict[tuple[str, str], float]) -> list[Trial]:
@@ -130,7 +130,7 @@ def test_dropped_blocks_are_played_anew_up_to_half_as_many_again(
     tmp_path: Path,
 ) -> None:
     events: list[Event] = []
-    run: Run = make_run(looks=(6,))
+    run: Run = make_run(analyses=(6,))
     engine, build = Engine(lambda *_: []), Build("null", "0us", "1", Path("/bin/true"))
     sides = [c.name for c in run.candidates]
     prepared = Prepared(run, dict.fromkeys(sides, engine), dict.fromkeys(sides, build))

@@ -12,9 +12,9 @@ from dyno.compare import experiment
 from dyno.compare.experiment import Measuring
 from dyno.compare.experiment.factors import CrossedFactors, Crossing
 from dyno.compare.forecast.detection import family_size
-from dyno.compare.play.blocks import floor_attempt
+from dyno.compare.play.blocks import baseline_attempt
 from dyno.compare.resolve.candidates import factor_kinds, requests
-from dyno.compare.resolve.design import floors_due
+from dyno.compare.resolve.design import baselines_due
 from dyno.compare.resolve.experiment import outline_experiment, resolve_experiment
 from dyno.errors import UsageError
 from dyno.record import Factor, Run
@@ -98,10 +98,10 @@ def test_an_option_of_the_workload_makes_variants_of_it(script: Path) -> None:
     assert plan.under({}) is plan
 
 
-def test_every_variant_has_a_floor_of_its_own(script: Path) -> None:
+def test_every_variant_has_a_baseline_of_its_own(script: Path) -> None:
     run = resolve(script, {"threads": ("1", "3")})
-    assert [options for _, options in floors_due(run.workloads)] == [{}, {"threads": "3"}]
-    assert floor_attempt("mine", [], {"threads": "3"}) == 1
+    assert [options for _, options in baselines_due(run.workloads)] == [{}, {"threads": "3"}]
+    assert baseline_attempt("mine", [], {"threads": "3"}) == 1
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A run's design: its looks follow from the number of blocks."""
+"""A run's design: its analyses follow from the number of blocks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dyno.compare.resolve.design import make_design
 
 
 @pytest.mark.parametrize(
-    ("measuring", "looks"),
+    ("measuring", "analyses"),
     [
         ({}, (6, 10, 14, 18, 24)),
         ({"blocks": 12}, (6, 10, 12)),
@@ -25,11 +25,11 @@ from dyno.compare.resolve.design import make_design
         ({"quick": True}, (5,)),
     ],
 )
-def test_the_looks_follow_from_the_blocks(
-    measuring: dict[str, Any], looks: tuple[int, ...]
+def test_the_analyses_follow_from_the_blocks(
+    measuring: dict[str, Any], analyses: tuple[int, ...]
 ) -> None:
     made = experiment.compare_candidates(
         ["null@1us", "null@2us"], "mine.lua", {}, Measuring(**measuring)
     )
     found = make_design(made, "null@1us", {})
-    assert (found.looks, found.quick) == (looks, measuring.get("quick", False))
+    assert (found.analyses, found.quick) == (analyses, measuring.get("quick", False))

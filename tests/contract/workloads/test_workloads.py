@@ -67,7 +67,9 @@ def test_an_oltp_event_sends_its_statements_and_its_ledger_balances(
 
 
 @pytest.mark.parametrize("workload", workloads.all_workloads())
-def test_every_workload_plays_on_null_for_the_drivers_floor(workload: str, tmp_path: Path) -> None:
+def test_every_workload_plays_on_null_for_the_client_only_baseline(
+    workload: str, tmp_path: Path
+) -> None:
     small = {"events": 60} if workload.startswith("pgbench_") else SMALL_OLTP
     played = play(NULL, workload, tmp_path, **SMALL.get(workload, small))
     assert not failures(played)

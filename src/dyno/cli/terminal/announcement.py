@@ -24,13 +24,14 @@ def announce(prepared: Prepared, forecast: Forecast, folder: RunFolder) -> None:
 
     run, design = prepared.run, prepared.run.design
     on = " and ".join(workload.name for workload in run.workloads)
-    looks = " and ".join(", ".join(map(str, design.looks)).rsplit(", ", 1))
+    analyses = " and ".join(", ".join(map(str, design.analyses)).rsplit(", ", 1))
     sentences = (
         f"{'QUICK: ' if design.quick else ''}{question_line(run, on)}",
         build_lines(prepared),
-        f"A block starts each of the {len(run.candidates)} anew, {_order(run)}; the run is judged "
-        f"at {looks} blocks, with a margin of {_margins(run)} (a smaller slowdown does not matter) "
-        f"and α {design.alpha * 100:g} % (how often an equal one may be called slower).",
+        f"A block starts each of the {len(run.candidates)} anew, {_order(run)}; the run is "
+        f"judged at {analyses} blocks, with a margin of {_margins(run)} (a smaller "
+        f"slowdown does not matter) and α {design.alpha * 100:g} % (how often an equal one may be "
+        "called slower).",
         _precision(design.precision_percent),
         *pilot_words(run),
         cost_line(forecast),
@@ -100,8 +101,8 @@ def cells_comment(file: Path) -> str:
         found = len(all_cells(made.candidates, made.crossed)) if made.crossed.levels else 0
     except DynoError:
         return ""
-    blocks, looks = made.measuring.blocks, "" if made.measuring.fixed else " at most"
-    restarts = f", {blocks} blocks are {blocks * found}{looks}" if blocks else ""
+    blocks, at_most = made.measuring.blocks, "" if made.measuring.fixed else " at most"
+    restarts = f", {blocks} blocks are {blocks * found}{at_most}" if blocks else ""
     return f"\n# {found} cells; a block is {found} restarts{restarts}\n" if found else ""
 
 
@@ -152,5 +153,5 @@ def detection_line(forecast: Forecast, run: Run) -> str:
     cases = ", ".join(
         f"{effect:.2g} % {by} {sd:g} %" for by, (sd, effect) in zip(where, found, strict=True)
     )
-    blocks = run.design.looks[-1]
+    blocks = run.design.analyses[-1]
     return f"With {blocks} blocks it finds, four times in five, a slowdown of {cases}."

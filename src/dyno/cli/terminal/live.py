@@ -59,17 +59,17 @@ def is_told(trial: Trial) -> bool:
 
 
 def who_plays(candidate: str) -> str:
-    """The candidate's name; the floor is played on `null`."""
-    from dyno.record import FLOOR
+    """The candidate's name; the client-only baseline is played on `null`."""
+    from dyno.record import CLIENT_BASELINE
 
-    return "null" if candidate == FLOOR else candidate
+    return "null" if candidate == CLIENT_BASELINE else candidate
 
 
 def block_place(run: Run, block: int) -> str:
     """`block 3/24`; beyond MAX come those that replay what noise has spoilt."""
-    most = run.design.looks[-1]
+    most = run.design.analyses[-1]
     if block < 0:
-        return "floor"
+        return "baseline"
     return f"block {block + 1}/{most}" if block < most else f"block {block + 1} (replay)"
 
 
@@ -97,7 +97,7 @@ class RunState:
     trial: watch.TrialStarted | None = None
     phase: watch.PhaseStarted | None = None
     progress: watch.Progressed | None = None
-    looked: watch.Looked | None = None
+    judged: watch.BlockJudged | None = None
     blocks_s: list[float] = field(default_factory=list)
     block_begun_s: float = 0.0
 
@@ -118,8 +118,8 @@ class RunState:
                 return trial_line(self.run, event.trial)
             case watch.BlockDropped():
                 return f"block {event.block + 1} dropped: {event.reason}"
-            case watch.Looked():
-                self.looked = event
+            case watch.BlockJudged():
+                self.judged = event
         return ""
 
     def begin(self, trial: watch.TrialStarted) -> None:
@@ -141,7 +141,7 @@ class RunState:
 
     def missing(self, blocks: int) -> int:
         """Blocks still to be played until every workload has `blocks` valid ones."""
-        valid = self.looked.valid if self.looked else {}
+        valid = self.judged.valid if self.judged else {}
         names = [workload.name for workload in self.run.workloads] if self.run else []
         return sum(max(blocks - valid.get(name, 0), 0) for name in names)
 
@@ -179,15 +179,15 @@ def panel_lines(state: RunState) -> list[str]:
 
 
 def block_line(state: RunState) -> str:
-    """Which block, and how long until the next look and at most."""
+    """Which block, and how long until the next interim analysis and at most."""
     if not state.trial or not state.run or state.trial.block < 0:
-        return "first the driver's floor, on null"
-    looks = state.run.design.looks
-    look, most = state.looked.blocks if state.looked else looks[0], looks[-1]
+        return "first the client-only baseline, on null"
+    analyses = state.run.design.analyses
+    target, most = state.judged.blocks if state.judged else analyses[0], analyses[-1]
     said = block_place(state.run, state.trial.block)
-    if look and (left := state.left_s(look)):
-        said += f" · {screen.format_duration(left)} to the look at {look}"
-        if look < most:
+    if target and (left := state.left_s(target)):
+        said += f" · {screen.format_duration(left)} to the analysis at {target}"
+        if target < most:
             said += f", at most {screen.format_duration(state.left_s(most))}"
     return said
 

@@ -20,7 +20,7 @@ from dyno.record import Failure, PhaseRecord, Trial
 
 @dataclass(frozen=True)
 class Shape:
-    """A workload, its options, the blocks at the last look, noise limits and a margin not ours.
+    """A workload, its options, the blocks at the last analysis, noise limits and a margin not ours.
 
     The default is small, few blocks of short trials, so that a comparison is soon over. The rule
     is the one of full runs. The length is about the best by cost and variance (`stats.windows`;

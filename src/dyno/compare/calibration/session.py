@@ -40,7 +40,7 @@ from dyno.compare.run_folder import all_runs
 from dyno.driver import driver_program
 from dyno.errors import HostError, UsageError, space
 from dyno.judge.stats import scenarios
-from dyno.judge.stats.scenarios import LOOKS, Scenario, figures
+from dyno.judge.stats.scenarios import ANALYSES, Scenario, figures
 from dyno.locks import try_lock
 from dyno.record import Run, Trial
 
@@ -112,7 +112,7 @@ def scenario_entry(
         "not slower": found.cleared.hits,
         "inconclusive": runs - found.slower.hits - found.cleared.hits,
     }
-    looks = ", ".join(str(blocks) for blocks in LOOKS.blocks)
+    analyses = ", ".join(str(blocks) for blocks in ANALYSES.blocks)
     return CalibrationEntry(
         kind=KIND,
         engine="",
@@ -124,7 +124,7 @@ def scenario_entry(
         host=relevant_facts(host),
         covered=found.covered.hits,
         coverable=runs,
-        settings={"block sd": f"{scenario.sd_percent:g} %", "looks": looks},
+        settings={"block sd": f"{scenario.sd_percent:g} %", "analyses": analyses},
     )
 
 

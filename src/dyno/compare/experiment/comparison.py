@@ -27,14 +27,15 @@ GATES = ("each", "mean")
 class Measuring:
     """How an experiment is measured; None leaves our default, or the workload's own.
 
-    `blocks` is the number at the last look; `fixed` makes it the only look. `limits` are the
-    noise limits (`steal_percent`, `foreign_percent`), `controls` those of every candidate. `loads`
-    is how many loads of its data each candidate has; 0: every trial loads them anew. `aa` declares
-    an A/A comparison: the candidates are the same on purpose. `gate` is what decides: `each`
-    primary, or their geometric `mean` over all workloads. `sequential` plays restarts one after the
-    other, False only by turns; None: by turns where that is sound. `hold_connections` keeps those
-    of a trial that takes turns, where users else connect anew about every second. A verdict ends
-    the run; with `precision_percent` only once each interval reaches no further to either side.
+    `blocks` is the number at the last analysis; `fixed` makes it the only analysis. `limits` are
+    the noise limits (`steal_percent`, `foreign_percent`), `controls` those of every candidate.
+    `loads` is how many loads of its data each candidate has; 0: every trial loads them anew. `aa`
+    declares an A/A comparison: the candidates are the same on purpose. `gate` is what decides:
+    `each` primary, or their geometric `mean` over all workloads. `sequential` plays restarts one
+    after the other, False only by turns; None: by turns where that is sound. `hold_connections`
+    keeps those of a trial that takes turns, where users else connect anew about every second. A
+    verdict ends the run; with `precision_percent` only once each interval reaches no further to
+    either side.
     """
 
     margin_percent: float | None = None

@@ -92,7 +92,7 @@ class EarlierRun:
             return None
         found = [float(line.logs.var(ddof=1)) / line.effect.norm**2 for line in own]
         blocks = own[0].logs.size
-        early = blocks < self.run.design.looks[-1]
+        early = blocks < self.run.design.analyses[-1]
         return sum(found) / len(found), freedom(blocks, stopped_early=early)
 
     def _longer(self, pair: DeclaredPrimary, workload: WorkloadPlan, spread: Sources) -> float:

@@ -13,14 +13,14 @@ from dyno.compare.forecast.detection import SDS_PERCENT, assumed_primaries, fami
 from dyno.compare.resolve.design import (
     LOADS,
     SLOW_LOAD_S,
-    floors_due,
-    looks_up_to,
-    needs_floor,
+    analyses_up_to,
+    baselines_due,
+    needs_baseline,
 )
 from dyno.compare.resolve.draft import Prepared, RunDraft
 from dyno.compare.resolve.preconditions import disk_bytes
 from dyno.errors import UsageError
-from dyno.judge.stats.looks import Looks
+from dyno.judge.stats.interim_analyses import InterimAnalyses
 from dyno.judge.stats.power import mde80
 from dyno.judge.stats.verdict import CLEAR_LEAST
 from dyno.record import Candidate, Run, WorkloadPlan, echo_stand
@@ -38,11 +38,12 @@ LOAD_BYTES_PER_S = 20e6
 
 @dataclass(frozen=True)
 class Forecast:
-    """`expected_s` ends at the first look that may clear a candidate, `worst_s` plays every block
-    and replay.
+    """`expected_s` ends at the first interim analysis that may clear a candidate, `worst_s` plays
+    every block and replay.
 
     `detectable` maps how two restarts vary in percent (`SDS_PERCENT`) to the smallest slowdown, in
-    percent, that the last look finds in four runs of five, in whichever primary it is the largest.
+    percent, that the last analysis finds in four runs of five, in whichever primary it is the
+    largest.
     """
 
     expected_s: float
@@ -59,18 +60,18 @@ class RunCost:
     make the loads that are kept.
     """
 
-    floor_s: float
+    baseline_s: float
     block_s: float
     loads_s: float = 0.0
     loads: int = 0
 
     def total_s(self, blocks: float) -> float:
         """Seconds of a run of so many blocks."""
-        return self.floor_s + blocks * self.block_s + min(blocks, self.loads) * self.loads_s
+        return self.baseline_s + blocks * self.block_s + min(blocks, self.loads) * self.loads_s
 
     def blocks_within(self, budget_s: float) -> int:
         """How many blocks end within `budget_s`; `UsageError` if not enough do."""
-        blocks = int((budget_s - self.floor_s) // (self.block_s + self.loads_s))
+        blocks = int((budget_s - self.baseline_s) // (self.block_s + self.loads_s))
         if blocks >= self.loads:
             blocks = int((budget_s - self.total_s(self.loads)) // self.block_s) + self.loads
         if blocks < BLOCKS[0]:
@@ -84,7 +85,7 @@ def run_cost(prepared: Prepared | RunDraft) -> RunCost:
     each_s = sum(block_s(workload, prepared) for workload in prepared.workloads)
     kept = [workload for workload in prepared.workloads if _keeps_loads(workload, prepared)]
     return RunCost(
-        floor_s=floor_s(prepared),
+        baseline_s=baseline_s(prepared),
         block_s=each_s,
         loads_s=_distinct_data(kept, prepared.candidates) * _load_s(prepared),
         loads=prepared.design.loads or LOADS,
@@ -93,9 +94,9 @@ def run_cost(prepared: Prepared | RunDraft) -> RunCost:
 
 def forecast_run(prepared: Prepared) -> Forecast:
     """How long `prepared` will play, how much disk it needs, and what it can detect."""
-    run, looks = prepared.run, prepared.design.looks
+    run, analyses = prepared.run, prepared.design.analyses
     cost, most = run_cost(prepared), run.design.most_blocks
-    clearing = next((n for n in looks if n >= CLEAR_LEAST), looks[-1])
+    clearing = next((n for n in analyses if n >= CLEAR_LEAST), analyses[-1])
     return Forecast(
         expected_s=cost.total_s(clearing),
         worst_s=cost.total_s(most),
@@ -108,10 +109,10 @@ def forecast_run(prepared: Prepared) -> Forecast:
 
 def fit_budget(draft: RunDraft, budget_s: float) -> None:
     """Gives `draft` as many blocks as end within `budget_s`; `UsageError` if none do."""
-    looks, blocks = draft.design.looks, run_cost(draft).blocks_within(budget_s)
-    if blocks < looks[-1]:
-        fewer = (blocks,) if len(looks) == 1 else looks_up_to(blocks)
-        draft.design = replace(draft.design, looks=fewer)
+    analyses, blocks = draft.design.analyses, run_cost(draft).blocks_within(budget_s)
+    if blocks < analyses[-1]:
+        fewer = (blocks,) if len(analyses) == 1 else analyses_up_to(blocks)
+        draft.design = replace(draft.design, analyses=fewer)
 
 
 def block_s(workload: WorkloadPlan, prepared: Prepared | RunDraft) -> float:
@@ -129,9 +130,9 @@ def block_s(workload: WorkloadPlan, prepared: Prepared | RunDraft) -> float:
     return phases_s * (1 + window.drain_s / window.length_s) + loads_s + max(restarts_s)
 
 
-def floor_s(prepared: Prepared | RunDraft) -> float:
-    """Seconds that the driver's floor should take before the first block, and the servers' echoes
-    after it.
+def baseline_s(prepared: Prepared | RunDraft) -> float:
+    """Seconds that the client-only baseline should take before the first block, and the servers'
+    echoes after it.
     """
     sides, workloads = prepared.candidates, prepared.workloads
     stands = {
@@ -140,11 +141,13 @@ def floor_s(prepared: Prepared | RunDraft) -> float:
         if not side.embedded
     }
     echoes_s = ECHO_S * len(stands) * len(workloads)
-    due = floors_due(workloads) if needs_floor(sides) else []
-    return echoes_s + sum(_floor_s(workload.under(options), prepared) for workload, options in due)
+    due = baselines_due(workloads) if needs_baseline(sides) else []
+    return echoes_s + sum(
+        _baseline_s(workload.under(options), prepared) for workload, options in due
+    )
 
 
-def _floor_s(workload: WorkloadPlan, prepared: Prepared | RunDraft) -> float:
+def _baseline_s(workload: WorkloadPlan, prepared: Prepared | RunDraft) -> float:
     return _phases_s(workload) + _load_s(prepared) + OVERHEAD_S
 
 
@@ -178,9 +181,9 @@ def _distinct_data(workloads: Sequence[WorkloadPlan], candidates: Sequence[Candi
 
 
 def _detection(run: Run, pair_percent: float) -> float:
-    """The slowdown in percent that the last look finds with a power of 80 %, at the level that the
-    looks before it and the other primaries leave.
+    """The slowdown in percent that the last analysis finds with a power of 80 %, at the level that
+    the analyses before it and the other primaries leave.
     """
-    looks, every = Looks(run.design.looks, run.design.alpha), family_size(run)
-    found = (mde80(looks, case.errors, every) for case in assumed_primaries(run, pair_percent))
+    analyses, every = InterimAnalyses(run.design.analyses, run.design.alpha), family_size(run)
+    found = (mde80(analyses, case.errors, every) for case in assumed_primaries(run, pair_percent))
     return max(found, default=math.inf)

@@ -1,6 +1,6 @@
 """Plans a run: what a time buys, or what it costs to find a given slowdown. Plays nothing.
 
-All figures count the looks and Holm over the primaries (`stats.power`). How noisy blocks are and
+All figures count the analyses and Holm over the primaries (`stats.power`). How noisy blocks are and
 what a trial costs comes from an earlier run of the same experiment; without one, the forecast's
 assumptions are taken, with three spreads.
 """
@@ -21,11 +21,11 @@ from dyno.compare.forecast.detection import (
 )
 from dyno.compare.forecast.earlier_run import EarlierRun
 from dyno.compare.forecast.estimate import RunCost, block_s, run_cost
-from dyno.compare.resolve.design import looks_up_to
+from dyno.compare.resolve.design import analyses_up_to
 from dyno.compare.resolve.draft import Prepared
 from dyno.errors import UsageError
+from dyno.judge.stats.interim_analyses import InterimAnalyses
 from dyno.judge.stats.interval import to_log, to_percent
-from dyno.judge.stats.looks import Looks
 from dyno.judge.stats.power import blocks_expected, chances, mde80
 from dyno.record import Run
 
@@ -69,7 +69,7 @@ class RunPlan:
     """
 
     source: str
-    looks: tuple[int, ...]
+    analyses: tuple[int, ...]
     block_s: float
     expected_s: float
     full_s: float
@@ -105,8 +105,9 @@ class Planner:
         """The fewest blocks of which every primary finds `percent` four times in five."""
         if percent <= 0:
             raise UsageError(f"{percent:g} % is no slowdown", hint="name one above 0 %")
-        # one by one: where a look is added a block more sees less, so that bisection may miss it
-        enough = (n for n in BLOCKS if self._worst(self.looks(n))[0] <= percent)
+        # one by one: where an analysis is added a block more sees less, so that bisection may miss
+        # it
+        enough = (n for n in BLOCKS if self._worst(self.analyses(n))[0] <= percent)
         blocks = next(enough, None)
         if blocks is None:
             raise self._too_few(percent)
@@ -115,7 +116,7 @@ class Planner:
     def _too_few(self, percent: float) -> UsageError:
         """What the most blocks would find, and where it is worst; or that this was assumed."""
         most = BLOCKS[-1]
-        best, name = self._worst(self.looks(most))
+        best, name = self._worst(self.analyses(most))
         told = f"{most} blocks find {best:.2g} % in {name}; `dyno show RUN` says what varies there"
         if self.earlier is None:
             told = (
@@ -125,27 +126,27 @@ class Planner:
         return UsageError(f"{most} blocks, the most, are too few to find {percent:g} %", hint=told)
 
     def plan_for(self, blocks: int) -> RunPlan:
-        """The plan of `blocks` at the last look."""
-        looks = self.looks(blocks)
-        run = replace(self.run, design=replace(self.run.design, looks=looks.blocks))
+        """The plan of `blocks` at the last analysis."""
+        analyses = self.analyses(blocks)
+        run = replace(self.run, design=replace(self.run.design, analyses=analyses.blocks))
         return RunPlan(
             source=self.earlier.name if self.earlier else "",
             pooled=len(self.earlier.others) if self.earlier else 0,
-            looks=looks.blocks,
+            analyses=analyses.blocks,
             block_s=self.cost.block_s,
-            expected_s=self.cost.total_s(self._expected_blocks(looks)),
+            expected_s=self.cost.total_s(self._expected_blocks(analyses)),
             full_s=self.cost.total_s(blocks),
             worst_s=self.cost.total_s(run.design.most_blocks),
             primaries=self._family,
-            forecasts=tuple(self._forecast(looks, case) for case in self._cases),
+            forecasts=tuple(self._forecast(analyses, case) for case in self._cases),
             lengths=tuple(self._lengths()),
         )
 
-    def looks(self, blocks: int) -> Looks:
-        """The looks of a run of `blocks`: the experiment's own, or the default ones up to there."""
+    def analyses(self, blocks: int) -> InterimAnalyses:
+        """Those of a run of `blocks`: the experiment's own, or the default ones up to there."""
         design = self.run.design
-        own = blocks == design.looks[-1]
-        return Looks(design.looks if own else looks_up_to(blocks), design.alpha)
+        own = blocks == design.analyses[-1]
+        return InterimAnalyses(design.analyses if own else analyses_up_to(blocks), design.alpha)
 
     @cached_property
     def cost(self) -> RunCost:
@@ -156,7 +157,7 @@ class Planner:
             return cost
         sides = len(self.run.candidates)
         each_s = sum(s * sides if s else block_s(w, self.prepared) for w, s in known)
-        return RunCost(cost.floor_s, each_s)
+        return RunCost(cost.baseline_s, each_s)
 
     @cached_property
     def _cases(self) -> list[PlannedPrimary]:
@@ -166,24 +167,24 @@ class Planner:
     def _family(self) -> int:
         return family_size(self.run)
 
-    def _worst(self, looks: Looks) -> tuple[float, str]:
+    def _worst(self, analyses: InterimAnalyses) -> tuple[float, str]:
         """The largest MDE80 of all cases, and whose it is."""
-        return max((mde80(looks, case.errors, self._family), case.name) for case in self._cases)
+        return max((mde80(analyses, case.errors, self._family), case.name) for case in self._cases)
 
-    def _expected_blocks(self, looks: Looks) -> float:
+    def _expected_blocks(self, analyses: InterimAnalyses) -> float:
         """Of all comparisons together; of assumed spreads the middle one stands for all."""
         own = self._cases if self.earlier else assumed_primaries(self.run, SDS_PERCENT[1])
         every = [case for case in own for _ in range(case.count)][:SIMULATED_MOST]
         margins = [to_log(case.margin_percent) for case in every]
-        return blocks_expected(looks, margins, [case.likely or case.errors for case in every])
+        return blocks_expected(analyses, margins, [case.likely or case.errors for case in every])
 
-    def _forecast(self, looks: Looks, case: PlannedPrimary) -> DetectionForecast:
-        twice = self.looks(min(2 * looks.maximum, BLOCKS[-1]))
-        seen = chances(looks, to_log(case.margin_percent), case.errors, self._family)
+    def _forecast(self, analyses: InterimAnalyses, case: PlannedPrimary) -> DetectionForecast:
+        twice = self.analyses(min(2 * analyses.maximum, BLOCKS[-1]))
+        seen = chances(analyses, to_log(case.margin_percent), case.errors, self._family)
         return DetectionForecast(
             primary=case.name,
             sd_percent=to_percent((case.likely or case.errors).sd),
-            mde80_percent=mde80(looks, case.errors, self._family),
+            mde80_percent=mde80(analyses, case.errors, self._family),
             doubled_percent=mde80(twice, case.errors, self._family),
             margin_percent=case.margin_percent,
             found=seen.found,

@@ -1,1 +1,1 @@
-"""Plays a run: blocks of trials, each an engine started anew, until the looks decide."""
+"""Plays a run: blocks of trials, each an engine started anew, until the analyses decide."""

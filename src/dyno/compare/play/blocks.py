@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from dyno.record import FLOOR, Run, Trial
+from dyno.record import CLIENT_BASELINE, Run, Trial
 
 #: A block with a failed trial is begun so many times, then given up.
 ATTEMPTS = 2
@@ -45,21 +45,21 @@ def next_block(run: Run, workload: str, trials: Iterable[Trial]) -> NextBlock:
     return NextBlock(block + 1, 1) if whole else NextBlock(block, last + 1)
 
 
-def floor_attempt(
+def baseline_attempt(
     workload: str, trials: Iterable[Trial], options: Mapping[str, str] = MappingProxyType({})
 ) -> int | None:
-    """The attempt at which to play the floor of `workload`, under a cell's own options; None where
-    it is done or hopeless.
+    """The attempt at which to play the client-only baseline of `workload`, under a cell's own
+    options; None where it is done or hopeless.
     """
-    floors = [
+    baselines = [
         t
         for t in trials
-        if (t.candidate, t.workload, t.options) == (FLOOR, workload, dict(options))
+        if (t.candidate, t.workload, t.options) == (CLIENT_BASELINE, workload, dict(options))
     ]
-    failures = sum(trial.status == "failed" for trial in floors)
-    if failures >= ATTEMPTS or any(trial.status == "ok" for trial in floors):
+    failures = sum(trial.status == "failed" for trial in baselines)
+    if failures >= ATTEMPTS or any(trial.status == "ok" for trial in baselines):
         return None
-    return len(floors) + 1
+    return len(baselines) + 1
 
 
 def always_failing(workload: str, trials: Sequence[Trial]) -> Trial | None:

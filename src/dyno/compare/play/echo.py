@@ -1,4 +1,4 @@
-"""The floor of a server: what the way there and back takes on this host, without an engine.
+"""The echo of a server: what the way there and back takes on this host, without an engine.
 
 After the first block of a workload `dyno-driver echo` is played in the place of each candidate that
 is a server on this host; of those alike in engine, place and requests, of the first. It has the

@@ -1,4 +1,6 @@
-"""Plays a run to its end: the floor, then blocks of trials, until the looks decide."""
+"""Plays a run to its end: the client-only baseline, then blocks of trials, until the analyses
+decide.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,8 @@ from dyno.compare.play.attached_tables import drop_leftovers
 from dyno.compare.play.blocks import (
     NextBlock,
     always_failing,
+    baseline_attempt,
     block_order,
-    floor_attempt,
     next_block,
 )
 from dyno.compare.play.job import LoadChoice, Tools, TrialJob
@@ -24,14 +26,14 @@ from dyno.compare.play.trial import Played, TrialPlayer, play_together, play_tri
 from dyno.compare.play.turns import BlockTurns, turns_of
 from dyno.compare.play.watch import (
     BlockDropped,
-    Looked,
+    BlockJudged,
     RunEnded,
     RunStarted,
     TrialEnded,
     TrialStarted,
     Watch,
 )
-from dyno.compare.resolve.design import floors_due, needs_floor
+from dyno.compare.resolve.design import baselines_due, needs_baseline
 from dyno.compare.resolve.draft import Prepared
 from dyno.compare.resolve.experiment import changes_since, reopen_run
 from dyno.compare.resolve.preconditions import (
@@ -42,15 +44,15 @@ from dyno.compare.resolve.preconditions import (
 from dyno.compare.run_folder import RunFolder
 from dyno.errors import InternalError, TrialFailed, UsageError
 from dyno.judge.analysis.blocks import sort_blocks
-from dyno.judge.analysis.judge import Look, look
-from dyno.record import FLOOR, Candidate, Failure, Run, Trial, Turns, WorkloadPlan
+from dyno.judge.analysis.judge import InterimResult, analyse_now
+from dyno.record import CLIENT_BASELINE, Candidate, Failure, Run, Trial, Turns, WorkloadPlan
 
 
 def play_run(
     prepared: Prepared, folder: RunFolder, watch: Watch, rules: Rules | None = None
 ) -> Run:
-    """Plays what is left of `prepared` into `folder` (made by `create_run`): the floor, then a
-    block of every workload that lacks one, until the judge is done.
+    """Plays what is left of `prepared` into `folder` (made by `create_run`): the client-only
+    baseline, then a block of every workload that lacks one, until the judge is done.
 
     Everything measured stays in the folder, whatever is raised: `TrialFailed` where a candidate
     does not work at all, `HostError` where the disk is full, `KeyboardInterrupt` as it came.
@@ -59,12 +61,12 @@ def play_run(
         check_folder_space(folder, prepared)
         with _used_entries(prepared), engine_homes(folder):
             player = RunPlayer(prepared, folder, watch, folder.trials(), rules or Rules())
-            look = player.begin()
-            while not look.over:
-                for workload in player.lacking(look):
+            state = player.begin()
+            while not state.over:
+                for workload in player.lacking(state):
                     player.play_block(workload)
-                look = player.look(look)
-            watch(RunEnded(look.sentence))
+                state = player.analyse(state)
+            watch(RunEnded(state.sentence))
     return prepared.run
 
 
@@ -143,13 +145,13 @@ LoadChooser = Callable[[int | None, WorkloadPlan, Sequence[Trial], int, int], Lo
 
 @dataclass(frozen=True)
 class Rules:
-    """How a trial is played, what decides whether to go on, whether the floor is played and which
-    load a trial begins with; a test hands in its own.
+    """How a trial is played, what decides whether to go on, whether the client-only baseline is
+    played and which load a trial begins with; a test hands in its own.
     """
 
     play_trial: TrialPlayer = play_trial
-    look: Callable[[Run, Sequence[Trial]], Look] = look
-    needs_floor: Callable[[Sequence[Candidate]], bool] = needs_floor
+    analyse: Callable[[Run, Sequence[Trial]], InterimResult] = analyse_now
+    needs_baseline: Callable[[Sequence[Candidate]], bool] = needs_baseline
     choose_load: LoadChooser = choose_load
     tools: Tools = field(default_factory=Tools)
 
@@ -169,25 +171,25 @@ class RunPlayer:
         """The run that is played."""
         return self.prepared.run
 
-    def begin(self) -> Look:
-        """Where the run stands; plays the driver's floor, where anything is to be played."""
+    def begin(self) -> InterimResult:
+        """Where the run stands; plays the client-only baseline, where anything is to be played."""
         blocks = {(t.workload, t.block) for t in self.played if t.block >= 0}
         self.watch(RunStarted(self.run, self.folder.path, len(blocks)))
-        first = self.rules.look(self.run, self.played)
+        first = self.rules.analyse(self.run, self.played)
         if not first.over:
-            self._floors()
+            self._play_baselines()
         return first
 
-    def lacking(self, look: Look) -> list[WorkloadPlan]:
-        """The workloads that lack a valid block for the next look."""
-        return [plan for plan in self.run.workloads if look.missing.get(plan.name, 0)]
+    def lacking(self, state: InterimResult) -> list[WorkloadPlan]:
+        """The workloads that lack a valid block for the next interim analysis."""
+        return [plan for plan in self.run.workloads if state.missing.get(plan.name, 0)]
 
-    def look(self, before: Look) -> Look:
+    def analyse(self, before: InterimResult) -> InterimResult:
         """Where the run stands after a round of blocks; those that do not count are reported."""
-        now = self.rules.look(self.run, self.played)
+        now = self.rules.analyse(self.run, self.played)
         for workload in self.lacking(before):
             self._tell_dropped(workload)
-        self.watch(Looked(now.blocks, now.valid, now.state, now.sentence))
+        self.watch(BlockJudged(now.blocks, now.valid, now.state, now.sentence))
         return now
 
     def _tell_dropped(self, workload: WorkloadPlan) -> None:
@@ -199,18 +201,21 @@ class RunPlayer:
         elif over and (why := found.failed.get(block)):
             self.watch(BlockDropped(block, why))
 
-    def _floors(self) -> None:
+    def _play_baselines(self) -> None:
         """The driver's own share of each workload, played on `null` without delay, under the
         options of every cell.
         """
-        if not self.rules.needs_floor(self.run.candidates):
+        if not self.rules.needs_baseline(self.run.candidates):
             return
         engine = engines.find_engine("null", self.rules.tools.ask)
         build = engine.program("0us", {}, lambda _: None)
-        self.prepared.engines[FLOOR], self.prepared.builds[FLOOR] = engine, build
-        for workload, options in floors_due(self.run.workloads):
-            side = Candidate(FLOOR, "null@0us", "null", True, {}, {}, {}, options=options)
-            while (attempt := floor_attempt(workload.name, self.played, options)) is not None:
+        self.prepared.engines[CLIENT_BASELINE], self.prepared.builds[CLIENT_BASELINE] = (
+            engine,
+            build,
+        )
+        for workload, options in baselines_due(self.run.workloads):
+            side = Candidate(CLIENT_BASELINE, "null@0us", "null", True, {}, {}, {}, options=options)
+            while (attempt := baseline_attempt(workload.name, self.played, options)) is not None:
                 self._trial(self.job(workload, side, NextBlock(-1, attempt), 0), 1)
 
     def play_block(self, workload: WorkloadPlan) -> None:
@@ -236,7 +241,7 @@ class RunPlayer:
         self._echoes(workload)
 
     def _echoes(self, workload: WorkloadPlan) -> None:
-        """The floor of each server that has played the workload, once where the host was calm."""
+        """The echo of each server that has played the workload, once where the host was calm."""
         due = echo.echoes_due(self.prepared, workload, tuple(self.played))
         for plan, side, build, attempt in due:
             self.prepared.engines[side.name] = echo.EchoEngine()
@@ -312,7 +317,8 @@ class RunPlayer:
     def _trial(self, job: TrialJob, of: int) -> Trial:
         """Plays a trial and writes it down; raises what more trials would not mend.
 
-        A script that cannot be played on `null` costs the floor only, and not the run.
+        A script that cannot be played on `null` costs the client-only baseline only, and not the
+        run.
         """
         self._announce(job, of)
         trial, error = self.rules.play_trial(job, self.watch)

@@ -23,7 +23,7 @@ class RunStarted:
 class TrialStarted:
     """A trial begins; `number` is its file's, `place` its place among the `of` of its block.
 
-    `block` counts from 0 and is -1 for the driver's floor.
+    `block` counts from 0 and is -1 for the client-only baseline.
     """
 
     block: int
@@ -84,11 +84,12 @@ class BlockDropped:
 
 
 @dataclass(frozen=True)
-class Looked:
-    """Where the run stands after a block: `blocks` are to be valid before the next look.
+class BlockJudged:
+    """Where the run stands after a block: `blocks` are to be valid before the next interim
+    analysis.
 
     `valid` counts them so far, by workload; `state` and `sentence` are the judge's
-    (`judge.Look`).
+    (`judge.InterimResult`).
     """
 
     blocks: int
@@ -113,14 +114,14 @@ Event = (
     | PhaseEnded
     | TrialEnded
     | BlockDropped
-    | Looked
+    | BlockJudged
     | RunEnded
 )
 
 __all__ = [
     "BlockDropped",
+    "BlockJudged",
     "Event",
-    "Looked",
     "PhaseEnded",
     "PhaseStarted",
     "Printed",

@@ -17,17 +17,17 @@ from dyno.host.controls import controls as all_controls
 from dyno.record import Candidate, Design, Turns, Window, WorkloadPlan
 
 #: Valid blocks at which a default run looks at its data, the last is MAX (METHOD.md,
-#: The interval and the looks).
-LOOKS = (6, 10, 14, 18, 24)
+#: The interval and the interim analyses).
+ANALYSES = (6, 10, 14, 18, 24)
 #: Beyond the default MAX a third more blocks each time, so that a long run too may end early.
-LATER_LOOKS = (32, 42, 56, 75, 100, 133, 177)
-#: No look after this part of MAX: it would save next to no time, and cost power
+LATER_ANALYSES = (32, 42, 56, 75, 100, 133, 177)
+#: No analysis after this part of MAX: it would save next to no time, and cost power
 #: (docs/evidence/code-choices.md).
-LOOK_LATEST = 0.85
+ANALYSIS_LATEST = 0.85
 #: The function of a script for sysbench that begins and ends its events itself.
 OWN_LOOP = "thread_run"
-#: The one look of a quick run (METHOD.md, The words).
-QUICK_LOOKS = (5,)
+#: The one analysis of a quick run (METHOD.md, The words).
+QUICK_ANALYSES = (5,)
 MARGIN_PERCENT = 2.0
 #: Percent of all cores' time that others may take in a phase where restarts are played one after
 #: the other; and by turns, where what processes take meets all alike (METHOD.md, Which blocks
@@ -55,7 +55,7 @@ def make_design(experiment: Experiment, base: str, controls: dict[str, str]) -> 
     measuring, own = experiment.measuring, experiment.measuring.margin_percent
     return Design(
         base=base,
-        looks=_looks(measuring),
+        analyses=_interim_analyses(measuring),
         margin_percent=MARGIN_PERCENT if own is None else own,
         alpha=measuring.alpha,
         quick=measuring.quick,
@@ -69,19 +69,19 @@ def make_design(experiment: Experiment, base: str, controls: dict[str, str]) -> 
     )
 
 
-def _looks(measuring: Measuring) -> tuple[int, ...]:
+def _interim_analyses(measuring: Measuring) -> tuple[int, ...]:
     if measuring.quick:
         if measuring.blocks is not None:
-            raise UsageError(f"a quick run has {QUICK_LOOKS[-1]} blocks", hint="leave one out")
-        return QUICK_LOOKS
-    most = measuring.blocks or LOOKS[-1]
-    return (most,) if measuring.fixed else looks_up_to(most)
+            raise UsageError(f"a quick run has {QUICK_ANALYSES[-1]} blocks", hint="leave one out")
+        return QUICK_ANALYSES
+    most = measuring.blocks or ANALYSES[-1]
+    return (most,) if measuring.fixed else analyses_up_to(most)
 
 
-def looks_up_to(most: int) -> tuple[int, ...]:
-    """The default looks well before `most` blocks, and `most` itself."""
-    every = (*LOOKS, *LATER_LOOKS)
-    return (*(look for look in every if look <= LOOK_LATEST * most), most)
+def analyses_up_to(most: int) -> tuple[int, ...]:
+    """The default analyses well before `most` blocks, and `most` itself."""
+    every = (*ANALYSES, *LATER_ANALYSES)
+    return (*(n for n in every if n <= ANALYSIS_LATEST * most), most)
 
 
 def with_turns(design: Design, measuring: Measuring, turns: Turns | None) -> Design:
@@ -90,7 +90,7 @@ def with_turns(design: Design, measuring: Measuring, turns: Turns | None) -> Des
     return replace(design, turns=turns, limits=limits | measuring.limits)
 
 
-def floors_due(workloads: Sequence[WorkloadPlan]) -> list[tuple[WorkloadPlan, dict[str, str]]]:
+def baselines_due(workloads: Sequence[WorkloadPlan]) -> list[tuple[WorkloadPlan, dict[str, str]]]:
     """Each workload under the options of the base, then under those of the other cells."""
     due: list[tuple[WorkloadPlan, dict[str, str]]] = []
     for workload in workloads:
@@ -98,7 +98,7 @@ def floors_due(workloads: Sequence[WorkloadPlan]) -> list[tuple[WorkloadPlan, di
     return due
 
 
-def needs_floor(candidates: Sequence[Candidate]) -> bool:
+def needs_baseline(candidates: Sequence[Candidate]) -> bool:
     """Does a candidate live in the driver's process, so that the driver's own share is asked for?
 
     `null` is that share itself.

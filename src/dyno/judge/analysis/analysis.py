@@ -1,4 +1,4 @@
-"""A run laid out for judging: what is compared at each look, and what the audits found.
+"""A run laid out for judging: what is compared at each interim analysis, and what the audits found.
 
 For a gate that asks whether a build is slower on the whole (`gate = "mean"`) the geometric mean
 over all primaries of all workloads decides, block by block. Each workload's own primaries are
@@ -71,7 +71,7 @@ BLOCKS_LEAST = 2
 
 
 class Analysis:
-    """Everything that `look` and `judge` ask of a run; made anew for each question.
+    """Everything that `analyse_now` and `judge` ask of a run; made anew for each question.
 
     `asked` are the audits to ask, all there are where none are named.
     """
@@ -154,17 +154,19 @@ class Analysis:
         return row.verdict == "invalid" or (row.verdict != "inconclusive" and is_precise)
 
     def comparisons(self) -> list[Comparison]:
-        """All comparisons, each workload at the last look that it reached."""
+        """All comparisons, each workload at the last analysis that it reached."""
         found: list[PairedMetric] = []
         for name, valid in self.view.valid_blocks.items():
-            at = self.case.looks.last_reached(valid) or valid
+            at = self.case.analyses.last_reached(valid) or valid
             found += [line for line in self.lines(at) if line.metric.workload == name]
         return judged_comparisons(self.case, found)
 
     def suite(self) -> list[Comparison]:
-        """The means at the last look that all workloads reached; empty where they do not decide."""
+        """The means at the last analysis that all workloads reached; empty where they do not
+        decide.
+        """
         least = min(self.view.valid_blocks.values(), default=0)
-        at = self.case.looks.last_reached(least) or least
+        at = self.case.analyses.last_reached(least) or least
         return self.means(at)[1] if self._by_mean else []
 
     def spread(self) -> list[Spread]:
@@ -172,20 +174,24 @@ class Analysis:
         found: list[Spread] = []
         for workload in self.run.workloads:
             valid = self.view.blocks[workload.name].valid
-            blocks = valid[: self.case.looks.last_reached(len(valid)) or len(valid)]
+            blocks = valid[: self.case.analyses.last_reached(len(valid)) or len(valid)]
             if len(blocks) >= BLOCKS_LEAST:
                 found += restart_spreads(self.view, workload, blocks)
         return found
 
     def history(self) -> tuple[dict[str, float], ...]:
-        """The looks that every workload reached: blocks, nominal level, primaries decided."""
-        looks = self.case.looks
-        reached = [n for n in looks.blocks if n <= min(self.view.valid_blocks.values(), default=0)]
+        """The interim analyses that every workload reached: blocks, nominal level, primaries
+        decided.
+        """
+        analyses = self.case.analyses
+        reached = [
+            n for n in analyses.blocks if n <= min(self.view.valid_blocks.values(), default=0)
+        ]
         of = self.deciding
         return tuple(
             {
                 "blocks": n,
-                "level": looks.level(n),
+                "level": analyses.level(n),
                 "decided": self.count_decided(n),
                 "primaries": of,
             }
@@ -203,8 +209,9 @@ class Analysis:
     def _invalid(self) -> dict[Place, str]:
         """(workload, candidate, phase or "" for all) to the sentence that makes it invalid.
 
-        A finding that names no trial makes all invalid; one of the floor's trials, the base and
-        with it the workload. Trials that count for nothing (torn, failed) make nothing so.
+        A finding that names no trial makes all invalid; one of the client-only baseline's trials,
+        the base and with it the workload. Trials that count for nothing (torn, failed) make nothing
+        so.
         """
         found: dict[Place, str] = {}
         for finding, places in self._places_of("invalid", self._counted_places()):
@@ -235,7 +242,7 @@ class Analysis:
                 yield finding, [(*side, finding.phase) for side in concerned]
 
     def _counted_places(self) -> dict[int, tuple[str, str]]:
-        """Good trials of each block's latest attempt, and the floor's, by number."""
+        """Good trials of each block's latest attempt, and the client-only baseline's, by number."""
         base = self.run.design.base
         found = {
             trial.number: (name, trial.candidate)
@@ -244,4 +251,6 @@ class Analysis:
             for trial in block
             if trial.status == "ok"
         }
-        return found | {t.number: (t.workload, base) for t in self.view.trials if t.is_floor}
+        return found | {
+            t.number: (t.workload, base) for t in self.view.trials if t.is_client_baseline
+        }

@@ -142,7 +142,9 @@ def sort_blocks(run: Run, workload: WorkloadPlan, trials: Sequence[Trial]) -> Bl
 
 
 def latest_attempts(workload: str, trials: Sequence[Trial]) -> dict[int, list[Trial]]:
-    """The trials of each block's latest attempt, by block; the floor (block -1) is none."""
+    """The trials of each block's latest attempt, by block; the client-only baseline (block -1)
+    is none.
+    """
     blocks: dict[int, list[Trial]] = defaultdict(list)
     for trial in trials:
         if trial.workload == workload and trial.block >= 0:

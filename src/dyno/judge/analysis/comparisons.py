@@ -1,4 +1,5 @@
-"""What is compared at a look: each metric of a candidate beside the base's, block by block.
+"""What is compared at an interim analysis: each metric of a candidate beside the base's, block by
+block.
 
 A `PairedMetric` is one such pair with its data, an `Estimate` the pair with its interval; a
 `ComparisonContext` is what all pairs of a run share.
@@ -21,8 +22,8 @@ from dyno.judge.analysis.blocks import shared_loads
 from dyno.judge.analysis.effects import Effect, effects
 from dyno.judge.analysis.measures import Numbers
 from dyno.judge.analysis.run_view import RunView
+from dyno.judge.stats.interim_analyses import InterimAnalyses
 from dyno.judge.stats.interval import Floats, Interval, independent_data
-from dyno.judge.stats.looks import Looks
 from dyno.judge.stats.verdict import fisher_p
 from dyno.record import Doubt, Metric, Phase, Run, Trial, WorkloadPlan
 
@@ -43,7 +44,7 @@ class Restarts:
 
 def count_restarts(trials: Sequence[Trial]) -> dict[Side, Restarts]:
     """The restarts of each side, in blocks that count or do not; interrupted ones are none."""
-    places = [(t.status, (t.workload, t.candidate)) for t in trials if not t.is_floor]
+    places = [(t.status, (t.workload, t.candidate)) for t in trials if not t.is_client_baseline]
     failed = Counter(side for status, side in places if status == "failed")
     ended = Counter(side for status, side in places if status in ("ok", "failed"))
     return {side: Restarts(ended[side], failed[side]) for side in ended}
@@ -195,9 +196,9 @@ class ComparisonContext:
     restarts: Mapping[Side, Restarts] = field(default_factory=dict)
 
     @property
-    def looks(self) -> Looks:
+    def analyses(self) -> InterimAnalyses:
         """When the data are looked at."""
-        return Looks(self.run.design.looks, self.run.design.alpha)
+        return InterimAnalyses(self.run.design.analyses, self.run.design.alpha)
 
     def invalid_sentence(self, line: PairedMetric) -> str:
         """The finding that makes `line` invalid, by one of its sides; else empty."""
@@ -222,7 +223,7 @@ def _places(line: PairedMetric) -> list[Place]:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A line with its interval; `p` counts all looks and all comparisons of its family."""
+    """A line with its interval; `p` counts all analyses and all comparisons of its family."""
 
     line: PairedMetric
     interval: Interval

@@ -1,9 +1,10 @@
 """The judge: a run and its trials in, a verdict out (docs/METHOD.md).
 
-It reads records only. `compare/play/run.py` calls `look` after each block, and `judge` gives the
-verdict so far to whoever wants it; both see the same blocks and apply the same rule. Each look uses
-exactly its own number of valid blocks, the first ones played; blocks beyond wait for the next look.
-Nothing is kept from an earlier look: the words always follow from the intervals shown.
+It reads records only. `compare/play/run.py` calls `analyse_now` after each block, and `judge` gives
+the verdict so far to whoever wants it; both see the same blocks and apply the same rule. Each
+interim analysis uses exactly its own number of valid blocks, the first ones played; blocks beyond
+wait for the next interim analysis. Nothing is kept from an earlier analysis: the words always
+follow from the intervals shown.
 """
 
 from __future__ import annotations
@@ -30,15 +31,15 @@ QUIET_IT = (
 
 
 @dataclass(frozen=True)
-class Look:
+class InterimResult:
     """Whether a run goes on, and how far it is.
 
     `state` is `go on` (play until every workload has `blocks` valid blocks; `missing` says how many
     each still lacks), `decided` (all primaries are), `undecided` (MAX is reached), `too noisy`
-    (1.5 × MAX blocks played, too few of them valid; or as many as the first look takes, and none
-    of them valid) or `failed` (the same, for failed trials).
-    `sentence` says it in words, for the progress line and the log. `decided` of `of` primary
-    comparisons had a verdict at the last look.
+    (1.5 × MAX blocks played, too few of them valid; or as many as the first interim analysis takes,
+    and none of them valid) or `failed` (the same, for failed trials). `sentence` says it in words,
+    for the progress line and the log. `decided` of `of` primary comparisons had a verdict at the
+    last analysis.
     """
 
     state: State
@@ -55,9 +56,11 @@ class Look:
         return self.state != "go on"
 
 
-def look(run: Run, trials: Sequence[Trial], audits: Mapping[str, Audit] | None = None) -> Look:
-    """What to do after the trials so far; cheap between two looks, so ask after each block."""
-    return _look(Analysis(RunView(run, trials), audits))
+def analyse_now(
+    run: Run, trials: Sequence[Trial], audits: Mapping[str, Audit] | None = None
+) -> InterimResult:
+    """What to do after the trials so far; cheap between two analyses, so ask after each block."""
+    return _analyse(Analysis(RunView(run, trials), audits))
 
 
 def judge(run: Run, trials: Sequence[Trial], audits: Mapping[str, Audit] | None = None) -> Verdict:
@@ -67,7 +70,7 @@ def judge(run: Run, trials: Sequence[Trial], audits: Mapping[str, Audit] | None 
     `audits` are those that are asked, all there are where none are named.
     """
     analysis = Analysis(RunView(run, trials), audits)
-    now = _look(analysis)
+    now = _analyse(analysis)
     rows = note_interactions(analysis.comparisons(), run.design.alpha)
     primaries, means = [row for row in rows if row.primary], analysis.suite()
     decisive = means if run.design.gate == "mean" else primaries
@@ -81,7 +84,7 @@ def judge(run: Run, trials: Sequence[Trial], audits: Mapping[str, Audit] | None 
         comparisons=tuple(rows),
         findings=tuple(analysis.findings),
         dropped=analysis.view.dropped,
-        looks=analysis.history(),
+        analyses=analysis.history(),
         spread=tuple(analysis.spread()),
         means=tuple(means),
     )
@@ -111,32 +114,32 @@ def _imprecise(wanted: float | None, decisive: Sequence[Comparison], complete: b
     )
 
 
-def _look(analysis: Analysis) -> Look:
-    looks, valid = analysis.case.looks, analysis.view.valid_blocks
+def _analyse(analysis: Analysis) -> InterimResult:
+    analyses, valid = analysis.case.analyses, analysis.view.valid_blocks
     least = min(valid.values(), default=0)
-    reached, of = looks.last_reached(least), analysis.deciding
+    reached, of = analyses.last_reached(least), analysis.deciding
     decided = analysis.count_decided(reached) if reached else 0
-    following = looks.next_after(reached)
+    following = analyses.next_after(reached)
     missing = {name: max(0, following - n) for name, n in valid.items()}
-    now = Look("go on", following, "", valid, missing, decided, of)
+    now = InterimResult("go on", following, "", valid, missing, decided, of)
     said = f"{decided} of {of} primary comparisons decided"
     if least == reached > 0 and of and decided == of:
-        return _end_look(now, "decided", f"decided at {reached} valid blocks")
-    if reached == looks.maximum:
-        return _end_look(now, "undecided", f"all {reached} blocks are played, {said}")
+        return _end_analysis(now, "decided", f"decided at {reached} valid blocks")
+    if reached == analyses.maximum:
+        return _end_analysis(now, "undecided", f"all {reached} blocks are played, {said}")
     if stuck := _why_stuck(analysis, missing):
-        return _end_look(now, *stuck)
-    told = f"{least} of {following} valid blocks for the next look"
+        return _end_analysis(now, *stuck)
+    told = f"{least} of {following} valid blocks for the next interim analysis"
     return replace(now, sentence=f"{told}, {said}" if reached else told)
 
 
-def _end_look(now: Look, state: State, text: str) -> Look:
+def _end_analysis(now: InterimResult, state: State, text: str) -> InterimResult:
     return replace(now, state=state, blocks=min(now.valid.values()), sentence=text, missing={})
 
 
 def _why_stuck(analysis: Analysis, missing: dict[str, int]) -> tuple[State, str] | None:
     """Why a workload can get no more blocks; None where all can."""
-    most, first = analysis.view.run.design.most_blocks, analysis.case.looks.blocks[0]
+    most, first = analysis.view.run.design.most_blocks, analysis.case.analyses.blocks[0]
     for name, blocks in analysis.view.blocks.items():
         never = not blocks.valid and len(blocks.dropped) >= first
         if missing[name] and (never or blocks.played >= most):
@@ -152,7 +155,7 @@ def _why_stuck(analysis: Analysis, missing: dict[str, int]) -> tuple[State, str]
     return None
 
 
-def _reason(analysis: Analysis, now: Look) -> str:
+def _reason(analysis: Analysis, now: InterimResult) -> str:
     """Why a run has found less than it should have; empty for one that was played to its end."""
     if now.state in ("decided", "undecided"):
         return ""

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from dyno.record import (
-    FLOOR,
+    CLIENT_BASELINE,
     Better,
     Latency,
     Metric,
@@ -62,7 +62,7 @@ def together_percentiles(record: PhaseRecord) -> dict[str, dict[str, int]]:
 
 
 #: Costs of which the driver's own share is subtracted where the engine lives in its process.
-FLOORED = ("server_cpu_us", "server_user_us", "server_system_us")
+SUBTRACTED_FROM = ("server_cpu_us", "server_user_us", "server_system_us")
 #: Of the events of a baseline, that may fail.
 BASELINE_FAILED_PERCENT = 1.0
 #: The reading that only trials of a server have: the driver's threads beside the engine's.
@@ -72,26 +72,32 @@ Numbers = dict[Metric, float]
 Played = tuple[str, tuple[tuple[str, str], ...]]
 
 
-def measures(trial: Trial, floor: Trial | None = None) -> Numbers:
+def measures(trial: Trial, baseline: Trial | None = None) -> Numbers:
     """Every number of `trial`, by identity.
 
-    `floor` is the trial that played the same script on `null`: its CPU per operation is the
+    `baseline` is the trial that played the same script on `null`: its CPU per operation is the
     driver's own and is subtracted from that of an embedded engine (METHOD.md, What is compared),
     down to 0; not of a phase in which its events failed.
     """
     found: Numbers = {}
-    own = {record.phase: record for record in floor.phases if is_baseline(record)} if floor else {}
+    own = (
+        {record.phase: record for record in baseline.phases if is_baseline(record)}
+        if baseline
+        else {}
+    )
     for record in trial.phases:
         found |= dict(_phase_measures(trial.workload, record, own.get(record.phase)))
     return found
 
 
-def floors(trials: Iterable[Trial]) -> dict[Played, Trial]:
-    """The last good trial of the driver's floor, looked up `floor_key`."""
-    return {floor_key(t): t for t in trials if t.candidate == FLOOR and t.status == "ok"}
+def client_baselines(trials: Iterable[Trial]) -> dict[Played, Trial]:
+    """The last good trial of the client-only baseline, looked up `baseline_key`."""
+    return {
+        baseline_key(t): t for t in trials if t.candidate == CLIENT_BASELINE and t.status == "ok"
+    }
 
 
-def floor_key(trial: Trial) -> Played:
+def baseline_key(trial: Trial) -> Played:
     """The workload, and the options of it that belong to the trial's cell."""
     return trial.workload, tuple(sorted(trial.options.items()))
 
@@ -119,7 +125,7 @@ def operations_of(record: PhaseRecord) -> int:
 
 
 def _phase_measures(
-    workload: str, record: PhaseRecord, floor: PhaseRecord | None
+    workload: str, record: PhaseRecord, baseline: PhaseRecord | None
 ) -> Iterator[tuple[Metric, float]]:
     for tally in record.streams:
         for (name, unit), value in _stream_measures(tally, record.duration_s).items():
@@ -137,11 +143,11 @@ def _phase_measures(
         for name, ns in percentiles.items():
             identity = (f"all {common} streams", f"latency_ns_p{name}", "ns")
             yield Metric(workload, record.phase, *identity, "lower"), float(ns)
-    own = {reading.name: cost for reading, cost in _costs(floor)} if floor else {}
+    own = {reading.name: cost for reading, cost in _costs(baseline)} if baseline else {}
     for reading, cost in _costs(record):
         name = f"{reading.name}_per_op" if reading.per_operation else reading.name
         metric = Metric(workload, record.phase, "", name, reading.unit, reading.better)
-        drivers = own.get(reading.name, 0.0) if reading.name in FLOORED else 0.0
+        drivers = own.get(reading.name, 0.0) if reading.name in SUBTRACTED_FROM else 0.0
         yield metric, max(0.0, cost - drivers)
 
 

@@ -1,7 +1,7 @@
 """The comparisons of a verdict: interval, p value, word and notes of each (`record.Comparison`).
 
-How Holm meets the interval and the looks: a primary's p value is first made sequential (the
-smallest α at which this look would have stopped), then Holm adjusts it among all candidates ×
+How Holm meets the interval and interim analyses: a primary's p value is first made sequential (the
+smallest α at which this analysis would have stopped), then Holm adjusts it among all candidates ×
 primaries. *Slower* and *faster* need both the interval at level α, as shown, on one side of 0 and
 the adjusted p ≤ α. *Not slower* needs the interval alone: all primaries must have it for a pass,
 and an intersection-union test of level α asks for no correction.
@@ -64,11 +64,11 @@ def judged_comparisons(
 def _estimates(
     context: ComparisonContext, lines: Sequence[PairedMetric], adjust: Callable[[Floats], Floats]
 ) -> Iterator[Estimate]:
-    """The interval of each line, and its p value after the looks and after `adjust`."""
-    looks = context.looks
-    intervals = [t_interval(each.data, looks.level(each.logs.size)) for each in lines]
+    """The interval of each line, and its p value after the analyses and after `adjust`."""
+    analyses = context.analyses
+    intervals = [t_interval(each.data, analyses.level(each.logs.size)) for each in lines]
     pairs = list(zip(lines, intervals, strict=True))
-    p_values = [float(looks.adjust_p(i.p, line.logs.size)) for line, i in pairs]
+    p_values = [float(analyses.adjust_p(i.p, line.logs.size)) for line, i in pairs]
     adjusted = adjust(np.array(p_values))
     for (line, interval), p_value in zip(pairs, adjusted, strict=False):
         yield Estimate(line, interval, float(p_value))
@@ -117,8 +117,8 @@ def _geometric_mean(line: PairedMetric, values: Floats) -> float:
 
 def _mde80_percent(context: ComparisonContext, estimate: Estimate) -> float:
     """MDE80 among several primaries: at the level of Holm's first and hardest step."""
-    alpha = context.looks.alpha / (max(context.primaries, 1) if estimate.line.primary else 1)
-    level = replace(context.looks, alpha=alpha).level(estimate.line.logs.size)
+    alpha = context.analyses.alpha / (max(context.primaries, 1) if estimate.line.primary else 1)
+    level = replace(context.analyses, alpha=alpha).level(estimate.line.logs.size)
     return to_percent(detectable(estimate.line.data.size, float(estimate.interval.sd), level))
 
 
@@ -131,15 +131,15 @@ def verdict_word(
         return "invalid", (sentence,)
     if line.grey:
         return "inconclusive", (line.grey,)
-    first = context.looks.blocks[0]
+    first = context.analyses.blocks[0]
     if n < first:
-        return "inconclusive", (f"so far: {n} of the {first} blocks of the first look",)
+        return "inconclusive", (f"so far: {n} of the {first} blocks of the first interim analysis",)
     said = verdicts(
         estimate.interval,
         to_log(line.margin_percent),
         blocks=n,
-        last=n >= context.looks.maximum,
-        significant=estimate.p <= context.looks.alpha,
+        last=n >= context.analyses.maximum,
+        significant=estimate.p <= context.analyses.alpha,
     )
     word, notes = cast("VerdictName", str(said)), tuple(_notes(context, estimate, str(said)))
     if failures := context.excess_failures(line):
@@ -165,19 +165,19 @@ def _notes(context: ComparisonContext, estimate: Estimate, word: str) -> Iterato
     r, p = lag_one(estimate.line.data)
     if estimate.line.primary and p <= ALIKE_LEVEL:
         yield f"neighbouring blocks are alike (correlation {r:.2f}), so the interval is too narrow"
-    yield from _second_opinion(estimate, context.looks.level(estimate.line.logs.size))
+    yield from _second_opinion(estimate, context.analyses.level(estimate.line.logs.size))
 
 
 def _why_open(context: ComparisonContext, estimate: Estimate) -> Iterator[str]:
     """What kept the word back where the interval alone would have said one."""
     interval, margin = estimate.interval, to_log(estimate.line.margin_percent)
-    if interval.low > 0.0 and estimate.p > context.looks.alpha:
+    if interval.low > 0.0 and estimate.p > context.analyses.alpha:
         family, p = _family(context, estimate), estimate.p
         yield f"alone it would be above 0, but not among {family} (p = {p:.2g})"
     elif interval.low > 0.0 >= interval.low_skewed:
         low = to_percent(float(interval.low_skewed))
         yield f"its blocks are skewed: with that counted the interval begins at {low:+.1f} %"
-    elif interval.low > 0.0 and estimate.line.logs.size >= context.looks.maximum:
+    elif interval.low > 0.0 and estimate.line.logs.size >= context.analyses.maximum:
         percent = f"{LAST_SHARE * estimate.line.margin_percent:.2g} %"
         yield f"slower, but by less than {percent}, so not called so at a margin of this size"
     if interval.high < margin <= interval.high_skewed:

@@ -1,4 +1,4 @@
-"""What counts in a run: its blocks, its floors, its trials' numbers and what it is judged by.
+"""What counts in a run: its blocks, its baselines, its trials' numbers and what it is judged by.
 
 The one selection: judge, audits, report, history and forecast ask here, so that what a table shows
 is what a verdict rests on.
@@ -12,12 +12,14 @@ from functools import cached_property
 
 from dyno.judge.analysis.blocks import Blocks, latest_attempts, sort_blocks
 from dyno.judge.analysis.margins import DeclaredPrimary, declared_primaries
-from dyno.judge.analysis.measures import Numbers, Played, floor_key, floors, measures
+from dyno.judge.analysis.measures import Numbers, Played, baseline_key, client_baselines, measures
 from dyno.record import Dropped, Run, Trial
 
 
 class RunView:
-    """A run and its trials, torn and failed ones and the floor's included, as they stand."""
+    """A run and its trials, torn and failed ones and the client-only baseline's included, as
+    they stand.
+    """
 
     def __init__(self, run: Run, trials: Sequence[Trial]) -> None:
         self.run, self.trials = run, tuple(trials)
@@ -41,8 +43,8 @@ class RunView:
 
     @cached_property
     def played_trials(self) -> tuple[Trial, ...]:
-        """The trials of blocks by number: torn and failed ones too, and no floor."""
-        own = (t for t in self.trials if not t.is_floor)
+        """The trials of blocks by number: torn and failed ones too, and no client-only baseline."""
+        own = (t for t in self.trials if not t.is_client_baseline)
         return tuple(sorted(own, key=lambda trial: trial.number))
 
     @cached_property
@@ -68,12 +70,12 @@ class RunView:
 
     @cached_property
     def counted_only(self) -> RunView:
-        """This view without the trials that no figure rests on: valid blocks, and the floor where
-        there are any.
+        """This view without the trials that no figure rests on: valid blocks, and the client-only
+        baseline where there are any.
         """
         numbers = {trial.number for trial in self.counted_trials}
-        floor = [t for t in self.trials if numbers and t.is_floor]
-        numbers |= {trial.number for trial in floor}
+        baseline = [t for t in self.trials if numbers and t.is_client_baseline]
+        numbers |= {trial.number for trial in baseline}
         return RunView(self.run, [t for t in self.trials if t.number in numbers])
 
     @cached_property
@@ -88,20 +90,20 @@ class RunView:
         """Every number of a trial, worked out once.
 
         Where the engine lives in the driver's process, the driver's own CPU is taken off; not from
-        `null`, which is the floor.
+        `null`, which is the client-only baseline.
         """
         if trial.number not in self._numbers:
-            floored = trial.candidate in self._floored
-            floor = self._floors.get(floor_key(trial)) if floored else None
-            self._numbers[trial.number] = measures(trial, floor)
+            is_reduced = trial.candidate in self._subtracted_from
+            baseline = self._baselines.get(baseline_key(trial)) if is_reduced else None
+            self._numbers[trial.number] = measures(trial, baseline)
         return self._numbers[trial.number]
 
     @cached_property
-    def _floors(self) -> dict[Played, Trial]:
-        return floors(self.trials)
+    def _baselines(self) -> dict[Played, Trial]:
+        return client_baselines(self.trials)
 
     @cached_property
-    def _floored(self) -> frozenset[str]:
+    def _subtracted_from(self) -> frozenset[str]:
         """The candidates whose costs hold the driver's own."""
         own = (c for c in self.run.candidates if c.embedded and c.engine != "null")
         return frozenset(candidate.name for candidate in own)

@@ -4,10 +4,11 @@ With a client's share of `s` in the time of an operation, an engine that is slow
 slower by `(1 − s)·x`. At half, a margin of 2 % lets an engine pass that is slower by nearly 4 %:
 doubtful. At nine tenths it hides 20 %, and no verdict says anything about the engine: invalid.
 
-- An engine inside the driver's process: the floor's CPU per operation (the same script on `null`)
+- An engine inside the driver's process: the client-only baseline's CPU per operation (the same
+script on `null`)
   over the candidate's. An operation is what `judge/analysis/measures.py` divides costs by. The
-  floor plays more of them beside the same paced writers, so with several streams in a phase it is
-  an estimate.
+  baseline plays more of them beside the same paced writers, so with several streams in a phase it
+  is an estimate.
 - `null` itself: the part of its users' time, their rests left out (`rested_ns`), that was not the
   delay that the driver measured.
 
@@ -37,7 +38,7 @@ from dyno.judge.audits._cases import (
     conclude,
     records,
 )
-from dyno.record import FLOOR, Finding, PhaseRecord, Run, Trial
+from dyno.record import CLIENT_BASELINE, Finding, PhaseRecord, Run, Trial
 
 DOUBTFUL_PERCENT = 50.0
 INVALID_PERCENT = 90.0
@@ -80,7 +81,9 @@ def _unjudged(run: Run, unknown: Sequence[Case]) -> list[Unjudged]:
 
 def _findings(case: Case, share_percent: float) -> list[Finding]:
     if share_percent != share_percent:
-        sentence = f"{case.name}: the client's share is unknown, since no floor was played"
+        sentence = (
+            f"{case.name}: the client's share is unknown, since no client-only baseline was played"
+        )
         return [Finding("client_share", "doubtful", sentence, case.trials)]
     if share_percent > IMPOSSIBLE_PERCENT:
         sentence = (
@@ -116,13 +119,13 @@ def _share_percent(case: Case, trials: Sequence[Trial]) -> float | None:
     if any(tally.rested_ns for each in case.records for tally in each.streams):
         return None
     baseline = [each for each in _baselines(case, trials) if is_baseline(each)]
-    floors = [cost for each in baseline if (cost := _cpu_ns_per_operation(each))]
-    return 100 * median(floors) / median(costs) if floors else float("nan")
+    baseline_costs = [cost for each in baseline if (cost := _cpu_ns_per_operation(each))]
+    return 100 * median(baseline_costs) / median(costs) if baseline_costs else float("nan")
 
 
 def _baselines(case: Case, trials: Sequence[Trial]) -> Sequence[PhaseRecord]:
     """The case's phase as it was played without an engine."""
-    own = (FLOOR, case.workload, case.candidate.options, "ok")
+    own = (CLIENT_BASELINE, case.workload, case.candidate.options, "ok")
     played = [t for t in trials if (t.candidate, t.workload, t.options, t.status) == own]
     return records(played, case.phase)
 

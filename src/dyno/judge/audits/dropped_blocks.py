@@ -44,11 +44,11 @@ class DroppedBlocks:
 
 def _turned(view: RunView) -> Iterator[Finding]:
     whole = view.without_limits
-    looks, context = Analysis(view, {}).case.looks, Analysis(whole, {}).case
+    analyses, context = Analysis(view, {}).case.analyses, Analysis(whole, {}).case
     kept, every, lost = (_Lines({}) for _ in range(3))
     for name, blocks in view.blocks.items():
         every_block, counted = whole.blocks[name].valid, blocks.trial_numbers
-        at = looks.last_reached(len(blocks.valid))
+        at = analyses.last_reached(len(blocks.valid))
         gone = [b for b in every_block if not {t.number for t in b.values()} <= counted]
         if at and gone:
             kept.add(view, name, blocks.valid[:at])

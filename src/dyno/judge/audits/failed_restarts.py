@@ -5,7 +5,7 @@ block is played anew, and what is compared are the restarts that ended well. One
 accident. Where a candidate failed in two or more of its restarts, and in over one of twenty, how
 it does when it fails is a part of how it does: *doubtful*, and no word of the figures tells it.
 
-Restarts that were interrupted, or belong to the driver's floor, are not counted.
+Restarts that were interrupted, or belong to the client-only baseline, are not counted.
 """
 
 from __future__ import annotations

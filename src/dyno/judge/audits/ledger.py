@@ -79,9 +79,9 @@ def _declared(run: Run, trial: Trial) -> Sequence[LedgerEntry]:
 
 
 def _keeps_nothing(run: Run, trial: Trial) -> bool:
-    """`null` holds no data that could be asked for; the floor is played on it."""
+    """`null` holds no data that could be asked for; the client-only baseline is played on it."""
     null = {side.name for side in run.candidates if not keeps_data(side)}
-    return trial.is_floor or trial.candidate in null
+    return trial.is_client_baseline or trial.candidate in null
 
 
 def is_as_expected(entry: Evidence) -> bool:
@@ -97,13 +97,13 @@ def _unjudged(run: Run, played: Sequence[Trial]) -> Iterator[Unjudged]:
     """Trials of which nothing was asked, and what no statement of the ledger covers."""
     for trial in played:
         yield from _uncovered(run, trial)
-        if not trial.is_floor and all(entry.digest for entry in trial.evidence):
+        if not trial.is_client_baseline and all(entry.digest for entry in trial.evidence):
             why = KEEPS_NOTHING if _keeps_nothing(run, trial) else "no ledger is declared"
             yield Inapplicable(why, _trial_name(trial))
 
 
 def _uncovered(run: Run, trial: Trial) -> Iterator[Unjudged]:
-    if trial.is_floor or _keeps_nothing(run, trial):
+    if trial.is_client_baseline or _keeps_nothing(run, trial):
         return
     asked = {entry.name: entry.expected for entry in trial.evidence}
     for entry in _declared(run, trial):

@@ -38,7 +38,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Interval:
-    """Estimates in logs, all of one shape; `p` is two-sided and knows nothing of other looks.
+    """Estimates in logs, all of one shape; `p` is two-sided and knows nothing of other analyses.
 
     `low_skewed` and `high_skewed` bound as `low` and `high` do, or wider where the data are
     skewed (`skewed_bounds`).
@@ -109,9 +109,9 @@ def skewed_bounds(logs: Floats, level: float) -> tuple[Floats, Floats]:
     transformation*, JRSS B 54, 1992) and is turned round here; half as much again is counted
     as the sample shows. Without any skewness it is Student's interval.
 
-    At the strict level of an early look the cubic's turning has no end: of six blocks that were all
-    faster, the upper bound was slower. So none lies farther from the mean than `SKEWED_FARTHEST`
-    times the farthest datum on its side.
+    At the strict level of an early interim analysis the cubic's turning has no end: of six blocks
+    that were all faster, the upper bound was slower. So none lies farther from the mean than
+    `SKEWED_FARTHEST` times the farthest datum on its side.
     """
     n = logs.shape[-1]
     estimate, sd = logs.mean(axis=-1), logs.std(axis=-1, ddof=1)

@@ -1,9 +1,10 @@
 """Power: what a number of blocks can detect, and how many blocks a slowdown takes (non-central t).
 
 To detect means that the whole interval lies above 0; α is two-sided. The outlook of a run counts
-the looks and Holm: MDE80 by non-central t at the last look's nominal level for α/K, K primaries
-being judged together (Holm's first and hardest step); the chances of each word by playing the
-sequential rule itself on 4,000 simulated runs with normal errors, and its likely length with them.
+the analyses and Holm: MDE80 by non-central t at the last analysis's nominal level for α/K, K
+primaries being judged together (Holm's first and hardest step); the chances of each word by playing
+the sequential rule itself on 4,000 simulated runs with normal errors, and its likely length with
+them.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import chdtri, nctdtr, stdtrit
 
+from dyno.judge.stats.interim_analyses import InterimAnalyses
 from dyno.judge.stats.interval import Floats, to_percent
-from dyno.judge.stats.looks import Looks
 from dyno.judge.stats.simulate import Rule, simulate_runs
 
 POWER = 0.8
@@ -47,8 +48,8 @@ BOUND_SHARE = 0.8
 def freedom(blocks: int, *, stopped_early: bool) -> int:
     """Degrees of freedom of the variance of `blocks` block logs.
 
-    A run that was decided before its last look is one of those whose blocks happened to agree: one
-    less, which makes `sd_bound` hold as often as it says (docs/evidence/code-choices.md).
+    A run that was decided before its last analysis is one of those whose blocks happened to agree:
+    one less, which makes `sd_bound` hold as often as it says (docs/evidence/code-choices.md).
     """
     return max(1, blocks - 1 - stopped_early)
 
@@ -86,10 +87,10 @@ class Errors:
         return self.loads, float(np.sqrt(self.load_sd**2 + own))
 
 
-def mde80(looks: Looks, errors: Errors, family: int) -> float:
-    """The slowdown, in percent, that the last look finds four times in five."""
-    alone = replace(looks, alpha=looks.alpha / max(family, 1))
-    return to_percent(detectable(*errors.data(looks.maximum), alone.level(looks.maximum)))
+def mde80(analyses: InterimAnalyses, errors: Errors, family: int) -> float:
+    """The slowdown, in percent, that the last analysis finds four times in five."""
+    alone = replace(analyses, alpha=analyses.alpha / max(family, 1))
+    return to_percent(detectable(*errors.data(analyses.maximum), alone.level(analyses.maximum)))
 
 
 @dataclass(frozen=True)
@@ -104,22 +105,24 @@ class Chances:
 
 
 @cache
-def chances(looks: Looks, margin: float, errors: Errors, family: int) -> Chances:
+def chances(analyses: InterimAnalyses, margin: float, errors: Errors, family: int) -> Chances:
     """Those of one primary among `family`; `margin` is δ as a log."""
-    rule = Rule(looks, margin, _groups(errors, looks.maximum), family)
-    slower = simulate_runs(_equal_sides(errors, looks.maximum)[:, None, :] + margin, rule)
-    equal = simulate_runs(_equal_sides(errors, looks.maximum)[:, None, :], rule)
+    rule = Rule(analyses, margin, _groups(errors, analyses.maximum), family)
+    slower = simulate_runs(_equal_sides(errors, analyses.maximum)[:, None, :] + margin, rule)
+    equal = simulate_runs(_equal_sides(errors, analyses.maximum)[:, None, :], rule)
     cleared = equal.share("not slower") + equal.share("faster")
     return Chances(slower.share("slower"), cleared, float(equal.blocks.mean()))
 
 
-def blocks_expected(looks: Looks, margins: Sequence[float], errors: Sequence[Errors]) -> float:
+def blocks_expected(
+    analyses: InterimAnalyses, margins: Sequence[float], errors: Sequence[Errors]
+) -> float:
     """The blocks that a run takes on average where nothing differs: until its last primary is
     decided. Primaries are taken as independent, which errs towards more.
     """
-    made = [_equal_sides(each, looks.maximum, SEED + at) for at, each in enumerate(errors)]
+    made = [_equal_sides(each, analyses.maximum, SEED + at) for at, each in enumerate(errors)]
     scaled = [logs / margin for logs, margin in zip(made, margins, strict=True)]
-    rule = Rule(looks, 1.0, _groups(errors[0], looks.maximum), len(errors))
+    rule = Rule(analyses, 1.0, _groups(errors[0], analyses.maximum), len(errors))
     return float(simulate_runs(np.stack(scaled, axis=1), rule).blocks.mean())
 
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dyno.judge.stats.interim_analyses import InterimAnalyses
 from dyno.judge.stats.interval import Floats, to_log
-from dyno.judge.stats.looks import Looks
 from dyno.judge.stats.simulate import Outcome, Rule, clopper_pearson, simulate_runs
 
 Dice = np.random.Generator
@@ -126,8 +126,8 @@ def _orders(dice: Dice, shape: Shape) -> Floats:
     return pairs[:, : shape[1]]
 
 
-#: The defaults of METHOD.md, The interval and the looks: looks and α; and the margin δ.
-LOOKS = Looks((6, 10, 14, 18, 24), 0.05)
+#: The defaults of METHOD.md, The interval and the interim analyses: analyses and α; and the margin δ.
+ANALYSES = InterimAnalyses((6, 10, 14, 18, 24), 0.05)
 MARGIN_PERCENT = 2.0
 SEED = 11
 
@@ -191,11 +191,14 @@ class Figures:
 
 
 def figures(
-    scenario: Scenario, runs: int, looks: Looks = LOOKS, margin_percent: float = MARGIN_PERCENT
+    scenario: Scenario,
+    runs: int,
+    analyses: InterimAnalyses = ANALYSES,
+    margin_percent: float = MARGIN_PERCENT,
 ) -> Figures:
     """Plays `runs` comparisons of one primary under `scenario`."""
-    logs = scenario.logs(runs, looks.maximum)
-    rule = Rule(looks, to_log(margin_percent), scenario.groups(looks.maximum))
+    logs = scenario.logs(runs, analyses.maximum)
+    rule = Rule(analyses, to_log(margin_percent), scenario.groups(analyses.maximum))
     found = simulate_runs(logs[:, None, :], rule)
     return Figures(
         scenario=scenario,

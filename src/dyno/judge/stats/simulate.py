@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
+from dyno.judge.stats.interim_analyses import InterimAnalyses
 from dyno.judge.stats.interval import Floats, Interval, independent_data, t_interval
-from dyno.judge.stats.looks import Looks
 from dyno.judge.stats.verdict import OPEN, Words, holm, verdicts
 
 
@@ -29,32 +29,34 @@ class Outcome:
         return float((self.words == word).mean())
 
     def coverage(self, truth: float) -> float:
-        """The share of intervals, at the look where the run ended, that hold `truth`."""
+        """The share of intervals, at the analysis where the run ended, that hold `truth`."""
         return float(((self.low <= truth) & (truth <= self.high)).mean())
 
 
 @dataclass(frozen=True)
 class Rule:
-    """What a run is judged by: its looks, δ as a log, the group of each block, and the family.
+    """What a run is judged by: its analyses, δ as a log, the group of each block, and the family.
 
     `groups` tells the load of each block where loads come again (`independent_data`); `family`
     counts the primaries that Holm runs over, those that are not simulated included (with p = 1).
     """
 
-    looks: Looks
+    analyses: InterimAnalyses
     margin: float
     groups: Sequence[int] | None = None
     family: int = 0
 
     def judged(self, logs: Floats) -> tuple[Interval, Words]:
-        """Intervals and words at one look; `logs` is (runs, primaries, blocks at the look)."""
-        looks, n = self.looks, logs.shape[-1]
+        """Intervals and words at one analysis; `logs` is (runs, primaries, blocks at the
+        analysis).
+        """
+        analyses, n = self.analyses, logs.shape[-1]
         groups = None if self.groups is None else self.groups[:n]
-        interval = t_interval(independent_data(logs, groups), looks.level(n))
-        p_values = looks.adjust_p(interval.p, n)
+        interval = t_interval(independent_data(logs, groups), analyses.level(n))
+        p_values = analyses.adjust_p(interval.p, n)
         unseen = np.ones((logs.shape[0], max(0, self.family - logs.shape[1])))
         adjusted = holm(np.concatenate([p_values, unseen], axis=1))[:, : logs.shape[1]]
-        last, significant = n == looks.maximum, adjusted <= looks.alpha
+        last, significant = n == analyses.maximum, adjusted <= analyses.alpha
         return interval, verdicts(
             interval, self.margin, blocks=n, last=last, significant=significant
         )
@@ -67,7 +69,7 @@ def simulate_runs(logs: Floats, rule: Rule) -> Outcome:
     bounds = np.zeros((3, runs, primaries))
     blocks = np.zeros(runs, dtype=int)
     going = np.arange(runs)
-    for n in rule.looks.blocks:
+    for n in rule.analyses.blocks:
         seen, said = rule.judged(logs[going, :, :n])
         words[going], blocks[going] = said, n
         bounds[:, going] = np.stack([seen.estimate, seen.low, seen.high])

@@ -40,10 +40,10 @@ Bools = NDArray[np.bool_]
 SLOWER, NOT_SLOWER, FASTER, OPEN = "slower", "not slower", "faster", "inconclusive"
 
 
-#: *Not slower* is said from so many blocks on (or at the last look, if that is earlier): of six
+#: *Not slower* is said from so many blocks on (or at the last analysis, if that is earlier): of six
 #: restarts 53 in 100 show nothing of a slow mode that one restart in ten comes up in.
 CLEAR_LEAST = 10
-#: At the last look an estimate of so much of the margin is enough for *slower*.
+#: At the last analysis an estimate of so much of the margin is enough for *slower*.
 LAST_SHARE = 0.75
 
 
@@ -55,11 +55,12 @@ def verdicts(
     last: bool,
     significant: Bools | bool = True,
 ) -> Words:
-    """The word for each comparison after `blocks`; `margin` is δ as a log, `last`: no look follows.
+    """The word for each comparison after `blocks`; `margin` is δ as a log, `last`: no analysis
+    follows.
 
     With L' ≤ L and U' ≥ U, the bounds that count the data's skewness: *faster* (which is *not
     slower* too) if U' < 0; *not slower* if U' < δ and there are blocks enough to clear; *slower* if
-    L' > 0 and U ≥ δ, and the estimate is ≥ δ, at the last look ≥ 0.75 δ; else *inconclusive*.
+    L' > 0 and U ≥ δ, and the estimate is ≥ δ, at the last analysis ≥ 0.75 δ; else *inconclusive*.
     `significant` is the say of a correction for multiplicity: without it neither *slower* nor
     *faster* is said.
     """

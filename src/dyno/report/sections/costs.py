@@ -10,7 +10,7 @@ import math
 
 from dyno import numbers
 from dyno.judge.analysis.effect_words import metric_name
-from dyno.judge.analysis.measures import floors
+from dyno.judge.analysis.measures import client_baselines
 from dyno.record import Metric, Tally
 from dyno.report import Book, facts
 from dyno.report.html.markup import Cell, Row, Table, render, tables_html
@@ -32,7 +32,9 @@ class _Costs:
         """A table per workload, a row per phase and candidate."""
         names = [w.name for w in book.run.workloads if book.view.counted_of(w.name)]
         found = [_costs(book, name) for name in names]
-        embedded = bool(floors(book.trials)) and any(c.embedded for c in book.run.candidates)
+        embedded = bool(client_baselines(book.trials)) and any(
+            c.embedded for c in book.run.candidates
+        )
         return render(_TEMPLATE, tables=tables_html(found), embedded=embedded) if found else None
 
 

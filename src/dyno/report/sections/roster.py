@@ -27,14 +27,16 @@ class _Roster:
     place = 72
 
     def render(self, book: Book) -> str | None:
-        """A folded row per trial, the floor's too; a link to a row opens the fold."""
+        """A folded row per trial, the client-only baseline's too; a link to a row opens the
+        fold.
+        """
         trials = sorted(book.trials, key=lambda trial: trial.number)
         counted = {t.number for t in book.view.counted_trials}
         lost = {(each.workload, each.block) for each in book.view.dropped}
 
         def counts(trial: Trial) -> str:
             if trial.block < 0:
-                return "the driver's floor"
+                return "the client-only baseline"
             if trial.number in counted or trial.status != "ok":
                 return "yes" if trial.number in counted else f"no: {trial.status}"
             if (trial.workload, trial.block) in lost:

@@ -64,7 +64,7 @@ explored</span>{% endif %}</td>
 </tbody></table></div>
 {% endfor %}
 <p class="aside">{{ slowdown | capitalize }}.
-{% if tables %}Each interval counts the looks, and holds by itself. Block: every candidate once,
+{% if tables %}Each interval counts the analyses, and holds by itself. Block: every candidate once,
 each newly started, next to each other in time; valid of played. Not slower, ≤: the end of its
 interval, below the margin. MDE80: the smallest slowdown that this many blocks would have found in
 four runs of five. Server CPU/op is explored: it never sets the exit code. {% endif %}

@@ -1,12 +1,12 @@
 """When the data may be looked at, and the level of each look: a group-sequential design.
 
-How much of α has been spent by a look follows Lan & DeMets (1983), their Pocock-type function. The
-bounds are found by recursive numerical integration, the one thing here that no maintained library
-gives. With S(t) a Brownian motion in the fraction t of all blocks, look k stops where
+How much of α has been spent by an analysis follows Lan & DeMets (1983), their Pocock-type function.
+The bounds are found by recursive numerical integration, the one thing here that no maintained
+library gives. With S(t) a Brownian motion in the fraction t of all blocks, analysis k stops where
 |S(t_k)| > c_k·sqrt(t_k); each c_k is chosen so that the chance of a first crossing there is what
 the spending function adds (Armitage, McPherson & Rowe 1969; Lan & DeMets 1983; Jennison & Turnbull
-2000, chapter 19). The sub-density of the paths that are still inside is carried from look to look
-on Gauss-Legendre nodes.
+2000, chapter 19). The sub-density of the paths that are still inside is carried from analysis to
+analysis on Gauss-Legendre nodes.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ def critical_values(fractions: tuple[float, ...], alpha: float) -> tuple[float, 
 
 @cache
 def nominal_levels(fractions: tuple[float, ...], alpha: float) -> tuple[float, ...]:
-    """The two-sided levels at which each look's own p value is held, so that all spend `alpha`."""
+    """The two-sided levels at which each analysis's own p value is held, so that all spend
+    `alpha`.
+    """
     return tuple(float(2.0 * ndtr(-c)) for c in critical_values(fractions, alpha))
 
 
@@ -98,7 +100,7 @@ def _edge(chance: Callable[[float], float], spend: float, farthest: float) -> fl
 
 
 def adjusted_p(p_value: Floats | float, fractions: tuple[float, ...]) -> Floats:
-    """The smallest α at which a look with the two-sided `p_value` would have stopped.
+    """The smallest α at which an analysis with the two-sided `p_value` would have stopped.
 
     The p value of a sequential test (Liu & Anderson 2008), for the last of `fractions`; what Holm
     and Benjamini-Hochberg are fed with. Read from a table of 48 levels by interpolation.
@@ -119,11 +121,11 @@ def _table(fractions: tuple[float, ...]) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True)
-class Looks:
+class InterimAnalyses:
     """Looks at these numbers of valid blocks, rising; all of them together spend `alpha`.
 
-    A number of blocks that is no look of ours (a run torn before its first one) is held at the
-    level that it would have as a look after the earlier ones.
+    A number of blocks that is no interim analysis of ours (a run torn before its first one) is held
+    at the level that it would have as an analysis after the earlier ones.
     """
 
     blocks: tuple[int, ...]
@@ -131,19 +133,19 @@ class Looks:
 
     @property
     def maximum(self) -> int:
-        """MAX: the blocks at the last look."""
+        """MAX: the blocks at the last analysis."""
         return self.blocks[-1]
 
     def last_reached(self, valid: int) -> int:
-        """The last look that `valid` blocks are enough for; 0 before the first."""
+        """The last analysis that `valid` blocks are enough for; 0 before the first."""
         return max((b for b in self.blocks if b <= valid), default=0)
 
     def next_after(self, valid: int) -> int:
-        """The look after `valid` blocks; MAX where there is none."""
+        """The analysis after `valid` blocks; MAX where there is none."""
         return min((b for b in self.blocks if b > valid), default=self.maximum)
 
     def fractions(self, blocks: int) -> tuple[float, ...]:
-        """The looks up to the one at `blocks`, as fractions of MAX."""
+        """The interim analyses up to the one at `blocks`, as fractions of MAX."""
         at = min(blocks, self.maximum)
         earlier = [b for b in self.blocks if b < at]
         return tuple(b / self.maximum for b in (*earlier, at))
@@ -153,5 +155,5 @@ class Looks:
         return nominal_levels(self.fractions(blocks), self.alpha)[-1]
 
     def adjust_p(self, p_value: Floats | float, blocks: int) -> Floats:
-        """`p_value` of the look at `blocks`, adjusted for all looks."""
+        """`p_value` of the look at `blocks`, adjusted for all analyses."""
         return adjusted_p(p_value, self.fractions(blocks))
