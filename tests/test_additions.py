@@ -127,7 +127,7 @@ ADDITIONS = {
     ),
     "report/sections/dummy.py": (
         SECTION,
-        "from dyno.report import every_section; print(every_section()[-1].title)",
+        "from dyno.report import every_section; print(list(every_section().values())[-1].title)",
         "Dummy",
     ),
     "workloads/dummy.lua": (

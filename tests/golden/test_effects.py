@@ -19,7 +19,7 @@ from dyno.report.html.charts import Band, Dots, Note
 from dyno.report.sections import effects, spread
 from dyno.report.text import verdict as text
 
-SECTIONS = {type(each).__module__.rpartition(".")[2]: each for each in every_section()}
+SECTIONS = every_section()
 
 
 def make_book(crossing: Crossing = "factorial") -> Book:

@@ -41,7 +41,7 @@ class Section(Protocol):
         """The section's HTML, or None where it has nothing to say of this run."""
 
 
-def every_section() -> list[Section]:
-    """Every section, in the order of the page."""
-    found: list[Section] = list(things("dyno.report.sections", "SECTION").values())
-    return sorted(found, key=lambda section: section.place)
+def every_section() -> dict[str, Section]:
+    """Every section by its file's name, in the order of the page."""
+    found: dict[str, Section] = things("dyno.report.sections", "SECTION")
+    return dict(sorted(found.items(), key=lambda pair: pair[1].place))

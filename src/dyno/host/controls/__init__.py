@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Protocol, runtime_checkable
 
+from dyno.errors import unknown
 from dyno.host.controls._journal import put_back
 from dyno.host.controls._journal_entry import Outcome, knobs_of_root
 from dyno.plugins import things
@@ -94,6 +95,18 @@ class Control(Protocol):
 
     def hold(self, value: str, subject: ControlTarget) -> AbstractContextManager[ControlResult]:
         """Holds `value` for one trial, or says under `refused` why not."""
+
+
+class OneOfWords:
+    """What controls share whose every value is a word of its own, a key of `values`."""
+
+    name: ClassVar[str]
+    values: ClassVar[dict[str, str]]
+
+    def check(self, value: str) -> None:
+        """`UsageError` where `value` is none of the words."""
+        if value not in self.values:
+            raise unknown(f"value of {self.name}", value, self.values)
 
 
 @runtime_checkable

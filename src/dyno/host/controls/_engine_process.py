@@ -5,20 +5,23 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import ClassVar
 
 from dyno import subprocesses
-from dyno.errors import unknown
-from dyno.host.controls import KEEP, RUNS_ALREADY, ControlResult, ControlTarget, not_held
+from dyno.host.controls import (
+    KEEP,
+    RUNS_ALREADY,
+    ControlResult,
+    ControlTarget,
+    OneOfWords,
+    not_held,
+)
 
 TRIED_S = 10.0
 
 
-class OneProcess:
+class OneProcess(OneOfWords):
     """Says how the engine's process is to be started; nothing is left to be put back."""
 
-    name: ClassVar[str]
-    values: ClassVar[dict[str, str]]
     default = KEEP
 
     def before(self) -> str:
@@ -32,11 +35,6 @@ class OneProcess:
     def start(self, value: str, found: dict[str, str]) -> ControlResult:
         """How to start one that has; `found` goes into the record."""
         raise NotImplementedError
-
-    def check(self, value: str) -> None:
-        """`UsageError` where `value` is none of the words."""
-        if value not in self.values:
-            raise unknown(f"value of {self.name}", value, self.values)
 
     def refusal(self, value: str, subject: ControlTarget) -> str:
         """What stands in the way."""

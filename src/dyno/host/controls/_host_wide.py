@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from dyno.errors import unknown
 from dyno.host.controls import (
     KEEP,
     RUNS_ALREADY,
     ControlResult,
     ControlTarget,
+    OneOfWords,
     _journal,
     _knob,
     not_held,
@@ -29,15 +29,13 @@ class Setting:
     text: str
 
 
-class HostWide:
+class HostWide(OneOfWords):
     """Sets every knob that `settings` answers, all or none, and puts all of them back.
 
     `missing` says what a host lacks that has none of them.
     """
 
-    name: ClassVar[str]
     missing: ClassVar[str]
-    values: ClassVar[dict[str, str]]
     default = KEEP
     holds_host = True
 
@@ -49,11 +47,6 @@ class HostWide:
         """What a knob holds, in the control's own words."""
         del setting
         return raw
-
-    def check(self, value: str) -> None:
-        """`UsageError` where `value` is none of the words."""
-        if value not in self.values:
-            raise unknown(f"value of {self.name}", value, self.values)
 
     def refusal(self, value: str, subject: ControlTarget) -> str:
         """The first thing that stands in the way, as far as looking tells."""

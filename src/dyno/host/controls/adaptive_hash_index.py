@@ -11,15 +11,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import ClassVar
 
-from dyno.errors import unknown
-from dyno.host.controls import KEEP, RUNS_ALREADY, ControlResult, ControlTarget, not_held
+from dyno.host.controls import (
+    KEEP,
+    RUNS_ALREADY,
+    ControlResult,
+    ControlTarget,
+    OneOfWords,
+    not_held,
+)
 
 NAME = "adaptive_hash_index"
 
 
-class AdaptiveHashIndex:
+class AdaptiveHashIndex(OneOfWords):
     """One of the engine's settings, which are read back at the end of the trial."""
 
+    name = NAME
     summary = "lets the engine build hash indexes over hot pages, or not"
     default = KEEP
     values: ClassVar[dict[str, str]] = {
@@ -27,11 +34,6 @@ class AdaptiveHashIndex:
         "on": "it does",
         "off": "it does not",
     }
-
-    def check(self, value: str) -> None:
-        """`UsageError` where `value` is none of the words."""
-        if value not in self.values:
-            raise unknown(f"value of {NAME}", value, self.values)
 
     def refusal(self, value: str, subject: ControlTarget) -> str:
         """Few engines have one, and a server that runs is not ours to set."""

@@ -16,8 +16,14 @@ from functools import cache
 from typing import ClassVar
 
 from dyno import subprocesses
-from dyno.errors import unknown
-from dyno.host.controls import RUNS_ALREADY, ControlResult, ControlTarget, _knob, not_held
+from dyno.host.controls import (
+    RUNS_ALREADY,
+    ControlResult,
+    ControlTarget,
+    OneOfWords,
+    _knob,
+    not_held,
+)
 
 #: Fills the environment; its length moves the stack, which begins below it.
 FILLER = "DYNO_LAYOUT"
@@ -27,20 +33,16 @@ SWITCH = "/proc/sys/kernel/randomize_va_space"
 PREFIX = ("setarch", "-R")
 
 
-class Aslr:
+class Aslr(OneOfWords):
     """Address space layout randomisation of the engine's process."""
 
+    name = "aslr"
     summary = "draws the engine's memory layout anew at each restart, or freezes it"
     default = "on"
     values: ClassVar[dict[str, str]] = {
         "on": "left on; the environment's size varies from restart to restart too",
         "off": "switched off for the engine's process (setarch -R), environment of fixed size",
     }
-
-    def check(self, value: str) -> None:
-        """`UsageError` where `value` is neither."""
-        if value not in self.values:
-            raise unknown("value of aslr", value, self.values)
 
     def refusal(self, value: str, subject: ControlTarget) -> str:
         """A server that runs has its layout; a host may lack the word or refuse it."""

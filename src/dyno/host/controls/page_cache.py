@@ -13,22 +13,23 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar
 
-from dyno.errors import unknown
 from dyno.host.controls import (
     KEEP,
     RUNS_ALREADY,
     AfterRestore,
     ControlResult,
     ControlTarget,
+    OneOfWords,
     not_held,
 )
 
 CHUNK_BYTES = 1 << 20
 
 
-class PageCache:
+class PageCache(OneOfWords):
     """The page cache of the files that an engine starts on; no root is needed for it."""
 
+    name = "page_cache"
     summary = "warms or drops the kernel's cache of a load's files before the engine starts on them"
     default = KEEP
     values: ClassVar[dict[str, str]] = {
@@ -36,11 +37,6 @@ class PageCache:
         "warm": "every file is read once",
         "drop": "every file is flushed and dropped from the cache (posix_fadvise)",
     }
-
-    def check(self, value: str) -> None:
-        """`UsageError` where `value` is none of the three."""
-        if value not in self.values:
-            raise unknown("value of page_cache", value, self.values)
 
     def refusal(self, value: str, subject: ControlTarget) -> str:
         """The files of a server that runs already are not ours to touch."""

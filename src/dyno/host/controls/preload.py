@@ -11,24 +11,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import ClassVar
 
-from dyno.errors import unknown
-from dyno.host.controls import KEEP, ControlResult, ControlTarget, not_held
+from dyno.host.controls import KEEP, ControlResult, ControlTarget, OneOfWords, not_held
 
 
-class Preload:
+class Preload(OneOfWords):
     """Has the engine read every table and index before each phase (`engines.Preloads`)."""
 
+    name = "preload"
     summary = "reads all tables and indexes into the engine's cache before each phase"
     default = KEEP
     values: ClassVar[dict[str, str]] = {
         KEEP: "as loading, settling and earlier phases left the cache",
         "on": "every table and index is read once, before each phase but the load",
     }
-
-    def check(self, value: str) -> None:
-        """`UsageError` where `value` is neither."""
-        if value not in self.values:
-            raise unknown("value of preload", value, self.values)
 
     def refusal(self, value: str, subject: ControlTarget) -> str:
         """Not every engine can be told to."""

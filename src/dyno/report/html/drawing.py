@@ -12,12 +12,13 @@ import gzip
 import json
 import math
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from markupsafe import Markup
 
+from dyno.report import Book
 from dyno.report.html.charts import Axis, Band, Chart, Dot, Dots, Line, Note, Panel
 from dyno.report.html.markup import render
 
@@ -75,6 +76,21 @@ _COLUMN = Markup(
     '<rect class="column" x="{:g}%" width="{:g}%" height="100%"><title>{}</title></rect>\n'
 )
 _NOTE = Markup('<span class="{}" style="color:{};{}">{}</span>')
+
+
+@dataclass(frozen=True)
+class ChartSection:
+    """A section of the page that is one figure; none where `charts` answers nothing."""
+
+    title: str
+    place: int
+    caption: str
+    charts: Callable[[Book], list[Chart]]
+
+    def render(self, book: Book) -> str | None:
+        """The figure of all its charts, of which the reader chooses one."""
+        found = self.charts(book)
+        return figure(found, self.caption) if found else None
 
 
 def figure(charts: Sequence[Chart], caption: str) -> Markup:

@@ -99,10 +99,9 @@ def run_page(book: Book) -> str:
 def _parts(book: Book) -> list[PagePart]:
     """The sections that have something to say, each with its anchor."""
     found = []
-    for section in every_section():
+    for name, section in every_section().items():
         body = section.render(book)
         if body is not None:
             anchor = re.sub(r"\W+", "-", section.title.lower()).strip("-")
-            name = type(section).__module__.rpartition(".")[2]
             found.append(PagePart(section.title, name or anchor, Markup(body)))
     return found

@@ -20,23 +20,13 @@ from dyno.report.html.charts import (
     ends,
     joined,
 )
-from dyno.report.html.drawing import figure
+from dyno.report.html.drawing import ChartSection
 
 _CAPTION = (
     "From the intended time to the answer, waits included. Each step to the right is ten times "
     "rarer. Thin: one trial; thick: the median of the candidate's trials."
 )
 _TICKS = ("50", "90", "99", "99.9", "99.99", "99.999")
-
-
-class _Latency:
-    title = "Latency"
-    place = 50
-
-    def render(self, book: Book) -> str | None:
-        """A chart per stream."""
-        found = charts(book)
-        return figure(found, _CAPTION) if found else None
 
 
 def charts(book: Book) -> list[Chart]:
@@ -92,4 +82,4 @@ def _middle(name: str, curves: list[dict[str, float]], position: int) -> list[Li
     return joined(dots, colour(position), name)
 
 
-SECTION = _Latency()
+SECTION = ChartSection("Latency", 50, _CAPTION, charts)

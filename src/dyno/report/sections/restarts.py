@@ -20,7 +20,7 @@ from dyno.report.html.charts import (
     ends,
     linear_axis,
 )
-from dyno.report.html.drawing import figure
+from dyno.report.html.drawing import ChartSection
 
 _CAPTION = (
     "A dot is one trial: fresh process, fresh data. A line joins the trials of one block, which "
@@ -30,16 +30,6 @@ _CAPTION = (
 
 #: A trial and its number in one metric.
 _Point = tuple[Trial, float]
-
-
-class _Restarts:
-    title = "Every restart"
-    place = 30
-
-    def render(self, book: Book) -> str | None:
-        """A chart per compared metric; primaries come first in the choice."""
-        found = charts(book)
-        return figure(found, _CAPTION) if found else None
 
 
 def charts(book: Book) -> list[Chart]:
@@ -111,4 +101,4 @@ def _shade(group: Sequence[_Point], at: dict[int, int]) -> Band:
     return Band((min(positions) - 0.5, max(positions) + 0.5))
 
 
-SECTION = _Restarts()
+SECTION = ChartSection("Every restart", 30, _CAPTION, charts)

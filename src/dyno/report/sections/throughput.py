@@ -9,7 +9,7 @@ from dyno import numbers
 from dyno.record import PhaseRecord, Tally
 from dyno.report import Book, facts
 from dyno.report.html.charts import Axis, Chart, Line, Panel, colour, linear_axis
-from dyno.report.html.drawing import figure
+from dyno.report.html.drawing import ChartSection
 
 _CAPTION = (
     "Units done in each second of the phase, counted from the end of the warm-up. Thin: one "
@@ -17,16 +17,6 @@ _CAPTION = (
 )
 #: A longer phase is drawn in means over equal spans, so that a big run's page stays usable.
 POINTS = 240
-
-
-class _Throughput:
-    title = "Throughput over time"
-    place = 40
-
-    def render(self, book: Book) -> str | None:
-        """A chart per stream."""
-        found = charts(book)
-        return figure(found, _CAPTION) if found else None
 
 
 def charts(book: Book) -> list[Chart]:
@@ -104,4 +94,4 @@ def _rate_lines(middles: dict[str, list[float]], at: int) -> list[str]:
     ]
 
 
-SECTION = _Throughput()
+SECTION = ChartSection("Throughput over time", 40, _CAPTION, charts)
