@@ -219,10 +219,10 @@ def test_every_document_that_is_cited_exists() -> None:
     assert not wrong
 
 
-@pytest.mark.parametrize("room", ["host.controls", "host.probes", "judge.audits", "engines"])
-def test_everything_in_a_room_is_documented_by_its_own_file(room: str) -> None:
-    for name, module in modules(f"dyno.{room}").items():
-        assert module.__doc__, f"{room}/{name} says nothing of itself"
+@pytest.mark.parametrize("package", ["host.controls", "host.probes", "judge.audits", "engines"])
+def test_everything_in_a_package_is_documented_by_its_own_file(package: str) -> None:
+    for name, module in modules(f"dyno.{package}").items():
+        assert module.__doc__, f"{package}/{name} says nothing of itself"
 
 
 def test_the_glossary_is_in_the_words_of_the_code() -> None:
@@ -243,8 +243,9 @@ def test_make_without_a_target_lists_the_targets() -> None:
 
 
 THREATS = ROOT / "docs" / "decisions" / "0001-threat-model.md"
-#: Each row says somebody, a door, what must not happen, what stops it, and the test that holds it.
-THREAT_HEAD = ["who", "door", "must not", "what stops it", "held by"]
+#: Each row says somebody, an entry, what must not happen, what stops it, and the test that holds
+#: it.
+THREAT_HEAD = ["who", "entry", "must not", "what stops it", "held by"]
 #: Of the page, as it would be printed.
 THREAT_WORDS_MAX = 1200
 

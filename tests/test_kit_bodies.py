@@ -53,7 +53,7 @@ def is_definers(name: str) -> bool:
 
 
 #: Who has other rights than a caller: the list's, and what events call with the installer's.
-DOORS = sorted(
+ENTRY_POINTS = sorted(
     {name for name in ALL if is_definers(name)}
     | {"async.tend", "async.sweep", "async.work", "ps_history.collect_at_interval"}
     | {f"async.{it}_2" for it in ("heed", "sweep")}
@@ -68,12 +68,12 @@ def test_every_routine_says_whose_rights_it_has() -> None:
     assert not [name for name in said if is_definers(name) and not allowed.fullmatch(name)]
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_what_has_other_rights_reaches_nothing_that_prepares_its_callers_text(door: str) -> None:
-    assert not called(door) & CALLERS
+@pytest.mark.parametrize("entry", ENTRY_POINTS)
+def test_what_has_other_rights_reaches_nothing_that_prepares_its_callers_text(entry: str) -> None:
+    assert not called(entry) & CALLERS
 
 
-@pytest.mark.parametrize("name", sorted(set().union(*map(called, DOORS))))
+@pytest.mark.parametrize("name", sorted(set().union(*map(called, ENTRY_POINTS))))
 def test_what_has_other_rights_prepares_numbers_and_quoted_names_only(name: str) -> None:
     """The one exception is a job, whose procedure has its account's rights."""
     text = ALL[name]
@@ -97,7 +97,7 @@ def test_what_has_other_rights_prepares_numbers_and_quoted_names_only(name: str)
 
 
 def test_who_prepares_a_callers_text_has_the_callers_rights() -> None:
-    known = set().union(*map(called, DOORS)) | CALLERS
+    known = set().union(*map(called, ENTRY_POINTS)) | CALLERS
     assert not [name for name, text in ALL.items() if "PREPARE" in text and name not in known]
     assert not [name for name in CALLERS if is_definers(name)]
 

@@ -1,4 +1,4 @@
-"""The house rules, executable: each test is one rule, and none looks at behaviour."""
+"""The rules, executable: each test is one rule, and none looks at behaviour."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ DRIVER = ROOT / "crates" / "driver" / "src"
 LINE_LENGTH_MAX = 100
 FILE_LINES_MAX = 500
 FUNCTION_LINES_MAX = 70
-DOOR_VERBS_MAX = 5
+INTERFACE_METHODS_MAX = 5
 DRIVER_WAY_MAX = 12
 WAY_MAX = 25
-#: The driver's rooms: each may know those before it.
-DRIVER_ROOMS = ["plan", "schedule", "generate", "tally", "wire", "sessions", "script", "lua"]
-DRIVER_ROOMS += ["play", "commands"]
+#: The driver's packages: each may know those before it.
+DRIVER_PACKAGES = ["plan", "schedule", "generate", "tally", "wire", "sessions", "script", "lua"]
+DRIVER_PACKAGES += ["play", "commands"]
 BANNED_MODULES = {"util", "utils", "common", "base", "manager", "helper", "helpers", "misc"}
 
 CLI_ONLY = {"report", "cli"}
@@ -162,8 +162,8 @@ def driver_paths(path: Path, module: str) -> Iterator[str]:
 
 
 def driver_graph() -> dict[str, set[str]]:
-    """The driver's modules in rooms, tests aside, and for each those of its room that it names, but
-    not the folders that it stands in: their `mod.rs` holds what all in them share."""
+    """The driver's modules in packages, tests aside, and for each those of its package that it
+    names, but not the folders that it stands in: their `mod.rs` holds what all in them share."""
     modules = {
         "::".join(path.relative_to(DRIVER).with_suffix("").parts).removesuffix("::mod"): path
         for path in tracked("crates/driver/src/*/*.rs")
@@ -171,9 +171,9 @@ def driver_graph() -> dict[str, set[str]]:
     }
     graph: dict[str, set[str]] = {}
     for module, path in modules.items():
-        room = module.split("::")[0]
+        package = module.split("::")[0]
         known = {module_named(it, modules, "::") for it in driver_paths(path, module)}
-        known = {it for it in known if it.split("::")[0] == room}
+        known = {it for it in known if it.split("::")[0] == package}
         graph[module] = {it for it in known if not f"{module}::".startswith(f"{it}::")}
     return graph
 
@@ -229,7 +229,7 @@ def test_no_line_is_longer_than_the_page() -> None:
 def test_no_file_outgrows_a_sitting() -> None:
     lengths = {shown(p): len(p.read_text().splitlines()) for p in tracked("*.py", "*.rs", "*.lua")}
     large = {name: n for name, n in lengths.items() if n > FILE_LINES_MAX}
-    assert not large, f"over {FILE_LINES_MAX} lines; something wants a room of its own: {large}"
+    assert not large, f"over {FILE_LINES_MAX} lines; something wants a file of its own: {large}"
 
 
 def test_no_function_outgrows_the_screen() -> None:
@@ -273,26 +273,30 @@ def test_no_two_files_of_the_driver_know_each_other() -> None:
     assert not (way := circle(graph)), f"a circle of files: {' knows '.join(way)}"
 
 
-def test_every_room_of_the_driver_has_its_row_in_the_architecture() -> None:
+def test_every_package_of_the_driver_has_its_row_in_the_architecture() -> None:
     tables = (ROOT / "ARCHITECTURE.md").read_text()
     files = [path.relative_to(DRIVER).parts for path in tracked("crates/driver/src/*")]
     assert {parts[0] for parts in files if len(parts) == 1} <= {"main.rs", "testing.rs"}
-    rooms = {parts[0] for parts in files if len(parts) > 1}
+    packages = {parts[0] for parts in files if len(parts) > 1}
     rows = re.findall(r"^\| `src/.*$", tables, re.MULTILINE)
     named = [name for row in rows for name in re.findall(r"`src/(\w+)/`", row.split("|")[1])]
-    assert named == DRIVER_ROOMS, "ARCHITECTURE.md has other rooms, or in another order"
-    assert set(named) == rooms, f"without a row: {rooms - set(named)}; gone: {set(named) - rooms}"
+    assert named == DRIVER_PACKAGES, "ARCHITECTURE.md has other packages, or in another order"
+    assert set(named) == packages, (
+        f"without a row: {packages - set(named)}; gone: {set(named) - packages}"
+    )
 
 
-def test_a_room_of_the_driver_knows_only_rooms_above_it() -> None:
+def test_a_package_of_the_driver_knows_only_packages_above_it() -> None:
     for path in tracked("crates/driver/src/*.rs"):
-        room, *rest = path.relative_to(DRIVER).parts
+        package, *rest = path.relative_to(DRIVER).parts
         code = before_tests(path)
         if rest and not {"tests", "tests.rs"} & set(rest):
-            known = set(re.findall(r"\bcrate::(\w+)", code)) & set(DRIVER_ROOMS)
+            known = set(re.findall(r"\bcrate::(\w+)", code)) & set(DRIVER_PACKAGES)
             known |= set(re.findall(r"\b(\w+)", "".join(re.findall(r"use crate::\{(.*?)\}", code))))
-            below = set(DRIVER_ROOMS[DRIVER_ROOMS.index(room) + 1 :])
-            assert not known & below, f"{shown(path)} knows {known & below}, which is below {room}"
+            below = set(DRIVER_PACKAGES[DRIVER_PACKAGES.index(package) + 1 :])
+            assert not known & below, (
+                f"{shown(path)} knows {known & below}, which is below {package}"
+            )
 
 
 @pytest.mark.parametrize(
@@ -302,7 +306,7 @@ def test_a_room_of_the_driver_knows_only_rooms_above_it() -> None:
         ("### The way of a phase through the driver, file by file", DRIVER.parent, DRIVER_WAY_MAX),
     ],
 )
-def test_the_way_through_the_house_is_a_list_of_files_that_exist(
+def test_the_way_of_a_comparison_and_of_a_phase_is_a_list_of_files_that_exist(
     title: str, home: Path, most: int
 ) -> None:
     told = (ROOT / "ARCHITECTURE.md").read_text().split(title)[1].split("\n## ")[0]
@@ -354,12 +358,14 @@ def test_all_that_is_printed_passes_through_the_screen() -> None:
                 assert fits, f"{shown(path)}:{node.lineno} makes a console of its own"
 
 
-def test_a_door_has_at_most_five_verbs() -> None:
+def test_an_interface_has_at_most_five_methods() -> None:
     for path in PACKAGE.rglob("__init__.py"):
         for node in tree_of(path).body:
             if isinstance(node, ast.ClassDef) and "Protocol" in map(ast.unparse, node.bases):
                 verbs = [n.name for n in node.body if isinstance(n, ast.FunctionDef)]
-                assert len(verbs) <= DOOR_VERBS_MAX, f"{shown(path)}: {node.name} has {verbs}"
+                assert len(verbs) <= INTERFACE_METHODS_MAX, (
+                    f"{shown(path)}: {node.name} has {verbs}"
+                )
 
 
 def test_an_engine_is_named_only_at_home() -> None:

@@ -1,5 +1,5 @@
 """The way of a comparison through our files, as somebody reads it who follows each call: how many
-files it enters, and how often it climbs back to a package above the one it was in.
+files it enters, and how often it calls back up, to a package above the one it was in.
 
 The rule: from `dyno compare` on, in the order of the text, each call of a function of the packages
 `OF_THE_WAY` is entered, once each. A name is what the file defines or imports under it; a method is
@@ -22,14 +22,14 @@ MODULES = {
     ".".join(path.relative_to(SOURCES).with_suffix("").parts).removesuffix(".__init__"): path
     for path in sorted((SOURCES / "dyno").rglob("*.py"))
 }
-#: What a comparison is made of; the rest of the house is called by it and not read.
+#: What a comparison is made of; everything else is called by it and not read.
 OF_THE_WAY = ("dyno.cli.compare", "dyno.cli.judged_run", "dyno.compare", "dyno.judge.analysis")
 START = "dyno.cli.compare"
 #: Fewer would be files of more than one concept.
 FILES_MAX = 50
 #: Back up from one package at the top of `src/dyno` to another; and from one within `compare` too,
 #: where whoever tries something, as the pilot does, looks at what came of it.
-CLIMBS_MAX = 10
+UPWARD_CALLS_MAX = 10
 CLIMBS_WITHIN_MAX = 34
 
 Definition = ast.FunctionDef | ast.ClassDef
@@ -134,21 +134,21 @@ def walk() -> list[str]:
     return entered
 
 
-def _floor(module: str, names: Sequence[str]) -> int:
+def _layer(module: str, names: Sequence[str]) -> int:
     """How high the package of a module stands among those of these names, the lowest first."""
     path = module.removeprefix("dyno.").replace(".", "/")
     return max(at for at, it in enumerate(names) if path == it or path.startswith(f"{it}/"))
 
 
-def _climbs(entered: Sequence[str], names: Sequence[str]) -> list[str]:
-    return [f"{a} -> {b}" for a, b in pairwise(entered) if _floor(b, names) > _floor(a, names)]
+def _upward_calls(entered: Sequence[str], names: Sequence[str]) -> list[str]:
+    return [f"{a} -> {b}" for a, b in pairwise(entered) if _layer(b, names) > _layer(a, names)]
 
 
-def test_the_way_of_a_comparison_enters_few_files_and_climbs_seldom() -> None:
+def test_the_way_of_a_comparison_enters_few_files_and_seldom_calls_upward() -> None:
     entered = walk()
     at_the_top = list(dict.fromkeys(name.split("/")[0] for name in PACKAGES))
-    climbs, within = _climbs(entered, at_the_top), _climbs(entered, list(PACKAGES))
+    upward, within = _upward_calls(entered, at_the_top), _upward_calls(entered, list(PACKAGES))
     assert {"dyno.compare.play.engine_session", "dyno.judge.analysis.rows"} <= set(entered)
     assert len(set(entered)) <= FILES_MAX, sorted(set(entered))
-    assert len(climbs) <= CLIMBS_MAX, climbs
+    assert len(upward) <= UPWARD_CALLS_MAX, upward
     assert len(within) <= CLIMBS_WITHIN_MAX, within

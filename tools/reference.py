@@ -29,16 +29,16 @@ COMMITTED = (
 )
 
 
-def _room(name: str, *files: str) -> tuple[str, ...]:
-    """The room's own page, then those of its files that have something public."""
+def _package_pages(name: str, *files: str) -> tuple[str, ...]:
+    """The package's own page, then those of its files that have something public."""
     return (name, *(f"{name}.{file}" for file in files))
 
 
 #: Modules whose public names are documented, by page.
 PAGES = {
-    "record": _room("dyno.record", "run", "trial", "calibration", "verdict", "history"),
+    "record": _package_pages("dyno.record", "run", "trial", "calibration", "verdict", "history"),
     "plan": ("dyno.driver.plan",),
-    "doors": (
+    "interfaces": (
         "dyno.builds",
         "dyno.engines",
         "dyno.host.controls",
@@ -47,16 +47,18 @@ PAGES = {
         "dyno.host.checks",
     ),
     "play": (
-        *_room("dyno.compare.experiment", "comparison", "toml_file", "candidates", "factors"),
+        *_package_pages(
+            "dyno.compare.experiment", "comparison", "toml_file", "candidates", "factors"
+        ),
         "dyno.compare.resolve.experiment",
-        *_room("dyno.compare.forecast", "estimate", "planner"),
-        *_room("dyno.compare.play", "run", "watch"),
+        *_package_pages("dyno.compare.forecast", "estimate", "planner"),
+        *_package_pages("dyno.compare.play", "run", "watch"),
         "dyno.compare.run_folder",
-        *_room("dyno.driver", "questions", "process", "events"),
+        *_package_pages("dyno.driver", "questions", "process", "events"),
     ),
     "errors": ("dyno.errors",),
 }
-ROOMS = ("dyno.judge.stats",)
+WHOLE_PACKAGES = ("dyno.judge.stats",)
 WORDS_OF_AUDITS = """\
 | word | means |
 |---|---|
@@ -106,9 +108,9 @@ def with_figures(text: str) -> str:
 def pages() -> dict[str, str]:
     """Every page that is made: its place in docs/ to Markdown."""
     made = {f"reference/{name}.md": page(name, names) for name, names in PAGES.items()}
-    for room in ROOMS:
-        name = room.rpartition(".")[2]
-        made[f"reference/{name}.md"] = page(name, [f"{room}.{m}" for m in modules(room)])
+    for package in WHOLE_PACKAGES:
+        name = package.rpartition(".")[2]
+        made[f"reference/{name}.md"] = page(name, [f"{package}.{m}" for m in modules(package)])
     made["reference/audits.md"] = audits()
     made["reference/controls.md"] = controls()
     made["reference/cli.md"] = command_line()

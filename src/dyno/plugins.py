@@ -1,7 +1,7 @@
 """Finds the modules of a scanned package, so that nobody keeps a list.
 
-Such a package is called a room; each of its modules (names with a leading underscore aside) offers
-its thing under one agreed name, for instance `engines/sqlite` a class `Engine`.
+Each of its modules (names with a leading underscore aside) offers its thing under one agreed name,
+for instance `engines/sqlite` a class `Engine`.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from dyno.errors import unknown
 
 
 @cache
-def modules(room: str) -> dict[str, ModuleType]:
-    """Every module in the package `room` ("dyno.engines"), by its own name."""
+def modules(package: str) -> dict[str, ModuleType]:
+    """Every module in `package` ("dyno.engines"), by its own name."""
     import pkgutil
 
-    package = importlib.import_module(room)
-    names = (m.name for m in pkgutil.iter_modules(package.__path__) if m.name[0] != "_")
-    return {name: importlib.import_module(f"{room}.{name}") for name in sorted(names)}
+    folders = importlib.import_module(package).__path__
+    names = (m.name for m in pkgutil.iter_modules(folders) if m.name[0] != "_")
+    return {name: importlib.import_module(f"{package}.{name}") for name in sorted(names)}
 
 
-def find(room: str, kind: str, name: str) -> ModuleType:
-    """The module `name` of `room`; an unknown name raises `UsageError` with the nearest ones."""
-    found = modules(room)
+def find(package: str, kind: str, name: str) -> ModuleType:
+    """The module `name` of `package`; an unknown name raises `UsageError` with the nearest ones."""
+    found = modules(package)
     if name not in found:
         raise unknown(kind, name, found)
     return found[name]
 
 
-def things(room: str, attribute: str) -> dict[str, Any]:
-    """What the modules of `room` offer as `attribute`, by module name."""
-    found = modules(room).items()
+def things(package: str, attribute: str) -> dict[str, Any]:
+    """What the modules of `package` offer as `attribute`, by module name."""
+    found = modules(package).items()
     return {name: getattr(m, attribute) for name, m in found if hasattr(m, attribute)}

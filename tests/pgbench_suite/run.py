@@ -17,8 +17,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOM = Path(__file__).resolve().parent
-sys.path.insert(0, str(ROOM.parent))
+PACKAGE = Path(__file__).resolve().parent
+sys.path.insert(0, str(PACKAGE.parent))
 
 from private_servers import started  # noqa: E402
 
@@ -44,7 +44,7 @@ def launcher(folder: Path, program: str | None) -> Path:
 def played(file: Path, environment: dict[str, str]) -> tuple[list[str], list[str], str]:
     """The tests of a file that passed and that failed, and all that was said."""
     done = subprocess.run(
-        ["perl", "-I", str(ROOM), str(file)],
+        ["perl", "-I", str(PACKAGE), str(file)],
         env=environment,
         cwd=environment["SUITE_FOLDER"],
         capture_output=True,

@@ -52,8 +52,8 @@ end
 
 
 def test_a_statement_larger_than_a_packet(mysql: Server, tmp_path: Path) -> None:
-    room = "SET GLOBAL max_allowed_packet = 67108864"
-    driver.ask(mysql.session, [room, "DROP TABLE IF EXISTS b", "CREATE TABLE b (i int)"])
+    enlarge = "SET GLOBAL max_allowed_packet = 67108864"
+    driver.ask(mysql.session, [enlarge, "DROP TABLE IF EXISTS b", "CREATE TABLE b (i int)"])
     done = play(mysql.session, BULK, tmp_path, events=1)
     assert (done.done, done.rows_changed) == (1, 1)
 

@@ -137,7 +137,7 @@ def command(**words: Any) -> None:
 
 
 def wishes_from(**words: Any) -> CalibrationWishes:
-    """The words as the room understands them."""
+    """The words as `compare/calibration` takes them."""
     from dyno.compare.calibration.cases import GOALS, INJECTED_PERCENT, QUICK
     from dyno.compare.calibration.pilot import Shape
     from dyno.compare.calibration.session import CalibrationWishes

@@ -166,9 +166,9 @@ def engine_names() -> list[str]:
     from dyno.engines import Engine
     from dyno.plugins import things
 
-    rooms: dict[str, type[Engine]] = things("dyno.engines", "Engine")
-    numbered = [f"{name}@{version}" for name, kind in rooms.items() for version in kind.versions]
-    return [*rooms, *numbered]
+    packages: dict[str, type[Engine]] = things("dyno.engines", "Engine")
+    numbered = [f"{name}@{version}" for name, kind in packages.items() for version in kind.versions]
+    return [*packages, *numbered]
 
 
 def workload_names() -> list[str]:

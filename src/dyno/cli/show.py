@@ -21,7 +21,9 @@ Rows = list[tuple[str, str]]
 
 
 def names_of(what: str) -> list[str]:
-    """The names in a room, or of the runs and experiments at hand; none where there is no such."""
+    """The names in a package, or of the runs and experiments at hand; none where there is no
+    such.
+    """
     return [name for name, _ in OVERVIEWS[what]()] if what in OVERVIEWS else []
 
 
@@ -31,9 +33,9 @@ def every_name() -> list[str]:
 
 
 def complete_name(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """What a shell offers for NAME: the names in the room that was written before it."""
-    room = ctx.params.get("what")
-    return [name for name in names_of(room) if name.startswith(incomplete)] if room else []
+    """What a shell offers for NAME: the names in the package that was written before it."""
+    package = ctx.params.get("what")
+    return [name for name in names_of(package) if name.startswith(incomplete)] if package else []
 
 
 @click.command("show")
@@ -47,8 +49,8 @@ def command(what: str | None, name: str | None) -> None:
     `dyno show insert`, `dyno show last`.
     """
     if what is None:
-        for room in OVERVIEWS:
-            print_overview(room)
+        for package in OVERVIEWS:
+            print_overview(package)
     elif what in OVERVIEWS and name is None:
         print_overview(what)
     elif what in OVERVIEWS and name is not None:
@@ -58,10 +60,10 @@ def command(what: str | None, name: str | None) -> None:
 
 
 def kind_of_name(word: str) -> str:
-    """The room in which `word` is a name."""
-    for room in ("engines", "workloads", "controls", "probes", "audits", "experiments"):
-        if word in names_of(room):
-            return room
+    """The package in which `word` is a name."""
+    for package in ("engines", "workloads", "controls", "probes", "audits", "experiments"):
+        if word in names_of(package):
+            return package
     if Path(word).suffix in (".lua", ".sql", ".pgbench"):
         return "workloads"
     if word == "last" or any(name.startswith(word) for name in names_of("runs")) or "/" in word:
@@ -72,17 +74,17 @@ def kind_of_name(word: str) -> str:
     raise near
 
 
-def print_overview(room: str) -> None:
-    """A room's names with a line on each."""
-    rows = OVERVIEWS[room]()
-    screen.line(screen.bold(room))
+def print_overview(package: str) -> None:
+    """A package's names with a line on each."""
+    rows = OVERVIEWS[package]()
+    screen.line(screen.bold(package))
     screen.table((), [(f"  {name}", said) for name, said in rows] or [("  (none)", "")])
     screen.gap()
 
 
-def print_detail(room: str, name: str) -> None:
+def print_detail(package: str, name: str) -> None:
     """All there is to know of one thing."""
-    show_details.DETAILS[room](name)
+    show_details.DETAILS[package](name)
 
 
 def first_sentence(text: str) -> str:
@@ -90,17 +92,17 @@ def first_sentence(text: str) -> str:
     return " ".join(text.split("\n\n")[0].split()).split(". ")[0].removesuffix(".")
 
 
-def overview_of(room: str, attribute: str) -> Callable[[], Rows]:
-    """The overview of a room of things that sum themselves up."""
+def overview_of(package: str, attribute: str) -> Callable[[], Rows]:
+    """The overview of a package of things that sum themselves up."""
     return lambda: [
-        (name, first_sentence(thing.summary)) for name, thing in things(room, attribute).items()
+        (name, first_sentence(thing.summary)) for name, thing in things(package, attribute).items()
     ]
 
 
 def engines() -> Rows:
     """Each engine with what its module says of itself."""
-    rooms = modules("dyno.engines").items()
-    return [(name, first_sentence(module.__doc__ or "")) for name, module in rooms]
+    packages = modules("dyno.engines").items()
+    return [(name, first_sentence(module.__doc__ or "")) for name, module in packages]
 
 
 def workloads() -> Rows:

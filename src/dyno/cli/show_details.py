@@ -111,9 +111,9 @@ def any_engine() -> ControlTarget:
     return ControlTarget(embedded=False, home=home, settings=settings, preloads=True)
 
 
-def find_thing(room: str, attribute: str, kind: str, name: str) -> Any:
-    """The thing `name` of a room, or the error with its neighbours' names."""
-    found = things(room, attribute)
+def find_thing(package: str, attribute: str, kind: str, name: str) -> Any:
+    """The thing `name` of a package, or the error with its neighbours' names."""
+    found = things(package, attribute)
     if name not in found:
         raise unknown(kind, name, found)
     return found[name]

@@ -23,7 +23,7 @@ from dyno.record import PhaseRecord
 
 #: Long beside what a crowded machine adds to it.
 NULL = {"kind": "null", "delay_ns": 10_000_000}
-#: What one trial can be blamed for. The rest of the room judges engines and hosts.
+#: What one trial can be blamed for. The rest of the package judges engines and hosts.
 OF_THE_LOAD = (
     "coordinated_omission",
     "counters",

@@ -1,4 +1,4 @@
-"""The audits' room: clean records are sound, and each injected fault is found where it lies."""
+"""The audits: clean records are sound, and each injected fault is found where it lies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits import Audit, audits
 from dyno.record import CLIENT_BASELINE, Evidence, Reading, Series, Trial
 
-ROOM = sorted(audits().items())
+PACKAGE = sorted(audits().items())
 
 
 #: What can be looked at in records of two restarts without readings, settings and conditions.
@@ -32,7 +32,7 @@ INAPPLICABLE = (
 )
 
 
-@pytest.mark.parametrize(("name", "audit"), ROOM)
+@pytest.mark.parametrize(("name", "audit"), PACKAGE)
 def test_clean_records_are_sound_and_the_rest_was_not_checked_or_does_not_apply(
     name: str, audit: Audit
 ) -> None:
@@ -50,7 +50,7 @@ def test_of_a_run_without_a_trial_nothing_was_checked() -> None:
     assert {f.audit: f.soundness for f in found} == dict.fromkeys(audits(), "not checked")
 
 
-@pytest.mark.parametrize(("name", "audit"), ROOM)
+@pytest.mark.parametrize(("name", "audit"), PACKAGE)
 def test_a_trial_that_failed_is_not_judged(name: str, audit: Audit) -> None:
     broken = dataclasses.replace(a_trial(4, "new", done=0, intended=0), status="failed")
     found, clean = (

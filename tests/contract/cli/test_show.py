@@ -1,4 +1,4 @@
-"""`dyno show` knows everything that is in a room, and says whose each word is."""
+"""`dyno show` knows everything that is in a package, and says whose each word is."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dyno.judge.audits import audits
 from dyno.plugins import modules
 from dyno.workloads import all_workloads as workloads
 
-ROOMS = {
+PACKAGES = {
     "engines": list(modules("dyno.engines")),
     "workloads": list(workloads()),
     "controls": list(controls()),
@@ -20,7 +20,7 @@ ROOMS = {
     "audits": list(audits()),
     "experiments": list(experiments()),
 }
-NAMES = [(room, name) for room, names in ROOMS.items() for name in names]
+NAMES = [(package, name) for package, names in PACKAGES.items() for name in names]
 
 
 def shown(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
@@ -33,21 +33,21 @@ def test_show_alone_names_everything(capsys: pytest.CaptureFixture[str]) -> None
     assert not [name for _, name in NAMES if name not in said]
 
 
-@pytest.mark.parametrize("room", ROOMS)
+@pytest.mark.parametrize("package", PACKAGES)
 def test_a_room_is_listed_with_a_word_on_each(
-    room: str, capsys: pytest.CaptureFixture[str]
+    package: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lines = shown([room], capsys).splitlines()
-    for name in ROOMS[room]:
+    lines = shown([package], capsys).splitlines()
+    for name in PACKAGES[package]:
         (line,) = [line for line in lines if line.startswith(f"  {name} ")]
         assert len(line.split()) > 2, f"nothing is said of {name}"
 
 
-@pytest.mark.parametrize("room,name", NAMES)
+@pytest.mark.parametrize("package,name", NAMES)
 def test_each_thing_is_shown_by_its_room_and_by_its_name_alone(
-    room: str, name: str, capsys: pytest.CaptureFixture[str]
+    package: str, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert len(shown([room, name], capsys)) > 20
+    assert len(shown([package, name], capsys)) > 20
     assert exit_code(["show", name]) == 0
 
 

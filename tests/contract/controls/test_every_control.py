@@ -1,4 +1,4 @@
-"""The controls' room: each control says what it found and set, and leaves all as it was."""
+"""The controls: each control says what it found and set, and leaves all as it was."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from dyno.errors import UsageError
 from dyno.host.controls import Control, ControlResult, ControlTarget, aslr, controls
 
-ROOM = sorted(controls().items())
+PACKAGE = sorted(controls().items())
 
 
 def _held(name: str, value: str, *, embedded: bool = True, seed: int = 1) -> ControlResult:
@@ -22,7 +22,7 @@ def _held(name: str, value: str, *, embedded: bool = True, seed: int = 1) -> Con
         return held
 
 
-@pytest.mark.parametrize(("name", "control"), ROOM)
+@pytest.mark.parametrize(("name", "control"), PACKAGE)
 @pytest.mark.parametrize("embedded", [True, False])
 def test_a_control_holds_each_of_its_words_and_leaves_all_as_it_was(
     name: str, control: Control, embedded: bool, knobs: Path
@@ -41,7 +41,7 @@ def test_a_control_holds_each_of_its_words_and_leaves_all_as_it_was(
     assert (os.sched_getaffinity(0), dict(os.environ), fake_sysfs.read_all(knobs)) == before
 
 
-@pytest.mark.parametrize(("name", "control"), ROOM)
+@pytest.mark.parametrize(("name", "control"), PACKAGE)
 def test_by_default_nothing_of_the_host_is_written(
     name: str, control: Control, knobs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -54,7 +54,7 @@ def test_by_default_nothing_of_the_host_is_written(
 ALWAYS_SET = ("aslr", "pinning")
 
 
-@pytest.mark.parametrize(("name", "control"), ROOM)
+@pytest.mark.parametrize(("name", "control"), PACKAGE)
 def test_of_a_server_that_runs_already_nothing_is_held(name: str, control: Control) -> None:
     subject = ControlTarget(embedded=False, attached=True, preloads=False)
     for value in control.values:
@@ -66,7 +66,7 @@ def test_of_a_server_that_runs_already_nothing_is_held(name: str, control: Contr
             assert (held.prefix, held.environment, held.preload) == ((), {}, False)
 
 
-@pytest.mark.parametrize(("name", "control"), ROOM)
+@pytest.mark.parametrize(("name", "control"), PACKAGE)
 def test_a_control_refuses_a_word_that_it_does_not_know(name: str, control: Control) -> None:
     with pytest.raises(UsageError, match=f"unknown value of {name}") as caught:
         control.check("xyzzy")

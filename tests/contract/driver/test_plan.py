@@ -57,8 +57,8 @@ def schemas() -> dict[str, Any]:
 def theirs(name: str) -> Mapping[str, Any]:
     """The driver's object schema called `name`, its event tag taken off."""
     whole, _, kind = name.partition("=")
-    room, _, definition = whole.partition("/")
-    schema: dict[str, Any] = schemas()[room]
+    package, _, definition = whole.partition("/")
+    schema: dict[str, Any] = schemas()[package]
     if definition:
         schema = schema["$defs"][definition]
     if not kind:

@@ -1,4 +1,4 @@
-"""The engines' room: every engine keeps the door's promises."""
+"""The engines: every engine does what its interface says."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from dyno.engines import Checks, find_engine
 from dyno.errors import UsageError
 from dyno.plugins import modules
 
-ROOM = sorted(modules("dyno.engines"))
+PACKAGE = sorted(modules("dyno.engines"))
 VERBS = ("program", "start", "settings", "settle", "stop")
 
 
-@pytest.mark.parametrize("name", ROOM)
+@pytest.mark.parametrize("name", PACKAGE)
 def test_an_engine_has_the_verbs_and_describes_its_options(name: str) -> None:
     engine = find_engine(name, ask_nothing)
     assert all(callable(getattr(engine, verb)) for verb in VERBS)

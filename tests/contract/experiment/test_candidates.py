@@ -31,15 +31,15 @@ def test_the_same_spec_twice_is_two_candidates() -> None:
 
 
 def test_every_key_has_one_owner_and_a_stranger_gets_the_nearest_names() -> None:
-    rooms: Any = {"flags": ["cflags"], "options": ["journal_mode"], "controls": ["aslr"]}
+    owners: Any = {"flags": ["cflags"], "options": ["journal_mode"], "controls": ["aslr"]}
     keys = {"aslr": "off", "cflags": "-O3", "journal_mode": "wal"}
-    owned = candidates.sort_keys(keys, **rooms)
+    owned = candidates.sort_keys(keys, **owners)
     assert owned == candidates.OwnedKeys(
         {"cflags": "-O3"}, {"journal_mode": "wal"}, {"aslr": "off"}
     )
     with pytest.raises(UsageError, match="did you mean journal_mode"):
-        candidates.sort_keys({"journalmode": "wal"}, **rooms)
-    taken = candidates.sort_keys({"aslr": "off", "journalmode": "wal"}, **rooms, variables=True)
+        candidates.sort_keys({"journalmode": "wal"}, **owners)
+    taken = candidates.sort_keys({"aslr": "off", "journalmode": "wal"}, **owners, variables=True)
     assert taken == candidates.OwnedKeys({}, {"journalmode": "wal"}, {"aslr": "off"})
     with pytest.raises(UsageError, match="both a setting and a control"):
         candidates.sort_keys({"aslr": "off"}, flags=[], options=["aslr"], controls=["aslr"])

@@ -37,14 +37,14 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
 
     It is long beside what a crowded machine adds to it.
     """
-    room = tmp_path_factory.mktemp("crossed")
-    (room / "mine.lua").write_text(SCRIPT)
+    folder = tmp_path_factory.mktemp("crossed")
+    (folder / "mine.lua").write_text(SCRIPT)
     measuring = Measuring(blocks=3, fixed=True, limits=CALM)
     specs, options = ("fast=null@3ms", "slow=null@6ms"), {"time": "0.2", "warmup_time": "0"}
-    made = experiment.compare_candidates(specs, str(room / "mine.lua"), options, measuring)
+    made = experiment.compare_candidates(specs, str(folder / "mine.lua"), options, measuring)
     crossed = replace(made, crossed=CrossedFactors({"queries": ("1", "2")}))
     prepared = resolve_experiment(crossed, lambda _: None)
-    kept = create_run(prepared.run, room / "runs")
+    kept = create_run(prepared.run, folder / "runs")
     play_run(prepared, kept, lambda _: None)
     run, found = kept.run(), kept.trials()
     return kept, run, found, judge(run, found)

@@ -1,4 +1,4 @@
-"""The probes' room: every probe keeps the door's promise, and reads what really happened."""
+"""The probes: every probe does what its interface says, and reads what really happened."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from dyno.errors import TrialFailed
 from dyno.host.probes import Probe, ProbeTarget, probes
 from dyno.host.processes import TICK_NS
 
-ROOM = sorted(probes().items())
+PACKAGE = sorted(probes().items())
 
 
 def _self(home: Path) -> ProbeTarget:
     return ProbeTarget(os.getpid(), os.getpid(), home)
 
 
-@pytest.mark.parametrize(("name", "probe"), ROOM)
+@pytest.mark.parametrize(("name", "probe"), PACKAGE)
 def test_a_probe_answers_only_what_it_declares(name: str, probe: Probe, tmp_path: Path) -> None:
     declared = [measure.name for measure in probe.measures]
     sides = _self(tmp_path), ProbeTarget(os.getpid(), os.getppid(), tmp_path)
@@ -35,14 +35,14 @@ def test_a_probe_answers_only_what_it_declares(name: str, probe: Probe, tmp_path
     assert probe.summary and all(measure.unit for measure in probe.measures)
 
 
-@pytest.mark.parametrize(("name", "probe"), [each for each in ROOM if each[0] != "clock"])
+@pytest.mark.parametrize(("name", "probe"), [each for each in PACKAGE if each[0] != "clock"])
 def test_a_counter_never_falls(name: str, probe: Probe, tmp_path: Path) -> None:
     before, after = (probe.sample(_self(tmp_path)) for _ in range(2))
     counters = {measure.name for measure in probe.measures if measure.counter}
     assert all(after[key] >= before[key] for key in counters & set(before)), name
 
 
-@pytest.mark.parametrize(("name", "probe"), ROOM)
+@pytest.mark.parametrize(("name", "probe"), PACKAGE)
 def test_a_process_that_is_gone_raises_nothing(name: str, probe: Probe, tmp_path: Path) -> None:
     with subprocess.Popen(["true"]) as gone:
         gone.wait()

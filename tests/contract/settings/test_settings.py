@@ -11,8 +11,8 @@ from dyno.judge import settings
 from dyno.judge.settings import CLASSES, known_costs
 from dyno.judge.settings.values import is_same_value
 
-ROOM = Path(settings.__file__).parent
-TABLES = sorted(ROOM.glob("*.toml"))
+PACKAGE = Path(settings.__file__).parent
+TABLES = sorted(PACKAGE.glob("*.toml"))
 ENGINES = {"mysql", "mariadb", "postgres", "sqlite", "duckdb"}
 
 

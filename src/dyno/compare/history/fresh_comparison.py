@@ -42,9 +42,9 @@ def confirm_command(flagged: SeriesChange) -> tuple[str, str]:
     words += ["-w", own.stem if own and own.name == _file(played.script) else played.script]
     for name, value in (played.options | after.candidate.options).items():
         words += ["--set", f"{name}={value}"]
-    room = controls()
+    known = controls()
     for name, value in design.controls.items():
-        if name not in room or value != room[name].default:
+        if name not in known or value != known[name].default:
             words += ["--control", f"{name}={value}"]
     return shlex.join(words), ""
 

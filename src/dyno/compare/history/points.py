@@ -46,9 +46,9 @@ def conditions_of(run: Run, workload: WorkloadPlan, candidate: Candidate) -> Nam
     """Workload, settings, controls that are not left at their default, host and driver; whether
     turns were taken and how, since what counts of a phase differs.
     """
-    room = controls()
+    known = controls()
     held = run.design.controls | candidate.controls
-    held = {n: v for n, v in held.items() if n not in room or v != room[n].default}
+    held = {n: v for n, v in held.items() if n not in known or v != known[n].default}
     host = relevant_facts(run.host) | {name: run.host[name] for name in HOST if name in run.host}
     groups = {
         "option": workload.options | candidate.options,

@@ -180,13 +180,13 @@ def factor_kinds(experiment: Experiment) -> tuple[Factor, ...]:
     if experiment.measuring.aa:
         raise UsageError("an A/A comparison has no factors", hint="leave out --aa, or the factors")
     found = [engines.find_engine(spec.engine, driver.ask) for spec in experiment.candidates]
-    rooms = _known_words(experiment, found)
+    owners = _known_words(experiment, found)
     open_ended = all(isinstance(engine, engines.Accepts) for engine in found)
     for name in varied.levels:
         _check_free(experiment, name)
     levels = all_levels(experiment.candidates, varied)
     return tuple(
-        Factor(name, "candidate" if name == CANDIDATE else _kind(name, rooms, open_ended), values)
+        Factor(name, "candidate" if name == CANDIDATE else _kind(name, owners, open_ended), values)
         for name, values in levels.items()
     )
 
@@ -203,19 +203,21 @@ def _known_words(
     }
 
 
-def _kind(name: str, rooms: Mapping[Kind, list[frozenset[str]]], open_ended: bool) -> Kind:
+def _kind(name: str, owners: Mapping[Kind, list[frozenset[str]]], open_ended: bool) -> Kind:
     """The kind of a factor's name; an unknown one is a server's variable, where all have such."""
-    kinds = [kind for kind in get_args(Kind) if any(name in known for known in rooms.get(kind, ()))]
+    kinds = [
+        kind for kind in get_args(Kind) if any(name in known for known in owners.get(kind, ()))
+    ]
     if not kinds and open_ended:
         return _SETTING
     if not kinds:
-        every = frozenset().union(*(known for room in rooms.values() for known in room))
+        every = frozenset().union(*(words for owner in owners.values() for words in owner))
         raise unknown("factor", name, every)
     if len(kinds) > 1:
         hint = "name two candidates that differ in it, or sweep the workload's option"
         raise UsageError(f"the factor '{name}' is both {_article(kinds)}", hint=hint)
     (kind,) = kinds
-    if not all(name in known for known in rooms[kind]):
+    if not all(name in known for known in owners[kind]):
         who = "workload" if kind == _OPTION else "engine"
         hint = f"compare those {who}s that know it, or leave it out"
         raise UsageError(f"the factor '{name}' is no {kind} of every {who}", hint=hint)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dyno import driver
-from dyno import workloads as room
+from dyno import workloads as scripts
 from dyno.compare.experiment import Experiment, Measuring, Workload
 from dyno.compare.experiment.candidates import Spec
 from dyno.driver.plan import Description, Plan, Script
@@ -103,18 +103,18 @@ class CandidateRequest:
 
 def option_names(workload: Workload) -> frozenset[str]:
     """The name of every option that the workload's script takes."""
-    description = _describe(room.find_workload(workload.name), workload.options)
+    description = _describe(scripts.find_workload(workload.name), workload.options)
     return frozenset(option.name.replace("-", "_") for option in description.options)
 
 
 def phases_under(chosen: Workload, options: dict[str, str]) -> tuple[Phase, ...]:
     """The phases that the workload declares with these options beside its own."""
-    return _describe(room.find_workload(chosen.name), chosen.options | options).phases
+    return _describe(scripts.find_workload(chosen.name), chosen.options | options).phases
 
 
 def brief_options(chosen: Workload) -> dict[str, str]:
     """Options under which the script's phases are over in seconds, by its own word."""
-    return dict(_describe(room.find_workload(chosen.name), chosen.options).brief)
+    return dict(_describe(scripts.find_workload(chosen.name), chosen.options).brief)
 
 
 def resolve_workloads(
@@ -169,7 +169,7 @@ def _check_same_primaries(plan: WorkloadPlan, other: WorkloadPlan, own: dict[str
 
 
 def _resolve_workload(chosen: Workload, experiment: Experiment) -> tuple[WorkloadPlan, int]:
-    script = room.find_workload(chosen.name)
+    script = scripts.find_workload(chosen.name)
     options, said = _fill_options(script, chosen.options, experiment)
     phases = [
         with_run_margin(phase, experiment.measuring) for phase in declared_phases(chosen, said)
@@ -177,7 +177,7 @@ def _resolve_workload(chosen: Workload, experiment: Experiment) -> tuple[Workloa
     plan = WorkloadPlan(
         name=" ".join((script.stem, *(f"{name}={value}" for name, value in chosen.sweep.items()))),
         script=str(script),
-        script_sha256=room.checksum(script, options),
+        script_sha256=scripts.checksum(script, options),
         options=options,
         phases=tuple(phases),
         ledger=said.ledger,

@@ -1,7 +1,7 @@
 """What the clients count while they play, read from the file that they count in.
 
 A row of 64 KB of doubles for each client; its columns are those of `board.lua` of the driver's
-pgbench room, and a test holds both against each other.
+pgbench package, and a test holds both against each other.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def seed_of(settings: Settings) -> int:
 
 
 def options_of(settings: Settings, facts: ServerFacts, board: Path, seed: int) -> dict[str, str]:
-    """The options of the driver's pgbench room for this command line."""
+    """The options of the driver's pgbench package for this command line."""
     first, *others = settings.scripts
     if odd := next((each.shown for each in others if "," in each.shown), None):
         raise UsageError(f"the name of a script has a comma: {odd}", hint="rename the file")

@@ -157,7 +157,7 @@ FIXED_BYTES = 1 << 30
 
 
 def options() -> dict[str, tuple[str, str]]:
-    """All of the above, as an engine's door describes its settings."""
+    """All of the above, as an engine's interface describes its settings."""
     return OURS | {name: (row.shown(), row.why) for name, row in ROWS.items()}
 
 

@@ -1,6 +1,6 @@
-"""What an audit is to whoever judges a run; the audits themselves lie in the room `audits`.
+"""What an audit is to whoever judges a run; the audits themselves lie in the package `audits`.
 
-They ask `RunView` what counts, so the room knows this one, and is found here by being scanned.
+They ask `RunView` what counts, so the package knows this one, and is found here by being scanned.
 """
 
 from __future__ import annotations

@@ -126,7 +126,8 @@ def _orders(dice: Dice, shape: Shape) -> Floats:
     return pairs[:, : shape[1]]
 
 
-#: The defaults of METHOD.md, The interval and the interim analyses: analyses and α; and the margin δ.
+#: The defaults of METHOD.md, The interval and the interim analyses: analyses and α; and the margin
+#: δ.
 ANALYSES = InterimAnalyses((6, 10, 14, 18, 24), 0.05)
 MARGIN_PERCENT = 2.0
 SEED = 11
