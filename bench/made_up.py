@@ -52,10 +52,10 @@ def of_log(base: Floats, candidate: Floats, seconds: float, runs: int) -> Compar
     follow one another at a time, so that what the host did meanwhile stays in them; which restart
     of a pair is the base's is tossed for each, so that the truth is 0.
     """
-    dice, pairs = np.random.default_rng(19), len(base)
-    begins = dice.integers(0, pairs, (runs, ANALYSES.maximum // FOLLOWING, 1))
+    rng, pairs = np.random.default_rng(19), len(base)
+    begins = rng.integers(0, pairs, (runs, ANALYSES.maximum // FOLLOWING, 1))
     drawn = ((begins + np.arange(FOLLOWING)) % pairs).reshape(runs, ANALYSES.maximum)
-    turned = dice.random((runs, ANALYSES.maximum, 1)) < 0.5
+    turned = rng.random((runs, ANALYSES.maximum, 1)) < 0.5
     one, other = base[drawn], candidate[drawn]
     sides = np.where(turned, other, one), np.where(turned, one, other)
     return Comparisons(*sides, seconds, pairs)
@@ -83,11 +83,11 @@ KINDS = (
 
 def made_up(kind: Components, runs: int) -> Comparisons:
     """Comparisons of one build, of a second a restart, each of restarts of its own."""
-    dice = np.random.default_rng(17)
+    rng = np.random.default_rng(17)
     shape = (runs, 2, ANALYSES.maximum)
     block, restart, window = (
         size / 100 for size in (kind.block_percent, kind.restart_percent, kind.window_percent)
     )
-    means = dice.normal(0, restart, shape) + dice.normal(0, block, (runs, 1, ANALYSES.maximum))
-    windows = np.exp(means[..., None] + dice.normal(0, window, (*shape, WINDOWS)))
+    means = rng.normal(0, restart, shape) + rng.normal(0, block, (runs, 1, ANALYSES.maximum))
+    windows = np.exp(means[..., None] + rng.normal(0, window, (*shape, WINDOWS)))
     return Comparisons(windows[:, 0], windows[:, 1], 1.0, runs * ANALYSES.maximum)

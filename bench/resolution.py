@@ -30,7 +30,7 @@ from paired import table
 
 from dyno.compare.experiment import Experiment, Measuring, compare_candidates
 from dyno.compare.pilot.windows import settle_windows
-from dyno.compare.play.brief_play import PilotScene
+from dyno.compare.play.brief_play import PilotContext
 from dyno.compare.play.run import play_run
 from dyno.compare.resolve.design import TURNS
 from dyno.compare.resolve.draft import Prepared, RunDraft
@@ -68,7 +68,7 @@ class Order:
     def choose_turns(self, draft: RunDraft) -> None:
         """Has the run played in this order."""
         if not self.window_s:
-            settle_windows(draft, PilotScene(say))
+            settle_windows(draft, PilotContext(say))
         if (turns := draft.design.turns) is None:
             return
         if self.window_s:

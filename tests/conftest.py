@@ -54,7 +54,7 @@ def pytest_report_header() -> list[str]:
 
 
 @pytest.fixture
-def dice() -> random.Random:
+def rng() -> random.Random:
     """Randomness that the header's seed repeats."""
     return random.Random(SEED)
 

@@ -37,11 +37,11 @@ def played(
     run: Run, slowdown: Callable[[dict[str, str]], float], blocks: int = 10, sd: float = 0.003
 ) -> list[Trial]:
     """Trials whose log slowdown is a function of the cell's levels, with noise on top."""
-    dice = random.Random(3)
+    rng = random.Random(3)
     trials: list[Trial] = []
     for block in range(blocks):
-        drift = dice.gauss(0, 0.05)
+        drift = rng.gauss(0, 0.05)
         for side in run.candidates:
-            log = slowdown(side.levels) + drift + dice.gauss(0, sd)
+            log = slowdown(side.levels) + drift + rng.gauss(0, sd)
             trials.append(make_trial(len(trials) + 1, side.name, block, 1e6 * math.exp(-log)))
     return trials

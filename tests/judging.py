@@ -41,8 +41,8 @@ def analyse_unaudited(run: Run, trials: Sequence[Trial]) -> InterimResult:
 
 def logs(mean: float, sd: float, blocks: int, seed: int = 1) -> list[float]:
     """Blocks whose mean and spread are exactly these, to leave nothing to chance."""
-    dice = random.Random(seed)
-    raw = [dice.gauss(0.0, 1.0) for _ in range(blocks)]
+    rng = random.Random(seed)
+    raw = [rng.gauss(0.0, 1.0) for _ in range(blocks)]
     middle = sum(raw) / blocks
     spread = (sum((x - middle) ** 2 for x in raw) / (blocks - 1)) ** 0.5
     return [mean + sd * (x - middle) / spread for x in raw]

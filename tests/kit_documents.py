@@ -9,16 +9,16 @@ from decimal import Decimal
 from typing import Any
 
 
-def a_value(dice: random.Random, scalars: int, depth: int = 4) -> Any:
+def a_value(rng: random.Random, scalars: int, depth: int = 4) -> Any:
     """Any JSON with the first `scalars` kinds of values; numbers are exact."""
-    kind = dice.randrange(scalars + 2 if depth else scalars)
+    kind = rng.randrange(scalars + 2 if depth else scalars)
     if kind == scalars:
-        return [a_value(dice, scalars, depth - 1) for _ in range(dice.randrange(4))]
+        return [a_value(rng, scalars, depth - 1) for _ in range(rng.randrange(4))]
     if kind == scalars + 1:
-        names = [dice.choice("abcd") for _ in range(dice.randrange(4))]
-        return {name: a_value(dice, scalars, depth - 1) for name in names}
-    small = Decimal(dice.randrange(-(10**9), 10**9)).scaleb(-dice.randrange(7))
-    return [None, small, dice.randrange(-(2**63), 2**63), True, "x y\n\\\"'ä", ""][kind]
+        names = [rng.choice("abcd") for _ in range(rng.randrange(4))]
+        return {name: a_value(rng, scalars, depth - 1) for name in names}
+    small = Decimal(rng.randrange(-(10**9), 10**9)).scaleb(-rng.randrange(7))
+    return [None, small, rng.randrange(-(2**63), 2**63), True, "x y\n\\\"'ä", ""][kind]
 
 
 def leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
@@ -46,28 +46,26 @@ def quoted(value: Any) -> str:
     return f"'{text}'"
 
 
-def small_value(dice: random.Random, depth: int = 3) -> Any:
+def small_value(rng: random.Random, depth: int = 3) -> Any:
     """Any JSON of few values, so that documents share them."""
-    kind = dice.randrange(8 if depth else 5)
+    kind = rng.randrange(8 if depth else 5)
     if kind > 5:
-        names = dice.sample("abcd", dice.randrange(4))
-        return {name: small_value(dice, depth - 1) for name in names}
+        names = rng.sample("abcd", rng.randrange(4))
+        return {name: small_value(rng, depth - 1) for name in names}
     if kind == 5:
-        return [small_value(dice, depth - 1) for _ in range(dice.randrange(4))]
-    return [None, dice.randrange(4), Decimal(dice.randrange(8)) / 4, dice.random() < 0.5, "x1"][
-        kind
-    ]
+        return [small_value(rng, depth - 1) for _ in range(rng.randrange(4))]
+    return [None, rng.randrange(4), Decimal(rng.randrange(8)) / 4, rng.random() < 0.5, "x1"][kind]
 
 
-def part_of(dice: random.Random, value: Any) -> Any:
+def part_of(rng: random.Random, value: Any) -> Any:
     """A pattern that the value holds."""
     if isinstance(value, dict):
-        kept = [name for name in value if dice.random() < 0.7]
-        return {name: part_of(dice, value[name]) for name in kept}
+        kept = [name for name in value if rng.random() < 0.7]
+        return {name: part_of(rng, value[name]) for name in kept}
     if isinstance(value, list) and value:
-        if dice.random() < 0.5:
-            return part_of(dice, dice.choice(value))
-        return [part_of(dice, each) for each in dice.sample(value, dice.randrange(len(value) + 1))]
+        if rng.random() < 0.5:
+            return part_of(rng, rng.choice(value))
+        return [part_of(rng, each) for each in rng.sample(value, rng.randrange(len(value) + 1))]
     return value
 
 

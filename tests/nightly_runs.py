@@ -44,10 +44,10 @@ def write_run(
     made = dataclasses.replace(make_run(list(logs)), created_utc=stamp, candidates=sides)
     made = dataclasses.replace(made, **changes)  # type: ignore[arg-type]
     kept = create_run(made, runs)
-    dice, numbers = np.random.default_rng(day), iter(range(1, 1000))
+    rng, numbers = np.random.default_rng(day), iter(range(1, 1000))
     for block in range(restarts):
         for side, log in zip(made.candidates, logs.values(), strict=True):
-            per_s = 1e4 * math.exp(-log - dice.normal(0, 0.01))
+            per_s = 1e4 * math.exp(-log - rng.normal(0, 0.01))
             kept.write_trial(make_trial(next(numbers), side.name, block, per_s))
     return kept.path
 

@@ -55,17 +55,17 @@ def made_trials(
     names: Sequence[str], blocks: int, phases: dict[str, dict[str, float]]
 ) -> list[Trial]:
     """Every candidate in every block; in block 5 a trial failed and the block was begun anew."""
-    dice = random.Random(7)
+    rng = random.Random(7)
     trials: list[Trial] = []
     for block in range(blocks):
-        order = dice.sample(list(names), len(names))
-        drift = dice.gauss(0, 0.03)
+        order = rng.sample(list(names), len(names))
+        drift = rng.gauss(0, 0.03)
         if block == 5:
             torn = make_trial(len(trials) + 1, order[0], block, 1.0, workload="insert", phases=())
             failure = Failure("the driver was killed")
             trials.append(dataclasses.replace(torn, status="failed", failure=failure))
         for position, name in enumerate(order):
-            records = tuple(_record(dice, phase, name, drift, phases) for phase in phases)
+            records = tuple(_record(rng, phase, name, drift, phases) for phase in phases)
             trials.append(_trial(len(trials) + 1, name, (block, position), records))
     return trials
 
@@ -92,10 +92,10 @@ def _trial(number: int, name: str, at: tuple[int, int], records: tuple[Any, ...]
 
 
 def _record(
-    dice: random.Random, phase: str, name: str, drift: float, phases: dict[str, dict[str, float]]
+    rng: random.Random, phase: str, name: str, drift: float, phases: dict[str, dict[str, float]]
 ) -> Any:
-    effect = EFFECTS.get(name, {}).get(phase, 0.0) + drift + dice.gauss(0, 0.01)
-    tallies = [_tally(dice, s, rate, effect) for s, rate in phases[phase].items()]
+    effect = EFFECTS.get(name, {}).get(phase, 0.0) + drift + rng.gauss(0, 0.01)
+    tallies = [_tally(rng, s, rate, effect) for s, rate in phases[phase].items()]
     operations = sum(tally.done for tally in tallies)
     costs = {
         "server_cpu_us": ("µs", 21.0 * math.exp(effect)),
@@ -111,12 +111,12 @@ def _record(
     return make_record(tallies, phase, SECONDS, (*readings, size))
 
 
-def _tally(dice: random.Random, stream: str, rate: float, effect: float) -> Tally:
+def _tally(rng: random.Random, stream: str, rate: float, effect: float) -> Tally:
     """A paced `insert` stream beside readers (100 or 1,000 a second), else a closed loop."""
     paced = rate <= 1_000
     kept = (0.91 if effect > 0.2 else 1.0) if paced else math.exp(-effect)
     unit = "row" if stream == "insert" else "query"
-    done = [round(rate * kept * (1 if paced else dice.gauss(1, 0.02))) for _ in range(SECONDS)]
+    done = [round(rate * kept * (1 if paced else rng.gauss(1, 0.02))) for _ in range(SECONDS)]
     if not paced:
         done[SECONDS // 2] = round(done[SECONDS // 2] * 0.7)
     total = sum(done)

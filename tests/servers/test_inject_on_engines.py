@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from dyno.compare.calibration.cases import calibration_cases
-from dyno.compare.calibration.pilot import Shape, add_keys, fly_pilot, reading_value
+from dyno.compare.calibration.pilot import Shape, add_keys, measure_baseline, reading_value
 from dyno.compare.play.run import play_once
 from dyno.compare.resolve.experiment import resolve_experiment
 from dyno.judge.analysis.measures import operations_of
@@ -21,7 +21,7 @@ SPIN_NS = 200_000
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_each_operation_has_one_answer_to_hold_up(engine: str) -> None:
-    pilot = fly_pilot(engine, TINY, lambda _: None)
+    pilot = measure_baseline(engine, TINY, lambda _: None)
     assert pilot.answers_per_op == pytest.approx(1.0, abs=0.05)
     assert {lot.kind for lot in calibration_cases(engine, pilot, {"delay": 1, "p99": 1})} == {
         "delay",
@@ -42,6 +42,6 @@ def test_what_is_injected_is_what_the_client_waits_for(engine: str) -> None:
 
 
 def test_an_engine_that_gives_no_such_answer_gets_no_delay() -> None:
-    pilot = fly_pilot("duckdb", TINY, lambda _: None)
+    pilot = measure_baseline("duckdb", TINY, lambda _: None)
     assert pilot.answers_per_op < 0.5
     assert calibration_cases("duckdb", pilot, {"delay": 1, "p99": 1}) == []

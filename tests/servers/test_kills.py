@@ -149,7 +149,7 @@ START_S = 0.5
 
 @pytest.mark.parametrize("engine", ["postgres@18", "postgres@12", "mariadb@11.4.5"])
 def test_whoever_starts_a_server_may_be_killed_at_any_moment_of_it(
-    home: Path, engine: str, dice: random.Random
+    home: Path, engine: str, rng: random.Random
 ) -> None:
     outside("mvn")
     for turn in range(8):
@@ -161,7 +161,7 @@ def test_whoever_starts_a_server_may_be_killed_at_any_moment_of_it(
             # the first one makes the template, and is killed when it is there
             for _ in range(1 if turn else 2):
                 assert starter.stdout.readline().startswith("it ")
-            time.sleep(dice.random() * START_S if turn else 0)
+            time.sleep(rng.random() * START_S if turn else 0)
             starter.kill()
         assert not processes.processes_left(place), turn
 

@@ -136,17 +136,17 @@ def values_of(column: str) -> tuple[str, ...]:
     return tuple(f"'{it}'" for it in WORDS) if column == "d" else NUMBERS[column]
 
 
-def a_condition(dice: random.Random, depth: int) -> str:
+def a_condition(rng: random.Random, depth: int) -> str:
     """A random condition that means the same in SQL and to the index."""
     if depth:
-        parts = [a_condition(dice, depth - 1) for _ in range(dice.randrange(2, 4))]
-        joined = dice.choice((" AND ", " OR ", " XOR ")).join(parts)
-        return dice.choice((f"({joined})", f"NOT ({joined})", joined))
-    column = dice.choice(("id", "a", "b", "c", "d"))
-    words = [dice.choice(values_of(column) + STRANGE[column]) for _ in range(4)]
-    negated = dice.choice(("", "NOT "))
+        parts = [a_condition(rng, depth - 1) for _ in range(rng.randrange(2, 4))]
+        joined = rng.choice((" AND ", " OR ", " XOR ")).join(parts)
+        return rng.choice((f"({joined})", f"NOT ({joined})", joined))
+    column = rng.choice(("id", "a", "b", "c", "d"))
+    words = [rng.choice(values_of(column) + STRANGE[column]) for _ in range(4)]
+    negated = rng.choice(("", "NOT "))
     leaves = [
-        f"{column} {dice.choice(('=', '<>', '<', '<=', '>', '>='))} {words[0]}",
+        f"{column} {rng.choice(('=', '<>', '<', '<=', '>', '>='))} {words[0]}",
         f"{column} IS {negated}NULL",
         f"NOT {column} = {words[0]}",
     ]
@@ -157,14 +157,14 @@ def a_condition(dice: random.Random, depth: int) -> str:
             f"{column} {negated}BETWEEN {words[0]} AND {words[1]}",
             f"{column} {negated}IN ({', '.join(words)})",
         ]
-    return dice.choice(leaves)
+    return rng.choice(leaves)
 
 
-def fill(server: KitServer, dice: random.Random) -> None:
+def fill(server: KitServer, rng: random.Random) -> None:
     """The same rows in `dyno.plain` and in the index `plain`, as many additions and deletions."""
 
     def field(column: str) -> str:
-        return "NULL" if dice.random() < 0.15 else dice.choice(values_of(column))
+        return "NULL" if rng.random() < 0.15 else rng.choice(values_of(column))
 
     server.ask(
         "CREATE TABLE dyno.plain (id INT UNSIGNED PRIMARY KEY, a INT, b BIGINT UNSIGNED, c DOUBLE,"
@@ -185,7 +185,7 @@ def fill(server: KitServer, dice: random.Random) -> None:
             insert2.format(begin, begin + count),
         )
     for _ in range(5):
-        condition = f"({a_condition(dice, 1)}) AND id > {dice.randrange(1900)}"
+        condition = f"({a_condition(rng, 1)}) AND id > {rng.randrange(1900)}"
         statements = (
             f"SELECT fb_delete('plain', '{within(condition)}')",
             f"DELETE FROM dyno.plain WHERE {condition}",
@@ -196,10 +196,10 @@ def fill(server: KitServer, dice: random.Random) -> None:
 
 
 def test_random_conditions_and_groups_are_those_of_plain_sql(
-    server: KitServer, dice: random.Random
+    server: KitServer, rng: random.Random
 ) -> None:
-    fill(server, dice)
-    asked = [a_condition(dice, dice.randrange(4)) for _ in range(PREDICATES)]
+    fill(server, rng)
+    asked = [a_condition(rng, rng.randrange(4)) for _ in range(PREDICATES)]
     questions = [
         "SELECT (SELECT COALESCE(CONCAT('(', GROUP_CONCAT(id ORDER BY id), ')'), '(NULL)')"
         f" FROM dyno.plain WHERE {condition}) = fb_inlist('plain', 'id WHERE {within(condition)}'),"
@@ -212,7 +212,7 @@ def test_random_conditions_and_groups_are_those_of_plain_sql(
         assert is_same == "1", condition
     assert len({rows[0][1] for rows in answers}) > PREDICATES // 10
     for condition in asked[:GROUPED]:
-        by = dice.choice("abd")
+        by = rng.choice("abd")
         counted = "COUNT(*), COUNT(c), COUNT(DISTINCT d), SUM(a), SUM(b), AVG(a), MIN(b), MAX(c)"
         sql = f"SELECT {by}, {counted} FROM dyno.plain WHERE {condition} GROUP BY {by}"
         query = f"{by}, {counted} WHERE {within(condition)}"

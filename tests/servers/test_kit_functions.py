@@ -139,8 +139,8 @@ def insert(server: KitServer, documents: list[Any]) -> None:
     )
 
 
-def test_random_documents_flatten_to_their_values(server: KitServer, dice: random.Random) -> None:
-    documents = [a_value(dice, 6) for _ in range(DOCUMENTS)]
+def test_random_documents_flatten_to_their_values(server: KitServer, rng: random.Random) -> None:
+    documents = [a_value(rng, 6) for _ in range(DOCUMENTS)]
     insert(server, documents)
     flat = server.ask("SELECT json_flatten(doc, 'paths') FROM dyno.made ORDER BY id")
     server.ask("DROP TABLE dyno.made")
@@ -155,8 +155,8 @@ def lines_of(text: str | None) -> list[str]:
     return text.removesuffix("\n").split("\n") if text else []
 
 
-def test_random_sums_are_exact(server: KitServer, dice: random.Random) -> None:
-    documents = [a_value(dice, 3) for _ in range(DOCUMENTS)]
+def test_random_sums_are_exact(server: KitServer, rng: random.Random) -> None:
+    documents = [a_value(rng, 3) for _ in range(DOCUMENTS)]
     insert(server, documents)
     numbers = [
         Decimal(value)
@@ -183,24 +183,24 @@ OPERATIONS = {
 }
 
 
-def a_predicate(dice: random.Random, depth: int) -> tuple[str, str]:
+def a_predicate(rng: random.Random, depth: int) -> tuple[str, str]:
     """A random predicate over `dyno.rows`, in plain SQL and over the bitmaps of `dyno.maps`."""
     if not depth:
-        column, value = dice.choice("ab"), dice.randrange(6)
+        column, value = rng.choice("ab"), rng.randrange(6)
         stored = f"(SELECT ids FROM dyno.maps WHERE what = '{column}' AND value = {value})"
         return f"(IFNULL({column}, -1) = {value})", f"IFNULL({stored}, rb_build(''))"
-    plain, mapped = dice.choice(list(OPERATIONS.items()))
-    left, right = a_predicate(dice, depth - 1), a_predicate(dice, depth - 1)
+    plain, mapped = rng.choice(list(OPERATIONS.items()))
+    left, right = a_predicate(rng, depth - 1), a_predicate(rng, depth - 1)
     return plain.format(left[0], right[0]), mapped.format(left[1], right[1])
 
 
 def test_random_predicates_over_bitmaps_are_those_of_plain_sql(
-    server: KitServer, dice: random.Random
+    server: KitServer, rng: random.Random
 ) -> None:
     def field() -> str:
-        return "NULL" if dice.random() < 0.1 else str(dice.randrange(5))
+        return "NULL" if rng.random() < 0.1 else str(rng.randrange(5))
 
-    ids = dice.sample(range(2**31), 400) + list(range(1000, 1600))
+    ids = rng.sample(range(2**31), 400) + list(range(1000, 1600))
     rows = ", ".join(f"({number}, {field()}, {field()})" for number in ids)
     maps = "INSERT INTO dyno.maps SELECT '{0}', {0}, rb_build_agg(id) FROM dyno.rows_of GROUP BY 2"
     server.ask(
@@ -209,7 +209,7 @@ def test_random_predicates_over_bitmaps_are_those_of_plain_sql(
         "CREATE TABLE dyno.maps (what char(1), value int, ids longblob)",
         *(maps.format(column) for column in "ab"),
     )
-    asked = [a_predicate(dice, dice.randrange(1, 5)) for _ in range(PREDICATES)]
+    asked = [a_predicate(rng, rng.randrange(1, 5)) for _ in range(PREDICATES)]
     questions = [
         "SELECT (SELECT COALESCE(GROUP_CONCAT(id ORDER BY id), '') FROM dyno.rows_of"
         f" WHERE {plain}) = rb_to_list({mapped}), rb_cardinality({mapped})"

@@ -56,14 +56,14 @@ def test_the_page_is_as_it_says(server: KitServer, capsys: pytest.CaptureFixture
 class Rows:
     """What the table has to hold, changed as the table is: documents by key."""
 
-    def __init__(self, dice: random.Random) -> None:
-        self.dice, self.documents = dice, dict[tuple[int, str], Any]()
+    def __init__(self, rng: random.Random) -> None:
+        self.rng, self.documents = rng, dict[tuple[int, str], Any]()
 
     def insert(self, count: int) -> str:
         """A statement that inserts so many rows."""
         begin = max((number for number, _ in self.documents), default=0) + 1
         new: dict[tuple[int, str], Any] = {
-            (number, self.dice.choice("ab")): small_value(self.dice)
+            (number, self.rng.choice("ab")): small_value(self.rng)
             for number in range(begin, begin + count)
         }
         self.documents |= new
@@ -72,10 +72,10 @@ class Rows:
 
     def changes(self, count: int) -> Iterator[str]:
         """Statements that change or delete so many rows, of every kind."""
-        for key in self.dice.sample(sorted(self.documents), count):
+        for key in self.rng.sample(sorted(self.documents), count):
             where = f"WHERE id = {key[0]} AND part = '{key[1]}'"
-            document = small_value(self.dice)
-            kind = self.dice.randrange(6)
+            document = small_value(self.rng)
+            kind = self.rng.randrange(6)
             if kind == 0:
                 del self.documents[key]
                 yield f"DELETE FROM dyno.items {where}"
@@ -100,9 +100,9 @@ class Rows:
 
 
 def test_random_searches_by_the_index_are_those_of_a_full_scan(
-    server: KitServer, dice: random.Random
+    server: KitServer, rng: random.Random
 ) -> None:
-    rows = Rows(dice)
+    rows = Rows(rng)
     kind = "LONGTEXT CHARACTER SET utf8mb4" if "5.6" in server.version else "JSON"
     server.ask(
         "CREATE TABLE dyno.items (id INT, part CHAR(1) CHARACTER SET utf8mb4, touched INT,"
@@ -112,9 +112,9 @@ def test_random_searches_by_the_index_are_those_of_a_full_scan(
     assert server.kit("index-json", COLUMN) == 0
     server.ask(rows.insert(DOCUMENTS // 2), *rows.changes(DOCUMENTS // 4))
     patterns = [
-        part_of(dice, dice.choice(list(rows.documents.values())))
-        if dice.random() < 0.8
-        else small_value(dice)
+        part_of(rng, rng.choice(list(rows.documents.values())))
+        if rng.random() < 0.8
+        else small_value(rng)
         for _ in range(PATTERNS)
     ]
     scan = f"SELECT * FROM dyno.items WHERE json_holds({text_of('doc')}, {{}}) ORDER BY part, id"

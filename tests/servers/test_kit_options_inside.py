@@ -136,11 +136,11 @@ def test_each_flag_is_set_and_the_others_stay(server: KitServer) -> None:
         assert answers == wanted
 
 
-def test_sets_are_those_of_a_model(server: KitServer, dice: random.Random) -> None:
+def test_sets_are_those_of_a_model(server: KitServer, rng: random.Random) -> None:
     calls, wanted = [], []
     for _ in range(200):
-        modes = dice.sample(MODES, dice.randrange(len(MODES) + 1))
-        option, value = dice.choice(MODES), dice.choice(("on", "off"))
+        modes = rng.sample(MODES, rng.randrange(len(MODES) + 1))
+        option, value = rng.choice(MODES), rng.choice(("on", "off"))
         calls.append(f"kit.with_option('{','.join(modes)}', '{option.lower()}', '{value}')")
         kept = modes if value == "on" else [it for it in modes if it != option]
         more = [option.lower()] if value == "on" and option not in modes else []

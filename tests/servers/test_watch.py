@@ -26,7 +26,7 @@ from dyno.engines import find_engine
 from dyno.errors import TrialFailed, UsageError
 from dyno.servers.watch import servers, store
 from dyno.servers.watch.reading import Record, reports_of
-from dyno.servers.watch.recorder import Recorder, Wishes
+from dyno.servers.watch.recorder import Recorder, RecorderOptions
 
 pytestmark = [pytest.mark.timeout(300)]
 
@@ -88,13 +88,13 @@ def server(request: pytest.FixtureRequest) -> Iterator[KitServer]:
 
 @contextmanager
 def recording(
-    url: str, folder: Path, duckdb: Session, wishes: Wishes | None = None
+    url: str, folder: Path, duckdb: Session, options: RecorderOptions | None = None
 ) -> Iterator[Recorder]:
     """A recorder that takes a sample when it is told to."""
     watched = servers.reach(driver.ask, url)
     with store.opened(folder, watched.kind, watched.name), driver.Conversation(60) as ask:
         writer = store.Store(folder, driver.ask, duckdb)
-        recorder = Recorder(ask, watched, writer, wishes or Wishes(), lambda _: None)
+        recorder = Recorder(ask, watched, writer, options or RecorderOptions(), lambda _: None)
         recorder.sample()
         yield recorder
         recorder.sample()

@@ -25,8 +25,8 @@ def rules() -> Any:
 
 def log(percent: float, sd: float, restarts: int = 10) -> Any:
     """Restarts of five windows each, a second long, the candidate's `percent` slower."""
-    dice = np.random.default_rng(3)
-    base, candidate = (dice.normal(100.0, sd, (restarts, 5)) for _ in range(2))
+    rng = np.random.default_rng(3)
+    base, candidate = (rng.normal(100.0, sd, (restarts, 5)) for _ in range(2))
     return rules().Log(base, candidate * (1.0 + percent / 100.0), 1.0)
 
 
@@ -78,10 +78,10 @@ def test_a_ratio_knows_no_number_of_restarts() -> None:
 @pytest.mark.parametrize("name", POOLED)
 def test_pooling_takes_windows_of_one_restart_for_independent(name: str) -> None:
     """Six restarts of 20 windows that differ as restarts do: the same build, called slower."""
-    dice = np.random.default_rng(7)
+    rng = np.random.default_rng(7)
     wrong = 0
     for _ in range(200):
-        sides = dice.normal(100.0, 1.5, (2, 6, 1)) + dice.normal(0.0, 1.0, (2, 6, 20))
+        sides = rng.normal(100.0, 1.5, (2, 6, 1)) + rng.normal(0.0, 1.0, (2, 6, 20))
         wrong += getattr(rules(), name)(rules().Log(*sides, 1.0))
     assert wrong > 0.15 * 200
 
@@ -113,8 +113,8 @@ def test_comparisons_drawn_from_a_log_keep_its_pairs_and_neighbours_and_no_diffe
 def test_every_rule_has_as_many_restarts_as_dyno_took() -> None:
     bakeoff = importlib.import_module("verdict_bakeoff")
     made = importlib.import_module("made_up")
-    dice = np.random.default_rng(5)
-    same = made.of_log(*dice.normal(100.0, 0.1, (2, 40, 10)), 1.0, 80)
+    rng = np.random.default_rng(5)
+    same = made.of_log(*rng.normal(100.0, 0.1, (2, 40, 10)), 1.0, 80)
     rows = list(bakeoff.judged("calm", same, 0.0))
     assert [row.rule for row in rows] == [bakeoff.DYNO, *rules().RULES]
     assert {(row.pairs, row.restarts, row.n) for row in rows} == {(40, 10, 80)}

@@ -77,8 +77,8 @@ def test_the_quick_analysis_keeps_its_level_too() -> None:
 
 
 def test_many_primaries_together_call_slower_in_less_than_one_run_of_twenty() -> None:
-    dice = np.random.default_rng(5)
-    logs = np.stack([scenarios.normal(dice, (10_000, 24), 0.03) for _ in range(4)], axis=1)
+    rng = np.random.default_rng(5)
+    logs = np.stack([scenarios.normal(rng, (10_000, 24), 0.03) for _ in range(4)], axis=1)
     wrong = (
         (simulate_runs(logs, Rule(ANALYSES, to_log(MARGIN_PERCENT))).words == "slower")
         .any(axis=1)
@@ -111,9 +111,9 @@ def test_three_loads_pooled_break_the_error_rate_and_as_units_keep_it() -> None:
 
 def test_candidates_that_share_a_base_are_blamed_wrongly_in_less_than_one_run_of_twenty() -> None:
     """Five rivals, none slower; what the base does in a block is in all their ratios."""
-    dice = np.random.default_rng(6)
-    base = dice.normal(0.0, 0.02, (10_000, 1, 24))
-    logs = dice.normal(0.0, 0.02, (10_000, 5, 24)) - base
+    rng = np.random.default_rng(6)
+    base = rng.normal(0.0, 0.02, (10_000, 1, 24))
+    logs = rng.normal(0.0, 0.02, (10_000, 5, 24)) - base
     wrong = (
         (simulate_runs(logs, Rule(ANALYSES, to_log(MARGIN_PERCENT))).words == "slower")
         .any(axis=1)
@@ -124,10 +124,10 @@ def test_candidates_that_share_a_base_are_blamed_wrongly_in_less_than_one_run_of
 
 def test_a_suite_with_one_slower_part_passes_in_less_than_one_run_of_twenty() -> None:
     """An intersection-union test needs no correction: three equal workloads, one at the margin."""
-    dice = np.random.default_rng(7)
+    rng = np.random.default_rng(7)
     truth = np.array([0.0, 0.0, 0.0, to_log(MARGIN_PERCENT)])[:, None]
     found = simulate_runs(
-        truth + dice.normal(0.0, 0.01, (10_000, 4, 24)), Rule(ANALYSES, truth[3, 0])
+        truth + rng.normal(0.0, 0.01, (10_000, 4, 24)), Rule(ANALYSES, truth[3, 0])
     )
     passed = np.isin(found.words, ("not slower", "faster")).all(axis=1).sum()
     assert clopper_pearson(int(passed), 10_000)[1] <= 0.05
@@ -135,9 +135,9 @@ def test_a_suite_with_one_slower_part_passes_in_less_than_one_run_of_twenty() ->
 
 def test_of_what_is_explored_and_called_a_difference_one_in_twenty_is_false() -> None:
     """Benjamini-Hochberg on p values that have paid for the analyses: 5 real of 25 metrics."""
-    dice = np.random.default_rng(8)
+    rng = np.random.default_rng(8)
     truth = np.where(np.arange(25) < 5, 0.05, 0.0)[:, None]
-    interval = t_interval(truth + dice.normal(0.0, 0.03, (2000, 25, 18)), 0.05)
+    interval = t_interval(truth + rng.normal(0.0, 0.03, (2000, 25, 18)), 0.05)
     p_values = ANALYSES.adjust_p(interval.p, 18)
     called = np.stack([benjamini_hochberg(row) <= 0.05 for row in p_values])
     false = called[:, 5:].sum(axis=1) / np.maximum(called.sum(axis=1), 1)
@@ -193,8 +193,8 @@ def test_of_an_equal_build_slower_alone_is_said_in_half_of_alpha(model: str) -> 
 
 
 def test_a_suite_of_eight_passes_rarely_by_each_and_nearly_always_by_its_mean() -> None:
-    dice = np.random.default_rng(9)
-    logs = dice.normal(0.0, 0.03, (4000, 8, 24))
+    rng = np.random.default_rng(9)
+    logs = rng.normal(0.0, 0.03, (4000, 8, 24))
     mean, rule = logs.mean(axis=1, keepdims=True), Rule(ANALYSES, to_log(MARGIN_PERCENT))
     each = np.isin(simulate_runs(logs, rule).words, ("not slower", "faster")).all(axis=1).mean()
     whole = simulate_runs(mean, rule)
@@ -210,8 +210,8 @@ def test_a_suite_of_eight_passes_rarely_by_each_and_nearly_always_by_its_mean() 
 def test_neighbouring_blocks_that_are_alike_narrow_the_interval(
     correlation: float, covered: float, noted: float
 ) -> None:
-    dice = np.random.default_rng(10)
-    logs = dice.normal(0.0, 1.0, (2000, 24))
+    rng = np.random.default_rng(10)
+    logs = rng.normal(0.0, 1.0, (2000, 24))
     for at in range(1, 24):
         logs[:, at] *= np.sqrt(1.0 - correlation**2)
         logs[:, at] += correlation * logs[:, at - 1]

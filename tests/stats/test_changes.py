@@ -27,8 +27,8 @@ SHUFFLES = 199
 
 
 def searched(draw: Draw, alpha: float = 0.05, runs: int = RUNS) -> list[list[Change]]:
-    dice = np.random.default_rng(13)
-    return [changes(draw(dice), alpha, seed, SHUFFLES) for seed in range(runs)]
+    rng = np.random.default_rng(13)
+    return [changes(draw(rng), alpha, seed, SHUFFLES) for seed in range(runs)]
 
 
 def halves(size: int) -> Floats:
@@ -36,17 +36,17 @@ def halves(size: int) -> Floats:
 
 
 def normal(size: int) -> Draw:
-    return lambda dice: dice.normal(0, 0.02, size)
+    return lambda rng: rng.normal(0, 0.02, size)
 
 
 def stepped(size: int, after: int, sd: float) -> Draw:
     step = np.where(np.arange(size) >= size - after, sd, 0.0)
-    return lambda dice: dice.normal(size=size) + step
+    return lambda rng: rng.normal(size=size) + step
 
 
 def with_outlier(size: int, at: int) -> Draw:
     wild = np.where(np.arange(size) == at % size, 50.0, 0.0)
-    return lambda dice: dice.normal(size=size) + wild
+    return lambda rng: rng.normal(size=size) + wild
 
 
 @pytest.mark.slow
@@ -55,8 +55,8 @@ def with_outlier(size: int, at: int) -> Draw:
     [
         normal(10),
         normal(40),
-        lambda dice: dice.standard_t(2, 30),
-        lambda dice: dice.choice([0.0, 0.05], 30),
+        lambda rng: rng.standard_t(2, 30),
+        lambda rng: rng.choice([0.0, 0.05], 30),
         with_outlier(30, 0),
         with_outlier(30, 28),
         with_outlier(30, 15),
@@ -130,11 +130,11 @@ def farthest(series: Floats) -> Floats:
 @pytest.mark.slow
 def test_a_gate_that_is_asked_every_night_spends_alpha_over_all_of_them() -> None:
     """METHOD.md, History: within 40 nights 3 %, at α = 5 % each night 32 %."""
-    dice = np.random.default_rng(12)
-    watched = dice.normal(size=(400, 40))
+    rng = np.random.default_rng(12)
+    watched = rng.normal(size=(400, 40))
     spent, every = np.zeros((2, 400), dtype=bool)
     for night in range(10, 41, 2):
-        usual = np.sort(farthest(dice.normal(size=(1500, night))))
+        usual = np.sort(farthest(rng.normal(size=(1500, night))))
         p_values = 1.0 - np.searchsorted(usual, farthest(watched[:, :night])) / usual.size
         spent |= p_values <= nightly_alpha(0.05, night)
         every |= p_values <= 0.05

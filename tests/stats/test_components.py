@@ -40,15 +40,15 @@ class Truth:
 
 def made(truth: Truth, seed: int, lost: frozenset[int] = frozenset()) -> Layout:
     """A run of two candidates with these sources; the trials in `lost` are left out."""
-    dice = np.random.default_rng(seed)
-    blocks = dice.normal(0.0, truth.block, truth.blocks)
-    load = dice.normal(0.0, truth.load, (2, truth.loads or 1))
+    rng = np.random.default_rng(seed)
+    blocks = rng.normal(0.0, truth.block, truth.blocks)
+    load = rng.normal(0.0, truth.load, (2, truth.loads or 1))
     kept = [i for i in range(2 * truth.blocks) if i not in lost]
     rows: list[tuple[str, int, str, Floats]] = []
     for side, block in ((i % 2, i // 2) for i in kept):
         turn = block % (truth.loads or 1)
-        middle = 0.1 * side + blocks[block] + load[side, turn] + dice.normal(0.0, truth.restart)
-        seconds = middle + dice.normal(0.0, truth.window, truth.windows)
+        middle = 0.1 * side + blocks[block] + load[side, turn] + rng.normal(0.0, truth.restart)
+        seconds = middle + rng.normal(0.0, truth.window, truth.windows)
         rows.append((f"c{side}", block, f"c{side}/{turn}", seconds))
     names, places, loads, windows = zip(*rows, strict=True)
     values = np.array([each.mean() for each in windows])
@@ -161,8 +161,8 @@ def test_the_range_is_the_same_for_a_rate_and_for_its_time() -> None:
 
 
 def test_the_interval_of_a_coefficient_of_variation_holds_it() -> None:
-    dice = np.random.default_rng(22)
-    found = [cov_interval(values) for values in dice.normal(100, 3, (2000, 6))]
+    rng = np.random.default_rng(22)
+    found = [cov_interval(values) for values in rng.normal(100, 3, (2000, 6))]
     assert 0.94 <= np.mean([low <= 3 <= high for low, high in found]) <= 0.96
     low, high = cov_interval(np.array([99.0, 101.0, 99.0, 101.0, 99.0, 101.0]))
     cov = cov_percent(np.array([99.0, 101.0] * 3))

@@ -21,10 +21,10 @@ def named(contrasts: list[Contrast]) -> dict[tuple[tuple[int, ...], tuple[int, .
 
 def balanced(sizes: tuple[int, ...], blocks: int, seed: int = 1) -> Floats:
     """Logs of (blocks, cells): cells and blocks of their own, and noise."""
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     cells = int(np.prod(sizes))
-    noise = dice.normal(0, 0.02, (blocks, cells))
-    return noise + dice.normal(0, 0.1, cells) + dice.normal(0, 0.05, (blocks, 1))
+    noise = rng.normal(0, 0.02, (blocks, cells))
+    return noise + rng.normal(0, 0.1, cells) + rng.normal(0, 0.05, (blocks, 1))
 
 
 def test_the_effects_of_two_factors_are_those_of_the_books() -> None:
@@ -119,10 +119,10 @@ def test_the_estimates_of_three_factors_are_those_of_the_whole_regression() -> N
 def test_intervals_hold_the_truth_as_often_as_they_say_though_the_cells_spread_differently() -> (
     None
 ):
-    dice = np.random.default_rng(20)
+    rng = np.random.default_rng(20)
     runs, blocks = 4000, 6
     truth, sds = np.linspace(0, 0.1, 8), np.linspace(0.005, 0.06, 8)
-    logs = dice.normal(truth, sds, (runs, blocks, 8)) + dice.normal(0, 0.05, (runs, blocks, 1))
+    logs = rng.normal(truth, sds, (runs, blocks, 8)) + rng.normal(0, 0.05, (runs, blocks, 1))
     for each in factorial([2, 2, 2]):
         found = t_interval(logs @ each.weights, 0.05)
         true = each.weights @ truth
@@ -130,8 +130,8 @@ def test_intervals_hold_the_truth_as_often_as_they_say_though_the_cells_spread_d
 
 
 def test_of_three_main_effects_of_nothing_few_runs_call_one_slower() -> None:
-    dice = np.random.default_rng(21)
-    logs = dice.normal(0, 0.03, (3000, 24, 8))
+    rng = np.random.default_rng(21)
+    logs = rng.normal(0, 0.03, (3000, 24, 8))
     main = [each.weights for each in factorial([2, 2, 2]) if len(each.factors) == 1]
     rule = Rule(InterimAnalyses((6, 10, 14, 18, 24), 0.05), 0.02)
     outcome = simulate_runs(np.stack([logs @ weights for weights in main], axis=1), rule)

@@ -16,10 +16,10 @@ from dyno.compare.calibration.dose_response import (
 
 def responses(slope: float, sd: float, runs: int = 2000) -> list[DoseResponse]:
     """Trials of an operation of 1, which vary by `sd`, in blocks whose hour adds its own."""
-    dice = np.random.default_rng(4)
+    rng = np.random.default_rng(4)
     sizes = np.tile(np.array(MULTIPLES) * SIZE_PERCENT / 100, (BLOCKS, 1))
-    hours = dice.normal(1.0, 0.1, (runs, BLOCKS, 1))
-    times = hours + slope * sizes + dice.normal(0.0, sd, (runs, *sizes.shape))
+    hours = rng.normal(1.0, 0.1, (runs, BLOCKS, 1))
+    times = hours + slope * sizes + rng.normal(0.0, sd, (runs, *sizes.shape))
     return [fit(sizes, each) for each in times]
 
 

@@ -43,9 +43,9 @@ def named(logs: Floats, lost: Bools) -> tuple[str, bool]:
     return OPEN, False
 
 
-def shares(dice: np.random.Generator, lost: Bools, own: Floats) -> tuple[float, float]:
+def shares(rng: np.random.Generator, lost: Bools, own: Floats) -> tuple[float, float]:
     """The share of runs that pass, and of those the share that is named."""
-    logs = dice.normal(0.0, 0.01, (RUNS, MOST)) + own
+    logs = rng.normal(0.0, 0.01, (RUNS, MOST)) + own
     found = [named(*each) for each in zip(logs, lost, strict=True)]
     passed = [against for said, against in found if said == "not slower"]
     return len(passed) / RUNS, sum(passed) / max(1, len(passed))
@@ -57,27 +57,27 @@ def shares(dice: np.random.Generator, lost: Bools, own: Floats) -> tuple[float, 
 def test_a_candidate_whose_slow_blocks_are_dropped_passes_and_is_named(
     share: float, percent: float, least: float
 ) -> None:
-    dice = np.random.default_rng(3)
-    slow = dice.random((RUNS, MOST)) < share
-    passed, told = shares(dice, slow, np.where(slow, to_log(percent), 0.0))
+    rng = np.random.default_rng(3)
+    slow = rng.random((RUNS, MOST)) < share
+    passed, told = shares(rng, slow, np.where(slow, to_log(percent), 0.0))
     assert passed > 0.9
     assert told > least
 
 
 @pytest.mark.parametrize("share", [0.2, 0.4])
 def test_drops_that_meet_either_side_are_rarely_named(share: float) -> None:
-    dice = np.random.default_rng(4)
-    lost = dice.random((RUNS, MOST)) < share
-    side = dice.choice([-1.0, 1.0], (RUNS, MOST))
-    hit = lost * side * np.abs(dice.normal(0.10, 0.05, (RUNS, MOST)))
-    passed, told = shares(dice, lost, hit)
+    rng = np.random.default_rng(4)
+    lost = rng.random((RUNS, MOST)) < share
+    side = rng.choice([-1.0, 1.0], (RUNS, MOST))
+    hit = lost * side * np.abs(rng.normal(0.10, 0.05, (RUNS, MOST)))
+    passed, told = shares(rng, lost, hit)
     assert passed > 0.9
     assert told < 0.20
 
 
 def test_it_is_welchs_test() -> None:
-    dice = np.random.default_rng(5)
-    dropped, kept = dice.normal(0.1, 1.0, 4), dice.normal(0.0, 0.3, 12)
+    rng = np.random.default_rng(5)
+    dropped, kept = rng.normal(0.1, 1.0, 4), rng.normal(0.0, 0.3, 12)
     expected = ttest_ind(dropped, kept, equal_var=False, alternative="greater").pvalue
     assert slower_p(dropped, kept) == pytest.approx(expected)
 

@@ -35,8 +35,8 @@ def test_a_sequential_run_finds_its_mde80_four_times_in_five(family: int) -> Non
     """With δ far below it, so that a slowdown found is called slower and no margin interferes."""
     errors = Errors(0.05)
     effect = to_log(mde80(ANALYSES, errors, family))
-    dice = np.random.default_rng(6)
-    logs = dice.normal(effect, errors.sd, (6000, 1, 24))
+    rng = np.random.default_rng(6)
+    logs = rng.normal(effect, errors.sd, (6000, 1, 24))
     found = simulate_runs(logs, Rule(ANALYSES, 1e-4, family=family)).share("slower")
     # earlier analyses, which the formula leaves out, find a little more
     assert 0.77 <= found <= 0.86
@@ -85,8 +85,8 @@ def test_a_harder_level_needs_more_blocks() -> None:
 @pytest.mark.parametrize("sd", [0.01, 0.02, 0.03])
 def test_a_plan_by_earlier_runs_finds_its_mde80_four_times_in_five(sd: float, runs: int) -> None:
     """Learnt from runs that stopped when they were decided; by the sd itself it is 71 to 72 %."""
-    dice = np.random.default_rng(8)
-    logs = dice.normal(0.0, sd, (8000, 24))
+    rng = np.random.default_rng(8)
+    logs = rng.normal(0.0, sd, (8000, 24))
     ended = simulate_runs(logs[:, None, :], Rule(ANALYSES, DELTA)).blocks
     sds = np.array([row[:n].std(ddof=1) for row, n in zip(logs, ended, strict=True)])
     own = np.array([freedom(n, stopped_early=n < ANALYSES.maximum) for n in ended])
@@ -96,8 +96,8 @@ def test_a_plan_by_earlier_runs_finds_its_mde80_four_times_in_five(sd: float, ru
     planned = np.array([sd_bound(*each) for each in zip(pooled, free, strict=True)])
     assert (planned >= sd).mean() == pytest.approx(0.80, abs=0.03)
     promised = detectable(ANALYSES.maximum, 1.0, ANALYSES.level(ANALYSES.maximum))
-    later = dice.normal(0.0, sd, (planned.size, 24)) + (promised * planned)[:, None]
-    bare = dice.normal(0.0, sd, (planned.size, 24)) + (promised * pooled)[:, None]
+    later = rng.normal(0.0, sd, (planned.size, 24)) + (promised * planned)[:, None]
+    bare = rng.normal(0.0, sd, (planned.size, 24)) + (promised * pooled)[:, None]
     rule = Rule(ANALYSES, 1e-4)
     assert 0.81 <= simulate_runs(later[:, None, :], rule).share("slower") <= 0.90
     if runs == 1:

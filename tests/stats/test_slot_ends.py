@@ -17,12 +17,12 @@ WINDOWS = 20_000
 
 def lengths(kind: str, mean: float, seed: int = 1) -> Iterator[float]:
     """Of a user's events."""
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     while True:
         if kind == "even":
-            yield float(mean * dice.uniform(0.8, 1.2))
+            yield float(mean * rng.uniform(0.8, 1.2))
         elif kind == "skewed":
-            yield float(mean * np.exp(dice.normal(-0.18, 0.6)))
+            yield float(mean * np.exp(rng.normal(-0.18, 0.6)))
         else:
             yield mean
 

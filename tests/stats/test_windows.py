@@ -40,8 +40,8 @@ def test_a_restart_of_one_second_tells_nothing_of_seconds() -> None:
 
 @pytest.mark.parametrize("correlation", [0.0, 0.5, 0.8])
 def test_the_mean_of_seconds_alike_varies_as_it_is_said_to(correlation: float) -> None:
-    dice = np.random.default_rng(2)
-    seconds = dice.normal(size=(3000, 40))
+    rng = np.random.default_rng(2)
+    seconds = rng.normal(size=(3000, 40))
     for i in range(1, 40):
         keep = math.sqrt(1 - correlation**2)
         seconds[:, i] = correlation * seconds[:, i - 1] + keep * seconds[:, i]

@@ -16,7 +16,7 @@ from dyno.cli.terminal import screen
 
 if TYPE_CHECKING:
     from dyno.compare.calibration import CalibrationEntry
-    from dyno.compare.calibration.session import CalibrationWishes
+    from dyno.compare.calibration.session import CalibrationOptions
     from dyno.record import Calibration, Score
 
 HEADS = ("what", "engine", "n", "slower", "95 % interval", "open", "invalid", "injected", "held")
@@ -132,15 +132,15 @@ def command(**words: Any) -> None:
     dyno calibrate --show
     """
     if not words["show"]:
-        play_missing(wishes_from(**words))
+        play_missing(options_from(**words))
     print_known()
 
 
-def wishes_from(**words: Any) -> CalibrationWishes:
+def options_from(**words: Any) -> CalibrationOptions:
     """The words as `compare/calibration` takes them."""
     from dyno.compare.calibration.cases import GOALS, INJECTED_PERCENT, QUICK
     from dyno.compare.calibration.pilot import Shape
-    from dyno.compare.calibration.session import CalibrationWishes
+    from dyno.compare.calibration.session import CalibrationOptions
 
     kinds = words["kinds"] or KINDS
     goals = QUICK if words["quick"] else GOALS
@@ -148,7 +148,7 @@ def wishes_from(**words: Any) -> CalibrationWishes:
     shape = Shape(words["workload"])
     options = shape.options | dict(words["settings"])
     blocks = words["blocks"] or shape.blocks
-    return CalibrationWishes(
+    return CalibrationOptions(
         engines=(words["engines"] or ENGINES) if goals else (),
         goals=goals,
         shape=replace(shape, options=options, blocks=blocks, margin_percent=words["margin"]),
@@ -158,7 +158,7 @@ def wishes_from(**words: Any) -> CalibrationWishes:
     )
 
 
-def play_missing(wanted: CalibrationWishes) -> None:
+def play_missing(wanted: CalibrationOptions) -> None:
     """Plays what is missing; whatever stops it, what was found stays."""
     from dyno.compare.calibration.session import Session
 

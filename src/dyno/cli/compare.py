@@ -92,7 +92,7 @@ def command(**words: Any) -> int:
     dyno compare null@200us slow=null@210us?aslr=off -w insert --budget 10m
     dyno compare sqlite --factor journal_mode=wal,delete --factor aslr=on,off -w insert
     """
-    wanted = judged_run.RunWishes(words["budget"], words["json_file"])
+    wanted = judged_run.RunOptions(words["budget"], words["json_file"])
     verdict = judged_run.play_and_judge(experiment(**words), wanted)
     return judged_run.exit_of(verdict, strict=words["strict"])
 

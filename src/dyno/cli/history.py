@@ -132,7 +132,7 @@ def left_out_note(history: History) -> None:
 
 
 @dataclass(frozen=True)
-class HistoryWishes:
+class HistoryOptions:
     """What the user asked for beside the history itself."""
 
     json_file: Path | None
@@ -191,7 +191,7 @@ def command(folders: tuple[Path, ...], alpha: float, **words: object) -> int:
     """
     from dyno.compare.history import build_history
 
-    asked = check_asked(HistoryWishes(**words))  # type: ignore[arg-type]
+    asked = check_asked(HistoryOptions(**words))  # type: ignore[arg-type]
     found = build_history(runs_under(folders or (runs_home(),)), alpha)
     if not found.tested:
         raise no_series_error(found)
@@ -201,14 +201,14 @@ def command(folders: tuple[Path, ...], alpha: float, **words: object) -> int:
     return gate_code(found, asked.since, strict=asked.strict) if is_gate else 0
 
 
-def check_asked(wishes: HistoryWishes) -> HistoryWishes:
-    """`wishes`, if it makes sense together."""
-    if wishes.since and not (wishes.gate or wishes.strict):
+def check_asked(chosen: HistoryOptions) -> HistoryOptions:
+    """`chosen`, if it makes sense together."""
+    if chosen.since and not (chosen.gate or chosen.strict):
         raise UsageError("--since says what the gate looks at", hint="add --gate")
-    files = [file.resolve() for file in (wishes.json_file, wishes.html_file) if file]
+    files = [file.resolve() for file in (chosen.json_file, chosen.html_file) if file]
     if len(set(files)) < len(files):
-        raise UsageError(f"--json and --html both name {wishes.json_file}", hint="name two files")
-    return wishes
+        raise UsageError(f"--json and --html both name {chosen.json_file}", hint="name two files")
+    return chosen
 
 
 def no_series_error(history: History) -> UsageError:
@@ -227,16 +227,16 @@ def no_series_error(history: History) -> UsageError:
     )
 
 
-def write_files(history: History, wishes: HistoryWishes) -> None:
+def write_files(history: History, chosen: HistoryOptions) -> None:
     """The files that were asked for, each whole or not at all."""
     from dyno.report.html import page
 
-    if wishes.json_file:
+    if chosen.json_file:
         text = json.dumps(encode_with_former_keys(history), indent=1, allow_nan=False)
-        page.write_user_file(wishes.json_file, text + "\n")
-    if wishes.html_file:
+        page.write_user_file(chosen.json_file, text + "\n")
+    if chosen.html_file:
         from dyno.report.html import history as history_page
 
-        page.write_user_file(wishes.html_file, history_page.history_page(history))
+        page.write_user_file(chosen.html_file, history_page.history_page(history))
         screen.gap()
-        screen.line(f"page: {wishes.html_file}")
+        screen.line(f"page: {chosen.html_file}")

@@ -36,7 +36,7 @@ def exit_of(verdict: Verdict, *, strict: bool = False) -> int:
 
 
 @dataclass(frozen=True)
-class RunWishes:
+class RunOptions:
     """What a user asked of a run beside the experiment itself."""
 
     budget_s: float | None = None
@@ -52,7 +52,7 @@ def typed_command() -> str:
     return shlex.join(["dyno", *map(mask_password, sys.argv[1:])])
 
 
-def play_and_judge(experiment: Experiment, wishes: RunWishes) -> Verdict:
+def play_and_judge(experiment: Experiment, chosen: RunOptions) -> Verdict:
     """Resolves, announces, plays and judges `experiment`."""
     from dyno.compare.calibration.error_rates import quote_error_rates
     from dyno.compare.forecast.estimate import forecast_run
@@ -64,13 +64,13 @@ def play_and_judge(experiment: Experiment, wishes: RunWishes) -> Verdict:
     sweep()
     draft = draft_run(experiment, print_progress)
     quote_error_rates(draft)
-    prepared = prepare(draft, print_progress, wishes.budget_s)
+    prepared = prepare(draft, print_progress, chosen.budget_s)
     forecast = forecast_run(prepared)
     folder = create_run(prepared.run, runs_home())
     announce(prepared, forecast, folder)
     with shown_progress(folder, forecast) as watch:
         play_run(prepared, folder, watch)
-    return tell_verdict(folder, wishes.json_file)
+    return tell_verdict(folder, chosen.json_file)
 
 
 def sweep() -> None:

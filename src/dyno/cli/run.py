@@ -51,7 +51,7 @@ def command(experiment: str, *, gate: bool, strict: bool, **words: Any) -> int:
         command=judged_run.typed_command(),
     )
     verdict = judged_run.play_and_judge(
-        made, judged_run.RunWishes(words["budget"], words["json_file"])
+        made, judged_run.RunOptions(words["budget"], words["json_file"])
     )
     return judged_run.exit_of(verdict, strict=strict) if gate or strict else 0
 

@@ -137,5 +137,5 @@ def compare_builds(words: Words) -> int:
         Measuring(quick=words.is_quick),
         command=judged_run.typed_command(),
     )
-    verdict = judged_run.play_and_judge(made, judged_run.RunWishes())
+    verdict = judged_run.play_and_judge(made, judged_run.RunOptions())
     return judged_run.exit_of(verdict, strict=words.is_strict)

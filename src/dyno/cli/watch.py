@@ -66,7 +66,7 @@ JSON = click.option("--json", "as_json", is_flag=True, help="All rows, as JSON."
 @click.option("--keep-age", type=Duration(), default="14d", show_default=True, help="And age.")
 @click.option("--for", "for_s", type=Duration(), help="Stop after this time; else at a SIGINT.")
 @click.pass_context
-def command(context: click.Context, /, **wishes: Any) -> None:
+def command(context: click.Context, /, **words: Any) -> None:
     """Record what a MySQL, MariaDB or PostgreSQL server counts, and read it back.
 
     `dyno watch --dsn URL` records until it is interrupted; `top`, `as-of`, `diff` and `plot` read,
@@ -75,27 +75,27 @@ def command(context: click.Context, /, **wishes: Any) -> None:
     """
     if context.invoked_subcommand is not None:
         return
-    if not wishes["dsn"]:
+    if not words["dsn"]:
         raise UsageError("no server is named", hint="dyno watch --dsn URL, or one of top, as-of, …")
-    _record(**wishes)
+    _record(**words)
 
 
-def _record(dsn: str, into: Path, for_s: float | None, **wishes: Any) -> None:
+def _record(dsn: str, into: Path, for_s: float | None, **words: Any) -> None:
     from dyno import driver
     from dyno.servers.watch import servers, store
     from dyno.servers.watch.reading import Record
-    from dyno.servers.watch.recorder import Recorder, Wishes
+    from dyno.servers.watch.recorder import Recorder, RecorderOptions
     from dyno.servers.watch.segments import segments
 
     reader = store.library(driver.ask, screen.line)
     watched = servers.reach(driver.ask, dsn)
     for remark in watched.remarks:
         screen.line(f"note: {remark}")
-    wanted = Wishes(
-        every_s=wishes["every"],
-        flush_s=wishes["flush"],
-        keep_bytes=wishes["keep"],
-        keep_s=wishes["keep_age"],
+    wanted = RecorderOptions(
+        every_s=words["every"],
+        flush_s=words["flush"],
+        keep_bytes=words["keep"],
+        keep_s=words["keep_age"],
         for_s=for_s or float("inf"),
     )
     stop = threading.Event()

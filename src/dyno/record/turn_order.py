@@ -24,17 +24,17 @@ def turn_order(run: Run, workload: WorkloadPlan, block: int, candidates: int) ->
     """Whose turn each slot of a block is, by the candidates' places in it (`Trial.order`); it comes
     again after the last one.
     """
-    dice = random.Random(f"{run.seed}/turns/{workload.name}/{block}")
-    return tuple(islice(_rows(candidates, dice), ORDER_SLOTS // candidates * candidates))
+    rng = random.Random(f"{run.seed}/turns/{workload.name}/{block}")
+    return tuple(islice(_rows(candidates, rng), ORDER_SLOTS // candidates * candidates))
 
 
-def _rows(candidates: int, dice: random.Random) -> Iterator[int]:
+def _rows(candidates: int, rng: random.Random) -> Iterator[int]:
     """Every candidate once in random order, then once more in the reverse: ABBA or BAAB. A drift of
     the host that is straight over such a round cancels.
     """
     while True:
         row = list(range(candidates))
-        dice.shuffle(row)
+        rng.shuffle(row)
         yield from row
         yield from reversed(row)
 

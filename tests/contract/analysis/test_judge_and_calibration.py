@@ -27,9 +27,9 @@ def played(logs: np.ndarray) -> list[Trial]:
 
 def test_the_judge_is_what_was_calibrated() -> None:
     """Three primaries each, of every kind of truth; words, blocks and bounds are the same."""
-    dice = np.random.default_rng(8)
-    truth = dice.choice([-0.03, 0.0, 0.01, 0.02, 0.05], size=(CASES, len(NAMES), 1))
-    logs = truth + dice.normal(0.0, 0.02, (CASES, len(NAMES), 24))
+    rng = np.random.default_rng(8)
+    truth = rng.choice([-0.03, 0.0, 0.01, 0.02, 0.05], size=(CASES, len(NAMES), 1))
+    logs = truth + rng.normal(0.0, 0.02, (CASES, len(NAMES), 24))
     outcome = simulate_runs(
         logs, Rule(InterimAnalyses(RUN.design.analyses, RUN.design.alpha), to_log(2.0))
     )

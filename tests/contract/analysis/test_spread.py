@@ -39,15 +39,15 @@ class Truth:
 
 
 def played(truth: Truth, blocks: int = 24, seed: int = 1) -> list[Trial]:
-    dice = np.random.default_rng(seed)
-    load = dice.normal(0.0, truth.load, (2, truth.loads or 1))
+    rng = np.random.default_rng(seed)
+    load = rng.normal(0.0, truth.load, (2, truth.loads or 1))
     numbers = itertools.count(1)
     trials = []
     for block in range(blocks):
-        drift, turn = dice.normal(0.0, truth.block), block % (truth.loads or 1)
+        drift, turn = rng.normal(0.0, truth.block), block % (truth.loads or 1)
         for side, (name, number) in enumerate(zip(("old", "new"), numbers, strict=False)):
-            middle = drift + load[side, turn] + dice.normal(0.0, truth.restart)
-            seconds = np.exp(middle + dice.normal(0.0, truth.second, SECONDS))
+            middle = drift + load[side, turn] + rng.normal(0.0, truth.restart)
+            seconds = np.exp(middle + rng.normal(0.0, truth.second, SECONDS))
             done = [round(1e6 * each) for each in seconds]
             series = Series(tuple(done), (0,) * SECONDS, (1,) * SECONDS)
             tally = make_tally(sum(done) / SECONDS, SECONDS, series=series)

@@ -64,18 +64,18 @@ class Slices:
 
 def made(run: Run, given: Slices = Slices()) -> list[Trial]:
     assert run.design.turns
-    dice = np.random.default_rng(given.seed)
+    rng = np.random.default_rng(given.seed)
     numbers = itertools.count(1)
     names = [side.name for side in run.candidates]
     trials = []
     for block in range(given.blocks):
-        host = np.cumsum(dice.normal(0.0, given.sd / 10, SLICES))
+        host = np.cumsum(rng.normal(0.0, given.sd / 10, SLICES))
         for own, side in enumerate(names):
             before = follows_own(run.design.turns.epoch_s, len(names), block, own)
             follows = np.array(before, dtype=float)
             kept = 1.0 - np.where(follows == 1.0, 0.0, given.lost.get(side, 0.0))
-            spread = np.exp(host + dice.normal(0.0, given.sd, SLICES))
-            counts = tuple(int(each) for each in dice.poisson(given.per_slice * spread * kept))
+            spread = np.exp(host + rng.normal(0.0, given.sd, SLICES))
+            counts = tuple(int(each) for each in rng.poisson(given.per_slice * spread * kept))
             stream = make_tally(sum(counts) / 10, windows=counts, target_per_s=given.target_per_s)
             phases = (make_record([stream]),)
             trials.append(make_trial(next(numbers), side, block, 1.0, order=own, phases=phases))

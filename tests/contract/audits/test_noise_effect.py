@@ -64,12 +64,12 @@ def test_chance_little_noise_or_few_blocks_are_sound() -> None:
 
 
 def test_noisy_blocks_that_spread_are_seldom_taken_for_a_difference_that_goes_along() -> None:
-    dice = np.random.default_rng(7)
+    rng = np.random.default_rng(7)
     alarms = 0
     for _ in range(400):
-        others = np.where(dice.random(10) < 0.4, dice.uniform(10, 35, 10), dice.uniform(0, 2, 10))
+        others = np.where(rng.random(10) < 0.4, rng.uniform(10, 35, 10), rng.uniform(0, 2, 10))
         spread = np.where(others > 5, 0.08, 0.02)
-        alarms += goes_along(others, dice.normal(0.0, spread))
+        alarms += goes_along(others, rng.normal(0.0, spread))
     assert alarms <= 400 * 0.04
 
 

@@ -34,10 +34,10 @@ class Events:
 
 def played(events: Events, seed: int) -> Tally:
     """What the driver counts and times of one user in so many windows, as its timeline has it."""
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     own, at, took, straddled = 0, 0.0, [], 0
     while own < WINDOWS:
-        shape = np.exp(dice.normal(-(events.spread**2) / 2, events.spread))
+        shape = np.exp(rng.normal(-(events.spread**2) / 2, events.spread))
         length = events.mean_ms * float(shape)
         end, told = at + length, length
         begun = at

@@ -27,8 +27,8 @@ def _played(candidate: str, per_second: Sequence[Sequence[int]]) -> list[Trial]:
 
 def _noisy(rates: Sequence[float], seed: int, restarts: int = 8) -> list[list[int]]:
     """Seconds at these rates, each with a noise of 3 %."""
-    dice = random.Random(seed)
-    return [[round(rate * dice.gauss(1, 0.03)) for rate in rates] for _ in range(restarts)]
+    rng = random.Random(seed)
+    return [[round(rate * rng.gauss(1, 0.03)) for rate in rates] for _ in range(restarts)]
 
 
 FLAT = [1000.0] * 10

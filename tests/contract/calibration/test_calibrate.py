@@ -16,7 +16,7 @@ from dyno.compare.calibration.comparison import case_settings
 from dyno.compare.calibration.dose_response import DoseResponse
 from dyno.compare.calibration.pilot import Pilot, Shape
 from dyno.compare.calibration.session import (
-    CalibrationWishes,
+    CalibrationOptions,
     Session,
     exclusive_folder,
     instrument_here,
@@ -36,7 +36,7 @@ ENGINE = "null@1ms"
 
 
 def session(goals: dict[str, int], engine: str = ENGINE, **changes: object) -> Session:
-    wanted = CalibrationWishes((engine,), goals, TINY, made_up=False)
+    wanted = CalibrationOptions((engine,), goals, TINY, made_up=False)
     return Session(
         replace(wanted, **changes),  # type: ignore[arg-type]
         lambda _: None,
@@ -63,7 +63,7 @@ def made_up_session(goals: dict[str, int], **changes: object) -> Session:
     return replace(
         session(goals, **changes),  # type: ignore[arg-type]
         settle=lambda _, shape, __: shape,
-        fly_pilot=lambda *_: pilot,
+        measure_baseline=lambda *_: pilot,
         play_comparison=blank,
     )
 
@@ -111,7 +111,7 @@ def test_where_a_delay_is_not_transmitted_no_delay_is_compared() -> None:
 
     for _ in range(2):
         now = made_up_session({"aa": 1, "delay": 1, "p99": 1}, engine="sqlite@3.24.0")
-        now = replace(now, fly_pilot=lambda *_: pilot, run_dose_series=run_dose_series)
+        now = replace(now, measure_baseline=lambda *_: pilot, run_dose_series=run_dose_series)
         assert now.play()
         assert {entry.kind for entry in now.current()} == {"A/A", "dose-response"}
     assert asked == ["sqlite@3.24.0"], "what is known is not asked again"

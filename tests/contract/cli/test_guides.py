@@ -23,7 +23,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def resolve_only(experiment: Experiment, _wishes: object) -> Verdict:
+def resolve_only(experiment: Experiment, _options: object) -> Verdict:
     """A comparison as far as its words and its script go."""
     assert outline_experiment(experiment).run.workloads[0].phases
     return Verdict("not slower", "so it is", True, (), (), ())

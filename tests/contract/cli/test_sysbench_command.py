@@ -235,7 +235,7 @@ def test_a_line_with_compare_becomes_a_comparison(
 ) -> None:
     asked: list[Experiment] = []
 
-    def judged(experiment: Experiment, _: judged_run.RunWishes) -> object:
+    def judged(experiment: Experiment, _: judged_run.RunOptions) -> object:
         asked.append(experiment)
         raise UsageError("seen")
 

@@ -17,7 +17,7 @@ PACKAGE = sorted(controls().items())
 
 
 def _held(name: str, value: str, *, embedded: bool = True, seed: int = 1) -> ControlResult:
-    subject = ControlTarget(embedded=embedded, home=Path.cwd(), dice=random.Random(seed))
+    subject = ControlTarget(embedded=embedded, home=Path.cwd(), rng=random.Random(seed))
     with controls()[name].hold(value, subject) as held:
         return held
 

@@ -38,9 +38,9 @@ def found(run: Run, moved: Effect, slowdown_percent: float) -> float:
     the level of `moved` are slower, the share that call `moved` slower.
     """
     names = [side.name for side in run.candidates]
-    dice = np.random.default_rng(8)
-    logs = dice.normal(0.0, to_log(PAIR_PERCENT) / np.sqrt(2), (4000, 24, len(names)))
-    logs += dice.normal(0.0, 0.1, (4000, 24, 1))
+    rng = np.random.default_rng(8)
+    logs = rng.normal(0.0, to_log(PAIR_PERCENT) / np.sqrt(2), (4000, 24, len(names)))
+    logs += rng.normal(0.0, 0.1, (4000, 24, 1))
     (level,) = moved.levels.items()
     logs += [to_log(slowdown_percent) * (level in s.levels.items()) for s in run.candidates]
     own = logs @ weights(moved, names)

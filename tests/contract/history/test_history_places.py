@@ -22,8 +22,8 @@ SEED = 27
 
 
 def made_levels(sds: float, seed: int) -> list[float]:
-    dice = np.random.default_rng(seed)
-    return [float(dice.normal(0, SD)) + SD * sds * (at >= STEP_AT) for at in range(NIGHTS)]
+    rng = np.random.default_rng(seed)
+    return [float(rng.normal(0, SD)) + SD * sds * (at >= STEP_AT) for at in range(NIGHTS)]
 
 
 def gate(runs: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:

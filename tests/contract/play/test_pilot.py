@@ -21,7 +21,7 @@ from dyno.compare.pilot.connections import (
 )
 from dyno.compare.pilot.pinning import chosen_pinning
 from dyno.compare.pilot.prepare import prepare
-from dyno.compare.play.brief_play import BRIEF, PilotScene, play_briefly
+from dyno.compare.play.brief_play import BRIEF, PilotContext, play_briefly
 from dyno.compare.resolve.draft import RunDraft
 from dyno.compare.resolve.experiment import draft_run
 from dyno.judge.analysis.run_view import RunView
@@ -288,17 +288,17 @@ def test_what_a_pilot_chose_beside_others_is_doubtful() -> None:
     assert_caught("noisy-pilot", judged(Saturation("w", "old", 0, (waiting,), "waits", SWEPT)))
 
 
-def _faked() -> tuple[FakeSetup, RunDraft, PilotScene]:
+def _faked() -> tuple[FakeSetup, RunDraft, PilotContext]:
     setup, run = fake_setup(), make_run(("a", "b"), controls={"fake": "on"})
     prepared, asked = setup.prepared(run), Experiment("any", (), (), Measuring())
     draft = RunDraft(asked, (), run.workloads, run.design, run.candidates)
     draft.engines, draft.builds = prepared.engines, prepared.builds
-    return setup, draft, PilotScene(lambda _: None, setup.tools)
+    return setup, draft, PilotContext(lambda _: None, setup.tools)
 
 
 def test_a_pilot_plays_on_one_start_of_the_engine_and_one_load() -> None:
-    setup, draft, scene = _faked()
-    with play_briefly(draft, draft.workloads[0], draft.candidates[0], scene) as play:
+    setup, draft, context = _faked()
+    with play_briefly(draft, draft.workloads[0], draft.candidates[0], context) as play:
         played = [play({"threads": count}) for count in ("1", "2")]
     assert [setup.journal.count(step) for step in ("start a", "stop a")] == [1, 1]
     assert [plan.commands for plan in setup.plans] == [("prepare",), ("run",), ("run",)]
@@ -309,11 +309,11 @@ def test_a_pilot_plays_on_one_start_of_the_engine_and_one_load() -> None:
 
 
 def test_numbers_of_connections_are_tried_until_the_users_are_seen_to_rest() -> None:
-    setup, draft, scene = _faked()
-    tried = _loads_tried(draft, draft.workloads[0], draft.candidates[0], (1, 2), scene)
+    setup, draft, context = _faked()
+    tried = _loads_tried(draft, draft.workloads[0], draft.candidates[0], (1, 2), context)
     assert [each.connections for each in tried] == [1, 2]
-    setup, draft, scene = _faked()
+    setup, draft, context = _faked()
     resting = make_record([dataclasses.replace(make_tally(100.0), rested_ns=5)])
     setup.driver_says = [GOOD, (*GOOD[:3], resting, GOOD[-1])]
-    assert _loads_tried(draft, draft.workloads[0], draft.candidates[0], (1, 2), scene) == ()
+    assert _loads_tried(draft, draft.workloads[0], draft.candidates[0], (1, 2), context) == ()
     assert setup.journal.count("stop a") == 1

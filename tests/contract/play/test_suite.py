@@ -30,12 +30,12 @@ SUITE = make_run(NAMES, [make_workload("select"), make_workload("update")], anal
 
 def played(slowdowns: dict[tuple[str, str], float]) -> list[Trial]:
     """Six blocks of each workload; what is named is so much slower, the rest as fast."""
-    dice = np.random.default_rng(1)
+    rng = np.random.default_rng(1)
     trials: list[Trial] = []
     for workload in SUITE.workloads:
         for block in range(6):
             for name in NAMES:
-                log = slowdowns.get((workload.name, name), 0.0) + dice.normal(0.0, 0.002)
+                log = slowdowns.get((workload.name, name), 0.0) + rng.normal(0.0, 0.002)
                 trial = make_trial(len(trials) + 1, name, block, 1e6 * float(np.exp(-log)))
                 trials.append(dataclasses.replace(trial, workload=workload.name))
     return trials

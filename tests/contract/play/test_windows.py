@@ -20,7 +20,7 @@ from dyno.compare.pilot.windows import (
     settle_windows,
     window,
 )
-from dyno.compare.play.brief_play import PilotScene
+from dyno.compare.play.brief_play import PilotContext
 from dyno.compare.play.turns import turns_of
 from dyno.compare.resolve.design import TURNS
 from dyno.compare.resolve.draft import RunDraft
@@ -60,7 +60,7 @@ def _draft(
 
 def _settled(draft: RunDraft, say: Say = lambda _: None) -> Run:
     """The run with windows as a pilot found them."""
-    settle_windows(draft, PilotScene(say))
+    settle_windows(draft, PilotContext(say))
     return draft.freeze().run
 
 

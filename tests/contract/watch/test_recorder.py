@@ -13,7 +13,7 @@ import pytest
 from dyno.driver.plan import Session
 from dyno.errors import HostError, TrialFailed
 from dyno.servers.watch import mysql
-from dyno.servers.watch.recorder import Recorder, Wishes
+from dyno.servers.watch.recorder import Recorder, RecorderOptions
 from dyno.servers.watch.servers import Watched
 from dyno.servers.watch.source import CHANGE, WHOLE, Question, Source
 
@@ -69,7 +69,7 @@ def server() -> Server:
     return Server()
 
 
-def recorder_of(server: Server, written: Written, **wishes: Any) -> Recorder:
+def recorder_of(server: Server, written: Written, **options: Any) -> Recorder:
     questions = (
         Question(FAST, "fast", "fast since {since}"),
         Question(SLOW, "slow"),
@@ -81,7 +81,7 @@ def recorder_of(server: Server, written: Written, **wishes: Any) -> Recorder:
         server,
         watched,
         written,  # type: ignore[arg-type]
-        Wishes(every_s=0.001, retry_s=0.001, **wishes),
+        RecorderOptions(every_s=0.001, retry_s=0.001, **options),
         said.append,
     )
 

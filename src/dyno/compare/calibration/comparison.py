@@ -50,11 +50,11 @@ RESTS_S = (2.0, 12.0)
 CODE = """
 import os, random, sys, time
 cores, seed, works, rests, parent = sys.argv[1:]
-dice = random.Random(int(seed))
+rng = random.Random(int(seed))
 if cores:
     os.sched_setaffinity(0, [int(core) for core in cores.split(",")])
 def stretch(between):
-    ends_s = time.monotonic() + dice.uniform(*map(float, between.split(",")))
+    ends_s = time.monotonic() + rng.uniform(*map(float, between.split(",")))
     while time.monotonic() < ends_s:
         if os.getppid() != int(parent):
             sys.exit()
@@ -70,7 +70,7 @@ while True:
 @contextmanager
 def intermittent_hog(
     cores: Sequence[int],
-    dice: random.Random,
+    rng: random.Random,
     works_s: Sequence[float] = WORKS_S,
     rests_s: Sequence[float] = RESTS_S,
 ) -> Iterator[int]:
@@ -80,7 +80,7 @@ def intermittent_hog(
     One process all the time: the kernel adds the CPU of a child that ended to its parent's, and
     what is the parent's is not foreign (probe `host`).
     """
-    words = (_text(cores[:1]), str(dice.getrandbits(32)), _text(works_s), _text(rests_s))
+    words = (_text(cores[:1]), str(rng.getrandbits(32)), _text(works_s), _text(rests_s))
     command = [sys.executable, "-I", "-S", "-c", CODE, *words, str(os.getpid())]
     # In a session of its own: an interrupt from the keyboard is for us, and we kill it.
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True) as hog:

@@ -108,7 +108,7 @@ def settle_shape(text: str, shape: Shape, say: Say) -> Shape:
     return settled
 
 
-def fly_pilot(text: str, shape: Shape, say: Say) -> Pilot:
+def measure_baseline(text: str, shape: Shape, say: Say) -> Pilot:
     """Plays trials of the engine with a delay of nothing; `TrialFailed` where one fails."""
     prepared = prepare(draft_run(_pilot_experiment(text, shape), say), say, known={})
     side = prepared.run.candidates[0]

@@ -31,7 +31,7 @@ from dyno.compare.calibration.cases import (
 from dyno.compare.calibration.comparison import case_settings, play_blocks, play_comparison
 from dyno.compare.calibration.copies import two_copies
 from dyno.compare.calibration.dose_response import BlockPlayer, DoseResponse, run_dose_series
-from dyno.compare.calibration.pilot import Pilot, Shape, check_pilot, fly_pilot, settle_shape
+from dyno.compare.calibration.pilot import Pilot, Shape, check_pilot, measure_baseline, settle_shape
 from dyno.compare.calibration.store import DOSE_RESPONSE, instrument, relevant_facts
 from dyno.compare.experiment import Experiment
 from dyno.compare.experiment.candidates import parse_candidate
@@ -166,7 +166,7 @@ def instrument_here() -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class CalibrationWishes:
+class CalibrationOptions:
     """What a user asks for: engines by their specs, comparisons of each kind, how long at most.
 
     `made_up` asks for the synthetic scenarios too; `injected_percent` are the slowdowns to inject.
@@ -185,23 +185,23 @@ class Session:
     """Plays what is wanted and not there yet; a later one goes on where this one stopped.
 
     `UsageError` at once for a word about any engine that cannot be: the others take hours.
-    A test hands in its own `settle`, `fly_pilot`, `run_dose_series` and `play_comparison`.
+    A test hands in its own `settle`, `measure_baseline`, `run_dose_series` and `play_comparison`.
     """
 
-    wishes: CalibrationWishes
+    options: CalibrationOptions
     say: Say
     tell: Tell
     host: dict[str, str] = field(default_factory=instrument_here)
     settle: Callable[[str, Shape, Say], Shape] = settle_shape
-    fly_pilot: Callable[[str, Shape, Say], Pilot] = fly_pilot
+    measure_baseline: Callable[[str, Shape, Say], Pilot] = measure_baseline
     run_dose_series: Callable[[str, Shape, Pilot, BlockPlayer], DoseResponse] = run_dose_series
     play_comparison: ComparisonPlayer = play_comparison
 
     def __post_init__(self) -> None:
-        if any(percent <= 0.0 for percent in self.wishes.injected_percent):
+        if any(percent <= 0.0 for percent in self.options.injected_percent):
             raise UsageError("--inject must be above 0", hint="for instance --inject 1%")
-        for text in self.wishes.engines:
-            check_pilot(text, self.wishes.shape)
+        for text in self.options.engines:
+            check_pilot(text, self.options.shape)
         self.file = calibration.store_file(self.host)
         self.began_s = time.monotonic()
 
@@ -213,9 +213,9 @@ class Session:
     def play(self) -> bool:
         """Until every goal is reached (True) or the budget is spent."""
         with exclusive_folder(self.file) as place:
-            if self.wishes.made_up:
+            if self.options.made_up:
                 self._make_up()
-            return all(self._engine(text, place) for text in self.wishes.engines)
+            return all(self._engine(text, place) for text in self.options.engines)
 
     def _make_up(self) -> None:
         there = {entry.what for entry in self.current() if entry.kind == KIND}
@@ -225,16 +225,16 @@ class Session:
 
     def _engine(self, text: str, place: Path) -> bool:
         """The engine's cases, as far as they can be compared here."""
-        wishes = self.wishes
-        shape = self.settle(text, wishes.shape, self.say)
-        pilot = self.fly_pilot(text, shape, self.say)
-        goals = dict(wishes.goals)
+        options = self.options
+        shape = self.settle(text, options.shape, self.say)
+        pilot = self.measure_baseline(text, shape, self.say)
+        goals = dict(options.goals)
         if not self._transmits(text, shape, pilot, place):
             goals = {kind: goal for kind, goal in goals.items() if kind not in INJECTED}
         with two_copies(text, pilot) as copies:
 
             def cases(pilot: Pilot) -> list[CalibrationCase]:
-                return calibration_cases(text, pilot, goals, wishes.injected_percent, copies)
+                return calibration_cases(text, pilot, goals, options.injected_percent, copies)
 
             return self._in_turn(cases, shape, pilot, place)
 
@@ -243,7 +243,7 @@ class Session:
 
         Of `null`, whose delay is its whole answer, and where nothing is to be injected: True.
         """
-        injected = any(self.wishes.goals.get(kind) for kind in INJECTED)
+        injected = any(self.options.goals.get(kind) for kind in INJECTED)
         if not injected or parse_candidate(text).engine == "null":
             return True
         if pilot.answers_per_op < ANSWERS_LEAST:
@@ -317,8 +317,8 @@ class Session:
 
     def _affords(self, case: CalibrationCase) -> bool:
         """Would a comparison as long as the last one on this engine end within the budget?"""
-        if self.wishes.budget_s is None:
+        if self.options.budget_s is None:
             return True
         engine = parse_candidate(case.base).engine
         last = [entry.seconds for entry in self.current() if entry.engine == engine][-1:]
-        return time.monotonic() - self.began_s + sum(last) <= self.wishes.budget_s
+        return time.monotonic() - self.began_s + sum(last) <= self.options.budget_s

@@ -23,7 +23,7 @@ from dyno.compare.experiment import Workload
 from dyno.compare.pilot.windows import tried_events
 from dyno.compare.play.brief_play import (
     BRIEF,
-    PilotScene,
+    PilotContext,
     play_briefly,
     why_not_brief,
 )
@@ -55,7 +55,7 @@ DISKS = Path("/proc/pressure/io")
 PRESSURE = re.compile(r"some .* total=(\d+)\n(?:.*\n)*")
 
 
-def saturate(draft: RunDraft, scene: PilotScene) -> list[Saturation]:
+def saturate(draft: RunDraft, context: PilotContext) -> list[Saturation]:
     """What was found of each workload whose script heeds `threads` that nobody has set."""
     if any(side.embedded for side in draft.candidates):
         return []
@@ -64,7 +64,7 @@ def saturate(draft: RunDraft, scene: PilotScene) -> list[Saturation]:
         named = THREADS in workload.options or any(THREADS in v.options for v in workload.variants)
         one, two = (phases_under(chosen, {THREADS: count}) for count in ("1", "2"))
         if not named and one != two:
-            found.append(_try_connections(draft, chosen, workload, scene))
+            found.append(_try_connections(draft, chosen, workload, context))
     return found
 
 
@@ -98,17 +98,17 @@ def under_connections(workload: Workload, found: Saturation) -> Iterator[Workloa
 
 
 def _try_connections(
-    draft: RunDraft, chosen: Workload, workload: WorkloadPlan, scene: PilotScene
+    draft: RunDraft, chosen: Workload, workload: WorkloadPlan, context: PilotContext
 ) -> Saturation:
     base = next(c for c in draft.candidates if c.name == draft.design.base)
     if why := why_not_brief(draft, phases_under(chosen, BRIEF), base):
         return Saturation(workload.name, base.name, 0, why=why)
-    scene.say(f"finding how many connections keep {base.name} busy on {workload.name}")
+    context.say(f"finding how many connections keep {base.name} busy on {workload.name}")
     try:
-        tried = _loads_tried(draft, workload, base, CONNECTIONS, scene)
+        tried = _loads_tried(draft, workload, base, CONNECTIONS, context)
         if not tried:
             return Saturation(workload.name, base.name, 0, why="its users rest between events")
-        if waits := _who_waits(draft, workload, base, tried, scene):
+        if waits := _who_waits(draft, workload, base, tried, context):
             why = f"{waits} waits for the disk"
             return Saturation(workload.name, base.name, 0, tried, why, SWEPT)
     except InternalError:
@@ -123,7 +123,7 @@ def _who_waits(
     workload: WorkloadPlan,
     base: Candidate,
     tried: Sequence[TriedLoad],
-    scene: PilotScene,
+    context: PilotContext,
 ) -> str:
     """The first candidate whose only client waits for the disk; empty where none does. The others
     are tried where the workload changes rows: each has its own way to commit.
@@ -134,8 +134,8 @@ def _who_waits(
         return ""
     for side in draft.candidates:
         if side.name != base.name and not draft.builds[side.name].attached:
-            scene.say(f"finding whether {side.name} waits for the disk on {workload.name}")
-            own = _loads_tried(draft, workload, side, CONNECTIONS[:1], scene)
+            context.say(f"finding whether {side.name} waits for the disk on {workload.name}")
+            own = _loads_tried(draft, workload, side, CONNECTIONS[:1], context)
             if own and own[0].waits_for_disk:
                 return side.name
     return ""
@@ -146,14 +146,14 @@ def _loads_tried(
     workload: WorkloadPlan,
     side: Candidate,
     numbers: Sequence[int],
-    scene: PilotScene,
+    context: PilotContext,
 ) -> tuple[TriedLoad, ...]:
     """A candidate under these numbers of connections, until it is saturated; none of a workload
     whose users rest: how many of them there are is part of what it asks for. A number is tried up
     to `TRIES` times while others work, and the quietest time counts.
     """
     found: dict[int, TriedLoad] = {}
-    with play_briefly(draft, workload, side, scene, {"waiting": _Waiting()}) as play:
+    with play_briefly(draft, workload, side, context, {"waiting": _Waiting()}) as play:
         for connections in numbers:
             for _ in range(TRIES):
                 played = play({THREADS: str(connections)})

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from dyno.compare.play.brief_play import PilotScene, pilot_job
+from dyno.compare.play.brief_play import PilotContext, pilot_job
 from dyno.compare.play.echo import UNIX, EchoEngine, echo_plan
 from dyno.compare.play.run import temporary_run
 from dyno.compare.play.trial import play_trial
@@ -24,9 +24,9 @@ EMPTY_BYTES = 64
 PINNING = "pinning"
 
 
-def settle_pinning(draft: RunDraft, scene: PilotScene) -> None:
+def settle_pinning(draft: RunDraft, context: PilotContext) -> None:
     """Puts a place in the stead of `pinning=auto`, and notes why, where both were tried."""
-    pinning, empty_ns = _choose_pinning(draft, scene)
+    pinning, empty_ns = _choose_pinning(draft, context)
     if not pinning:
         return
 
@@ -41,7 +41,7 @@ def settle_pinning(draft: RunDraft, scene: PilotScene) -> None:
         draft.pilot = replace(draft.pilot or Pilot(), pinning=pinning, empty_ns=empty_ns)
 
 
-def _choose_pinning(draft: RunDraft, scene: PilotScene) -> tuple[str, dict[str, int]]:
+def _choose_pinning(draft: RunDraft, context: PilotContext) -> tuple[str, dict[str, int]]:
     """The value in place of `auto`, empty where there is none, and the empty answers behind it."""
     sides = [side.controls.get(PINNING) for side in draft.candidates]
     values = [draft.design.controls.get(PINNING), *sides]
@@ -49,9 +49,9 @@ def _choose_pinning(draft: RunDraft, scene: PilotScene) -> tuple[str, dict[str, 
         return "", {}
     if not _serves(draft) or not all(map(_is_one_client, _every_phase(draft.workloads))):
         return "apart", {}
-    scene.say("trying an empty answer between two cores and on one")
+    context.say("trying an empty answer between two cores and on one")
     empty_ns = {
-        where: ns for where in ("apart", "together") if (ns := _empty_ns(draft, where, scene))
+        where: ns for where in ("apart", "together") if (ns := _empty_ns(draft, where, context))
     }
     return chosen_pinning(empty_ns), empty_ns if len(empty_ns) == 2 else {}
 
@@ -81,7 +81,7 @@ def _is_one_client(phase: Phase) -> bool:
     return not phase.paced and phase.connections == 1
 
 
-def _empty_ns(draft: RunDraft, where: str, scene: PilotScene) -> int:
+def _empty_ns(draft: RunDraft, where: str, context: PilotContext) -> int:
     """The median of an empty answer with driver and echo placed so; 0 where that is not possible,
     or another placement than asked for.
     """
@@ -89,8 +89,8 @@ def _empty_ns(draft: RunDraft, where: str, scene: PilotScene) -> int:
     phases = [(f"try {n}", 1, EMPTY_BYTES, EMPTY_BYTES) for n in (1, 2)]
     side = Candidate("(echo)", "echo", "echo", False, {}, {}, {PINNING: where})
     with temporary_run() as place:
-        job = pilot_job(draft, echo_plan("echo", phases, EMPTY_S), side, place, scene.tools)
-        job = replace(job, engine=engine, build=engine.program(UNIX, {}, scene.say))
+        job = pilot_job(draft, echo_plan("echo", phases, EMPTY_S), side, place, context.tools)
+        job = replace(job, engine=engine, build=engine.program(UNIX, {}, context.say))
         trial, error = play_trial(job, lambda _: None)
     if isinstance(error, KeyboardInterrupt):
         raise error

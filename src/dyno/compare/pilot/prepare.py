@@ -16,7 +16,7 @@ from dyno.compare.forecast.estimate import fit_budget
 from dyno.compare.pilot.connections import choose_connections, saturate
 from dyno.compare.pilot.pinning import settle_pinning
 from dyno.compare.pilot.windows import TriedEvents, choose_windows, settle_windows
-from dyno.compare.play.brief_play import PilotScene
+from dyno.compare.play.brief_play import PilotContext
 from dyno.compare.resolve.draft import Prepared, RunDraft
 from dyno.compare.resolve.preconditions import (
     check_disk_space,
@@ -38,12 +38,12 @@ def prepare(
     `UsageError` for a budget that no verdict comes within.
     """
     check_disk_space(draft)
-    scene = PilotScene(say)
-    if known is None and (found := saturate(draft, scene)):
+    context = PilotContext(say)
+    if known is None and (found := saturate(draft, context)):
         choose_connections(draft, found)
-    settle_pinning(draft, scene)
+    settle_pinning(draft, context)
     if known is None:
-        settle_windows(draft, scene)
+        settle_windows(draft, context)
     else:
         choose_windows(draft, known)
     fit_memory(draft, say)

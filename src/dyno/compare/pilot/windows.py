@@ -25,7 +25,7 @@ from dyno.compare.experiment import Workload
 from dyno.compare.play.brief_play import (
     BRIEF,
     RUN,
-    PilotScene,
+    PilotContext,
     play_briefly,
     why_not_brief,
 )
@@ -84,7 +84,7 @@ class BriefOptions:
     few: frozenset[str]
 
 
-def settle_windows(draft: RunDraft, scene: PilotScene) -> None:
+def settle_windows(draft: RunDraft, context: PilotContext) -> None:
     """Gives `draft` windows as long as each workload's events need, noted with their p99, and
     engines that run on where these change nothing. Windows stay as they were, and engines
     suspended, where a workload could not be tried on every candidate.
@@ -99,14 +99,14 @@ def settle_windows(draft: RunDraft, scene: PilotScene) -> None:
         brief = _brief_play(draft, chosen, workload, sides)
         if brief and sides:
             names = ", ".join(side.name for side in sides)
-            scene.say(f"finding how long an event of {workload.name} takes on {names}")
+            context.say(f"finding how long an event of {workload.name} takes on {names}")
         try:
             others = [
-                _try_events(draft, workload, it, brief, scene) if brief else None for it in sides
+                _try_events(draft, workload, it, brief, context) if brief else None for it in sides
             ]
         except _NotTried as failed:
             untried[workload.name] = str(failed)
-            scene.say(f"{failed}: {_defaults(draft.design.turns)}")
+            context.say(f"{failed}: {_defaults(draft.design.turns)}")
         else:
             found[workload.name] = [*known.values(), *others]
     choose_windows(draft, found)
@@ -242,12 +242,12 @@ def _try_events(
     workload: WorkloadPlan,
     side: Candidate,
     brief: BriefOptions,
-    scene: PilotScene,
+    context: PilotContext,
 ) -> TriedEvents:
     """Those of a brief play of one candidate; `_NotTried` where it fails, or does no event."""
     where = f"events of {workload.name} on {side.name}"
     try:
-        with play_briefly(draft, workload, side, scene) as play:
+        with play_briefly(draft, workload, side, context) as play:
             played = play(brief.options)
     except InternalError:
         raise

@@ -101,10 +101,10 @@ def block_order(seed: int, workload: str, block: int, names: Sequence[str]) -> t
     """
     rows = _williams(len(names))
     cycle, place = divmod(block, len(rows))
-    dice = random.Random(f"{seed}/order/{workload}/{cycle}")
+    rng = random.Random(f"{seed}/order/{workload}/{cycle}")
     labels, places = list(names), list(range(len(rows)))
-    dice.shuffle(labels)
-    dice.shuffle(places)
+    rng.shuffle(labels)
+    rng.shuffle(places)
     return tuple(labels[i] for i in rows[places[place]])
 
 

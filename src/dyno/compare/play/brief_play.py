@@ -41,7 +41,7 @@ RESTING_S = 1.0
 
 
 @dataclass(frozen=True)
-class PilotScene:
+class PilotContext:
     """What a pilot is played with; a test hands in its own `tools`."""
 
     say: Say
@@ -81,7 +81,7 @@ def play_briefly(
     draft: RunDraft,
     workload: WorkloadPlan,
     side: Candidate,
-    scene: PilotScene,
+    context: PilotContext,
     probes: Mapping[str, Probe] = MappingProxyType({}),
 ) -> Iterator[Callable[[dict[str, str]], BriefPlay]]:
     """A candidate on one load of its data: plays the workload briefly under options beside its own,
@@ -90,7 +90,7 @@ def play_briefly(
     A load that is slow is made once and kept for the first block, as in a trial.
     """
     with temporary_run() as place, ExitStack() as stack:
-        job = pilot_job(draft, workload, side, place, scene.tools)
+        job = pilot_job(draft, workload, side, place, context.tools)
         job = replace(job, tools=replace(job.tools, probes={**job.tools.probes, **probes}))
         job.home.mkdir(mode=0o700)
         notes = TrialNotes()

@@ -54,8 +54,8 @@ def _merge_environments(ours: Mapping[str, str], more: Mapping[str, str]) -> dic
 
 def hold_controls(job: TrialJob, notes: TrialNotes, stack: ExitStack) -> ControlStack:
     """Holds every control until the stack is left; what one of them found only then joins too."""
-    dice = random.Random(f"{job.seed}/{job.candidate.name}/{job.attempt}")
-    target = replace(control_target(job.engine, job.build, job.home), dice=dice)
+    rng = random.Random(f"{job.seed}/{job.candidate.name}/{job.attempt}")
+    target = replace(control_target(job.engine, job.build, job.home), rng=rng)
     together = ControlStack()
     for name, control in job.tools.controls.items():
         value = job.controls.get(name, control.default)

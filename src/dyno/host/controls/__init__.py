@@ -44,7 +44,7 @@ class ControlTarget:
     lie (the folder need not exist yet); `pid` its process, where an attached one is known to run
     here. `settings` says, by a control's name and value, what the
     engine itself is set to for it (`engines.Knobs`); `preloads`: it can be told to fill its cache.
-    `dice` is the trial's own randomness.
+    `rng` is the trial's own randomness.
     """
 
     embedded: bool = True
@@ -53,7 +53,7 @@ class ControlTarget:
     home: Path = Path()
     settings: Mapping[str, Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
     preloads: bool = False
-    dice: random.Random = field(default_factory=random.Random)
+    rng: random.Random = field(default_factory=random.Random)
 
 
 @dataclass(frozen=True)

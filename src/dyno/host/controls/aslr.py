@@ -55,7 +55,7 @@ class Aslr(OneOfWords):
     @contextmanager
     def hold(self, value: str, subject: ControlTarget) -> Iterator[ControlResult]:
         """Answers the prefix and the filler; nothing of the machine is changed."""
-        filler = "x" * (subject.dice.randrange(FILLER_BYTES) if value == "on" else 0)
+        filler = "x" * (subject.rng.randrange(FILLER_BYTES) if value == "on" else 0)
         if why := self.refusal(value, subject):
             yield not_held(_state(), why)
             return

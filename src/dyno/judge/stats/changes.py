@@ -59,9 +59,9 @@ class Piece:
         best = int(np.argmax(unlike))
         return Split(self.start + int(self.left[best]), float(unlike[best]))
 
-    def shuffle(self, dice: np.random.Generator, shuffles: int) -> Floats:
+    def shuffle(self, rng: np.random.Generator, shuffles: int) -> Floats:
         """How unlike the sides are at the best place of each of so many orders."""
-        orders = dice.permuted(np.tile(np.arange(self.size), (shuffles, 1)), axis=1)
+        orders = rng.permuted(np.tile(np.arange(self.size), (shuffles, 1)), axis=1)
         chunks = np.array_split(orders, math.ceil(orders.size * self.size / CHUNK))
         return np.concatenate([self._unlike(chunk).max(axis=1) for chunk in chunks])
 
@@ -147,7 +147,7 @@ def changes(
     Of series in which nothing changes at most `alpha` get any. Each change that is there leads to
     one more search at `alpha`. p values are told apart from `finest`, with more shuffles if needed.
     """
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     found: dict[int, float] = {}
     while True:
         ends = [0, *sorted(found), len(series)]
@@ -159,21 +159,21 @@ def changes(
         if not pieces:
             break
         best = max((piece.split() for piece in pieces), key=lambda split: split.unlike)
-        p = _p_value(pieces, best.unlike, dice, shuffles)
+        p = _p_value(pieces, best.unlike, rng, shuffles)
         if p > alpha:
             break
         more = math.ceil(FINER / finest)
         finer = more > shuffles and p <= finest + FINER / shuffles
-        found[best.at] = _p_value(pieces, best.unlike, dice, more) if finer else p
+        found[best.at] = _p_value(pieces, best.unlike, rng, more) if finer else p
     return list(_with_size(series, found, alpha))
 
 
 def _p_value(
-    pieces: Sequence[Piece], unlike: float, dice: np.random.Generator, shuffles: int
+    pieces: Sequence[Piece], unlike: float, rng: np.random.Generator, shuffles: int
 ) -> float:
     """The share of shuffles, within the pieces, that part as far; this one counts too."""
     far = unlike * (1.0 - 1e-9)  # equal values in another order sum up to other last bits
-    shuffled = np.stack([piece.shuffle(dice, shuffles) for piece in pieces])
+    shuffled = np.stack([piece.shuffle(rng, shuffles) for piece in pieces])
     return float((1 + (shuffled.max(axis=0) >= far).sum()) / (1 + shuffles))
 
 

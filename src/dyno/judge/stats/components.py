@@ -211,9 +211,9 @@ def components(layout: Layout) -> Components | None:
 
 
 def _parts(strata: Strata, weights: Floats) -> tuple[Component, ...]:
-    dice = np.random.default_rng(sum(strata.dfs))
+    rng = np.random.default_rng(sum(strata.dfs))
     squares = np.asarray(strata.squares)[:, None]
-    drawn = np.stack([df / dice.chisquare(df, DRAWS) for df in strata.dfs])
+    drawn = np.stack([df / rng.chisquare(df, DRAWS) for df in strata.dfs])
     found = np.maximum(strata.solve(squares)[:, 0], 0.0)
     draws = np.maximum(strata.solve(squares * drawn), 0.0)
     low, high = np.quantile(draws, (0.025, 0.975), axis=1)

@@ -173,8 +173,8 @@ def _sums(logs: Floats) -> Floats:
 
 
 def _sampled_p(logs: Floats) -> float:
-    dice = np.random.default_rng(logs.size)
-    signs = dice.choice([-1.0, 1.0], size=(99_999, logs.size))
+    rng = np.random.default_rng(logs.size)
+    signs = rng.choice([-1.0, 1.0], size=(99_999, logs.size))
     far = np.abs(signs @ logs) >= abs(float(logs.sum())) * (1.0 - 1e-12)
     return float((1 + far.sum()) / (1 + far.size))
 

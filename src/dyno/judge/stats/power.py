@@ -132,8 +132,8 @@ def _groups(errors: Errors, blocks: int) -> list[int] | None:
 
 def _equal_sides(errors: Errors, blocks: int, seed: int = SEED) -> Floats:
     """Block log ratios of runs in which both sides are equal, of the shape (runs, blocks)."""
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     turn = np.arange(blocks) % (errors.loads or blocks)
-    load = dice.normal(0.0, errors.load_sd, (RUNS, errors.loads or blocks))[:, turn]
+    load = rng.normal(0.0, errors.load_sd, (RUNS, errors.loads or blocks))[:, turn]
     own = np.sqrt(max(errors.sd**2 - errors.load_sd**2, 0.0))
-    return np.asarray(load + dice.normal(0.0, 1.0, (RUNS, blocks)) * own)
+    return np.asarray(load + rng.normal(0.0, 1.0, (RUNS, blocks)) * own)

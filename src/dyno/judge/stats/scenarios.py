@@ -17,38 +17,38 @@ from dyno.judge.stats.interim_analyses import InterimAnalyses
 from dyno.judge.stats.interval import Floats, to_log
 from dyno.judge.stats.simulate import Outcome, Rule, clopper_pearson, simulate_runs
 
-Dice = np.random.Generator
+Rng = np.random.Generator
 Shape = tuple[int, int]
-Model = Callable[[Dice, Shape, float], Floats]
+Model = Callable[[Rng, Shape, float], Floats]
 
 
-def normal(dice: Dice, shape: Shape, sd: float) -> Floats:
+def normal(rng: Rng, shape: Shape, sd: float) -> Floats:
     """Restarts that vary normally."""
-    return dice.normal(0.0, sd, shape)
+    return rng.normal(0.0, sd, shape)
 
 
-def heavy_tailed(dice: Dice, shape: Shape, sd: float) -> Floats:
+def heavy_tailed(rng: Rng, shape: Shape, sd: float) -> Floats:
     """Student's t with 3 degrees of freedom: now and then a block far out."""
-    return np.asarray(dice.standard_t(3, shape) * sd / np.sqrt(3.0))
+    return np.asarray(rng.standard_t(3, shape) * sd / np.sqrt(3.0))
 
 
-def drifting(dice: Dice, shape: Shape, sd: float) -> Floats:
+def drifting(rng: Rng, shape: Shape, sd: float) -> Floats:
     """A host that slows down by a quarter `sd` a trial and wanders (AR(1), 0.9) as well.
 
     The order within a block is random and balanced over each two blocks, as it is in a run, so
     the drift has either sign.
     """
     sims, blocks = shape
-    trials = 0.25 * sd * np.arange(2 * blocks) + _wandering(dice, (sims, 2 * blocks), 0.5 * sd)
+    trials = 0.25 * sd * np.arange(2 * blocks) + _wandering(rng, (sims, 2 * blocks), 0.5 * sd)
     first, second = trials[:, 0::2], trials[:, 1::2]
-    return np.asarray(normal(dice, shape, sd) + _orders(dice, shape) * (second - first))
+    return np.asarray(normal(rng, shape, sd) + _orders(rng, shape) * (second - first))
 
 
-def bimodal(dice: Dice, shape: Shape, sd: float) -> Floats:
+def bimodal(rng: Rng, shape: Shape, sd: float) -> Floats:
     """Three restarts of ten come up in a mode that is 2 `sd` slower."""
-    slow = dice.random((2, *shape)) < 0.3
+    slow = rng.random((2, *shape)) < 0.3
     gap = 2.0 * sd * (slow[0].astype(float) - slow[1].astype(float))
-    return np.asarray(normal(dice, shape, sd) + gap)
+    return np.asarray(normal(rng, shape, sd) + gap)
 
 
 def skewed(arm: float) -> Model:
@@ -58,8 +58,8 @@ def skewed(arm: float) -> Model:
     better than that.
     """
 
-    def model(dice: Dice, shape: Shape, sd: float) -> Floats:
-        return np.asarray(arm * (dice.exponential(sd, shape) - sd))
+    def model(rng: Rng, shape: Shape, sd: float) -> Floats:
+        return np.asarray(arm * (rng.exponential(sd, shape) - sd))
 
     return model
 
@@ -68,10 +68,10 @@ def skewed(arm: float) -> Model:
 RARE_SHARE, RARE_PERCENT = 0.1, 22.0
 
 
-def rare_slow_mode(dice: Dice, shape: Shape, sd: float) -> Floats:
+def rare_slow_mode(rng: Rng, shape: Shape, sd: float) -> Floats:
     """One restart in ten of the candidate comes up in a mode that is 22 % slower."""
-    slow = (dice.random(shape) < RARE_SHARE).astype(float) - RARE_SHARE
-    return np.asarray(normal(dice, shape, sd) + slow * to_log(RARE_PERCENT))
+    slow = (rng.random(shape) < RARE_SHARE).astype(float) - RARE_SHARE
+    return np.asarray(normal(rng, shape, sd) + slow * to_log(RARE_PERCENT))
 
 
 def loaded(loads: int, effect: float) -> Model:
@@ -82,11 +82,11 @@ def loaded(loads: int, effect: float) -> Model:
     blocks averages out. `loads` 0 loads anew in every trial.
     """
 
-    def model(dice: Dice, shape: Shape, sd: float) -> Floats:
+    def model(rng: Rng, shape: Shape, sd: float) -> Floats:
         sims, blocks = shape
-        effects = dice.normal(0.0, effect, (2, sims, loads or blocks))
+        effects = rng.normal(0.0, effect, (2, sims, loads or blocks))
         turn = np.arange(blocks) % (loads or blocks)
-        return np.asarray(normal(dice, shape, sd) + (effects[0] - effects[1])[:, turn])
+        return np.asarray(normal(rng, shape, sd) + (effects[0] - effects[1])[:, turn])
 
     return model
 
@@ -112,16 +112,16 @@ ONE_SIDED = ("long tail in the base", "long tail in the candidate", "rare slow m
 SOUND = tuple(name for name in MODELS if LOADS.get(name) != 1 and name not in ONE_SIDED)
 
 
-def _wandering(dice: Dice, shape: Shape, sd: float) -> Floats:
-    steps = dice.normal(0.0, sd, shape)
+def _wandering(rng: Rng, shape: Shape, sd: float) -> Floats:
+    steps = rng.normal(0.0, sd, shape)
     for trial in range(1, shape[1]):
         steps[:, trial] += 0.9 * steps[:, trial - 1]
     return steps
 
 
-def _orders(dice: Dice, shape: Shape) -> Floats:
+def _orders(rng: Rng, shape: Shape) -> Floats:
     """+1 where the base goes first, -1 where it goes second; each pair of blocks has both."""
-    first = dice.choice([-1.0, 1.0], size=(shape[0], (shape[1] + 1) // 2))
+    first = rng.choice([-1.0, 1.0], size=(shape[0], (shape[1] + 1) // 2))
     pairs = np.stack([first, -first], axis=-1).reshape(shape[0], -1)
     return pairs[:, : shape[1]]
 
@@ -148,8 +148,8 @@ class Scenario:
 
     def logs(self, runs: int, blocks: int, seed: int = SEED) -> Floats:
         """Block log ratios, of the shape (runs, blocks); the same for the same seed."""
-        dice = np.random.default_rng(seed)
-        errors = MODELS[self.model](dice, (runs, blocks), self.sd_percent / 100.0)
+        rng = np.random.default_rng(seed)
+        errors = MODELS[self.model](rng, (runs, blocks), self.sd_percent / 100.0)
         return errors + to_log(self.truth_percent)
 
 

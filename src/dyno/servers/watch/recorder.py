@@ -28,7 +28,7 @@ KEPT_ROWS = 500_000
 
 
 @dataclass(frozen=True)
-class Wishes:
+class RecorderOptions:
     """How often to look, how often to write, how much to keep, for how long to go on, and how soon
     a server that does not answer is asked again.
     """
@@ -68,7 +68,7 @@ class Recorder:
     ask: Ask
     watched: Watched
     store: Store
-    wishes: Wishes
+    options: RecorderOptions
     say: Say
     stop: threading.Event = field(default_factory=threading.Event)
 
@@ -100,13 +100,13 @@ class Recorder:
         """
         self._tidy(datetime.now(UTC))
         began_s = due_s = time.monotonic()
-        wait_s = self.wishes.retry_s
+        wait_s = self.options.retry_s
         try:
-            while not self.stop.is_set() and time.monotonic() - began_s < self.wishes.for_s:
+            while not self.stop.is_set() and time.monotonic() - began_s < self.options.for_s:
                 self._flush_if_due()
                 try:
                     self.sample()
-                    wait_s = self.wishes.retry_s
+                    wait_s = self.options.retry_s
                 except TrialFailed as failed:
                     if self.stop.is_set():
                         # it did not answer before the end, and is asked no more
@@ -119,7 +119,7 @@ class Recorder:
                     self.stop.wait(wait_s)
                     wait_s = min(2 * wait_s, RETRY_MAX_S)
                 # a sample that is late is left out, not made up for
-                due_s = max(due_s + self.wishes.every_s, time.monotonic())
+                due_s = max(due_s + self.options.every_s, time.monotonic())
                 self.stop.wait(due_s - time.monotonic())
             if not self._connect:
                 with suppress(TrialFailed):  # a last sample more; the series ends one earlier
@@ -180,7 +180,7 @@ class Recorder:
         if time.monotonic() < self._write_again_s:
             return
         age_s = (now - begins).total_seconds()
-        if age_s >= self.wishes.flush_s or _hour(now) != _hour(begins):
+        if age_s >= self.options.flush_s or _hour(now) != _hour(begins):
             self.flush()
 
     def flush(self, *, last: bool = False) -> None:
@@ -212,7 +212,7 @@ class Recorder:
             raise HostError(
                 f"{rows:,} rows of the record are not written", cause=why, hint=hint
             ) from refused
-        self._write_again_s = time.monotonic() + self.wishes.flush_s
+        self._write_again_s = time.monotonic() + self.options.flush_s
         self.say(f"the record cannot be written, trying on with {rows:,} rows kept: {why}")
 
     def _tidy(self, now: datetime) -> bool:
@@ -221,7 +221,7 @@ class Recorder:
         """
         cut = False
         try:
-            cut = self.store.forget(self.wishes.keep_bytes, self.wishes.keep_s, now)
+            cut = self.store.forget(self.options.keep_bytes, self.options.keep_s, now)
             self.store.merge(_hour(now), self._sources)
         except (OSError, TrialFailed) as refused:
             self.say(f"the record's hours are not merged yet: {refused}")

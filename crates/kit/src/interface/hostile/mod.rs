@@ -21,7 +21,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use self::values::{COLUMNS, Dice, Hostile, INDEX, LINES, value};
+use self::values::{COLUMNS, Hostile, INDEX, LINES, Rng, value};
 use super::*;
 use crate::bounds::RESULT_BYTES_MAX;
 use crate::bounds::tests::KILLED;
@@ -176,35 +176,35 @@ fn answer_of(entry: &Entry, init: &mut Init, args: &mut Args) -> Told {
     Told::Answered
 }
 
-fn row_of(entry: &Entry, dice: &mut Dice, init: &mut Init, memory: &mut Memory) -> Told {
+fn row_of(entry: &Entry, rng: &mut Rng, init: &mut Init, memory: &mut Memory) -> Told {
     let mut args = memory.args();
     if let Some((clear, add)) = entry.group {
-        if dice.chance(90) {
+        if rng.chance(90) {
             // SAFETY: all pointers are those of living things.
             unsafe { clear(init) };
         }
-        for _ in 0..dice.pick(&[0, 1, 1, 2, 3, 20]) {
+        for _ in 0..rng.pick(&[0, 1, 1, 2, 3, 20]) {
             // SAFETY: as above.
             unsafe { add(init, &mut args, &mut 0) };
         }
     }
-    KILLED.set(dice.chance(2));
+    KILLED.set(rng.chance(2));
     let told = answer_of(entry, init, &mut args);
-    let again = dice.chance(10).then(|| answer_of(entry, init, &mut args));
+    let again = rng.chance(10).then(|| answer_of(entry, init, &mut args));
     KILLED.set(false);
     again.unwrap_or(told)
 }
 
 /// A call from its beginning to its end, and beyond.
-fn play(entry: &Entry, dice: &mut Dice) -> Told {
-    let wanted = entry.least + dice.below(entry.most.min(6).max(entry.least) - entry.least + 1);
-    let count = if dice.chance(10) { dice.below(40) } else { wanted };
+fn play(entry: &Entry, rng: &mut Rng) -> Told {
+    let wanted = entry.least + rng.below(entry.most.min(6).max(entry.least) - entry.least + 1);
+    let count = if rng.chance(10) { rng.below(40) } else { wanted };
     let kinds: Vec<c_int> =
-        (0..count).map(|_| if dice.chance(75) { STRING } else { dice.below(5) as c_int }).collect();
+        (0..count).map(|_| if rng.chance(75) { STRING } else { rng.below(5) as c_int }).collect();
     let fresh =
-        |dice: &mut Dice| -> Vec<_> { (0..count).map(|at| value(dice, entry.name, at)).collect() };
-    let mut row = fresh(dice);
-    let constants = if dice.chance(50) { row.clone() } else { vec![Hostile::Null; count] };
+        |rng: &mut Rng| -> Vec<_> { (0..count).map(|at| value(rng, entry.name, at)).collect() };
+    let mut row = fresh(rng);
+    let constants = if rng.chance(50) { row.clone() } else { vec![Hostile::Null; count] };
     let mut memory = Memory::new(&kinds, &constants);
     let mut message = Box::new([1 as c_char; MESSAGE_BYTES]);
     let (state, extension) = (ptr::null_mut(), ptr::null_mut());
@@ -218,13 +218,13 @@ fn play(entry: &Entry, dice: &mut Dice) -> Told {
         unsafe { end_of(&mut init) };
         return Told::Refused;
     }
-    let kinds = if dice.chance(5) { kinds.into_boxed_slice() } else { memory.kinds.clone() };
+    let kinds = if rng.chance(5) { kinds.into_boxed_slice() } else { memory.kinds.clone() };
     let mut told = Told::Answered;
-    for _ in 0..1 + dice.below(3) {
+    for _ in 0..1 + rng.below(3) {
         let mut memory = Memory::new(&kinds, &row);
-        told = row_of(entry, dice, &mut init, &mut memory);
-        if dice.chance(50) {
-            row = fresh(dice);
+        told = row_of(entry, rng, &mut init, &mut memory);
+        if rng.chance(50) {
+            row = fresh(rng);
         }
     }
     let kept = init.state;
@@ -232,11 +232,11 @@ fn play(entry: &Entry, dice: &mut Dice) -> Told {
     unsafe {
         end_of(&mut init);
         init.state = kept;
-        if dice.chance(10) {
+        if rng.chance(10) {
             end_of(&mut init);
         }
     }
-    let after = row_of(entry, dice, &mut init, &mut Memory::new(&kinds, &row));
+    let after = row_of(entry, rng, &mut init, &mut Memory::new(&kinds, &row));
     assert_eq!(after, Told::Faulted, "an answer after the end");
     told
 }
@@ -249,7 +249,7 @@ unsafe fn end_of(init: &mut Init) {
 }
 
 /// Makes the index that cases of `fb_*` find, now and then with a file changed or cut off.
-fn make_index(root: &Path, entries: &[Entry], dice: &mut Dice) {
+fn make_index(root: &Path, entries: &[Entry], rng: &mut Rng) {
     fs::remove_dir_all(root).unwrap();
     fs::create_dir(root).unwrap();
     for (name, text) in [("fb_create", COLUMNS), ("fb_load", LINES)] {
@@ -266,16 +266,16 @@ fn make_index(root: &Path, entries: &[Entry], dice: &mut Dice) {
         // SAFETY: its init was good.
         unsafe { end_of(&mut init) };
     }
-    if dice.chance(20) {
+    if rng.chance(20) {
         let mut files: Vec<_> =
             fs::read_dir(root.join(INDEX)).unwrap().map(|it| it.unwrap().path()).collect();
         files.sort();
-        let file = &files[dice.below(files.len())];
+        let file = &files[rng.below(files.len())];
         let mut content = fs::read(file).unwrap();
-        let at = dice.below(content.len());
-        match dice.chance(30) {
+        let at = rng.below(content.len());
+        match rng.chance(30) {
             true => content.truncate(at),
-            false => content.iter_mut().skip(at).take(1).for_each(|it| *it ^= 1 << dice.below(8)),
+            false => content.iter_mut().skip(at).take(1).for_each(|it| *it ^= 1 << rng.below(8)),
         }
         fs::write(file, content).unwrap();
     }
@@ -302,14 +302,14 @@ fn play_all(root: &Path) {
     let mut counts = vec![[0_u64; 3]; entries.len()];
     let (mut longest, began) = ((0.0, 0), Instant::now());
     for case in first..first + cases {
-        let mut dice = Dice(case.wrapping_mul(0x2545_f491_4f6c_dd1d));
+        let mut rng = Rng(case.wrapping_mul(0x2545_f491_4f6c_dd1d));
         let at = case as usize % entries.len();
         fs::write(root.join("../case"), format!("{case} {}", entries[at].name)).unwrap();
         if entries[at].name.starts_with("fb_") {
-            make_index(root, &entries, &mut dice);
+            make_index(root, &entries, &mut rng);
         }
         let before = Instant::now();
-        counts[at][play(&entries[at], &mut dice) as usize] += 1;
+        counts[at][play(&entries[at], &mut rng) as usize] += 1;
         assert!(!PANICKED.get(), "a panic");
         if before.elapsed().as_secs_f64() > longest.0 {
             longest = (before.elapsed().as_secs_f64(), case);

@@ -4,9 +4,9 @@
 use roaring::RoaringBitmap;
 
 /// Random numbers (SplitMix64).
-pub struct Dice(pub u64);
+pub struct Rng(pub u64);
 
-impl Dice {
+impl Rng {
     /// 64 random bits.
     pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -58,48 +58,48 @@ pub const COLUMNS: &str = "a:int, b:ulong, c:double, d:text";
 pub const LINES: &str = "1,2,0.5,x\n-7,18446744073709551615,-1e300,\"a,\"\"b\"\n,,,\n1,0,0,\\N\n";
 
 /// The argument of a function at a place.
-pub fn value(dice: &mut Dice, function: &str, at: usize) -> Hostile {
+pub fn value(rng: &mut Rng, function: &str, at: usize) -> Hostile {
     let is_of_files = function.starts_with("fb_");
-    if is_of_files && at == 0 && dice.chance(92) {
+    if is_of_files && at == 0 && rng.chance(92) {
         let name = if function == "fb_create" { "made" } else { INDEX };
         return Hostile::Bytes(name.into());
     }
-    match dice.below(40) {
+    match rng.below(40) {
         0 => return Hostile::Null,
-        1 | 2 => return Hostile::Integer(number(dice)),
+        1 | 2 => return Hostile::Integer(number(rng)),
         3 => {
-            let most = dice.pick(&[(1 << 30) + 1, 1 << 32, i64::MAX as u64, u64::MAX]);
-            return Hostile::Claimed(word(dice), most);
+            let most = rng.pick(&[(1 << 30) + 1, 1 << 32, i64::MAX as u64, u64::MAX]);
+            return Hostile::Claimed(word(rng), most);
         }
-        4 => return Hostile::Bytes(noise(dice)),
-        5 => return Hostile::Bytes(word(dice)),
+        4 => return Hostile::Bytes(noise(rng)),
+        5 => return Hostile::Bytes(word(rng)),
         _ => (),
     }
     let bytes = match function {
-        "fb_create" => columns(dice),
-        "fb_load" => lines(dice),
-        "fb_query" | "fb_inlist" => query(dice),
-        "fb_delete" => condition(dice),
-        _ if is_of_files => row(dice),
-        _ if function.starts_with("rb_") && dice.chance(30) => return list_or_number(dice),
-        _ if function.starts_with("rb_") => bitmap(dice),
-        _ if function.contains("uuid") => uuid(dice),
-        _ if dice.chance(10) => nested(dice),
-        _ => document(dice),
+        "fb_create" => columns(rng),
+        "fb_load" => lines(rng),
+        "fb_query" | "fb_inlist" => query(rng),
+        "fb_delete" => condition(rng),
+        _ if is_of_files => row(rng),
+        _ if function.starts_with("rb_") && rng.chance(30) => return list_or_number(rng),
+        _ if function.starts_with("rb_") => bitmap(rng),
+        _ if function.contains("uuid") => uuid(rng),
+        _ if rng.chance(10) => nested(rng),
+        _ => document(rng),
     };
-    Hostile::Bytes(if dice.chance(20) { changed(dice, bytes) } else { bytes })
+    Hostile::Bytes(if rng.chance(20) { changed(rng, bytes) } else { bytes })
 }
 
-fn number(dice: &mut Dice) -> i64 {
+fn number(rng: &mut Rng) -> i64 {
     let edges = [0, 1, -1, 65_535, 65_536, 1 << 31, (1 << 32) - 1, 1 << 32, i64::MAX, i64::MIN];
-    let any = dice.bits() as i64;
-    let small = dice.below(1000) as i64;
-    let edge = dice.pick(&edges);
-    dice.pick(&[edge, small, any])
+    let any = rng.bits() as i64;
+    let small = rng.below(1000) as i64;
+    let edge = rng.pick(&edges);
+    rng.pick(&[edge, small, any])
 }
 
-fn noise(dice: &mut Dice) -> Vec<u8> {
-    (0..dice.size(1 << 12)).map(|_| dice.bits() as u8).collect()
+fn noise(rng: &mut Rng) -> Vec<u8> {
+    (0..rng.size(1 << 12)).map(|_| rng.bits() as u8).collect()
 }
 
 const WORDS: &[&[u8]] = &[
@@ -132,22 +132,22 @@ const WORDS: &[&[u8]] = &[
     b"\"\\u0000\"",
 ];
 
-fn word(dice: &mut Dice) -> Vec<u8> {
-    dice.pick(WORDS).to_vec()
+fn word(rng: &mut Rng) -> Vec<u8> {
+    rng.pick(WORDS).to_vec()
 }
 
 /// Cut off, doubled, or with bytes of any kind in the place of others.
-fn changed(dice: &mut Dice, mut bytes: Vec<u8>) -> Vec<u8> {
-    let at = dice.below(bytes.len() + 1);
-    match dice.below(4) {
+fn changed(rng: &mut Rng, mut bytes: Vec<u8>) -> Vec<u8> {
+    let at = rng.below(bytes.len() + 1);
+    match rng.below(4) {
         0 => bytes.truncate(at),
         1 => bytes.extend_from_within(at..),
-        2 => drop(bytes.splice(at..at, word(dice))),
+        2 => drop(bytes.splice(at..at, word(rng))),
         _ => {
-            for _ in 0..1 + dice.below(4) {
-                let at = dice.below(bytes.len());
+            for _ in 0..1 + rng.below(4) {
+                let at = rng.below(bytes.len());
                 if let Some(byte) = bytes.get_mut(at) {
-                    *byte = dice.bits() as u8;
+                    *byte = rng.bits() as u8;
                 }
             }
         }
@@ -155,28 +155,28 @@ fn changed(dice: &mut Dice, mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-fn list_or_number(dice: &mut Dice) -> Hostile {
-    if dice.chance(30) {
-        return Hostile::Integer(number(dice));
+fn list_or_number(rng: &mut Rng) -> Hostile {
+    if rng.chance(30) {
+        return Hostile::Integer(number(rng));
     }
     let marks = [",", ", ", "\n", ",,"];
-    let mark = dice.pick(&marks);
-    let numbers: Vec<_> = (0..dice.size(1 << 17)).map(|_| number(dice).to_string()).collect();
+    let mark = rng.pick(&marks);
+    let numbers: Vec<_> = (0..rng.size(1 << 17)).map(|_| number(rng).to_string()).collect();
     let text = numbers.join(mark);
-    Hostile::Bytes(if dice.chance(30) { format!("[{text}]") } else { text }.into())
+    Hostile::Bytes(if rng.chance(30) { format!("[{text}]") } else { text }.into())
 }
 
-fn bitmap(dice: &mut Dice) -> Vec<u8> {
+fn bitmap(rng: &mut Rng) -> Vec<u8> {
     let mut bitmap = RoaringBitmap::new();
-    for _ in 0..dice.size(64) {
-        let from = dice.bits() as u32 & dice.pick(&[u32::MAX, 0xfffff, 0xfff]);
-        let length = dice.size(1 << 18) as u32;
-        match dice.chance(30) {
+    for _ in 0..rng.size(64) {
+        let from = rng.bits() as u32 & rng.pick(&[u32::MAX, 0xfffff, 0xfff]);
+        let length = rng.size(1 << 18) as u32;
+        match rng.chance(30) {
             true => drop(bitmap.insert_range(from..=from.saturating_add(length))),
             false => bitmap.extend((0..length % 500).map(|it| from.wrapping_add(it * 7))),
         }
     }
-    if dice.chance(40) {
+    if rng.chance(40) {
         bitmap.optimize();
     }
     let mut bytes = Vec::new();
@@ -185,11 +185,11 @@ fn bitmap(dice: &mut Dice) -> Vec<u8> {
     bytes
 }
 
-fn uuid(dice: &mut Dice) -> Vec<u8> {
-    let raw: Vec<u8> = (0..16).map(|_| dice.bits() as u8).collect();
+fn uuid(rng: &mut Rng) -> Vec<u8> {
+    let raw: Vec<u8> = (0..16).map(|_| rng.bits() as u8).collect();
     let hex: String = raw.iter().map(|it| format!("{it:02x}")).collect();
     let parts = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
-    match dice.below(4) {
+    match rng.below(4) {
         0 => raw,
         1 => hex.into(),
         2 => parts.join("-").into(),
@@ -197,17 +197,17 @@ fn uuid(dice: &mut Dice) -> Vec<u8> {
     }
 }
 
-fn nested(dice: &mut Dice) -> Vec<u8> {
-    let depth = dice.pick(&[10, 99, 101, 999, 1000, 1001, 20_000, 300_000]);
-    let (open, close) = dice.pick(&[("[", "]"), ("{\"a\":", "}"), ("[1,", "]"), ("[[],", "]")]);
-    let closed = dice.pick(&[depth, depth, 0, depth / 2]);
+fn nested(rng: &mut Rng) -> Vec<u8> {
+    let depth = rng.pick(&[10, 99, 101, 999, 1000, 1001, 20_000, 300_000]);
+    let (open, close) = rng.pick(&[("[", "]"), ("{\"a\":", "}"), ("[1,", "]"), ("[[],", "]")]);
+    let closed = rng.pick(&[depth, depth, 0, depth / 2]);
     format!("{}1{}", open.repeat(depth), close.repeat(closed)).into()
 }
 
-fn document(dice: &mut Dice) -> Vec<u8> {
+fn document(rng: &mut Rng) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let mut parts = 1 + dice.size(1 << 18);
-    put_part(dice, &mut bytes, 8, &mut parts);
+    let mut parts = 1 + rng.size(1 << 18);
+    put_part(rng, &mut bytes, 8, &mut parts);
     bytes
 }
 
@@ -245,35 +245,35 @@ const NUMBERS: &[&[u8]] = &[
     b"false",
 ];
 
-fn put_text(dice: &mut Dice, out: &mut Vec<u8>) {
+fn put_text(rng: &mut Rng, out: &mut Vec<u8>) {
     out.push(b'"');
-    let valid = if dice.chance(98) { TEXTS.len() - 3 } else { TEXTS.len() };
-    let text = dice.pick(&TEXTS[..valid]);
-    let times = if dice.chance(3) { dice.size(1 << 12) } else { 1 };
+    let valid = if rng.chance(98) { TEXTS.len() - 3 } else { TEXTS.len() };
+    let text = rng.pick(&TEXTS[..valid]);
+    let times = if rng.chance(3) { rng.size(1 << 12) } else { 1 };
     out.extend(text.repeat(times));
     out.push(b'"');
 }
 
-fn put_number(dice: &mut Dice, out: &mut Vec<u8>) {
-    if dice.chance(5) {
-        out.push(b'1' + dice.below(9) as u8);
-        out.extend((0..dice.size(500)).map(|_| b'0' + dice.below(10) as u8));
+fn put_number(rng: &mut Rng, out: &mut Vec<u8>) {
+    if rng.chance(5) {
+        out.push(b'1' + rng.below(9) as u8);
+        out.extend((0..rng.size(500)).map(|_| b'0' + rng.below(10) as u8));
     } else {
-        out.extend(dice.pick(NUMBERS));
+        out.extend(rng.pick(NUMBERS));
     }
 }
 
 /// A value of a document, of at most so many parts.
-fn put_part(dice: &mut Dice, out: &mut Vec<u8>, depth: usize, parts: &mut usize) {
-    let kind = dice.below(if depth > 0 { 6 } else { 3 });
+fn put_part(rng: &mut Rng, out: &mut Vec<u8>, depth: usize, parts: &mut usize) {
+    let kind = rng.below(if depth > 0 { 6 } else { 3 });
     match kind {
-        0 => return put_text(dice, out),
-        1 | 2 => return put_number(dice, out),
+        0 => return put_text(rng, out),
+        1 | 2 => return put_number(rng, out),
         _ => (),
     }
     let is_object = kind > 3;
     out.push(if is_object { b'{' } else { b'[' });
-    let most = dice.size(*parts + 1);
+    let most = rng.size(*parts + 1);
     for at in 0..most {
         if *parts == 0 {
             break;
@@ -281,59 +281,59 @@ fn put_part(dice: &mut Dice, out: &mut Vec<u8>, depth: usize, parts: &mut usize)
         *parts -= 1;
         out.extend(if at > 0 { &b","[..] } else { b"" });
         if is_object {
-            put_text(dice, out);
+            put_text(rng, out);
             out.push(b':');
         }
-        put_part(dice, out, depth - 1, parts);
+        put_part(rng, out, depth - 1, parts);
     }
     out.push(if is_object { b'}' } else { b']' });
 }
 
-fn joined(dice: &mut Dice, of: &[&str], count: usize, mark: &str) -> String {
-    (0..count).map(|_| dice.pick(of)).collect::<Vec<_>>().join(mark)
+fn joined(rng: &mut Rng, of: &[&str], count: usize, mark: &str) -> String {
+    (0..count).map(|_| rng.pick(of)).collect::<Vec<_>>().join(mark)
 }
 
-fn columns(dice: &mut Dice) -> Vec<u8> {
+fn columns(rng: &mut Rng) -> Vec<u8> {
     let kinds = ["byte", "int", "ulong", "float", "double", "key", "text", "TEXT"];
-    let count = dice.pick(&[1, 2, 5, 32, 33]);
-    let each: Vec<_> = (0..count).map(|at| format!("c{at}:{}", dice.pick(&kinds))).collect();
+    let count = rng.pick(&[1, 2, 5, 32, 33]);
+    let each: Vec<_> = (0..count).map(|at| format!("c{at}:{}", rng.pick(&kinds))).collect();
     each.join(",").into()
 }
 
-fn row(dice: &mut Dice) -> Vec<u8> {
-    joined(dice, &["1", "0", "", "\\N", "-7", "0.5", "\"a|\"\"b\""], 4, "|").into()
+fn row(rng: &mut Rng) -> Vec<u8> {
+    joined(rng, &["1", "0", "", "\\N", "-7", "0.5", "\"a|\"\"b\""], 4, "|").into()
 }
 
-fn lines(dice: &mut Dice) -> Vec<u8> {
+fn lines(rng: &mut Rng) -> Vec<u8> {
     let fields =
         ["1", "-1", "0.5", "x", "", "\\N", "\"a,\n\"", "\"", "1e309", "999999999999999999999"];
     let mut text = String::new();
-    for at in 0..1 + dice.size(1 << 16) {
-        match dice.chance(99) {
+    for at in 0..1 + rng.size(1 << 16) {
+        match rng.chance(99) {
             true => text += &format!("{at},7,0.5,x{}", at % 97),
-            false => text += &joined(dice, &fields, 4, ","),
+            false => text += &joined(rng, &fields, 4, ","),
         }
-        text += dice.pick(&["\n", "\n", "\n", "\r\n"]);
+        text += rng.pick(&["\n", "\n", "\n", "\r\n"]);
     }
     text.into()
 }
 
-fn condition(dice: &mut Dice) -> Vec<u8> {
+fn condition(rng: &mut Rng) -> Vec<u8> {
     let leaves =
         ["a < 2", "b IN (0, 2)", "c BETWEEN -1 AND 5", "d = 'x'", "d IS NULL", "1 < a <= 5"];
     let any = [
         "a", "b", "c", "d", "z", "1", "-1", "0.5", "1e9", "'x'", "''", "`a`", "NULL", "=", "<",
         "<>", "AND", "OR", "XOR", "NOT", "!", "(", ")", ",", "IN (", "IS",
     ];
-    if dice.chance(20) {
-        let count = dice.size(1 << 12);
-        return joined(dice, &any, count, " ").into();
+    if rng.chance(20) {
+        let count = rng.size(1 << 12);
+        return joined(rng, &any, count, " ").into();
     }
-    let mut text = dice.pick(&leaves).to_owned();
-    let most = if dice.chance(10) { 1200 } else { 20 };
-    for _ in 0..dice.size(most) {
-        let (sign, leaf) = (dice.pick(&["AND", "OR", "XOR"]), dice.pick(&leaves));
-        text = match dice.below(20) {
+    let mut text = rng.pick(&leaves).to_owned();
+    let most = if rng.chance(10) { 1200 } else { 20 };
+    for _ in 0..rng.size(most) {
+        let (sign, leaf) = (rng.pick(&["AND", "OR", "XOR"]), rng.pick(&leaves));
+        text = match rng.below(20) {
             0 => format!("({text})"),
             1 => format!("NOT {text}"),
             _ => format!("{text} {sign} {leaf}"),
@@ -342,7 +342,7 @@ fn condition(dice: &mut Dice) -> Vec<u8> {
     text.into()
 }
 
-fn query(dice: &mut Dice) -> Vec<u8> {
+fn query(rng: &mut Rng) -> Vec<u8> {
     let items = [
         "a",
         "b",
@@ -361,12 +361,12 @@ fn query(dice: &mut Dice) -> Vec<u8> {
         "SUM(d)",
         "SQRT(a)",
     ];
-    let count = 1 + dice.size(70);
-    let mut text: Vec<u8> = joined(dice, &items, count, ", ").into();
-    if dice.chance(80) {
+    let count = 1 + rng.size(70);
+    let mut text: Vec<u8> = joined(rng, &items, count, ", ").into();
+    if rng.chance(80) {
         text.extend(b" WHERE ");
-        text.extend(condition(dice));
+        text.extend(condition(rng));
     }
-    text.extend(dice.pick(&[&b""[..], b"", b" LIMIT 1", b" LIMIT 1, 99", b" LIMIT 0 OFFSET 9"]));
+    text.extend(rng.pick(&[&b""[..], b"", b" LIMIT 1", b" LIMIT 1, 99", b" LIMIT 0 OFFSET 9"]));
     text
 }
