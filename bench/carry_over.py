@@ -29,7 +29,7 @@ from dyno.errors import DynoError
 from dyno.judge.analysis.carry_over import carry_over
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.stats.interval import t_interval, to_percent
-from dyno.record import Turns, Window
+from dyno.record import Interleaving, Window
 
 ENGINES = ("sqlite@3.46.0", "duckdb", "postgres@18", "mysql@8.0.33", "mariadb@10.11.5")
 LENGTHS_MS = "1,5,20,100"
@@ -66,7 +66,7 @@ def contrasts(case: Case, blocks: int, time_s: str) -> list[dict[str, float]]:
     made = compare_candidates(case.specs, case.workload, options, measuring)
     prepared = resolve_experiment(made, lambda clause: print(clause, file=sys.stderr))
     window = Window(case.window_s, case.window_s / 10)
-    turns = Turns(window, epoch_s=1.0, frozen=case.suspended)
+    turns = Interleaving(window, epoch_s=1.0, frozen=case.suspended)
     run = replace(prepared.run, design=replace(prepared.run.design, turns=turns))
     with tempfile.TemporaryDirectory(prefix="dyno-") as place:
         folder = create_run(run, Path(place))

@@ -42,7 +42,7 @@ def measure(spec: str, server: Server, groups: int) -> None:
     """Prints a line for each workload."""
     play(plan(server.session, "oltp_point_select", ["cleanup", "prepare"], table_size=100_000))
     ((version,),) = driver.ask(server.session, ["SELECT VERSION()"])[0]
-    kit = kit_server.Server(driver.ask, server.session, str(version), Path("/"), near=True)
+    kit = kit_server.KitServer(driver.ask, server.session, str(version), Path("/"), near=True)
     verbs.install(kit, find_parts(("history",)), say)
     for workload in WORKLOADS:
         emptied = ("TRUNCATE TABLE ps_history.psh_collections", "CALL ps_history.truncate_tables()")

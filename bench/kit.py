@@ -109,7 +109,7 @@ def flattened(server: Server, rounds: int, documents: int) -> None:
         print(f"  {name:32} {int(size or 0) / took_s / 1e6:8.0f} MB/s")
 
 
-def searched(kit: kit_server.Server, rounds: int, documents: int) -> None:
+def searched(kit: kit_server.KitServer, rounds: int, documents: int) -> None:
     """Prints what a search takes by the index and without, and what the index costs."""
     rows = ", ".join(f"({n}, '{NESTED % (n, n, n, n)}')" for n in range(documents))
     kind = "LONGTEXT CHARACTER SET utf8mb4" if kit.number < (5, 7) else "JSON"
@@ -166,7 +166,7 @@ def searched(kit: kit_server.Server, rounds: int, documents: int) -> None:
         print(f"  {name:32} {1000 * took_s:8.2f} ms, the scan takes {ratio:.1f} x that")
 
 
-def timed_by(kit: kit_server.Server, statement: str, before: str = "DO 1") -> float:
+def timed_by(kit: kit_server.KitServer, statement: str, before: str = "DO 1") -> float:
     """Seconds that a statement takes in the server, in a session that has played another one."""
     begin = "SET @begin = SYSDATE(6)"
     rows = kit.ask(kit.session, [before, begin, statement, TIMER])[-1]
@@ -187,7 +187,7 @@ def jobs(server: Server, rounds: int, number: int) -> None:
 
 
 @contextmanager
-def with_kit(spec: str, parts: tuple[str, ...]) -> Iterator[tuple[Server, kit_server.Server]]:
+def with_kit(spec: str, parts: tuple[str, ...]) -> Iterator[tuple[Server, kit_server.KitServer]]:
     """A server on all cores with these parts, and as the kit sees it."""
     parsed = parse_candidate(spec)
     engine = find_engine(parsed.engine, driver.ask)
@@ -203,7 +203,7 @@ def with_kit(spec: str, parts: tuple[str, ...]) -> Iterator[tuple[Server, kit_se
         server = engine.start(build, home, own | parsed.keys)
         try:
             ((version,),) = driver.ask(server.session, ["SELECT VERSION()"])[0]
-            kit = kit_server.Server(driver.ask, server.session, str(version), plugins, near=True)
+            kit = kit_server.KitServer(driver.ask, server.session, str(version), plugins, near=True)
             verbs.install(kit, find_parts(parts), say)
             print(f"{spec} ({version})")
             yield server, kit

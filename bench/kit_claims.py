@@ -86,7 +86,7 @@ def lists(server: Server, rounds: int, rows: int) -> None:
     print_medians({"A14, rows sent": partial(sent, server, rows * 2 // 5), **ways}, rounds)
 
 
-def documents(kit: kit_server.Server, server: Server, rounds: int, number: int) -> None:
+def documents(kit: kit_server.KitServer, server: Server, rounds: int, number: int) -> None:
     """A16."""
     kind = "LONGTEXT CHARACTER SET utf8mb4" if kit.number < (5, 7) else "JSON"
     kit.query(f"CREATE TABLE dyno.json2 (id INT PRIMARY KEY, doc {kind}) ENGINE=InnoDB")

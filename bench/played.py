@@ -10,7 +10,7 @@ from pathlib import Path
 from paired import BENCH, Cost
 
 from dyno import driver, engines
-from dyno.driver import End, Event, Launch, Limit, Process, Progress, Ready
+from dyno.driver import DriverLaunch, DriverProcess, End, Event, Limit, Progress, Ready
 from dyno.driver.plan import Plan, Script, Session
 from dyno.record import PhaseRecord
 from dyno.workloads import find_workload
@@ -71,14 +71,14 @@ def play(
     played = Played(watch)
     with (
         tempfile.TemporaryDirectory() as home,
-        Process(what, Launch(Path(home) / "driver.log", tuple(prefix))) as process,
+        DriverProcess(what, DriverLaunch(Path(home) / "driver.log", tuple(prefix))) as process,
     ):
         while take(process, played):
             pass
     return played
 
 
-def take(process: Process, played: Played) -> bool:
+def take(process: DriverProcess, played: Played) -> bool:
     """Takes the next event; False after the last."""
     event: Event = process.next(Limit("a phase", PHASE_LIMIT_S))
     match event:

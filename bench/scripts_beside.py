@@ -236,8 +236,8 @@ def _set_up(case: Case, script: Path, session: Session) -> None:
         driver.ask(session, list(case.made))
 
 
-def _started(plan: Plan, home: Path) -> driver.Process:
-    return driver.Process(plan, driver.Launch(home / "driver.log"))
+def _started(plan: Plan, home: Path) -> driver.DriverProcess:
+    return driver.DriverProcess(plan, driver.DriverLaunch(home / "driver.log"))
 
 
 def _limit(word: str) -> driver.Limit:

@@ -33,10 +33,10 @@ from played import plan, play
 from serving import CLIENT_CORE, command, pinned, serving
 
 from dyno import driver
-from dyno.driver import End, Launch, Limit, Process, Progress
+from dyno.driver import DriverLaunch, DriverProcess, End, Limit, Progress
 from dyno.engines import Server
 from dyno.servers.watch import servers, store
-from dyno.servers.watch.changes import Changes, Look
+from dyno.servers.watch.changes import Changes, SampleTime
 
 SERVERS = ("mysql@8.0.33", "mariadb@debian")
 WORKLOADS = ("oltp_point_select", "oltp_read_write")
@@ -117,7 +117,7 @@ def windows(server: Server, workload: str, switch: Switch, number: int) -> list[
     counts: list[tuple[float, int]] = []
     with (
         tempfile.TemporaryDirectory() as home,
-        Process(what, Launch(Path(home) / "log", pinned(CLIENT_CORE))) as process,
+        DriverProcess(what, DriverLaunch(Path(home) / "log", pinned(CLIENT_CORE))) as process,
     ):
         awake = True
         while not isinstance(event := process.next(Limit("a phase", 600)), End):
@@ -164,11 +164,11 @@ def full_copy_bytes(server: Server, folder: Path, duckdb: dict[str, object]) -> 
     """What every row of every source takes in Parquet."""
     watched = servers.reach(driver.ask, url(server))
     folder.mkdir()
-    writer = store.Store(folder, driver.ask, duckdb)
+    writer = store.WatchStore(folder, driver.ask, duckdb)
     now = datetime.now(UTC)
     answers = driver.ask(watched.session, [*watched.begin, *(it.whole for it in watched.questions)])
     rows = {
-        it.source: Changes(it.source).of(found, Look(now.strftime(store.TIME)))
+        it.source: Changes(it.source).of(found, SampleTime(now.strftime(store.TIME)))
         for it, found in zip(watched.questions, answers[len(watched.begin) :], strict=True)
     }
     writer.write(rows, now)
@@ -221,7 +221,7 @@ def measure(
         # as if the hour were over
         later = datetime.now(UTC) + timedelta(hours=2)
         sources = store.with_samples(servers.sources_of("mysql"))
-        store.Store(idle, driver.ask, duckdb).merge(later, sources)
+        store.WatchStore(idle, driver.ask, duckdb).merge(later, sources)
         taken, samples = store.size_bytes(idle), idle_s + 2
         # the first sample is whole, as it is in each hour
         day = DAY_S * max(taken - copy, 0) / samples + 24 * copy

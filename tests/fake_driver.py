@@ -49,7 +49,7 @@ class FakeSetup:
 
     journal: Journal
     driver_says: list[Sequence[Event | BaseException]] = dataclasses.field(default_factory=list)
-    launches: list[driver.Launch] = dataclasses.field(default_factory=list)
+    launches: list[driver.DriverLaunch] = dataclasses.field(default_factory=list)
     plans: list[Plan] = dataclasses.field(default_factory=list)
     tools: Tools = dataclasses.field(default_factory=Tools)
     events: list[watch.Event] = dataclasses.field(default_factory=list)
@@ -110,7 +110,7 @@ class FakeDriver:
 
     pid = 42
 
-    def __init__(self, setup: FakeSetup, plan: Plan, launch: driver.Launch) -> None:
+    def __init__(self, setup: FakeSetup, plan: Plan, launch: driver.DriverLaunch) -> None:
         setup.journal.append("drive")
         setup.plans.append(plan)
         setup.launches.append(launch)

@@ -53,7 +53,7 @@ class KitServer:
         """The exit code of `dyno kit` with these words."""
         return exit_code(["kit", *words, "--dsn", url or self.url])
 
-    def reached(self, url: str = "") -> kit_server.Server:
+    def reached(self, url: str = "") -> kit_server.KitServer:
         """The same server as the kit sees it."""
         return kit_server.reach(driver.ask, url or self.url)
 

@@ -37,7 +37,7 @@ def make_plan(session: Session, text: str, home: Path, **options: str) -> Plan:
 def play_plan(plan: Plan, home: Path) -> dict[str, PhaseRecord]:
     """The records by phase."""
     records = {}
-    with driver.Process(plan, driver.Launch(home / "driver.log")) as process:
+    with driver.DriverProcess(plan, driver.DriverLaunch(home / "driver.log")) as process:
         while not isinstance(event := process.next(driver.Limit("it", 30)), driver.End):
             if isinstance(event, PhaseRecord):
                 records[event.phase] = event

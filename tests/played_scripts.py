@@ -28,7 +28,7 @@ class Player:
         words = {name: str(value) for name, value in options.items()}
         plan = Plan(self.session, Script(str(script), words), 7, (command,))
         tallies: list[Tally] = []
-        with driver.Process(plan, driver.Launch(self.folder / "log")) as process:
+        with driver.DriverProcess(plan, driver.DriverLaunch(self.folder / "log")) as process:
             while not isinstance(event := process.next(driver.Limit("it", 20)), driver.End):
                 if isinstance(event, PhaseRecord):
                     tallies += event.streams

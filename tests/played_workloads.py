@@ -64,7 +64,7 @@ def play(
     plan = make_plan(session, workload, **options)
     plan = replace(plan, commands=commands or plan.commands)
     phases: dict[str, PhaseRecord] = {}
-    with driver.Process(plan, driver.Launch(home / "driver.log")) as process:
+    with driver.DriverProcess(plan, driver.DriverLaunch(home / "driver.log")) as process:
         while not isinstance(event := process.next(driver.Limit("a phase", 30)), driver.End):
             if isinstance(event, PhaseRecord):
                 phases[event.phase] = event

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SQL = ROOT / "src/dyno/servers/kit/sql"
 PAGE = ROOT / "docs/guides/kit/rights.md"
 #: What is made from Python, as it is for account 2.
-GENERATED = [*queueing.routines(queueing.Account("a@b", 2), 7), *jobs._workers()]
+GENERATED = [*queueing.routines(queueing.QueueAccount("a@b", 2), 7), *jobs._workers()]
 ROUTINE = re.compile(r"CREATE (?:DEFINER=\S+ )?(PROCEDURE|FUNCTION|TRIGGER) (\w+\.\w+)")
 #: Types whose values are no text.
 NUMBERS = re.compile(r"TINYINT|SMALLINT|INT|BIGINT|DATETIME|DECIMAL")

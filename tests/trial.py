@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Timer
 
 from dyno import driver
-from dyno.driver import Launch, Limit, Process
+from dyno.driver import DriverLaunch, DriverProcess, Limit
 from dyno.driver.plan import Plan, Script, Session
 from dyno.record import PhaseRecord, Tally
 
@@ -28,7 +28,9 @@ def play(session: Session, text: str, folder: Path, **options: object) -> Tally:
 def played(plan: Plan, begun: Callable[[int], None] = lambda _pid: None) -> PhaseRecord:
     """Plays a plan and answers its last phase; `begun` hears the driver's number beforehand."""
     record = None
-    with Process(plan, Launch(Path(plan.script.path).with_name("driver.log"))) as process:
+    with DriverProcess(
+        plan, DriverLaunch(Path(plan.script.path).with_name("driver.log"))
+    ) as process:
         begun(process.pid)
         limit = Limit("the script", PATIENCE_S)
         while not isinstance(event := process.next(limit), driver.End):

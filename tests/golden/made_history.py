@@ -10,7 +10,7 @@ from dyno.record import (
     History,
     HistoryPoint,
     HistorySeries,
-    LeftOut,
+    LeftOutRun,
     Metric,
 )
 
@@ -69,5 +69,5 @@ def make_history(name: str = "null") -> History:
     )
     other = alike | {"host's cpu": "four of them"}
     short = HistorySeries(RATE, "null", other, make_points([1e4] * 3), False, (1e4,))
-    lost = LeftOut("20260119-torn", "no valid block of insert")
+    lost = LeftOutRun("20260119-torn", "no valid block of insert")
     return History(0.01, 10, (rates, quiet, short), (lost,))

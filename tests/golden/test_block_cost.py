@@ -10,7 +10,7 @@ from fakes import make_run, make_trials
 from judging import judge_unaudited
 
 from dyno.compare.resolve.design import TURNS
-from dyno.record import Trial, Turns
+from dyno.record import Interleaving, Trial
 from dyno.report import Book
 from dyno.report.block_cost import block_cost_words, block_costs
 from dyno.report.sections.trust import SECTION
@@ -29,7 +29,7 @@ def timed(trial: Trial, after_s: float) -> Trial:
     return dataclasses.replace(trial, phases=(phase,), began_ns=2 * S, over_ns=over_ns)
 
 
-def book(turns: Turns | None, after_s: tuple[float, float] = (0.5, 1.5)) -> Book:
+def book(turns: Interleaving | None, after_s: tuple[float, float] = (0.5, 1.5)) -> Book:
     run = make_run()
     run = dataclasses.replace(run, design=dataclasses.replace(run.design, turns=turns))
     trials = [timed(t, after_s[t.candidate == "new"]) for t in make_trials({"new": [0.0, 0.0]})]

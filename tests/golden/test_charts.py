@@ -15,11 +15,11 @@ from dyno.report.html.charts import (
     Axis,
     Band,
     Chart,
+    ChartPanel,
     Dot,
     Dots,
     Line,
     Note,
-    Panel,
     duration_axis,
     linear_axis,
     slowdown_axis,
@@ -30,7 +30,7 @@ TEN = Axis("", 0, 10, [(0, "0"), (5, "five")])
 
 
 def drawn(*marks: Dots | Line | Band | Note, y: Axis = TEN) -> str:
-    return str(figure([Chart("one", "described", TEN, [Panel(y, marks)])], "caption"))
+    return str(figure([Chart("one", "described", TEN, [ChartPanel(y, marks)])], "caption"))
 
 
 def texts(axis: Axis) -> list[str]:
@@ -93,7 +93,7 @@ def test_marks_stand_where_their_numbers_are_and_the_lower_ones_below() -> None:
 
 def test_a_tick_beyond_the_axis_is_not_shown() -> None:
     axis = Axis("", 0, 10, [(5, "within"), (11, "beyond"), (-1, "before")])
-    page = str(figure([Chart("one", "described", axis, [Panel(axis, [])])], ""))
+    page = str(figure([Chart("one", "described", axis, [ChartPanel(axis, [])])], ""))
     assert page.count("within") == 2 and "beyond" not in page and "before" not in page
 
 
@@ -134,7 +134,7 @@ def test_every_word_is_escaped_and_the_svg_is_well_formed() -> None:
         Dots([Dot(1, 1, evil, shape="beyond")], "red", evil),
         Note(evil, x=1),
     ]
-    chart = Chart(evil, evil, axis, [Panel(axis, marks, columns=[(1, evil), (2, evil)])])
+    chart = Chart(evil, evil, axis, [ChartPanel(axis, marks, columns=[(1, evil), (2, evil)])])
     page = str(figure([chart, chart], evil))
     root = ElementTree.fromstring(page.replace(" hidden>", ">"))
     assert {each.tag for each in root.iter()} & {"b", "script"} == set()
@@ -148,7 +148,7 @@ def test_a_legend_stands_where_there_are_two_names_and_a_choice_where_two_charts
 
     assert "<button" not in drawn(dots("a"), dots("a"))
     assert drawn(dots("a"), dots("b"), Line([], "red", "b")).count("<button") == 2
-    chart = Chart("one", "described", TEN, [Panel(TEN, [dots("a")])])
+    chart = Chart("one", "described", TEN, [ChartPanel(TEN, [dots("a")])])
     assert "<select>" not in figure([chart], "")
     both = figure([chart, chart], "")
     assert both.count("<option>") == both.count('<div class="plot"') == 2
@@ -161,7 +161,7 @@ def test_charts_beyond_the_first_are_packed_and_the_page_stays_small() -> None:
             f"metric {number}",
             "described",
             TEN,
-            [Panel(TEN, [Dots([Dot(1, 1, "tip")], "red", "a")])],
+            [ChartPanel(TEN, [Dots([Dot(1, 1, "tip")], "red", "a")])],
         )
 
     few, many = (figure([chart(n) for n in range(count)], "") for count in (12, 300))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dyno.report.html import history, page
-from dyno.report.html.charts import Axis, Chart, Dot, Dots, Panel
+from dyno.report.html.charts import Axis, Chart, ChartPanel, Dot, Dots
 from dyno.report.html.drawing import figure
 from golden.book import make_book
 from golden.chromium import browser, needed
@@ -150,7 +150,10 @@ def test_a_chart_that_is_packed_is_drawn_when_it_is_chosen(tmp_path: Path) -> No
     axis = Axis("", 0, 10, [(0, "0"), (5, "five")])
     charts = [
         Chart(
-            f"metric {n}", "described", axis, [Panel(axis, [Dots([Dot(1, 1, f"tip {n}")], "red")])]
+            f"metric {n}",
+            "described",
+            axis,
+            [ChartPanel(axis, [Dots([Dot(1, 1, f"tip {n}")], "red")])],
         )
         for n in range(40)
     ]

@@ -28,7 +28,7 @@ def play(session: Session, commands: str, **options: Any) -> dict[str, PhaseReco
     phases = {}
     with (
         tempfile.TemporaryDirectory() as folder,
-        driver.Process(plan, driver.Launch(Path(folder) / "log")) as process,
+        driver.DriverProcess(plan, driver.DriverLaunch(Path(folder) / "log")) as process,
     ):
         while not isinstance(event := process.next(driver.Limit("it", 120)), driver.End):
             if isinstance(event, PhaseRecord):

@@ -40,7 +40,9 @@ def _cached(server: Server) -> list[int]:
 
 def _indexed(server: Server, home: Path, rows: int) -> Sequence[int]:
     """Plays l.i0 and l.x; the pages in the buffer pool after that."""
-    with driver.Process(_plan(server, rows), driver.Launch(home / "driver.log")) as process:
+    with driver.DriverProcess(
+        _plan(server, rows), driver.DriverLaunch(home / "driver.log")
+    ) as process:
         while not isinstance(event := process.next(driver.Limit("a phase", 60)), driver.End):
             if isinstance(event, driver.Ready) and event.phase == "l.i1":
                 return _cached(server)

@@ -22,7 +22,7 @@ from dyno.compare.play.phases import PhaseLoop
 from dyno.compare.play.run import play_once
 from dyno.compare.play.watch import Progressed
 from dyno.compare.resolve.experiment import resolve_experiment
-from dyno.driver import Launch, Process
+from dyno.driver import DriverLaunch, DriverProcess
 from dyno.driver.plan import Plan, Script, Session
 from dyno.engines import Engine, Server, find_engine
 from dyno.judge.analysis.run_view import RunView
@@ -101,7 +101,7 @@ def played(name: str, server: Server, text: str, folder: Path, **options: str) -
     plan = Plan(server.session, script, seed=7, commands=("run",), progress_s=0)
     phases: list[PhaseRecord] = []
     engine = find_engine(SERVERS[name][0], driver.ask)
-    with Process(plan, Launch(folder / "driver.log")) as process:
+    with DriverProcess(plan, DriverLaunch(folder / "driver.log")) as process:
         PhaseLoop(job(engine, folder), server, {}, lambda _: None, phases).listen(process)
     (record,) = phases
     return record

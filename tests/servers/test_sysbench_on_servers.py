@@ -58,7 +58,7 @@ def by_dyno(session: Session, name: str, options: dict[str, str], command: str) 
     plan = Plan(session, Script(str(SCRIPTS / f"{name}.lua"), options), 7, (command,))
     with (
         tempfile.TemporaryDirectory() as folder,
-        driver.Process(plan, driver.Launch(Path(folder) / "log")) as process,
+        driver.DriverProcess(plan, driver.DriverLaunch(Path(folder) / "log")) as process,
     ):
         while not isinstance(event := process.next(driver.Limit("it", 60)), driver.End):
             if isinstance(event, PhaseRecord):

@@ -14,7 +14,7 @@ from conftest import outside
 from debian_scripts import NAMES, SCRIPTS
 
 from dyno import driver
-from dyno.driver import End, Launch, Limit, Process
+from dyno.driver import DriverLaunch, DriverProcess, End, Limit
 from dyno.driver.plan import Plan, Script, Session
 from dyno.engines import find_engine
 from dyno.errors import DynoError
@@ -34,7 +34,10 @@ def played(session: Session, script: Path, options: dict[str, str]) -> PhaseReco
     """What `run` measured, after `prepare`."""
     plan = Plan(session, Script(str(script), options), seed=7)
     records = []
-    with TemporaryDirectory() as home, Process(plan, Launch(Path(home) / "log")) as process:
+    with (
+        TemporaryDirectory() as home,
+        DriverProcess(plan, DriverLaunch(Path(home) / "log")) as process,
+    ):
         while not isinstance(event := process.next(Limit("the script", 50.0)), End):
             if isinstance(event, PhaseRecord):
                 records.append(event)

@@ -93,7 +93,7 @@ def recording(
     """A recorder that takes a sample when it is told to."""
     watched = servers.reach(driver.ask, url)
     with store.opened(folder, watched.kind, watched.name), driver.Conversation(60) as ask:
-        writer = store.Store(folder, driver.ask, duckdb)
+        writer = store.WatchStore(folder, driver.ask, duckdb)
         recorder = Recorder(ask, watched, writer, options or RecorderOptions(), lambda _: None)
         recorder.sample()
         yield recorder

@@ -13,8 +13,8 @@ from dyno.driver.plan import Session
 from dyno.servers.watch import mysql, store
 from dyno.servers.watch.changes import Recorded
 from dyno.servers.watch.reading import Curve, Record, reports_of
-from dyno.servers.watch.source import CHANGE, WHOLE, Source
-from dyno.servers.watch.store import SAMPLES, Store, opened
+from dyno.servers.watch.source import CHANGE, WHOLE, WatchSource
+from dyno.servers.watch.store import SAMPLES, WatchStore, opened
 
 SOURCES = {source.name: source for source in mysql.SOURCES}
 WAITS = SOURCES["events_waits_summary_global_by_event_name"]
@@ -30,14 +30,17 @@ def duckdb() -> Session:
 
 
 def written(
-    folder: Path, duckdb: Session, samples: list[float], rows: dict[Source, list[tuple[float, int]]]
+    folder: Path,
+    duckdb: Session,
+    samples: list[float],
+    rows: dict[WatchSource, list[tuple[float, int]]],
 ) -> Record:
     """A record of samples (s after BEGIN) and of what each source's only row changed by, at which
     time; its first is a whole value.
     """
     with opened(folder, "mysql", "here:0"):
-        writer = Store(folder, driver.ask, duckdb)
-        told: dict[Source, list[Recorded]] = {
+        writer = WatchStore(folder, driver.ask, duckdb)
+        told: dict[WatchSource, list[Recorded]] = {
             source: [
                 _row(source, at, CHANGE if number else WHOLE, change)
                 for number, (at, change) in enumerate(changes)
@@ -56,7 +59,7 @@ def _text(at_s: float) -> str:
     return (BEGIN + timedelta(seconds=at_s)).strftime(store.TIME)
 
 
-def _row(source: Source, at_s: float, kind: int, change: int) -> Recorded:
+def _row(source: WatchSource, at_s: float, kind: int, change: int) -> Recorded:
     counters = [change if "WAIT" in name or "VALUE" in name else 1 for name in source.counters]
     keys = ["wait/io/file/sql/binlog" if source is WAITS else "Questions"]
     rest = [None] * (len(source.values) + len(source.words))

@@ -17,7 +17,7 @@ from dyno.servers.watch.reading import Record
 from dyno.servers.watch.segments import segments
 from dyno.servers.watch.servers import sources_of
 from dyno.servers.watch.source import CHANGE, GONE, WHOLE
-from dyno.servers.watch.store import SAMPLES, Store, opened, with_samples
+from dyno.servers.watch.store import SAMPLES, WatchStore, opened, with_samples
 
 STATUS = next(it for it in mysql.SOURCES if it.name == "global_status")
 SOURCES = with_samples(sources_of("mysql"))
@@ -30,12 +30,14 @@ def duckdb() -> Session:
 
 
 @pytest.fixture
-def writer(tmp_path: Path, duckdb: Session) -> Store:
+def writer(tmp_path: Path, duckdb: Session) -> WatchStore:
     with opened(tmp_path, "mysql", "here:0"):
-        return Store(tmp_path, driver.ask, duckdb)
+        return WatchStore(tmp_path, driver.ask, duckdb)
 
 
-def put(writer: Store, minute: float, kind: int, value: int | None, restarted: int = 0) -> None:
+def put(
+    writer: WatchStore, minute: float, kind: int, value: int | None, restarted: int = 0
+) -> None:
     """A part with one sample, and one status variable in it."""
     at = BEGIN + timedelta(minutes=minute)
     text = at.strftime(store.TIME)
@@ -44,7 +46,9 @@ def put(writer: Store, minute: float, kind: int, value: int | None, restarted: i
     writer.write({SAMPLES: [sample], STATUS: [row]}, at)
 
 
-def value(writer: Store, duckdb: Session, until: float, since: float | None = None) -> str | None:
+def value(
+    writer: WatchStore, duckdb: Session, until: float, since: float | None = None
+) -> str | None:
     record = Record(writer.folder, driver.ask, duckdb)
     begin = None if since is None else BEGIN + timedelta(minutes=since)
     span = record.span(BEGIN + timedelta(minutes=until), begin)
@@ -53,7 +57,7 @@ def value(writer: Store, duckdb: Session, until: float, since: float | None = No
 
 
 def test_what_was_written_is_read_before_and_after_hours_are_merged(
-    writer: Store, duckdb: Session
+    writer: WatchStore, duckdb: Session
 ) -> None:
     for minute, kind, number in (
         (0, WHOLE, 100),
@@ -75,7 +79,7 @@ def test_what_was_written_is_read_before_and_after_hours_are_merged(
 
 
 def test_a_row_that_is_gone_is_not_told_until_it_comes_again(
-    writer: Store, duckdb: Session
+    writer: WatchStore, duckdb: Session
 ) -> None:
     put(writer, 0, WHOLE, 100)
     put(writer, 1, GONE, None)
@@ -86,7 +90,7 @@ def test_a_row_that_is_gone_is_not_told_until_it_comes_again(
 
 
 def test_parts_that_stand_beside_their_hour_count_once(
-    writer: Store, duckdb: Session, tmp_path: Path
+    writer: WatchStore, duckdb: Session, tmp_path: Path
 ) -> None:
     put(writer, 0, WHOLE, 100)
     (part,) = segments(tmp_path)
@@ -98,7 +102,7 @@ def test_parts_that_stand_beside_their_hour_count_once(
     assert value(writer, duckdb, 5) == "100"
 
 
-def test_the_oldest_go_first_and_the_newest_stays(writer: Store, tmp_path: Path) -> None:
+def test_the_oldest_go_first_and_the_newest_stays(writer: WatchStore, tmp_path: Path) -> None:
     for minute in (0, 60, 120, 121):
         put(writer, minute, WHOLE, 1)
     writer.merge(BEGIN + timedelta(hours=2), SOURCES)
@@ -113,7 +117,7 @@ def test_the_oldest_go_first_and_the_newest_stays(writer: Store, tmp_path: Path)
     assert left.begins == BEGIN + timedelta(minutes=121)
 
 
-def test_a_folder_is_one_servers_and_one_watchers(tmp_path: Path, writer: Store) -> None:
+def test_a_folder_is_one_servers_and_one_watchers(tmp_path: Path, writer: WatchStore) -> None:
     with pytest.raises(UsageError, match="is the record of here:0"), opened(tmp_path, "mysql", "x"):
         pass
     with (
@@ -143,7 +147,7 @@ def damage_file(file: Path, how: str) -> None:
 @pytest.mark.parametrize("how", ["cut off", "empty", "zeros", "a page"])
 @pytest.mark.parametrize("name", ["samples", "global_status"])
 def test_a_damaged_part_is_set_aside_told_once_and_the_rest_is_read(
-    how: str, name: str, writer: Store, duckdb: Session, tmp_path: Path
+    how: str, name: str, writer: WatchStore, duckdb: Session, tmp_path: Path
 ) -> None:
     for minute, kind, number in ((0, WHOLE, 100), (1, CHANGE, 7), (2, CHANGE, 5), (60, WHOLE, 112)):
         put(writer, minute, kind, number)
@@ -168,7 +172,7 @@ def test_a_damaged_part_is_set_aside_told_once_and_the_rest_is_read(
 def test_hours_are_merged_without_a_damaged_part(how: str, tmp_path: Path, duckdb: Session) -> None:
     said: list[str] = []
     with opened(tmp_path, "mysql", "here:0"):
-        writer = Store(tmp_path, driver.ask, duckdb, said.append)
+        writer = WatchStore(tmp_path, driver.ask, duckdb, said.append)
         for minute, kind, number in ((0, WHOLE, 100), (1, CHANGE, 7), (2, CHANGE, 5)):
             put(writer, minute, kind, number)
         damage_file(segments(tmp_path)[1].folder / "global_status.parquet", how)
@@ -178,7 +182,7 @@ def test_hours_are_merged_without_a_damaged_part(how: str, tmp_path: Path, duckd
         assert value(writer, duckdb, 5) == "105"
 
 
-def test_a_record_of_which_all_is_damaged_says_so(writer: Store, duckdb: Session) -> None:
+def test_a_record_of_which_all_is_damaged_says_so(writer: WatchStore, duckdb: Session) -> None:
     put(writer, 0, WHOLE, 100)
     damage_file(segments(writer.folder)[0].folder / "samples.parquet", "cut off")
     with pytest.raises(UsageError, match="nothing of the record can be read"):
@@ -199,7 +203,7 @@ def test_a_record_is_private_and_an_open_one_is_closed(tmp_path: Path, duckdb: S
     try:
         place = tmp_path / "watched"
         with opened(place, "mysql", "here:0"):
-            writer = Store(place, driver.ask, duckdb)
+            writer = WatchStore(place, driver.ask, duckdb)
             put(writer, 0, WHOLE, 100)
             put(writer, 1, CHANGE, 1)
             writer.merge(BEGIN + timedelta(hours=1), SOURCES)

@@ -72,7 +72,7 @@ def play(session: Session, workload: str, commands: str, **options: Any) -> Play
     phases = {}
     with (
         tempfile.TemporaryDirectory() as folder,
-        driver.Process(plan, driver.Launch(Path(folder) / "log")) as process,
+        driver.DriverProcess(plan, driver.DriverLaunch(Path(folder) / "log")) as process,
     ):
         while not isinstance(event := process.next(driver.Limit("it", 60)), driver.End):
             if isinstance(event, PhaseRecord):

@@ -10,7 +10,7 @@ import pytest
 from dyno.judge.stats.interim_analyses import InterimAnalyses
 from dyno.judge.stats.interval import to_log, to_percent
 from dyno.judge.stats.power import (
-    Errors,
+    BlockErrors,
     blocks_expected,
     chances,
     detectable,
@@ -27,13 +27,13 @@ DELTA = to_log(2.0)
 def test_alone_and_with_one_analysis_it_is_the_plain_power_of_the_t_test() -> None:
     once = InterimAnalyses((12,), 0.05)
     plain_percent = to_percent(detectable(12, to_log(2.0), 0.05))
-    assert mde80(once, Errors(to_log(2.0)), 1) == pytest.approx(plain_percent, rel=1e-3)
+    assert mde80(once, BlockErrors(to_log(2.0)), 1) == pytest.approx(plain_percent, rel=1e-3)
 
 
 @pytest.mark.parametrize("family", [1, 6])
 def test_a_sequential_run_finds_its_mde80_four_times_in_five(family: int) -> None:
     """With δ far below it, so that a slowdown found is called slower and no margin interferes."""
-    errors = Errors(0.05)
+    errors = BlockErrors(0.05)
     effect = to_log(mde80(ANALYSES, errors, family))
     rng = np.random.default_rng(6)
     logs = rng.normal(effect, errors.sd, (6000, 1, 24))
@@ -43,13 +43,13 @@ def test_a_sequential_run_finds_its_mde80_four_times_in_five(family: int) -> Non
 
 
 def test_analyses_and_primaries_cost_sight() -> None:
-    errors = Errors(0.02)
+    errors = BlockErrors(0.02)
     alone = mde80(InterimAnalyses((24,), 0.05), errors, 1)
     assert alone < mde80(ANALYSES, errors, 1) < mde80(ANALYSES, errors, 8)
 
 
 def test_loads_that_come_again_are_the_data() -> None:
-    many, few = Errors(0.03, 0, 0.0), Errors(0.03, 8, 0.02)
+    many, few = BlockErrors(0.03, 0, 0.0), BlockErrors(0.03, 8, 0.02)
     assert few.data(6) == (6, 0.03)
     number, sd = few.data(24)
     assert number == 8
@@ -60,14 +60,14 @@ def test_loads_that_come_again_are_the_data() -> None:
 
 def test_the_chances_are_those_of_the_calibrated_rule() -> None:
     """METHOD.md, What it is worth: block sd 2 %, 89 % found at 2 %, 97 % cleared, 14.3 blocks."""
-    seen = chances(ANALYSES, DELTA, Errors(to_log(2.0)), 1)
+    seen = chances(ANALYSES, DELTA, BlockErrors(to_log(2.0)), 1)
     assert seen.found == pytest.approx(0.89, abs=0.01)
     assert seen.cleared == pytest.approx(0.972, abs=0.01)
     assert seen.blocks == pytest.approx(14.3, abs=0.4)
 
 
 def test_a_run_ends_when_its_noisiest_primary_is_decided() -> None:
-    calm, wild = Errors(0.005), Errors(0.04)
+    calm, wild = BlockErrors(0.005), BlockErrors(0.04)
     alone = blocks_expected(ANALYSES, [DELTA], [calm])
     both = blocks_expected(ANALYSES, [DELTA, DELTA], [calm, wild])
     assert alone == pytest.approx(10.1, abs=0.1)
@@ -77,7 +77,7 @@ def test_a_run_ends_when_its_noisiest_primary_is_decided() -> None:
 
 def test_a_harder_level_needs_more_blocks() -> None:
     strict = replace(ANALYSES, alpha=0.005)
-    errors = Errors(0.02)
+    errors = BlockErrors(0.02)
     assert chances(strict, DELTA, errors, 1).cleared < chances(ANALYSES, DELTA, errors, 1).cleared
 
 

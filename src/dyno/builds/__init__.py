@@ -65,7 +65,7 @@ Done = subprocess.CompletedProcess[str]
 
 
 @dataclass(frozen=True)
-class Client:
+class RegistryClient:
     """A registry's client: its words for what is not there, and what to do where the client itself
     is not (`install`), or never ends (`reach`: where its mirrors stand). `environment` joins ours.
     """

@@ -103,7 +103,7 @@ COPY_S = 1800.0
 
 
 @dataclass(frozen=True)
-class Entry:
+class CacheEntry:
     """Something cached; `used_s` is when it was last used, in seconds since 1970."""
 
     kind: str
@@ -202,13 +202,13 @@ def _why(refused: OSError, name: str) -> str:
     return f"{why} ({refused.filename or name}){space(refused, root())}"
 
 
-def entries() -> list[Entry]:
+def entries() -> list[CacheEntry]:
     """Everything cached, the longest unused first."""
     folders = (path for path in root().glob("*/*") if path.is_dir() and path.name[0] != ".")
     return sorted((_entry(path) for path in folders), key=lambda entry: entry.used_s)
 
 
-def entries_of(kind: str, pattern: str = "*") -> list[Entry]:
+def entries_of(kind: str, pattern: str = "*") -> list[CacheEntry]:
     """Entries of one kind whose names match, the longest unused first."""
     folders = (path for path in (root() / kind).glob(pattern) if path.is_dir())
     made = (_entry(path) for path in folders if path.name[0] != ".")
@@ -229,7 +229,7 @@ def keep_entries(files: Iterable[Path]) -> Iterator[None]:
         yield
 
 
-def remove(entry: Entry) -> bool:
+def remove(entry: CacheEntry) -> bool:
     """Frees an entry, in one step for whoever looks for it meanwhile; False where a run uses it."""
     with _alone(entry.kind, entry.name, lambda _: None), claim_unused(entry.path) as free:
         if free and entry.path.exists():
@@ -296,9 +296,9 @@ def limit_bytes() -> int:
     return int(size)
 
 
-def _entry(path: Path) -> Entry:
+def _entry(path: Path) -> CacheEntry:
     size = sum(file.lstat().st_size for file in path.rglob("*") if file.is_file())
-    return Entry(path.parent.name, path.name, path, size, path.stat().st_mtime)
+    return CacheEntry(path.parent.name, path.name, path, size, path.stat().st_mtime)
 
 
 def _make(home: Path, make: Callable[[Path], None]) -> None:

@@ -10,13 +10,13 @@ import shutil
 from pathlib import Path
 
 from dyno import scratch
-from dyno.builds import Client, Say, cache
+from dyno.builds import RegistryClient, Say, cache
 from dyno.errors import HostError
 from dyno.tails import last_lines
 
 #: How long cargo may take over a slow line, the registry's index included.
 FETCH_S = 900.0
-CLIENT = Client(
+CLIENT = RegistryClient(
     absent=("no matching package", "failed to select a version"),
     install="install Rust (cargo), or name a library by its path",
     reach="cargo's configuration",

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from dyno.builds import Client, Say, cache, sha256
+from dyno.builds import RegistryClient, Say, cache, sha256
 from dyno.errors import HostError
 
 #: The plugin that copies an artifact out of the local repository, once it is there.
@@ -25,7 +25,7 @@ COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
 FETCH_S = 3600.0
 #: mvn's words for an artifact that is not there.
 ABSENT = "Could not find artifact"
-CLIENT = Client(
+CLIENT = RegistryClient(
     absent=(ABSENT,),
     install="install Maven (mvn, with Java), or name your own build by its path",
     reach="Maven's settings.xml",

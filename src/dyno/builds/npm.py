@@ -10,7 +10,7 @@ import tarfile
 from pathlib import Path
 
 from dyno import scratch
-from dyno.builds import Client, Say, cache, tar
+from dyno.builds import RegistryClient, Say, cache, tar
 from dyno.errors import HostError
 from dyno.tails import last_lines
 
@@ -26,7 +26,7 @@ OWN = {
     "npm_config_fetch_retry_mintimeout": "1000",
     "npm_config_fetch_retry_maxtimeout": "5000",
 }
-CLIENT = Client(
+CLIENT = RegistryClient(
     absent=("E404", "ETARGET", "ENOVERSIONS"),
     install="install Node.js with npm, or name a build of your own by its path",
     reach="npm's configuration",

@@ -41,7 +41,7 @@ Targets: {targets}
 
 
 @dataclass(frozen=True)
-class Package:
+class SuitePackage:
     """A package as a suite has it; `depends` are names, of several choices the first."""
 
     name: str
@@ -57,7 +57,7 @@ class Suite:
     name: str
     options: tuple[str, ...]
 
-    def packages(self, names: Iterable[str]) -> list[Package]:
+    def packages(self, names: Iterable[str]) -> list[SuitePackage]:
         """Those of `names` that it has, each in the version that it would install."""
         asked = ["apt-cache", "show", "--no-all-versions", *names, *self.options]
         try:
@@ -75,7 +75,7 @@ class Suite:
         hint = "name another suite, or a build of your own by its path"
         raise HostError(f"{self.name} has no package {name}", hint=hint)
 
-    def download(self, packages: Sequence[Package], folder: Path, say: Say) -> None:
+    def download(self, packages: Sequence[SuitePackage], folder: Path, say: Say) -> None:
         """Puts the packages' archives into `folder`, each held against its checksum; one that is
         there already, or in part, is not fetched again.
         """
@@ -220,9 +220,9 @@ def _fields(text: str) -> dict[str, str]:
     return {name: value for name, colon, value in lines if colon}
 
 
-def _package(fields: dict[str, str]) -> Package:
+def _package(fields: dict[str, str]) -> SuitePackage:
     words = f"{fields.get('Pre-Depends', '')}, {fields.get('Depends', '')}"
     first = (each.split("|")[0].strip() for each in words.split(","))
     names = tuple(re.split(r"[\s:(]", each)[0] for each in first if each)
     section = fields.get("Section", "").rpartition("/")[2]
-    return Package(fields["Package"], fields["Version"], section, names)
+    return SuitePackage(fields["Package"], fields["Version"], section, names)

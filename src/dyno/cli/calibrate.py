@@ -160,10 +160,10 @@ def options_from(**words: Any) -> CalibrationOptions:
 
 def play_missing(wanted: CalibrationOptions) -> None:
     """Plays what is missing; whatever stops it, what was found stays."""
-    from dyno.compare.calibration.session import Session
+    from dyno.compare.calibration.session import CalibrationSession
 
     sweep()
-    session = Session(wanted, print_progress, print_entry)
+    session = CalibrationSession(wanted, print_progress, print_entry)
     screen.line(f"{len(session.current())} lines of this host are there ({session.file})")
     try:
         done = session.play()

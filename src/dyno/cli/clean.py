@@ -18,7 +18,7 @@ from dyno.cli.terminal import screen
 from dyno.errors import HostError, unknown
 
 if TYPE_CHECKING:
-    from dyno.builds.cache import Entry
+    from dyno.builds.cache import CacheEntry
     from dyno.compare.run_folder import RunFolder
 
 
@@ -122,7 +122,7 @@ def all_items() -> list[Item]:
     return items + [temporary_item(path) for path in scratch.leftovers() if path not in homes]
 
 
-def cache_item(entry: Entry) -> Item:
+def cache_item(entry: CacheEntry) -> Item:
     """An entry of the cache."""
     from dyno.builds import cache
 

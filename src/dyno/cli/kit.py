@@ -10,7 +10,7 @@ from dyno.cli.options import Word
 from dyno.cli.terminal import screen
 
 if TYPE_CHECKING:
-    from dyno.servers.kit.server import Server
+    from dyno.servers.kit.server import KitServer
 
 
 def part_names() -> list[str]:
@@ -31,7 +31,7 @@ DSN = click.option(
 )
 
 
-def reach(dsn: str) -> Server:
+def reach(dsn: str) -> KitServer:
     """The server at a URL."""
     from dyno import driver
     from dyno.servers.kit import server

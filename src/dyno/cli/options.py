@@ -73,7 +73,7 @@ class Size(click.ParamType[int]):
         return int(size)
 
 
-class Setting(click.ParamType[tuple[str, str]]):
+class SettingType(click.ParamType[tuple[str, str]]):
     """`key=value`; dashes in the key are underscores, as everywhere."""
 
     name = "key=value"
@@ -102,7 +102,7 @@ class LimitValue(click.ParamType[tuple[str, float]]):
         return f"{plain}_percent", PERCENT.convert(percent, param, ctx)
 
 
-class Levels(click.ParamType[tuple[str, tuple[str, ...]]]):
+class LevelsType(click.ParamType[tuple[str, tuple[str, ...]]]):
     """`key=on,off`: a factor with its levels."""
 
     name = "key=a,b"
@@ -185,8 +185,8 @@ def experiment_names() -> list[str]:
     return list(experiments.every())
 
 
-DURATION, PERCENT, SETTING, SIZE = Duration(), Percent(), Setting(), Size()
-LEVELS, LIMIT_VALUE = Levels(), LimitValue()
+DURATION, PERCENT, SETTING, SIZE = Duration(), Percent(), SettingType(), Size()
+LEVELS, LIMIT_VALUE = LevelsType(), LimitValue()
 ENGINE = EngineWord("engine@build", engine_names)
 WORKLOAD = Word("workload", workload_names)
 EXPERIMENT = Word("experiment.toml", experiment_names)

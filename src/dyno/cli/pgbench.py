@@ -12,9 +12,9 @@ from dyno.cli.terminal import screen
 from dyno.errors import DynoError, UsageError
 
 if TYPE_CHECKING:
-    from dyno.compat.pgbench.play import Played
+    from dyno.compat.pgbench.play import PlayedRun
     from dyno.compat.pgbench.scripts import ScriptWord
-    from dyno.compat.pgbench.words import Settings
+    from dyno.compat.pgbench.words import PgbenchSettings
     from dyno.driver.plan import Session
 
 REFUSED_EXIT, ABORTED_EXIT = 1, 2
@@ -89,15 +89,15 @@ def obey(words: Sequence[str]) -> int:
     return play_scripts(settings, session)
 
 
-def play_scripts(settings: Settings, session: Session) -> int:
+def play_scripts(settings: PgbenchSettings, session: Session) -> int:
     """Reads the scripts, looks at the server, plays, reports."""
     from dyno import scratch
     from dyno.compat.pgbench import log_files, report
-    from dyno.compat.pgbench.play import Moment, Run, seed_of
+    from dyno.compat.pgbench.play import Moment, PgbenchRun, seed_of
     from dyno.compat.pgbench.server import look_at, vacuum
 
     with scratch.folder("pgbench") as folder:
-        run = Run(session, settings, folder / "board", seed_of(settings))
+        run = PgbenchRun(session, settings, folder / "board", seed_of(settings))
         run.check()
         facts = look_at(session, settings, tell)
         lines = report.ProgressLines(settings)
@@ -118,7 +118,7 @@ def play_scripts(settings: Settings, session: Session) -> int:
         return finish(settings, played, report.final_report(settings, facts, played))
 
 
-def finish(settings: Settings, played: Played, lines: Iterable[str]) -> int:
+def finish(settings: PgbenchSettings, played: PlayedRun, lines: Iterable[str]) -> int:
     """The report, and whether it is whole."""
     was_aborted = bool(played.problem or played.tally.aborted)
     if played.problem and not played.tally.aborted:

@@ -47,7 +47,7 @@ def command(words: tuple[str, ...]) -> int:
         if read.compare:
             return compare_builds(read)
         return play_line(read)
-    except lines.Refused as refused:
+    except lines.SysbenchError as refused:
         say(str(refused))
         return FAILED_EXIT
 

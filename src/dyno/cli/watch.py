@@ -18,11 +18,11 @@ import click
 from dyno import subprocesses
 from dyno.cli.options import Duration, OutputFile, Size
 from dyno.cli.terminal import screen
-from dyno.cli.watch_words import Moment, cell, told
+from dyno.cli.watch_words import MomentType, cell, told
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
-    from dyno.servers.watch.reading import Answer, Looked, Record, Span
+    from dyno.servers.watch.reading import Answer, Asked, Record, Span
 
 FOLDER = "watched"
 #: How much a watcher gives way (nice(1)): a tenth of a busy core's time is left to it.
@@ -104,7 +104,7 @@ def _record(dsn: str, into: Path, for_s: float | None, **words: Any) -> None:
         _at_low_priority(),
         driver.Conversation(limit_s=60) as ask,
     ):
-        writer = store.Store(into.absolute(), driver.ask, reader, _note)
+        writer = store.WatchStore(into.absolute(), driver.ask, reader, _note)
         recorder = Recorder(ask, watched, writer, wanted, screen.line, stop)
         if segments(into):
             try:
@@ -172,7 +172,7 @@ def _open(folder: Path) -> Record:
 
 
 @command.command("as-of")
-@click.argument("time", type=Moment())
+@click.argument("time", type=MomentType())
 @click.argument("report", required=False)
 @FROM
 @WHERE
@@ -192,7 +192,7 @@ def as_of(time: datetime, report: str | None, folder: Path, **shown: Any) -> Non
 
 
 @command.command("diff")
-@click.argument("times", nargs=2, type=Moment(), metavar="SINCE UNTIL")
+@click.argument("times", nargs=2, type=MomentType(), metavar="SINCE UNTIL")
 @click.argument("report", required=False)
 @FROM
 @WHERE
@@ -211,7 +211,7 @@ def diff(times: tuple[datetime, datetime], report: str | None, folder: Path, **s
 
 
 @command.command("top")
-@click.argument("time", type=Moment(), default="now")
+@click.argument("time", type=MomentType(), default="now")
 @click.option(
     "--for", "for_s", type=Duration(), default="1m", show_default=True, help="Until TIME."
 )
@@ -261,7 +261,7 @@ def _show(record: Record, report: str, span: Span, shown: Mapping[str, Any]) -> 
     _print(answer)
 
 
-def _asked(looked: Looked) -> str:
+def _asked(looked: Asked) -> str:
     """When the ends of what is shown were asked for."""
     if looked.since is None:
         return f"as of {told(looked.until)}"
@@ -295,8 +295,8 @@ def _print(answer: Answer) -> None:
 
 
 @command.command("plot")
-@click.argument("since", type=Moment())
-@click.argument("until", type=Moment(), default="now")
+@click.argument("since", type=MomentType())
+@click.argument("until", type=MomentType(), default="now")
 @FROM
 @click.option(
     "-o",

@@ -14,7 +14,7 @@ from dyno.cli.options import SECONDS, Context, Duration, Param
 CELL = 60
 
 
-class Moment(click.ParamType[datetime]):
+class MomentType(click.ParamType[datetime]):
     """`now`, `10m` (ago), `03:10` (the last one), `2026-11-22`, `2026-11-22T03:10:00`: in UTC."""
 
     name = "time"

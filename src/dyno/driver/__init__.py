@@ -18,21 +18,21 @@ from dyno.driver.events import (
     WrittenKey,
     WrittenKeys,
 )
-from dyno.driver.process import Launch, Limit, Process
+from dyno.driver.process import DriverLaunch, DriverProcess, Limit
 from dyno.driver.questions import ask, describe, driver_environment, driver_program, schema
 
 __all__ = [
     "Answered",
     "Bucket",
     "Conversation",
+    "DriverLaunch",
+    "DriverProcess",
     "End",
     "Event",
     "Failing",
     "Hello",
-    "Launch",
     "Limit",
     "Loads",
-    "Process",
     "Progress",
     "Ready",
     "Report",

@@ -30,7 +30,7 @@ class Script:
 
 
 @dataclass(frozen=True)
-class Turns:
+class SlicePlan:
     """Windows that several drivers take turns in: all are given the same but for
     `own` and `frozen`.
 
@@ -71,7 +71,7 @@ class Plan:
     commands: tuple[str, ...] = ("prepare", "run")
     cpus: tuple[int, ...] = ()
     progress_s: float = 1.0
-    turns: Turns | None = None
+    turns: SlicePlan | None = None
     threads: int = 0
     reports: bool = False
     version: int = VERSION

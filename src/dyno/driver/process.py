@@ -26,7 +26,7 @@ LINE_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
-class Launch:
+class DriverLaunch:
     """How to start a driver: the command before it, what joins its environment, its stderr.
 
     That is a `log`, or `stderr`, a stream of ours; `passed` are files of ours that the programs
@@ -40,7 +40,7 @@ class Launch:
     passed: tuple[int, ...] = ()
 
 
-def _passed(launch: Launch) -> dict[str, str]:
+def _passed(launch: DriverLaunch) -> dict[str, str]:
     """Names to the driver what it may hand on: it keeps all else that it was started with."""
     return {"DYNO_PASSED": ",".join(map(str, launch.passed))} if launch.passed else {}
 
@@ -55,7 +55,7 @@ class Limit:
 
 
 @contextmanager
-def _opened(launch: Launch) -> Iterator[IO[bytes] | int | None]:
+def _opened(launch: DriverLaunch) -> Iterator[IO[bytes] | int | None]:
     """The driver's stderr."""
     if launch.log is None:
         yield launch.stderr
@@ -64,12 +64,12 @@ def _opened(launch: Launch) -> Iterator[IO[bytes] | int | None]:
         yield log
 
 
-class Process:
+class DriverProcess:
     """A driver that plays a plan. It leads a process group of its own, so that Ctrl-C reaches it
     only through us; it dies with us (parent-death signal, and the end of its stdin).
     """
 
-    def __init__(self, plan: Plan, launch: Launch) -> None:
+    def __init__(self, plan: Plan, launch: DriverLaunch) -> None:
         """Starts the driver and hands it the plan; `HostError` where it cannot be started."""
         self._log = launch.log
         command = [*launch.prefix, str(driver_program()), "run"]
@@ -129,7 +129,7 @@ class Process:
             os.killpg(self.pid, signal.SIGKILL)
         self._process.wait()
 
-    def __enter__(self) -> Process:
+    def __enter__(self) -> DriverProcess:
         return self
 
     def __exit__(self, *_: object) -> None:

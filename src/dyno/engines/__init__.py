@@ -2,7 +2,7 @@
 
 An engine finds its program (by `dyno.builds`), starts it in a private home, reads its settings
 back, lets it settle, and stops it. SQL reaches it through `ask`, which `play` hands in. What an
-engine can do beyond that is a protocol of its own (`Snapshots`, `Counts`, `Preloads`,
+engine can do beyond that is a protocol of its own (`Snapshots`, `CountsWork`, `Preloads`,
 `Attaches`, …), so that others ask for a capability and never for a name.
 """
 
@@ -51,7 +51,7 @@ class Attaches(Protocol):
 
 
 @runtime_checkable
-class Counts(Protocol):
+class CountsWork(Protocol):
     """A server whose own count of the clients' work can be held against the driver's."""
 
     def count_work(self, server: Server, after_disconnect: bool) -> dict[str, int]:

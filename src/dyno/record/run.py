@@ -105,7 +105,7 @@ class Window:
 
 
 @dataclass(frozen=True)
-class Turns:
+class Interleaving:
     """How the trials of a block take turns, where they do: in `windows` by workload, and `window`
     for all others.
 
@@ -156,7 +156,7 @@ class Design:
     crossing: Crossing | None = None
     aa: bool = False
     gate: Gate = "each"
-    turns: Turns | None = None
+    turns: Interleaving | None = None
     precision_percent: float | None = None
 
     @property

@@ -8,7 +8,7 @@ import random
 from collections.abc import Iterator
 from itertools import islice
 
-from dyno.record.run import Run, Turns
+from dyno.record.run import Interleaving, Run
 from dyno.record.workload import WorkloadPlan
 
 #: Slots after which an order comes again: more than most phases have.
@@ -44,7 +44,7 @@ def connect_s(workload: WorkloadPlan) -> float:
     return CONNECT_S + CONNECTION_S * workload.most_connections
 
 
-def epoch_slots(design: Turns, workload: WorkloadPlan, candidates: int) -> int:
+def epoch_slots(design: Interleaving, workload: WorkloadPlan, candidates: int) -> int:
     """After how many slots of all candidates their users connect anew; 0: never."""
     if design.epoch_s <= 0:
         return 0

@@ -20,7 +20,7 @@ COUNTED: tuple[Soundness, ...] = (
 
 
 @dataclass(frozen=True)
-class Stream:
+class StreamFacts:
     """A stream of a phase of a workload, as the tables and charts name it."""
 
     workload: str
@@ -42,24 +42,24 @@ def compared(book: Book) -> list[str]:
     return [book.run.design.base, *dict.fromkeys(mains)]
 
 
-def streams(book: Book, workload: str) -> list[Stream]:
+def streams(book: Book, workload: str) -> list[StreamFacts]:
     """Every stream that a trial of `workload` played, in the order of the phases."""
-    found: dict[Stream, None] = {}
+    found: dict[StreamFacts, None] = {}
     for trial in book.view.played_trials:
         if trial.workload != workload:
             continue
         for record in trial.phases:
             for tally in record.streams:
-                found[Stream(workload, record.phase, tally.name, tally.unit)] = None
+                found[StreamFacts(workload, record.phase, tally.name, tally.unit)] = None
     return list(found)
 
 
-def all_streams(book: Book) -> list[Stream]:
+def all_streams(book: Book) -> list[StreamFacts]:
     """The streams of every workload, in the run's order."""
     return [s for workload in book.run.workloads for s in streams(book, workload.name)]
 
 
-def tallies(trials: Iterable[Trial], stream: Stream) -> list[tuple[Trial, PhaseRecord, Tally]]:
+def tallies(trials: Iterable[Trial], stream: StreamFacts) -> list[tuple[Trial, PhaseRecord, Tally]]:
     """What each of `trials` did in `stream`."""
     return [
         (trial, record, tally)

@@ -17,15 +17,15 @@ from ways_to_be_fooled import assert_caught
 from dyno.compare.play.switch import slots
 from dyno.compare.play.turns import turns_of
 from dyno.judge.analysis.carry_over import carry_over
-from dyno.record import Candidate, Finding, Run, Trial, Turns, Window
+from dyno.record import Candidate, Finding, Interleaving, Run, Trial, Window
 
 #: Slices of 5 ms: an epoch has 200 of each side.
-TURNS = Turns(Window(0.005, 0.001), epoch_s=1.0, frozen=True)
+TURNS = Interleaving(Window(0.005, 0.001), epoch_s=1.0, frozen=True)
 SLICES = 1000
 LOST = {"old": 0.0, "new": 0.05}
 
 
-def by_turns(turns: Turns = TURNS, *sides: Candidate) -> Run:
+def by_turns(turns: Interleaving = TURNS, *sides: Candidate) -> Run:
     return replace(a_run(*sides), design=replace(a_run().design, turns=turns))
 
 
@@ -121,7 +121,7 @@ def test_a_difference_is_held_against_the_primarys_own_margin() -> None:
 @pytest.mark.parametrize("turns", [TURNS, replace(TURNS, epoch_s=0.0)])
 @pytest.mark.parametrize("further", [(), (engine("other"),)])
 def test_the_contrast_knows_what_was_played_before_each_slice(
-    turns: Turns, further: tuple[Candidate, ...]
+    turns: Interleaving, further: tuple[Candidate, ...]
 ) -> None:
     """Of three candidates the order comes again after an odd number of rows."""
     run = by_turns(turns, OLD, NEW, *further)

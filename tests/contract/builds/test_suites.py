@@ -62,7 +62,7 @@ def test_a_suite_is_read_from_the_systems_own_mirror_by_private_lists(
     suites.open_suite("sid", SAID.append)
     assert SAID == ["fetching sid's lists (apt)"]
     assert found.packages(["thing"]) == [
-        suites.Package("thing", "1:2.0~rc1-1", "libs", ("libc6", "libone1", "perl"))
+        suites.SuitePackage("thing", "1:2.0~rc1-1", "libs", ("libc6", "libone1", "perl"))
     ]
     with pytest.raises(HostError, match="sid has no package other"):
         found.version("other")

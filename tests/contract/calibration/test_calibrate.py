@@ -14,10 +14,10 @@ from dyno.compare.calibration import CalibrationEntry
 from dyno.compare.calibration.cases import CalibrationCase
 from dyno.compare.calibration.comparison import case_settings
 from dyno.compare.calibration.dose_response import DoseResponse
-from dyno.compare.calibration.pilot import Pilot, Shape
+from dyno.compare.calibration.pilot import CalibrationPilot, Shape
 from dyno.compare.calibration.session import (
     CalibrationOptions,
-    Session,
+    CalibrationSession,
     exclusive_folder,
     instrument_here,
 )
@@ -35,19 +35,21 @@ TINY = Shape(
 ENGINE = "null@1ms"
 
 
-def session(goals: dict[str, int], engine: str = ENGINE, **changes: object) -> Session:
+def session(goals: dict[str, int], engine: str = ENGINE, **changes: object) -> CalibrationSession:
     wanted = CalibrationOptions((engine,), goals, TINY, made_up=False)
-    return Session(
+    return CalibrationSession(
         replace(wanted, **changes),  # type: ignore[arg-type]
         lambda _: None,
         lambda *_: None,
     )
 
 
-def made_up_session(goals: dict[str, int], **changes: object) -> Session:
+def made_up_session(goals: dict[str, int], **changes: object) -> CalibrationSession:
     """A session whose comparisons are made up on the spot; all else is as ever."""
 
-    def blank(case: CalibrationCase, shape: Shape, pilot: Pilot, *_: object) -> CalibrationEntry:
+    def blank(
+        case: CalibrationCase, shape: Shape, pilot: CalibrationPilot, *_: object
+    ) -> CalibrationEntry:
         chosen = case_settings(case, shape, pilot)
         facts = {
             "utc": "2026-11-21T12:00:00Z",
@@ -59,7 +61,7 @@ def made_up_session(goals: dict[str, int], **changes: object) -> Session:
         words = {"not slower": 1}
         return CalibrationEntry(*truth, words, seconds=9.0, **facts)  # type: ignore[arg-type]
 
-    pilot = Pilot(2e5, 2e5, 2e5, 0.0, "1", ())
+    pilot = CalibrationPilot(2e5, 2e5, 2e5, 0.0, "1", ())
     return replace(
         session(goals, **changes),  # type: ignore[arg-type]
         settle=lambda _, shape, __: shape,
@@ -103,7 +105,7 @@ def test_an_injected_delay_of_nothing_is_refused_before_anything_is_played() -> 
 
 def test_where_a_delay_is_not_transmitted_no_delay_is_compared() -> None:
     asked: list[str] = []
-    pilot = Pilot(2e5, 2e5, 2e5, 1.0, "1", ())
+    pilot = CalibrationPilot(2e5, 2e5, 2e5, 1.0, "1", ())
 
     def run_dose_series(text: str, *_: object) -> DoseResponse:
         asked.append(text)

@@ -16,13 +16,13 @@ from dyno.compare.calibration.cases import CalibrationCase, calibration_cases
 from dyno.compare.calibration.comparison import injected_percent, is_other_size
 from dyno.compare.calibration.copies import two_copies
 from dyno.compare.calibration.dose_response import run_dose_series
-from dyno.compare.calibration.pilot import Pilot, Shape, pilot_figures
+from dyno.compare.calibration.pilot import CalibrationPilot, Shape, pilot_figures
 from dyno.compare.experiment import Experiment
 from dyno.compare.experiment.candidates import parse_candidate
 from dyno.judge.stats.scenarios import Scenario
 from dyno.record import Run, Trial
 
-PILOT = Pilot(5000.0, 4800.0, 8000.0, 1.0, "1.2.3", (1,))
+PILOT = CalibrationPilot(5000.0, 4800.0, 8000.0, 1.0, "1.2.3", (1,))
 ALL = {"aa": 4, "delay": 3, "p99": 2, "noise": 1}
 
 

@@ -13,9 +13,9 @@ import pytest
 
 from dyno.cli import exit_code, judged_run
 from dyno.compat.pgbench import board, report, tables
-from dyno.compat.pgbench.board import Board, CommandCounts, Counts, Tally
+from dyno.compat.pgbench.board import Board, BoardCounts, BoardTally, CommandCounts
 from dyno.compat.pgbench.log_files import write_logs
-from dyno.compat.pgbench.play import Moment, Played
+from dyno.compat.pgbench.play import Moment, PlayedRun
 from dyno.compat.pgbench.server import ServerFacts, session_of
 from dyno.compat.pgbench.words import OPTIONS, read_words
 from dyno.errors import UsageError
@@ -24,13 +24,15 @@ ROOT = Path(__file__).resolve().parents[3]
 FACTS = ServerFacts("18.1", 3)
 
 
-def counts(**more: float) -> Counts:
-    return Counts(done=4, latency_us=4000, latency_us2=4.5e6, **more)
+def counts(**more: float) -> BoardCounts:
+    return BoardCounts(done=4, latency_us=4000, latency_us2=4.5e6, **more)
 
 
 def lines_of(words: str, **of: Any) -> list[str]:
-    tally = Tally([counts(), counts()][: len(read_words(words.split(), {}).scripts)], 9000, 2, 0)
-    played = Played(replace(tally, **of), 2.0, [["\\set x 1", "SELECT 1"]])
+    tally = BoardTally(
+        [counts(), counts()][: len(read_words(words.split(), {}).scripts)], 9000, 2, 0
+    )
+    played = PlayedRun(replace(tally, **of), 2.0, [["\\set x 1", "SELECT 1"]])
     return list(report.final_report(read_words(words.split(), {}), FACTS, played))
 
 
@@ -119,15 +121,15 @@ def test_several_scripts_retries_and_commands_have_their_lines() -> None:
 
 
 def test_a_run_in_which_nothing_ended_has_no_numbers() -> None:
-    said = lines_of("-S", scripts=[Counts()])
+    said = lines_of("-S", scripts=[BoardCounts()])
     assert said[-1] == "number of transactions actually processed: 0/10"
 
 
 def test_a_progress_line_tells_what_came_since_the_last() -> None:
     lines = report.ProgressLines(read_words(["-P", "1", "-S"], {}))
-    first = lines.line(Moment(1.0, Tally([counts()], 0, 0, 0)))
+    first = lines.line(Moment(1.0, BoardTally([counts()], 0, 0, 0)))
     assert first == "progress: 1.0 s, 4.0 tps, lat 1.000 ms stddev 0.354, 0 failed"
-    assert lines.line(Moment(2.0, Tally([counts()], 0, 0, 0))).startswith(
+    assert lines.line(Moment(2.0, BoardTally([counts()], 0, 0, 0))).startswith(
         "progress: 2.0 s, 0.0 tps, lat 0.000 ms"
     )
 
@@ -137,13 +139,13 @@ def test_the_boards_columns_are_those_of_the_driver(tmp_path: Path) -> None:
     found: dict[str, int] = {}
     for names, values in re.findall(r"^(?:local |board\.)([\w., ]+) = ([\d, ]+)", text, re.M):
         found |= zip(re.findall(r"[A-Z]\w+", names), map(int, values.split(",")), strict=False)
-    columns = [name.upper() for name in Counts.__dataclass_fields__]
+    columns = [name.upper() for name in BoardCounts.__dataclass_fields__]
     assert [found[name] for name in columns] == list(range(len(columns)))
     assert found["SCRIPTS"] == board.SCRIPTS and found["PER_SCRIPT"] == board.PER_SCRIPT
     assert found["PER_COMMAND"] == board.PER_COMMAND and found["CELLS"] == board.ROW_CELLS
     cells = [found[name] for name in ("PLAYED", "SPENT_US", "FAILURES", "REPEATS")]
     assert cells == list(range(len(CommandCounts._fields)))
-    assert Board(tmp_path / "board", 3, 2).read(4).total == Counts()
+    assert Board(tmp_path / "board", 3, 2).read(4).total == BoardCounts()
 
 
 def test_the_clients_logs_become_one_file_of_a_thread_in_order_of_time(

@@ -11,7 +11,7 @@ import pytest
 
 from dyno.cli import exit_code, judged_run
 from dyno.compare.experiment import Experiment
-from dyno.compat.sysbench.words import Refused, known_options, read_words
+from dyno.compat.sysbench.words import SysbenchError, known_options, read_words
 from dyno.errors import UsageError
 from dyno.passwords import mask_password
 
@@ -226,7 +226,7 @@ def test_old_names_and_a_file_of_options_are_read(tmp_path: Path) -> None:
     read = {name: words.options[name] for name in ("threads", "time", "rate", "events")}
     assert read == {"threads": "3", "time": "7", "rate": "5", "events": "9"}
     assert (words.others, words.old_names) == (("--own-one=6",), ("max-requests",))
-    with pytest.raises(Refused):
+    with pytest.raises(SysbenchError):
         read_words(["--config-file=/nosuch", "x"])
 
 

@@ -9,12 +9,12 @@ import click
 import pytest
 
 from dyno.cli import exit_code
-from dyno.cli.watch_words import CELL, Moment, cell
+from dyno.cli.watch_words import CELL, MomentType, cell
 from dyno.report.html.watched import TimePlot, watched_page
 
 
 def moment(text: str) -> datetime:
-    found: datetime = Moment().convert(text, None, None)
+    found: datetime = MomentType().convert(text, None, None)
     return found
 
 

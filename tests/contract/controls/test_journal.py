@@ -69,7 +69,7 @@ def test_a_journal_that_others_can_write_to_is_not_believed(knobs: Path) -> None
     journal = knobs.parent / "journal"
     journal.mkdir(mode=0o777)
     journal.chmod(0o777)
-    injected = _journal_entry.Entry(SWAPPINESS, "200", "60", "first-start")
+    injected = _journal_entry.JournalEntry(SWAPPINESS, "200", "60", "first-start")
     (journal / _journal_entry.entry_name(SWAPPINESS)).write_text(json.dumps(vars(injected)))
     with pytest.raises(HostError, match="others can write to the journal"):
         put_back()

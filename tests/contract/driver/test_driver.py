@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dyno import driver
-from dyno.driver import Launch, Limit, Process
+from dyno.driver import DriverLaunch, DriverProcess, Limit
 from dyno.driver.plan import Plan, Script
 from dyno.errors import DynoError, HostError, InternalError, TrialFailed, UsageError
 
@@ -29,7 +29,7 @@ def plan(act: str = "") -> Plan:
 
 
 def play(act: str, log: Path, limit_s: float = 20) -> list[driver.Event]:
-    with Process(plan(act), Launch(log / "log")) as process:
+    with DriverProcess(plan(act), DriverLaunch(log / "log")) as process:
         events = [process.next(Limit("phase run", limit_s))]
         process.go()
         events.append(process.next(Limit("phase run", limit_s)))
@@ -86,7 +86,7 @@ def test_a_driver_that_hangs_is_given_up_and_killed(tmp_path: Path) -> None:
 
 
 def test_no_driver_outlives_its_process(tmp_path: Path) -> None:
-    with Process(plan("hang"), Launch(tmp_path / "log")) as process:
+    with DriverProcess(plan("hang"), DriverLaunch(tmp_path / "log")) as process:
         process.next(Limit("the start", 20))
         os.kill(process.pid, 0)
     with pytest.raises(ProcessLookupError):
@@ -94,7 +94,7 @@ def test_no_driver_outlives_its_process(tmp_path: Path) -> None:
 
 
 def test_a_driver_leads_its_own_group_so_that_ctrl_c_is_ours_to_pass_on(tmp_path: Path) -> None:
-    with Process(plan("hang"), Launch(tmp_path / "log")) as process:
+    with DriverProcess(plan("hang"), DriverLaunch(tmp_path / "log")) as process:
         process.next(Limit("the start", 20))
         assert os.getpgid(process.pid) == process.pid
 
@@ -111,14 +111,14 @@ def test_of_the_user_s_environment_the_driver_sees_its_own_words_only(
 def test_a_prefix_and_the_environment_reach_the_driver(tmp_path: Path) -> None:
     marks = {"MARK": "set"}
     show = ("/bin/sh", "-c", 'echo "$MARK ${HOME-none}" >&2; exec "$@"', "sh")
-    with Process(plan(), Launch(tmp_path / "log", show, marks)) as process:
+    with DriverProcess(plan(), DriverLaunch(tmp_path / "log", show, marks)) as process:
         process.next(Limit("the start", 20))
     assert (tmp_path / "log").read_text().startswith("set none\n")
 
 
 def test_a_program_that_cannot_be_started_is_the_host_s_fault(tmp_path: Path) -> None:
     with pytest.raises(HostError, match="cannot start '/no/such/program'"):
-        Process(plan(), Launch(tmp_path / "log", ("/no/such/program",)))
+        DriverProcess(plan(), DriverLaunch(tmp_path / "log", ("/no/such/program",)))
 
 
 def test_answers_are_rows_of_text() -> None:
@@ -158,7 +158,7 @@ def test_a_missing_driver_is_named_with_the_remedy(
 
 
 def test_a_driver_killed_from_outside_is_noticed_at_once(tmp_path: Path) -> None:
-    with Process(plan("hang"), Launch(tmp_path / "log")) as process:
+    with DriverProcess(plan("hang"), DriverLaunch(tmp_path / "log")) as process:
         process.next(Limit("the start", 20))
         process.go()
         began = time.monotonic()

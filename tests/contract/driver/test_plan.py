@@ -17,7 +17,7 @@ from dyno.driver import plan
 PAIRS: dict[type, str] = {
     plan.Plan: "Plan",
     plan.Script: "Plan/Script",
-    plan.Turns: "Plan/Turns",
+    plan.SlicePlan: "Plan/Turns",
     plan.Description: "Description",
     record.Phase: "Description/Phase",
     record.Stream: "Description/Stream",

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dyno import driver
-from dyno.driver import Launch, Limit, Process
+from dyno.driver import DriverLaunch, DriverProcess, Limit
 from dyno.driver.plan import Plan, Script
 from dyno.driver.questions import driver_program
 from dyno.errors import UsageError
@@ -53,7 +53,7 @@ def test_what_a_script_and_its_programs_write_is_no_word_of_the_drivers(tmp_path
     plan = Plan({"kind": "null", "delay_ns": 0}, Script(str(script), options), seed=1)
     plan = Plan(plan.session, plan.script, plan.seed, commands=("run",))
     events: list[driver.Event] = []
-    with Process(plan, Launch(tmp_path / "log")) as process:
+    with DriverProcess(plan, DriverLaunch(tmp_path / "log")) as process:
         while not events or not isinstance(events[-1], driver.End):
             events.append(process.next(Limit("the script", 60)))
             if not isinstance(events[-1], driver.Progress | driver.End):

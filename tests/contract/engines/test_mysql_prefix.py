@@ -13,7 +13,7 @@ from stub_programs import stub
 from dyno.builds import Say
 from dyno.engines import mariadb
 from dyno.engines.mysql.builds import (
-    Package,
+    RegistryPackage,
     describe_build,
     fetch_build,
     local_build,
@@ -95,7 +95,7 @@ def test_a_package_that_holds_another_version_is_our_fault(tmp_path: Path) -> No
     folder = _laid(tmp_path / "ch" / "x" / "linux", "bin/mysqld", "share", "10.1.8-MariaDB")
     (folder / "bin" / "mysqld").chmod(0o644)
 
-    class Fetched(Package):
+    class Fetched(RegistryPackage):
         def fetch(self, say: Say) -> Path:
             return tmp_path
 

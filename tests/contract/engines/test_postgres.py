@@ -12,7 +12,7 @@ from engine_callbacks import ask_nothing
 from dyno.access.socket import Socket
 from dyno.driver.plan import Session
 from dyno.engines import Ask, Server, find_engine
-from dyno.engines._server import Launch
+from dyno.engines._server import ServerLaunch
 from dyno.engines.postgres.builds import PACKAGES, check_build_name, find_build
 from dyno.engines.postgres.data import EMPTY_BYTES, cluster_bytes
 from dyno.engines.postgres.settings import TABLE, choose_settings, settings_file
@@ -99,7 +99,9 @@ def reporting(home: Path, asked: dict[str, str], source: str) -> tuple[Ask, Serv
         ]
         return [rows, [["built with CFLAGS", "-O2"]]]
 
-    launch = Launch("postgres 18", ("/bin/true",), home, Socket(home / "s", False), asked=asked)
+    launch = ServerLaunch(
+        "postgres 18", ("/bin/true",), home, Socket(home / "s", False), asked=asked
+    )
     handle = type("Handle", (), {"launch": launch})()
     return ask, Server({}, home, 1, None, handle)
 

@@ -16,7 +16,7 @@ from dyno.compare.play.phases import (
     sample_before,
 )
 from dyno.driver.plan import Session
-from dyno.engines import Ask, Counts, Server, find_engine, postgres
+from dyno.engines import Ask, CountsWork, Server, find_engine, postgres
 from dyno.host.probes import ProbeTarget, probes
 
 SERVER = Server({}, Path("/none"))
@@ -44,7 +44,7 @@ def total(count: int, is_old: str | None = None) -> list[list[list[str | None]]]
 
 def counted(engine: str, ask: Ask, *, after_disconnect: bool) -> dict[str, int]:
     found = find_engine(engine, ask)
-    assert isinstance(found, Counts)
+    assert isinstance(found, CountsWork)
     return found.count_work(SERVER, after_disconnect)
 
 
@@ -100,7 +100,7 @@ def test_commits_are_counted_where_all_tables_have_them(engine: str) -> None:
 
 
 def test_engines_that_live_in_the_driver_count_nothing() -> None:
-    assert not isinstance(find_engine("sqlite", telling()), Counts)
+    assert not isinstance(find_engine("sqlite", telling()), CountsWork)
 
 
 def test_the_count_is_taken_before_the_phase_and_once_the_connections_are_closed(

@@ -33,9 +33,11 @@ DYING = "echo 'no room for tables'; exit 3"
 LACKING = "echo 'mysqld: error while loading shared libraries: libaio.so.1: cannot open'; exit 127"
 
 
-def launch(home: Path, script: str, under: StartConditions = NO_CONDITIONS) -> _server.Launch:
+def launch(home: Path, script: str, under: StartConditions = NO_CONDITIONS) -> _server.ServerLaunch:
     command = ("/bin/sh", "-c", script)
-    return _server.Launch("thing 1.0", command, home, socket.place_socket(home, "socket"), under)
+    return _server.ServerLaunch(
+        "thing 1.0", command, home, socket.place_socket(home, "socket"), under
+    )
 
 
 def started(home: Path, script: str) -> Server:

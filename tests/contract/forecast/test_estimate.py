@@ -24,7 +24,7 @@ from dyno.compare.resolve.draft import Prepared, RunDraft
 from dyno.compare.resolve.preconditions import SPARE_BYTES, disk_bytes
 from dyno.errors import UsageError
 from dyno.judge.stats.interval import to_log
-from dyno.judge.stats.power import Errors, mde80
+from dyno.judge.stats.power import BlockErrors, mde80
 from dyno.record import Phase, Stop, WorkloadPlan
 from dyno.record.workload import UNKNOWN_S
 from dyno.workloads import find_workload
@@ -149,7 +149,7 @@ def test_a_budget_cuts_the_analyses_and_never_adds_any() -> None:
 
 def test_no_fewer_blocks_would_do_though_one_more_may_see_less() -> None:
     known = Planner(make_prepared())  # spreads of 1, 2, 5 % are assumed, the last of which decides
-    seen = {n: mde80(known.analyses(n), Errors(to_log(5.0)), 1) for n in (6, 7, 8, 9)}
+    seen = {n: mde80(known.analyses(n), BlockErrors(to_log(5.0)), 1) for n in (6, 7, 8, 9)}
     assert seen[9] < seen[7] < seen[8] < seen[6]  # the look at 6 costs sight, and saves time
     assert known.to_detect(seen[7] + 0.01).analyses == (7,)
 

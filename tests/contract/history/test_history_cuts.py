@@ -13,7 +13,7 @@ from nightly_runs import HistoryCommand, history_command, write_nightly_runs, wr
 
 from dyno.cli import exit_code
 from dyno.compare.run_folder import create_run
-from dyno.record import Turns, Window
+from dyno.record import Interleaving, Window
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def refused(capsys: pytest.CaptureFixture[str]) -> HistoryCommand:
 
 def in_turns(length_s: float, drain_s: float = 0.005, *, frozen: bool = True) -> dict[str, Any]:
     """A run whose trials take turns in windows of that length."""
-    turns = Turns(Window(length_s, drain_s), 0.25, frozen)
+    turns = Interleaving(Window(length_s, drain_s), 0.25, frozen)
     return {"design": dataclasses.replace(make_run().design, turns=turns)}
 
 

@@ -12,11 +12,11 @@ import dyno
 from dyno.errors import HostError
 from dyno.servers.kit import library
 from dyno.servers.kit.parts import PARTS, VERSION
-from dyno.servers.kit.server import LIBRARY, Server
+from dyno.servers.kit.server import LIBRARY, KitServer
 
 
-def a_server(plugins: Path) -> Server:
-    return Server(lambda *_: [[]], {}, "8.0.33", plugins, near=True)
+def a_server(plugins: Path) -> KitServer:
+    return KitServer(lambda *_: [[]], {}, "8.0.33", plugins, near=True)
 
 
 def test_it_stands_alone_but_for_the_systems_own_libraries() -> None:

@@ -138,7 +138,7 @@ def test_an_echo_answers_until_it_is_stopped(kind: str, tmp_path: Path) -> None:
 
 def _played(plan: Plan, log: Path) -> list[PhaseRecord]:
     found, limit = [], driver.Limit("the echo", 20)
-    with driver.Process(plan, driver.Launch(log)) as process:
+    with driver.DriverProcess(plan, driver.DriverLaunch(log)) as process:
         while not isinstance(event := process.next(limit), driver.End):
             if isinstance(event, PhaseRecord):
                 found.append(event)

@@ -15,7 +15,7 @@ from processes import state_of, wait_for
 
 from dyno.compare.play.freezer import NeverFrozen, ProcessFreezer
 from dyno.compare.play.switch import Switch
-from dyno.driver.plan import Turns
+from dyno.driver.plan import SlicePlan
 from dyno.record import Suspended
 
 LONG_NS = 100_000_000
@@ -43,7 +43,7 @@ def test_a_process_that_stands_still_uses_no_cpu(spinner: int) -> None:
 
 def test_the_cpu_of_a_process_that_somebody_else_wakes_is_counted(spinner: int) -> None:
     freezer = ProcessFreezer(partial(list, [spinner]))
-    turns = Turns((0, 1), 0, 100, 20, 10, 0, 0, True)
+    turns = SlicePlan((0, 1), 0, 100, 20, 10, 0, 0, True)
     freezer.freeze()
     freezer.thaw()  # that was another phase
     switch = Switch(turns, time.monotonic_ns(), {0: freezer, 1: NeverFrozen()})

@@ -81,7 +81,7 @@ def _played(
     return [trial for trial in kept.trials() if trial.block >= 0]
 
 
-def _kept() -> list[cache.Entry]:
+def _kept() -> list[cache.CacheEntry]:
     return [entry for entry in cache.entries() if entry.kind == "load"]
 
 

@@ -17,13 +17,13 @@ from dyno.compare.experiment import Measuring
 from dyno.compare.play.switch import LATE_NS, Switch
 from dyno.compare.resolve.experiment import resolve_experiment
 from dyno.compare.run_folder import RunFolder, create_run
-from dyno.driver.plan import Turns
+from dyno.driver.plan import SlicePlan
 from dyno.judge.analysis.judge import judge
 from dyno.record import Switches, Verdict
 
 MS = 1_000_000
 #: Two candidates, in slots of 20 ms: 0 1 1 0 0 1 1 0 …
-TURNS = Turns(
+TURNS = SlicePlan(
     order=(0, 1, 1, 0),
     own=0,
     window_ns=18 * MS,

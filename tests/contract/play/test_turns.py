@@ -28,7 +28,7 @@ from dyno.compare.resolve.design import TURNS
 from dyno.compare.resolve.draft import Prepared
 from dyno.compare.resolve.experiment import resolve_experiment
 from dyno.compare.run_folder import RunFolder, create_run
-from dyno.driver.plan import Turns
+from dyno.driver.plan import SlicePlan
 from dyno.host.processes import process_family, stopping_family
 from dyno.judge.analysis.carry_over import carry_over
 from dyno.judge.analysis.run_view import RunView
@@ -58,9 +58,9 @@ def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
     return create_run(prepare(tmp_path, "null@1ms", "null@2ms").run, tmp_path / "runs")
 
 
-def turns(own: int = 0, **changed: int) -> Turns:
+def turns(own: int = 0, **changed: int) -> SlicePlan:
     given = {"window_ns": 100, "drain_ns": 20, "edge_ns": 10, "epoch_slots": 4, "connect_ns": 50}
-    return Turns(order=(0, 1, 1, 0), own=own, frozen=True, **(given | changed))
+    return SlicePlan(order=(0, 1, 1, 0), own=own, frozen=True, **(given | changed))
 
 
 def test_the_slots_are_those_of_the_driver_s_timeline() -> None:

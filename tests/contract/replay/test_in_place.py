@@ -16,7 +16,7 @@ from dyno.engines.postgres import harmless as of_postgres
 from dyno.engines.postgres.session_words import session_words as words_of_postgres
 from dyno.workloads.replay.in_place import (
     Allowed,
-    Refused,
+    RefusedStatement,
     ServerRules,
     shape_of,
     taint_definitions,
@@ -53,7 +53,7 @@ def cases(word: str) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(("family", "text"), cases("refused"))
 def test_what_is_not_known_to_read_only_is_left_out(family: str, text: str) -> None:
     judged = SERVERS[family].judge(text)
-    assert isinstance(judged, Refused), judged
+    assert isinstance(judged, RefusedStatement), judged
 
 
 @pytest.mark.parametrize(("family", "text"), cases("allowed"))
@@ -102,8 +102,8 @@ def test_what_sets_a_session_is_written_anew(
 def test_a_text_is_left_out_where_a_session_may_read_it_in_two_ways(sets: str, text: str) -> None:
     rules = SERVERS["mysql"]
     other = replace(rules, readings=frozenset({Quoting(False, False, True)}))
-    assert isinstance(other.judge(text), Refused)
-    assert isinstance(rules.reading_also([sets]).judge(text), Refused)
+    assert isinstance(other.judge(text), RefusedStatement)
+    assert isinstance(rules.reading_also([sets]).judge(text), RefusedStatement)
     both = rules.reading_also([sets, "SET NAMES utf8"])
     assert len(both.readings) == 2
     assert isinstance(both.judge("SELECT 'plain', \"too\" FROM item"), Allowed)
@@ -112,12 +112,12 @@ def test_a_text_is_left_out_where_a_session_may_read_it_in_two_ways(sets: str, t
 def test_standard_conforming_strings_are_followed() -> None:
     rules = SERVERS["postgres"]
     hidden = r"SELECT 'a\' || pg_terminate_backend(1) || '\b'"
-    assert isinstance(rules.judge(hidden), Refused)
+    assert isinstance(rules.judge(hidden), RefusedStatement)
     escaping = replace(rules, readings=frozenset({Quoting(True, True, True)}))
     assert isinstance(escaping.judge(r"SELECT 'a\'b'"), Allowed)
     assert isinstance(escaping.judge(r"SELECT 'a\', w(1), '"), Allowed), "it is a text there"
     both = rules.reading_also(["SET standard_conforming_strings = off"])
-    assert isinstance(both.judge(r"SELECT 'a\', w(1), '"), Refused)
+    assert isinstance(both.judge(r"SELECT 'a\', w(1), '"), RefusedStatement)
 
 
 @pytest.mark.parametrize("quoting", [DOLLARS, BACKTICKS])
@@ -142,16 +142,16 @@ def test_a_statement_is_read_in_time_that_grows_with_it() -> None:
 def test_a_function_of_a_user_is_not_called_by_the_name_of_a_harmless_one() -> None:
     for family in SERVERS:
         for kelvin in ("SELECT ran\u212a(1)", "SELECT li\u212ae(1)"):
-            assert isinstance(SERVERS[family].judge(kelvin), Refused)
+            assert isinstance(SERVERS[family].judge(kelvin), RefusedStatement)
         rules = replace(SERVERS[family], shadowed=frozenset({"lower", "filter"}))
         for text in ("SELECT lower('X')", "SELECT filter(1)"):
-            assert isinstance(rules.judge(text), Refused), (family, text)
+            assert isinstance(rules.judge(text), RefusedStatement), (family, text)
 
 
 def test_values_are_sent_only_where_their_places_are_certain() -> None:
     assert isinstance(SERVERS["postgres"].judge("SELECT $1", ("1",)), Allowed)
-    assert isinstance(SERVERS["postgres"].judge("SELECT a?$b$, $1, $b$", ("1",)), Refused)
-    assert isinstance(SERVERS["mysql"].judge("SELECT ?", ("1",)), Refused)
+    assert isinstance(SERVERS["postgres"].judge("SELECT a?$b$, $1, $b$", ("1",)), RefusedStatement)
+    assert isinstance(SERVERS["mysql"].judge("SELECT ?", ("1",)), RefusedStatement)
 
 
 #: Every way in which a session of either family may read quotes.

@@ -16,7 +16,7 @@ from small_logs import GENERAL, STDERR
 from dyno.workloads.replay.formats import read_log
 from dyno.workloads.replay.layout import lay_out
 from dyno.workloads.replay.sessions import select
-from dyno.workloads.replay.spool import Chain, Record, Spool
+from dyno.workloads.replay.spool import Chain, Spool, SpoolRecord
 
 STAMP = "2026-01-01 10:00:00.010 UTC"
 
@@ -168,7 +168,7 @@ def test_records_are_taken_back_from_disk_and_memory_alike(tmp_path: Path) -> No
     rng = random.Random(1)
     with Spool(tmp_path, 2_500) as spool:
         chains = [Chain(spool) for _ in range(3)]
-        wanted: list[list[Record]] = [[] for _ in chains]
+        wanted: list[list[SpoolRecord]] = [[] for _ in chains]
         for step in range(2_000):
             at = rng.randrange(3)
             if rng.random() < 0.1:
@@ -176,7 +176,7 @@ def test_records_are_taken_back_from_disk_and_memory_alike(tmp_path: Path) -> No
                 assert list(chains[at].take_back(place)) == wanted[at][place:]
                 del wanted[at][place:]
             else:
-                record = Record(float(step), step, step, f"SELECT {step}", (), "", 0.5)
+                record = SpoolRecord(float(step), step, step, f"SELECT {step}", (), "", 0.5)
                 chains[at].append(record)
                 wanted[at].append(record)
             if wanted[at]:

@@ -10,7 +10,7 @@ from small_logs import CSV, GENERAL, JSON, OLD_GENERAL, SLOW, STDERR, write
 
 from dyno.errors import UsageError
 from dyno.workloads.replay.formats import read_log
-from dyno.workloads.replay.logs import LIMIT, Entry, Reasons
+from dyno.workloads.replay.logs import LIMIT, LogEntry, Reasons
 
 ZERO_S = 1767261600.0  # 2026-01-01 10:00:00 UTC
 
@@ -20,7 +20,7 @@ class Read:
     """A log, read whole: statements by when they began."""
 
     kind: str
-    entries: list[Entry]
+    entries: list[LogEntry]
     unread: Reasons
 
 

@@ -13,7 +13,7 @@ from dyno.errors import UsageError
 from dyno.workloads import checksum
 from dyno.workloads.replay.formats import read_log
 from dyno.workloads.replay.layout import lay_out
-from dyno.workloads.replay.logs import Entry, Log
+from dyno.workloads.replay.logs import Log, LogEntry
 from dyno.workloads.replay.sessions import Selection, lanes, select
 from dyno.workloads.replay.spool import Spool
 
@@ -37,7 +37,7 @@ def texts(selection: Selection) -> list[list[str]]:
 
 def log_of(*said: tuple[float, str, str]) -> Log:
     return Log(
-        "a log", DIALECT, tuple(Entry(at, who, sql, n) for n, (at, who, sql) in enumerate(said))
+        "a log", DIALECT, tuple(LogEntry(at, who, sql, n) for n, (at, who, sql) in enumerate(said))
     )
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from dyno.servers.watch import mysql, postgres
-from dyno.servers.watch.changes import Changes, Look, Recorded
+from dyno.servers.watch.changes import Changes, Recorded, SampleTime
 from dyno.servers.watch.recorder import _Uptime
-from dyno.servers.watch.source import CHANGE, GONE, WHOLE, Row, Source, question
+from dyno.servers.watch.source import CHANGE, GONE, WHOLE, Row, WatchSource, question
 
-SOURCE = Source("t", ("t",), ("k",), ("n", "m"), ("high",), told=("text",), born="high")
-PLAIN = Source("t", ("t",), ("k",), ("n", "m"), told=("text",))
+SOURCE = WatchSource("t", ("t",), ("k",), ("n", "m"), ("high",), told=("text",), born="high")
+PLAIN = WatchSource("t", ("t",), ("k",), ("n", "m"), told=("text",))
 
 
 def of(changes: Changes, *rows: Row, **look: bool) -> list[Recorded]:
-    return changes.of(rows, Look("now", **look))
+    return changes.of(rows, SampleTime("now", **look))
 
 
 def test_the_first_sample_is_whole_and_the_next_one_a_change() -> None:
@@ -57,7 +57,7 @@ def test_after_a_restart_everything_changed_by_what_it_holds() -> None:
 
 
 def test_a_value_that_falls_is_a_change_and_no_reset() -> None:
-    changes = Changes(Source("t", ("t",), ("k",), ("n",), signed=True))
+    changes = Changes(WatchSource("t", ("t",), ("k",), ("n",), signed=True))
     of(changes, ["a", "5"])
     assert of(changes, ["a", "3"]) == [["now", CHANGE, "a", -2]]
 
@@ -78,7 +78,7 @@ def test_an_hour_begins_with_whole_values_beside_the_changes() -> None:
 
 
 def test_rows_of_a_moment_are_recorded_as_they_are() -> None:
-    changes = Changes(Source("t", ("t",), words=("a",), sampled=True))
+    changes = Changes(WatchSource("t", ("t",), words=("a",), sampled=True))
     assert of(changes, ["x"], ["x"]) == [["now", WHOLE, "x"]] * 2
 
 
@@ -94,15 +94,15 @@ def test_what_a_server_lacks_is_asked_as_null_or_not_at_all() -> None:
     asked = question(PLAIN, available, "")
     assert asked and asked.whole == "SELECT k, NULL, n, NULL FROM t"
     assert question(PLAIN, {}, "") is None
-    assert question(Source("t", ("t",), needs="z"), available, "") is None
+    assert question(WatchSource("t", ("t",), needs="z"), available, "") is None
     other = question(
-        Source("t", ("old", "t"), ("k",), where="n > 0", recent="n > 1"), available, ""
+        WatchSource("t", ("old", "t"), ("k",), where="n > 0", recent="n > 1"), available, ""
     )
     assert other and other.recent == "SELECT k FROM t WHERE (n > 0) AND (n > 1)"
 
 
 def test_several_rows_of_one_key_are_added_up_by_the_server() -> None:
-    files = Source("f", ("f",), ("k",), ("n",), ("MIN_T", "MAX_T"), several=True)
+    files = WatchSource("f", ("f",), ("k",), ("n",), ("MIN_T", "MAX_T"), several=True)
     asked = question(files, {"f": {"k", "n", "min_t", "max_t"}}, "")
     assert asked and asked.whole == "SELECT k, SUM(n), MIN(MIN_T), MAX(MAX_T) FROM f GROUP BY k"
 

@@ -14,12 +14,12 @@ from dyno.driver.plan import Session
 from dyno.errors import HostError, TrialFailed
 from dyno.servers.watch import mysql
 from dyno.servers.watch.recorder import Recorder, RecorderOptions
-from dyno.servers.watch.servers import Watched
-from dyno.servers.watch.source import CHANGE, WHOLE, Question, Source
+from dyno.servers.watch.servers import WatchedServer
+from dyno.servers.watch.source import CHANGE, WHOLE, Question, WatchSource
 
-FAST = Source("fast", ("fast",), ("k",), ("n",), recent="x")
-SLOW = Source("slow", ("slow",), ("k",), ("n",), every=10)
-STATUS = Source("global_status", ("global_status",), ("k",), ("n",), words=("w",), signed=True)
+FAST = WatchSource("fast", ("fast",), ("k",), ("n",), recent="x")
+SLOW = WatchSource("slow", ("slow",), ("k",), ("n",), every=10)
+STATUS = WatchSource("global_status", ("global_status",), ("k",), ("n",), words=("w",), signed=True)
 
 
 class Server:
@@ -51,7 +51,7 @@ class Written:
     def __init__(self) -> None:
         self.rows: list[tuple[str, list[Any]]] = []
 
-    def write(self, rows: Mapping[Source, Sequence[list[Any]]], begins: datetime) -> None:
+    def write(self, rows: Mapping[WatchSource, Sequence[list[Any]]], begins: datetime) -> None:
         del begins
         self.rows += [(source.name, row[1:]) for source, found in rows.items() for row in found]
 
@@ -75,7 +75,7 @@ def recorder_of(server: Server, written: Written, **options: Any) -> Recorder:
         Question(SLOW, "slow"),
         Question(STATUS, "global_status"),
     )
-    watched = Watched({}, "mysql", "here", "8.0", questions, ("begin",))
+    watched = WatchedServer({}, "mysql", "here", "8.0", questions, ("begin",))
     said: list[str] = []
     return Recorder(
         server,
@@ -147,7 +147,7 @@ def test_a_write_that_fails_is_tried_again_and_fails_the_watch_at_its_end(server
     tries = []
 
     class Refused(Written):
-        def write(self, rows: Mapping[Source, Sequence[list[Any]]], begins: datetime) -> None:
+        def write(self, rows: Mapping[WatchSource, Sequence[list[Any]]], begins: datetime) -> None:
             tries.append(begins)
             raise TrialFailed("the disk is full")
 
@@ -161,7 +161,7 @@ class Full(Written):
 
     is_full = True
 
-    def write(self, rows: Mapping[Source, Sequence[list[Any]]], begins: datetime) -> None:
+    def write(self, rows: Mapping[WatchSource, Sequence[list[Any]]], begins: datetime) -> None:
         if self.is_full:
             raise OSError(errno.ENOSPC, "No space left on device")
         super().write(rows, begins)

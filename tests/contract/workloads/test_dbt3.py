@@ -30,7 +30,7 @@ LINES, ORDERS = 60175, 15000
 def play_command(session: Session, command: str, home: Path, **options: Any) -> None:
     plan = make_plan(session, "dbt3", **BRIEF | options)
     part = Plan(plan.session, plan.script, plan.seed, (command,), progress_s=0)
-    with driver.Process(part, driver.Launch(home / "driver.log")) as process:
+    with driver.DriverProcess(part, driver.DriverLaunch(home / "driver.log")) as process:
         while not isinstance(process.next(driver.Limit("a phase", 60)), driver.End):
             process.go()
 

@@ -153,7 +153,7 @@ class RunState:
         return max(round(self.block_s() * self.missing(blocks) - into), 1)
 
 
-class Panel:
+class LivePanel:
     """Three lines that move; what should stay is printed above them."""
 
     def __init__(self, console: Console, state: RunState) -> None:
@@ -228,6 +228,6 @@ def live_watch(forecast: Forecast | None) -> Iterator[Watch]:
     from rich.live import Live
 
     console = screen.console()
-    panel = Panel(console, RunState(forecast))
+    panel = LivePanel(console, RunState(forecast))
     with Live(panel, console=console, refresh_per_second=2, transient=True):
         yield panel

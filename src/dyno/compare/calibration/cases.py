@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dyno.compare.calibration.pilot import Pilot, add_keys, with_injected_delay
+from dyno.compare.calibration.pilot import CalibrationPilot, add_keys, with_injected_delay
 from dyno.compare.experiment import candidates
 from dyno.engines import null
 from dyno.errors import UsageError
@@ -52,7 +52,7 @@ class CalibrationCase:
 
 def calibration_cases(
     text: str,
-    pilot: Pilot,
+    pilot: CalibrationPilot,
     goals: Mapping[str, int],
     injected_percent: Sequence[float] = INJECTED_PERCENT,
     copies: Sequence[str] = (),
@@ -79,7 +79,7 @@ def _aa_cases(text: str, goals: Mapping[str, int]) -> Iterator[CalibrationCase]:
 
 
 def _delay_cases(
-    text: str, pilot: Pilot, goals: Mapping[str, int], injected_percent: Sequence[float]
+    text: str, pilot: CalibrationPilot, goals: Mapping[str, int], injected_percent: Sequence[float]
 ) -> Iterator[CalibrationCase]:
     """Longer delays, by shares of the whole operation; the base's is 0 only by mistake."""
     delay_ns = null.delay_ns(candidates.parse_candidate(text).build or "0")
@@ -92,7 +92,7 @@ def _delay_cases(
 
 
 def _injected_cases(
-    text: str, pilot: Pilot, goals: Mapping[str, int], injected_percent: Sequence[float]
+    text: str, pilot: CalibrationPilot, goals: Mapping[str, int], injected_percent: Sequence[float]
 ) -> Iterator[CalibrationCase]:
     """Spins sized by the pilot's trial, so that a slower host gets longer ones."""
     base = with_injected_delay(text, 0)

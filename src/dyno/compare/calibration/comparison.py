@@ -27,7 +27,13 @@ from dyno.builds import Say
 from dyno.compare import calibration
 from dyno.compare.calibration import CalibrationEntry
 from dyno.compare.calibration.cases import EVERY, CalibrationCase
-from dyno.compare.calibration.pilot import SIDES, Pilot, Shape, operation_ns, reading_value
+from dyno.compare.calibration.pilot import (
+    SIDES,
+    CalibrationPilot,
+    Shape,
+    operation_ns,
+    reading_value,
+)
 from dyno.compare.calibration.store import relevant_facts
 from dyno.compare.experiment import Experiment, candidates
 from dyno.compare.pilot.prepare import prepare
@@ -141,7 +147,7 @@ BASE, CANDIDATE = SIDES
 
 
 def play_comparison(
-    case: CalibrationCase, shape: Shape, pilot: Pilot, folder: Path, say: Say
+    case: CalibrationCase, shape: Shape, pilot: CalibrationPilot, folder: Path, say: Say
 ) -> CalibrationEntry:
     """Plays a comparison of `case` with its run in `folder`, judges it, and says what came of it.
 
@@ -169,7 +175,7 @@ def play_comparison(
 
 
 def play_blocks(
-    experiment: Experiment, pilot: Pilot, folder: Path, say: Say
+    experiment: Experiment, pilot: CalibrationPilot, folder: Path, say: Say
 ) -> tuple[Run, list[Trial]]:
     """Plays an experiment with its run in `folder`, by windows as long as the pilot's p99 asks for;
     the run, and its trials.
@@ -182,7 +188,9 @@ def play_blocks(
     return prepared.run, made.trials()
 
 
-def _empty_entry(case: CalibrationCase, shape: Shape, pilot: Pilot, run: Run) -> CalibrationEntry:
+def _empty_entry(
+    case: CalibrationCase, shape: Shape, pilot: CalibrationPilot, run: Run
+) -> CalibrationEntry:
     return CalibrationEntry(
         kind=case.kind,
         engine=candidates.parse_candidate(case.base).engine,
@@ -199,7 +207,7 @@ def _empty_entry(case: CalibrationCase, shape: Shape, pilot: Pilot, run: Run) ->
     )
 
 
-def case_settings(case: CalibrationCase, shape: Shape, pilot: Pilot) -> dict[str, str]:
+def case_settings(case: CalibrationCase, shape: Shape, pilot: CalibrationPilot) -> dict[str, str]:
     """What a comparison is played with; those of one case and size are added up."""
     return {**shape.settings, "metric": case.metric, "version": pilot.version}
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dyno import scratch
-from dyno.compare.calibration.pilot import Pilot
+from dyno.compare.calibration.pilot import CalibrationPilot
 from dyno.compare.experiment.candidates import parse_candidate
 
 #: The folders of the two copies.
@@ -22,7 +22,7 @@ SHORT, LONG = "a", "a-copy-in-a-folder-with-a-rather-longer-name"
 
 
 @contextmanager
-def two_copies(text: str, pilot: Pilot) -> Iterator[tuple[str, ...]]:
+def two_copies(text: str, pilot: CalibrationPilot) -> Iterator[tuple[str, ...]]:
     """Specs of two copies of the program that `text` names; none where it has no file of its own,
     or is named with keys, of which some may be a build's flags.
     """

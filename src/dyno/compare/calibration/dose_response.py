@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dyno.compare.calibration.pilot import (
-    Pilot,
+    CalibrationPilot,
     Shape,
     operation_ns,
     reading_value,
@@ -79,7 +79,9 @@ class DoseResponse:
         return f"{told}: not transmitted, so no delay is compared{lost if self.slope > 1 else ''}"
 
 
-def run_dose_series(text: str, shape: Shape, pilot: Pilot, play: BlockPlayer) -> DoseResponse:
+def run_dose_series(
+    text: str, shape: Shape, pilot: CalibrationPilot, play: BlockPlayer
+) -> DoseResponse:
     """Plays the sizes on the engine that `text` names; `TrialFailed` where an engine does not
     work. Blocks that the host's noise spoilt do not count.
     """

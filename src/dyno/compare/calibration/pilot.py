@@ -73,7 +73,7 @@ TRIALS = 3
 
 
 @dataclass(frozen=True)
-class Pilot:
+class CalibrationPilot:
     """What a trial showed: times of an operation, the engine's answers for each, its version, and
     how many rows were changed.
 
@@ -108,7 +108,7 @@ def settle_shape(text: str, shape: Shape, say: Say) -> Shape:
     return settled
 
 
-def measure_baseline(text: str, shape: Shape, say: Say) -> Pilot:
+def measure_baseline(text: str, shape: Shape, say: Say) -> CalibrationPilot:
     """Plays trials of the engine with a delay of nothing; `TrialFailed` where one fails."""
     prepared = prepare(draft_run(_pilot_experiment(text, shape), say), say, known={})
     side = prepared.run.candidates[0]
@@ -147,11 +147,11 @@ def add_keys(text: str, keys: Mapping[str, str]) -> str:
     return f"{text}{'&' if '?' in text else '?'}{more}"
 
 
-def pilot_figures(trial: Trial, version: str) -> Pilot:
+def pilot_figures(trial: Trial, version: str) -> CalibrationPilot:
     """What a trial of one closed-loop stream tells of its last phase."""
     record = trial.phases[-1]
     tally = record.streams[0]
-    return Pilot(
+    return CalibrationPilot(
         per_op_ns=operation_ns(record),
         p50_ns=float(tally.latency.percentiles_ns["50"]),
         p99_ns=float(tally.latency.percentiles_ns["99"]),

@@ -31,7 +31,13 @@ from dyno.compare.calibration.cases import (
 from dyno.compare.calibration.comparison import case_settings, play_blocks, play_comparison
 from dyno.compare.calibration.copies import two_copies
 from dyno.compare.calibration.dose_response import BlockPlayer, DoseResponse, run_dose_series
-from dyno.compare.calibration.pilot import Pilot, Shape, check_pilot, measure_baseline, settle_shape
+from dyno.compare.calibration.pilot import (
+    CalibrationPilot,
+    Shape,
+    check_pilot,
+    measure_baseline,
+    settle_shape,
+)
 from dyno.compare.calibration.store import DOSE_RESPONSE, instrument, relevant_facts
 from dyno.compare.experiment import Experiment
 from dyno.compare.experiment.candidates import parse_candidate
@@ -129,7 +135,7 @@ def scenario_entry(
 
 
 def _empty_dose_response(
-    text: str, shape: Shape, pilot: Pilot, host: Mapping[str, str]
+    text: str, shape: Shape, pilot: CalibrationPilot, host: Mapping[str, str]
 ) -> CalibrationEntry:
     """The line of a dose-response check that is still to be played."""
     return CalibrationEntry(
@@ -146,7 +152,8 @@ def _empty_dose_response(
 
 
 def _sized(
-    cases: Callable[[Pilot], list[CalibrationCase]], pilots: Mapping[bool, Pilot]
+    cases: Callable[[CalibrationPilot], list[CalibrationCase]],
+    pilots: Mapping[bool, CalibrationPilot],
 ) -> list[CalibrationCase]:
     """The cases, those beside a hog by the pilot under True, the others by the one under False."""
     return [
@@ -155,7 +162,7 @@ def _sized(
 
 
 #: Plays a case with the pilot's figures, its run in the folder.
-ComparisonPlayer = Callable[[CalibrationCase, Shape, Pilot, Path, Say], CalibrationEntry]
+ComparisonPlayer = Callable[[CalibrationCase, Shape, CalibrationPilot, Path, Say], CalibrationEntry]
 #: Told a line once it is stored: the case, and how many of its goal are there now.
 Tell = Callable[[CalibrationEntry, int, int], None]
 
@@ -181,7 +188,7 @@ class CalibrationOptions:
 
 
 @dataclass
-class Session:
+class CalibrationSession:
     """Plays what is wanted and not there yet; a later one goes on where this one stopped.
 
     `UsageError` at once for a word about any engine that cannot be: the others take hours.
@@ -193,8 +200,10 @@ class Session:
     tell: Tell
     host: dict[str, str] = field(default_factory=instrument_here)
     settle: Callable[[str, Shape, Say], Shape] = settle_shape
-    measure_baseline: Callable[[str, Shape, Say], Pilot] = measure_baseline
-    run_dose_series: Callable[[str, Shape, Pilot, BlockPlayer], DoseResponse] = run_dose_series
+    measure_baseline: Callable[[str, Shape, Say], CalibrationPilot] = measure_baseline
+    run_dose_series: Callable[[str, Shape, CalibrationPilot, BlockPlayer], DoseResponse] = (
+        run_dose_series
+    )
     play_comparison: ComparisonPlayer = play_comparison
 
     def __post_init__(self) -> None:
@@ -233,12 +242,12 @@ class Session:
             goals = {kind: goal for kind, goal in goals.items() if kind not in INJECTED}
         with two_copies(text, pilot) as copies:
 
-            def cases(pilot: Pilot) -> list[CalibrationCase]:
+            def cases(pilot: CalibrationPilot) -> list[CalibrationCase]:
                 return calibration_cases(text, pilot, goals, options.injected_percent, copies)
 
             return self._in_turn(cases, shape, pilot, place)
 
-    def _transmits(self, text: str, shape: Shape, pilot: Pilot, place: Path) -> bool:
+    def _transmits(self, text: str, shape: Shape, pilot: CalibrationPilot, place: Path) -> bool:
         """Does what is injected in the engine cost what it should? Asked once for a host and size.
 
         Of `null`, whose delay is its whole answer, and where nothing is to be injected: True.
@@ -271,9 +280,9 @@ class Session:
 
     def _in_turn(
         self,
-        cases: Callable[[Pilot], list[CalibrationCase]],
+        cases: Callable[[CalibrationPilot], list[CalibrationCase]],
         shape: Shape,
-        pilot: Pilot,
+        pilot: CalibrationPilot,
         place: Path,
     ) -> bool:
         """Each in turn, the one that lacks most first, so that each has some.

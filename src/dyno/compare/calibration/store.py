@@ -123,7 +123,7 @@ def append(file: Path, entry: CalibrationEntry) -> None:
 
 
 @dataclass(frozen=True)
-class Store:
+class CalibrationStore:
     """What a file held: the lines that could be read, oldest first, and the number of those that
     could not, which are torn or a newer Dyno's.
     """
@@ -132,12 +132,12 @@ class Store:
     passed_over: int = 0
 
 
-def read_store(file: Path) -> Store:
+def read_store(file: Path) -> CalibrationStore:
     """A host's store, empty where there is none; `HostError` where the file cannot be read."""
     try:
         lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
     except (FileNotFoundError, NotADirectoryError):
-        return Store()
+        return CalibrationStore()
     except OSError as error:
         hint = "set DYNO_STATE to a folder that can be read"
         raise HostError(f"cannot read {file}", cause=error.strerror or "", hint=hint) from error
@@ -149,7 +149,7 @@ def read_store(file: Path) -> Store:
                 del data[name]
             data["kind"] = FORMER_KINDS.get(data["kind"], data["kind"])
             found.append(decode.decode(CalibrationEntry, data))
-    return Store(tuple(found), len(lines) - len(found))
+    return CalibrationStore(tuple(found), len(lines) - len(found))
 
 
 def entries(file: Path) -> list[CalibrationEntry]:

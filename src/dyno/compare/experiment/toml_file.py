@@ -38,7 +38,7 @@ _KINDS: dict[object, str] = {
 
 
 @dataclass(frozen=True)
-class Table:
+class TomlTable:
     """A table of a TOML file, at its top or below, which knows where its words stand."""
 
     file: Path
@@ -72,11 +72,11 @@ class Table:
             raise self.wrong(key, UsageError(f"'{key}' is not true or false"))
         return value
 
-    def table(self, key: str) -> Table:
+    def table(self, key: str) -> TomlTable:
         """The table that `key` names, an empty one where there is none."""
         return replace(self, data=self.get(key, dict) or {})
 
-    def tables(self, key: str) -> list[Table]:
+    def tables(self, key: str) -> list[TomlTable]:
         """The tables under `[[key]]`; refuses a list of anything else."""
         found = self.get(key, list) or []
         if not all(isinstance(each, dict) for each in found):
@@ -92,7 +92,7 @@ MAX_BLOCKS = "max_blocks"
 _NUMBER = (int, float)
 
 
-def read_candidates(top: Table, crossed: CrossedFactors) -> tuple[Spec, ...]:
+def read_candidates(top: TomlTable, crossed: CrossedFactors) -> tuple[Spec, ...]:
     """The `candidates`, with unique names; one alone will do where factors are crossed."""
     texts = top.get("candidates", list) or []
     if not texts:
@@ -103,14 +103,14 @@ def read_candidates(top: Table, crossed: CrossedFactors) -> tuple[Spec, ...]:
     return candidates.unique_names([_spec(top, str(text)) for text in texts])
 
 
-def _spec(top: Table, text: str) -> Spec:
+def _spec(top: TomlTable, text: str) -> Spec:
     try:
         return candidates.parse_candidate(text)
     except UsageError as error:
         raise top.wrong(text, error) from error
 
 
-def read_factors(top: Table) -> CrossedFactors:
+def read_factors(top: TomlTable) -> CrossedFactors:
     """The factors under `[[factor]]`, and how `design` crosses them."""
     found, crossing = top.tables("factor"), top.get("design", str)
     if crossing and not found:
@@ -124,12 +124,12 @@ def read_factors(top: Table) -> CrossedFactors:
         raise top.wrong(named[1] if named else "design", error) from error
 
 
-def _factor(found: Table) -> tuple[str, list[str]]:
+def _factor(found: TomlTable) -> tuple[str, list[str]]:
     found.only(("name", "levels"))
     return option_name(_name(found, "factor")), _values(found.get("levels", list))
 
 
-def read_workloads(top: Table) -> tuple[Workload, ...]:
+def read_workloads(top: TomlTable) -> tuple[Workload, ...]:
     """The workloads under `[[workload]]`, a swept one once for each value."""
     found = top.tables("workload")
     if not found:
@@ -138,7 +138,7 @@ def read_workloads(top: Table) -> tuple[Workload, ...]:
     return tuple(one for each in found for one in _sweep_values(each, _workload(each)))
 
 
-def _workload(found: Table) -> Workload:
+def _workload(found: TomlTable) -> Workload:
     found.only(("name", "options", "primary", "sweep"))
     name = _name(found, "workload")
     primary = found.tables("primary")
@@ -152,7 +152,7 @@ def _workload(found: Table) -> Workload:
     return Workload(script, options, tuple(each.data for each in primary))
 
 
-def _sweep_values(found: Table, workload: Workload) -> list[Workload]:
+def _sweep_values(found: TomlTable, workload: Workload) -> list[Workload]:
     """The workload once for each value of the option under `sweep`; as it is without one."""
     sweep = found.table("sweep").data
     if not sweep:
@@ -167,7 +167,7 @@ def _sweep_values(found: Table, workload: Workload) -> list[Workload]:
     ]
 
 
-def _name(found: Table, section: str) -> str:
+def _name(found: TomlTable, section: str) -> str:
     name: str | None = found.get("name", str)
     if not name:
         raise found.wrong(section, UsageError(f"a {section} without a name"))
@@ -178,7 +178,7 @@ def _values(found: object) -> list[str]:
     return [as_text(each) for each in found] if isinstance(found, list) else []
 
 
-def read_measuring(top: Table) -> Measuring:
+def read_measuring(top: TomlTable) -> Measuring:
     """How it is measured; what no run could be judged by is refused with its line."""
     fixed, most = top.get("blocks", int), top.get(MAX_BLOCKS, int)
     if fixed is not None and most is not None:
@@ -207,7 +207,7 @@ def read_measuring(top: Table) -> Measuring:
         raise top.wrong(_blame_key(error, top), error) from error
 
 
-def _blame_key(error: UsageError, top: Table) -> str:
+def _blame_key(error: UsageError, top: TomlTable) -> str:
     """The key that a refusal of `Measuring` is about."""
     words = {"blocks": ("blocks", MAX_BLOCKS), "margin": ("margin_percent",)}
     words |= {"precision": ("precision_percent",)}
@@ -237,7 +237,7 @@ def read_experiment(path: Path) -> Experiment:
     except UnicodeDecodeError as error:
         raise UsageError(f"{file} is not TOML", cause="it is not text in UTF-8") from error
     try:
-        return _experiment(Table(file, text, tomllib.loads(text)), f"dyno run {path}")
+        return _experiment(TomlTable(file, text, tomllib.loads(text)), f"dyno run {path}")
     except RecursionError:
         hint = "dyno show experiments has examples"
         raise UsageError(f"{file} is nested too deeply", hint=hint) from None
@@ -254,7 +254,7 @@ def _missing(path: Path) -> UsageError:
     return unknown("experiment", str(path), every())
 
 
-def _experiment(top: Table, command: str) -> Experiment:
+def _experiment(top: TomlTable, command: str) -> Experiment:
     top.only(_KEYS)
     crossed = read_factors(top)
     return Experiment(

@@ -14,7 +14,7 @@ from dyno.compare.forecast.earlier_run import EarlierRun, LearntErrors
 from dyno.judge.analysis.effects import Effect, effects
 from dyno.judge.analysis.margins import DeclaredPrimary, declared_primaries
 from dyno.judge.stats.interval import to_log
-from dyno.judge.stats.power import Errors
+from dyno.judge.stats.power import BlockErrors
 from dyno.record import Run
 
 #: Spreads that are assumed, in percent: sds of the log ratio of two restarts in a block.
@@ -30,9 +30,9 @@ class PlannedPrimary:
 
     name: str
     margin_percent: float
-    errors: Errors
+    errors: BlockErrors
     count: int = 1
-    likely: Errors | None = None
+    likely: BlockErrors | None = None
 
 
 def family_size(run: Run) -> int:
@@ -67,7 +67,7 @@ def assumed_primaries(run: Run, pair_percent: float) -> list[PlannedPrimary]:
     restart, found = to_log(pair_percent) / PAIR, []
     for margin in sorted(set(margins)):
         for own in alike:
-            errors = Errors(restart * own[0].norm, run.design.loads or 0)
+            errors = BlockErrors(restart * own[0].norm, run.design.loads or 0)
             count = len(own) * margins.count(margin)
             every = f"each of {count} primaries" if count > 1 else "the primary"
             name = f"{every}{_factors_meant(own, alike)}"

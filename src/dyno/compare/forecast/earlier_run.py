@@ -16,7 +16,7 @@ from dyno.judge.analysis.margins import DeclaredPrimary
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.analysis.spread import Sources, spread_sources
 from dyno.judge.stats.components import LOADS
-from dyno.judge.stats.power import Errors, freedom, sd_bound
+from dyno.judge.stats.power import BlockErrors, freedom, sd_bound
 from dyno.record import Metric, Run, WorkloadPlan
 
 #: Fewer blocks than this say too little of how blocks vary.
@@ -31,8 +31,8 @@ HOST = ("cpu", "machine", "cores", "kernel")
 class LearntErrors:
     """How a primary's blocks will vary: `likely` as they did, `planned` at the upper 80 % bound."""
 
-    likely: Errors
-    planned: Errors
+    likely: BlockErrors
+    planned: BlockErrors
 
 
 @dataclass(frozen=True)
@@ -74,13 +74,14 @@ class EarlierRun:
         bound = sd_bound(sd, free)
         spread = self.spreads.get(own[0].metric)
         if spread is None or sd == 0.0:
-            return LearntErrors(Errors(sd, loads), Errors(bound, loads))
+            return LearntErrors(BlockErrors(sd, loads), BlockErrors(bound, loads))
         part = spread.found.part(LOADS)
         kept = min(sd, norm * math.sqrt(part.variance)) if part else 0.0
         likely = self._longer(pair, workload, spread)
         planned = likely * bound / sd
         return LearntErrors(
-            Errors(sd * likely, loads, kept * likely), Errors(sd * planned, loads, kept * planned)
+            BlockErrors(sd * likely, loads, kept * likely),
+            BlockErrors(sd * planned, loads, kept * planned),
         )
 
     def _variance(self, pair: DeclaredPrimary) -> tuple[float, int] | None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from dyno.compare.history.fresh_comparison import confirm_command, find_fresh_comparison
 from dyno.compare.history.points import Point, gather_points
-from dyno.compare.history.series import Series, SeriesChange, flag, group_series
+from dyno.compare.history.series import PointSeries, SeriesChange, flag, group_series
 from dyno.compare.run_folder import RunFolder
 from dyno.judge.stats.changes import nightly_alpha, points_least
 from dyno.judge.stats.interval import t_interval, to_percent
@@ -28,7 +28,7 @@ def build_history(folders: Iterable[RunFolder], alpha: float) -> History:
     return History(alpha, least, series, tuple(left_out))
 
 
-def _series(series: Series, alpha: float, least: int) -> HistorySeries:
+def _series(series: PointSeries, alpha: float, least: int) -> HistorySeries:
     tested = len(series.points) >= least
     found = flag(series, alpha) if tested else []
     logs = list(_levels([point.value for point in series.points], found))

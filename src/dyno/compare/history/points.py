@@ -2,7 +2,7 @@
 
 A point is a build in a run, not a restart: the restarts of a run share its hour, and would count
 as many independent data where there is one. What must be alike for two points to be comparable
-stands in their `Conditions`; the build does not, since it is what a history is about.
+stands in their `SeriesConditions`; the build does not, since it is what a history is about.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dyno.judge.analysis.analysis import Analysis
 from dyno.judge.analysis.margins import DeclaredPrimary
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.stats.interval import Floats
-from dyno.record import Candidate, LeftOut, Metric, Run, Trial, Turns, WorkloadPlan
+from dyno.record import Candidate, Interleaving, LeftOutRun, Metric, Run, Trial, WorkloadPlan
 
 #: Facts of a host, beside those that a calibration depends on, that two points must share.
 HOST = ("file_system", "memory_mb")
@@ -29,7 +29,7 @@ Named = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
-class Conditions:
+class SeriesConditions:
     """A metric of an engine, and all else that points of one series have alike, by name."""
 
     engine: str
@@ -63,7 +63,7 @@ def conditions_of(run: Run, workload: WorkloadPlan, candidate: Candidate) -> Nam
     return tuple(sorted(found.items()))
 
 
-def _turns_conditions(turns: Turns, workload: WorkloadPlan) -> dict[str, str]:
+def _turns_conditions(turns: Interleaving, workload: WorkloadPlan) -> dict[str, str]:
     """What a run's pilot chose of the turns: rates and effects depend on all of it."""
     window = turns.window_of(workload.name)
     return {
@@ -132,29 +132,29 @@ class Point:
         return float(self.logs.mean())
 
 
-GatheredPoints = tuple[dict[Conditions, list[Point]], list[LeftOut]]
+GatheredPoints = tuple[dict[SeriesConditions, list[Point]], list[LeftOutRun]]
 
 
 def gather_points(folders: Iterable[RunFolder]) -> GatheredPoints:
     """The points of all runs by their conditions, and what had to be left out: first whole runs
     that cannot be read, damaged ones and those of a newer Dyno, and copies of a run.
     """
-    points: dict[Conditions, list[Point]] = {}
-    whole: list[LeftOut] = []
-    left_out: list[LeftOut] = []
+    points: dict[SeriesConditions, list[Point]] = {}
+    whole: list[LeftOutRun] = []
+    left_out: list[LeftOutRun] = []
     for folder in _drop_copies(folders, whole):
         try:
             analysis = Analysis(RunView(folder.run(), folder.trials()))
         except (UsageError, HostError) as error:
-            whole.append(LeftOut(folder.path.name, _why(error)))
+            whole.append(LeftOutRun(folder.path.name, _why(error)))
             continue
-        left_out += (LeftOut(folder.path.name, why) for why in _losses(analysis))
+        left_out += (LeftOutRun(folder.path.name, why) for why in _losses(analysis))
         for conditions, point in _of_run(folder, analysis):
             points.setdefault(conditions, []).append(point)
     return points, whole + left_out
 
 
-def _drop_copies(folders: Iterable[RunFolder], left_out: list[LeftOut]) -> list[RunFolder]:
+def _drop_copies(folders: Iterable[RunFolder], left_out: list[LeftOutRun]) -> list[RunFolder]:
     """One folder of each run: a copy (a backup, a folder named twice) is no further restart. Of
     copies the one with most trials counts, as one may have been resumed. What cannot be read, and
     each copy, goes to `left_out`.
@@ -164,13 +164,13 @@ def _drop_copies(folders: Iterable[RunFolder], left_out: list[LeftOut]) -> list[
         try:
             run = folder.run()
         except (UsageError, HostError) as error:
-            left_out.append(LeftOut(folder.path.name, _why(error)))
+            left_out.append(LeftOutRun(folder.path.name, _why(error)))
             continue
         key = (run.created_utc, run.seed, run.name)
         rival = counted.setdefault(key, folder)
         if rival is not folder:
             counted[key], copy = sorted((rival, folder), key=_played_bytes, reverse=True)
-            left_out.append(LeftOut(copy.path.name, f"a copy of {counted[key].path.name}"))
+            left_out.append(LeftOutRun(copy.path.name, f"a copy of {counted[key].path.name}"))
     return list(counted.values())
 
 
@@ -192,7 +192,7 @@ def _losses(analysis: Analysis) -> Iterator[str]:
         yield f"{workload}{f' {phase}' if phase else ''} of {candidate} is invalid: {why}"
 
 
-def _of_run(source: RunFolder, analysis: Analysis) -> Iterator[tuple[Conditions, Point]]:
+def _of_run(source: RunFolder, analysis: Analysis) -> Iterator[tuple[SeriesConditions, Point]]:
     for workload in analysis.run.workloads:
         if not analysis.view.blocks[workload.name].valid:
             continue
@@ -212,7 +212,7 @@ def _point(
     workload: WorkloadPlan,
     same: Sequence[Candidate],
     pair: DeclaredPrimary,
-) -> tuple[Conditions, Point] | None:
+) -> tuple[SeriesConditions, Point] | None:
     """The point of the candidates `same` in a primary; None where they are invalid or lack it."""
     places = {(workload.name, c.name, phase) for c in same for phase in ("", pair.phase)}
     if places & set(analysis.case.invalid):
@@ -222,7 +222,9 @@ def _point(
     if found is None:
         return None
     metric, logs = found
-    conditions = Conditions(same[0].engine, metric, conditions_of(analysis.run, workload, same[0]))
+    conditions = SeriesConditions(
+        same[0].engine, metric, conditions_of(analysis.run, workload, same[0])
+    )
     return conditions, Point(source, analysis.run, workload, same[0], logs)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dyno.compare.history.points import Conditions, Named, Point
+from dyno.compare.history.points import Named, Point, SeriesConditions
 from dyno.judge.stats.changes import Change, changes, nightly_alpha
 from dyno.judge.stats.interval import Floats
 
@@ -18,7 +18,7 @@ RELATIVE_LEAST = 6
 
 
 @dataclass(frozen=True)
-class Series:
+class PointSeries:
     """Comparable points; `cut` says, a clause each, what was no longer as it was where an earlier
     series of the same metric ended. Empty where none did.
 
@@ -27,7 +27,7 @@ class Series:
     that stand in another series.
     """
 
-    conditions: Conditions
+    conditions: SeriesConditions
     points: tuple[Point, ...]
     cut: tuple[str, ...] = ()
     relative: bool = False
@@ -54,7 +54,7 @@ class SeriesChange:
     from `start` to the place, and from there to `end`, without those that another change may own.
     """
 
-    series: Series
+    series: PointSeries
     change: Change
     start: int
     end: int
@@ -80,7 +80,7 @@ class SeriesChange:
         return old in before - after and new in after - before
 
 
-def group_series(points: Mapping[Conditions, Sequence[Point]]) -> list[Series]:
+def group_series(points: Mapping[SeriesConditions, Sequence[Point]]) -> list[PointSeries]:
     """A series for each of the conditions (two where builds were measured along with one base), by
     metric, then by when it began.
     """
@@ -89,7 +89,7 @@ def group_series(points: Mapping[Conditions, Sequence[Point]]) -> list[Series]:
     return [replace(each, cut=_cut(each, found)) for each in found]
 
 
-def _apart(conditions: Conditions, points: Sequence[Point]) -> Iterator[Series]:
+def _apart(conditions: SeriesConditions, points: Sequence[Point]) -> Iterator[PointSeries]:
     """The points that were measured along with the usual base, against it; and the others.
 
     The usual base is that of most points that have one, in at least `RELATIVE_LEAST` runs, and of
@@ -101,15 +101,15 @@ def _apart(conditions: Conditions, points: Sequence[Point]) -> Iterator[Series]:
     rivals = [p for p in points if p.key != usual]
     runs = {point.folder for point in own}
     if len(runs) < RELATIVE_LEAST or 2 * often < len(rivals):
-        yield Series(conditions, _in_build_order(points))
+        yield PointSeries(conditions, _in_build_order(points))
         return
     others = tuple(p for p in points if p not in own)
-    yield Series(conditions, _in_build_order(own), relative=True, aside=others)
+    yield PointSeries(conditions, _in_build_order(own), relative=True, aside=others)
     if others:
-        yield Series(conditions, _in_build_order(others), aside=tuple(own))
+        yield PointSeries(conditions, _in_build_order(others), aside=tuple(own))
 
 
-def flag(series: Series, alpha: float) -> list[SeriesChange]:
+def flag(series: PointSeries, alpha: float) -> list[SeriesChange]:
     """The changes of a series' level; of series without any, at most `alpha` get one."""
     size = len(series.points)
     finest = nightly_alpha(alpha, size) if size else 1.0
@@ -139,7 +139,7 @@ def _version(text: str) -> tuple[tuple[int, str], ...]:
     return tuple((int(part), "") if part.isdigit() else (-1, part) for part in parts)
 
 
-def _cut(series: Series, every: Sequence[Series]) -> tuple[str, ...]:
+def _cut(series: PointSeries, every: Sequence[PointSeries]) -> tuple[str, ...]:
     """What differs from the last series of the same metric that was over when this one began."""
     ours = (series.conditions.engine, series.conditions.metric)
     begun = series.span[0]

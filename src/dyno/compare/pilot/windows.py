@@ -32,7 +32,7 @@ from dyno.compare.play.brief_play import (
 from dyno.compare.resolve.draft import RunDraft
 from dyno.compare.resolve.workloads import brief_options, phases_under
 from dyno.errors import DynoError, InternalError
-from dyno.record import Candidate, PhaseRecord, Pilot, Turns, Window, WorkloadPlan
+from dyno.record import Candidate, Interleaving, PhaseRecord, Pilot, Window, WorkloadPlan
 
 #: Windows that can be chosen. Shorter ones of a server that is frozen are noisier: the switch is
 #: signals to its every process, late by tenths of a millisecond.
@@ -118,7 +118,7 @@ class _NotTried(Exception):
     """Why nothing is known of a workload's events on some candidate."""
 
 
-def _defaults(turns: Turns) -> str:
+def _defaults(turns: Interleaving) -> str:
     return f"windows of {1e3 * turns.window.length_s:g} ms, engines stand still without a turn"
 
 

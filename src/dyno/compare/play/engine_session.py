@@ -181,7 +181,7 @@ def _stop(job: TrialJob, server: Server) -> None:
                 log.write(said)
 
 
-def _launch(job: TrialJob, held: ControlStack, notes: TrialNotes) -> driver.Launch:
+def _launch(job: TrialJob, held: ControlStack, notes: TrialNotes) -> driver.DriverLaunch:
     """How the driver is started. Prefix and environment are meant for the engine's process,
     which is the driver's where the engine is embedded.
     """
@@ -189,7 +189,7 @@ def _launch(job: TrialJob, held: ControlStack, notes: TrialNotes) -> driver.Laun
     words = " ".join(f"{k}={v}" for k, v in driver.driver_environment().items())
     notes.driver = DriverCondition(words, " ".join(engine.prefix), held.cpus, job.seed)
     environment = engine.environment | {"TMPDIR": str(job.home)}
-    return driver.Launch(job.log, engine.prefix, environment)
+    return driver.DriverLaunch(job.log, engine.prefix, environment)
 
 
 #: What the kernel may take, once a server's connections are gone, to show that it is gone too.

@@ -30,7 +30,7 @@ from dyno.record import (
 
 
 class DrivenProcess(Protocol):
-    """A driver that plays a plan, and our side of the handshake (`driver.Process`)."""
+    """A driver that plays a plan, and our side of the handshake (`driver.DriverProcess`)."""
 
     @property
     def pid(self) -> int:
@@ -53,7 +53,9 @@ class Tools:
     `drive` starts a driver with a plan. A test hands in its own, and nobody patches a module.
     """
 
-    drive: Callable[[Plan, driver.Launch], AbstractContextManager[DrivenProcess]] = driver.Process
+    drive: Callable[[Plan, driver.DriverLaunch], AbstractContextManager[DrivenProcess]] = (
+        driver.DriverProcess
+    )
     describe: Callable[[Plan], Description] = driver.describe
     ask: Ask = driver.ask
     probes: Mapping[str, Probe] = field(default_factory=probes)

@@ -14,7 +14,7 @@ from dyno.compare.play.freezer import NeverFrozen, ProcessFreezer
 from dyno.compare.play.job import DrivenProcess, TrialJob
 from dyno.compare.play.turns import BlockTurns, Place, TurnSeat
 from dyno.compare.play.watch import PhaseEnded, PhaseStarted, Printed, Progressed, Watch
-from dyno.engines import Counts, CountsContention, Server
+from dyno.engines import CountsContention, CountsWork, Server
 from dyno.errors import DynoError, TrialFailed
 from dyno.host.probes import Probe, ProbeTarget, SamplesAfterDisconnect
 from dyno.host.processes import stopping_family
@@ -224,7 +224,7 @@ class PhaseLoop:
         """The server's own count; empty where it has none, or cannot be asked,
         which the phase's record says."""
         try:
-            if isinstance(self.job.engine, Counts):
+            if isinstance(self.job.engine, CountsWork):
                 return self.job.engine.count_work(self.server, after_disconnect)
         except TrialFailed as failed:
             self._unread["server"] = failed.message

@@ -45,7 +45,7 @@ from dyno.compare.run_folder import RunFolder
 from dyno.errors import InternalError, TrialFailed, UsageError
 from dyno.judge.analysis.blocks import sort_blocks
 from dyno.judge.analysis.judge import InterimResult, analyse_now
-from dyno.record import CLIENT_BASELINE, Candidate, Failure, Run, Trial, Turns, WorkloadPlan
+from dyno.record import CLIENT_BASELINE, Candidate, Failure, Interleaving, Run, Trial, WorkloadPlan
 
 
 def play_run(
@@ -255,7 +255,7 @@ class RunPlayer:
         return [self.job(workload, sides[name], place, at, at) for at, name in enumerate(names)]
 
     def _jobs_by_turns(
-        self, workload: WorkloadPlan, place: NextBlock, design: Turns
+        self, workload: WorkloadPlan, place: NextBlock, design: Interleaving
     ) -> tuple[BlockTurns, list[TrialJob]]:
         """The jobs of a block whose trials take turns: who is the first to start and to connect is
         drawn for each block, as it is where trials follow each other.

@@ -15,7 +15,7 @@ from itertools import count, groupby
 from typing import Protocol
 
 from dyno.compare.play.freezer import Freezable
-from dyno.driver.plan import Turns
+from dyno.driver.plan import SlicePlan
 from dyno.errors import InternalError
 from dyno.record import Switches
 
@@ -26,7 +26,7 @@ WAKE_BEFORE_NS = 1_000_000
 LATE_NS = 50_000_000
 
 
-def slots(turns: Turns) -> Iterator[tuple[int, int]]:
+def slots(turns: SlicePlan) -> Iterator[tuple[int, int]]:
     """Whose time begins when, in ns from the start, without end: the driver's timeline."""
     candidates = max(turns.order) + 1
     epoch_ns = 0
@@ -43,7 +43,7 @@ def slots(turns: Turns) -> Iterator[tuple[int, int]]:
         epoch_ns = begin_ns + width * turns.slot_ns
 
 
-class Clock(Protocol):
+class SwitchClock(Protocol):
     """CLOCK_MONOTONIC, and waiting by it."""
 
     def now_ns(self) -> int:
@@ -71,7 +71,7 @@ class Lateness:
     A turn that begins late is played by an engine that stands still, while the one before goes on.
     """
 
-    def __init__(self, turns: Turns) -> None:
+    def __init__(self, turns: SlicePlan) -> None:
         self._lost_ns = dict.fromkeys(range(max(turns.order) + 1), 0)
         self._count, self._most_ns = 0, 0
         self._last: tuple[int, int, int] | None = None
@@ -104,10 +104,10 @@ class Switch(threading.Thread):
 
     def __init__(
         self,
-        turns: Turns,
+        turns: SlicePlan,
         start_ns: int,
         engines: Mapping[int, Freezable],
-        clock: Clock | None = None,
+        clock: SwitchClock | None = None,
     ) -> None:
         super().__init__(name="turns", daemon=True)
         self._turns, self._start_ns, self._engines = turns, start_ns, engines

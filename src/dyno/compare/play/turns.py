@@ -16,9 +16,8 @@ from dataclasses import dataclass, replace
 
 from dyno.compare.play.freezer import Freezable
 from dyno.compare.play.switch import Switch
-from dyno.driver.plan import Turns
-from dyno.record import Candidate, Run, Switches, WorkloadPlan
-from dyno.record import Turns as TurnsDesign
+from dyno.driver.plan import SlicePlan
+from dyno.record import Candidate, Interleaving, Run, Switches, WorkloadPlan
 from dyno.record.turn_order import connect_s, epoch_slots, turn_order
 
 #: From the last `go` to the common start: what a driver takes to hear it.
@@ -30,11 +29,11 @@ class TurnsBroken(Exception):
 
 
 def turns_of(
-    design: TurnsDesign, run: Run, workload: WorkloadPlan, block: int, sides: Sequence[Candidate]
-) -> list[Turns]:
+    design: Interleaving, run: Run, workload: WorkloadPlan, block: int, sides: Sequence[Candidate]
+) -> list[SlicePlan]:
     """The turns of each candidate in a block; the order is the run's seed's."""
     window = design.window_of(workload.name)
-    first = Turns(
+    first = SlicePlan(
         order=turn_order(run, workload, block, len(sides)),
         own=0,
         window_ns=round(window.length_s * 1e9),
@@ -51,7 +50,7 @@ def turns_of(
 class BlockTurns:
     """What the trials of a block share that take turns: where they meet, and who stands still."""
 
-    def __init__(self, turns: Sequence[Turns], frozen: bool) -> None:
+    def __init__(self, turns: Sequence[SlicePlan], frozen: bool) -> None:
         self.turns, self.frozen = tuple(turns), frozen
         self.places: dict[int, Place] = {}
         self.broken = False
@@ -136,7 +135,7 @@ class TurnSeat:
     own: int
 
     @property
-    def turns(self) -> Turns:
+    def turns(self) -> SlicePlan:
         """Its turns, as the driver is given them."""
         return self.block.turns[self.own]
 

@@ -14,7 +14,7 @@ from dyno.compare.resolve.controls import ResolvedCandidate
 from dyno.errors import UsageError
 from dyno.host.controls import HoldsHost
 from dyno.host.controls import controls as all_controls
-from dyno.record import Candidate, Design, Turns, Window, WorkloadPlan
+from dyno.record import Candidate, Design, Interleaving, Window, WorkloadPlan
 
 #: Valid blocks at which a default run looks at its data, the last is MAX (METHOD.md,
 #: The interval and the interim analyses).
@@ -44,7 +44,7 @@ SLOW_LOAD_S = 5.0
 SMALL_BYTES = 16 << 20
 
 #: Where no pilot tells how short windows may be (`pilot/windows.py`; docs/METHOD.md, Turns).
-TURNS = Turns(Window(0.1, 0.005), epoch_s=1.0, frozen=True)
+TURNS = Interleaving(Window(0.1, 0.005), epoch_s=1.0, frozen=True)
 
 
 def make_design(experiment: Experiment, base: str, controls: dict[str, str]) -> Design:
@@ -84,7 +84,7 @@ def analyses_up_to(most: int) -> tuple[int, ...]:
     return (*(n for n in every if n <= ANALYSIS_LATEST * most), most)
 
 
-def with_turns(design: Design, measuring: Measuring, turns: Turns | None) -> Design:
+def with_turns(design: Design, measuring: Measuring, turns: Interleaving | None) -> Design:
     """`design` played by these turns, or without any, and the noise limits that hold then."""
     limits = LIMITS if turns is None else LIMITS_BY_TURNS
     return replace(design, turns=turns, limits=limits | measuring.limits)
@@ -116,7 +116,7 @@ def choose_turns(
     workloads: Sequence[WorkloadPlan],
     run_controls: dict[str, str],
     say: Say,
-) -> Turns | None:
+) -> Interleaving | None:
     """The turns of a run; None, with the reason said, where its trials are played one by one;
     `UsageError` with the reason where the user insists on turns.
     """

@@ -17,7 +17,7 @@ SCRIPTS, PER_SCRIPT, PER_COMMAND = 8, 16, 4
 
 
 @dataclass
-class Counts:
+class BoardCounts:
     """Of a script, or of all, in the order of the columns. Times in microseconds, with the sums of
     their squares.
     """
@@ -45,9 +45,9 @@ class Counts:
         """Transactions that ended, and those that were skipped."""
         return int(self.done + self.skipped) + self.failed
 
-    def add(self, other: Counts) -> None:
+    def add(self, other: BoardCounts) -> None:
         """Joins another's counts."""
-        for each in fields(Counts):
+        for each in fields(BoardCounts):
             mine, its = getattr(self, each.name), getattr(other, each.name)
             most = each.name == "lag_us_max"
             setattr(self, each.name, max(mine, its) if most else mine + its)
@@ -63,19 +63,19 @@ class CommandCounts(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Tally:
+class BoardTally:
     """What all clients counted until now."""
 
-    scripts: list[Counts]
+    scripts: list[BoardCounts]
     connect_us: float
     connects: int
     aborted: int
     commands: list[CommandCounts] = field(default_factory=list)
 
     @property
-    def total(self) -> Counts:
+    def total(self) -> BoardCounts:
         """Of all scripts together."""
-        total = Counts()
+        total = BoardCounts()
         for each in self.scripts:
             total.add(each)
         return total
@@ -90,23 +90,23 @@ class Board:
             os.truncate(file.fileno(), clients * ROW_CELLS * 8)
             self._cells = memoryview(mmap.mmap(file.fileno(), 0)).cast("d")
 
-    def read(self, commands: int = 0) -> Tally:
+    def read(self, commands: int = 0) -> BoardTally:
         """All rows added up."""
-        scripts = [Counts() for _ in range(self._scripts)]
+        scripts = [BoardCounts() for _ in range(self._scripts)]
         sums, per_command = [0.0] * 3, [[0.0] * PER_COMMAND for _ in range(commands)]
-        width = len(fields(Counts))
+        width = len(fields(BoardCounts))
         for client in range(self._clients):
             row = self._cells[client * ROW_CELLS : (client + 1) * ROW_CELLS]
             sums = [mine + its for mine, its in zip(sums, row[:3], strict=True)]
             for script, counts in enumerate(scripts):
                 at = SCRIPTS + script * PER_SCRIPT
-                counts.add(Counts(*row[at : at + width]))
+                counts.add(BoardCounts(*row[at : at + width]))
             for command, cells in enumerate(per_command):
                 at = SCRIPTS + self._scripts * PER_SCRIPT + command * PER_COMMAND
                 for cell in range(PER_COMMAND):
                     cells[cell] += row[at + cell]
         told = [CommandCounts(*cells) for cells in per_command]
-        return Tally(scripts, sums[0], int(sums[1]), int(sums[2]), told)
+        return BoardTally(scripts, sums[0], int(sums[1]), int(sums[2]), told)
 
     def commands(self) -> list[list[str]]:
         """The first lines of each script's commands, where they were to be reported."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dyno.compat.pgbench.words import Settings
+from dyno.compat.pgbench.words import PgbenchSettings
 
 #: Columns of a line: client, number, latency or why there is none, script, seconds, microseconds,
 #: then the lag of a rate and the retries of `--max-tries`.
@@ -18,7 +18,7 @@ SHOWN, SECONDS, MICROSECONDS, MORE = 2, 4, 5, 6
 FAILURES = ("serialization", "deadlock", "other")
 
 
-def write_logs(settings: Settings, parts: Path) -> None:
+def write_logs(settings: PgbenchSettings, parts: Path) -> None:
     """The files of all threads, of what the clients logged to `parts` and their number."""
     prefix = settings.text.get("log-prefix", "pgbench_log")
     interval_s = settings.number.get("aggregate-interval", 0)
@@ -44,7 +44,7 @@ def _time_us(line: list[str]) -> int:
     return int(line[SECONDS]) * 1_000_000 + int(line[MICROSECONDS])
 
 
-def _plain(settings: Settings, line: list[str]) -> Iterable[str]:
+def _plain(settings: PgbenchSettings, line: list[str]) -> Iterable[str]:
     """As pgbench writes it: microseconds without leading zeros."""
     return (*line[:MICROSECONDS], str(int(line[MICROSECONDS])), *line[MORE:])
 
@@ -61,7 +61,9 @@ class _Sums:
         return f"{sum(self.values):.0f} {squares:.0f} {least:.0f} {most:.0f}"
 
 
-def _aggregated(settings: Settings, lines: Iterable[list[str]], interval_s: int) -> Iterator[str]:
+def _aggregated(
+    settings: PgbenchSettings, lines: Iterable[list[str]], interval_s: int
+) -> Iterator[str]:
     """A line for each stretch that is over, empty ones too."""
     start_us, stretch = 0, list[list[str]]()
     for line in lines:
@@ -73,7 +75,7 @@ def _aggregated(settings: Settings, lines: Iterable[list[str]], interval_s: int)
         stretch.append(line)
 
 
-def _stretch(settings: Settings, start_us: int, lines: list[list[str]]) -> str:
+def _stretch(settings: PgbenchSettings, start_us: int, lines: list[list[str]]) -> str:
     done = [line for line in lines if line[SHOWN].isdigit()]
     paced, retrying = bool(settings.rate_per_s), settings.max_tries != 1
     latency = _Sums([float(line[SHOWN]) for line in done])

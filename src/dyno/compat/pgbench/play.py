@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dyno import driver
-from dyno.compat.pgbench.board import Board, Tally
+from dyno.compat.pgbench.board import Board, BoardTally
 from dyno.compat.pgbench.server import ServerFacts
-from dyno.compat.pgbench.words import Settings
+from dyno.compat.pgbench.words import PgbenchSettings
 from dyno.driver.plan import Plan, Script, Session
 from dyno.errors import DynoError, UsageError
 from dyno.record import PhaseRecord
@@ -28,12 +28,12 @@ SHELL_FILES = range(3, 10)
 
 
 @dataclass(frozen=True)
-class Played:
+class PlayedRun:
     """A run as it ended: what was counted, how long it took in seconds, the commands' first lines;
     `problem` is what ended it early.
     """
 
-    tally: Tally
+    tally: BoardTally
     duration_s: float
     commands: list[list[str]]
     problem: str = ""
@@ -45,10 +45,10 @@ class Moment:
     """How it goes: seconds since the start, and all that was counted until now."""
 
     elapsed_s: float
-    tally: Tally
+    tally: BoardTally
 
 
-def seed_of(settings: Settings) -> int:
+def seed_of(settings: PgbenchSettings) -> int:
     """The seed of all random numbers."""
     if settings.seed is None:
         return random.SystemRandom().randrange(2**32)
@@ -57,7 +57,9 @@ def seed_of(settings: Settings) -> int:
     return settings.seed
 
 
-def options_of(settings: Settings, facts: ServerFacts, board: Path, seed: int) -> dict[str, str]:
+def options_of(
+    settings: PgbenchSettings, facts: ServerFacts, board: Path, seed: int
+) -> dict[str, str]:
     """The options of the driver's pgbench package for this command line."""
     first, *others = settings.scripts
     if odd := next((each.shown for each in others if "," in each.shown), None):
@@ -105,11 +107,11 @@ def _switch(is_on: bool) -> str:
 
 
 @dataclass(frozen=True)
-class Run:
+class PgbenchRun:
     """What a command line plays: on which server, with which seed, counting in which file."""
 
     session: Session
-    settings: Settings
+    settings: PgbenchSettings
     board: Path
     seed: int
 
@@ -141,25 +143,25 @@ class Run:
         facts: ServerFacts,
         on_ready: Callable[[], None],
         on_progress: Callable[[Moment], None],
-    ) -> Played:
+    ) -> PlayedRun:
         """Plays the scripts once; `on_ready` is called when all clients stand connected."""
         board = Board(self.board, self.settings.clients, len(self.settings.scripts))
         output = fcntl.fcntl(STDOUT, fcntl.F_DUPFD, STDERR + 1)
         plan = self.plan(facts, shell_output=str(output if output in SHELL_FILES else STDERR))
         try:
-            launch = driver.Launch(None, stderr=STDERR, passed=(output,))
-            with driver.Process(plan, launch) as process:
+            launch = driver.DriverLaunch(None, stderr=STDERR, passed=(output,))
+            with driver.DriverProcess(plan, launch) as process:
                 return self._follow(process, board, on_ready, on_progress)
         finally:
             os.close(output)
 
     def _follow(
         self,
-        process: driver.Process,
+        process: driver.DriverProcess,
         board: Board,
         on_ready: Callable[[], None],
         on_progress: Callable[[Moment], None],
-    ) -> Played:
+    ) -> PlayedRun:
         began, duration_s, problem, hint, start_s = False, 0.0, "", "", time.monotonic()
         try:
             while True:
@@ -183,4 +185,4 @@ class Run:
         duration_s = duration_s or time.monotonic() - start_s
         commands = board.commands() if self.settings.has("report-per-command") else []
         tally = board.read(sum(map(len, commands)))
-        return Played(tally, duration_s, commands, problem, hint)
+        return PlayedRun(tally, duration_s, commands, problem, hint)

@@ -11,10 +11,10 @@ import time
 from collections.abc import Iterator
 
 import dyno
-from dyno.compat.pgbench.board import CommandCounts, Counts
-from dyno.compat.pgbench.play import Moment, Played
+from dyno.compat.pgbench.board import BoardCounts, CommandCounts
+from dyno.compat.pgbench.play import Moment, PlayedRun
 from dyno.compat.pgbench.server import ServerFacts
-from dyno.compat.pgbench.words import Settings
+from dyno.compat.pgbench.words import PgbenchSettings
 
 
 def head(facts: ServerFacts) -> str:
@@ -25,9 +25,9 @@ def head(facts: ServerFacts) -> str:
 class ProgressLines:
     """A line for each stretch between two moments."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: PgbenchSettings) -> None:
         self._settings = settings
-        self._last, self._last_s = Counts(), 0.0
+        self._last, self._last_s = BoardCounts(), 0.0
 
     def line(self, moment: Moment) -> str:
         """How it went since the last line."""
@@ -60,7 +60,7 @@ def _spread(total_us: float, squares_us2: float, count: float) -> tuple[float, f
     return mean / 1000, math.sqrt(max(squares_us2 / count - mean * mean, 0.0)) / 1000
 
 
-def final_report(settings: Settings, facts: ServerFacts, played: Played) -> Iterator[str]:
+def final_report(settings: PgbenchSettings, facts: ServerFacts, played: PlayedRun) -> Iterator[str]:
     """The report's lines."""
     total = played.tally.total
     yield from _setting_lines(settings, facts, total)
@@ -87,7 +87,9 @@ def final_report(settings: Settings, facts: ServerFacts, played: Played) -> Iter
     yield from _script_lines(settings, played, total.all)
 
 
-def _setting_lines(settings: Settings, facts: ServerFacts, total: Counts) -> Iterator[str]:
+def _setting_lines(
+    settings: PgbenchSettings, facts: ServerFacts, total: BoardCounts
+) -> Iterator[str]:
     several = len(settings.scripts) > 1
     yield f"transaction type: {'multiple scripts' if several else settings.scripts[0].shown}"
     yield f"scaling factor: {facts.scale}"
@@ -108,7 +110,9 @@ def _setting_lines(settings: Settings, facts: ServerFacts, total: Counts) -> Ite
         yield f"{processed}/{settings.transactions * settings.clients}"
 
 
-def _failure_lines(settings: Settings, counts: Counts, of: int, mark: str) -> Iterator[str]:
+def _failure_lines(
+    settings: PgbenchSettings, counts: BoardCounts, of: int, mark: str
+) -> Iterator[str]:
     def share(what: str, number: float) -> str:
         return f"{mark}number of {what}: {number:.0f} ({100 * number / of:.3f}%)"
 
@@ -124,7 +128,9 @@ def _failure_lines(settings: Settings, counts: Counts, of: int, mark: str) -> It
         yield share("transactions skipped", counts.skipped)
 
 
-def _latency_lines(settings: Settings, total: Counts, duration_s: float) -> Iterator[str]:
+def _latency_lines(
+    settings: PgbenchSettings, total: BoardCounts, duration_s: float
+) -> Iterator[str]:
     if settings.rate_per_s or settings.latency_limit_us or settings.has("progress"):
         yield from _spread_lines("latency", total)
     else:
@@ -136,14 +142,14 @@ def _latency_lines(settings: Settings, total: Counts, duration_s: float) -> Iter
         yield f"rate limit schedule lag: avg {mean:.3f} (max {most:.3f}) ms"
 
 
-def _spread_lines(what: str, counts: Counts) -> Iterator[str]:
+def _spread_lines(what: str, counts: BoardCounts) -> Iterator[str]:
     if counts.done:
         mean, deviation = _spread(counts.latency_us, counts.latency_us2, counts.done)
         yield f"{what} average = {mean:.3f} ms"
         yield f"{what} stddev = {deviation:.3f} ms"
 
 
-def _script_lines(settings: Settings, played: Played, of: int) -> Iterator[str]:
+def _script_lines(settings: PgbenchSettings, played: PlayedRun, of: int) -> Iterator[str]:
     several, by_command = len(settings.scripts) > 1, settings.has("report-per-command")
     weights = sum(script.weight for script in settings.scripts)
     commands = iter(played.tally.commands)
@@ -164,7 +170,7 @@ def _script_lines(settings: Settings, played: Played, of: int) -> Iterator[str]:
 
 
 def _command_lines(
-    settings: Settings, lines: list[str], counts: Iterator[CommandCounts]
+    settings: PgbenchSettings, lines: list[str], counts: Iterator[CommandCounts]
 ) -> Iterator[str]:
     mark = " - " if len(settings.scripts) > 1 else ""
     once = settings.max_tries == 1

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dyno import driver
-from dyno.compat.pgbench.words import Settings
+from dyno.compat.pgbench.words import PgbenchSettings
 from dyno.driver.plan import Session
 from dyno.errors import DynoError, UsageError
 from dyno.plugins import things
@@ -39,7 +39,7 @@ class ServerFacts:
     partitions: int = 0
 
 
-def session_of(settings: Settings, environment: Mapping[str, str]) -> Session:
+def session_of(settings: PgbenchSettings, environment: Mapping[str, str]) -> Session:
     """The session of this command line; a password is in the session alone."""
     words = {
         "host": settings.text.get("host", ""),
@@ -57,7 +57,7 @@ def ask(session: Session, statements: Sequence[str]) -> Rows:
     return driver.ask(session, statements, LONGEST_S)
 
 
-def look_at(session: Session, settings: Settings, say: Say) -> ServerFacts:
+def look_at(session: Session, settings: PgbenchSettings, say: Say) -> ServerFacts:
     """Logs in, and looks at pgbench's own tables where a script needs them.
 
     `UsageError` where the server lets us not in, or the tables are missing.
@@ -92,7 +92,7 @@ def _refusal(session: Session, error: DynoError) -> str:
     return f"connection to server {place} failed: " + (f"FATAL:  {said}" if said else str(error))
 
 
-def vacuum(session: Session, settings: Settings, say: Say) -> None:
+def vacuum(session: Session, settings: PgbenchSettings, say: Say) -> None:
     """What pgbench does to its tables before it plays; a table that is missing is said."""
     if settings.has("no-vacuum"):
         return

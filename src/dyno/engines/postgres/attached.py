@@ -77,7 +77,7 @@ FREE_CONNECTIONS = (
 )
 
 
-class AttachedTables:
+class PostgresTables:
     """The verbs of a server that runs already (`engines.Attaches`)."""
 
     _ask: Ask

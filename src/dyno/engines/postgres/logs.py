@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dyno.errors import UsageError
-from dyno.workloads.replay.logs import BEGINNING, Entry, Gathered, Lines, Log, Reasons
+from dyno.workloads.replay.logs import BEGINNING, Gathered, Lines, Log, LogEntry, Reasons
 from dyno.workloads.replay.statements import Dialect
 from dyno.workloads.replay.tokens import Quoting
 
@@ -49,7 +49,7 @@ _VALUE = re.compile(r"\$(\d+) = (?:'((?:[^']++|'')*+)'|(NULL))")
 
 
 class _Message(NamedTuple):
-    """What any of the three forms says of one message; `letters` as of an `Entry`."""
+    """What any of the three forms says of one message; `letters` as of an `LogEntry`."""
 
     line: int
     time: str
@@ -83,7 +83,7 @@ def _values(detail: str) -> tuple[str | None, ...]:
     )
 
 
-def _entries(messages: Iterable[_Message]) -> Iterator[Entry]:
+def _entries(messages: Iterable[_Message]) -> Iterator[LogEntry]:
     """The statements of a log's messages."""
     for message in messages:
         found = _MESSAGE.match(message.text) if message.severity == "LOG" else None
@@ -93,7 +93,7 @@ def _entries(messages: Iterable[_Message]) -> Iterator[Entry]:
         began_s = _seconds(message.time) - duration_s
         values = _values(message.detail) if message.detail else ()
         place = (message.session, message.text[found.end() :], message.line)
-        yield Entry(began_s, *place, values, message.database, duration_s, message.letters)
+        yield LogEntry(began_s, *place, values, message.database, duration_s, message.letters)
 
 
 class StderrLog:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from dyno.workloads.replay.in_place import Allowed, Judgement, Refused, spell
+from dyno.workloads.replay.in_place import Allowed, Judgement, RefusedStatement, spell
 from dyno.workloads.replay.lexing import Token
 from dyno.workloads.replay.tokens import Quoting
 
@@ -133,7 +133,9 @@ def session_words(tokens: Sequence[Token]) -> Judgement | None:
     written = _VERBS.get(verb)
     if written is None:
         return None
-    return written(text) or Refused(f"with {verb.upper()} that is not known to be harmless")
+    return written(text) or RefusedStatement(
+        f"with {verb.upper()} that is not known to be harmless"
+    )
 
 
 def _begin(text: str) -> Judgement | None:

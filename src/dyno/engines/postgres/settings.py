@@ -21,7 +21,7 @@ from dyno.errors import TrialFailed, UsageError, unknown
 
 
 @dataclass(frozen=True)
-class Row:
+class SettingRow:
     """One setting: its value where the data are cached, where they are not, since which version."""
 
     cached: str
@@ -30,12 +30,12 @@ class Row:
     since: int = 0
 
 
-def _same(value: str, meaning: str, since: int = 0) -> Row:
-    return Row(value, value, meaning, since)
+def _same(value: str, meaning: str, since: int = 0) -> SettingRow:
+    return SettingRow(value, value, meaning, since)
 
 
 TABLE = {
-    "shared_buffers": Row("1GB", "64MB", "the server's own cache"),
+    "shared_buffers": SettingRow("1GB", "64MB", "the server's own cache"),
     "huge_pages": _same("off", "pages of 2 MB for it"),
     "max_connections": _same("2000", "connections at most"),
     "synchronous_commit": _same("off", "a commit waits for its log to reach the disk"),
@@ -101,7 +101,7 @@ def options() -> dict[str, tuple[str, str]]:
     return OURS | rows
 
 
-def _meaning(row: Row) -> str:
+def _meaning(row: SettingRow) -> str:
     other = f"; {row.io_bound} where io-bound" if row.io_bound != row.cached else ""
     since = f" (since {row.since})" if row.since else ""
     return row.meaning + other + since

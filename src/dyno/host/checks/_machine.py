@@ -20,7 +20,7 @@ from functools import cached_property
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from dyno.host.checks._others import Sample, Watched, sample
+from dyno.host.checks._others import LoadSamples, Sample, sample
 
 if TYPE_CHECKING:
     pass
@@ -117,7 +117,7 @@ class Machine:
         return spans(self.after("/proc/self/status", "Cpus_allowed_list"))
 
     @cached_property
-    def watched(self) -> Watched | None:
+    def watched(self) -> LoadSamples | None:
         """What happened in `watch_s` seconds; None where nobody is to wait, or there is no /proc.
 
         All subjects share one watch.
@@ -129,7 +129,7 @@ class Machine:
         self.pause(self.watch_s)
         took_s = max(self.watch_s, time.monotonic() - began)
         after = self._sample()
-        return Watched(before, after, took_s) if after else None
+        return LoadSamples(before, after, took_s) if after else None
 
     def _sample(self) -> Sample | None:
         return sample(self.text, self.names("/proc"))

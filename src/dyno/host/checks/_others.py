@@ -22,7 +22,7 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Watched:
+class LoadSamples:
     """Two samples, `seconds` apart."""
 
     before: Sample

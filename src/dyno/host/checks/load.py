@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dyno.host.checks import make_observation, mark_of_value, not_visible
 from dyno.host.checks._machine import Machine
-from dyno.host.checks._others import Watched
+from dyno.host.checks._others import LoadSamples
 from dyno.record import Observation
 
 WEIGHTS = {"other load": 24, "steal": 24, "pressure": 12}
@@ -42,13 +42,13 @@ def observe(machine: Machine) -> Iterator[Observation]:
     yield _pressure(watched)
 
 
-def _busiest(watched: Watched) -> str:
+def _busiest(watched: LoadSamples) -> str:
     """The busiest three, in percent of one core."""
     told = [f"{name} {percent:.0f} %" for name, percent in watched.busiest()[:SHOWN]]
     return f" ({', '.join(told)} of one)" if told else ""
 
 
-def _pressure(watched: Watched) -> Observation:
+def _pressure(watched: LoadSamples) -> Observation:
     """Pressure stall information (Documentation/accounting/psi.rst), line `some`."""
     why = "tasks that wait for a core, a disk or memory now will keep the engine waiting too"
     percent = watched.pressure_percent()

@@ -16,11 +16,11 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 from dyno.errors import unknown
 from dyno.host.controls._journal import put_back
-from dyno.host.controls._journal_entry import Outcome, knobs_of_root
+from dyno.host.controls._journal_entry import KnobOutcome, knobs_of_root
 from dyno.plugins import things
 from dyno.record import PinningCondition
 
-__all__ = ["NOT_HERE", "Outcome", "controls", "knobs_of_root", "put_back"]
+__all__ = ["NOT_HERE", "KnobOutcome", "controls", "knobs_of_root", "put_back"]
 
 #: What is said of a control that this machine does not allow, before the reason.
 NOT_HERE = "not controllable here"

@@ -22,7 +22,7 @@ from dyno.host.controls._journal import KnobHold
 
 
 @dataclass(frozen=True)
-class Setting:
+class HostSetting:
     """A knob's file, and the text to be written to it."""
 
     knob: Path
@@ -39,11 +39,11 @@ class HostWide(OneOfWords):
     default = KEEP
     holds_host = True
 
-    def settings(self, value: str, subject: ControlTarget) -> Sequence[Setting]:
+    def settings(self, value: str, subject: ControlTarget) -> Sequence[HostSetting]:
         """The knobs of this host with what each is to hold; `keep` asks only which they are."""
         raise NotImplementedError
 
-    def in_words(self, setting: Setting, raw: str) -> str:
+    def in_words(self, setting: HostSetting, raw: str) -> str:
         """What a knob holds, in the control's own words."""
         del setting
         return raw
@@ -76,7 +76,7 @@ class HostWide(OneOfWords):
                 found.pop("set", None)
 
     def _hold_all(
-        self, value: str, settings: Sequence[Setting], stack: ExitStack
+        self, value: str, settings: Sequence[HostSetting], stack: ExitStack
     ) -> tuple[dict[str, str], list[KnobHold]]:
         """Holds every knob until the stack is left; none, where one is refused."""
         holdings: list[KnobHold] = []
@@ -93,13 +93,13 @@ class HostWide(OneOfWords):
         before = self._values_in_words((each, holding.found) for each, holding in pairs)
         return {"before": before, "set": value}, holdings
 
-    def _values_in_words(self, pairs: Iterable[tuple[Setting, str]]) -> str:
+    def _values_in_words(self, pairs: Iterable[tuple[HostSetting, str]]) -> str:
         """What the knobs held; several values where they differed."""
         words = dict.fromkeys(self.in_words(each, raw) for each, raw in pairs if raw)
         return ", ".join(words) or "none"
 
 
-def _why_lost(settings: Sequence[Setting], holdings: Sequence[KnobHold]) -> str:
+def _why_lost(settings: Sequence[HostSetting], holdings: Sequence[KnobHold]) -> str:
     """Why a control was not held to the end; empty where it was."""
     for each, holding in zip(settings, holdings, strict=False):
         outcome = holding.outcome

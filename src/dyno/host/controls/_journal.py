@@ -19,7 +19,7 @@ from typing import IO
 
 from dyno.errors import HostError
 from dyno.host.controls import _journal_entry, _knob
-from dyno.host.controls._journal_entry import Entry, Outcome, journal_lock, own_journal
+from dyno.host.controls._journal_entry import JournalEntry, KnobOutcome, journal_lock, own_journal
 
 
 @dataclass
@@ -27,7 +27,7 @@ class KnobHold:
     """A knob that is held: what was found, and, once it was let go, what became of it."""
 
     found: str
-    outcome: Outcome | None = None
+    outcome: KnobOutcome | None = None
 
 
 @contextmanager
@@ -54,7 +54,7 @@ def hold_knob(knob: Path, value: str) -> Iterator[KnobHold]:
             holding.outcome = _release_entry(file, entry)
 
 
-def put_back(*, dry: bool = False) -> list[Outcome]:
+def put_back(*, dry: bool = False) -> list[KnobOutcome]:
     """Puts back every knob that a run which is gone has left, and says what became of each.
 
     `dry` changes nothing and says what would become of it. A knob that holds another value than
@@ -74,11 +74,11 @@ def _entries(journal: Path) -> list[Path]:
     return sorted(file for file in journal.glob(f"*{_journal_entry.KIND}") if file.name[0] != ".")
 
 
-def _put_back_entry(file: Path, dry: bool) -> Outcome:
+def _put_back_entry(file: Path, dry: bool) -> KnobOutcome:
     entry = _journal_entry.read_entry(file)
     judged = _journal_entry.next_outcome(entry)
     if _journal_entry.is_in_use(file):
-        return Outcome(entry, "in use", judged.now)
+        return KnobOutcome(entry, "in use", judged.now)
     return judged if dry else _journal_entry.settle_entry(file, entry)
 
 
@@ -99,9 +99,9 @@ def _join_entry(file: Path, value: str) -> IO[str] | None:
     return _journal_entry.share_entry(file)
 
 
-def _release_entry(file: Path, entry: Entry) -> Outcome:
+def _release_entry(file: Path, entry: JournalEntry) -> KnobOutcome:
     """What became of a knob that we no longer hold; others who do put it back when they go."""
     if not _journal_entry.is_in_use(file):
         return _journal_entry.settle_entry(file, entry)
     judged = _journal_entry.next_outcome(entry)
-    return judged if judged.state == "changed since" else Outcome(entry, "in use", judged.now)
+    return judged if judged.state == "changed since" else KnobOutcome(entry, "in use", judged.now)

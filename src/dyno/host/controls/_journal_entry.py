@@ -105,7 +105,7 @@ State = Literal["put back", "as found", "changed since", "host restarted", "refu
 
 
 @dataclass(frozen=True)
-class Entry:
+class JournalEntry:
     """A knob that is held: its file, the value found there, the value set, the host's start."""
 
     path: str
@@ -115,10 +115,10 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class KnobOutcome:
     """What became of a knob that was held; `now` is what it held when that was looked at."""
 
-    entry: Entry
+    entry: JournalEntry
     state: State
     now: str
     why: str = ""
@@ -146,10 +146,10 @@ def entry_name(path: str) -> str:
     return path.strip("/").replace("/", "+") + KIND
 
 
-def read_entry(file: Path) -> Entry:
+def read_entry(file: Path) -> JournalEntry:
     """The entry; `HostError` where the file holds none."""
     try:
-        return Entry(**json.loads(file.read_text()))
+        return JournalEntry(**json.loads(file.read_text()))
     except (OSError, ValueError, TypeError, RecursionError) as error:
         hint = "remove it, and look at the knob that it is named after"
         raise HostError(f"{file} is no entry of a journal", cause=error, hint=hint) from error
@@ -160,7 +160,7 @@ def begin_entry(journal: Path, knob: Path, value: str) -> IO[str]:
 
     The lock is taken before the file has its name: nobody ever sees an entry under way without.
     """
-    entry = Entry(_knob.kernel_path(knob), _knob.current_value(knob), value, _knob.boot_id())
+    entry = JournalEntry(_knob.kernel_path(knob), _knob.current_value(knob), value, _knob.boot_id())
     fresh = journal / (UNDER_WAY + entry_name(entry.path))
     fresh.unlink(missing_ok=True)
     with private_file(fresh) as file:
@@ -186,26 +186,26 @@ def is_in_use(file: Path) -> bool:
         return not try_lock(tried.fileno())
 
 
-def next_outcome(entry: Entry) -> Outcome:
+def next_outcome(entry: JournalEntry) -> KnobOutcome:
     """What is to be done with a knob, by what it holds now."""
     now = _knob.current_value(_knob.path_of(entry.path))
     if not now:
-        return Outcome(entry, "refused", "nothing", "it cannot be read")
+        return KnobOutcome(entry, "refused", "nothing", "it cannot be read")
     if entry.boot != _knob.boot_id():
-        return Outcome(entry, "host restarted", now)
+        return KnobOutcome(entry, "host restarted", now)
     if now == entry.found:
-        return Outcome(entry, "as found", now)
-    return Outcome(entry, "put back" if now == entry.set else "changed since", now)
+        return KnobOutcome(entry, "as found", now)
+    return KnobOutcome(entry, "put back" if now == entry.set else "changed since", now)
 
 
-def settle_entry(file: Path, entry: Entry) -> Outcome:
+def settle_entry(file: Path, entry: JournalEntry) -> KnobOutcome:
     """Puts the knob back where it is still as it was set; the file goes unless that failed."""
     outcome = next_outcome(entry)
     if outcome.state == "put back":
         try:
             _knob.set_value(_knob.path_of(entry.path), entry.found)
         except _knob.KnobRefused as why:
-            outcome = Outcome(entry, "refused", outcome.now, str(why))
+            outcome = KnobOutcome(entry, "refused", outcome.now, str(why))
     if outcome.state != "refused":
         file.unlink()
         flush_folder(file.parent)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from dyno.host.controls import KEEP, ControlTarget, _knob
-from dyno.host.controls._host_wide import HostWide, Setting
+from dyno.host.controls._host_wide import HostSetting, HostWide
 
 POLICIES = "/sys/devices/system/cpu/cpufreq"
 
@@ -31,10 +31,10 @@ class Governor(HostWide):
         "conservative": "by load, up step by step",
     }
 
-    def settings(self, value: str, subject: ControlTarget) -> Sequence[Setting]:
+    def settings(self, value: str, subject: ControlTarget) -> Sequence[HostSetting]:
         """One knob per policy."""
         found = sorted(_knob.path_of(POLICIES).glob("policy*/scaling_governor"))
-        return [Setting(knob, value) for knob in found]
+        return [HostSetting(knob, value) for knob in found]
 
     def refusal(self, value: str, subject: ControlTarget) -> str:
         """The kernel lists the governors that it has beside each knob."""

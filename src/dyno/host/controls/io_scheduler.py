@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from dyno.host.controls import KEEP, ControlTarget, _knob
-from dyno.host.controls._host_wide import HostWide, Setting
+from dyno.host.controls._host_wide import HostSetting, HostWide
 
 BLOCK = "/sys/dev/block"
 MOUNTS = "/proc/self/mountinfo"
@@ -73,10 +73,10 @@ class IoScheduler(HostWide):
         "bfq": "a fair share for each process",
     }
 
-    def settings(self, value: str, subject: ControlTarget) -> Sequence[Setting]:
+    def settings(self, value: str, subject: ControlTarget) -> Sequence[HostSetting]:
         """One knob per disk below the file system of the data."""
         queues = disk_queues(subject.home)
-        return [Setting(q / "scheduler", value) for q in queues if (q / "scheduler").exists()]
+        return [HostSetting(q / "scheduler", value) for q in queues if (q / "scheduler").exists()]
 
 
 CONTROL = IoScheduler()

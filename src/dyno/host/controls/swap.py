@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from dyno.errors import unknown
 from dyno.host.controls import KEEP, ControlResult, ControlTarget, _knob
-from dyno.host.controls._host_wide import HostWide, Setting
+from dyno.host.controls._host_wide import HostSetting, HostWide
 
 SWAPPINESS = "/proc/sys/vm/swappiness"
 SWAPS = "/proc/swaps"
@@ -40,10 +40,10 @@ class Swap(HostWide):
         ):
             raise unknown("value of swap", value, self.values)
 
-    def settings(self, value: str, subject: ControlTarget) -> Sequence[Setting]:
+    def settings(self, value: str, subject: ControlTarget) -> Sequence[HostSetting]:
         """The one number, where the kernel has it."""
         knob, text = _knob.path_of(SWAPPINESS), value if value.isdigit() else "0"
-        return [Setting(knob, str(int(text)))] if _knob.current_value(knob) else []
+        return [HostSetting(knob, str(int(text)))] if _knob.current_value(knob) else []
 
     @contextmanager
     def hold(self, value: str, subject: ControlTarget) -> Iterator[ControlResult]:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import ClassVar
 
 from dyno.host.controls import KEEP, RUNS_ALREADY, ControlResult, ControlTarget, _knob, not_held
-from dyno.host.controls._host_wide import HostWide, Setting
+from dyno.host.controls._host_wide import HostSetting, HostWide
 
 ENABLED = "/sys/kernel/mm/transparent_hugepage/enabled"
 STATUS = "/proc/{pid}/status"
@@ -41,10 +41,10 @@ class Thp(HostWide):
         "never": "to none of them",
     }
 
-    def settings(self, value: str, subject: ControlTarget) -> Sequence[Setting]:
+    def settings(self, value: str, subject: ControlTarget) -> Sequence[HostSetting]:
         """The one switch, where the kernel has it."""
         knob = _knob.path_of(ENABLED)
-        return [Setting(knob, value)] if _knob.current_value(knob) else []
+        return [HostSetting(knob, value)] if _knob.current_value(knob) else []
 
     def refusal(self, value: str, subject: ControlTarget) -> str:
         """A process needs nobody's leave."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from dyno.host.controls import KEEP, ControlTarget, _knob
-from dyno.host.controls._host_wide import HostWide, Setting
+from dyno.host.controls._host_wide import HostSetting, HostWide
 
 DEFRAG = "/sys/kernel/mm/transparent_hugepage/defrag"
 
@@ -30,10 +30,10 @@ class ThpDefrag(HostWide):
         "never": "all do without",
     }
 
-    def settings(self, value: str, subject: ControlTarget) -> Sequence[Setting]:
+    def settings(self, value: str, subject: ControlTarget) -> Sequence[HostSetting]:
         """The one switch, where the kernel has it."""
         knob = _knob.path_of(DEFRAG)
-        return [Setting(knob, value)] if _knob.current_value(knob) else []
+        return [HostSetting(knob, value)] if _knob.current_value(knob) else []
 
 
 CONTROL = ThpDefrag()

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from dyno.host.controls import KEEP, ControlTarget, _knob
-from dyno.host.controls._host_wide import HostWide, Setting
+from dyno.host.controls._host_wide import HostSetting, HostWide
 
 #: intel_pstate's switch says no, the others' say yes.
 NO_TURBO = "/sys/devices/system/cpu/intel_pstate/no_turbo"
@@ -30,12 +30,12 @@ class Turbo(HostWide):
         "off": "never above it",
     }
 
-    def settings(self, value: str, subject: ControlTarget) -> Sequence[Setting]:
+    def settings(self, value: str, subject: ControlTarget) -> Sequence[HostSetting]:
         """The one switch that this host has."""
         there = [path for path in WORDS if _knob.current_value(_knob.path_of(path))]
-        return [Setting(_knob.path_of(path), WORDS[path].get(value, "")) for path in there[:1]]
+        return [HostSetting(_knob.path_of(path), WORDS[path].get(value, "")) for path in there[:1]]
 
-    def in_words(self, setting: Setting, raw: str) -> str:
+    def in_words(self, setting: HostSetting, raw: str) -> str:
         """`on` or `off`, whichever way round the switch is."""
         words = WORDS[_knob.kernel_path(setting.knob)]
         return next((word for word, digit in words.items() if digit == raw), raw)

@@ -16,7 +16,7 @@ from dyno.host.processes import threads_ns, unless_refused
 NAMES = ("driver_busy_percent", "driver_waited_percent")
 
 
-class Client:
+class ClientProbe:
     """The driver's threads, beside the server's processes."""
 
     summary = "the driver's threads beside a server: how busy one was, how long one lacked a core"
@@ -50,4 +50,4 @@ class Client:
         return dict(zip(NAMES, shares, strict=True))
 
 
-PROBE = Client()
+PROBE = ClientProbe()

@@ -52,7 +52,7 @@ SWITCHES = {
 }
 
 
-class Process:
+class ProcessProbe:
     """CPU, switches, system calls, disk traffic, memory, and the size of the data."""
 
     summary = "CPU, context switches, reads, writes and memory of the engine's processes"
@@ -134,4 +134,4 @@ def _size_bytes(home: Path) -> int:
     return total
 
 
-PROBE = Process()
+PROBE = ProcessProbe()

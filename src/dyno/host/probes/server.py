@@ -12,7 +12,7 @@ from __future__ import annotations
 from dyno.host.probes import Measure, ProbeTarget
 
 
-class Server:
+class ServerProbe:
     """The server's own count. Asked by SQL, so never while a phase plays."""
 
     summary = "statements or transactions of all clients, and commits, by the server's own count"
@@ -35,4 +35,4 @@ def _wanted_counts(watched: ProbeTarget, after_disconnect: bool) -> dict[str, fl
     return {f"server_{name}": float(n) for name, n in watched.counted(after_disconnect).items()}
 
 
-PROBE = Server()
+PROBE = ServerProbe()

@@ -27,7 +27,7 @@ UNCOUNTED = "an older driver did not count statements by their text"
 
 
 @dataclass(frozen=True)
-class Statement:
+class StatementOutcome:
     """What became of one text in each of several restarts; None where it was not sent."""
 
     text: str
@@ -94,12 +94,12 @@ class StreamView:
         return self.case.plan is None
 
     @cached_property
-    def statements(self) -> dict[str, Statement]:
+    def statements(self) -> dict[str, StatementOutcome]:
         """Its statements by digest; of those beyond what the driver keeps apart, by none."""
         return _by_digest([each.statements for each in self.tallies])
 
     @cached_property
-    def statements_before(self) -> dict[str, Statement]:
+    def statements_before(self) -> dict[str, StatementOutcome]:
         """The same of `thread_init`."""
         return _by_digest([each.statements_before for each in self.tallies])
 
@@ -120,14 +120,14 @@ class StreamView:
         return StreamView(self.case, self.name, trials, tallies)
 
 
-def _by_digest(restarts: Sequence[Sequence[StatementTally]]) -> dict[str, Statement]:
+def _by_digest(restarts: Sequence[Sequence[StatementTally]]) -> dict[str, StatementOutcome]:
     known: dict[str, StatementTally] = {}
     tables: list[Mapping[str, StatementTally]] = []
     for statements in restarts:
         tables.append({each.digest: each for each in statements})
         known |= tables[-1]
     return {
-        digest: Statement(each.text, each.kind, tuple(table.get(digest) for table in tables))
+        digest: StatementOutcome(each.text, each.kind, tuple(table.get(digest) for table in tables))
         for digest, each in known.items()
     }
 

@@ -28,7 +28,7 @@ READ_NS = 250.0
 READ_PERCENT = 1.0
 
 
-class Clock:
+class ClockAudit:
     """Steps, slewing and the cost of the clock."""
 
     summary = "the clock was not set or bent while a phase played, and is cheap to read"
@@ -91,4 +91,4 @@ def _readings(record: PhaseRecord) -> dict[str, float]:
     return {r.name: r.value for r in record.readings if r.probe == "clock"}
 
 
-AUDIT = Clock()
+AUDIT = ClockAudit()

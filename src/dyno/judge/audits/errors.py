@@ -49,7 +49,7 @@ class _Share:
     codes: str
 
 
-class Errors:
+class ErrorsAudit:
     """The share of failed events and statements, and of attempts thrown away."""
 
     summary = "few events and statements failed, no candidate's far more often than the base's"
@@ -132,4 +132,4 @@ def _too_often(what: str, percent: float, base: float | None) -> tuple[Soundness
     return None
 
 
-AUDIT = Errors()
+AUDIT = ErrorsAudit()

@@ -20,7 +20,7 @@ NOT_HELD = "not controllable here"
 _Played = Sequence[tuple[Trial, dict[str, str]]]
 
 
-class Levels:
+class LevelsAudit:
     """Controls by what they answered, engine settings by what was read back."""
 
     summary = "where factors are crossed, every level was set, and no two levels are the same"
@@ -92,4 +92,4 @@ def _doubt(factor: Factor, words: str, trials: tuple[int, ...]) -> Finding:
     return Finding("levels", "doubtful", f"the factor '{factor.name}' {words}", trials)
 
 
-AUDIT = Levels()
+AUDIT = LevelsAudit()

@@ -18,7 +18,7 @@ from dyno.record import Finding, Trial
 LEAST = 3
 
 
-class Loads:
+class LoadsAudit:
     """The number of loads of each candidate, where they are kept."""
 
     summary = "data are loaded anew in every trial, or several loads of each candidate take turns"
@@ -60,4 +60,4 @@ def _share_loads(trials: Sequence[Trial]) -> bool:
     return all(len(each) == 1 for each in names.values())
 
 
-AUDIT = Loads()
+AUDIT = LoadsAudit()

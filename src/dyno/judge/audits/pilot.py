@@ -15,7 +15,7 @@ from dyno.judge.audits._cases import conclude
 from dyno.record import FOREIGN_PERCENT, Finding, Saturation, Soundness
 
 
-class Pilot:
+class PilotAudit:
     """Each choice of a number of connections, by what others did meanwhile."""
 
     summary = "the host was quiet when the pilot chose how many connections are played"
@@ -49,4 +49,4 @@ def _finding(found: Saturation) -> Finding | None:
     return Finding("pilot", "doubtful", words)
 
 
-AUDIT = Pilot()
+AUDIT = PilotAudit()

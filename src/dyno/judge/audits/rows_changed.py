@@ -25,7 +25,14 @@ from collections.abc import Iterator, Sequence
 
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits._cases import Inapplicable, conclude
-from dyno.judge.audits._statements import WRITES, Statement, StreamView, pairs, streams, unjudged
+from dyno.judge.audits._statements import (
+    WRITES,
+    StatementOutcome,
+    StreamView,
+    pairs,
+    streams,
+    unjudged,
+)
 from dyno.record import Finding, Soundness
 
 #: Fewer statements than this may have found nothing by chance.
@@ -98,12 +105,12 @@ def _is_same_stream(one: StreamView, other: StreamView) -> bool:
     return ours == (other.case.workload, other.case.phase, other.name, other.candidate.options)
 
 
-def _is_without_effect(each: Statement) -> bool:
+def _is_without_effect(each: StatementOutcome) -> bool:
     nothing = each.rows_changed == 0 and each.rows_read == 0
     return each.kind in WRITES and nothing and each.answered >= ZERO_LEAST
 
 
-def _has_effect(each: Statement | None) -> bool:
+def _has_effect(each: StatementOutcome | None) -> bool:
     return each is not None and each.rows_changed + each.rows_read > 0
 
 
@@ -141,11 +148,11 @@ def _whole(averages: Sequence[float]) -> bool:
     return averages[0] >= 1 and averages[0].is_integer() and len(set(averages)) == 1
 
 
-def _average(each: Statement) -> float:
+def _average(each: StatementOutcome) -> float:
     return each.rows_changed / each.answered if each.answered else 0.0
 
 
-def _averages(each: Statement) -> list[float]:
+def _averages(each: StatementOutcome) -> list[float]:
     """The rows changed by an execution, in each restart; none where too few were sent."""
     counts = [it for it in each.counts if it and it.sent - it.failed >= COMPARED_LEAST]
     if not each.rows_changed or any(it.kind not in WRITES | {"several", "batch"} for it in counts):

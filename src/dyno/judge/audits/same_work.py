@@ -29,7 +29,14 @@ from statistics import stdev
 
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits._cases import Inapplicable, Unchecked, conclude
-from dyno.judge.audits._statements import NO_PAIR, Statement, StreamView, pairs, streams, unjudged
+from dyno.judge.audits._statements import (
+    NO_PAIR,
+    StatementOutcome,
+    StreamView,
+    pairs,
+    streams,
+    unjudged,
+)
 from dyno.record import Finding, LoadCondition, Tally
 
 #: A text of which so many were to be expected is not missing by chance.
@@ -147,7 +154,7 @@ def _asked(own: StreamView, base: StreamView) -> Iterator[tuple[str, object, obj
 
 
 def _fixed_difference(
-    each: Statement | None, there: Statement | None, base: StreamView, own: StreamView
+    each: StatementOutcome | None, there: StatementOutcome | None, base: StreamView, own: StreamView
 ) -> Iterator[str]:
     """Of what is no matter of chance."""
     either = each or there
@@ -183,7 +190,7 @@ def _drawn_differences(own: StreamView, base: StreamView) -> Iterator[str]:
             yield from _other_values(each, there, _name(base))
 
 
-def _other_values(each: Statement, there: Statement, base: str) -> Iterator[str]:
+def _other_values(each: StatementOutcome, there: StatementOutcome, base: str) -> Iterator[str]:
     """Values that vary on one side, and hardly on the other."""
     lengths, classes = zip(*map(_sketch, (each, there)), strict=True)
     if min(lengths) < max(SKETCHED_LEAST, SKETCHED_SHARE * max(lengths)):
@@ -195,7 +202,7 @@ def _other_values(each: Statement, there: Statement, base: str) -> Iterator[str]
         )
 
 
-def _sketch(each: Statement) -> tuple[float, float]:
+def _sketch(each: StatementOutcome) -> tuple[float, float]:
     """How many executions a sketch holds, and how many classes of values it met, on average."""
     known = [it for it in each.counts if it]
     sketches = max(1, sum(it.sketches for it in known))
@@ -226,7 +233,7 @@ def _is_equal(rates: Sequence[float]) -> bool:
     return _share(max(rates), min(rates)) <= EQUAL_SHARE
 
 
-def _rates(each: Statement | None, tallies: Sequence[Tally]) -> list[float]:
+def _rates(each: StatementOutcome | None, tallies: Sequence[Tally]) -> list[float]:
     """How often a text was sent for an event, in each restart with events."""
     counts = each.counts if each else (None,) * len(tallies)
     pairs = zip(counts, tallies, strict=True)

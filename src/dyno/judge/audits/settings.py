@@ -38,7 +38,7 @@ COSTLY = ("durability", "logging", "memory", "parallelism", "checks")
 EXPLAINED = 3
 
 
-class Settings:
+class SettingsAudit:
     """Settings asked, reported, and reported by the others."""
 
     summary = "engines run with the settings asked of them, the same in every restart"
@@ -172,4 +172,4 @@ def _sound(trials: int, differing: list[str]) -> str:
     return f"{words}; by default also differ: {_list_names(differing)}"
 
 
-AUDIT = Settings()
+AUDIT = SettingsAudit()

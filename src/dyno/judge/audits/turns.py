@@ -41,8 +41,7 @@ from dyno.judge.analysis.slot_ends import moved_by_slot_ends
 from dyno.judge.audits._cases import Case, Unchecked, cases, conclude
 from dyno.judge.stats.interval import to_log, to_percent
 from dyno.judge.stats.windows import common_change, is_beyond
-from dyno.record import Finding, Suspended
-from dyno.record import Turns as TurnsDesign
+from dyno.record import Finding, Interleaving, Suspended
 
 #: Of the counted time of the trial with the most.
 SHORTER_PERCENT = 2.0
@@ -57,7 +56,7 @@ SPENT_MOST = 1 / 2
 MOVED_MOST = 1 / 2
 
 
-class Turns:
+class InterleavingAudit:
     """The windows of those that took turns, and what lay across them."""
 
     summary = "those that took turns had equal windows, and none worked in another's"
@@ -95,7 +94,7 @@ class Turns:
 _UNSEEN = "whether it used CPU time while it was suspended was not seen"
 
 
-def _is_suspended(case: Case, turns: TurnsDesign) -> bool:
+def _is_suspended(case: Case, turns: Interleaving) -> bool:
     """Was it to stand still while others had their turn?"""
     return turns.freezes(case.workload) and not case.candidate.attached
 
@@ -119,7 +118,7 @@ def _spent(found: Suspended | None, margin_percent: float) -> Iterator[str]:
         )
 
 
-def _faults(case: Case, turns: TurnsDesign, longest_s: float) -> Iterator[str]:
+def _faults(case: Case, turns: Interleaving, longest_s: float) -> Iterator[str]:
     ends_by_time = case.plan is not None and case.plan.stop.kind == "time"
     lost = 100 * (1 - _seconds(case) / longest_s) if longest_s else 0.0
     if ends_by_time and lost > SHORTER_PERCENT:
@@ -197,4 +196,4 @@ def _seconds(case: Case) -> float:
     return median(record.duration_s for record in case.records) if case.records else 0.0
 
 
-AUDIT = Turns()
+AUDIT = InterleavingAudit()

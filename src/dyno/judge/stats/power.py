@@ -69,7 +69,7 @@ DATA_LEAST = 2
 
 
 @dataclass(frozen=True)
-class Errors:
+class BlockErrors:
     """How a primary's block log ratios will vary: `sd`, of which `load_sd` comes with the load.
 
     `loads` of each candidate take turns over the blocks; 0: every trial loads anew.
@@ -87,7 +87,7 @@ class Errors:
         return self.loads, float(np.sqrt(self.load_sd**2 + own))
 
 
-def mde80(analyses: InterimAnalyses, errors: Errors, family: int) -> float:
+def mde80(analyses: InterimAnalyses, errors: BlockErrors, family: int) -> float:
     """The slowdown, in percent, that the last analysis finds four times in five."""
     alone = replace(analyses, alpha=analyses.alpha / max(family, 1))
     return to_percent(detectable(*errors.data(analyses.maximum), alone.level(analyses.maximum)))
@@ -105,7 +105,7 @@ class Chances:
 
 
 @cache
-def chances(analyses: InterimAnalyses, margin: float, errors: Errors, family: int) -> Chances:
+def chances(analyses: InterimAnalyses, margin: float, errors: BlockErrors, family: int) -> Chances:
     """Those of one primary among `family`; `margin` is δ as a log."""
     rule = Rule(analyses, margin, _groups(errors, analyses.maximum), family)
     slower = simulate_runs(_equal_sides(errors, analyses.maximum)[:, None, :] + margin, rule)
@@ -115,7 +115,7 @@ def chances(analyses: InterimAnalyses, margin: float, errors: Errors, family: in
 
 
 def blocks_expected(
-    analyses: InterimAnalyses, margins: Sequence[float], errors: Sequence[Errors]
+    analyses: InterimAnalyses, margins: Sequence[float], errors: Sequence[BlockErrors]
 ) -> float:
     """The blocks that a run takes on average where nothing differs: until its last primary is
     decided. Primaries are taken as independent, which errs towards more.
@@ -126,11 +126,11 @@ def blocks_expected(
     return float(simulate_runs(np.stack(scaled, axis=1), rule).blocks.mean())
 
 
-def _groups(errors: Errors, blocks: int) -> list[int] | None:
+def _groups(errors: BlockErrors, blocks: int) -> list[int] | None:
     return [block % errors.loads for block in range(blocks)] if errors.loads else None
 
 
-def _equal_sides(errors: Errors, blocks: int, seed: int = SEED) -> Floats:
+def _equal_sides(errors: BlockErrors, blocks: int, seed: int = SEED) -> Floats:
     """Block log ratios of runs in which both sides are equal, of the shape (runs, blocks)."""
     rng = np.random.default_rng(seed)
     turn = np.arange(blocks) % (errors.loads or blocks)

@@ -114,7 +114,7 @@ Mark = Dots | Line | Band | Note
 
 
 @dataclass(frozen=True)
-class Panel:
+class ChartPanel:
     """A frame with its own y axis. `columns` are (x, words): a pointer anywhere above x sees them.
 
     Neighbouring columns are equally far apart.
@@ -133,7 +133,7 @@ class Chart:
     label: str
     described: str
     x: Axis
-    panels: Sequence[Panel]
+    panels: Sequence[ChartPanel]
 
 
 def colour(position: int) -> str:

@@ -19,7 +19,7 @@ from itertools import pairwise
 from markupsafe import Markup
 
 from dyno.report import Book
-from dyno.report.html.charts import Axis, Band, Chart, Dot, Dots, Line, Note, Panel
+from dyno.report.html.charts import Axis, Band, Chart, ChartPanel, Dot, Dots, Line, Note
 from dyno.report.html.markup import render
 
 #: The side of the square that lines are drawn in: finer than any screen's dots.
@@ -125,7 +125,7 @@ def _chart(chart: Chart) -> Markup:
     )
 
 
-def _panel(x: Axis, panel: Panel) -> dict[str, object]:
+def _panel(x: Axis, panel: ChartPanel) -> dict[str, object]:
     place = _Place(x, panel.y)
     notes = [mark for mark in panel.marks if isinstance(mark, Note)]
     return {
@@ -149,7 +149,7 @@ class _Place:
         return round(_SIDE * self.x.share(x)), round(_SIDE * (1 - self.y.share(y)))
 
 
-def _svg(place: _Place, panel: Panel) -> Iterator[Markup]:
+def _svg(place: _Place, panel: ChartPanel) -> Iterator[Markup]:
     """From the ground up: bands, grid, all that is a line, dots, and columns for the pointer."""
     lines = [_band(place, mark) for mark in panel.marks if isinstance(mark, Band)]
     lines += _grid(place)

@@ -131,7 +131,7 @@ _GRID = """
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """A number as shown, a small one beside it, and how it is coloured and why.
 
     `mark` is a class of the style sheet: `low`, `high`, `missed`, or empty.
@@ -144,25 +144,25 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """A named row, with a heading above it where a group begins."""
 
     name: str
-    cells: Sequence[Cell]
+    cells: Sequence[TableCell]
     detail: str = ""
     group: str = ""
 
 
 @dataclass(frozen=True)
-class Table:
+class HtmlTable:
     """A titled table; `head` names the first column, `columns` the others."""
 
     title: str
     head: str
     columns: Sequence[str]
-    rows: Sequence[Row]
+    rows: Sequence[TableRow]
 
 
-def tables_html(tables: Sequence[Table]) -> Markup:
+def tables_html(tables: Sequence[HtmlTable]) -> Markup:
     """The tables one under the other; those without rows are left out."""
     return render(_GRID, tables=tables)

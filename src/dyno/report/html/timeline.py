@@ -8,7 +8,17 @@ from itertools import pairwise
 from dyno import numbers
 from dyno.record import FlaggedChange, HistoryPoint, HistorySeries
 from dyno.report import words
-from dyno.report.html.charts import Axis, Chart, Dot, Dots, Line, Note, Panel, colour, linear_axis
+from dyno.report.html.charts import (
+    Axis,
+    Chart,
+    ChartPanel,
+    Dot,
+    Dots,
+    Line,
+    Note,
+    colour,
+    linear_axis,
+)
 
 #: More names below the axis than a narrow page has space for.
 TICKS = 8
@@ -28,7 +38,7 @@ def series_chart(series: HistorySeries) -> Chart:
     dots = Dots([_dot(at, point, unit) for at, point in enumerate(series.points)], colour(0))
     found = words.plural(len(series.flagged_changes), "flagged change")
     described = f"{words.series_name(series)}: {len(series.points)} points, {found}"
-    panel = Panel(y, [*changes, _levels(series), dots])
+    panel = ChartPanel(y, [*changes, _levels(series), dots])
     return Chart(words.series_name(series), described, _builds(series.points), [panel])
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from dyno.report.html.charts import Axis, Chart, Line, Panel, colour, linear_axis
+from dyno.report.html.charts import Axis, Chart, ChartPanel, Line, colour, linear_axis
 from dyno.report.html.drawing import figure
 from dyno.report.html.page import PageHead, PagePart, page_text
 
@@ -60,7 +60,7 @@ def _chart(plot: TimePlot) -> Chart:
         for at, (name, points) in enumerate(largest)
     ]
     top = max([*values, 0.0]) * 1.05 or 1.0
-    panel = Panel(linear_axis("", 0.0, top), lines)
+    panel = ChartPanel(linear_axis("", 0.0, top), lines)
     return Chart(plot.title, plot.title, _time_axis(min(times), max(times)), [panel])
 
 

@@ -14,8 +14,7 @@ from dyno.judge.analysis.spread import Sources, spread_sources
 from dyno.judge.stats.components import BLOCKS, LOADS, RESTARTS, WINDOWS, Component
 from dyno.record import Metric
 from dyno.report import Book, words
-from dyno.report.html.markup import Cell, Row, render, tables_html
-from dyno.report.html.markup import Table as Grid
+from dyno.report.html.markup import HtmlTable, TableCell, TableRow, render, tables_html
 
 
 def advice(spread: Sources) -> str:
@@ -119,9 +118,11 @@ def _row(part: Component) -> tuple[str, ...]:
     )
 
 
-def _grid(spread: Sources) -> Grid:
-    found = [Row(name, [Cell(text) for text in cells]) for name, *cells in source_rows(spread)]
-    return Grid(words.full_metric_name(spread.metric), HEADS[0], HEADS[1:], found)
+def _grid(spread: Sources) -> HtmlTable:
+    found = [
+        TableRow(name, [TableCell(text) for text in cells]) for name, *cells in source_rows(spread)
+    ]
+    return HtmlTable(words.full_metric_name(spread.metric), HEADS[0], HEADS[1:], found)
 
 
 def _sources_sentence(spread: Sources) -> str:

@@ -13,7 +13,7 @@ from dyno.judge.analysis.effect_words import metric_name
 from dyno.judge.analysis.measures import client_baselines
 from dyno.record import Metric, Tally
 from dyno.report import Book, facts
-from dyno.report.html.markup import Cell, Row, Table, render, tables_html
+from dyno.report.html.markup import HtmlTable, TableCell, TableRow, render, tables_html
 
 _TEMPLATE = """
 {{ tables }}
@@ -38,7 +38,7 @@ class _Costs:
         return render(_TEMPLATE, tables=tables_html(found), embedded=embedded) if found else None
 
 
-def _costs(book: Book, workload: str) -> Table:
+def _costs(book: Book, workload: str) -> HtmlTable:
     trials = book.view.counted_of(workload)
     numbers_of = facts.typical(book, trials)
     costs = sorted({m for _, m in numbers_of if m.transaction == ""}, key=lambda m: m.name)
@@ -52,9 +52,9 @@ def _costs(book: Book, workload: str) -> Table:
             base = book.run.design.base
             cells = [_cost(numbers_of, (candidate, base), own.get(name)) for name in names]
             cells.append(_longest(book, workload, phase, candidate))
-            rows.append(Row(candidate, cells, group=phase if is_base else ""))
+            rows.append(TableRow(candidate, cells, group=phase if is_base else ""))
     columns = [*map(_heading, names), "max response"]
-    return Table(workload, "phase", columns, rows)
+    return HtmlTable(workload, "phase", columns, rows)
 
 
 def _heading(name: str) -> str:
@@ -64,18 +64,18 @@ def _heading(name: str) -> str:
 
 def _cost(
     numbers_of: dict[tuple[str, Metric], float], sides: tuple[str, str], metric: Metric | None
-) -> Cell:
+) -> TableCell:
     candidate, base = sides
     if metric is None or (candidate, metric) not in numbers_of:
-        return Cell(numbers.DASH)
+        return TableCell(numbers.DASH)
     value, reference = numbers_of[candidate, metric], numbers_of.get((base, metric), math.nan)
     text = numbers.quantity(value, metric.unit)
     if candidate == base or not reference > 0:
-        return Cell(text)
-    return Cell(text, beside=f"{numbers.ratio(value / reference)}×")
+        return TableCell(text)
+    return TableCell(text, beside=f"{numbers.ratio(value / reference)}×")
 
 
-def _longest(book: Book, workload: str, phase: str, candidate: str) -> Cell:
+def _longest(book: Book, workload: str, phase: str, candidate: str) -> TableCell:
     found: list[Tally] = [
         tally
         for trial in book.view.counted_of(workload)
@@ -85,7 +85,7 @@ def _longest(book: Book, workload: str, phase: str, candidate: str) -> Cell:
         for tally in record.streams
     ]
     longest = max((float(tally.latency.max_ns) for tally in found), default=math.nan)
-    return Cell(numbers.quantity(longest, "ns"))
+    return TableCell(numbers.quantity(longest, "ns"))
 
 
 SECTION = _Costs()

@@ -16,11 +16,11 @@ from dyno.report.html.charts import (
     Axis,
     Band,
     Chart,
+    ChartPanel,
     Dot,
     Dots,
     Mark,
     Note,
-    Panel,
     Shape,
     colour,
     slowdown_axis,
@@ -50,7 +50,7 @@ def effects_chart(metric: Metric, effects: Sequence[Comparison]) -> Chart:
     ]
     reach = [end for c in rows for end in (c.low_percent, c.high_percent)]
     described = "Effects. " + ". ".join(words.outcome(c) for c in rows[:30])
-    panel = Panel(Axis("", -0.5, top - 0.2), marks, round(_ROW_PX * top))
+    panel = ChartPanel(Axis("", -0.5, top - 0.2), marks, round(_ROW_PX * top))
     return Chart(
         words.full_metric_name(metric), described, slowdown_axis([*reach, margin, -margin]), [panel]
     )

@@ -12,9 +12,9 @@ from dyno.report.html.charts import (
     Axis,
     Band,
     Chart,
+    ChartPanel,
     Dot,
     Dots,
-    Panel,
     Shape,
     colour,
     slowdown_axis,
@@ -88,7 +88,7 @@ def _chart(book: Book, comparisons: Sequence[Comparison], label: str) -> Chart:
     ]
     reach = [_clipped(e) for c in comparisons for e in (c.low_percent, c.high_percent)]
     ticks = [(row, _name(metric, several)) for metric, row in rows.items()]
-    panel = Panel(
+    panel = ChartPanel(
         Axis("", -0.6, len(metrics) - 0.4, ticks, grid=False),
         [*bands, *dots],
         (_ROW_PX + _LINE_PX * len(names)) * len(metrics),

@@ -11,10 +11,10 @@ from dyno.report import Book, facts
 from dyno.report.html.charts import (
     Axis,
     Chart,
+    ChartPanel,
     Dot,
     Dots,
     Line,
-    Panel,
     colour,
     duration_axis,
     ends,
@@ -34,7 +34,7 @@ def charts(book: Book) -> list[Chart]:
     return [chart for s in facts.all_streams(book) if (chart := _chart(book, s))]
 
 
-def _chart(book: Book, stream: facts.Stream) -> Chart | None:
+def _chart(book: Book, stream: facts.StreamFacts) -> Chart | None:
     found = facts.tallies(book.view.counted_of(stream.workload), stream)
     marks: list[Line | Dots] = []
     drawn: list[tuple[float, float]] = []
@@ -51,7 +51,7 @@ def _chart(book: Book, stream: facts.Stream) -> Chart | None:
     x = Axis("percentile", *ends([rarity for rarity, _ in drawn]), ticks)
     y = duration_axis("latency", [seconds for _, seconds in drawn])
     described = f"Latency of {stream.label} by percentile, on a logarithmic scale"
-    return Chart(stream.label, described, x, [Panel(y, marks)])
+    return Chart(stream.label, described, x, [ChartPanel(y, marks)])
 
 
 def _rarity(percentile: str) -> float:

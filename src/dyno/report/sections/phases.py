@@ -12,7 +12,7 @@ from statistics import median
 
 from dyno import numbers
 from dyno.report import Book, facts
-from dyno.report.html.markup import Cell, Row, Table, render, tables_html
+from dyno.report.html.markup import HtmlTable, TableCell, TableRow, render, tables_html
 
 SLOWER, FASTER, TARGET = 0.95, 1.05, 0.95
 
@@ -36,7 +36,7 @@ class _Phases:
         return render(_TEMPLATE, tables=tables_html(found)) if found else None
 
 
-def _rates(book: Book, workload: str) -> list[Table]:
+def _rates(book: Book, workload: str) -> list[HtmlTable]:
     names = book.view.candidates
     absolute, relative = [], []
     for stream in facts.streams(book, workload):
@@ -45,17 +45,19 @@ def _rates(book: Book, workload: str) -> list[Table]:
         label = f"{stream.phase} {stream.name}"
         detail = f"{stream.unit}/s"
         cells = [_absolute(rates[name], missed[name]) for name in names]
-        absolute.append(Row(label, cells, detail))
+        absolute.append(TableRow(label, cells, detail))
         base = rates[names[0]] or math.nan
         others = [_relative(rates[n] / base, missed[n]) for n in names[1:]]
-        relative.append(Row(label, others))
+        relative.append(TableRow(label, others))
     return [
-        Table(f"{workload}: rate", "phase and stream", names, absolute),
-        Table(f"{workload}: rate relative to {names[0]}", "phase and stream", names[1:], relative),
+        HtmlTable(f"{workload}: rate", "phase and stream", names, absolute),
+        HtmlTable(
+            f"{workload}: rate relative to {names[0]}", "phase and stream", names[1:], relative
+        ),
     ]
 
 
-def _rate(book: Book, stream: facts.Stream, candidate: str) -> float:
+def _rate(book: Book, stream: facts.StreamFacts, candidate: str) -> float:
     """The median rate in units per second; NaN where the candidate has no valid trial."""
     found = facts.tallies(book.view.counted_of(stream.workload), stream)
     rates = [
@@ -66,7 +68,7 @@ def _rate(book: Book, stream: facts.Stream, candidate: str) -> float:
     return median(rates) if any(rates) else math.nan
 
 
-def _missed_target(book: Book, stream: facts.Stream, candidate: str) -> str:
+def _missed_target(book: Book, stream: facts.StreamFacts, candidate: str) -> str:
     """Why the cell is grey, or nothing: the share of its target that a paced stream kept.
 
     Every stream of the phase is grey with it: readers beside a late writer had less to bear.
@@ -78,7 +80,7 @@ def _missed_target(book: Book, stream: facts.Stream, candidate: str) -> str:
     return ""
 
 
-def _target_share(book: Book, stream: facts.Stream, candidate: str) -> float:
+def _target_share(book: Book, stream: facts.StreamFacts, candidate: str) -> float:
     """The median share of its target that a paced stream kept; NaN where it has none."""
     found = facts.tallies(book.view.counted_of(stream.workload), stream)
     kept = [
@@ -89,15 +91,15 @@ def _target_share(book: Book, stream: facts.Stream, candidate: str) -> float:
     return median(kept) if kept else math.nan
 
 
-def _absolute(rate: float, missed: str) -> Cell:
-    return Cell(numbers.quantity(rate, "/s"), "missed" if missed else "", why=missed)
+def _absolute(rate: float, missed: str) -> TableCell:
+    return TableCell(numbers.quantity(rate, "/s"), "missed" if missed else "", why=missed)
 
 
-def _relative(share: float, missed: str) -> Cell:
+def _relative(share: float, missed: str) -> TableCell:
     if missed:
-        return Cell(numbers.ratio(share), "missed", why=missed)
+        return TableCell(numbers.ratio(share), "missed", why=missed)
     mark = "low" if share < SLOWER else "high" if share > FASTER else ""
-    return Cell(numbers.ratio(share), mark)
+    return TableCell(numbers.ratio(share), mark)
 
 
 SECTION = _Phases()

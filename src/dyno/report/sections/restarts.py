@@ -12,10 +12,10 @@ from dyno.report.html.charts import (
     Axis,
     Band,
     Chart,
+    ChartPanel,
     Dot,
     Dots,
     Line,
-    Panel,
     colour,
     ends,
     linear_axis,
@@ -66,7 +66,7 @@ def _chart(book: Book, metric: Metric, points: Sequence[_Point]) -> Chart:
     shades = [_shade(g, at) for g in groups if g[0][0].number in out]
     title, trials = words.full_metric_name(metric), words.plural(len(points), "trial")
     described = f"{title} of {trials} in {len(groups)} blocks"
-    panel = Panel(_values(metric, [y for _, y in points]), [*shades, joined, *dots])
+    panel = ChartPanel(_values(metric, [y for _, y in points]), [*shades, joined, *dots])
     return Chart(title, described, _blocks(groups, at), [panel])
 
 

@@ -14,7 +14,7 @@ from dyno import numbers
 from dyno.judge.analysis.effect_words import metric_name
 from dyno.record import Metric, Trial, WorkloadPlan
 from dyno.report import Book, facts
-from dyno.report.html.markup import Cell, Row, Table, render, tables_html
+from dyno.report.html.markup import HtmlTable, TableCell, TableRow, render, tables_html
 
 _TEMPLATE = """
 {{ tables }}
@@ -35,7 +35,7 @@ class _Sizes:
         return render(_TEMPLATE, tables=tables_html(found)) if found else None
 
 
-def _table(book: Book, workload: WorkloadPlan) -> Table | None:
+def _table(book: Book, workload: WorkloadPlan) -> HtmlTable | None:
     trials = book.view.counted_of(workload.name)
     counters = list(dict.fromkeys(n for t in trials for n in t.counters if n.endswith(ENDING)))
     if not counters:
@@ -57,10 +57,10 @@ def _table(book: Book, workload: WorkloadPlan) -> Table | None:
         for name in (*counters, ""):
             sizes = _bytes(own, name), _bytes(bases, name)
             cells.append(_cell(*sizes, "B", candidate == base))
-        rows.append(Row(candidate, cells))
+        rows.append(TableRow(candidate, cells))
     heads = [f"{metric.phase}, {metric_name(metric.name)}" for metric in metrics]
     sizes_heads = [name.removesuffix(ENDING).replace("_", " ") for name in counters]
-    return Table(workload.name, "candidate", [*heads, *sizes_heads, "files"], rows)
+    return HtmlTable(workload.name, "candidate", [*heads, *sizes_heads, "files"], rows)
 
 
 def _is_primary(workload: WorkloadPlan, metric: Metric) -> bool:
@@ -83,13 +83,13 @@ def _bytes(trials: Sequence[Trial], counter: str) -> float | None:
     return median(known) if known else None
 
 
-def _cell(value: float | None, reference: float | None, unit: str, is_base: bool) -> Cell:
+def _cell(value: float | None, reference: float | None, unit: str, is_base: bool) -> TableCell:
     if value is None:
-        return Cell(numbers.DASH)
+        return TableCell(numbers.DASH)
     text = numbers.quantity(value, unit)
     if is_base or not reference:
-        return Cell(text)
-    return Cell(text, beside=f"{numbers.ratio(value / reference)}×")
+        return TableCell(text)
+    return TableCell(text, beside=f"{numbers.ratio(value / reference)}×")
 
 
 SECTION = _Sizes()

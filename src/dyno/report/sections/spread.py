@@ -17,7 +17,7 @@ from statistics import fmean
 from dyno import numbers
 from dyno.record import Run, Spread
 from dyno.report import Book, words
-from dyno.report.html.markup import Cell, Row, Table, render, tables_html
+from dyno.report.html.markup import HtmlTable, TableCell, TableRow, render, tables_html
 
 _TEMPLATE = """
 {{ tables }}
@@ -42,7 +42,7 @@ class _Spread:
             return None
         several = len({s.metric for s in found}) > 1
         title = "By metric" if several else words.full_metric_name(found[0].metric)
-        each = Table(title, _who(book), _COLUMNS, [_row(s, several) for s in found])
+        each = HtmlTable(title, _who(book), _COLUMNS, [_row(s, several) for s in found])
         levels = by_level(book.run, found)
         shown = [_table("By level, over all cells at it", "level", levels)] if levels else []
         shown += (
@@ -57,9 +57,9 @@ def _who(book: Book) -> str:
     return "cell" if book.run.factors else "candidate"
 
 
-def _table(title: str, head: str, found: Sequence[tuple[str, list[str]]]) -> Table:
-    rows = [Row(name, [Cell(text) for text in cells]) for name, cells in found]
-    return Table(title, head, HEADS, rows)
+def _table(title: str, head: str, found: Sequence[tuple[str, list[str]]]) -> HtmlTable:
+    rows = [TableRow(name, [TableCell(text) for text in cells]) for name, cells in found]
+    return HtmlTable(title, head, HEADS, rows)
 
 
 def by_level(run: Run, spreads: Sequence[Spread]) -> list[tuple[str, list[str]]]:
@@ -91,7 +91,7 @@ def _figures(found: Sequence[Spread]) -> list[str]:
     return [numbers.percent(each) for each in figures]
 
 
-def _row(spread: Spread, several: bool) -> Row:
+def _row(spread: Spread, several: bool) -> TableRow:
     cells = (
         str(spread.restarts),
         numbers.quantity(spread.value, spread.metric.unit),
@@ -100,7 +100,7 @@ def _row(spread: Spread, several: bool) -> Row:
         f"{numbers.digits(spread.low_percent, 2)} to {numbers.percent(spread.high_percent)}",
     )
     detail = words.full_metric_name(spread.metric) if several else ""
-    return Row(spread.candidate, [Cell(text) for text in cells], detail)
+    return TableRow(spread.candidate, [TableCell(text) for text in cells], detail)
 
 
 SECTION = _Spread()

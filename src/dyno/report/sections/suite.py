@@ -13,7 +13,7 @@ from dyno import numbers
 from dyno.judge.analysis.effect_words import metric_name
 from dyno.record import Comparison, Metric, WorkloadPlan
 from dyno.report import Book, facts, words
-from dyno.report.html.markup import Cell, Row, Table, render, tables_html
+from dyno.report.html.markup import HtmlTable, TableCell, TableRow, render, tables_html
 from dyno.report.plan_changes import plan_changes
 
 _TEMPLATE = """
@@ -45,7 +45,7 @@ class _Suite:
         return render(_TEMPLATE, tables=tables_html(found)) if found else None
 
 
-def _table(book: Book, workload: WorkloadPlan, candidate: str) -> Table:
+def _table(book: Book, workload: WorkloadPlan, candidate: str) -> HtmlTable:
     base = book.run.design.base
     judged = {
         c.metric.phase: c
@@ -68,10 +68,10 @@ def _table(book: Book, workload: WorkloadPlan, candidate: str) -> Table:
             for name in names:
                 cells.append(_cost(typical, (candidate, base), costs.get((phase.name, name))))
             detail = "another plan" if _has_another_plan(phase.name, replanned) else ""
-            rows.append(Row(phase.name, cells, detail, group=group))
+            rows.append(TableRow(phase.name, cells, detail, group=group))
             group = ""
     heads = ["rate", "slowdown", "verdict", *(metric_name(name) for name in names)]
-    return Table(f"{workload.name}: {candidate} against {base}", "test", heads, rows)
+    return HtmlTable(f"{workload.name}: {candidate} against {base}", "test", heads, rows)
 
 
 def _first_of(workload: WorkloadPlan, group: str) -> int:
@@ -79,31 +79,31 @@ def _first_of(workload: WorkloadPlan, group: str) -> int:
     return next(at for at, phase in enumerate(workload.phases) if phase.group == group)
 
 
-def _judged(found: Comparison | None) -> list[Cell]:
+def _judged(found: Comparison | None) -> list[TableCell]:
     """The relative rate, the slowdown's interval, the verdict."""
     if found is None:
-        return [Cell(numbers.DASH)] * 3
+        return [TableCell(numbers.DASH)] * 3
     relative = 1 / (1 + found.slowdown_percent / 100)
     mark = {"slower": "low", "faster": "high"}.get(words.standing(found), "")
     low, high = found.low_percent, found.high_percent
     return [
-        Cell(f"{relative:.2f}", mark),
-        Cell(numbers.interval(low, high)),
-        Cell(words.verdict(found, False)),
+        TableCell(f"{relative:.2f}", mark),
+        TableCell(numbers.interval(low, high)),
+        TableCell(words.verdict(found, False)),
     ]
 
 
 def _cost(
     typical: dict[tuple[str, Metric], float], sides: tuple[str, str], metric: Metric | None
-) -> Cell:
+) -> TableCell:
     candidate, base = sides
     if metric is None or (candidate, metric) not in typical:
-        return Cell(numbers.DASH)
+        return TableCell(numbers.DASH)
     value, reference = typical[candidate, metric], typical.get((base, metric), 0.0)
     own = numbers.quantity(value, metric.unit)
     if not value or not reference:
-        return Cell(own)
-    return Cell(f"{numbers.ratio(value / reference)}×", beside=own)
+        return TableCell(own)
+    return TableCell(f"{numbers.ratio(value / reference)}×", beside=own)
 
 
 def _has_another_plan(test: str, replanned: set[str]) -> bool:

@@ -15,10 +15,10 @@ from dyno.report import Book, facts
 from dyno.report.html.charts import (
     Axis,
     Chart,
+    ChartPanel,
     Dot,
     Dots,
     Line,
-    Panel,
     colour,
     duration_axis,
     ends,
@@ -27,7 +27,7 @@ from dyno.report.html.charts import (
     log_ends,
 )
 from dyno.report.html.drawing import figure
-from dyno.report.html.markup import Cell, Row, Table, render, tables_html
+from dyno.report.html.markup import HtmlTable, TableCell, TableRow, render, tables_html
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class SweptStream:
     """A stream under each value of the swept option, in the experiment's order."""
 
     option: str
-    streams: dict[str, facts.Stream]
+    streams: dict[str, facts.StreamFacts]
 
     @property
     def label(self) -> str:
@@ -46,7 +46,7 @@ class SweptStream:
 
 
 @dataclass(frozen=True)
-class Point:
+class SweepPoint:
     """What a candidate's trials gave under one value: rates per s and p99 latencies in s."""
 
     value: str
@@ -69,8 +69,8 @@ def swept_streams(book: Book) -> list[SweptStream]:
 
 def _by_stream(
     book: Book, workloads: Sequence[WorkloadPlan], option: str
-) -> list[dict[str, facts.Stream]]:
-    found: dict[tuple[str, str], dict[str, facts.Stream]] = {}
+) -> list[dict[str, facts.StreamFacts]]:
+    found: dict[tuple[str, str], dict[str, facts.StreamFacts]] = {}
     for workload in workloads:
         for stream in facts.streams(book, workload.name):
             by_value = found.setdefault((stream.phase, stream.name), {})
@@ -78,7 +78,7 @@ def _by_stream(
     return [by_value for (phase, _), by_value in found.items() if phase != "prepare"]
 
 
-def swept_points(book: Book, swept: SweptStream, candidate: str) -> list[Point]:
+def swept_points(book: Book, swept: SweptStream, candidate: str) -> list[SweepPoint]:
     """The candidate's trials that count, by value, where there are any."""
     found = []
     for value, stream in swept.streams.items():
@@ -87,7 +87,7 @@ def swept_points(book: Book, swept: SweptStream, candidate: str) -> list[Point]:
         rates = [t.done * t.units_per_event / r.duration_s for r, t in own if r.duration_s > 0]
         p99s = [t.latency.percentiles_ns["99"] / 1e9 for _, t in own if t.latency.count]
         if rates and p99s:
-            found.append(Point(value, rates, p99s))
+            found.append(SweepPoint(value, rates, p99s))
     return found
 
 
@@ -149,8 +149,8 @@ def _chart(book: Book, swept: SweptStream) -> Chart:
         p99s += joined([_p99(name, at, p) for p in found], colour(position), name)
     unit = next(iter(swept.streams.values())).unit
     panels = [
-        Panel(linear_axis(f"{unit}/s", 0.0, 1.05 * max(tops) or 1.0), rates, _PANEL_PX),
-        Panel(duration_axis("latency p99", p99_seconds), p99s, _PANEL_PX),
+        ChartPanel(linear_axis(f"{unit}/s", 0.0, 1.05 * max(tops) or 1.0), rates, _PANEL_PX),
+        ChartPanel(duration_axis("latency p99", p99_seconds), p99s, _PANEL_PX),
     ]
     described = f"{swept.label}: units per second and latency p99, a line for each candidate"
     return Chart(swept.label, described, _axis(swept.option, at), panels)
@@ -172,37 +172,37 @@ def _axis(title: str, at: dict[str, float]) -> Axis:
     return Axis(title, *ends(places), ticks)
 
 
-def _rate(name: str, at: dict[str, float], point: Point) -> Dot:
+def _rate(name: str, at: dict[str, float], point: SweepPoint) -> Dot:
     middle = median(point.rates)
     tip = f"{name}: {numbers.quantity(middle, 'unit/s')} at {point.value}"
     return Dot(at[point.value], middle, tip, min(point.rates), max(point.rates))
 
 
-def _p99(name: str, at: dict[str, float], point: Point) -> Dot:
+def _p99(name: str, at: dict[str, float], point: SweepPoint) -> Dot:
     middle = median(point.p99s)
     tip = f"{name}: p99 {numbers.quantity(middle, 's')} at {point.value}"
     return Dot(at[point.value], middle, tip, min(point.p99s), max(point.p99s))
 
 
-def _table(book: Book, swept: SweptStream) -> Table:
+def _table(book: Book, swept: SweptStream) -> HtmlTable:
     by_name = {name: {p.value: p for p in swept_points(book, swept, name)} for name in _names(book)}
     base = by_name[book.run.design.base]
     rows = [
-        Row(
+        TableRow(
             name,
             [_cell(points.get(v), None if points is base else base.get(v)) for v in swept.streams],
         )
         for name, points in by_name.items()
     ]
-    return Table(swept.label, "candidate", list(swept.streams), rows)
+    return HtmlTable(swept.label, "candidate", list(swept.streams), rows)
 
 
-def _cell(point: Point | None, base: Point | None) -> Cell:
+def _cell(point: SweepPoint | None, base: SweepPoint | None) -> TableCell:
     if point is None:
-        return Cell(numbers.DASH)
+        return TableCell(numbers.DASH)
     rate, p99 = median(point.rates), numbers.quantity(median(point.p99s), "s")
     against = f", {numbers.ratio(rate / median(base.rates))}" if base and median(base.rates) else ""
-    return Cell(numbers.quantity(rate, "unit/s"), beside=f"{p99}{against}")
+    return TableCell(numbers.quantity(rate, "unit/s"), beside=f"{p99}{against}")
 
 
 SECTION = _Sweep()

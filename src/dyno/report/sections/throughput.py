@@ -8,7 +8,7 @@ from statistics import fmean, median
 from dyno import numbers
 from dyno.record import PhaseRecord, Tally
 from dyno.report import Book, facts
-from dyno.report.html.charts import Axis, Chart, Line, Panel, colour, linear_axis
+from dyno.report.html.charts import Axis, Chart, ChartPanel, Line, colour, linear_axis
 from dyno.report.html.drawing import ChartSection
 
 _CAPTION = (
@@ -24,7 +24,7 @@ def charts(book: Book) -> list[Chart]:
     return [chart for s in facts.all_streams(book) if (chart := _chart(book, s))]
 
 
-def _chart(book: Book, stream: facts.Stream) -> Chart | None:
+def _chart(book: Book, stream: facts.StreamFacts) -> Chart | None:
     found = facts.tallies(book.view.counted_of(stream.workload), stream)
     columns = {
         name: [_rates(r, t) for trial, r, t in found if trial.candidate == name]
@@ -44,7 +44,7 @@ def _chart(book: Book, stream: facts.Stream) -> Chart | None:
             marks += [Line([_run(middles[name], span)], colour(position), name)]
     highest = max(rate for trials in binned.values() for rates in trials for rate in rates)
     y = linear_axis(f"{stream.unit}/s", 0.0, 1.05 * highest or 1.0)
-    panel = Panel(y, marks, columns=_columns(middles, span))
+    panel = ChartPanel(y, marks, columns=_columns(middles, span))
     described = f"Throughput of {stream.label} in {stream.unit} per second, second by second"
     return Chart(stream.label, described, _seconds(longest - 1), [panel])
 

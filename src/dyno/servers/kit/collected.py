@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from dyno.servers.kit.server import Server
+from dyno.servers.kit.server import KitServer
 
 SCHEMA = "ps_history"
 REPORTS = Path(__file__).parent / "sql/history/reports"
@@ -78,7 +78,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Table:
+class CollectedTable:
     """A table of performance_schema that is collected, under its own name."""
 
     name: str
@@ -178,7 +178,7 @@ class Table:
             yield from (f"NULL AS {name}" for name in NEWER if name not in self.names)
 
 
-def tables(server: Server, schema: str = "performance_schema") -> dict[str, Table]:
+def tables(server: KitServer, schema: str = "performance_schema") -> dict[str, CollectedTable]:
     """What is collected on this server, or with `schema` what its history has."""
     rows = server.query(
         "SELECT table_name, column_name, column_type, character_set_name, collation_name"
@@ -190,10 +190,10 @@ def tables(server: Server, schema: str = "performance_schema") -> dict[str, Tabl
         text = f" CHARACTER SET {charset} COLLATE {collation}" if charset else ""
         if COUNTED.fullmatch(str(name)) and column != LEFT_OUT:
             found.setdefault(str(name), []).append(Column(str(column), f"{kind}{text}"))
-    return {name: Table(name, tuple(columns)) for name, columns in found.items()}
+    return {name: CollectedTable(name, tuple(columns)) for name, columns in found.items()}
 
 
-def reports(counted: dict[str, Table]) -> Iterator[tuple[str, str, str, str]]:
+def reports(counted: dict[str, CollectedTable]) -> Iterator[tuple[str, str, str, str]]:
     """Each report of `sys_history`: its name, what it shows, its statement as of {until}, and the
     one from {since} to {until}.
     """
@@ -206,7 +206,7 @@ def reports(counted: dict[str, Table]) -> Iterator[tuple[str, str, str, str]]:
         yield path.stem, title.removeprefix("-- "), as_of, between
 
 
-def _table(counted: dict[str, Table], between: bool, name: re.Match[str]) -> str:
+def _table(counted: dict[str, CollectedTable], between: bool, name: re.Match[str]) -> str:
     if not (table := counted.get(name[1])):
         return f"({NO_ROWS})"
     return f"({table.between() if between else table.as_of()})"

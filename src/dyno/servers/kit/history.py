@@ -15,8 +15,8 @@ from pathlib import Path
 import dyno
 from dyno.errors import TrialFailed, UsageError
 from dyno.servers.kit import rights
-from dyno.servers.kit.collected import PARTITIONED, REPORTS, SCHEMA, Table, reports, tables
-from dyno.servers.kit.server import Server, check_scheduler, quoted, run_all, words
+from dyno.servers.kit.collected import PARTITIONED, REPORTS, SCHEMA, CollectedTable, reports, tables
+from dyno.servers.kit.server import KitServer, check_scheduler, quoted, run_all, words
 
 SQL = Path(__file__).parent / "sql/history"
 PART = "history"
@@ -49,7 +49,7 @@ LOOKS, LOOK_PAUSE_S = 6, 0.5
 BEGIN = ("SET SESSION sql_mode = ''", "SET NAMES utf8")
 
 
-def state(server: Server) -> tuple[str, str]:
+def state(server: KitServer) -> tuple[str, str]:
     """The version that is installed, empty where none is, `BEGUN` where an installation was cut
     off and `STRANGE` where it is not ours; and what is to be told of it.
     """
@@ -69,7 +69,7 @@ def state(server: Server) -> tuple[str, str]:
     return version, f"{version}, every {settings.get('interval')} s, {at}"
 
 
-def _is_begun(server: Server) -> bool:
+def _is_begun(server: KitServer) -> bool:
     """Whether everything in the schema is ours, which has no version yet."""
     rows = server.query(
         "SELECT table_comment FROM information_schema.tables WHERE table_type = 'BASE TABLE'"
@@ -78,7 +78,7 @@ def _is_begun(server: Server) -> bool:
     return all(comment == "dyno kit history" for (comment,) in rows)
 
 
-def stopped(server: Server) -> str:
+def stopped(server: KitServer) -> str:
     """What is to be told where collections do not come although the scheduler runs; else nothing.
     Of one that is late by less than three intervals and ten seconds nothing is told.
     """
@@ -97,7 +97,7 @@ def stopped(server: Server) -> str:
     return f"{since}: {problem}" if problem else since
 
 
-def install(server: Server) -> bool:
+def install(server: KitServer) -> bool:
     """Makes the part where it is not there: was anything made? What a refusal leaves half-made
     goes again. `UsageError` where the event scheduler or performance_schema is off, a right is
     missing, or the schema is somebody else's.
@@ -132,7 +132,7 @@ def install(server: Server) -> bool:
     return True
 
 
-def _reads(server: Server) -> bool:
+def _reads(server: KitServer) -> bool:
     """Whether something of the reports' schema is there, and ours."""
     ours = f"schema = '{READING}' AND {{0}}_comment LIKE 'dyno kit history%'"
     asked = (
@@ -142,7 +142,7 @@ def _reads(server: Server) -> bool:
     return bool(server.query(" UNION ALL ".join(asked)))
 
 
-def _check_reading(server: Server) -> None:
+def _check_reading(server: KitServer) -> None:
     # an empty one is of an installation that was cut off
     tables = f"SELECT 1 FROM information_schema.tables WHERE table_schema = '{READING}'"
     if server.query(tables) and not _reads(server):
@@ -152,12 +152,12 @@ def _check_reading(server: Server) -> None:
         )
 
 
-def _drop_reading(server: Server) -> None:
+def _drop_reading(server: KitServer) -> None:
     if _reads(server):
         run_all(server, [f"DROP DATABASE {READING}"], f"drop {READING}", RIGHTS)
 
 
-def _check_counting(server: Server) -> None:
+def _check_counting(server: KitServer) -> None:
     ((counting,),) = server.query("SELECT @@GLOBAL.performance_schema")
     if counting != "1":
         raise UsageError(
@@ -167,7 +167,7 @@ def _check_counting(server: Server) -> None:
         )
 
 
-def _check_log(server: Server) -> None:
+def _check_log(server: KitServer) -> None:
     """A collection keeps itself out of the binary log: whoever may not do so could collect nothing,
     and only the server's log would say so.
     """
@@ -184,7 +184,7 @@ def _check_log(server: Server) -> None:
         ) from refused
 
 
-def _script(server: Server, name: str) -> list[str]:
+def _script(server: KitServer, name: str) -> list[str]:
     in_performance_schema = not server.is_mariadb and server.number >= (5, 7)
     status = f"{'performance' if in_performance_schema else 'information'}_schema.global_status"
     text = (SQL / f"{name}.sql").read_text()
@@ -194,7 +194,7 @@ def _script(server: Server, name: str) -> list[str]:
     return [it.strip() for it in text.split("$$\n") if it.strip()]
 
 
-def _routines(server: Server) -> Iterator[str]:
+def _routines(server: KitServer) -> Iterator[str]:
     """Tables and routines, as this server has them; those that are there stay."""
     counted = tables(server)
     yield from (it.create() for it in counted.values())
@@ -204,7 +204,7 @@ def _routines(server: Server) -> Iterator[str]:
         yield text.replace("{tables}", taken)
 
 
-def _reading(server: Server) -> Iterator[str]:
+def _reading(server: KitServer) -> Iterator[str]:
     """The schema of the reports, for the columns that this server has."""
     begin, table, *procedures = _script(server, "reading")
     yield from (begin, table)
@@ -214,7 +214,7 @@ def _reading(server: Server) -> Iterator[str]:
     yield from procedures
 
 
-def upgrade(server: Server) -> bool:
+def upgrade(server: KitServer) -> bool:
     """Brings routines, tables and columns to this version and to what the server has now; what
     was collected stays. Was anything changed?
     """
@@ -242,7 +242,7 @@ def upgrade(server: Server) -> bool:
     return True
 
 
-def _missing(server: Server) -> list[str]:
+def _missing(server: KitServer) -> list[str]:
     """What makes those of the kit's own tables and views that somebody dropped."""
     rows = server.query(
         f"SELECT table_name FROM information_schema.tables WHERE table_schema = '{SCHEMA}'"
@@ -253,12 +253,12 @@ def _missing(server: Server) -> list[str]:
     return [text for name, text in made if name and name[1] not in there]
 
 
-def _defaults(server: Server) -> list[str]:
+def _defaults(server: KitServer) -> list[str]:
     """What sets those settings that are not there."""
     return [text for text in _script(server, "tables") if text.startswith("INSERT IGNORE")]
 
 
-def _had(server: Server) -> dict[str, Table]:
+def _had(server: KitServer) -> dict[str, CollectedTable]:
     """The tables of the history. One that is being altered MySQL 5.6 does not tell of."""
     wanted = tables(server)
     for _ in range(LOOKS):
@@ -269,7 +269,7 @@ def _had(server: Server) -> dict[str, Table]:
     return found
 
 
-def is_whole(server: Server) -> bool:
+def is_whole(server: KitServer) -> bool:
     """Whether all tables, views and procedures are there, the event, and all columns that the
     server has now. What is missing is looked for once more: a collection may be altering it.
     """
@@ -280,7 +280,7 @@ def is_whole(server: Server) -> bool:
     return False
 
 
-def _is_whole_now(server: Server) -> bool:
+def _is_whole_now(server: KitServer) -> bool:
     if _missing(server):
         return False
     had = tables(server, SCHEMA)
@@ -294,7 +294,7 @@ def _is_whole_now(server: Server) -> bool:
     return set(made) <= _there(server) and bool(events) and _has_reports(server)
 
 
-def _has_reports(server: Server) -> bool:
+def _has_reports(server: KitServer) -> bool:
     """Whether it has those that this version has."""
     if len(server.query(f"SELECT 1 FROM information_schema.tables WHERE {REPORTS_TABLE}")) < 2:
         return False
@@ -302,7 +302,7 @@ def _has_reports(server: Server) -> bool:
     return names == {path.stem for path in REPORTS.glob("*.sql")}
 
 
-def _there(server: Server) -> set[str]:
+def _there(server: KitServer) -> set[str]:
     """The procedures, with their schema."""
     rows = server.query(
         "SELECT routine_schema, routine_name FROM information_schema.routines"
@@ -311,7 +311,7 @@ def _there(server: Server) -> set[str]:
     return {f"{schema}.{name}" for schema, name in rows}
 
 
-def uninstall(server: Server) -> bool:
+def uninstall(server: KitServer) -> bool:
     """Drops the schema with all that was collected: was it there? `UsageError` for another's."""
     found, _ = state(server)
     if not found:

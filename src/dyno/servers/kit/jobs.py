@@ -15,8 +15,8 @@ from pathlib import Path
 import dyno
 from dyno.errors import HostError, TrialFailed, UsageError
 from dyno.servers.kit import queueing, rights
-from dyno.servers.kit.queueing import SCHEMA, Account, escaped
-from dyno.servers.kit.server import Server, check_scheduler, quoted, run_all
+from dyno.servers.kit.queueing import SCHEMA, QueueAccount, escaped
+from dyno.servers.kit.server import KitServer, check_scheduler, quoted, run_all
 
 #: In this order.
 SCRIPTS = [
@@ -47,15 +47,15 @@ LATE_S = 15
 END_S = 30.0
 
 
-def parse_account(text: str) -> Account:
+def parse_account(text: str) -> QueueAccount:
     """`user@host`; `UsageError` where it is none."""
     user, at, host = text.rpartition("@")
     if not (at and user and host):
         raise UsageError(f"'{text}' is no account", hint="write user@host, or user@% for any host")
-    return Account(f"{user}@{host}")
+    return QueueAccount(f"{user}@{host}")
 
 
-def version(server: Server) -> str:
+def version(server: KitServer) -> str:
     """The version that is installed; empty where none is, `BEGUN` where an installation was cut
     off, `STRANGE` where it is not ours.
     """
@@ -73,13 +73,13 @@ def version(server: Server) -> str:
     return BEGUN if all(comment == "dyno kit async" for (comment,) in tables) else STRANGE
 
 
-def accounts(server: Server) -> list[Account]:
+def accounts(server: KitServer) -> list[QueueAccount]:
     """Those that may queue."""
     rows = server.query("SELECT name, id FROM async.account ORDER BY id")
-    return [Account(str(name), int(number or 0)) for name, number in rows]
+    return [QueueAccount(str(name), int(number or 0)) for name, number in rows]
 
 
-def stopped(server: Server) -> str:
+def stopped(server: KitServer) -> str:
     """What is to be told where nobody tends the jobs although the scheduler runs; else nothing."""
     late = f"lap_on < UTC_TIMESTAMP() - INTERVAL {LATE_S} SECOND"
     rows = server.query(
@@ -92,7 +92,7 @@ def stopped(server: Server) -> str:
     return f"{lacking} since {str(rows[0][0])[:19]} UTC: the server's log says why"
 
 
-def install(server: Server, names: Sequence[str]) -> list[str]:
+def install(server: KitServer, names: Sequence[str]) -> list[str]:
     """Makes the part where it is not there, and lets these accounts queue, and the one that
     installs: those that were let now. What a refusal leaves half-made goes again.
     """
@@ -125,7 +125,7 @@ def install(server: Server, names: Sequence[str]) -> list[str]:
     return let
 
 
-def _check_account(server: Server, account: Account) -> None:
+def _check_account(server: KitServer, account: QueueAccount) -> None:
     user, _, host = account.name.rpartition("@")
     found = server.query(
         f"SELECT 1 FROM mysql.user WHERE user = '{escaped(user)}' AND host = '{escaped(host)}'"
@@ -145,7 +145,7 @@ def statements(script: Path) -> list[str]:
     return [it.strip() for it in text.split("$$\n") if it.strip()]
 
 
-def _make(server: Server) -> None:
+def _make(server: KitServer) -> None:
     """All but the accounts, anew: tables that are there stay. The version is told at the end, so
     that whatever was cut off is known for it.
     """
@@ -179,7 +179,7 @@ def _workers() -> Iterator[str]:
         yield f"CREATE EVENT async.{name} ON SCHEDULE EVERY 1 SECOND DO CALL async.{name}()"
 
 
-def _let_in(server: Server, name: str) -> None:
+def _let_in(server: KitServer, name: str) -> None:
     insert = f"INSERT INTO async.account (name) VALUES ('{escaped(name)}')"
     run_all(server, [insert], f"let {name} queue", RIGHTS)
     account = next(it for it in accounts(server) if it.name == name)
@@ -196,7 +196,7 @@ def _let_in(server: Server, name: str) -> None:
         raise
 
 
-def _make_account(server: Server, account: Account) -> None:
+def _make_account(server: KitServer, account: QueueAccount) -> None:
     made_by = [
         *queueing.made_for(account),
         *(grant for grant, _ in queueing.grants(account, _pattern(server, account))),
@@ -204,7 +204,7 @@ def _make_account(server: Server, account: Account) -> None:
     run_all(server, made_by, f"let {account.name} queue", RIGHTS, together=True)
 
 
-def _pattern(server: Server, account: Account) -> str:
+def _pattern(server: KitServer, account: QueueAccount) -> str:
     """The account's schema as GRANT takes it: _ is any letter there, unless rights can be revoked
     in part (MySQL 8.0).
     """
@@ -212,7 +212,7 @@ def _pattern(server: Server, account: Account) -> str:
     return account.schema if rows and rows[0][1] == "ON" else account.schema.replace("_", r"\_")
 
 
-def _expel(server: Server, account: Account) -> None:
+def _expel(server: KitServer, account: QueueAccount) -> None:
     """Takes back what an account was granted, and drops its schema and procedures."""
     back = (it for _, it in queueing.grants(account, _pattern(server, account)))
     for statement in (*back, *queueing.older_grants(account)):
@@ -222,7 +222,7 @@ def _expel(server: Server, account: Account) -> None:
     _try(server, f"DROP DATABASE IF EXISTS {account.schema}")
 
 
-def upgrade(server: Server) -> bool:
+def upgrade(server: KitServer) -> bool:
     """Brings all of it to this version, and makes what is missing; jobs and results stay, and what
     runs is ended. Was anything changed?
     """
@@ -242,7 +242,7 @@ def upgrade(server: Server) -> bool:
     return True
 
 
-def _check_schema(server: Server, account: Account) -> None:
+def _check_schema(server: KitServer, account: QueueAccount) -> None:
     """`UsageError` where the account's schema holds tables of somebody else's."""
     found = server.query(
         "SELECT table_name FROM information_schema.tables WHERE table_comment <> 'dyno kit async'"
@@ -255,7 +255,7 @@ def _check_schema(server: Server, account: Account) -> None:
         )
 
 
-def _drops(server: Server) -> Iterator[str]:
+def _drops(server: KitServer) -> Iterator[str]:
     """Statements that drop triggers, views and routines."""
     ours = "REGEXP '^async(_[0-9]+)?$'"
     triggers = server.query(
@@ -275,7 +275,7 @@ def _drops(server: Server) -> Iterator[str]:
     yield from (f"DROP {kind} async.{quoted(name)}" for kind, name in routines)
 
 
-def _older_tables(server: Server) -> Iterator[str]:
+def _older_tables(server: KitServer) -> Iterator[str]:
     """Statements that bring the tables of older versions to this one's: the text of a job moves to
     its account's schema, and what ran is lost.
     """
@@ -317,7 +317,7 @@ def _older_tables(server: Server) -> Iterator[str]:
     )
 
 
-def is_whole(server: Server) -> bool:
+def is_whole(server: KitServer) -> bool:
     """Whether all routines, events, tables and triggers are there, and the rights of each account:
     the last that is granted, as they are granted in order.
     """
@@ -346,7 +346,7 @@ def is_whole(server: Server) -> bool:
     return bool(let) and wanted <= {str(name) for (name,) in there}
 
 
-def uninstall(server: Server) -> bool:
+def uninstall(server: KitServer) -> bool:
     """Ends the workers, takes back what was granted, drops every schema: was there anything?
 
     Only what Dyno made is taken out; `UsageError` for a schema `async` of another tool's.
@@ -371,7 +371,7 @@ def uninstall(server: Server) -> bool:
     return True
 
 
-def _accounts_there(server: Server) -> list[Account]:
+def _accounts_there(server: KitServer) -> list[QueueAccount]:
     """Those that may queue; none where the installation did not come so far."""
     try:
         return accounts(server)
@@ -379,13 +379,13 @@ def _accounts_there(server: Server) -> list[Account]:
         return []
 
 
-def _try(server: Server, statement: str) -> None:
+def _try(server: KitServer, statement: str) -> None:
     # An account that was dropped meanwhile has nothing left that could be taken back.
     with suppress(TrialFailed):
         server.query(statement)
 
 
-def _end_workers(server: Server) -> None:
+def _end_workers(server: KitServer) -> None:
     """Drops the events and ends their sessions, jobs and all; `HostError` where they go on."""
     events = server.query(
         "SELECT event_name FROM information_schema.events WHERE event_schema = 'async'"

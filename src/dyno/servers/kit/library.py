@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dyno.builds import sha256
 from dyno.errors import HostError
-from dyno.servers.kit.server import LIBRARY, Server, host_refuses
+from dyno.servers.kit.server import LIBRARY, KitServer, host_refuses
 
 #: The package carries it beside this file.
 CARRIED = Path(__file__).parent / LIBRARY
@@ -22,7 +22,7 @@ def carried() -> Path:
     return CARRIED
 
 
-def put(server: Server) -> bool:
+def put(server: KitServer) -> bool:
     """Puts the library where the server looks for it, if that is a folder of this machine and
     holds another one or none: was it written?
 
@@ -53,7 +53,7 @@ def put(server: Server) -> bool:
     return True
 
 
-def take_away(server: Server) -> bool:
+def take_away(server: KitServer) -> bool:
     """Removes the library where we could have put it: is none left there?"""
     there = server.plugins / LIBRARY
     if not server.near or not server.plugins.is_dir():

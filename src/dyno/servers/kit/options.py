@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dyno.errors import TrialFailed, UsageError, unknown
-from dyno.servers.kit.server import Server, words
+from dyno.servers.kit.server import KitServer, words
 
 FLAGS = re.compile(r"\w+=\w+(?:,\w+=\w+)+")
 #: Variables that are sets, and by what their options are apart. Positional lists are none.
@@ -59,7 +59,7 @@ def options_of(variables: Mapping[str, str]) -> Options:
     return found
 
 
-def read(server: Server) -> Options:
+def read(server: KitServer) -> Options:
     """Those of a server, as new sessions get them."""
     rows = server.query("SHOW GLOBAL VARIABLES")
     return options_of({str(name).lower(): value or "" for name, value in rows})
@@ -80,7 +80,7 @@ def differences(first: Options, second: Options) -> list[Difference]:
     return found
 
 
-def set_option(server: Server, variable: str, option: str, value: str, *, persist: bool) -> None:
+def set_option(server: KitServer, variable: str, option: str, value: str, *, persist: bool) -> None:
     """Sets one option for all sessions to come, and with `persist` past a restart.
 
     `UsageError` where the server does not know it, a right is missing, or it is as it was: in

@@ -30,7 +30,7 @@ JOB = "account = {number} AND q_id = v_q_id"
 
 
 @dataclass(frozen=True)
-class Account:
+class QueueAccount:
     """An account that may queue, `user@host`, and its number."""
 
     name: str
@@ -53,7 +53,7 @@ def escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace("'", "''")
 
 
-def made_for(account: Account) -> Iterator[str]:
+def made_for(account: QueueAccount) -> Iterator[str]:
     """Its tables, where those that are there stay, its trigger and its procedures, and a new
     pass.
     """
@@ -64,7 +64,7 @@ def made_for(account: Account) -> Iterator[str]:
     yield from routines(account, number)
 
 
-def tables(account: Account) -> Iterator[str]:
+def tables(account: QueueAccount) -> Iterator[str]:
     """Its tables."""
     schema = account.schema
     made = f"CREATE TABLE IF NOT EXISTS {schema}."
@@ -82,7 +82,7 @@ def tables(account: Account) -> Iterator[str]:
     yield f"{made}pass (number BIGINT UNSIGNED NOT NULL PRIMARY KEY) {ours}"
 
 
-def routines(account: Account, pass_number: int) -> Iterator[str]:
+def routines(account: QueueAccount, pass_number: int) -> Iterator[str]:
     """Its trigger and its procedures."""
     yield _enter(account)
     yield runner(account)
@@ -92,7 +92,7 @@ def routines(account: Account, pass_number: int) -> Iterator[str]:
     yield _sweep(account)
 
 
-def _enter(account: Account) -> str:
+def _enter(account: QueueAccount) -> str:
     """A row of its inbox is a job, which is seen when the row is."""
     number = account.number
     return f"""
@@ -113,7 +113,7 @@ BEGIN
 END"""
 
 
-def runner(account: Account) -> str:
+def runner(account: QueueAccount) -> str:
     """The procedure that runs this account's jobs: it is the account's own, and so are the rights.
 
     A query's rows are kept in a temporary table. What begins as a query and cannot stand behind
@@ -155,7 +155,7 @@ BEGIN
 END"""
 
 
-def _look(account: Account, pass_number: int) -> str:
+def _look(account: QueueAccount, pass_number: int) -> str:
     """What became of a job; nothing where there is none of this number, or the pass is wrong."""
     where = JOB.format(number=account.number)
     return f"""
@@ -173,7 +173,7 @@ BEGIN
 END"""
 
 
-def _check(account: Account, pass_number: int) -> str:
+def _check(account: QueueAccount, pass_number: int) -> str:
     """All that is known of a job."""
     where = JOB.format(number=account.number).replace("q_id", "q.q_id", 1)
     return f"""
@@ -190,7 +190,7 @@ BEGIN
 END"""
 
 
-def _heed(account: Account) -> str:
+def _heed(account: QueueAccount) -> str:
     """Ends the jobs that the account wants cancelled. It deletes no wish, as the account may hold
     one by an open transaction: _sweep does, where nobody waits for it.
     """
@@ -216,7 +216,7 @@ BEGIN
 END"""
 
 
-def _sweep(account: Account) -> str:
+def _sweep(account: QueueAccount) -> str:
     """Drops the jobs that the account wants forgotten, and those that are too old; wishes that came
     true go. Where it holds a result or a row in an open transaction, the rest is for the next
     second.
@@ -261,7 +261,7 @@ BEGIN
 END"""
 
 
-def grants(account: Account, pattern: str) -> Iterator[tuple[str, str]]:
+def grants(account: QueueAccount, pattern: str) -> Iterator[tuple[str, str]]:
     """What an account is granted, and how that is taken back; `pattern` is its schema as GRANT
     takes it, where _ stands for any letter.
     """
@@ -276,7 +276,7 @@ def grants(account: Account, pattern: str) -> Iterator[tuple[str, str]]:
         yield f"GRANT {right} TO {account.quoted}", f"REVOKE {right} FROM {account.quoted}"
 
 
-def older_grants(account: Account) -> Iterator[str]:
+def older_grants(account: QueueAccount) -> Iterator[str]:
     """Takes back what older versions granted and this one does not."""
     schema = account.schema
     rights = [f"SELECT ON {schema}.*", f"CREATE TEMPORARY TABLES ON {schema}.*"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from dyno.servers.kit.server import Server
+from dyno.servers.kit.server import KitServer
 
 #: The schemas of each part that has routines; one for each account that queues joins them.
 SCHEMAS = {
@@ -99,7 +99,7 @@ GRANTS = (
 )
 
 
-def unsafe(server: Server, part: str) -> list[str]:
+def unsafe(server: KitServer, part: str) -> list[str]:
     """The part's routines, as schema.name, that have the rights of whoever installed them and
     must not: those of an older version, which an upgrade takes out.
     """

@@ -14,7 +14,7 @@ import dyno
 from dyno.errors import TrialFailed, UsageError
 from dyno.servers.kit import rights
 from dyno.servers.kit.options import SETS
-from dyno.servers.kit.server import Server, quoted, run_all, words
+from dyno.servers.kit.server import KitServer, quoted, run_all, words
 
 SCHEMA = "kit"
 SQL = Path(__file__).parent / "sql"
@@ -40,7 +40,7 @@ INDEX_RIGHTS = (
 )
 
 
-def version(server: Server, part: str) -> str:
+def version(server: KitServer, part: str) -> str:
     """Of which version the part's routines are; empty where there are none, or not all is there."""
     rows = _routines(server, part)
     found = {str(comment).rpartition(" ")[2] for _, _, comment in rows}
@@ -49,17 +49,17 @@ def version(server: Server, part: str) -> str:
     return found.pop() if wanted <= there and len(found) == 1 else ""
 
 
-def is_there(server: Server, part: str) -> bool:
+def is_there(server: KitServer, part: str) -> bool:
     """Whether anything of the part is there, whole or not."""
     return bool(_drops(server, part))
 
 
-def _made(server: Server, part: str) -> list[tuple[str, str]]:
+def _made(server: KitServer, part: str) -> list[tuple[str, str]]:
     """Kind and name of what the part's statements make."""
     return [made for text in statements(server, part) for made in MADE.findall(text)]
 
 
-def statements(server: Server, part: str) -> list[str]:
+def statements(server: KitServer, part: str) -> list[str]:
     """The part's statements, each ended by `$$` in its scripts; comments before them go along."""
     in_performance_schema = not server.is_mariadb and server.number >= (5, 7)
     filled = {
@@ -74,7 +74,7 @@ def statements(server: Server, part: str) -> list[str]:
     return [it.strip() for it in texts if it.strip()]
 
 
-def install(server: Server, part: str) -> bool:
+def install(server: KitServer, part: str) -> bool:
     """Makes the part's routines and views anew unless they are there: was anything made? What a
     refusal leaves half-made goes again; tables that hold something stay.
     """
@@ -105,7 +105,7 @@ def install(server: Server, part: str) -> bool:
     return True
 
 
-def _tables(server: Server) -> list[list[str | None]]:
+def _tables(server: KitServer) -> list[list[str | None]]:
     """Kind, name and comment of every table and view of the schema."""
     return server.query(
         "SELECT table_type, table_name, table_comment FROM information_schema.tables"
@@ -113,7 +113,7 @@ def _tables(server: Server) -> list[list[str | None]]:
     )
 
 
-def _routines(server: Server, part: str) -> list[list[str | None]]:
+def _routines(server: KitServer, part: str) -> list[list[str | None]]:
     """Kind, name and comment of the part's routines, those of older versions too."""
     return server.query(
         "SELECT routine_type, routine_name, routine_comment FROM information_schema.routines"
@@ -121,7 +121,7 @@ def _routines(server: Server, part: str) -> list[list[str | None]]:
     )
 
 
-def _is_ours(server: Server) -> bool:
+def _is_ours(server: KitServer) -> bool:
     """Whether something in the schema is the kit's, or nothing is there at all."""
     everything = (
         "SELECT table_comment FROM information_schema.tables WHERE table_schema = '{0}' UNION ALL"
@@ -131,7 +131,7 @@ def _is_ours(server: Server) -> bool:
     return not comments or any(it.startswith("dyno kit ") for it in comments)
 
 
-def _drops(server: Server, part: str) -> list[str]:
+def _drops(server: KitServer, part: str) -> list[str]:
     """Statements that drop what there is of the part: views, tables and routines."""
     if not _is_ours(server):
         return []
@@ -145,7 +145,7 @@ def _drops(server: Server, part: str) -> list[str]:
     return [f"DROP {kind} {SCHEMA}.{quoted(name)}" for kind, name in found]
 
 
-def uninstall(server: Server, part: str) -> bool:
+def uninstall(server: KitServer, part: str) -> bool:
     """Takes out the part's indexes, tables, views and routines, and the schema when it is empty:
     was there anything?
     """
@@ -162,7 +162,7 @@ def uninstall(server: Server, part: str) -> bool:
     return bool(drops)
 
 
-def indexes(server: Server) -> list[str]:
+def indexes(server: KitServer) -> list[str]:
     """The columns that have an index, or half of one, as `schema.table.column`."""
     rows = server.query(
         "SELECT table_name FROM information_schema.tables WHERE table_schema = 'kit'"
@@ -171,7 +171,7 @@ def indexes(server: Server) -> list[str]:
     return [str(name) for (name,) in rows]
 
 
-def index_json(server: Server, column: str) -> None:
+def index_json(server: KitServer, column: str) -> None:
     """Makes an index over a column that holds JSON; what a refusal leaves half-made goes again.
 
     `UsageError` with the server's words where there is no such column, it has one already, its
@@ -187,14 +187,14 @@ def index_json(server: Server, column: str) -> None:
         raise
 
 
-def drop_index(server: Server, column: str) -> None:
+def drop_index(server: KitServer, column: str) -> None:
     """Takes an index away, triggers first."""
     _check_installed(server)
     drops = _called(server, "drop_json_index", column)
     run_all(server, drops, f"drop the index over {column}", INDEX_RIGHTS)
 
 
-def _called(server: Server, procedure: str, column: str) -> list[str]:
+def _called(server: KitServer, procedure: str, column: str) -> list[str]:
     quoted = column.replace("\\", "\\\\").replace("'", "''")
     try:
         rows = server.query(f"CALL {SCHEMA}.{procedure}('{quoted}')")
@@ -207,7 +207,7 @@ def _called(server: Server, procedure: str, column: str) -> list[str]:
     return [str(statement) for (statement,) in rows]
 
 
-def _check_installed(server: Server) -> None:
+def _check_installed(server: KitServer) -> None:
     if not version(server, "json"):
         raise UsageError(
             "the part json is not installed here, or not whole", hint="dyno kit install json"

@@ -28,7 +28,7 @@ Rows = list[list[str | None]]
 
 
 @dataclass(frozen=True)
-class Server:
+class KitServer:
     """A server that answers. `number` is its version, (8, 0, 33); `plugins` where it looks for
     libraries; `near` whether it may be of this machine.
     """
@@ -94,7 +94,7 @@ def words(refused: DynoError) -> str:
     return refused.message.partition(": ")[2] or refused.message
 
 
-def reach(ask: Ask, dsn: str) -> Server:
+def reach(ask: Ask, dsn: str) -> KitServer:
     """The server at `mysql://user:password@host:port`, its version asked.
 
     A password may come as `MYSQL_PWD` instead. `UsageError` where the URL is none, nobody lets us
@@ -113,7 +113,7 @@ def reach(ask: Ask, dsn: str) -> Server:
     session = attached.session_of(build)
     ((version, plugins),) = ask(session, ["SELECT VERSION(), @@plugin_dir"])[0]
     near = bool(NEAR.fullmatch(str(session["host"])))
-    server = Server(ask, session, str(version), Path(str(plugins)), near)
+    server = KitServer(ask, session, str(version), Path(str(plugins)), near)
     if server.number[:2] < (OLDEST_MARIADB if server.is_mariadb else OLDEST):
         raise UsageError(
             f"{version} is too old for the kit", hint="MySQL 5.6 and MariaDB 10.1 are the oldest"
@@ -122,7 +122,7 @@ def reach(ask: Ask, dsn: str) -> Server:
 
 
 def run_all(
-    server: Server,
+    server: KitServer,
     statements: Sequence[str],
     doing: str,
     rights: Sequence[str],
@@ -145,13 +145,13 @@ def quoted(name: object) -> str:
     return "`{}`".format(str(name).replace("`", "``"))
 
 
-def scheduler(server: Server) -> str:
+def scheduler(server: KitServer) -> str:
     """Whether the server runs events: ON, OFF or DISABLED."""
     ((found,),) = server.query("SELECT @@GLOBAL.event_scheduler")
     return str(found)
 
 
-def check_scheduler(server: Server, why: str) -> None:
+def check_scheduler(server: KitServer, why: str) -> None:
     """`UsageError` where the server runs no events."""
     if (found := scheduler(server)) != "ON":
         raise UsageError(
@@ -161,7 +161,7 @@ def check_scheduler(server: Server, why: str) -> None:
         )
 
 
-def _hint(server: Server, refused: TrialFailed, rights: Sequence[str]) -> str:
+def _hint(server: KitServer, refused: TrialFailed, rights: Sequence[str]) -> str:
     # The servers' texts are translated, their names of files are not.
     if LIBRARY in refused.message:
         return (

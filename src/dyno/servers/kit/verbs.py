@@ -16,7 +16,7 @@ from dyno.builds import Say
 from dyno.errors import DynoError, HostError, TrialFailed, UsageError
 from dyno.servers.kit import history, jobs, library, rights, routines
 from dyno.servers.kit.parts import FUNCTION_RIGHTS, PARTS, VERSION, Function, Part
-from dyno.servers.kit.server import LIBRARY, Server, run_all, scheduler
+from dyno.servers.kit.server import LIBRARY, KitServer, run_all, scheduler
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ STATES = (ABSENT, INSTALLED, NATIVE, DAMAGED, HIDDEN, UNSAFE)
 MENDED = (INSTALLED, DAMAGED, UNSAFE)
 
 
-def status(server: Server) -> list[State]:
+def status(server: KitServer) -> list[State]:
     """What the server has of each part, as far as this user sees it."""
     found = _states(server)
     return found if server.sees_all() else [_as_seen(state) for state in found]
@@ -52,7 +52,7 @@ def _as_seen(state: State) -> State:
     return State(state.part, HIDDEN, "it takes SELECT ON *.*, or on the part's schemas, to see it")
 
 
-def _states(server: Server) -> list[State]:
+def _states(server: KitServer) -> list[State]:
     """What is found of each part."""
     loaded, version = server.loaded(), ""
     if VERSION.name in loaded:
@@ -61,7 +61,7 @@ def _states(server: Server) -> list[State]:
     return [_as_safe(server, state) for state in states]
 
 
-def _as_safe(server: Server, state: State) -> State:
+def _as_safe(server: KitServer, state: State) -> State:
     """The state; another one where the part's routines give their callers rights."""
     if state.state not in MENDED or not (found := rights.unsafe(server, state.part.name)):
         return state
@@ -70,7 +70,7 @@ def _as_safe(server: Server, state: State) -> State:
     return State(state.part, UNSAFE, detail)
 
 
-def _state(server: Server, part: Part, loaded: dict[str, str], version: str) -> State:
+def _state(server: KitServer, part: Part, loaded: dict[str, str], version: str) -> State:
     if part.name == history.PART:
         return _state_of_history(server, part)
     if not part.functions:
@@ -90,7 +90,7 @@ def _state(server: Server, part: Part, loaded: dict[str, str], version: str) -> 
     return State(part, INSTALLED, version)
 
 
-def _state_of_routines(server: Server, part: Part) -> State:
+def _state_of_routines(server: KitServer, part: Part) -> State:
     if version := routines.version(server, part.name):
         return State(part, INSTALLED, version)
     if routines.is_there(server, part.name):
@@ -98,7 +98,7 @@ def _state_of_routines(server: Server, part: Part) -> State:
     return State(part, ABSENT)
 
 
-def _state_of_jobs(server: Server, part: Part) -> State:
+def _state_of_jobs(server: KitServer, part: Part) -> State:
     found = jobs.version(server)
     if found in ("", jobs.STRANGE):
         return State(part, DAMAGED if found else ABSENT, found and "the schema async is not ours")
@@ -108,7 +108,7 @@ def _state_of_jobs(server: Server, part: Part) -> State:
     return State(part, INSTALLED, f"{found}, for {names}{_at_rest(server, jobs)}")
 
 
-def _state_of_history(server: Server, part: Part) -> State:
+def _state_of_history(server: KitServer, part: Part) -> State:
     found, detail = history.state(server)
     if found and not history.is_whole(server):
         return State(part, DAMAGED, detail)
@@ -116,7 +116,7 @@ def _state_of_history(server: Server, part: Part) -> State:
     return State(part, INSTALLED, detail + at_rest) if found else State(part, ABSENT)
 
 
-def _at_rest(server: Server, part: ModuleType) -> str:
+def _at_rest(server: KitServer, part: ModuleType) -> str:
     """What is to be told of a part that events run, where nothing runs."""
     if (found := scheduler(server)) != "ON":
         return f"; the event scheduler is {found}: nothing runs"
@@ -124,12 +124,14 @@ def _at_rest(server: Server, part: ModuleType) -> str:
     return f"; {told}" if told else ""
 
 
-def _is_native(server: Server, part: Part) -> bool:
+def _is_native(server: KitServer, part: Part) -> bool:
     since = part.native_since
     return since is not None and not server.is_mariadb and server.number[:2] >= since
 
 
-def install(server: Server, parts: Sequence[Part], say: Say, accounts: Sequence[str] = ()) -> None:
+def install(
+    server: KitServer, parts: Sequence[Part], say: Say, accounts: Sequence[str] = ()
+) -> None:
     """Installs parts; one that is there already stays. What a refusal leaves half-made goes again.
     `accounts` may queue jobs, where that is among the parts.
 
@@ -151,7 +153,7 @@ def install(server: Server, parts: Sequence[Part], say: Say, accounts: Sequence[
             say(f"{part.name}: {_install_schema(server, part, accounts)}")
 
 
-def _install_schema(server: Server, part: Part, accounts: Sequence[str]) -> str:
+def _install_schema(server: KitServer, part: Part, accounts: Sequence[str]) -> str:
     """Makes a part that has no functions: what is to be told of it."""
     if part.routines or part.name == history.PART:
         made = routines.install(server, part.name) if part.routines else history.install(server)
@@ -160,7 +162,7 @@ def _install_schema(server: Server, part: Part, accounts: Sequence[str]) -> str:
     return f"installed, for {', '.join(let)}" if let else "is installed already"
 
 
-def _check_names(server: Server, parts: Sequence[Part]) -> None:
+def _check_names(server: KitServer, parts: Sequence[Part]) -> None:
     """`UsageError` where another library's function has a name that is wanted."""
     loaded = server.loaded()
     for name in [each.name for part in parts for each in part.functions]:
@@ -171,7 +173,7 @@ def _check_names(server: Server, parts: Sequence[Part]) -> None:
             )
 
 
-def _load(server: Server, parts: Sequence[Part], say: Say) -> None:
+def _load(server: KitServer, parts: Sequence[Part], say: Say) -> None:
     """Loads the functions of these parts that the server has not loaded yet."""
     loaded = server.loaded()
     if LIBRARY in loaded.values():
@@ -198,13 +200,13 @@ def _load(server: Server, parts: Sequence[Part], say: Say) -> None:
         raise
 
 
-def _create(server: Server, function: Function, made: list[Function]) -> None:
+def _create(server: KitServer, function: Function, made: list[Function]) -> None:
     doing = f"load the function {function.name}"
     run_all(server, [function.create(LIBRARY)], doing, FUNCTION_RIGHTS)
     made.append(function)
 
 
-def _check_version(server: Server) -> None:
+def _check_version(server: KitServer) -> None:
     """`UsageError` where the library that the server has loaded is not the package's."""
     found = server.library_version()
     if found != dyno.__version__:
@@ -215,7 +217,7 @@ def _check_version(server: Server) -> None:
         )
 
 
-def upgrade(server: Server, say: Say) -> None:
+def upgrade(server: KitServer, say: Say) -> None:
     """Brings every part to this version, and mends what is damaged."""
     loaded = server.loaded()
     ours = sorted(name for name, owner in loaded.items() if owner == LIBRARY)
@@ -226,7 +228,7 @@ def upgrade(server: Server, say: Say) -> None:
         raise UsageError("no part is installed here", hint="dyno kit install PART…")
 
 
-def _upgrade_schemas(server: Server, say: Say) -> bool:
+def _upgrade_schemas(server: KitServer, say: Say) -> bool:
     """Those parts that have no functions: is one of them there?"""
     found = False
     for part in [it for it in PARTS.values() if not it.functions]:
@@ -246,7 +248,7 @@ def _upgrade_schemas(server: Server, say: Say) -> bool:
     return found
 
 
-def _upgrade_library(server: Server, ours: Sequence[str], say: Say) -> None:
+def _upgrade_library(server: KitServer, ours: Sequence[str], say: Say) -> None:
     """Puts the package's library in the place of the server's, and loads its functions anew.
 
     Where a session still runs one of them, the server keeps the old library: `HostError` says so.
@@ -283,7 +285,7 @@ def _upgrade_library(server: Server, ours: Sequence[str], say: Say) -> None:
     say(f"upgraded to {LIBRARY} {now}: {', '.join(state.part.name for state in found)}")
 
 
-def uninstall(server: Server, parts: Sequence[Part], say: Say) -> None:
+def uninstall(server: KitServer, parts: Sequence[Part], say: Say) -> None:
     """Takes parts out; with the last function the library goes, too.
 
     `UsageError` where indexes in files would be left behind: nobody but their owner removes them.
@@ -309,7 +311,7 @@ def uninstall(server: Server, parts: Sequence[Part], say: Say) -> None:
             say(f"{LIBRARY} stays in {server.plugins} of the server's machine: nothing uses it")
 
 
-def _check_files(server: Server, parts: Sequence[Part]) -> None:
+def _check_files(server: KitServer, parts: Sequence[Part]) -> None:
     listing = "fb_list"
     if not any(each.name == listing for part in parts for each in part.functions):
         return
@@ -327,7 +329,7 @@ def _check_files(server: Server, parts: Sequence[Part]) -> None:
         )
 
 
-def _unload(server: Server, names: Sequence[str]) -> None:
+def _unload(server: KitServer, names: Sequence[str]) -> None:
     run_all(
         server, [f"DROP FUNCTION {name}" for name in names], "unload functions", FUNCTION_RIGHTS
     )

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dyno.servers.watch.source import CHANGE, GONE, WHOLE, Row, Source
+from dyno.servers.watch.source import CHANGE, GONE, WHOLE, Row, WatchSource
 
 #: As it is written: time, kind, and the source's columns.
 Recorded = list[str | int | None]
 
 
 @dataclass(frozen=True)
-class Look:
+class SampleTime:
     """How a sample was taken: `at` (UTC), whether `all_rows` were asked for, whether every value
     is to be written `anew`, and whether the server has `restarted` since the last one.
     """
@@ -26,7 +26,7 @@ class Look:
 class Changes:
     """The last values of a source's rows, and how the next ones differ."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: WatchSource) -> None:
         self.source = source
         self._last: dict[tuple[str | None, ...], Row] = {}
         self._began = False
@@ -41,7 +41,7 @@ class Changes:
         self._last = {tuple(row[self._keys]): row for row in rows}
         self._began = True
 
-    def of(self, rows: Sequence[Row], look: Look) -> list[Recorded]:
+    def of(self, rows: Sequence[Row], look: SampleTime) -> list[Recorded]:
         """What is to be recorded of a sample's rows; afterwards they are the last ones.
 
         A row that is new, or begins anew (a counter fell, or the server restarted), changed by all
@@ -64,7 +64,7 @@ class Changes:
         self._last, self._began = last, True
         return found
 
-    def _row(self, row: Row, before: Row | None, look: Look, anew: bool) -> list[Recorded]:
+    def _row(self, row: Row, before: Row | None, look: SampleTime, anew: bool) -> list[Recorded]:
         """The row's change, and before it the whole row where changes are to count on from it."""
         now = self._numbers(row)
         then = self._numbers(before) if before else [0] * len(now)
@@ -92,6 +92,6 @@ class Changes:
     def _numbers(self, row: Row) -> list[int | None]:
         return [None if it is None else int(it) for it in row[self._counters]]
 
-    def _gone(self, key: tuple[str | None, ...], look: Look) -> Recorded:
+    def _gone(self, key: tuple[str | None, ...], look: SampleTime) -> Recorded:
         rest = len(self.source.columns) - len(key)
         return [look.at, GONE, *key, *[None] * rest]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dyno.servers.watch.source import Row, Source
+from dyno.servers.watch.source import Row, WatchSource
 
 PS = "performance_schema."
 #: Schemas that hold the tables below.
@@ -80,7 +80,7 @@ _FIRST_STATUS = (
 #: time than all the rest of the question (docs/evidence/code-choices.md).
 _WHOLE_NUMBER = "VARIABLE_VALUE = CAST(CAST(VARIABLE_VALUE AS SIGNED) AS BINARY)"
 
-DIGESTS = Source(
+DIGESTS = WatchSource(
     "events_statements_summary_by_digest",
     (f"{PS}events_statements_summary_by_digest",),
     keys=("QUERY_KEY", "SCHEMA_NAME", "DIGEST"),
@@ -97,23 +97,23 @@ DIGESTS = Source(
 
 def _by(
     whom: str, what: str, counters: tuple[str, ...], values: tuple[str, ...], where: str
-) -> Source:
+) -> WatchSource:
     """A summary by event name, of each host or user."""
     name = f"events_{what}_summary_by_{whom}_by_event_name"
     keys = (whom.upper(), "EVENT_NAME")
-    return Source(name, (PS + name,), keys, counters, values, where=where, every=SLOWLY)
+    return WatchSource(name, (PS + name,), keys, counters, values, where=where, every=SLOWLY)
 
 
-def _memory_by(whom: str) -> Source:
+def _memory_by(whom: str) -> WatchSource:
     name = f"memory_summary_by_{whom}_by_event_name"
     keys = (whom.upper(), "EVENT_NAME")
     where = "COUNT_ALLOC > 0 OR EVENT_NAME = 'memory/sql/String::value'"
-    return Source(
+    return WatchSource(
         name, (PS + name,), keys, _ALLOCATED, _USED, where=where, every=SLOWLY, standing=True
     )
 
 
-def _by_host_and_user() -> tuple[Source, ...]:
+def _by_host_and_user() -> tuple[WatchSource, ...]:
     return tuple(
         source
         for whom in ("host", "user")
@@ -126,9 +126,9 @@ def _by_host_and_user() -> tuple[Source, ...]:
     )
 
 
-def _table_io(name: str, *index: str) -> Source:
+def _table_io(name: str, *index: str) -> WatchSource:
     keys = ("OBJECT_TYPE", "OBJECT_SCHEMA", "OBJECT_NAME", *index)
-    return Source(name, (PS + name,), keys, (*_WAITS, *_TABLE_IO), every=SLOWLY, standing=True)
+    return WatchSource(name, (PS + name,), keys, (*_WAITS, *_TABLE_IO), every=SLOWLY, standing=True)
 
 
 #: A session that works, and its statement; one within it (in a procedure) is left out.
@@ -160,7 +160,7 @@ IDLE_STATES = (
     *("Waiting until %_DELAY seconds after %", "Waiting for INSERT"),
 )
 _IDLE = " OR ".join(f"t.PROCESSLIST_STATE LIKE '{state}'" for state in IDLE_STATES)
-PROCESSLIST = Source(
+PROCESSLIST = WatchSource(
     "processlist",
     (f"{PS}threads",),
     values=tuple(_AT_WORK)[:10],
@@ -175,7 +175,7 @@ PROCESSLIST = Source(
 
 SOURCES = (
     DIGESTS,
-    Source(
+    WatchSource(
         "events_waits_summary_global_by_event_name",
         (f"{PS}events_waits_summary_global_by_event_name",),
         ("EVENT_NAME",),
@@ -185,7 +185,7 @@ SOURCES = (
         # it is added up over every mutex, lock and thread: half of a sample's time on MySQL 8.0
         every=SLOWLY,
     ),
-    Source(
+    WatchSource(
         "file_summary_by_event_name",
         (f"{PS}file_summary_by_event_name",),
         ("EVENT_NAME",),
@@ -193,7 +193,7 @@ SOURCES = (
         _ENDS,
         where="COUNT_STAR > 0",
     ),
-    Source(
+    WatchSource(
         "file_summary_by_instance",
         (f"{PS}file_summary_by_instance",),
         ("FILE_NAME", "EVENT_NAME"),
@@ -206,7 +206,7 @@ SOURCES = (
     _table_io("table_io_waits_summary_by_table"),
     _table_io("table_io_waits_summary_by_index_usage", "INDEX_NAME"),
     *_by_host_and_user(),
-    Source(
+    WatchSource(
         "memory_summary_global_by_event_name",
         (f"{PS}memory_summary_global_by_event_name",),
         ("EVENT_NAME",),
@@ -216,7 +216,7 @@ SOURCES = (
         every=SLOWLY,
         standing=True,
     ),
-    Source(
+    WatchSource(
         "accounts",
         (f"{PS}accounts",),
         ("USER", "HOST"),
@@ -225,7 +225,7 @@ SOURCES = (
         every=SLOWLY,
         standing=True,
     ),
-    Source(
+    WatchSource(
         "global_status",
         # the one of performance_schema leaves out Com_…; MySQL 8.0 has no other
         ("information_schema.global_status", f"{PS}global_status"),
@@ -240,7 +240,7 @@ SOURCES = (
         all_rows_every=SLOWLY,
         signed=True,
     ),
-    Source(
+    WatchSource(
         "innodb_metrics",
         ("information_schema.innodb_metrics",),
         ("NAME", "SUBSYSTEM"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dyno.servers.watch.source import Row, Source
+from dyno.servers.watch.source import Row, WatchSource
 
 #: In how many samples what moves slowly, or is dear, is asked.
 SLOWLY = 10
@@ -35,9 +35,9 @@ _BLOCKS = (
 )
 
 
-def _statements(ending: str, needs: str) -> Source:
+def _statements(ending: str, needs: str) -> WatchSource:
     """Before version 13 the times were called otherwise."""
-    return Source(
+    return WatchSource(
         "pg_stat_statements",
         ("pg_stat_statements",),
         keys=("query_key", "dbname", "username", "queryid"),
@@ -84,14 +84,14 @@ _ACTIVITY = {
 SOURCES = (
     _statements("exec_time", "total_exec_time"),
     _statements("time", "total_time"),
-    Source(
+    WatchSource(
         "pg_stat_database",
         ("pg_stat_database",),
         ("datname",),
         _DATABASE,
         ("numbackends",),
     ),
-    Source(
+    WatchSource(
         "pg_stat_user_tables",
         ("pg_stat_user_tables",),
         ("schemaname", "relname"),
@@ -99,27 +99,27 @@ SOURCES = (
         ("n_live_tup", "n_dead_tup"),
         every=SLOWLY,
     ),
-    Source(
+    WatchSource(
         "pg_stat_user_indexes",
         ("pg_stat_user_indexes",),
         ("schemaname", "relname", "indexrelname"),
         ("idx_scan", "idx_tup_read", "idx_tup_fetch"),
         every=SLOWLY,
     ),
-    Source(
+    WatchSource(
         "pg_statio_user_tables",
         ("pg_statio_user_tables",),
         ("schemaname", "relname"),
         ("heap_blks_read", "heap_blks_hit", "idx_blks_read", "idx_blks_hit"),
         every=SLOWLY,
     ),
-    Source(
+    WatchSource(
         "pg_stat_bgwriter",
         ("pg_stat_bgwriter",),
         counters=("buffers_clean", "maxwritten_clean", "buffers_alloc"),
         every=SLOWLY,
     ),
-    Source(
+    WatchSource(
         "pg_stat_activity",
         ("pg_stat_activity",),
         values=tuple(_ACTIVITY)[:3],

@@ -30,7 +30,7 @@ from dyno.servers.watch.segments import (
     unreadable,
 )
 from dyno.servers.watch.servers import sources_of
-from dyno.servers.watch.source import CHANGE, GONE, WHOLE, Source
+from dyno.servers.watch.source import CHANGE, GONE, WHOLE, WatchSource
 from dyno.servers.watch.steps import quoted, steps
 from dyno.servers.watch.store import TIME, owner, with_samples
 
@@ -67,7 +67,7 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Looked:
+class Asked:
     """When what a report shows was asked for, of what the server tells seldom: `since` is None as
     of a time. `every` is in how many samples; equal times where that was not yet done twice.
     """
@@ -230,18 +230,18 @@ class Record:
         return [Curve(name, [(at, of.get(at, 0.0)) for at in at_s]) for name, of in found.items()]
 
     @_without_damaged
-    def looked(self, report: Path, span: Span) -> Looked:
+    def looked(self, report: Path, span: Span) -> Asked:
         """When the sources of a report were asked at the ends of a span, by the seldomest."""
         named = [it for it in self._named(report.read_text()) if it.every > 1 and not it.sampled]
         if not named:
-            return Looked(span.since, span.until)
+            return Asked(span.since, span.until)
         source = max(named, key=lambda it: it.every)
         ends = [end for end in (span.since, span.until) if end]
         answers = self._query([self._last_asked(source, span, end) for end in ends])
         found = [datetime.fromisoformat(str(at)).replace(tzinfo=UTC) for ((at,),) in answers]
-        return Looked(found[0] if span.since else None, found[-1], source.every)
+        return Asked(found[0] if span.since else None, found[-1], source.every)
 
-    def _last_asked(self, source: Source, span: Span, at: datetime) -> str:
+    def _last_asked(self, source: WatchSource, span: Span, at: datetime) -> str:
         """When a source was asked for the last time: at its last change, and no more samples ago
         than it is asked in.
         """
@@ -254,10 +254,12 @@ class Record:
             f" (SELECT max(ts) FROM ({earliest})), {_stamp(span.base)})"
         )
 
-    def _named(self, text: str) -> list[Source]:
+    def _named(self, text: str) -> list[WatchSource]:
         return [it for it in self.sources.values() if re.search(rf"\b{it.name}\b", text)]
 
-    def _answer(self, text: str, limit: str, span: Span, table: Callable[[Source], str]) -> Answer:
+    def _answer(
+        self, text: str, limit: str, span: Span, table: Callable[[WatchSource], str]
+    ) -> Answer:
         length_s = (span.until - span.since).total_seconds() if span.since else 1.0
         width_s = max(math.ceil(length_s / BUCKETS), 1)
         tables = [
@@ -340,7 +342,7 @@ class Record:
         )
         return f"SELECT {columns} WHERE FALSE"
 
-    def _table(self, source: Source, span: Span) -> str:
+    def _table(self, source: WatchSource, span: Span) -> str:
         """A source as a table of the server's."""
         until, base = _stamp(span.until), _stamp(span.base)
         recorded = f"({self._files(source.name, span.base, span.until)})"
@@ -350,7 +352,7 @@ class Record:
         rows = f"(SELECT * FROM {recorded} WHERE ts BETWEEN {base} AND {until})"
         return _as_of(source, rows) if span.since is None else _between(source, rows, span.since)
 
-    def _steps(self, source: Source, span: Span) -> str:
+    def _steps(self, source: WatchSource, span: Span) -> str:
         """A source's changes one by one, each with what is told of its row."""
         later = span.until + LATER
         recorded = self._files(source.name, span.base, later)
@@ -361,7 +363,7 @@ class Record:
         return f"SELECT * FROM ({steps(source, recorded, samples)}) WHERE {within}"
 
 
-def _as_of(source: Source, rows: str) -> str:
+def _as_of(source: WatchSource, rows: str) -> str:
     """Each row's last whole value, and its changes since."""
     partition = f"PARTITION BY {', '.join(map(quoted, source.keys))}" if source.keys else ""
     anew = f"max(ts) FILTER (kind <> {CHANGE}) OVER ({partition}) AS since_ts"
@@ -373,7 +375,7 @@ def _as_of(source: Source, rows: str) -> str:
     )
 
 
-def _between(source: Source, rows: str, since: datetime) -> str:
+def _between(source: WatchSource, rows: str, since: datetime) -> str:
     """Each row's changes since then."""
     within = f"kind = {CHANGE} AND ts > {_stamp(since)}"
     gone = f"arg_max(kind, ts) = {GONE} AND max(ts) <= {_stamp(since)}"
@@ -382,7 +384,7 @@ def _between(source: Source, rows: str, since: datetime) -> str:
     return f"SELECT {columns} FROM {rows} GROUP BY ALL HAVING {kept} AND NOT ({gone})"
 
 
-def _columns(source: Source, counted: str) -> str:
+def _columns(source: WatchSource, counted: str) -> str:
     """Keys, sums of the counters of rows that are `counted`, and the last of all else."""
     columns = [quoted(name) for name in source.keys]
     columns += [f"any_value({it}) AS {it}" for it in map(quoted, source.told)]

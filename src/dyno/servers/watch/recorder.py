@@ -13,11 +13,11 @@ from pathlib import Path
 from dyno.builds import Say
 from dyno.engines import Ask
 from dyno.errors import HostError, TrialFailed, space
-from dyno.servers.watch.changes import Changes, Look, Recorded
+from dyno.servers.watch.changes import Changes, Recorded, SampleTime
 from dyno.servers.watch.reading import Record
-from dyno.servers.watch.servers import Watched, sources_of
-from dyno.servers.watch.source import WHOLE, Row, Source
-from dyno.servers.watch.store import SAMPLES, TIME, Store, with_samples
+from dyno.servers.watch.servers import WatchedServer, sources_of
+from dyno.servers.watch.source import WHOLE, Row, WatchSource
+from dyno.servers.watch.store import SAMPLES, TIME, WatchStore, with_samples
 
 #: A server that does not answer is asked again ever later, up to so much.
 RETRY_MAX_S = 30.0
@@ -58,7 +58,7 @@ class _Answers:
     """What the server said at once: of each source its rows, and whether these are all."""
 
     uptime: _Uptime
-    rows: Sequence[tuple[Source, Sequence[Row], bool]]
+    rows: Sequence[tuple[WatchSource, Sequence[Row], bool]]
 
 
 @dataclass
@@ -66,8 +66,8 @@ class Recorder:
     """Samples of a server, until `stop` is set. `ask` keeps one connection (`Conversation`)."""
 
     ask: Ask
-    watched: Watched
-    store: Store
+    watched: WatchedServer
+    store: WatchStore
     options: RecorderOptions
     say: Say
     stop: threading.Event = field(default_factory=threading.Event)
@@ -75,7 +75,7 @@ class Recorder:
     def __post_init__(self) -> None:
         self._changes = {it.source.name: Changes(it.source) for it in self.watched.questions}
         self._sources = with_samples(sources_of(self.watched.kind))
-        self._pending: dict[Source, list[Recorded]] = {}
+        self._pending: dict[WatchSource, list[Recorded]] = {}
         self._begins: datetime | None = None
         self._uptime: _Uptime | None = None
         self._since = ""
@@ -140,7 +140,7 @@ class Recorder:
         self._uptime = answers.uptime
         at = now.strftime(TIME)
         for source, rows, all_rows in answers.rows:
-            look = Look(at, all_rows, anew, restarted)
+            look = SampleTime(at, all_rows, anew, restarted)
             self._pending.setdefault(source, []).extend(self._changes[source.name].of(rows, look))
         took_us = round((time.monotonic() - answers.uptime.at_s) * 1e6)
         told = (int(anew), int(restarted), round(answers.uptime.up_s), took_us)

@@ -14,14 +14,14 @@ from dyno.engines.postgres import attached
 from dyno.errors import TrialFailed, UsageError
 from dyno.servers.kit import server as kit_server
 from dyno.servers.watch import mysql, postgres
-from dyno.servers.watch.source import Question, Row, Source, question
+from dyno.servers.watch.source import Question, Row, WatchSource, question
 
 #: Each kind of server's sources, by the name that a folder keeps.
 KINDS: Mapping[str, ModuleType] = {"mysql": mysql, "postgres": postgres}
 
 
 @dataclass(frozen=True)
-class Watched:
+class WatchedServer:
     """A server that answers. `kind` is one of KINDS, `name` its address without the password;
     `begin` what a new connection says first; `remarks` what of it will be missing.
     """
@@ -46,12 +46,12 @@ class Watched:
         return up_s
 
 
-def sources_of(kind: str) -> dict[str, Source]:
+def sources_of(kind: str) -> dict[str, WatchSource]:
     """Everything that can be recorded of a kind of server, by name."""
     return {source.name: source for source in KINDS[kind].SOURCES}
 
 
-def reach(ask: Ask, dsn: str) -> Watched:
+def reach(ask: Ask, dsn: str) -> WatchedServer:
     """The server at a URL. `UsageError` where the URL is none, nobody lets us in, rights are
     missing, or what is to be recorded is switched off.
     """
@@ -64,7 +64,7 @@ def reach(ask: Ask, dsn: str) -> Watched:
     raise UsageError("--dsn takes the URL of a server", hint=hint)
 
 
-def _reach_mysql(ask: Ask, dsn: str) -> Watched:
+def _reach_mysql(ask: Ask, dsn: str) -> WatchedServer:
     server = kit_server.reach(ask, dsn)
     try:
         return _looked_at(server)
@@ -72,7 +72,7 @@ def _reach_mysql(ask: Ask, dsn: str) -> Watched:
         raise _not_allowed(refused, "SELECT ON performance_schema.*, PROCESS ON *.*") from refused
 
 
-def _looked_at(server: kit_server.Server) -> Watched:
+def _looked_at(server: kit_server.KitServer) -> WatchedServer:
     ((on,),) = server.query("SELECT @@performance_schema")
     if on != "1":
         raise UsageError(
@@ -91,12 +91,12 @@ def _looked_at(server: kit_server.Server) -> Watched:
     questions = _questions(mysql.SOURCES, told, mysql.SKIP)
     server.query(*begin, *(each.whole for each in questions))
     name = f"{server.session['host']}:{server.session['port']}"
-    return Watched(
+    return WatchedServer(
         server.session, "mysql", name, server.version, questions, tuple(begin), tuple(remarks)
     )
 
 
-def _switched_off(server: kit_server.Server) -> list[str]:
+def _switched_off(server: kit_server.KitServer) -> list[str]:
     """Consumers without which counters stand still."""
     rows = server.query(
         "SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'NO' AND NAME IN"
@@ -108,7 +108,7 @@ def _switched_off(server: kit_server.Server) -> list[str]:
     ]
 
 
-def _reach_postgres(ask: Ask, url: str, flags: Mapping[str, str]) -> Watched:
+def _reach_postgres(ask: Ask, url: str, flags: Mapping[str, str]) -> WatchedServer:
     session = attached.session_of(attached.locate_server(url, flags))
     begin, remarks = _begin(ask, session, postgres)
     *_, ((version,),), told, missing = ask(
@@ -121,7 +121,9 @@ def _reach_postgres(ask: Ask, url: str, flags: Mapping[str, str]) -> Watched:
         raise _not_allowed(refused, "pg_monitor") from refused
     name = f"{session['host']}:{session['port']}/{session['database']}"
     remarks += [str(remark) for (remark,) in missing]
-    return Watched(session, "postgres", name, str(version), questions, tuple(begin), tuple(remarks))
+    return WatchedServer(
+        session, "postgres", name, str(version), questions, tuple(begin), tuple(remarks)
+    )
 
 
 def _begin(ask: Ask, session: Session, module: ModuleType) -> tuple[list[str], list[str]]:
@@ -136,7 +138,7 @@ def _begin(ask: Ask, session: Session, module: ModuleType) -> tuple[list[str], l
 
 
 def _questions(
-    sources: Sequence[Source], told: Sequence[Sequence[str | None]], skip: str
+    sources: Sequence[WatchSource], told: Sequence[Sequence[str | None]], skip: str
 ) -> tuple[Question, ...]:
     available: dict[str, set[str]] = defaultdict(set)
     for table, column in told:

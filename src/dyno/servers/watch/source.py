@@ -14,7 +14,7 @@ CHANGE, WHOLE, GONE = 0, 1, 2
 
 
 @dataclass(frozen=True)
-class Source:
+class WatchSource:
     """A table of a server's, under the name that it is recorded and read by.
 
     `tables` are its names, of which a server has one; `keys` tell its rows apart; `counters` only
@@ -68,12 +68,12 @@ class Source:
 class Question:
     """What a server is asked for a source; `recent` asks for the rows of most samples."""
 
-    source: Source
+    source: WatchSource
     whole: str
     recent: str = ""
 
 
-def question(source: Source, available: Mapping[str, set[str]], skip: str) -> Question | None:
+def question(source: WatchSource, available: Mapping[str, set[str]], skip: str) -> Question | None:
     """The question to a server that has these columns by table; None where it has no such table.
 
     A column that it lacks is NULL. Names are in lower case; `skip` leaves out rows of our own.
@@ -95,7 +95,7 @@ def question(source: Source, available: Mapping[str, set[str]], skip: str) -> Qu
     return Question(source, whole, recent)
 
 
-def _of_several(source: Source, name: str, asked: str) -> str:
+def _of_several(source: WatchSource, name: str, asked: str) -> str:
     if name in source.keys:
         return asked
     fold = "SUM" if name in source.counters else "MIN" if name.startswith("MIN_") else "MAX"

@@ -8,10 +8,10 @@ that is of longer than a bucket's width (`width()`), a bucket's part.
 
 from __future__ import annotations
 
-from dyno.servers.watch.source import CHANGE, Source
+from dyno.servers.watch.source import CHANGE, WatchSource
 
 
-def steps(source: Source, recorded: str, samples: str) -> str:
+def steps(source: WatchSource, recorded: str, samples: str) -> str:
     """The changes in `recorded`, by the times of `samples`; both are queries. Counters are numbers
     with a fraction, `told` is what is told of each row.
     """
@@ -32,7 +32,7 @@ def steps(source: Source, recorded: str, samples: str) -> str:
     )
 
 
-def _times(source: Source, samples: str) -> str:
+def _times(source: WatchSource, samples: str) -> str:
     """Each sample, the one before, and the earliest after which the source was asked again."""
     earlier = f"lag(ts) OVER (ORDER BY ts) AS before, lag(ts, {source.every}) OVER (ORDER BY ts)"
     return f"SELECT ts, {earlier} AS earliest FROM ({samples})"

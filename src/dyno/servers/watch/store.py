@@ -36,7 +36,7 @@ from dyno.servers.watch.segments import (
     set_aside,
     unreadable,
 )
-from dyno.servers.watch.source import Source
+from dyno.servers.watch.source import WatchSource
 
 #: How a time stands in a record.
 TIME = "%Y-%m-%d %H:%M:%S.%f"
@@ -44,7 +44,7 @@ ASIDE = ".aside"
 #: What says whose record a folder is.
 ABOUT = "server.json"
 #: Each sample: when, whether all was written anew, whether the server had restarted, what it cost.
-SAMPLES = Source(
+SAMPLES = WatchSource(
     "samples", (), values=("ANEW", "RESTARTED", "UP_S", "TOOK_US"), words=("SERVER",), sampled=True
 )
 _READ = (
@@ -61,14 +61,14 @@ def library(ask: Ask, say: Say) -> Session:
     return {**found, "database": ":memory:"}
 
 
-class Store:
+class WatchStore:
     """A folder that is written to, by one at a time (`opened`)."""
 
     def __init__(self, folder: Path, ask: Ask, duckdb: Session, say: Say = lambda _: None) -> None:
         self.folder = folder
         self._ask, self._duckdb, self._say = ask, duckdb, say
 
-    def write(self, rows: Mapping[Source, Sequence[Recorded]], begins: datetime) -> None:
+    def write(self, rows: Mapping[WatchSource, Sequence[Recorded]], begins: datetime) -> None:
         """A part with these rows, which may be seen once it is whole."""
         aside = self._new_aside()
         told = {source: found for source, found in rows.items() if found}
@@ -85,7 +85,7 @@ class Store:
             (aside / f"{source.name}.csv").unlink()
         _place(aside, self.folder / begins.strftime(PART))
 
-    def merge(self, before: datetime, sources: Mapping[str, Source]) -> None:
+    def merge(self, before: datetime, sources: Mapping[str, WatchSource]) -> None:
         """Makes whole hours of all parts of hours before this one.
 
         Parts stay beside their hour until the next time: somebody may be reading them.
@@ -96,7 +96,7 @@ class Store:
         for hour in sorted({part.hour for part in parts}):
             self._merge_sound([part for part in parts if part.hour == hour], sources)
 
-    def _merge_sound(self, parts: Sequence[Segment], sources: Mapping[str, Source]) -> None:
+    def _merge_sound(self, parts: Sequence[Segment], sources: Mapping[str, WatchSource]) -> None:
         """Makes an hour of those of its parts that can be read; the others are set aside."""
         sound = self._without([it for it in parts if is_torn(it)], parts)
         try:
@@ -120,7 +120,7 @@ class Store:
         found = all_segments(self.folder)
         return [it for it in found if not it.is_hour and _hour_folder(it).exists()]
 
-    def _merge(self, parts: Sequence[Segment], sources: Mapping[str, Source]) -> None:
+    def _merge(self, parts: Sequence[Segment], sources: Mapping[str, WatchSource]) -> None:
         aside = self._new_aside()
         names = sorted({path.stem for part in parts for path in part.folder.iterdir()})
         statements = []
@@ -189,7 +189,7 @@ def _hour_folder(segment: Segment) -> Path:
     return segment.folder.with_name(segment.begins.strftime(HOUR))
 
 
-def _copy(source: Source, rows: str, folder: Path) -> str:
+def _copy(source: WatchSource, rows: str, folder: Path) -> str:
     order = ", ".join([*(name.lower() for name in source.keys), "ts", "kind"])
     path = folder / f"{source.name}.parquet"
     return (
@@ -249,6 +249,6 @@ def owner(folder: Path) -> tuple[str, str]:
         raise UsageError(f"{folder / ABOUT} is damaged", hint=hint) from None
 
 
-def with_samples(sources: Mapping[str, Source]) -> dict[str, Source]:
+def with_samples(sources: Mapping[str, WatchSource]) -> dict[str, WatchSource]:
     """The sources, and the samples' own."""
     return {**sources, SAMPLES.name: replace(SAMPLES)}

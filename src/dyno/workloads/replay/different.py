@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from dyno.workloads.replay.logs import Entry
+from dyno.workloads.replay.logs import LogEntry
 from dyno.workloads.replay.statements import REMEMBERED, Dialect, Kind, Statement, read_statement
 from dyno.workloads.replay.tokens import shortener
 
@@ -28,10 +28,10 @@ class Different:
         self._by_text = dict[str, int]()
         self.statements = list[Statement]()
         self.counts = list[int]()
-        self.examples = dict[int, Entry]()
+        self.examples = dict[int, LogEntry]()
         self._other_tables = Counter[str]()
 
-    def read(self, entry: Entry) -> tuple[int, Statement]:
+    def read(self, entry: LogEntry) -> tuple[int, Statement]:
         """The statement of an entry, and its number."""
         short = self._shorten(entry.sql)
         number = self._by_text.get(short)
@@ -59,7 +59,7 @@ class Different:
         """The statement with a number, or that of a text that has none."""
         return self.statements[number] if number >= 0 else read_statement(sql, self._dialect)
 
-    def keep(self, number: int, statement: Statement, entry: Entry) -> None:
+    def keep(self, number: int, statement: Statement, entry: LogEntry) -> None:
         """One more of a statement is kept; the first is its example."""
         if number >= 0:
             is_first = not self.counts[number] and number not in self.examples

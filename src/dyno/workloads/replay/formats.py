@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dyno.errors import UsageError
 from dyno.plugins import things
-from dyno.workloads.replay.logs import LIMIT, Entry, Log, LogReader
+from dyno.workloads.replay.logs import LIMIT, Log, LogEntry, LogReader
 
 #: Lines by which a log is known, and characters of each.
 LOOKED_AT, LINE = 500, 1 << 16
@@ -47,7 +47,7 @@ def _all_written(readers: list[LogReader]) -> str:
 def _whole(reader: LogReader, path: Path, limit: int) -> Log:
     log = reader.read(path, limit)
 
-    def entries() -> Iterator[Entry]:
+    def entries() -> Iterator[LogEntry]:
         entry = None
         for entry in log.entries:
             yield entry

@@ -43,13 +43,13 @@ class Allowed:
 
 
 @dataclass(frozen=True)
-class Refused:
+class RefusedStatement:
     """A statement that is left out; `why` completes "left out: 3 …"."""
 
     why: str
 
 
-Judgement = Allowed | Refused
+Judgement = Allowed | RefusedStatement
 
 #: Takes a session's statement apart (SET, BEGIN, …) and writes it anew; None: it is none.
 SessionWords = Callable[[Sequence[Token]], Judgement | None]
@@ -100,11 +100,11 @@ class ServerRules:
         marks for them stand in it.
         """
         if len(sql) > LETTERS_MOST:
-            return Refused("over a million letters")
+            return RefusedStatement("over a million letters")
         if not sql.isascii() and _NO_LETTER.search(sql):
-            return Refused("not in UTF-8")
+            return RefusedStatement("not in UTF-8")
         if values and (self._has_wrapped or "?" in sql):
-            return Refused("with values whose places are not certain")
+            return RefusedStatement("with values whose places are not certain")
         shape = shape_of(sql)
         if shape and isinstance(found := _judge(self, shape), Allowed) and found.reads:
             return Allowed(sql.rstrip(_ENDS), reads=True)
@@ -136,11 +136,11 @@ def judge_for_all(
 ) -> Judgement:
     """Is a statement with its parameters' values played in all these servers, and as which text?"""
     found = {each.judge(sql, values) for each in rules}
-    refused = [it for it in found if isinstance(it, Refused)]
+    refused = [it for it in found if isinstance(it, RefusedStatement)]
     if refused:
         return min(refused, key=lambda it: it.why)
     (one, *others) = found
-    return Refused("that would be played in two ways") if others else one
+    return RefusedStatement("that would be played in two ways") if others else one
 
 
 @lru_cache(maxsize=1 << 14)
@@ -151,25 +151,25 @@ def _judge(server: ServerRules, sql: str) -> Judgement:
         try:
             found.add(_judge_tokens(server, read_tokens(sql, reading), sql))
         except UnreadableError as error:
-            found.add(Refused(f"not read with certainty ({error})"))
-    refused = [it for it in found if isinstance(it, Refused)]
+            found.add(RefusedStatement(f"not read with certainty ({error})"))
+    refused = [it for it in found if isinstance(it, RefusedStatement)]
     if refused:
         return min(refused, key=lambda it: it.why)
     (one, *others) = found
-    return Refused("that a session may read in two ways") if others else one
+    return RefusedStatement("that a session may read in two ways") if others else one
 
 
 def _judge_tokens(server: ServerRules, tokens: list[Token], sql: str) -> Judgement:
     while tokens and tokens[-1].mark == ";":
         tokens.pop()
     if not tokens:
-        return Refused("without a word")
+        return RefusedStatement("without a word")
     if any(it.mark == ";" for it in tokens):
-        return Refused("that are several in one")
+        return RefusedStatement("that are several in one")
     if (session := server.session_words(tokens)) is not None:
         return session
     why = why_not_read(server, tokens)
-    return Refused(why) if why else Allowed(sql.rstrip(_ENDS), reads=True)
+    return RefusedStatement(why) if why else Allowed(sql.rstrip(_ENDS), reads=True)
 
 
 _ENDS = "; \t\n\r\f\v"
@@ -359,7 +359,7 @@ def taint_definitions(
         found = {
             name: f"that name a {what} not known to read only"
             for what, name, text in left
-            if not text or isinstance(known.judge(text), Refused)
+            if not text or isinstance(known.judge(text), RefusedStatement)
         }
         if not found:
             return known

@@ -20,8 +20,8 @@ from dyno.builds import Say, cache
 from dyno.errors import UsageError
 from dyno.workloads.replay.formats import read_log
 from dyno.workloads.replay.in_place import Allowed, ServerRules, judge_for_all
-from dyno.workloads.replay.logs import LIMIT, Entry, Log
-from dyno.workloads.replay.sessions import Bounds, Selection, Session, lanes, select
+from dyno.workloads.replay.logs import LIMIT, Log, LogEntry
+from dyno.workloads.replay.sessions import Bounds, LogSession, Selection, lanes, select
 from dyno.workloads.replay.spool import Spool
 
 #: Counts with what is laid out: a change of the form makes other names.
@@ -150,7 +150,7 @@ def _script(selection: Selection, names: _Names, connections: int, writes: bool)
 _EXPLAINED = re.compile(r"(?:SELECT|WITH|INSERT|UPDATE|DELETE|REPLACE|TABLE|VALUES)\b")
 
 
-def _example(entry: Entry, rules: Sequence[ServerRules]) -> str:
+def _example(entry: LogEntry, rules: Sequence[ServerRules]) -> str:
     """A statement as it can be explained; empty where a server is only read, and its values cannot
     be put into the text with certainty.
     """
@@ -161,7 +161,7 @@ def _example(entry: Entry, rules: Sequence[ServerRules]) -> str:
     return text if is_plain and isinstance(judge_for_all(rules, text, ()), Allowed) else ""
 
 
-def _spelled_out(entry: Entry) -> str:
+def _spelled_out(entry: LogEntry) -> str:
     """Its text with its values in it."""
 
     def literal(found: re.Match[str]) -> str:
@@ -200,7 +200,7 @@ def _names(selection: Selection) -> _Names:
     return _Names((*names, *({OTHERS, UNDONE, CHECKED} - set(names))), types)
 
 
-def _lane(selection: Selection, sessions: Sequence[Session], names: _Names) -> Iterator[bytes]:
+def _lane(selection: Selection, sessions: Sequence[LogSession], names: _Names) -> Iterator[bytes]:
     """A file's content, part by part: names of types, and the events to the end."""
     yield _LENGTH.pack(len(names.names))
     for name in names.names:

@@ -19,7 +19,7 @@ LIMIT, BEGINNING = 16 << 20, 200
 PLACES = 3
 
 
-class Entry(NamedTuple):
+class LogEntry(NamedTuple):
     """A statement of a log, sent at `at_s` (seconds since 1970) by `session`; `values` are those of
     its parameters, None for NULL.
 
@@ -39,7 +39,7 @@ class Entry(NamedTuple):
 
 
 @dataclass
-class LeftOut:
+class LeftOutStatements:
     """What is not played for one reason: how many, and the lines of the first, with remarks."""
 
     count: int = 0
@@ -68,14 +68,14 @@ class LeftOut:
 REASONS = 60
 
 
-class Reasons(dict[str, LeftOut]):
+class Reasons(dict[str, LeftOutStatements]):
     """What is left out, by its reason."""
 
     def add(self, why: str, line: int, remark: str = "") -> None:
         """One more."""
         if why not in self and len(self) >= REASONS:
             why = "for other reasons"
-        self.setdefault(why, LeftOut()).add(line, remark)
+        self.setdefault(why, LeftOutStatements()).add(line, remark)
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Log:
 
     kind: str
     dialect: Dialect
-    entries: Iterable[Entry]
+    entries: Iterable[LogEntry]
     unread: Reasons = field(default_factory=Reasons)
 
 
@@ -163,7 +163,7 @@ class Gathered:
         """The text, and its length where that is over the limit, else 0."""
         return "\n".join(self._parts), self.letters if self.letters > self._limit else 0
 
-    def put_into(self, entry: Entry) -> Entry:
+    def put_into(self, entry: LogEntry) -> LogEntry:
         """The entry with this text."""
         sql, letters = self.end()
         return entry._replace(sql=sql, letters=letters)

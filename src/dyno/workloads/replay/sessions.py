@@ -20,9 +20,9 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from dyno.workloads.replay.different import ANEW, Different
-from dyno.workloads.replay.in_place import Allowed, Refused, ServerRules, judge_for_all
-from dyno.workloads.replay.logs import Entry, Log, Reasons
-from dyno.workloads.replay.spool import Chain, Record, Spool
+from dyno.workloads.replay.in_place import Allowed, RefusedStatement, ServerRules, judge_for_all
+from dyno.workloads.replay.logs import Log, LogEntry, Reasons
+from dyno.workloads.replay.spool import Chain, Spool, SpoolRecord
 from dyno.workloads.replay.statements import (
     Dialect,
     Statement,
@@ -40,7 +40,7 @@ STATES = 60
 _ESCAPED = re.compile("[\udc80-\udcff]")
 
 
-class Played(NamedTuple):
+class TimedStatement(NamedTuple):
     """A statement to be played, `at_s` after the first of all."""
 
     at_s: float
@@ -51,7 +51,7 @@ class Played(NamedTuple):
 
 
 @dataclass
-class Session:
+class LogSession:
     """One session's statements: those that are kept, when the first was sent, and what they do to
     the session's own state. `database` is where it was first, `met_s` when that was.
 
@@ -110,7 +110,7 @@ class Selection:
         bounds = bounds or Bounds()
         self.rules, self._others = bounds.rules, names_of(bounds.beside)
         self.asks = bounds.asks and bool(bounds.rules)
-        self.sessions: tuple[Session, ...] = ()
+        self.sessions: tuple[LogSession, ...] = ()
         self.databases: tuple[str, ...] = ()
         self.left_out = Reasons()
         self.different = Different(dialect)
@@ -118,7 +118,7 @@ class Selection:
         #: Statements that are played and stand in no log: they bring a session into its database.
         self.added = 0
         self._dialect, self._writes, self._spool = dialect, writes, spool
-        self._by_name = dict[str, Session]()
+        self._by_name = dict[str, LogSession]()
         self._databases = Counter[str]()
         self._made = set[str]()
         #: The one database that is played where no statement changes it.
@@ -134,7 +134,7 @@ class Selection:
         """The tables that are needed, and how many statements name each."""
         return self.different.tables()
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: LogEntry) -> None:
         """The next entry of the log."""
         self.read += 1
         if entry.at_s < self.began_s and not entry.letters:
@@ -153,7 +153,7 @@ class Selection:
             return self._leave("that name a database beside the one of the URL", entry, statement)
         if self.rules and kind != "write":
             judged = judge_for_all(self.rules, entry.sql, entry.values)
-            if isinstance(judged, Refused):
+            if isinstance(judged, RefusedStatement):
                 return self._leave(judged.why, entry, statement)
             entry = entry._replace(sql=judged.text)
         self._databases[entry.database] += 1
@@ -169,19 +169,19 @@ class Selection:
             session.end_transaction()
         return None
 
-    def _leave(self, why: str, entry: Entry, statement: Statement) -> None:
+    def _leave(self, why: str, entry: LogEntry, statement: Statement) -> None:
         """A statement that is not played for what its text says."""
         digest = statement.digest
         shown = f"{digest[: DIGEST_LETTERS - 1]}…" if len(digest) > DIGEST_LETTERS else digest
         self.left_out.add(why, entry.line, shown)
 
-    def _meet(self, entry: Entry) -> Session:
+    def _meet(self, entry: LogEntry) -> LogSession:
         chain, at_s = Chain(self._spool), entry.at_s
-        session = Session(entry.session, chain, entry.database, at_s, at_s)
+        session = LogSession(entry.session, chain, entry.database, at_s, at_s)
         self._by_name[entry.session] = session
         return session
 
-    def _note(self, session: Session, entry: Entry, statement: Statement) -> bool:
+    def _note(self, session: LogSession, entry: LogEntry, statement: Statement) -> bool:
         """What a statement that is no plain read does to what follows; does it stand alone?"""
         kind = statement.kind
         if kind == "use":
@@ -198,7 +198,7 @@ class Selection:
         return False
 
     def _add_within(
-        self, session: Session, entry: Entry, number: int, statement: Statement
+        self, session: LogSession, entry: LogEntry, number: int, statement: Statement
     ) -> None:
         """A statement within a transaction, which is left out as a whole if it writes."""
         if session.place is None:
@@ -211,7 +211,7 @@ class Selection:
         else:
             self._keep(session, entry, number, statement)
 
-    def _leave_transaction(self, session: Session) -> None:
+    def _leave_transaction(self, session: LogSession) -> None:
         """What the session's transaction has read is not played, nor what it will read."""
         if session.has_written or session.place is None:
             return
@@ -220,7 +220,7 @@ class Selection:
             self._take_back(session, record)
             self.left_out.add("in transactions that write", record.line)
 
-    def _leave_damaged(self, entry: Entry, session: Session) -> None:
+    def _leave_damaged(self, entry: LogEntry, session: LogSession) -> None:
         """A statement whose text is not there as it was: it may have written."""
         if entry.letters:
             start = " ".join(entry.sql.split())[:40]
@@ -232,7 +232,9 @@ class Selection:
             session.place = len(session.kept) if session.place is None else session.place
             self._leave_transaction(session)
 
-    def _keep(self, session: Session, entry: Entry, number: int, statement: Statement) -> None:
+    def _keep(
+        self, session: LogSession, entry: LogEntry, number: int, statement: Statement
+    ) -> None:
         # times are of milliseconds, and of when a statement had ended: it may seem to have begun
         # before the one before it
         at_s = session.latest_s
@@ -241,14 +243,14 @@ class Selection:
         if not session.kept:
             session.began_s = at_s
         _, _, sql, line, values, database, duration_s, _ = entry
-        session.kept.append(Record(at_s, number, line, sql, values, database, duration_s))
+        session.kept.append(SpoolRecord(at_s, number, line, sql, values, database, duration_s))
         if statement.kind in ("state", "use"):
             session.state[statement.digest if len(session.state) < STATES else session.name] = None
         self.count += 1
         session.working += statement.kind in ("read", "write")
         self.different.keep(number, statement, entry)
 
-    def _take_back(self, session: Session, record: Record) -> None:
+    def _take_back(self, session: LogSession, record: SpoolRecord) -> None:
         statement = self.different.of(record.number, record.sql)
         self.count -= 1
         session.working -= statement.kind in ("read", "write")
@@ -270,7 +272,7 @@ class Selection:
             self.count -= self.different.forget("use")
         return self
 
-    def _sift(self, session: Session) -> None:
+    def _sift(self, session: LogSession) -> None:
         """Counts what will not be played, for a reason or as nothing of its session works."""
         for is_played in (False, True) if session.working else (True,):
             if is_played and session.working:
@@ -283,14 +285,14 @@ class Selection:
                 if bool(why) != is_played:
                     self._take_back(session, record)
 
-    def _why_not(self, record: Record, statement: Statement) -> str:
+    def _why_not(self, record: SpoolRecord, statement: Statement) -> str:
         if self._only and record.database not in ("", self._only):
             return f"in other databases than {self._only}"
         if self._made and not self._writes and self._made.intersection(map(bare, statement.tables)):
             return "of tables that the log itself makes"
         return ""
 
-    def _use(self, session: Session) -> str:
+    def _use(self, session: LogSession) -> str:
         """What brings a session into its database where there are several."""
         is_needed = len(self.databases) > 1 and session.database and self._dialect.use
         if not is_needed or self._others:
@@ -299,15 +301,15 @@ class Selection:
         is_played = not self.rules or isinstance(judge_for_all(self.rules, use, ()), Allowed)
         return use if is_played else ""
 
-    def state_of(self, session: Session) -> tuple[str, ...]:
+    def state_of(self, session: LogSession) -> tuple[str, ...]:
         """What a session does to its own state, as texts in order."""
         return tuple(dict.fromkeys([self._use(session), *session.state]))
 
-    def played(self, session: Session) -> Iterator[Played]:
+    def played(self, session: LogSession) -> Iterator[TimedStatement]:
         """The statements of a session that are played, in order."""
         if use := self._use(session):
             statement = read_statement(use, self._dialect)
-            yield Played(session.began_s - self.began_s, use, (), ANEW, statement)
+            yield TimedStatement(session.began_s - self.began_s, use, (), ANEW, statement)
         sifts, skips_use = self._only or self._made, len(self.databases) <= 1
         began_s, statements = self.began_s, self.different.statements
         for record in session.kept:
@@ -317,16 +319,16 @@ class Selection:
                 continue
             if sifts and self._why_not(record, statement):
                 continue
-            yield Played(at_s - began_s, sql, values, number, statement)
+            yield TimedStatement(at_s - began_s, sql, values, number, statement)
 
 
-def _is_whole(entry: Entry) -> bool:
+def _is_whole(entry: LogEntry) -> bool:
     """Is the text there, and every byte that was logged, so that what is sent is what was?"""
     texts = (entry.sql, *filter(None, entry.values))
     return not entry.letters and not any(_ESCAPED.search(text) for text in texts)
 
 
-def _names_one(others: re.Pattern[str], entry: Entry, statement: Statement) -> bool:
+def _names_one(others: re.Pattern[str], entry: LogEntry, statement: Statement) -> bool:
     """Does it name one of these databases? Texts hold no names, but for what stands in double
     quotes, which a session may read as one."""
     return bool(others.search(statement.digest)) or (
@@ -355,11 +357,11 @@ def _without_collector() -> Iterator[None]:
             gc.enable()
 
 
-def lanes(selection: Selection) -> list[list[Session]]:
+def lanes(selection: Selection) -> list[list[LogSession]]:
     """Sessions on as few connections as they need: one after the other where they do not overlap
     and set the same variables.
     """
-    found: list[list[Session]] = []
+    found: list[list[LogSession]] = []
     free: dict[tuple[str, ...], list[tuple[float, int]]] = defaultdict(list)
     for session in sorted(selection.sessions, key=lambda each: each.span_s):
         begin_s, end_s = session.span_s

@@ -14,7 +14,7 @@ from typing import NamedTuple, Self
 IN_MEMORY, RECORD = 4 << 20, 400
 
 
-class Record(NamedTuple):
+class SpoolRecord(NamedTuple):
     """A statement that is kept: `number` is that of its kind, -1 where it is judged anew."""
 
     at_s: float
@@ -50,14 +50,14 @@ class Chain:
         self._spool = spool
         self._blocks: list[_Block] = []
         #: Records that are in memory yet, and the place of the first.
-        self._tail: list[Record] = []
+        self._tail: list[SpoolRecord] = []
         self._first = 0
 
     def __len__(self) -> int:
         """How many records."""
         return self._first + len(self._tail)
 
-    def append(self, record: Record) -> None:
+    def append(self, record: SpoolRecord) -> None:
         """One more record."""
         if not self._tail:
             self._spool.changed[id(self)] = self
@@ -66,11 +66,11 @@ class Chain:
         if self._spool.in_memory > self._spool.in_memory_most:
             self._spool.write_all()
 
-    def __iter__(self) -> Iterator[Record]:
+    def __iter__(self) -> Iterator[SpoolRecord]:
         """All records, a block of them in memory at a time."""
         return self._from(0)
 
-    def _from(self, place: int) -> Iterator[Record]:
+    def _from(self, place: int) -> Iterator[SpoolRecord]:
         for block in self._blocks:
             if block.first + block.records > place:
                 yield from self._spool.read(block)[max(0, place - block.first) :]
@@ -81,7 +81,7 @@ class Chain:
         """When the last was sent, and had been answered."""
         return self._tail[-1].span_s if self._tail else self._blocks[-1].last_s
 
-    def take_back(self, place: int) -> Iterator[Record]:
+    def take_back(self, place: int) -> Iterator[SpoolRecord]:
         """Says the records from `place` on; once all were said they are gone."""
         yield from self._from(place)
         if place >= self._first:
@@ -129,7 +129,7 @@ class Spool:
         self.changed.clear()
         self.in_memory = 0
 
-    def write(self, records: list[Record], first: int) -> _Block:
+    def write(self, records: list[SpoolRecord], first: int) -> _Block:
         """Appends records."""
         data = marshal.dumps([tuple(record) for record in records])
         self._file.seek(self._end)
@@ -138,7 +138,7 @@ class Spool:
         self._end += len(data)
         return block
 
-    def read(self, block: _Block) -> list[Record]:
+    def read(self, block: _Block) -> list[SpoolRecord]:
         """The records of a block."""
         self._file.seek(block.offset)
-        return [Record._make(each) for each in marshal.loads(self._file.read(block.length))]
+        return [SpoolRecord._make(each) for each in marshal.loads(self._file.read(block.length))]
