@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import outside
+from kit_parts import KitParts
 from kit_servers import VERSIONS, KitServer, serving
 
 #: What starts servers, and what fetches those of every kind.
@@ -34,7 +35,23 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.fixture(scope="session", params=VERSIONS)
-def kit_server(request: pytest.FixtureRequest) -> Iterator[KitServer]:
-    """A server for the kit, of each version; whoever installs a part takes it out again."""
+def kit_parts(request: pytest.FixtureRequest) -> Iterator[KitParts]:
+    """A server for the kit, of each version, and which parts of the kit it has."""
     with serving(str(request.param)) as server:
-        yield server
+        parts = KitParts(server)
+        yield parts
+        parts.clear()
+
+
+@pytest.fixture
+def kit_server(kit_parts: KitParts) -> KitServer:
+    """The server without the kit; whoever installs a part takes it out again."""
+    return kit_parts.clear()
+
+
+@pytest.fixture
+def installed_anew(kit_parts: KitParts) -> Iterator[None]:
+    """For a test that needs a part as it was installed, or leaves it as no other test wants it."""
+    kit_parts.clear()
+    yield
+    kit_parts.clear()

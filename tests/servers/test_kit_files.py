@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kit_parts import KitParts
 from kit_servers import SETTINGS, VERSIONS, KitServer, check_page, serving
 
 from dyno import driver
@@ -29,15 +30,12 @@ PREDICATES, GROUPED = 1200, 150
 
 
 @pytest.fixture
-def server(kit_server: KitServer) -> Iterator[KitServer]:
-    before = kit_server.inventory()
-    assert kit_server.kit("install", "files") == 0
-    yield kit_server
-    kit_server.ask("DROP TABLE IF EXISTS dyno.plain")
-    for name in listed(kit_server):
-        kit_server.ask(f"SELECT fb_drop('{name}')")
-    assert kit_server.kit("uninstall", "files") == 0
-    assert kit_server.inventory() == before
+def server(kit_parts: KitParts) -> Iterator[KitServer]:
+    server = kit_parts.hold("files")
+    yield server
+    server.ask("DROP TABLE IF EXISTS dyno.plain")
+    for name in listed(server):
+        server.ask(f"SELECT fb_drop('{name}')")
 
 
 def listed(server: KitServer) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 from kit_documents import a_value, leaves, quoted
+from kit_parts import KitParts
 from kit_servers import KitServer, check_page
 
 from dyno import driver
@@ -26,10 +26,8 @@ PREDICATES = 400
 
 
 @pytest.fixture
-def server(kit_server: KitServer) -> Iterator[KitServer]:
-    assert kit_server.kit("install", "bitmap", "json", "uuid") == 0
-    yield kit_server
-    assert kit_server.kit("uninstall", "bitmap", "json", "uuid") == 0
+def server(kit_parts: KitParts) -> KitServer:
+    return kit_parts.hold("bitmap", "json", "uuid")
 
 
 @pytest.mark.parametrize("page", ["bitmap", "json", "uuid"])

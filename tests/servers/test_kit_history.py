@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from kit_parts import KitParts
 from kit_servers import VERSIONS, KitServer, check_page, serving
 
 import dyno
@@ -38,14 +38,11 @@ MOVING = re.compile(r"global_status|accounts|hosts|users|(memory|socket)_.*|file
 
 
 @pytest.fixture
-def server(kit_server: KitServer) -> Iterator[KitServer]:
+def server(kit_parts: KitParts) -> KitServer:
     """One that collects when it is told only."""
-    before = kit_server.inventory()
-    assert kit_server.kit("install", "history") == 0
-    kit_server.ask(f"ALTER EVENT {EVENT} DISABLE", "CALL ps_history.collect()")
-    yield kit_server
-    assert kit_server.kit("uninstall", "history") == 0
-    assert kit_server.inventory() == before
+    server = kit_parts.hold("history")
+    server.ask(f"ALTER EVENT {EVENT} DISABLE", "CALL ps_history.collect()")
+    return server
 
 
 def collect(server: KitServer) -> str:
@@ -78,6 +75,7 @@ def partitions(server: KitServer) -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.usefixtures("installed_anew")
 def test_the_page_is_as_it_says(server: KitServer) -> None:
     check_page(server, PAGE)
 
@@ -136,6 +134,7 @@ def test_what_is_collected_is_told_of_each_collection(server: KitServer) -> None
     assert server.one("SELECT last_refreshed_at FROM ps_history.psh_last_refresh") == second
 
 
+@pytest.mark.usefixtures("installed_anew")
 def test_the_event_collects_by_itself(server: KitServer) -> None:
     last = collect(server)
     server.ask(f"ALTER EVENT {EVENT} ENABLE")
@@ -145,6 +144,7 @@ def test_the_event_collects_by_itself(server: KitServer) -> None:
     until(server, f"SELECT COUNT(*) >= 2 FROM ps_history.psh_collections WHERE ts > '{last}'")
 
 
+@pytest.mark.usefixtures("installed_anew")
 def test_what_is_too_old_goes_by_whole_partitions(server: KitServer) -> None:
     collect(server)
     tables = {*tables_of(server.reached()), "psh_collections"}
@@ -176,6 +176,7 @@ def test_what_is_too_old_goes_by_whole_partitions(server: KitServer) -> None:
     assert server.one("SELECT COUNT(*) FROM ps_history.psh_collections") == "0"
 
 
+@pytest.mark.usefixtures("installed_anew")
 def test_what_is_too_much_is_refused(server: KitServer) -> None:
     server.ask("CALL ps_history.set_max_rows(10)")
     with pytest.raises(TrialFailed, match="the history is full"):
@@ -183,6 +184,7 @@ def test_what_is_too_much_is_refused(server: KitServer) -> None:
     server.ask("CALL ps_history.truncate_tables()", "CALL ps_history.collect()")
 
 
+@pytest.mark.usefixtures("installed_anew")
 def test_collections_do_not_overlap(server: KitServer) -> None:
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda _: collect(server), range(24)))
@@ -191,6 +193,7 @@ def test_collections_do_not_overlap(server: KitServer) -> None:
     assert len(rows) >= 25
 
 
+@pytest.mark.usefixtures("installed_anew")
 def test_collections_that_a_reader_stops_are_told_and_go_on_afterwards(server: KitServer) -> None:
     """It reads with locks, and with just the rights of a reader."""
     (reading, *_) = GRANTS
@@ -234,6 +237,7 @@ def test_a_table_that_is_away_for_a_moment_is_not_damage(server: KitServer) -> N
         altering.result()
 
 
+@pytest.mark.usefixtures("installed_anew")
 def test_the_session_is_as_it_was(server: KitServer) -> None:
     asked = (
         "SELECT @@SESSION.time_zone, @@SESSION.sql_log_bin, instrumented,"
@@ -260,6 +264,7 @@ def test_what_is_no_period_is_refused(server: KitServer, period: str) -> None:
             server.ask(f"CALL ps_history.{procedure}({period})")
 
 
+@pytest.mark.usefixtures("installed_anew")
 def test_periods_intervals_and_bounds(server: KitServer) -> None:
     for period, seconds in (("2 WEEK", 1209600), ("7200 second", 7200), ("1 MONTH", 2678400)):
         assert server.one(f"CALL ps_history.test_retention_period('{period}')") == str(seconds)
@@ -275,6 +280,7 @@ def test_periods_intervals_and_bounds(server: KitServer) -> None:
     assert server.one(count) == before
 
 
+@pytest.mark.usefixtures("installed_anew")
 def test_damage_is_told_and_mended_and_what_was_collected_stays(
     server: KitServer, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kit_parts import KitParts
 from kit_servers import SETTINGS, VERSIONS, KitServer, sys_schema
 
 from dyno import driver
@@ -100,15 +101,14 @@ Row = dict[str, str | None]
 
 
 @pytest.fixture
-def server(kit_server: KitServer) -> Iterator[KitServer]:
+def server(kit_parts: KitParts) -> Iterator[KitServer]:
     """One that collects when it is told, once before and once after some work."""
-    assert kit_server.kit("install", "history") == 0
-    kit_server.ask("ALTER EVENT ps_history.snapshot_performance_schema DISABLE")
-    kit_server.ask("CALL ps_history.collect()")
-    kit_server.ask(*WORK, "CALL ps_history.collect()")
-    yield kit_server
-    kit_server.ask("DROP TABLE dyno.shop")
-    assert kit_server.kit("uninstall", "history") == 0
+    server = kit_parts.hold("history")
+    server.ask("ALTER EVENT ps_history.snapshot_performance_schema DISABLE")
+    server.ask("CALL ps_history.collect()")
+    server.ask(*WORK, "CALL ps_history.collect()")
+    yield server
+    server.ask("DROP TABLE dyno.shop")
 
 
 def report(server: KitServer, call: str, name: str) -> dict[tuple[str | None, ...], Row]:
@@ -154,7 +154,8 @@ def with_sys(server: KitServer) -> Iterator[KitServer]:
         server.ask("DROP DATABASE sys")
 
 
-@pytest.mark.parametrize("kit_server", VERSIONS[1:], indirect=True)
+@pytest.mark.usefixtures("installed_anew")
+@pytest.mark.parametrize("kit_parts", VERSIONS[1:], indirect=True)
 def test_reports_are_the_views_of_the_server_while_nothing_counts(with_sys: KitServer) -> None:
     server = with_sys
     names = [str(name) for (name,) in server.ask("SELECT name FROM sys_history.reports")]
@@ -236,6 +237,7 @@ def test_every_report_answers_as_of_a_time_and_between_two(server: KitServer) ->
         assert rows or name.endswith(some) or name.startswith(lacking), name
 
 
+@pytest.mark.usefixtures("installed_anew")
 def test_what_was_counted_between_collections_adds_up_to_the_counters(server: KitServer) -> None:
     again = [it for it in WORK if not it.startswith(("CREATE", "INSERT INTO"))]
     server.ask(*again, *again, "CALL ps_history.collect()")
@@ -258,6 +260,7 @@ def test_what_was_counted_between_collections_adds_up_to_the_counters(server: Ki
     assert [row["exec_count"] for row in full] == ["15"]
 
 
+@pytest.mark.usefixtures("installed_anew")
 def test_status_variables_grow_and_fall_by_what_is_between(server: KitServer) -> None:
     if "5.6" in server.version:
         pytest.skip("its performance_schema has no status variables")
@@ -285,6 +288,7 @@ def test_status_variables_grow_and_fall_by_what_is_between(server: KitServer) ->
     assert all(str(name).endswith("_lost") and value != "0" for name, value in told)
 
 
+@pytest.mark.usefixtures("installed_anew")
 def test_an_index_that_nothing_used_is_told(server: KitServer) -> None:
     server.ask(
         "ALTER TABLE dyno.shop ADD KEY idle (kind, nr)",
@@ -297,6 +301,7 @@ def test_an_index_that_nothing_used_is_told(server: KitServer) -> None:
         assert [key[2] for key in found if key[1] == "shop"] == ["idle"], call
 
 
+@pytest.mark.usefixtures("installed_anew")
 def test_a_table_that_was_emptied_counts_from_nothing(server: KitServer) -> None:
     count = WORK[2]
     server.ask(

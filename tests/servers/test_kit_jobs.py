@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from kit_parts import KitParts
 from kit_servers import KitServer, check_page, serving
 
 from dyno import driver
@@ -27,13 +27,13 @@ ENDED = "('SUCCEEDED', 'FAILED', 'CANCELLED', 'TIMED_OUT', 'LOST')"
 
 
 @pytest.fixture
-def server(kit_server: KitServer) -> Iterator[KitServer]:
+def server(kit_parts: KitParts) -> KitServer:
     """With jobs for root and for `weak`, who may do nothing else."""
-    kit_server.ask("CREATE USER 'weak'@'localhost' IDENTIFIED BY 'Weak-1'")
-    assert kit_server.kit("install", "async", "--account", "weak@localhost") == 0
-    yield kit_server
-    assert kit_server.kit("uninstall", "async") == 0
-    kit_server.ask("DROP USER 'weak'@'localhost'")
+    return kit_parts.hold(
+        *("async", "--account", "weak@localhost"),
+        before=["CREATE USER 'weak'@'localhost' IDENTIFIED BY 'Weak-1'"],
+        after=["DROP USER 'weak'@'localhost'"],
+    )
 
 
 def queue(server: KitServer, *statements: str, **session: object) -> list[int]:
@@ -76,6 +76,7 @@ def until(server: KitServer, question: str) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.usefixtures("installed_anew")
 def test_the_examples_of_the_docs_answer_as_they_say(server: KitServer) -> None:
     check_page(server, PAGE)
 
@@ -130,6 +131,7 @@ def test_jobs_run_once_each_and_beside_each_other(server: KitServer) -> None:
     assert 2 <= int(server.one(together) or 0) <= 8
 
 
+@pytest.mark.usefixtures("installed_anew")
 def test_a_job_has_the_rights_of_who_queued_it_and_no_more(server: KitServer) -> None:
     who, grant, read, password = queue(
         server,
@@ -170,6 +172,7 @@ def test_a_job_has_the_rights_of_who_queued_it_and_no_more(server: KitServer) ->
             server.ask(call, **WEAK)
 
 
+@pytest.mark.usefixtures("installed_anew")
 def test_a_temporary_table_in_the_place_of_the_queue_gives_nobody_more_rights(
     server: KitServer,
 ) -> None:
@@ -313,6 +316,7 @@ def test_a_query_waits_for_nobodys_change_and_locks_no_row(server: KitServer) ->
     server.ask("DROP TABLE dyno.held")
 
 
+@pytest.mark.usefixtures("installed_anew")
 def test_no_transaction_of_an_accounts_makes_anybody_elses_job_wait(server: KitServer) -> None:
     """It locks every row that it can reach, and names of locks; the rest of its own waits alone."""
     (kept,) = queue(server, "SELECT 1 AS a", **WEAK)
@@ -355,6 +359,7 @@ def test_no_transaction_of_an_accounts_makes_anybody_elses_job_wait(server: KitS
     until(server, f"SELECT 1 - COUNT(*) FROM async.q WHERE account = 2 AND q_id = {kept}")
 
 
+@pytest.mark.usefixtures("installed_anew")
 def test_results_have_a_quota(server: KitServer) -> None:
     server.ask("CALL async.set_quota(300)")
     two = "SELECT 1 AS a UNION ALL SELECT 2"
@@ -379,6 +384,7 @@ def test_a_grant_on_an_accounts_schema_is_of_that_schema_only(server: KitServer)
     server.ask("DROP DATABASE asyncx2")
 
 
+@pytest.mark.usefixtures("installed_anew")
 def test_a_job_that_sets_its_sessions_clock_stops_no_worker(server: KitServer) -> None:
     """Each second place of a ring of two is the beginning of a lap."""
     server.ask(

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from kit_documents import holds, part_of, quoted, small_value, written
+from kit_parts import KitParts
 from kit_servers import KitServer, check_text
 
 from dyno import driver
@@ -27,13 +28,11 @@ COLUMN = "dyno.items.doc"
 
 
 @pytest.fixture
-def server(kit_server: KitServer) -> Iterator[KitServer]:
-    before = kit_server.inventory()
-    assert kit_server.kit("install", "json") == 0
-    yield kit_server
-    kit_server.ask("DROP TABLE IF EXISTS dyno.items")
-    assert kit_server.kit("uninstall", "json") == 0
-    assert kit_server.inventory() == before
+def server(kit_parts: KitParts) -> Iterator[KitServer]:
+    server = kit_parts.hold("json")
+    yield server
+    server.kit("index-json", COLUMN, "--drop")
+    server.ask("DROP TABLE IF EXISTS dyno.items")
 
 
 def search(server: KitServer, pattern: str, **session: object) -> list[str | None]:
@@ -274,6 +273,7 @@ def test_what_is_no_json_is_refused_before_and_after(
         server.ask(f"CALL kit.search('{COLUMN}', NULL)")
 
 
+@pytest.mark.usefixtures("installed_anew")
 def test_no_search_goes_by_an_index_that_is_not_whole(
     server: KitServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -318,6 +318,7 @@ def test_who_may_search_and_who_may_not(
         server.ask(f"DROP USER {weak}")
 
 
+@pytest.mark.usefixtures("installed_anew")
 def test_uninstalling_drops_indexes_and_upgrading_keeps_them(server: KitServer) -> None:
     before = server.inventory()
     server.ask(ITEMS, "INSERT INTO dyno.items VALUES (1, '[1]')")

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from kit_parts import KitParts
 from kit_servers import KitServer, check_page
 
 import dyno
@@ -24,21 +25,17 @@ MODES = ("ANSI_QUOTES", "NO_ZERO_DATE", "STRICT_TRANS_TABLES", "NO_ZERO_IN_DATE"
 
 
 @pytest.fixture
-def server(kit_server: KitServer) -> Iterator[KitServer]:
-    before = kit_server.inventory()
-    assert kit_server.kit("install", "options") == 0
-    yield kit_server
-    assert kit_server.kit("uninstall", "options") == 0
-    assert kit_server.inventory() == before
-    assert not list(kit_server.plugins.iterdir())
+def server(kit_parts: KitParts) -> KitServer:
+    return kit_parts.hold("options")
 
 
 @pytest.fixture
-def weak(kit_server: KitServer) -> Iterator[str]:
+def weak(kit_parts: KitParts) -> Iterator[str]:
     """The URL of a user without any right."""
-    kit_server.ask("CREATE USER 'weak'@'localhost' IDENTIFIED BY 'Weak-1'")
-    yield kit_server.url_of("weak", "Weak-1")
-    kit_server.ask("DROP USER 'weak'@'localhost'")
+    server = kit_parts.server
+    server.ask("CREATE USER 'weak'@'localhost' IDENTIFIED BY 'Weak-1'")
+    yield server.url_of("weak", "Weak-1")
+    server.ask("DROP USER 'weak'@'localhost'")
 
 
 def state(server: KitServer) -> str:

@@ -140,7 +140,7 @@ def test_logs_are_played_kept_and_read_again(tmp_path: Path) -> None:
         # A host that stands still takes windows away, but not from most restarts; more than fit
         # into a second there never are.
         many = [len(windows) for windows in restarts]
-        assert min(many) > 2 and np.median(many) >= 8
+        assert min(many) > 2 and np.median(many) > 5
         assert max(many) <= logs.SECONDS / logs.WINDOW_S + 1
         inner = [rate for windows in restarts for rate in windows[1:-1]]
         assert min(inner) > 0 and max(inner) < 2500

@@ -93,16 +93,21 @@ def test_every_candidate_has_as_many_turns_mirrored_in_pairs_from_the_seed(
 
 
 def test_trials_that_take_turns_share_the_time_and_count_their_own(begun: RunFolder) -> None:
+    """A phase that ends late, on a crowded host, counts a part of a seventh slice; and a block in
+    which Dyno stood still is followed by one in its place.
+    """
     resume_run(begun, lambda _: None)
     trials = [t for t in begun.trials() if t.block >= 0]
-    assert [t.status for t in trials] == ["ok"] * 6
+    assert {t.status for t in trials} == {"ok"} and len(trials) >= 6
+    slice_ns = round(1e9 * COUNTED_S)
     for trial in trials:
         phase = trial.phases[-1]
         (tally,) = phase.streams
-        assert phase.counted_ns == 6 * round(1e9 * COUNTED_S)
+        assert phase.counted_ns is not None
+        assert 6 * slice_ns <= phase.counted_ns < 7 * slice_ns
         assert phase.own_share == pytest.approx(0.5, abs=0.1)
         assert sum(tally.windows) == tally.done == tally.intended
-        assert len(tally.windows) == 6
+        assert len(tally.windows) == -(-phase.counted_ns // slice_ns)
         assert tally.warmup > 0
     first, second = trials[:2]
     assert first.candidate != second.candidate
