@@ -57,9 +57,12 @@ class Suite:
     name: str
     options: tuple[str, ...]
 
-    def packages(self, names: Iterable[str]) -> list[SuitePackage]:
-        """Those of `names` that it has, each in the version that it would install."""
-        asked = ["apt-cache", "show", "--no-all-versions", *names, *self.options]
+    def packages(self, names: Iterable[str], *, beside: bool = False) -> list[SuitePackage]:
+        """Those of `names` that it has, each in the version that it would install; `beside` takes
+        what a suite of new things only has in common with the one below from that.
+        """
+        own = [] if beside else apt.with_options([f"APT::Default-Release={self.name}"])
+        asked = ["apt-cache", "show", "--no-all-versions", *names, *self.options, *own]
         try:
             said = apt.run(asked, Path("/"))
         except HostError as refused:
@@ -114,11 +117,11 @@ def open_suite(name: str, say: Say, *, sources: bool = False) -> Suite:
         apt.make_list_folders(folder)
         (folder / "status").touch()
         (folder / "suite.sources").write_text(_sources_text(name, mirror, sources))
-        update = ["apt-get", "--quiet", "update", *apt.with_options(_settings(name, folder))]
+        update = ["apt-get", "--quiet", "update", *apt.with_options(_settings(folder))]
         apt.run(update, folder, say)
 
     lists = cache.cached_entry("apt", f"{kind}{deb.days()}", make, say)
-    return Suite(name, tuple(apt.with_options(_settings(name, lists))))
+    return Suite(name, tuple(apt.with_options(_settings(lists))))
 
 
 def find_mirror() -> str:
@@ -170,12 +173,17 @@ def _described(source: str, folder: Path) -> SourceArchives:
     return SourceArchives(source, fields["Version"], description)
 
 
+def newest(versions: Iterable[str]) -> str:
+    """The newest of some versions, as dpkg orders them."""
+    return max(versions, key=functools.cmp_to_key(_compared))
+
+
 def _newest_source(suite: Suite, source: str) -> str:
     asked = ["apt-cache", "showsrc", "--only-source", source, *suite.options]
     versions: list[str] = re.findall(r"^Version: (\S+)$", apt.run(asked, Path("/")), re.M)
     if not versions:
         raise HostError(f"{suite.name} has no source of {source}")
-    return max(versions, key=functools.cmp_to_key(_compared))
+    return newest(versions)
 
 
 def _compared(one: str, other: str) -> int:
@@ -186,7 +194,7 @@ def _compared(one: str, other: str) -> int:
     return -1 if subprocesses.run(command, 60.0).returncode == 0 else 1
 
 
-def _settings(suite: str, folder: Path) -> list[str]:
+def _settings(folder: Path) -> list[str]:
     """apt's settings by which it knows this suite and nothing else, and nothing installed."""
     return [
         *apt.list_settings(folder),
@@ -195,7 +203,6 @@ def _settings(suite: str, folder: Path) -> list[str]:
         "Dir::Etc::preferences=/dev/null",
         "Dir::Etc::preferencesparts=/dev/null",
         f"Dir::State::status={folder / 'status'}",
-        f"APT::Default-Release={suite}",
     ]
 
 

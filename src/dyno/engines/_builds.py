@@ -5,6 +5,7 @@ A cached build that is not what was put there is an error, with the way to have 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -32,7 +33,7 @@ def unknown_version(
     """The error for a version that is none of `known`: versions are numbers, so their neighbours
     are the nearest, and not what is spelled alike.
     """
-    if not all(part.isdigit() for part in asked.split(".")):
+    if not PART.fullmatch(asked.replace(".", "")):
         return unknown(f"{engine} build", asked, [*known, *words])
     older = [version for version in known if version_key(version) < version_key(asked)]
     newer = [version for version in known if version_key(version) > version_key(asked)]
@@ -41,9 +42,23 @@ def unknown_version(
     return UsageError(f"unknown {engine} version '{asked}'", hint=hint)
 
 
+#: Words before a release, in order.
+STAGES = {"devel": -4, "alpha": -3, "beta": -2, "rc": -1}
+PART = re.compile(rf"(\d+)(?:~?({'|'.join(STAGES)})(\d*))?")
+
+
 def version_key(version: str) -> tuple[int, ...]:
-    """A version to compare by."""
-    return tuple(int(part) for part in version.split("."))
+    """A version to compare by, of numbers: `19rc1` stands between `18.6` and `19.0`."""
+    key: list[int] = []
+    for number, stage, count in PART.findall(version):
+        key.append(int(number))
+        key += [STAGES[stage], int(count or 0)] if stage else []
+    return tuple(key)
+
+
+def is_release(version: str) -> bool:
+    """Is it no alpha, beta or candidate of one?"""
+    return not re.search("[a-z]", version)
 
 
 @contextmanager

@@ -1,10 +1,11 @@
 """Engine `mariadb`: MariaDB servers of several ages, each started in a private home.
 
 What stands after the `@` is a version (`10.11.5`: fetched by mvn), the beginning of one (`10.1`:
-the newest that is known), `debian` or the version that Debian has now (fetched by apt-get, with all
-its storage engines, MyRocks among them), `system`, or the folder of your own installation; nothing
-stands for the newest version. Every variable of the server is a key. A server that runs already is
-named by its URL, `mariadb://user@host/database`; `dyno show mysql` says more of that.
+the newest that is known; `11.8`: Debian's, with all its storage engines, MyRocks among them), a
+suite of Debian's (`trixie`), `debian` or the version that this system's own release has now,
+`system`, or the folder of your own installation; nothing stands for the newest version. Every
+variable of the server is a key. A server that runs already is named by its URL,
+`mariadb://user@host/database`; `dyno show mysql` says more of that.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from functools import cache
 from typing import ClassVar
 
 from dyno.builds import Build, Say, deb
+from dyno.builds.suite_tree import SuiteProgram
 from dyno.engines import _builds
-from dyno.engines.mysql.builds import RegistryPackage, describe_build, fetch_build, program_in
+from dyno.engines._releases import Releases
+from dyno.engines.mysql.builds import RegistryPackage, describe_build, program_in
 from dyno.engines.mysql.server import Family
 from dyno.errors import HostError, UsageError
 
@@ -45,6 +48,23 @@ PACKAGES = {
     ),
 }
 
+#: A server of Debian's with its plugins, MyRocks among them.
+_SERVER = ("usr/sbin/mariadbd",)
+_PACKAGES = ("mariadb-server-core", "mariadb-server", "mariadb-plugin-rocksdb")
+_OLD_PACKAGES = ("mariadb-server-core-10.5", "mariadb-server-10.5", "mariadb-plugin-rocksdb")
+#: By the versions that the suites had when they were tried.
+SUITES = {
+    "10.5.23": SuiteProgram("bullseye", _OLD_PACKAGES, _SERVER),
+    "10.11.18": SuiteProgram("bookworm", _PACKAGES, _SERVER),
+    "11.8.9": SuiteProgram("trixie", _PACKAGES, _SERVER),
+}
+RELEASES = Releases(
+    "mariadb",
+    {version: it.source for version, it in PACKAGES.items()},
+    SUITES,
+    words=("debian", "system"),
+)
+
 #: Debian's server, its plugins, and a library of MyRocks' that few machines have.
 DEBIAN = "mariadb-server-core"
 PLUGINS = ("mariadb-server", "mariadb-plugin-rocksdb")
@@ -68,7 +88,8 @@ class Engine(Family):
     """
 
     name: ClassVar[str] = "mariadb"
-    versions: ClassVar[tuple[str, ...]] = tuple(PACKAGES)
+    versions: ClassVar[tuple[str, ...]] = RELEASES.versions
+    releases: ClassVar[Releases] = RELEASES
 
     def adjusted_settings(self, version: str) -> dict[str, str]:
         """The size of both redo logs together, for the one; the table cache parts itself here; and
@@ -82,14 +103,13 @@ class Engine(Family):
     def check_version(self, build: str) -> None:
         """`UsageError` where no version known begins so, and it is not Debian's either."""
         if not _is_debians(build):
-            _builds.choose_version("mariadb", build, self.versions, ("debian", "system"))
+            super().check_version(build)
 
     def fetch_build(self, build: str, say: Say) -> Build:
         """The server of a version."""
         if _is_debians(build):
             return _debians(build, say)
-        version = _builds.choose_version("mariadb", build, self.versions)
-        return fetch_build("mariadb", version, PACKAGES[version], say)
+        return RELEASES.fetch(build, say, self.of_suite(build, say), self.by_number(PACKAGES, say))
 
 
 def _is_debians(build: str) -> bool:
@@ -97,7 +117,7 @@ def _is_debians(build: str) -> bool:
     if build == "debian":
         return True
     try:
-        return build not in PACKAGES and build == _upstream(_candidate(DEBIAN))
+        return build not in RELEASES.versions and build == _upstream(_candidate(DEBIAN))
     except HostError:
         return False
 

@@ -54,14 +54,16 @@ def _listing_server(folder: Path) -> Build:
     return Build("mysql", "", "9.9.9", program)
 
 
-@pytest.mark.parametrize("build", ["", "5.5.34", "5.6", "8", "8.0.33", "/opt/mysql", "system"])
+@pytest.mark.parametrize(
+    "build", ["", "5.5.34", "5.6", "8", "8.0.33", "9.7", "sid", "/opt/mysql", "system"]
+)
 def test_a_build_may_be_a_version_its_beginning_or_a_place(build: str) -> None:
     _check("mysql", build, innodb_flush_log_at_trx_commit="1", max_connections="10")
 
 
 @pytest.mark.parametrize(
     ("build", "hint"),
-    [("5.7", "nearest: 5.6.24 and 8.0.33"), ("9", "nearest: 8.0.33;"), ("sistem", "system")],
+    [("5.7", "nearest: 5.6.24 and 8.0.33"), ("10", "nearest: 9.7.4;"), ("sistem", "system")],
 )
 def test_an_unknown_version_is_answered_with_its_neighbours(build: str, hint: str) -> None:
     with pytest.raises(UsageError, match=f"(version|build) '{build}'") as caught:

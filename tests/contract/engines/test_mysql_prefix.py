@@ -135,6 +135,6 @@ def test_debians_version_is_known_by_its_number() -> None:
     engine = mariadb.Engine(lambda *_: [])
     engine.check("10.11.99", {}, {})
     engine.check("debian", {}, {})
-    with pytest.raises(UsageError, match=r"version '10\.11\.98'") as caught:
-        engine.check("10.11.98", {}, {})
-    assert "10.11.5 and 11.4.5" in caught.value.hint
+    with pytest.raises(UsageError, match=r"version '10\.12\.98'") as caught:
+        engine.check("10.12.98", {}, {})
+    assert "10.11.18 and 11.4.5" in caught.value.hint

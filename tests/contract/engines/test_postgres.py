@@ -26,7 +26,7 @@ ENGINE = find_engine("postgres", ask_nothing)
     [
         ("9.6", r"nearest: 10\.23;"),
         ("12.16", r"nearest: 12\.15 and 12\.22;"),
-        ("19", r"nearest: 18\.6;"),
+        ("20", r"nearest: 19rc1;"),
         ("sistem", "did you mean system"),
     ],
 )
@@ -37,7 +37,17 @@ def test_a_version_that_is_not_offered_is_answered_with_the_nearest(build: str, 
 
 
 def test_a_major_version_stands_for_its_newest_minor_one() -> None:
-    for build in ("", "system", "10", "18", "12.0", "/usr/lib/postgresql/15"):
+    for build in (
+        "",
+        "system",
+        "10",
+        "18",
+        "19",
+        "trixie",
+        "maven:18",
+        "12.0",
+        "/usr/lib/postgresql/15",
+    ):
         check_build_name(build)
     assert all(len(checksum) == 64 for _, checksum in PACKAGES.values())
     numbers = [[int(n) for n in version.split(".")] for version in PACKAGES]

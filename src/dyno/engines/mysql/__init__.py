@@ -1,8 +1,9 @@
 """Engine `mysql`: MySQL servers of several ages, each started in a private home.
 
 What stands after the `@` is a version (`5.6.14`: fetched), the beginning of one (`5.6`: the newest
-that is known), `system`, or the folder of your own installation (`/opt/mysql`); nothing stands for
-the newest version. Every variable of the server is a key: `mysql@5.6.14?innodb_doublewrite=OFF`.
+that is known; `9.7`: Debian's), a suite of Debian's (`sid`), `system`, or the folder of your own
+installation (`/opt/mysql`); nothing stands for the newest version. Every variable of the server is
+a key: `mysql@5.6.14?innodb_doublewrite=OFF`.
 
 A server that runs already is named by its URL, `mysql://user@host:3306/database?ssl-mode=required`
 (MariaDB, TiDB and others behind the same protocol too); it is never started, stopped or
@@ -15,8 +16,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from dyno.builds import Build, Say
-from dyno.engines import _builds
-from dyno.engines.mysql.builds import RegistryPackage, fetch_build
+from dyno.builds.suite_tree import SuiteProgram
+from dyno.engines._releases import Releases
+from dyno.engines.mysql.builds import RegistryPackage
 from dyno.engines.mysql.logs import LOG_READERS as LOG_READERS
 from dyno.engines.mysql.server import Family
 from dyno.engines.mysql.sysbench import SYSBENCH as SYSBENCH
@@ -41,6 +43,11 @@ PACKAGES = {
 }
 
 
+#: Debian's, by the version that it had when it was tried.
+SUITES = {"9.7.4": SuiteProgram("sid", ("mysql-server-core",), ("usr/sbin/mysqld",))}
+RELEASES = Releases("mysql", {version: it.source for version, it in PACKAGES.items()}, SUITES)
+
+
 class Engine(Family):
     """MySQL in a process of its own, on a private socket, as `root` with a password of its own.
 
@@ -50,13 +57,9 @@ class Engine(Family):
     """
 
     name: ClassVar[str] = "mysql"
-    versions: ClassVar[tuple[str, ...]] = tuple(PACKAGES)
-
-    def check_version(self, build: str) -> None:
-        """`UsageError` where no version known begins so."""
-        _builds.choose_version("mysql", build, self.versions, ("system",))
+    versions: ClassVar[tuple[str, ...]] = RELEASES.versions
+    releases: ClassVar[Releases] = RELEASES
 
     def fetch_build(self, build: str, say: Say) -> Build:
         """The server of a version."""
-        version = _builds.choose_version("mysql", build, self.versions)
-        return fetch_build("mysql", version, PACKAGES[version], say)
+        return RELEASES.fetch(build, say, self.of_suite(build, say), self.by_number(PACKAGES, say))

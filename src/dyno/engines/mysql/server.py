@@ -5,7 +5,7 @@ MySQL and MariaDB share all of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -14,8 +14,10 @@ from dyno.access import socket as _socket
 from dyno.access import url
 from dyno.access.url import Login
 from dyno.builds import Build, Say
+from dyno.builds.suite_tree import SuiteProgram, Tree
 from dyno.driver.plan import Session
 from dyno.engines import NO_CONDITIONS, Ask, Server, StartConditions, _server
+from dyno.engines._releases import Releases
 from dyno.engines.mysql import access
 from dyno.engines.mysql.attached import (
     FLAGS,
@@ -24,7 +26,15 @@ from dyno.engines.mysql.attached import (
     attached_server,
     flags_of,
 )
-from dyno.engines.mysql.builds import Prefix, is_path, local_build, prefix_of
+from dyno.engines.mysql.builds import (
+    Prefix,
+    RegistryPackage,
+    fetch_build,
+    is_path,
+    local_build,
+    prefix_of,
+    suite_build,
+)
 from dyno.engines.mysql.data import Query, fill_data, prepare_database
 from dyno.engines.mysql.evidence import WeighsServer, needed_bytes
 from dyno.engines.mysql.likeness import settings_like
@@ -107,13 +117,25 @@ class Family(WeighsServer, MysqlTables):
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
 
+    releases: ClassVar[Releases]
+
     def check_version(self, build: str) -> None:
         """`UsageError` where there is no such version to fetch."""
-        raise NotImplementedError
+        self.releases.choices(build)
 
     def fetch_build(self, build: str, say: Say) -> Build:
         """The server of a version."""
         raise NotImplementedError
+
+    def of_suite(self, name: str, say: Say) -> Callable[[Tree, SuiteProgram], Build]:
+        """What makes a build of a suite's tree."""
+        return lambda tree, wanted: suite_build(self.name, name, tree, wanted, say)
+
+    def by_number(
+        self, packages: Mapping[str, RegistryPackage], say: Say
+    ) -> Callable[[str], Build]:
+        """What fetches the build of a version in the table."""
+        return lambda version: fetch_build(self.name, version, packages[version], say)
 
     def adjusted_settings(self, version: str) -> dict[str, str]:
         """Rows of the table that mean something else in this version."""

@@ -1,9 +1,10 @@
 """Engine `postgres`: PostgreSQL from 10 on, started on a private socket, or one that runs already.
 
-What stands after the `@` is a version (`18`: its newest minor one; `12.22`: fetched by Maven), a
-prefix that holds `bin/postgres`, or `system`; nothing stands for the newest version. A server that
-runs already is named by its URL, `postgres://user@host:5432/database?sslmode=require`; it is never
-started, stopped or configured, and written to only in that database.
+What stands after the `@` is a version (`18`: its newest minor one, of Debian's build where there is
+one; `12.22`, `maven:18`: fetched by Maven), a suite of Debian's (`trixie`), a prefix that holds
+`bin/postgres`, or `system`; nothing stands for the newest version. A server that runs already is
+named by its URL, `postgres://user@host:5432/database?sslmode=require`; it is never started, stopped
+or configured, and written to only in that database.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from dyno.access import socket as _socket
 from dyno.access import url
 from dyno.access.url import Login
 from dyno.builds import Build, Say
-from dyno.engines import NO_CONDITIONS, Ask, Server, StartConditions, _server
+from dyno.engines import NO_CONDITIONS, Ask, Server, StartConditions, _builds, _server
+from dyno.engines._releases import Releases
 from dyno.engines._server import libraries
 from dyno.engines.postgres import evidence, settle
 from dyno.engines.postgres.attached import PostgresTables, attach_server, attached_server
-from dyno.engines.postgres.builds import PACKAGES, check_build_name, find_build
+from dyno.engines.postgres.builds import RELEASES, check_build_name, find_build
 from dyno.engines.postgres.data import FILED, NAME, close, cluster_bytes, lay_cluster
 from dyno.engines.postgres.evidence import CountsTransactions
 from dyno.engines.postgres.libpq import client_session as client_session
@@ -60,7 +62,8 @@ class Engine(PostgresTables, CountsTransactions):
     embedded: ClassVar[bool] = False
     options: ClassVar[dict[str, tuple[str, str]]] = options()
     flags: ClassVar[dict[str, tuple[str, str]]] = url.FLAGS
-    versions: ClassVar[tuple[str, ...]] = tuple(PACKAGES)
+    versions: ClassVar[tuple[str, ...]] = RELEASES.versions
+    releases: ClassVar[Releases] = RELEASES
     explain: ClassVar[str] = "EXPLAIN (COSTS OFF)"
 
     def __init__(self, ask: Ask) -> None:
@@ -192,4 +195,4 @@ def _checksums(settings: dict[str, str]) -> bool | None:
 
 
 def _major(build: Build) -> int:
-    return int(build.version.partition(".")[0])
+    return _builds.version_key(build.version)[0]

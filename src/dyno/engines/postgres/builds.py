@@ -1,15 +1,19 @@
-"""Where PostgreSQL's programs come from: release builds by version, a prefix, this system's own."""
+"""Where PostgreSQL's programs come from: Debian's suites, release builds of a registry by version,
+a prefix, this system's own.
+"""
 
 from __future__ import annotations
 
 import platform
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from dyno.access import account
-from dyno.builds import Build, Say, cache, maven, tar
-from dyno.engines import _builds
+from dyno.builds import Build, Say, cache, maven, suite_tree, tar
+from dyno.builds.suite_tree import SuiteProgram, Tree
+from dyno.engines._releases import Releases
 from dyno.engines._server import libraries, process
 from dyno.errors import HostError, InternalError, UsageError
 
@@ -38,42 +42,68 @@ PACKAGES = {
     "18.6": ("18.6.0", "008ee189eaa7ca2b58bd01dd950291e638b998392cf982297acd4779ec898ac1"),
 }
 
+#: Debian's packages of a major version; the compiler of expressions is one of its own since 18.
+_ALL, _JIT = ("postgresql-{0}", "postgresql-client-{0}"), ("postgresql-{0}-jit",)
+_PROGRAMS = ("usr/lib/postgresql/{0}/bin/postgres", "usr/lib/postgresql/{0}/bin/initdb")
+
+
+def _of_suite(suite: str, major: int) -> SuiteProgram:
+    packages = [name.format(major) for name in (*_ALL, *(_JIT if major >= 18 else ()))]
+    return SuiteProgram(suite, tuple(packages), tuple(name.format(major) for name in _PROGRAMS))
+
+
+#: By the versions that the suites had when they were tried.
+SUITES = {
+    "13.16": _of_suite("bullseye", 13),
+    "15.18": _of_suite("bookworm", 15),
+    "17.12": _of_suite("trixie", 17),
+    "18.6": _of_suite("sid", 18),
+    "19rc1": _of_suite("experimental", 19),
+}
+RELEASES = Releases("postgres", dict.fromkeys(PACKAGES, "maven"), SUITES, parts=1)
+
 #: Where distributions put it; the newest one found is `system`.
 SYSTEM = ("/usr/lib/postgresql/*/bin/postgres", "/usr/pgsql-*/bin/postgres")
 VERSION = re.compile(r"postgres \(PostgreSQL\) (\d+(?:\.\d+)?[a-z0-9]*)")
 
 
 def check_build_name(build: str) -> None:
-    """`UsageError` where `build` is no version, path or `system`."""
-    if build not in ("", "system") and "/" not in build:
-        _full(build)
+    """`UsageError` where `build` is no version, suite, path or `system`."""
+    if build != "system" and "/" not in build:
+        RELEASES.choices(build)
 
 
 def find_build(build: str, say: Say) -> Build:
     """The build, fetched where it must be, and asked for its version."""
     check_build_name(build)
     if build == "system":
-        program, source = _of_system(), "the system's own"
-    elif "/" in build:
-        program, source = _below(Path(build).expanduser()), "its own prefix"
-    else:
-        version = _full(build)
-        program, source = (
-            _fetch_program(version, say),
-            f"maven {_artifact()} {PACKAGES[version][0]}",
-        )
+        return _describe(build, _of_system(), "the system's own", say)
+    if "/" in build:
+        return _describe(build, _below(Path(build).expanduser()), "its own prefix", say)
+
+    def by_number(version: str) -> Build:
+        source = f"maven {_artifact()} {PACKAGES[version][0]}"
+        made = _describe(build, _fetch_program(version, say), source, say)
+        if made.version != version:
+            raise InternalError(f"{source} holds postgres {made.version}")
+        return made
+
+    def of_suite(tree: Tree, wanted: SuiteProgram) -> Build:
+        program = tree.folder / wanted.programs[0]
+        made = _describe(build, program, tree.source(wanted), say)
+        return replace(made, facts=made.facts | tree.facts())
+
+    return RELEASES.fetch(build, say, of_suite, by_number)
+
+
+def _describe(build: str, program: Path, source: str, say: Say) -> Build:
+    """The build as its program describes itself."""
     fetched = _libraries(program, say)
     told = _version_of(program, fetched)
     facts = {"source": source, "assertions": _assertions(program, fetched)}
-    facts |= libraries.facts(fetched)
-    made = Build("postgres", build or told, told, program, facts, fetched)
-    if "maven" in source and made.version != version:
-        raise InternalError(f"{source} holds postgres {made.version}")
-    return made
-
-
-def _full(build: str) -> str:
-    return _builds.choose_version("postgres", build, list(PACKAGES), ("system",))
+    return Build(
+        "postgres", build or told, told, program, facts | libraries.facts(fetched), fetched
+    )
 
 
 def _artifact() -> str:
@@ -123,6 +153,8 @@ def _libraries(program: Path, say: Say) -> tuple[Path, ...]:
     """
     hint = "move it to where everybody may go (DYNO_CACHE moves what was fetched)"
     account.check_reach(account.server_account(), program, hint)
+    if suite_tree.is_in_tree(program):
+        return ()
     first = libraries.fetch(program, (), say)
     return first + libraries.fetch(program.with_name("initdb"), first, say)
 

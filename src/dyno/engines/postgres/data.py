@@ -8,6 +8,7 @@ from pathlib import Path
 
 from dyno import numbers
 from dyno.builds import Build, cache, sha256
+from dyno.engines import _builds
 from dyno.engines._server import libraries, process
 
 #: The server's superuser and its one database.
@@ -80,7 +81,7 @@ def _empty(build: Build, checksums: bool | None) -> Path:
         options += ["--username", NAME, "-D", str(data)]
         if checksums:
             options.append("--data-checksums")
-        elif checksums is False and int(build.version.partition(".")[0]) >= 18:
+        elif checksums is False and _builds.version_key(build.version)[0] >= 18:
             options.append("--no-data-checksums")
         process.run_tool([str(tools / "initdb"), *options], folder, more=more)
         (data / "pg_hba.conf").write_text(ANYBODY)

@@ -1,0 +1,157 @@
+"""An engine of a suite, unpacked into the cache with all libraries that it needs of that suite.
+
+Nothing of the system is used beside the kernel, so it runs wherever its processor does, on an older
+release as well as on its own: the program with the C library that it is deployed with. What a
+package depends on beside libraries (a shell, perl, helpers for administrators) is left out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dyno.builds import Say, apt, cache, own_loader, suites
+from dyno.builds.suites import Suite, SuitePackage
+from dyno.errors import HostError
+
+#: The section of a suite that libraries stand in: which dependencies are followed.
+LIBRARIES = "libs"
+#: What no program reads.
+UNREAD = ("share/doc", "share/man", "share/locale", "share/lintian", "share/info", "share/bug")
+#: Names and versions of all that a tree holds, beside it.
+CONTENTS = "packages.json"
+KIND, C_LIBRARY = "deb", "libc6"
+
+
+@dataclass(frozen=True)
+class SuiteProgram:
+    """A program as a suite has it: the packages that are taken whole, of which the first gives the
+    version, and the files in them that are started.
+    """
+
+    suite: str
+    packages: tuple[str, ...]
+    programs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A folder as `/` would look with the packages installed; their names to their versions."""
+
+    folder: Path
+    version: str
+    packages: dict[str, str]
+
+    def source(self, wanted: SuiteProgram) -> str:
+        """Where it came from, as a record tells it."""
+        return f"deb {wanted.packages[0]} {self.version} ({wanted.suite})"
+
+    def facts(self) -> dict[str, str]:
+        """What it runs on that another program would take from the system."""
+        return {"c_library": f"glibc {self.packages[C_LIBRARY]}"}
+
+
+def fetch_tree(wanted: SuiteProgram, version: str, say: Say) -> Tree:
+    """The program's tree at a version that begins with `version`; one that is cached already serves
+    without asking the suite.
+
+    `HostError` where apt cannot get it, or the suite has another version by now.
+    """
+    cached = {_version_in(entry.name): entry.path for entry in _cached(wanted)}
+    fitting = [each for each in cached if begins(each, version)]
+    if fitting:
+        return _tree(wanted, cached[suites.newest(fitting)])
+    suite = suites.open_suite(wanted.suite, say)
+    found = suite.version(wanted.packages[0])
+    if not begins(found, version):
+        hint = f"{wanted.suite} moves on; name what it has, or a build of your own by its path"
+        message = f"{wanted.suite} has {wanted.packages[0]} {found}, not {version}"
+        raise HostError(message, hint=hint)
+    name = entry_name(wanted, found)
+
+    def make(folder: Path) -> None:
+        packages = find_closure(suite, wanted.packages)
+        say(f"fetching {wanted.packages[0]} {found} of {wanted.suite}, {len(packages)} packages")
+        with cache.resumed_folder(KIND, name) as archives:
+            suite.download(packages, archives, say)
+            _unpack(archives, folder)
+        programs = [folder / each for each in wanted.programs]
+        own_loader.set_loader(folder, cache.root() / KIND / name, programs)
+        contents = {package.name: package.version for package in packages}
+        (folder / CONTENTS).write_text(json.dumps(contents, indent=1))
+
+    return _tree(wanted, cache.cached_entry(KIND, name, make, say))
+
+
+def find_closure(suite: Suite, names: Sequence[str]) -> list[SuitePackage]:
+    """The packages of these names, and all libraries that they need; `HostError` without one."""
+    found = {package.name: package for package in suite.packages(names)}
+    if missing := [name for name in names if name not in found]:
+        raise HostError(f"{suite.name} has no package {missing[0]}")
+    closure, asked = dict(found), set(found)
+    while fresh := _needed(found.values()) - asked:
+        asked |= fresh
+        beside = suite.packages(sorted(fresh), beside=True)
+        found = {package.name: package for package in beside if package.section == LIBRARIES}
+        closure |= found
+    return list(closure.values())
+
+
+def is_cached(wanted: SuiteProgram) -> bool:
+    """Is the program there, whatever its version?"""
+    return bool(_cached(wanted))
+
+
+def is_in_tree(program: Path) -> bool:
+    """Does the program lie in such a folder, with all libraries that it needs?"""
+    return any((folder / CONTENTS).is_file() for folder in program.parents)
+
+
+def begins(version: str, beginning: str) -> bool:
+    """Is `1:11.8.9+ds-4` a version that `11.8` means? Only its authors' part counts."""
+    rest = upstream(version).removeprefix(beginning)
+    return upstream(version).startswith(beginning) and not (beginning and rest[:1].isdigit())
+
+
+def upstream(version: str) -> str:
+    """The part of a package's version that its authors gave: `11.8.9` of `1:11.8.9+ds-4`, and
+    `19rc1` of `19~rc1-1`.
+    """
+    return version.rpartition(":")[2].rpartition("-")[0].partition("+")[0].replace("~", "")
+
+
+def entry_name(wanted: SuiteProgram, version: str) -> str:
+    """The cache's name for it; another choice of packages, or another place, is another entry: the
+    loader's path stands in the program.
+    """
+    choice = " ".join((*wanted.packages, *wanted.programs, str(cache.root())))
+    key = hashlib.sha256(choice.encode()).hexdigest()[:8]
+    return f"{wanted.suite}_{wanted.packages[0]}_{suites.spelled(version)}_{key}"
+
+
+def _cached(wanted: SuiteProgram) -> list[cache.CacheEntry]:
+    return cache.entries_of(KIND, entry_name(wanted, "*"))
+
+
+def _version_in(name: str) -> str:
+    return name.split("_")[2].replace("%3a", ":")
+
+
+def _tree(wanted: SuiteProgram, folder: Path) -> Tree:
+    contents = json.loads((folder / CONTENTS).read_text())
+    return Tree(folder, contents[wanted.packages[0]], contents)
+
+
+def _needed(packages: Iterable[SuitePackage]) -> set[str]:
+    return {name for package in packages for name in package.depends}
+
+
+def _unpack(archives: Path, folder: Path) -> None:
+    for archive in sorted(archives.glob("*.deb")):
+        apt.run(["dpkg-deb", "--extract", str(archive), str(folder)], folder)
+    for name in UNREAD:
+        shutil.rmtree(folder / "usr" / name, ignore_errors=True)

@@ -1,0 +1,142 @@
+"""The releases of an engine that can be fetched: of a registry by number, of a suite by its line.
+
+A registry keeps every version; a suite has one of a line and moves on. Where both have a line, the
+suite's build is meant: it is the one that people deploy, with its distribution's flags. One of a
+registry stays by name (`maven:18.6`), and stands in where the suite's cannot be had, which is told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from dyno.builds import Build, Say, suite_tree
+from dyno.builds.suite_tree import SuiteProgram, Tree
+from dyno.engines import _builds
+from dyno.errors import HostError, UsageError
+
+#: Between a source's name and a version: `maven:18.6`.
+OF = ":"
+
+
+#: Fetches a suite's program at a version that begins so.
+FetchTree = Callable[[SuiteProgram, str, Say], Tree]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One build that a name may mean: its version as last seen, in a suite or (None) by number."""
+
+    version: str
+    program: SuiteProgram | None = None
+
+
+@dataclass(frozen=True)
+class Releases:
+    """All releases of an engine: `numbered` are versions to the source of each ("maven"), `suites`
+    versions as last seen; `parts` numbers make a line (two of `10.11.8`, one of `18.6`). `words`
+    are builds without a number.
+    """
+
+    engine: str
+    numbered: Mapping[str, str]
+    suites: Mapping[str, SuiteProgram]
+    parts: int = 2
+    words: tuple[str, ...] = ("system",)
+
+    @property
+    def versions(self) -> tuple[str, ...]:
+        """Every version, in order."""
+        return tuple(sorted({*self.numbered, *self.suites}, key=_builds.version_key))
+
+    def line(self, version: str) -> str:
+        """The release line of a version: `10.11` of `10.11.8`."""
+        return ".".join(map(str, _builds.version_key(version)[: self.parts]))
+
+    def choices(self, asked: str) -> list[Choice]:
+        """What `asked` may mean, the best first: the newest line's build of a suite, and what
+        stands in for it. `UsageError` with the nearest versions where that is nothing.
+        """
+        source, of, number = asked.rpartition(OF)
+        if of:
+            return [Choice(self._numbered(source, number))]
+        suites = {
+            version: program for version, program in self.suites.items() if asked == program.suite
+        }
+        if suites:
+            return [Choice(version, program) for version, program in suites.items()]
+        numbered = [each for each in self.numbered if _means(asked, each)]
+        found = [Choice(version) for version in numbered]
+        for version, program in self.suites.items():
+            loosely = not numbered and is_within(asked, self.line(version))
+            if loosely or (_means(asked, version) and self._is_meant(asked, version)):
+                found.append(Choice(version, program))
+        if not found:
+            raise _builds.unknown_version(self.engine, asked, self.versions, self._words())
+        found.sort(key=self._rank, reverse=True)
+        first = next((i for i, each in enumerate(found) if not each.program), len(found))
+        return found[: first + 1]
+
+    def fetch(
+        self,
+        asked: str,
+        say: Say,
+        of_suite: Callable[[Tree, SuiteProgram], Build],
+        by_number: Callable[[str], Build],
+        fetch_tree: FetchTree = suite_tree.fetch_tree,
+    ) -> Build:
+        """The build that `asked` means; where the first cannot be had, what stands in for it, which
+        is told and stands in its facts. `HostError` where none can be had.
+        """
+        instead = ""
+        choices = self.choices(asked)
+        for choice in choices:
+            try:
+                if choice.program is None:
+                    made = by_number(choice.version)
+                else:
+                    number = "" if asked == choice.program.suite else asked
+                    tree = fetch_tree(choice.program, number, say)
+                    made = of_suite(tree, choice.program)
+                return replace(made, facts=made.facts | ({"instead": instead} if instead else {}))
+            except HostError as refused:
+                if choice == choices[-1]:
+                    raise
+                instead = f"{choice.version} of {_place(choice)} cannot be had: {refused.message}"
+                say(f"{self.engine} {instead}; another build stands in")
+        raise AssertionError("no choice at all")
+
+    def _numbered(self, source: str, number: str) -> str:
+        known = [version for version, kept in self.numbered.items() if kept == source]
+        if not known:
+            places = sorted(set(self.numbered.values()))
+            hint = f"its sources are {' and '.join(places)}"
+            raise UsageError(f"no build of {self.engine} comes from '{source}'", hint=hint)
+        return _builds.choose_version(self.engine, number, known)
+
+    def _is_meant(self, asked: str, version: str) -> bool:
+        """A candidate of a release is meant only by its own line."""
+        return _builds.is_release(version) or _means(self.line(version), asked)
+
+    def _rank(self, choice: Choice) -> tuple[tuple[int, ...], bool, tuple[int, ...]]:
+        line = _builds.version_key(self.line(choice.version))
+        return line, choice.program is not None, _builds.version_key(choice.version)
+
+    def _words(self) -> list[str]:
+        return [*self.words, *sorted({program.suite for program in self.suites.values()})]
+
+
+def _means(beginning: str, version: str) -> bool:
+    """Does `18` mean `18.6`, and not `180`?"""
+    rest = version.removeprefix(beginning)
+    return version.startswith(beginning) and not (beginning and rest[:1].isdigit())
+
+
+def is_within(version: str, line: str) -> bool:
+    """Is it a version of the release line, whether there is such a one or not?"""
+    return bool(re.fullmatch(rf"{re.escape(line)}(\.\d+|[a-z]+\d+)*", version))
+
+
+def _place(choice: Choice) -> str:
+    return choice.program.suite if choice.program else "a registry"
