@@ -10,7 +10,7 @@ from dyno.record import PhaseRecord
 
 NULL: Session = {"kind": "null", "delay_ns": 0}
 ONCE = {"events": "1", "warmup_time": "0"}
-#: Expressions, and what pgbench 15 made of them; tests/servers asks it again.
+#: Expressions, and what pgbench 15 made of them; tests/on_servers asks it again.
 EXPRESSIONS = dict(
     line.split("\t")
     for line in (Path(__file__).parent / "golden" / "pgbench_expressions.tsv")

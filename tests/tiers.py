@@ -1,7 +1,7 @@
 """Each test's tier and group: what `make check` plays, and which tests meet on one worker.
 
 The tiers are markers. Each test has exactly one: `chaos` where its file or it says so, `servers`
-below tests/servers, `slow` where it says so, else `unit`.
+below tests/on_servers, `slow` where it says so, else `unit`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def tier_of(item: pytest.Item) -> str:
     """Its tier's name."""
     if item.get_closest_marker("chaos"):
         return "chaos"
-    if "servers" in item.path.parts:
+    if "on_servers" in item.path.parts:
         return "servers"
     return "slow" if item.get_closest_marker("slow") else "unit"
 

@@ -1,4 +1,4 @@
-"""Plants each fault of mutations.toml in a copy of the sources, and says which of them tests catch.
+"""Injects the faults of mutations.toml into a copy of the sources, and says which tests catch them.
 
     tools/mutations.py [COMMIT] [--only WORD]
 
@@ -25,7 +25,7 @@ LIMIT_S = 900
 
 
 class MutationError(Exception):
-    """A fault that cannot be planted, or tests that say nothing of it."""
+    """A fault that cannot be injected, or tests that say nothing of it."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Mutation:
     only: str = ""
     cargo: tuple[str, ...] = ()
 
-    def plant(self, tree: Path) -> str:
+    def inject(self, tree: Path) -> str:
         """Changes the file; its text as it was."""
         file = tree / self.file
         text = file.read_text() if file.exists() else ""
@@ -107,7 +107,7 @@ def judge(mutation: Mutation, tree: Path, clean: set[tuple[str, ...]]) -> bool:
         if not passes or not count(said, "passed"):
             raise MutationError(f"its tests fail without it\n{said[-2000:]}")
         clean.add(tuple(command))
-    text = mutation.plant(tree)
+    text = mutation.inject(tree)
     passes, said = play(command, tree)
     (tree / mutation.file).write_text(text)
     if not passes and not count(said, "failed"):

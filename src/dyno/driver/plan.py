@@ -1,6 +1,6 @@
 """The Python face of the driver's plan (`crates/driver/src/plan/`).
 
-`tests/contract/driver/test_plan.py` holds both sides' types against each other.
+`tests/driver/test_plan.py` holds both sides' types against each other.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ of a window W, a drain D and T of others' time. Summed over a histogram of lengt
 their sum, that is the share of time by which a rate is too high, if all wait. Events that compute
 gain the drain only, and are answered in the next slot: so who was answered there, of those whose
 slot must have ended first, did not wait. Held against simulated users in
-`tests/stats/test_slot_ends.py`.
+`tests/judge/stats/test_slot_ends.py`.
 
 Events that computed all the time fill their users' time: their number × mean length = users × time
 (the renewal theorem). Where they do not, slots cut them: the rest of one that is due in the part of

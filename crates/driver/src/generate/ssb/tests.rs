@@ -24,7 +24,7 @@ fn made(table: SsbTable, scale: f64, part: i32, parts: i32) -> String {
 }
 
 // The whole of scale 1 is held against ssb-dbgen's files by their digests in
-// tests/contract/workloads/test_ssb.py; here the first rows of those files.
+// tests/workloads/test_ssb.py; here the first rows of those files.
 #[test]
 fn the_first_rows_are_ssb_dbgens() {
     let first = |table| {

@@ -1,4 +1,4 @@
-//! The session against a real library, which `tests/servers` fetches; without one they are ignored.
+//! The session against a real library, which `tests/on_servers` fetches; else they are ignored.
 #![allow(clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};

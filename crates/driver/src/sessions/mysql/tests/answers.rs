@@ -164,7 +164,7 @@ fn the_status_says_whether_a_transaction_is_open() {
     assert!(!it.in_transaction());
 }
 
-// Binary fields, as the text protocol gives them (compared with servers in tests/servers).
+// Binary fields, as the text protocol gives them (compared with servers in tests/on_servers).
 
 fn text(kind: u8, flags: u8, decimals: u8, field: &[u8]) -> String {
     let definition = column("a", kind, flags, decimals);

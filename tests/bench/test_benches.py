@@ -1,0 +1,31 @@
+"""The benches: each ends in a line that a program can read."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from repository import ROOT
+
+from dyno import driver
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    "name", ["event-rate", "point-select", "row-cost", "ssb-rows", "log-reading"]
+)
+def test_a_bench_ends_in_one_line_of_json_with_its_ratio(name: str) -> None:
+    done = subprocess.run(
+        [ROOT / "bench" / "run", name, "--quick"],
+        env={**os.environ, "PYTHON": sys.executable, "DYNO_DRIVER": str(driver.driver_program())},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    figures = json.loads(done.stdout.splitlines()[-1])
+    assert figures["bench"] == name
+    assert any(key.endswith("ratio") and value > 0 for key, value in figures.items())

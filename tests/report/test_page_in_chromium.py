@@ -1,0 +1,173 @@
+"""Both pages in a real browser without a network: no complaint, no request, every chart drawn.
+
+Without a Chromium this is skipped on a laptop and fails where `CI=true`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dyno.report.html import history, page
+from dyno.report.html.charts import Axis, Chart, ChartPanel, Dot, Dots
+from dyno.report.html.drawing import figure
+from report.book import make_book
+from report.chromium import browser, needed
+from report.made_history import make_history
+from report.tab import Tab
+
+pytestmark = pytest.mark.slow
+
+CHARTS = "[...document.querySelectorAll('figure.chart')]"
+#: Chart by chart and choice by choice: the names of those in which no mark can be seen.
+UNDRAWN = f"""(() => {{
+  const missing = [];
+  const seen = (mark) => mark.getClientRects().length > 0 && mark.getBoundingClientRect().width > 0;
+  for (const details of document.querySelectorAll("details")) details.open = true;
+  for (const figure of {CHARTS}) {{
+    const choice = figure.querySelector("select");
+    for (const option of choice ? choice.options : [null]) {{
+      if (option) {{ choice.value = option.value; choice.dispatchEvent(new Event("change")); }}
+      const shown = [...figure.querySelectorAll(".plot")].filter(seen);
+      const marks = [...figure.querySelectorAll("svg circle, svg path")].filter(seen);
+      if (shown.length !== 1 || marks.length === 0) missing.push(option?.textContent ?? "only");
+    }}
+  }}
+  return missing;
+}})()"""
+#: Where the first dot is, in the window.
+DOT = """(() => {
+  const dot = document.querySelector("figure.chart circle");
+  dot.scrollIntoView({block: "center", behavior: "instant"});
+  const box = dot.getBoundingClientRect();
+  return [box.left + 8, box.top + 8];
+})()"""
+
+
+@pytest.fixture(scope="module", params=["report", "history"])
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def written(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("run")
+    if kind == "report":
+        return page.write_page(make_book(folder, blocks=5, phases=2))
+    file = folder / "history.html"
+    file.write_text(history.history_page(make_history()), encoding="utf-8")
+    return file
+
+
+@pytest.fixture(scope="module")
+def tab(written: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
+    with browser(needed(), tmp_path_factory.mktemp("profile")) as opened:
+        opened.size(1200, 900)
+        opened.open(written.as_uri())
+        yield opened
+
+
+def test_the_browser_has_nothing_to_complain_of(tab: Tab) -> None:
+    assert tab.complaints() == []
+
+
+def test_the_page_asks_nobody_for_anything(tab: Tab) -> None:
+    assert tab.requests() == []
+
+
+def test_every_chart_is_drawn_in_every_choice(tab: Tab, kind: str) -> None:
+    assert tab.evaluate(f"{CHARTS}.length") == {"report": 5, "history": 2}[kind]
+    assert tab.evaluate(UNDRAWN) == []
+    assert tab.complaints() == []
+
+
+@pytest.mark.parametrize("width", [1200, 375])
+def test_the_page_is_never_wider_than_its_window(tab: Tab, width: int) -> None:
+    tab.size(width, 900)
+    tab.evaluate("new Promise((go) => setTimeout(go, 300))")
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_the_main_table_shows_all_its_columns(tab: Tab, kind: str) -> None:
+    if kind == "history":
+        return
+    tab.size(1200, 900)
+    tab.evaluate("new Promise((go) => setTimeout(go, 300))")
+    hidden = "[...document.querySelectorAll('.scroll:has(.main)')]"
+    assert tab.evaluate(f"{hidden}.length") == 2
+    assert tab.evaluate(f"{hidden}.map((it) => it.scrollWidth - it.clientWidth)") == [0, 0]
+
+
+def test_charts_follow_a_change_to_the_dark_scheme(tab: Tab) -> None:
+    dot = "getComputedStyle(document.querySelector('figure.chart circle')).fill"
+    light = tab.evaluate(dot)
+    tab.size(1200, 900, prefers_color_scheme="dark")
+    tab.wait(f"{dot} !== {light!r}")
+
+
+def test_a_pointer_beside_a_dot_sees_its_words_at_once(tab: Tab, kind: str) -> None:
+    x, y = tab.evaluate(DOT)
+    tab.send("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+    tab.wait("!document.querySelector('.tip').hidden")
+    words = tab.evaluate("document.querySelector('.tip').textContent")
+    assert words.startswith({"report": "3.54.1 ", "history": "null@1.1 (1.1)\n"}[kind])
+    tab.send("Input.dispatchMouseEvent", type="mouseMoved", x=1, y=1)
+    tab.wait("document.querySelector('.tip').hidden")
+
+
+def test_a_candidate_s_button_hides_its_marks_and_shows_them_again(tab: Tab, kind: str) -> None:
+    button = "document.querySelector('.series button')"
+    if kind == "history":
+        assert tab.evaluate(button) is None
+        return
+    drawn = "[...document.querySelectorAll('figure.chart')][0].querySelectorAll('circle')"
+    shown = f"[...{drawn}].filter((dot) => dot.getClientRects().length).length"
+    assert tab.evaluate(shown) == 4
+    tab.evaluate(f"{button}.click()")
+    assert tab.evaluate(shown) == 2
+    tab.evaluate(f"{button}.click()")
+    assert tab.evaluate(shown) == 4
+
+
+def test_charts_stand_without_a_script(tab: Tab, written: Path, kind: str) -> None:
+    tab.send("Emulation.setScriptExecutionDisabled", value=True)
+    tab.send("Page.navigate", url=written.as_uri())
+    try:
+        tab.wait("document.readyState === 'complete'")
+        assert tab.evaluate("document.documentElement.dataset.ready") is None
+        outside = f"{CHARTS}.filter((figure) => !figure.closest('details:not([open])'))"
+        seen = "(mark) => mark.getBoundingClientRect().width > 0"
+        dots = f"[...figure.querySelectorAll('circle, path')].filter({seen}).length > 0"
+        drawn = tab.evaluate(f"{outside}.map((figure) => {dots})")
+        assert drawn == [True] * {"report": 4, "history": 2}[kind]
+    finally:
+        tab.send("Emulation.setScriptExecutionDisabled", value=False)
+
+
+def test_a_chart_that_is_packed_is_drawn_when_it_is_chosen(tmp_path: Path) -> None:
+    axis = Axis("", 0, 10, [(0, "0"), (5, "five")])
+    charts = [
+        Chart(
+            f"metric {n}",
+            "described",
+            axis,
+            [ChartPanel(axis, [Dots([Dot(1, 1, f"tip {n}")], "red")])],
+        )
+        for n in range(40)
+    ]
+    file = tmp_path / "page.html"
+    part = page.PagePart("Charts", "charts", figure(charts, "caption"))
+    head = page.PageHead("many", "", "many", "", "")
+    file.write_text(page.page_text(head, [part]), encoding="utf-8")
+    chosen = """document.querySelectorAll('.plot')[39].querySelector('circle')"""
+    with browser(needed(), tmp_path / "profile") as opened:
+        opened.open(file.as_uri())
+        assert opened.evaluate(f"{chosen} === null")
+        opened.evaluate(
+            "(() => { const s = document.querySelector('select'); s.selectedIndex = 39;"
+            " s.dispatchEvent(new Event('change')); })()"
+        )
+        opened.wait(f"{chosen} && {chosen}.getClientRects().length > 0")
+        assert opened.complaints() == []

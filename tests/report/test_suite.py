@@ -1,0 +1,53 @@
+"""The section of a suite: tests by group, and none where no phase has one."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+from dyno.record import Primary
+from dyno.report import Book
+from dyno.report.sections.suite import SECTION
+from report.book import make_book
+
+
+def grouped_book(folder: Path) -> Book:
+    """The book's phases in two groups, the first test of the second between the others."""
+    book = make_book(folder)
+    (workload,) = book.run.workloads
+    groups = ("writes", "queries", "writes", "queries")
+    primary = (Primary("insert", "rate_per_s"),)
+    phases = tuple(
+        dataclasses.replace(phase, group=groups[at % 4], primary=primary)
+        for at, phase in enumerate(workload.phases)
+    )
+    run = dataclasses.replace(book.run, workloads=(dataclasses.replace(workload, phases=phases),))
+    return dataclasses.replace(book, run=run)
+
+
+def test_tests_stand_under_their_groups_with_rate_and_costs(tmp_path: Path) -> None:
+    book = grouped_book(tmp_path)
+    page = SECTION.render(book)
+    assert page
+    one = page.partition("</table>")[0]
+    assert one.index(">\nwrites<") < one.index(">\nqueries<")
+    assert one.count(">\nwrites<") == one.count(">\nqueries<") == 1
+    (workload,) = book.run.workloads
+    places = [one.index(f'<th scope="row">{phase.name}') for phase in workload.phases]
+    assert places.index(max(places)) % 2 == 1, "the queries come last"
+    assert "server CPU/op" in one
+
+
+def test_a_relative_rate_is_the_inverse_of_the_slowdown(tmp_path: Path) -> None:
+    book = grouped_book(tmp_path)
+    candidate = book.view.candidates[1]
+    judged = [c for c in book.verdict.comparisons if c.primary and c.candidate == candidate]
+    assert judged
+    page = SECTION.render(book)
+    assert page
+    for c in judged:
+        assert f"{1 / (1 + c.slowdown_percent / 100):.2f}" in page
+
+
+def test_phases_without_groups_have_no_such_section(tmp_path: Path) -> None:
+    assert SECTION.render(make_book(tmp_path)) is None
