@@ -10,21 +10,22 @@ impl Shared {
     pub fn answered(&mut self, number: usize, rows: u64, changed: u64) -> RequestState {
         self.counts.rows_read += rows;
         self.counts.rows_changed += changed;
-        self.rows_brought = rows;
-        let keeps_this = std::mem::take(&mut self.keeps_next);
-        let Some(Some(connection)) = self.connections.get_mut(number) else {
+        self.answers.rows_brought = rows;
+        let keeps_this = std::mem::take(&mut self.answers.keeps_next);
+        let Some(Some(connection)) = self.connections.all.get_mut(number) else {
             return RequestState::Changed(changed);
         };
         if connection.batch != Batch::None {
             connection.batch.answered();
-            (connection.handed_out, self.keeps_results) = (0, true); // for `batch_result`
+            (connection.handed_out, self.answers.keeps_results) = (0, true); // for `batch_result`
             return RequestState::Changed(changed);
         }
         let answer = connection.rows();
         let columns = answer.width;
         if !answer.results.is_empty() {
             connection.handed_out = 0;
-            self.keeps_results = self.playing.is_none() && (self.keeps_rows || keeps_this);
+            self.answers.keeps_results =
+                self.statements.playing.is_none() && (self.answers.keeps_rows || keeps_this);
             return self.hand_out_result(number);
         }
         if columns == 0 {
@@ -33,17 +34,17 @@ impl Shared {
         }
         self.counts.reads += 1;
         let rows = rows as u32;
-        if self.playing.is_some() || !self.keeps_rows && !keeps_this {
+        if self.statements.playing.is_some() || !self.answers.keeps_rows && !keeps_this {
             return RequestState::Counted { columns, rows };
         }
-        pack(columns, rows, answer.fields(), &mut self.packed);
+        pack(columns, rows, answer.fields(), &mut self.answers.packed);
         RequestState::Rows
     }
 
     /// The next result of an answer of several, as if it were an answer of its own.
     #[cold]
     fn hand_out_result(&mut self, number: usize) -> RequestState {
-        let Some(Some(connection)) = self.connections.get_mut(number) else {
+        let Some(Some(connection)) = self.connections.all.get_mut(number) else {
             return RequestState::Changed(0);
         };
         let at = connection.handed_out;
@@ -55,17 +56,17 @@ impl Shared {
             return RequestState::Changed(one.changed);
         }
         self.counts.reads += 1;
-        if !self.keeps_results {
+        if !self.answers.keeps_results {
             return RequestState::Counted { columns: one.width, rows: one.rows as u32 };
         }
-        pack(one.width, one.rows as u32, fields, &mut self.packed);
+        pack(one.width, one.rows as u32, fields, &mut self.answers.packed);
         RequestState::Rows
     }
 
     /// The last rows of the last answer's results, where they were kept; of the last result alone
     /// unless all are wanted.
     pub fn last_rows(&self, connection: usize, of_all: bool) -> Vec<NamedRow> {
-        let Some(Some(it)) = self.connections.get(connection) else { return Vec::new() };
+        let Some(Some(it)) = self.connections.all.get(connection) else { return Vec::new() };
         it.rows().last_rows(of_all)
     }
 
@@ -85,7 +86,7 @@ impl Shared {
 
     /// Has the last answer a result that was not handed out yet?
     pub fn has_next_result(&self, connection: usize) -> bool {
-        let it = self.connections.get(connection);
+        let it = self.connections.all.get(connection);
         matches!(it, Some(Some(it)) if it.handed_out < it.rows().results.len())
     }
 }

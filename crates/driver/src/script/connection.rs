@@ -1,9 +1,12 @@
 //! A user's connection: a session, its batch, and whether the rows to come will be read.
 
+use super::inserts::Bulk;
 use crate::plan::error::Error;
 use crate::plan::statement::StatementKind;
-use crate::sessions::{Reply, Rows, Session};
+use crate::sessions::sql::Quoting;
+use crate::sessions::{Engine, Reply, Rows, Session};
 use crate::tally::{SettledRows, UserCounts};
+use crate::{plan, sessions};
 
 /// Where a connection's batch stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,13 +16,13 @@ pub enum Batch {
     /// Requests are queued; their own answers say nothing.
     Queued,
     /// It is under way, and the next answer is its own.
-    RequestState,
+    UnderWay,
 }
 
 impl Batch {
     /// What an answer makes of it.
     pub fn answered(&mut self) {
-        if *self == Self::RequestState {
+        if *self == Self::UnderWay {
             *self = Self::None;
         }
     }
@@ -71,7 +74,7 @@ impl Connection {
 
     /// Sends what was queued, to keep each request's result or none; a failed batch is over.
     pub fn sync(&mut self, keeps: bool) -> Result<Reply, Error> {
-        self.batch = Batch::RequestState;
+        self.batch = Batch::UnderWay;
         self.session.sync(keeps)
     }
 
@@ -156,13 +159,33 @@ impl Connection {
     }
 }
 
-/// The open connection of a number.
-pub fn open(
-    connections: &mut [Option<Connection>],
-    number: usize,
-) -> Result<&mut Connection, Error> {
-    match connections.get_mut(number) {
-        Some(Some(connection)) => Ok(connection),
-        _ => Err(Error::user("a closed connection was used")),
+/// A user's connections, and what they are opened with.
+pub struct Connections {
+    pub session: plan::Session,
+    /// Each by its number; none where it was closed.
+    pub all: Vec<Option<Connection>>,
+    /// Bulk inserts, by the number of their connection.
+    pub bulks: Vec<Bulk>,
+    /// How the engine reads quotes and comments.
+    pub quoting: Quoting,
+    /// The engine lives in our own process.
+    pub is_embedded: bool,
+}
+
+impl Connections {
+    /// None yet, of such a session.
+    pub fn new(session: plan::Session) -> Self {
+        let descriptor = sessions::descriptor(&session);
+        let (quoting, is_embedded) = (descriptor.quoting, descriptor.engine == Engine::Embedded);
+        Self { session, all: Vec::new(), bulks: Vec::new(), quoting, is_embedded }
+    }
+
+    /// The open connection of a number.
+    #[inline]
+    pub fn at(&mut self, number: usize) -> Result<&mut Connection, Error> {
+        match self.all.get_mut(number) {
+            Some(Some(connection)) => Ok(connection),
+            _ => Err(Error::user("a closed connection was used")),
+        }
     }
 }

@@ -2,8 +2,9 @@
 //! coroutine waits.
 
 use super::account::digest_values;
-use super::connection::{Connection, open};
-use super::shared::{RequestState, Shared, Wait};
+use super::connection::Connection;
+use super::pacing::Wait;
+use super::shared::{RequestState, Shared};
 use crate::plan::error::Error;
 use crate::schedule::clock::{NAP_NS, PATIENCE_NS, now_ns};
 use crate::sessions::{self, Canceller};
@@ -13,11 +14,11 @@ impl Shared {
     /// Plays a declared event from its beginning to its end, or to where it must wait. One that
     /// has just failed without a script's knowing fails once more instead.
     pub fn run_declared(&mut self, program: usize) -> RequestState {
-        if self.failed_statement.is_some() {
+        if self.statements.failed.is_some() {
             return RequestState::Failed;
         }
-        self.playing = Some(program);
-        self.written.begin(self.programs[program].notes_several);
+        self.statements.playing = Some(program);
+        self.written.begin(self.statements.programs[program].notes_several);
         let _engine = self.in_engine();
         self.send_statements()
     }
@@ -25,7 +26,7 @@ impl Shared {
     /// Takes an answer. Where it belongs to a declared event, plays on.
     #[inline]
     pub fn continue_declared(&mut self, answer: RequestState) -> RequestState {
-        match (self.playing, &answer) {
+        match (self.statements.playing, &answer) {
             (None, _) | (_, RequestState::Pending) => answer,
             (_, RequestState::Failed) => self.fail_event(),
             (Some(program), _) => {
@@ -37,18 +38,18 @@ impl Shared {
 
     /// Forgets the event under way.
     pub fn abandon_declared(&mut self) {
-        if let Some(program) = self.playing.take() {
-            self.programs[program].finish(false);
+        if let Some(program) = self.statements.playing.take() {
+            self.statements.programs[program].finish(false);
             self.written.begin(false);
         }
     }
 
     fn send_statements(&mut self) -> RequestState {
-        while let Some(program) = self.playing {
+        while let Some(program) = self.statements.playing {
             match self.send_next(program) {
                 None => {
-                    self.playing = None;
-                    self.programs[program].finish(true);
+                    self.statements.playing = None;
+                    self.statements.programs[program].finish(true);
                     self.written.begin(false);
                 }
                 Some(RequestState::Pending) => return RequestState::Pending,
@@ -63,11 +64,11 @@ impl Shared {
     fn count_changed(&mut self, program: usize, answer: &RequestState) {
         if let RequestState::Changed(changed) = answer {
             if *changed == 0 {
-                self.written.take_back(self.noted_before);
+                self.written.take_back(self.statements.noted_before);
             }
-            let expected = self.programs[program].count(*changed);
+            let expected = self.statements.programs[program].count(*changed);
             if let Some((statement, rows)) = expected
-                && let Some(it) = self.statements.get(statement)
+                && let Some(it) = self.statements.all.get(statement)
             {
                 self.account.expect(it.number, rows);
             }
@@ -77,25 +78,28 @@ impl Shared {
     /// Sends the next statement; `None`: there is none.
     #[inline]
     fn send_next(&mut self, program: usize) -> Option<RequestState> {
-        let declared = self.programs.get_mut(program)?.next(&mut self.rand)?;
+        let declared = self.statements.programs.get_mut(program)?.next(&mut self.rand)?;
         self.counts.queries += 1;
-        let Some(statement) = self.statements.get(declared.statement) else {
+        let Some(statement) = self.statements.all.get(declared.statement) else {
             self.fail(Error::user("a closed statement was executed"));
             return Some(RequestState::Failed);
         };
         let connection = statement.connection;
         self.account.send(statement.number, || digest_values(&declared.values));
-        self.noted_before = self.written.mark();
+        self.statements.noted_before = self.written.mark();
         declared.note_writes(&mut self.written);
-        let reply = open(&mut self.connections, connection)
+        let reply = self
+            .connections
+            .at(connection)
             .and_then(|it| statement.form.send(it.keeping(false), &declared.values));
         Some(self.take_reply(connection, reply))
     }
 
     #[cold]
     fn fail_event(&mut self) -> RequestState {
-        let program = self.playing.and_then(|program| self.programs.get(program));
-        self.failed_statement = program.and_then(|it| it.last_statement()).map(|it| it.statement);
+        let program =
+            self.statements.playing.and_then(|program| self.statements.programs.get(program));
+        self.statements.failed = program.and_then(|it| it.last_statement()).map(|it| it.statement);
         self.abandon_declared();
         RequestState::Failed
     }
@@ -106,24 +110,24 @@ impl Shared {
 impl Shared {
     /// Polls for the worker, without waking the coroutine; an answer is kept in `arrived`.
     pub fn poll_pending(&mut self) -> Option<u64> {
-        let connection = match self.wait {
+        let connection = match self.pacing.wait {
             Wait::Request { connection, .. } => connection,
-            Wait::Sleep { until_ns } if now_ns() < until_ns && !self.is_given_up => {
+            Wait::Sleep { until_ns } if now_ns() < until_ns && !self.pacing.is_given_up => {
                 return Some(until_ns);
             }
             _ => {
-                self.wait = Wait::Nothing;
+                self.pacing.wait = Wait::Nothing;
                 return None;
             }
         };
         let answer = self.poll(connection);
         match self.continue_declared(answer) {
-            RequestState::Pending => match self.wait {
+            RequestState::Pending => match self.pacing.wait {
                 Wait::Request { until_ns, .. } => Some(until_ns),
                 _ => None,
             },
             answer => {
-                self.arrived = Some(answer);
+                self.answers.arrived = Some(answer);
                 None
             }
         }
@@ -132,11 +136,11 @@ impl Shared {
     /// Gives all connections up: a request or a sleep under way is lost, and so is whatever is sent
     /// later. Programs under way are ended. What ends the requests at their servers is handed back.
     pub fn drop_connections(&mut self) -> Vec<Canceller> {
-        self.is_given_up = true;
+        self.pacing.is_given_up = true;
         self.end_programs();
-        let open = self.connections.iter_mut().flatten();
+        let open = self.connections.all.iter_mut().flatten();
         let cancellers = open.filter_map(|it| it.session().canceller()).collect();
-        for connection in self.connections.iter_mut().flatten() {
+        for connection in self.connections.all.iter_mut().flatten() {
             connection.count(&mut self.counts);
             self.counts.settled.lost += connection.take_unsettled();
             *connection = Connection::new(sessions::disconnected(), false);
@@ -149,7 +153,7 @@ impl Shared {
     pub fn drain(&mut self) {
         self.abandon_declared();
         let limit_ns = now_ns() + PATIENCE_NS;
-        while let Wait::Request { connection, until_ns } = self.wait {
+        while let Wait::Request { connection, until_ns } = self.pacing.wait {
             if now_ns() > limit_ns {
                 sessions::cancel_all(self.drop_connections());
             }

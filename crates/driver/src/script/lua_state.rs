@@ -11,8 +11,10 @@ use std::sync::Arc;
 use mlua::{Function, Lua, Table, Thread, Value};
 
 use super::api::SharedHandle;
+use super::errors::Reported;
+use super::pacing::Wait;
 use super::random::{Distribution, Origin, Rand, Shape};
-use super::shared::{Reported, Shared, Wait};
+use super::shared::Shared;
 use super::{UserIdentity, api, prelude, watch};
 use crate::plan::error::Error;
 use crate::plan::{Plan, Session, error};
@@ -43,7 +45,7 @@ impl LuaState {
             rand_before_options(plan, identity),
         )));
         if let Some(turns) = identity.turns {
-            shared.borrow_mut().turns = Arc::clone(turns);
+            shared.borrow_mut().pacing.turns = Arc::clone(turns);
         }
         let raw = api::table(&lua, &shared).map_err(internal)?;
         let options = lua.create_table().map_err(internal)?;
@@ -99,7 +101,7 @@ impl LuaState {
         let counted = counted.unwrap_or_default();
         let mut counters: BTreeMap<_, _> =
             counted.into_iter().map(|(name, n)| (name, n as u64)).collect();
-        for program in &self.shared.borrow().programs {
+        for program in &self.shared.borrow().statements.programs {
             for (name, total) in program.counters.iter().zip(&program.total) {
                 *counters.entry(name.clone()).or_insert(0) += total;
             }
@@ -115,13 +117,13 @@ impl LuaState {
     /// What the coroutine waited for, as `wait` in lua/requests.lua hands it on; nil: nothing.
     pub fn take_answer(&self) -> Result<Value, Error> {
         let mut shared = self.shared.borrow_mut();
-        let Some(sent) = shared.arrived.take() else { return Ok(Value::Nil) };
+        let Some(sent) = shared.answers.arrived.take() else { return Ok(Value::Nil) };
         api::answer(&self.lua, &shared, sent).map_err(internal)
     }
 
     /// Until when the coroutine, which has just yielded, may wait.
     pub fn waits_until_ns(&self) -> Result<u64, Error> {
-        match self.shared.borrow().wait {
+        match self.shared.borrow().pacing.wait {
             Wait::Request { until_ns, .. } | Wait::Sleep { until_ns } => Ok(until_ns),
             Wait::Restart => Ok(0),
             Wait::Nothing | Wait::Answer(_) => {
@@ -137,16 +139,16 @@ impl LuaState {
     /// The error of a function that lua/functions.lua reported as failed.
     pub fn reported_error(&self) -> Error {
         let mut shared = self.shared.borrow_mut();
-        let place = shared.place.take().map(|place| self.full(&place));
-        let Reported { text, restart, function } = shared.report.take().unwrap_or_default();
-        let refused = shared.refused.take_if(|refused| refused.to_string() == text);
-        let error = if let Some(stop) = shared.stop.clone() {
+        let place = shared.errors.place.take().map(|place| self.full(&place));
+        let Reported { text, restart, function } = shared.errors.report.take().unwrap_or_default();
+        let refused = shared.errors.refused.take_if(|refused| refused.to_string() == text);
+        let error = if let Some(stop) = shared.errors.stop.clone() {
             stop
         } else if let Some(refused) = refused {
             // no event fails of it, for all to come would
-            shared.stop.insert(refused).clone()
-        } else if let Some(failure) = shared.failure.take()
-            && (restart || text == shared.thrown)
+            shared.errors.stop.insert(refused).clone()
+        } else if let Some(failure) = shared.errors.failure.take()
+            && (restart || text == shared.errors.thrown)
         {
             failure.in_script_words(&text)
         } else {
@@ -163,8 +165,8 @@ impl LuaState {
     pub fn lua_error(&self, error: &mlua::Error) -> Error {
         let text = first_line(error);
         let mut shared = self.shared.borrow_mut();
-        let refused = shared.refused.take_if(|refused| refused.to_string() == text);
-        match shared.stop.clone().or(refused) {
+        let refused = shared.errors.refused.take_if(|refused| refused.to_string() == text);
+        match shared.errors.stop.clone().or(refused) {
             Some(stop) => stop.on(self.number),
             None => self.of_lua(&text, None).on(self.number),
         }

@@ -63,7 +63,7 @@ impl MainState {
 
     /// Has it a connection open?
     pub fn is_connected(&self) -> bool {
-        self.user.state.shared.borrow().connections.iter().any(Option::is_some)
+        self.user.state.shared.borrow().connections.all.iter().any(Option::is_some)
     }
 
     /// The script's counters of `init` and `done`.

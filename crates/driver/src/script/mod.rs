@@ -7,9 +7,11 @@ mod child_program;
 mod connection;
 mod declared;
 mod describe;
+mod errors;
 mod inserts;
 mod lua_state;
 mod main_state;
+mod pacing;
 mod prelude;
 mod program;
 mod random;
@@ -36,10 +38,11 @@ use crate::plan::phase::{OWN_LOOP, Phase};
 use crate::sessions::Canceller;
 use crate::tally::{ScriptSums, UserCounts};
 use account::EngineTime;
-use lua_state::{Declared, LuaState};
+use lua_state::LuaState;
 pub use main_state::MainState;
-pub use shared::{Ask, Ended};
-use shared::{RequestState, Wait};
+use pacing::Wait;
+pub use pacing::{Ask, Ended};
+use shared::RequestState;
 pub use watch::begin as watch;
 
 /// Which user of which stream a state is loaded for. Seeds of the script's random numbers hang on
@@ -70,8 +73,8 @@ pub struct User {
     current: usize,
     /// When the last event of a streak may begin; 0: an event is played alone.
     streak_last_ns: u64,
-    /// A declared event is under way, and Lua knows nothing of it.
-    alone: bool,
+    /// How what is under way is played.
+    mode: Mode,
     /// An error that the script lets through ends the trial, as it ends sysbench.
     ends_at_errors: bool,
     transactions: Vec<String>,
@@ -82,9 +85,23 @@ struct Function {
     name: String,
     slot: Option<i64>,
     is_event: bool,
-    declared: Declared,
-    /// It plays the next statement of a log.
-    is_recorded: bool,
+    mode: Mode,
+}
+
+/// How a function is played: by the script, or by us while Lua knows nothing of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// Its coroutine is resumed.
+    InLua,
+    /// It is an event that was declared.
+    Declared {
+        /// Its number among the user's programs.
+        program: usize,
+        /// Its transaction type, as `play` in lua/functions.lua numbers them.
+        transaction: i64,
+    },
+    /// It is the next statement of a log.
+    Recorded,
 }
 
 /// SQLSTATE class of statements that fail however often they are sent: syntax, unknown names.
@@ -133,7 +150,7 @@ impl User {
             functions: Vec::new(),
             current: 0,
             streak_last_ns: 0,
-            alone: false,
+            mode: Mode::InLua,
             ends_at_errors: false,
             transactions: vec![String::new()],
         })
@@ -146,44 +163,45 @@ impl User {
         if self.functions.get(self.current).is_none_or(|it| it.name != function) {
             self.current = self.find(function)?;
         }
-        let Function { slot, is_event, declared, is_recorded, .. } = self.functions[self.current];
+        let Function { slot, is_event, mode, .. } = self.functions[self.current];
         if is_event {
             self.state.shared.borrow_mut().account.begin_event();
         }
-        if is_recorded {
-            self.alone = true;
-            let sent = self.state.shared.borrow_mut().run_recorded();
-            return self.after_recorded(sent);
-        }
-        if let Some((program, transaction)) = declared {
-            self.alone = true;
-            let sent = self.state.shared.borrow_mut().run_declared(program);
-            return self.after_declared(sent, transaction);
-        }
-        match slot {
-            Some(slot) => {
-                let last_ns = if is_event { self.streak_last_ns } else { 0 };
-                self.resume((slot, is_event, last_ns))
+        self.mode = mode;
+        match mode {
+            Mode::Recorded => {
+                let sent = self.state.shared.borrow_mut().run_recorded();
+                self.after_recorded(sent)
             }
-            None => Ok(Step::Done { transaction: 0, more: true }),
+            Mode::Declared { program, transaction } => {
+                let sent = self.state.shared.borrow_mut().run_declared(program);
+                self.after_declared(sent, transaction)
+            }
+            Mode::InLua => match slot {
+                Some(slot) => {
+                    let last_ns = if is_event { self.streak_last_ns } else { 0 };
+                    self.resume((slot, is_event, last_ns))
+                }
+                None => Ok(Step::Done { transaction: 0, more: true }),
+            },
         }
     }
 
     /// Says when the event that begins next was due, by the phase's clock: ns.
     pub fn set_due_ns(&mut self, due_ns: u64) {
-        self.state.shared.borrow_mut().due_ns = due_ns;
+        self.state.shared.borrow_mut().pacing.due_ns = due_ns;
     }
 
     /// Lets the script have its user rest (`dyno.rest`) from now on, or says why it may not.
     pub fn allow_rests(&mut self, refusal: Option<String>) {
-        self.state.shared.borrow_mut().no_rest = refusal;
+        self.state.shared.borrow_mut().pacing.no_rest = refusal;
     }
 
     /// How long the script wants its user to rest now that its event, or `thread_init`, has ended:
     /// ns. To be taken once.
     #[inline]
     pub fn take_rest_ns(&mut self) -> u64 {
-        std::mem::take(&mut self.state.shared.borrow_mut().rest_ns)
+        std::mem::take(&mut self.state.shared.borrow_mut().pacing.rest_ns)
     }
 
     /// Lets the events that begin next be followed, where they wait for nothing, by others that
@@ -196,7 +214,7 @@ impl User {
     /// began as the one before it ended.
     #[inline]
     pub fn next_ended(&mut self) -> Option<Ended> {
-        let ended = self.state.shared.borrow_mut().ended.pop()?;
+        let ended = self.state.shared.borrow_mut().pacing.ended.pop()?;
         self.learn_transactions(ended.transaction);
         Some(ended)
     }
@@ -212,31 +230,31 @@ impl User {
         if let Some(until_ns) = self.state.poll_pending() {
             return Ok(Step::Waiting { until_ns });
         }
-        match self.functions[self.current].declared {
-            _ if self.alone && self.functions[self.current].is_recorded => {
-                let sent = self.state.shared.borrow_mut().arrived.take();
+        match self.mode {
+            Mode::Recorded => {
+                let sent = self.state.shared.borrow_mut().answers.arrived.take();
                 self.after_recorded(sent.unwrap_or(RequestState::Failed))
             }
-            Some((_, transaction)) if self.alone => {
-                let sent = self.state.shared.borrow_mut().arrived.take();
+            Mode::Declared { transaction, .. } => {
+                let sent = self.state.shared.borrow_mut().answers.arrived.take();
                 self.after_declared(sent.unwrap_or(RequestState::Failed), transaction)
             }
-            _ => self.resume(self.state.take_answer()?),
+            Mode::InLua => self.resume(self.state.take_answer()?),
         }
     }
 
     /// Goes on after [`Step::Asked`]; `more` is what [`Ask::More`] wants to know.
     pub fn answer(&mut self, more: bool) -> Result<Step, Error> {
-        self.state.shared.borrow_mut().wait = Wait::Nothing;
+        self.state.shared.borrow_mut().pacing.wait = Wait::Nothing;
         self.resume(more)
     }
 
     /// Ends an event that is about to begin anew ([`Step::Waiting`] with 0) as failed, because
     /// its phase is over. What the engine said was counted when it said it.
     pub fn give_up(&mut self) -> Result<Step, Error> {
-        self.state.shared.borrow_mut().wait = Wait::Nothing;
+        self.state.shared.borrow_mut().pacing.wait = Wait::Nothing;
         let step = self.resume(true);
-        let stopped = self.state.shared.borrow().stop.is_some();
+        let stopped = self.state.shared.borrow().errors.stop.is_some();
         match step {
             Err(error) if !stopped => Ok(Step::Failed(error)),
             step => step,
@@ -253,7 +271,7 @@ impl User {
     /// where it plays no log. To be taken once, after `thread_init`.
     pub fn take_due(&mut self) -> Option<Vec<u64>> {
         let mut shared = self.state.shared.borrow_mut();
-        shared.recording.as_mut().map(|it| std::mem::take(&mut it.due_ns))
+        shared.statements.recording.as_mut().map(|it| std::mem::take(&mut it.due_ns))
     }
 
     /// Gives its connections up: the request under way fails as `lost` with the next
@@ -289,7 +307,7 @@ impl User {
     pub fn show_counts(&self, show: impl FnOnce(&UserCounts, bool)) {
         let mut shared = self.state.shared.borrow_mut();
         shared.gather_counts();
-        show(&shared.counts, !shared.connections.is_empty());
+        show(&shared.counts, !shared.connections.all.is_empty());
     }
 
     /// The script's own counters (`dyno.count`) of events that ended well, since loading.
@@ -314,10 +332,14 @@ impl User {
             return Err(self.state.no_function(name).on(self.state.number));
         }
         let is_event = !is_command && !is_optional && name != OWN_LOOP;
-        let is_recorded = is_event && self.state.shared.borrow().recording.is_some();
-        let declared = if is_recorded { None } else { self.state.declaration(slot)? };
-        let name = name.to_owned();
-        self.functions.push(Function { name, slot, is_event, declared, is_recorded });
+        let is_recorded = is_event && self.state.shared.borrow().statements.recording.is_some();
+        let mode = match is_recorded {
+            true => Mode::Recorded,
+            false => self.state.declaration(slot)?.map_or(Mode::InLua, |(program, transaction)| {
+                Mode::Declared { program, transaction }
+            }),
+        };
+        self.functions.push(Function { name: name.to_owned(), slot, is_event, mode });
         Ok(self.functions.len() - 1)
     }
 
@@ -330,12 +352,12 @@ impl User {
                 self.state.waits_until_ns().map(|until_ns| Step::Waiting { until_ns })
             }
             RequestState::Failed => {
-                self.alone = false;
+                self.mode = Mode::InLua;
                 let Function { slot, is_event, .. } = self.functions[self.current];
                 self.resume((slot, is_event, 0))
             }
             _ => {
-                self.alone = false;
+                self.mode = Mode::InLua;
                 self.ended(transaction)
             }
         }
@@ -349,12 +371,19 @@ impl User {
                 self.state.waits_until_ns().map(|until_ns| Step::Waiting { until_ns })
             }
             RequestState::Failed => {
-                self.alone = false;
+                self.mode = Mode::InLua;
                 self.state.shared.borrow_mut().take_recorded_failure().map(Step::Failed)
             }
             _ => {
-                self.alone = false;
-                let kind = self.state.shared.borrow().recording.as_ref().map(|it| it.last_kind());
+                self.mode = Mode::InLua;
+                let kind = self
+                    .state
+                    .shared
+                    .borrow()
+                    .statements
+                    .recording
+                    .as_ref()
+                    .map(|it| it.last_kind());
                 self.ended(kind.unwrap_or_default())
             }
         }
@@ -372,7 +401,7 @@ impl User {
     }
 
     fn suspended(&mut self) -> Result<Step, Error> {
-        let wait = self.state.shared.borrow().wait;
+        let wait = self.state.shared.borrow().pacing.wait;
         if let Wait::Answer(ask) = wait {
             if let Ask::Stop { transaction } = ask {
                 self.learn_transactions(transaction);
@@ -394,7 +423,7 @@ impl User {
     #[inline]
     pub fn take_engine_time(&mut self) -> Option<EngineTime> {
         let mut shared = self.state.shared.borrow_mut();
-        let before = shared.ended.len();
+        let before = shared.pacing.ended.len();
         shared.account.take_engine_time(before)
     }
 
@@ -421,7 +450,7 @@ impl User {
     fn failed(&mut self) -> Result<Step, Error> {
         let error = self.state.reported_error();
         // A connection that cannot be made again is the engine's fault, too, but no event's end.
-        let stopped = self.state.shared.borrow().stop.is_some();
+        let stopped = self.state.shared.borrow().errors.stop.is_some();
         let may_go_on = self.functions[self.current].is_event && !stopped && !self.ends_at_errors;
         match may_go_on && error.is_engine() && !error.state().starts_with(NEVER_UNDERSTOOD) {
             true => Ok(Step::Failed(error)),

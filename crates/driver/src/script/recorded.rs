@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::connection::open;
 use super::recording::{CHECK, FORMS_MOST, Lane, Recording};
 use super::shared::{RequestState, Shared};
 use super::statement::Form;
@@ -30,7 +29,7 @@ impl Shared {
         while lane.next_event()? {
             let event = &lane.event;
             due_ns.push((event.at_ns as f64 / speed) as u64);
-            texts.push(self.account.number(&event.text, self.quoting));
+            texts.push(self.account.number(&event.text, self.connections.quoting));
             let (Some(kind), Some(name)) = (kinds.get_mut(event.kind), lane.names.get(event.kind))
             else {
                 return Err(Error::driver("a laid out log has a type without a name"));
@@ -44,8 +43,8 @@ impl Shared {
         }
         lane.rewind()?;
         texts.shrink_to_fit();
-        let question = self.session.question().map(str::to_owned);
-        self.recording = Some(Recording {
+        let question = self.connections.session.question().map(str::to_owned);
+        self.statements.recording = Some(Recording {
             connection,
             lane,
             at: 0,
@@ -69,10 +68,12 @@ impl Shared {
         if self.parses_with_values() {
             return Ok(Form::Unnamed(number_placeholders(sql).into_owned()));
         }
-        let session = open(&mut self.connections, connection)?.session();
+        let session = self.connections.at(connection)?.session();
         Ok(match session.prepare(sql) {
             Ok(handle) => Form::Prepared(handle),
-            Err(error) if error.is_engine() => Form::Text(TextStatement::new(sql, self.quoting)),
+            Err(error) if error.is_engine() => {
+                Form::Text(TextStatement::new(sql, self.connections.quoting))
+            }
             Err(error) => return Err(error),
         })
     }
@@ -80,9 +81,9 @@ impl Shared {
     /// Plays the next event: sends its statement.
     pub fn run_recorded(&mut self) -> RequestState {
         self.counts.queries += 1;
-        let quoting = self.quoting;
+        let quoting = self.connections.quoting;
         let unnamed = self.parses_with_values();
-        let Some(it) = self.recording.as_mut() else {
+        let Some(it) = self.statements.recording.as_mut() else {
             self.fail(Error::driver("a log was played that was not loaded"));
             return RequestState::Failed;
         };
@@ -91,7 +92,7 @@ impl Shared {
         self.account.send(it.texts.get(it.at).copied().unwrap_or_default(), || 0);
         it.at += 1;
         let reply = match it.lane.next_event() {
-            Ok(true) => open(&mut self.connections, number).and_then(|connection| {
+            Ok(true) => self.connections.at(number).and_then(|connection| {
                 let (session, event) = (connection.keeping(false), &it.lane.event);
                 it.is_check = event.text == CHECK;
                 if let Some(question) = it.question.as_ref().filter(|_| it.is_check) {
@@ -118,17 +119,21 @@ impl Shared {
     #[cold]
     pub fn take_recorded_failure(&mut self) -> Result<Error, Error> {
         let unknown = || Error::driver("an event failed without an error");
-        let error = self.failure.take().unwrap_or_else(unknown);
+        let error = self.errors.failure.take().unwrap_or_else(unknown);
         if error.engine_code() == Some("lost") {
             self.reset();
-        } else if self.recording.as_ref().is_some_and(|it| it.is_check && it.question.is_some())
+        } else if self
+            .statements
+            .recording
+            .as_ref()
+            .is_some_and(|it| it.is_check && it.question.is_some())
             && error.engine_code() != Some(ABORTED)
         {
             return Err(Error::user("the server may let this session write, so the replay ends")
                 .because(error)
                 .hint("is there a pooler before it, or an init_connect? Name the server itself"));
         }
-        match self.stop.clone() {
+        match self.errors.stop.clone() {
             Some(stop) => Err(stop),
             None => Ok(error),
         }
@@ -136,7 +141,7 @@ impl Shared {
 
     /// Does the engine take a text with its values in one request?
     fn parses_with_values(&self) -> bool {
-        let descriptor = descriptor(&self.session);
+        let descriptor = descriptor(&self.connections.session);
         descriptor.engine == Engine::Served && descriptor.dialect == Some("pgsql")
     }
 }

@@ -6,7 +6,6 @@ fetch anything else, should a mistake here ever try. Files are written whole or 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,6 +101,5 @@ def _parts(book: Book) -> list[PagePart]:
     for name, section in every_section().items():
         body = section.render(book)
         if body is not None:
-            anchor = re.sub(r"\W+", "-", section.title.lower()).strip("-")
-            found.append(PagePart(section.title, name or anchor, Markup(body)))
+            found.append(PagePart(section.title, name, Markup(body)))
     return found

@@ -9,7 +9,8 @@ use std::rc::Rc;
 
 use mlua::{BString, IntoLua, LightUserData, Lua, LuaSerdeExt, LuaString, Table, Value};
 
-use super::shared::{Reported, RequestState, Shared};
+use super::errors::Reported;
+use super::shared::{RequestState, Shared};
 use crate::plan::error;
 use crate::plan::error::Error;
 
@@ -81,7 +82,7 @@ impl RawTable<'_> {
             answer(lua, it, sent)
         })?;
         self.add("query_row", |lua, it, (connection, sql): (usize, BString)| {
-            it.keeps_next = true;
+            it.answers.keeps_next = true;
             let sent = it.query(connection, &sql);
             answer(lua, it, sent)
         })?;
@@ -98,7 +99,7 @@ impl RawTable<'_> {
     /// What is said of the answers to come, and of where a script is.
     fn answers(&self) -> mlua::Result<()> {
         self.add("keep_rows", |_, it, ()| {
-            it.keeps_rows = true;
+            it.answers.keeps_rows = true;
             Ok(())
         })?;
         self.add("expect_types", |_, it, ()| {
@@ -118,11 +119,11 @@ impl RawTable<'_> {
         })?;
         self.add("more_results", |_, it, connection| Ok(it.has_next_result(connection)))?;
         self.add("keep_next", |_, it, ()| {
-            it.keeps_next = true;
+            it.answers.keeps_next = true;
             Ok(())
         })?;
         self.add("place", |_, it, place: String| {
-            it.place = Some(place);
+            it.errors.place = Some(place);
             Ok(())
         })
     }
@@ -141,7 +142,7 @@ impl RawTable<'_> {
         self.add("batch_result", |lua, it, connection| {
             it.batch_result(connection).map(|sent| answer(lua, it, sent)).transpose()
         })?;
-        self.add("rows_brought", |_, it, ()| Ok(it.rows_brought))?;
+        self.add("rows_brought", |_, it, ()| Ok(it.answers.rows_brought))?;
         self.add("load", |lua, it, (connection, sql, rows): (usize, LuaString, Value)| {
             let rows = lua.from_value(rows).map_err(|error| {
                 stop(it, unreadable("dyno.rows cannot make these rows", &error))
@@ -163,7 +164,7 @@ pub fn answer(lua: &Lua, it: &Shared, sent: RequestState) -> mlua::Result<Value>
     match sent {
         RequestState::Changed(changed) => Ok(Value::Integer(changed as i64)),
         RequestState::Counted { columns, rows } => Ok(Value::Number(counted(columns, rows))),
-        RequestState::Rows => string(lua, &it.packed)?.into_lua(lua),
+        RequestState::Rows => string(lua, &it.answers.packed)?.into_lua(lua),
         RequestState::Pending => Ok(Value::Boolean(false)),
         RequestState::Failed => Ok(Value::Boolean(true)),
     }
@@ -193,7 +194,7 @@ fn counted(columns: u32, rows: u32) -> f64 {
 /// Ends the trial with an error, also if the script catches what is thrown.
 fn stop(it: &mut Shared, error: Error) -> mlua::Error {
     let text = error.to_string();
-    it.stop.get_or_insert(error);
+    it.errors.stop.get_or_insert(error);
     mlua::Error::runtime(text)
 }
 
@@ -206,16 +207,16 @@ impl RawTable<'_> {
             failure(lua, it)
         })?;
         self.add("thrown", |_, it, text: LuaString| {
-            it.thrown = text.to_string_lossy();
+            it.errors.thrown = text.to_string_lossy();
             Ok(text)
         })?;
         type Report = (LuaString, bool, Option<String>);
         self.add("report", |_, it, (text, restart, function): Report| {
-            it.report = Some(Reported { text: text.to_string_lossy(), restart, function });
+            it.errors.report = Some(Reported { text: text.to_string_lossy(), restart, function });
             Ok(())
         })?;
         self.add("locate", |lua, it, ()| {
-            it.place = place(lua);
+            it.errors.place = place(lua);
             Ok(())
         })?;
         self.add("restarted", |_, it, ()| {
@@ -233,7 +234,8 @@ impl RawTable<'_> {
 }
 
 fn failure(lua: &Lua, it: &Shared) -> mlua::Result<Table> {
-    let error = it.failure.clone().unwrap_or_else(|| Error::driver("an error without a cause"));
+    let error =
+        it.errors.failure.clone().unwrap_or_else(|| Error::driver("an error without a cause"));
     let table = lua.create_table()?;
     table.raw_set("number", error.number())?;
     table.raw_set("state", error.state())?;

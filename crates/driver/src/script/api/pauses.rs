@@ -9,7 +9,8 @@ use super::{RawTable, stop};
 use crate::plan::error::Error;
 use crate::schedule::clock::{SECOND_NS, now_ns, ns};
 use crate::script::child_program::ChildProgram;
-use crate::script::shared::{Ask, Ended, Shared, Wait};
+use crate::script::pacing::{Ask, Ended, Wait};
+use crate::script::shared::Shared;
 
 impl RawTable<'_> {
     pub fn pauses(&self) -> mlua::Result<()> {
@@ -17,12 +18,12 @@ impl RawTable<'_> {
         self.add("given_up", |_, it, ()| Ok(it.fail_if_given_up()))?;
         self.add("rest", |_, it, seconds: f64| Ok(it.rest(seconds)))?;
         self.add("nap", |_, it, seconds: f64| {
-            it.wait = Wait::Nothing;
+            it.pacing.wait = Wait::Nothing;
             std::thread::sleep(Duration::try_from_secs_f64(seconds).unwrap_or_default());
             Ok(())
         })?;
         self.add("ask", |_, it, (ask, transaction): (u8, usize)| {
-            it.wait = Wait::Answer(match ask {
+            it.pacing.wait = Wait::Answer(match ask {
                 1 => Ask::More,
                 2 => Ask::Start,
                 _ => Ask::Stop { transaction },
@@ -33,7 +34,7 @@ impl RawTable<'_> {
             it.note_ended(&written.as_bytes());
             Ok(())
         })?;
-        self.add("due_ns", |_, it, ()| Ok(it.due_ns as f64))?;
+        self.add("due_ns", |_, it, ()| Ok(it.pacing.due_ns as f64))?;
         self.add("count_event", |_, it, kind: u32| Ok(it.count_by_script(kind)))?;
         self.children()
     }
@@ -68,17 +69,17 @@ const LONGEST_REST_S: f64 = 1e8;
 impl Shared {
     /// Sleeps from now on; false: not at all, since its phase is over.
     fn sleep(&mut self, seconds: f64) -> bool {
-        if !self.is_given_up {
+        if !self.pacing.is_given_up {
             let asleep_ns = ns(seconds.max(0.0));
             self.counts.slept_ns = self.counts.slept_ns.saturating_add(asleep_ns);
-            self.wait = Wait::Sleep { until_ns: now_ns().saturating_add(asleep_ns) };
+            self.pacing.wait = Wait::Sleep { until_ns: now_ns().saturating_add(asleep_ns) };
         }
-        !self.is_given_up
+        !self.pacing.is_given_up
     }
 
     /// Fails a sleep that was cut, and says how.
     fn fail_if_given_up(&mut self) -> Option<String> {
-        self.is_given_up.then(|| {
+        self.pacing.is_given_up.then(|| {
             let error = Error::engine("the phase was over before a sleep or a program had ended");
             let error = error.code("lost");
             let text = error.to_string();
@@ -96,10 +97,10 @@ impl Shared {
 
     /// Has the user rest once its event has ended; the last word holds. Why not, where it may not.
     fn rest(&mut self, seconds: f64) -> Option<String> {
-        if self.no_rest.is_none() {
-            self.rest_ns = ns(seconds.min(LONGEST_REST_S));
+        if self.pacing.no_rest.is_none() {
+            self.pacing.rest_ns = ns(seconds.min(LONGEST_REST_S));
         }
-        self.no_rest.clone()
+        self.pacing.no_rest.clone()
     }
 
     /// Takes the events of a streak, as lua/functions.lua wrote them: for each the seconds and
@@ -107,7 +108,7 @@ impl Shared {
     fn note_ended(&mut self, written: &[u8]) {
         let (words, _) = written.as_chunks::<8>();
         let (events, _) = words.as_chunks::<3>();
-        self.ended.extend(events.iter().rev().map(|event| {
+        self.pacing.ended.extend(events.iter().rev().map(|event| {
             let [s, ns, transaction] = event.map(u64::from_ne_bytes);
             Ended { at_ns: s * SECOND_NS + ns, transaction: transaction as usize }
         }));

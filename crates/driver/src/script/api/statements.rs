@@ -21,7 +21,7 @@ impl RawTable<'_> {
             })
         })?;
         self.add("text", |_, it, (connection, sql): (usize, LuaString)| {
-            let statement = TextStatement::new(&sql.as_bytes(), it.quoting);
+            let statement = TextStatement::new(&sql.as_bytes(), it.connections.quoting);
             Ok(it.keep(connection, Form::Text(statement), &sql.as_bytes()))
         })?;
         self.add("unnamed", |_, it, (connection, sql): (usize, LuaString)| {
@@ -101,8 +101,8 @@ impl RawTable<'_> {
             let program: Program = lua
                 .from_value(program)
                 .map_err(|error| stop(it, unreadable("dyno.event cannot be played", &error)))?;
-            it.programs.push(program.with_room());
-            Ok(it.programs.len() - 1)
+            it.statements.programs.push(program.with_room());
+            Ok(it.statements.programs.len() - 1)
         })?;
         self.add("run_declared", |lua, it, program| {
             let sent = it.run_declared(program);
@@ -118,7 +118,7 @@ impl RawTable<'_> {
             it.written.send_text(column, key as i64, &value);
             Ok(())
         })?;
-        self.add("failed_statement", |_, it, ()| Ok(it.failed_statement.take()))
+        self.add("failed_statement", |_, it, ()| Ok(it.statements.failed.take()))
     }
 
     pub fn rows(&self) -> mlua::Result<()> {
@@ -126,8 +126,8 @@ impl RawTable<'_> {
             let row: Row = lua
                 .from_value(row)
                 .map_err(|error| stop(it, unreadable("dyno.row cannot be drawn", &error)))?;
-            it.rows.push(row);
-            Ok(it.rows.len() - 1)
+            it.statements.rows.push(row);
+            Ok(it.statements.rows.len() - 1)
         })?;
         type Arguments = (usize, LuaString, usize, usize, LuaString);
         self.add("insert", |lua, it, (connection, head, count, row, given): Arguments| {
@@ -164,23 +164,23 @@ impl RawTable<'_> {
 
     pub fn texts(&self) -> mlua::Result<()> {
         self.add("rand_string", |lua, it, template: LuaString| {
-            it.packed.clear();
-            it.rand.string(&template.as_bytes(), &mut it.packed);
-            string(lua, &it.packed)
+            it.answers.packed.clear();
+            it.rand.string(&template.as_bytes(), &mut it.answers.packed);
+            string(lua, &it.answers.packed)
         })?;
         self.add("text_cell", |_, it, (template, known): (LuaString, Option<usize>)| {
             Ok(it.text_cell(&template.as_bytes(), known))
         })?;
         self.add("draw_text", |_, it, cell: usize| {
-            it.text_cells[cell].draw(&mut it.rand);
+            it.statements.text_cells[cell].draw(&mut it.rand);
             Ok(())
         })?;
         self.add("rand_varstring", |lua, it, (least, most)| {
-            it.packed.clear();
-            it.rand.varstring(least, most, &mut it.packed);
-            string(lua, &it.packed)
+            it.answers.packed.clear();
+            it.rand.varstring(least, most, &mut it.answers.packed);
+            string(lua, &it.answers.packed)
         })?;
-        self.add("turn", |_, it, ()| Ok(it.turns.fetch_add(1, Ordering::Relaxed)))?;
+        self.add("turn", |_, it, ()| Ok(it.pacing.turns.fetch_add(1, Ordering::Relaxed)))?;
         self.add("number_text", |_, _, number: f64| Ok(number.to_string()))?;
         self.add("passage", |_, _, (text, at, is_mysql): (LuaString, usize, bool)| {
             let quoting = if is_mysql { Quoting::Mysql } else { Quoting::Postgres };
