@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from dyno.cli.engines_build import command as build
 from dyno.cli.judged_run import print_progress
 from dyno.cli.options import ENGINE, Word
 from dyno.cli.terminal import screen
@@ -28,6 +29,9 @@ def install(engines: tuple[str, ...]) -> None:
             [CandidateRequest(parse_candidate(text))], control_values({}), print_progress
         )
         screen.line(f"{build.engine} {build.version}  {build.program}")
+
+
+command.add_command(build)
 
 
 @command.command("list")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from dyno.builds import Build, Say
+from dyno.builds.source.plan import BuildPlan
 from dyno.driver.plan import Session
 from dyno.plugins import find as find_module
 from dyno.record import DataCondition
@@ -76,6 +77,14 @@ class CountsContention(Protocol):
 
 #: Under this name an answer says why tables and indexes are not in the cache after all.
 MISSED = "missed"
+
+
+@runtime_checkable
+class BuildsFromSource(Protocol):
+    """An engine that is built here from a tree of its source."""
+
+    def plan_build(self, place: str, flags: dict[str, str], say: Say) -> BuildPlan:
+        """The plan for the tree at `place`: `DIR`, `DIR@REF`, `deb:SUITE`; `UsageError` if none."""
 
 
 @runtime_checkable

@@ -6,14 +6,14 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dyno import subprocesses
 from dyno.builds import Build, Say, maven, npm, sha256, suite_tree
 from dyno.builds.suite_tree import SuiteProgram, Tree
-from dyno.engines import _builds
+from dyno.engines import _builds, _source
 from dyno.engines._server import libraries
 from dyno.errors import InternalError, UsageError
 
@@ -192,6 +192,13 @@ def local_build(engine: str, name: str, say: Say) -> Build:
         return describe_build(engine, name, system_program(), "file", say)
     place = Path(name).expanduser().absolute()
     return describe_build(engine, name, program_in(place), "file", say)
+
+
+def source_build(engine: str, name: str, flags: Mapping[str, str], say: Say) -> Build:
+    """A build from a tree of its source, by its name or made now."""
+    made = _source.find_source(engine, name, flags, say)
+    build = describe_build(engine, name, program_in(made.prefix), "", say)
+    return replace(build, facts={**build.facts, **made.facts})
 
 
 def describe_build(engine: str, name: str, program: Path, source: str, say: Say) -> Build:

@@ -14,9 +14,10 @@ from dyno.access import socket as _socket
 from dyno.access import url
 from dyno.access.url import Login
 from dyno.builds import Build, Say
+from dyno.builds.source.plan import BuildPlan
 from dyno.builds.suite_tree import SuiteProgram, Tree
 from dyno.driver.plan import Session
-from dyno.engines import NO_CONDITIONS, Ask, Server, StartConditions, _server
+from dyno.engines import NO_CONDITIONS, Ask, Server, StartConditions, _server, _source
 from dyno.engines._releases import Releases
 from dyno.engines.mysql import access
 from dyno.engines.mysql.attached import (
@@ -33,6 +34,7 @@ from dyno.engines.mysql.builds import (
     is_path,
     local_build,
     prefix_of,
+    source_build,
     suite_build,
 )
 from dyno.engines.mysql.data import Query, fill_data, prepare_database
@@ -108,7 +110,7 @@ class Family(WeighsServer, MysqlTables):
 
     embedded: ClassVar[bool] = False
     options: ClassVar[dict[str, tuple[str, str]]] = options()
-    flags: ClassVar[dict[str, tuple[str, str]]] = FLAGS
+    flags: ClassVar[dict[str, tuple[str, str]]] = FLAGS | _source.FLAGS
     versions: ClassVar[tuple[str, ...]]
     explain: ClassVar[str] = "EXPLAIN"
     knobs: ClassVar[dict[str, dict[str, dict[str, str]]]] = KNOBS
@@ -143,19 +145,30 @@ class Family(WeighsServer, MysqlTables):
 
     def check(self, build: str, flags: dict[str, str], settings: dict[str, str]) -> None:
         """`UsageError` for a version, a place, a setting or a value that cannot be."""
-        url.check_url(build, flags_of(flags), settings)
+        of_url = {name: value for name, value in flags.items() if name not in _source.FLAGS}
+        url.check_url(build, flags_of(of_url), settings)
         check_settings(settings)
+        if _source.is_source(build):
+            _source.check_source(self.name, build, flags)
+            return
+        _source.refuse_flags(build, flags)
         if not url.is_url(build) and not is_path(build):
             self.check_version(build)
 
     def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
-        """The server of a version (fetched), of the system, in a folder; or one that runs."""
+        """The server of a version (fetched), a folder, a tree, the system; or one that runs."""
         self.check(build, flags, {})
         if url.is_url(build):
             return attach_server(self._ask, self.name, build, flags)
+        if _source.is_source(build):
+            return source_build(self.name, build, flags, say)
         if is_path(build):
             return local_build(self.name, build, say)
         return self.fetch_build(build, say)
+
+    def plan_build(self, place: str, flags: dict[str, str], say: Say) -> BuildPlan:
+        """How the tree at `place` will be built."""
+        return _source.plan_source(self.name, place, flags, say)
 
     def accept(self, build: Build, settings: dict[str, str], others: Iterable[str] = ()) -> None:
         """`UsageError` where this build has no such variable, or does not take its value."""

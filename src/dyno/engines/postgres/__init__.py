@@ -2,9 +2,10 @@
 
 What stands after the `@` is a version (`18`: its newest minor one, of Debian's build where there is
 one; `12.22`, `maven:18`: fetched by Maven), a suite of Debian's (`trixie`), a prefix that holds
-`bin/postgres`, or `system`; nothing stands for the newest version. A server that runs already is
-named by its URL, `postgres://user@host:5432/database?sslmode=require`; it is never started, stopped
-or configured, and written to only in that database.
+`bin/postgres`, `system`, or a tree of its source (`source:/path/to/tree`); nothing stands for the
+newest version. A server that runs already is named by its URL,
+`postgres://user@host:5432/database?sslmode=require`; it is never started, stopped or configured,
+and written to only in that database.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from dyno.access import socket as _socket
 from dyno.access import url
 from dyno.access.url import Login
 from dyno.builds import Build, Say
-from dyno.engines import NO_CONDITIONS, Ask, Server, StartConditions, _builds, _server
+from dyno.builds.source.plan import BuildPlan
+from dyno.engines import NO_CONDITIONS, Ask, Server, StartConditions, _builds, _server, _source
 from dyno.engines._releases import Releases
 from dyno.engines._server import libraries
 from dyno.engines.postgres import evidence, settle
@@ -61,7 +63,7 @@ class Engine(PostgresTables, CountsTransactions):
 
     embedded: ClassVar[bool] = False
     options: ClassVar[dict[str, tuple[str, str]]] = options()
-    flags: ClassVar[dict[str, tuple[str, str]]] = url.FLAGS
+    flags: ClassVar[dict[str, tuple[str, str]]] = url.FLAGS | _source.FLAGS
     versions: ClassVar[tuple[str, ...]] = RELEASES.versions
     releases: ClassVar[Releases] = RELEASES
     explain: ClassVar[str] = "EXPLAIN (COSTS OFF)"
@@ -73,17 +75,23 @@ class Engine(PostgresTables, CountsTransactions):
         """`UsageError` for what would be refused later; a value that only the server can judge is
         judged by `accept`.
         """
-        url.check_url(build, flags, settings)
+        url.check_url(build, {n: v for n, v in flags.items() if n not in _source.FLAGS}, settings)
         check_settings(settings)
-        if not url.is_url(build):
-            check_build_name(build)
+        if url.is_url(build):
+            _source.refuse_flags(build, flags)
+        else:
+            check_build_name(build, flags)
 
     def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
         """The server's program: fetched, or found where it is named; or a server that runs."""
         self.check(build, flags, {})
         if url.is_url(build):
             return attach_server(self._ask, build, flags)
-        return find_build(build, say)
+        return find_build(build, say, flags)
+
+    def plan_build(self, place: str, flags: dict[str, str], say: Say) -> BuildPlan:
+        """How the tree at `place` will be built."""
+        return _source.plan_source("postgres", place, flags, say)
 
     def accept(self, build: Build, settings: dict[str, str], others: Iterable[str] = ()) -> None:
         """`UsageError` where this version has no such setting, or does not take its value."""

@@ -6,13 +6,15 @@ from __future__ import annotations
 
 import platform
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from dyno.access import account
 from dyno.builds import Build, Say, cache, maven, suite_tree, tar
 from dyno.builds.suite_tree import SuiteProgram, Tree
+from dyno.engines import _source
 from dyno.engines._releases import Releases
 from dyno.engines._server import libraries, process
 from dyno.errors import HostError, InternalError, UsageError
@@ -64,18 +66,28 @@ RELEASES = Releases("postgres", dict.fromkeys(PACKAGES, "maven"), SUITES, parts=
 
 #: Where distributions put it; the newest one found is `system`.
 SYSTEM = ("/usr/lib/postgresql/*/bin/postgres", "/usr/pgsql-*/bin/postgres")
+#: What a build that is not made here has.
+NO_FLAGS: Mapping[str, str] = MappingProxyType({})
 VERSION = re.compile(r"postgres \(PostgreSQL\) (\d+(?:\.\d+)?[a-z0-9]*)")
 
 
-def check_build_name(build: str) -> None:
-    """`UsageError` where `build` is no version, suite, path or `system`."""
+def check_build_name(build: str, flags: Mapping[str, str] = NO_FLAGS) -> None:
+    """`UsageError` where `build` is no version, suite, path, tree or `system`; or for a flag."""
+    if _source.is_source(build):
+        _source.check_source("postgres", build, flags)
+        return
+    _source.refuse_flags(build, flags)
     if build != "system" and "/" not in build:
         RELEASES.choices(build)
 
 
-def find_build(build: str, say: Say) -> Build:
-    """The build, fetched where it must be, and asked for its version."""
-    check_build_name(build)
+def find_build(build: str, say: Say, flags: Mapping[str, str] = NO_FLAGS) -> Build:
+    """The build, fetched or built where it must be, and asked for its version."""
+    check_build_name(build, flags)
+    if _source.is_source(build):
+        here = _source.find_source("postgres", build, flags, say)
+        described = _describe(build, _below(here.prefix), "", say)
+        return replace(described, facts={**described.facts, **here.facts})
     if build == "system":
         return _describe(build, _of_system(), "the system's own", say)
     if "/" in build:

@@ -1,8 +1,9 @@
 """Engine `sqlite`: any SQLite library, opened by the driver through its C API.
 
-What stands after the `@` is a version (`3.24.0`: compiled here), `system`, or a library's path;
-nothing stands for the newest version. A compiled build is the plain amalgamation, as the crate
-`libsqlite3-sys` brings it, with the macros that a configured build would find out by itself.
+What stands after the `@` is a version (`3.24.0`: compiled here), `system`, a library's path, or a
+tree of its source (`source:/path/to/tree`); nothing stands for the newest version. A compiled build
+is the plain amalgamation, as the crate `libsqlite3-sys` or the tree brings it, with the macros that
+a configured build would find out by itself.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from dyno.builds import Build, Say
+from dyno.builds.source.plan import BuildPlan
 from dyno.engines import (
     NO_CONDITIONS,
     SURVIVES,
@@ -19,6 +21,7 @@ from dyno.engines import (
     StartConditions,
     _builds,
     _library,
+    _source,
 )
 from dyno.engines.sqlite.builds import CRATES, FLAGS, find_library
 from dyno.engines.sqlite.settings import (
@@ -61,6 +64,10 @@ class Engine:
         """`UsageError` for what SQLite would ignore, as it does with most nonsense."""
         check_profile(settings.get("profile", PROFILES[0]))
         pragmas(settings)
+        if _source.is_source(build):
+            _source.check_source("sqlite", build, flags)
+            return
+        _source.refuse_flags(build, {name: v for name, v in flags.items() if name != "cflags"})
         if build in ("", *CRATES):
             return
         if build != "system" and not _library.is_path(build):
@@ -73,6 +80,10 @@ class Engine:
         """The library for a version (compiled), for `system`, or at a path."""
         self.check(build, flags, {})
         return find_library(build or self.versions[-1], flags, say)
+
+    def plan_build(self, place: str, flags: dict[str, str], say: Say) -> BuildPlan:
+        """How the tree at `place` will be built."""
+        return _source.plan_source("sqlite", place, flags, say)
 
     def start(
         self,

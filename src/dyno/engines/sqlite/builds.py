@@ -8,7 +8,7 @@ from pathlib import Path
 from dyno.builds import Build, Say, crate, sha256
 from dyno.builds import path as path_source
 from dyno.builds.compiler import Recipe, compile_library
-from dyno.engines import _builds, _library
+from dyno.engines import _builds, _library, _source
 from dyno.errors import InternalError
 
 CRATE = "libsqlite3-sys"
@@ -42,6 +42,7 @@ DEFINES = "SQLITE_THREADSAFE=1 HAVE_USLEEP=1 HAVE_FDATASYNC=1"
 FLAGS = {
     "cflags": ("-O2", "flags of the C compiler"),
     "defines": (DEFINES, "macros of the build, without -D; these replace the default ones"),
+    **{name: about for name, about in _source.FLAGS.items() if name != "cflags"},
 }
 
 #: Asks a library for itself.
@@ -63,7 +64,12 @@ LIBRARY = _library.LibraryKind("SQLite", "libsqlite3.so.0", INSPECT)
 
 
 def find_library(build: str, flags: dict[str, str], say: Say) -> Build:
-    """The library at a path, the system's, or of a version in `CRATES`."""
+    """The library at a path, the system's, built from a tree, or of a version in `CRATES`."""
+    if _source.is_source(build):
+        chosen = {name: flags.get(name, default) for name, (default, _) in FLAGS.items()}
+        made = _source.find_source("sqlite", build, chosen, say)
+        library = _describe(build, made.prefix / "lib" / "libsqlite3.so")
+        return replace(library, facts={**library.facts, **made.facts})
     if _library.is_path(build):
         return _describe(build, path_source.fetch("SQLite library", build, say))
     if build == "system":
@@ -72,7 +78,7 @@ def find_library(build: str, flags: dict[str, str], say: Say) -> Build:
 
 
 def _from_crate(version: str, flags: dict[str, str], say: Say) -> Build:
-    chosen = {name: flags.get(name, default) for name, (default, _) in FLAGS.items()}
+    chosen = {name: flags.get(name, FLAGS[name][0]) for name in ("cflags", "defines")}
     source = crate.fetch(CRATE, CRATES[version], say) / "sqlite3" / "sqlite3.c"
     recipe = Recipe(f"sqlite-{version}", source, **chosen, libraries=("pthread", "dl", "m"))
     made = compile_library(recipe, say)

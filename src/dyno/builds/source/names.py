@@ -1,0 +1,67 @@
+"""Names of builds from source: what `ENGINE@source:NAME` means.
+
+A name is a file in the cache's `names/`: the entry's name, and the place that it was built from.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from dyno import private_files
+from dyno.builds import cache
+from dyno.builds.source.plan import BUILT
+from dyno.errors import HostError, UsageError, unknown
+
+FORM = re.compile(r"[A-Za-z0-9][\w.+-]*")
+
+
+@dataclass(frozen=True)
+class Named:
+    """A name of an engine's build: the entry in the cache, and the place that it was built from."""
+
+    entry: str
+    place: str
+
+
+def name_build(engine: str, name: str, named: Named) -> None:
+    """Gives a build its name; who had it before has it no more."""
+    check_name(name)
+    file = _file(engine, name)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    private_files.write_whole(file, json.dumps(asdict(named)))
+
+
+def check_name(name: str) -> None:
+    """`UsageError` where a build cannot be called so."""
+    if not FORM.fullmatch(name):
+        hint = "letters, digits, and . + - _ after the first"
+        raise UsageError(f"a build cannot be called '{name}'", hint=hint)
+
+
+def find_named(engine: str, name: str) -> Path:
+    """The folder of the build `name`; `UsageError` for a name that was never given, `HostError` for
+    one whose build was removed.
+    """
+    try:
+        told = Named(**json.loads(_file(engine, name).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        raise unknown(f"{engine} build from source", name, known_names(engine)) from None
+    prefix = cache.root() / BUILT / told.entry
+    if not prefix.is_dir():
+        hint = f"build it again from {told.place}: `dyno engines build {engine} --name {name} …`"
+        raise HostError(f"{engine}@source:{name} is no longer in the cache", hint=hint)
+    return prefix
+
+
+def known_names(engine: str) -> list[str]:
+    """The names of an engine's builds."""
+    folder = cache.root() / "names"
+    files = folder.glob(f"{engine}-*.json") if folder.is_dir() else ()
+    return sorted(file.stem.removeprefix(f"{engine}-") for file in files)
+
+
+def _file(engine: str, name: str) -> Path:
+    return cache.root() / "names" / f"{engine}-{name}.json"

@@ -1,0 +1,133 @@
+"""The plan of a build from source, before it starts: its tree, recipe, toolchain, and key.
+
+The key is a hash of all that decides what comes out: the tree's content, the recipe, flags, patch,
+compiler and machine. Where the tree lies and what it is called are no part of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from dyno.builds import Say, cache
+from dyno.builds.source.recipe import BuildRecipe, choose_recipe
+from dyno.builds.source.toolchain import Toolchain, find_toolchain
+from dyno.builds.source.trees import SourceTree, find_tree
+from dyno.errors import UsageError
+
+#: The cache's kinds of what was built, and of what is being built.
+BUILT, BUILDING = "built", "building"
+
+
+@dataclass(frozen=True)
+class BuildRequest:
+    """What is to be built: engine, place of the tree, flags of both compilers, more words for
+    configure, macros, and a patch of the user's (a file; None for none).
+    """
+
+    engine: str
+    place: str
+    cflags: str = ""
+    options: str = ""
+    defines: str = ""
+    patch: Path | None = None
+
+
+@dataclass(frozen=True)
+class BuildPlan:
+    """A build before it starts: what it is made of, its key, and the time it may take."""
+
+    wanted: BuildRequest
+    tree: SourceTree
+    recipe: BuildRecipe
+    toolchain: Toolchain
+    version: str
+    entry: str
+    facts: Mapping[str, str]
+
+    @property
+    def limit_s(self) -> float:
+        """About the longest that it takes here, in s: others want the processors too."""
+        cores = len(os.sched_getaffinity(0))
+        crowd = 1 + os.getloadavg()[0] / cores
+        return self.recipe.cost.cpu_s / self.toolchain.jobs * crowd
+
+    @property
+    def label(self) -> str:
+        """What the build is called, where nobody names it: version, tree, and its key if it has
+        flags or a patch of its own.
+        """
+        wanted, tail = self.wanted, self.entry[-6:]
+        own = wanted.cflags or wanted.options or wanted.patch
+        return re.sub(r"[^\w.+-]", "-", f"{self.tree.label}-{tail}" if own else self.tree.label)
+
+    @property
+    def is_cached(self) -> bool:
+        """Is it in the cache already?"""
+        return (cache.root() / BUILT / self.entry).is_dir()
+
+
+def plan_build(wanted: BuildRequest, recipes: Sequence[BuildRecipe], say: Say) -> BuildPlan:
+    """The plan of a build: the tree is found and read, and nothing is written but to the cache.
+
+    `UsageError` where there is no tree, recipe or patch; `HostError` where a tool is absent.
+    """
+    debian = {suite: package for recipe in recipes for suite, package in recipe.debian.items()}
+    tree = find_tree(wanted.place, debian, say)
+    with cache.work_folder(BUILDING) as scratch:
+        recipe, version = _recognise(tree, recipes, scratch / "source", wanted.place)
+    toolchain = find_toolchain(recipe, say)
+    facts = _facts(wanted, tree, recipe, toolchain)
+    deciding = {name: value for name, value in facts.items() if name not in ("source", "patch")}
+    key = hashlib.sha256(json.dumps([deciding, recipe.deciding]).encode()).hexdigest()[:16]
+    entry = f"{wanted.engine}-{version}-{key}"
+    return BuildPlan(wanted, tree, recipe, toolchain, version, entry, facts)
+
+
+def _recognise(
+    tree: SourceTree, recipes: Sequence[BuildRecipe], copy: Path, place: str
+) -> tuple[BuildRecipe, str]:
+    """The recipe of a tree, and its version: read from a copy of the files that tell them, since a
+    commit has none yet.
+    """
+    telling = {*(m for r in recipes for m in r.marks), *(f for r in recipes for f, _ in r.version)}
+    copy.mkdir()
+    tree.put(copy, lambda name: any(fnmatchcase(name, pattern) for pattern in telling))
+    recipe = choose_recipe(recipes, copy, place)
+    return recipe, recipe.version_of(copy)
+
+
+def _facts(
+    wanted: BuildRequest, tree: SourceTree, recipe: BuildRecipe, toolchain: Toolchain
+) -> dict[str, str]:
+    """How it is made, for the record: what is written here decides the key of the build."""
+    chosen = wanted.cflags or recipe.cflags
+    facts = {
+        "source": tree.source,
+        "source_sha256": tree.identity,
+        "recipe": recipe.name,
+        "compiler": toolchain.compiler,
+        "cflags": chosen,
+        "always": recipe.always,
+        "configure": wanted.options,
+        "defines": wanted.defines or recipe.defines,
+        "machine": platform.machine(),
+    }
+    if wanted.patch:
+        facts["patch"] = str(wanted.patch)
+        facts["patch_sha256"] = hashlib.sha256(_read_patch(wanted.patch)).hexdigest()
+    return {name: value for name, value in facts.items() if value}
+
+
+def _read_patch(patch: Path) -> bytes:
+    try:
+        return patch.read_bytes()
+    except OSError as refused:
+        raise UsageError(f"cannot read the patch {patch}", cause=refused.strerror) from None

@@ -1,0 +1,168 @@
+"""What this machine builds with: compilers, tools, jobs, and the environment of all steps."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dyno import subprocesses
+from dyno.builds import Say, deb
+from dyno.builds.source.recipe import BuildCost, BuildRecipe
+from dyno.errors import HostError
+
+#: What a program may take to tell its version.
+VERSION_S = 60.0
+#: Variables of the user's that would change a build without being told of.
+DROPPED = {
+    "CFLAGS",
+    "CXXFLAGS",
+    "CPPFLAGS",
+    "LDFLAGS",
+    "MAKEFLAGS",
+    "MFLAGS",
+    "DESTDIR",
+    "MAKELEVEL",
+}
+#: Where a compiler looks for OpenSSL's version.
+OPENSSL_HEADERS = ("/usr/include/openssl/opensslv.h", "/usr/local/include/openssl/opensslv.h")
+MB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """Compilers as commands, what they say of themselves, jobs, and the environment of all steps.
+
+    `versions` are those of what a diagnosis may want to know: `gcc`, `cmake`, `openssl`, ….
+    """
+
+    cc: str
+    cxx: str
+    compiler: str
+    jobs: int
+    environment: Mapping[str, str]
+    ccache: bool = False
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+def find_toolchain(recipe: BuildRecipe, say: Say) -> Toolchain:
+    """The machine's compilers (`$CC`, `$CXX`), and tools, fetched where it has none of its own.
+
+    `HostError` where a compiler or a tool is absent and cannot be fetched.
+    """
+    cc, cxx = os.environ.get("CC") or "cc", os.environ.get("CXX") or "c++"
+    compiler = _first_line(cc.split())
+    if not compiler:
+        hint = "install gcc or clang (Debian: build-essential), or set CC to a compiler"
+        raise HostError(f"no C compiler: {cc} does not run", hint=hint)
+    environment = {k: v for k, v in os.environ.items() if k not in DROPPED} | {"LC_ALL": "C"}
+    environment |= _tools(recipe, say)
+    for program in recipe.needs:
+        if shutil.which(program, path=environment["PATH"]) is None:
+            raise HostError(
+                f"cannot build {recipe.title}: no {program} on PATH", hint=_install(program)
+            )
+    cached = shutil.which("ccache") is not None
+    before = "ccache " if cached else ""
+    return Toolchain(
+        cc=before + cc,
+        cxx=before + cxx,
+        compiler=compiler,
+        jobs=count_jobs(recipe.cost),
+        environment=environment,
+        ccache=cached,
+        versions=_versions(compiler),
+    )
+
+
+def count_jobs(cost: BuildCost) -> int:
+    """As many as there are cores for us, and memory that is available now has room for."""
+    cores = len(os.sched_getaffinity(0))
+    return max(1, min(cores, cost.jobs_most, available_mb() // cost.memory_mb))
+
+
+def available_mb() -> int:
+    """The memory that could be had now without swapping."""
+    found = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
+    return int(found[1]) >> 10 if found else 1 << 20
+
+
+def check_space(folder: Path, cost: BuildCost) -> None:
+    """`HostError` where the disk of `folder` has not the room that the build takes."""
+    free_mb = shutil.disk_usage(folder).free // MB
+    if free_mb < cost.disk_mb:
+        hint = "free some (dyno clean), or set DYNO_CACHE to another disk"
+        what = f"the build takes up to {cost.disk_mb} MB, and {folder} has {free_mb} MB free"
+        raise HostError(what, hint=hint)
+
+
+def _tools(recipe: BuildRecipe, say: Say) -> dict[str, str]:
+    """The environment in which the tools that were fetched are found; only the path where none was.
+
+    They are Debian's packages, unpacked: each finds its own files by a variable.
+    """
+    path = os.environ.get("PATH", os.defpath)
+    lacking = [name for name in recipe.tools if shutil.which(name, path=path) is None]
+    if not lacking:
+        return {"PATH": path}
+    packages = list(dict.fromkeys(p for name in lacking for p in recipe.tools[name]))
+    first, *beside = packages
+    try:
+        usr = deb.fetch(first, deb.installable_version(first, say), say, beside) / "usr"
+    except HostError as why:
+        hint = f"{_install(lacking[0])}; {why.message}"
+        raise HostError(f"cannot build {recipe.title}: no {lacking[0]} on PATH", hint=hint) from why
+    libraries = os.pathsep.join(str(each) for each in sorted(usr.glob("lib/*-linux-gnu")))
+    told = {
+        "PATH": f"{usr / 'bin'}{os.pathsep}{path}",
+        "BISON_PKGDATADIR": str(usr / "share/bison"),
+    }
+    told |= {"M4": str(usr / "bin" / "m4")} if (usr / "bin" / "m4").exists() else {}
+    return told | ({"LD_LIBRARY_PATH": libraries} if libraries else {})
+
+
+def _install(program: str) -> str:
+    return f"install {program}, with your system's packages"
+
+
+def _versions(compiler: str) -> dict[str, str]:
+    """Versions of what diagnoses ask for; one that is absent has none."""
+    found = {
+        "cmake": _number(_first_line(["cmake"])),
+        "openssl": _openssl_version(),
+        "gcc": _number(compiler.rpartition(")")[2]) if "clang" not in compiler else "",
+    }
+    return {name: version for name, version in found.items() if version}
+
+
+def _openssl_version() -> str:
+    """The version in the header that a compiler reads: since 3.0 by parts, before as one number."""
+    for place in OPENSSL_HEADERS:
+        try:
+            text = Path(place).read_text(errors="replace")
+        except OSError:
+            continue
+        major = re.search(r"define\s+OPENSSL_VERSION_MAJOR\s+(\d+)", text)
+        minor = re.search(r"define\s+OPENSSL_VERSION_MINOR\s+(\d+)", text)
+        if major and minor:
+            return f"{major[1]}.{minor[1]}"
+        if old := re.search(r"OPENSSL_VERSION_NUMBER\s+0x(\d)0(\d)", text):
+            return f"{old[1]}.{old[2]}"
+    return ""
+
+
+def _number(text: str) -> str:
+    found = re.search(r"\d+(?:\.\d+)+", text)
+    return found[0] if found else ""
+
+
+def _first_line(command: Sequence[str]) -> str:
+    try:
+        done = subprocesses.run([*command, "--version"], VERSION_S)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return (done.stdout.strip().splitlines() or [command[0]])[0]

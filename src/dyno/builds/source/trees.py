@@ -1,0 +1,253 @@
+"""Where a source tree comes from: a folder, a commit of a git repository, a Debian source package.
+
+A tree is only read. It has an identity, the hash of its content, before anything is copied; `put`
+copies it, or a few of its files, into a folder of ours.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from dyno import subprocesses
+from dyno.builds import Say, suites, tar
+from dyno.errors import HostError, UsageError
+
+DEBIAN = "deb:"
+#: What git may take over a tree, in s.
+GIT_S = 600.0
+#: What an earlier build leaves in a tree; its objects would be taken for new ones.
+BUILT = ("config.status", "CMakeCache.txt", "*.o", "*.obj")
+#: The kind of an entry of git's that is another repository.
+SUBMODULE = "160000"
+
+
+@dataclass(frozen=True)
+class SourceTree:
+    """A source tree that was found: where it is from, its identity, how it is copied.
+
+    `label` is a short name for it; `source` says in words what it is, for the record.
+    """
+
+    label: str
+    source: str
+    identity: str
+    put: Callable[[Path, Keep], None]
+
+
+#: Which files are copied, by their paths in the tree.
+Keep = Callable[[str], bool]
+
+
+def keep_all(name: str) -> bool:
+    """Copies the whole tree."""
+    del name
+    return True
+
+
+def find_tree(place: str, debian: Mapping[str, str], say: Say) -> SourceTree:
+    """The tree at `place`: `DIR`, `DIR@REF`, `deb:SUITE[:VERSION]`; `UsageError` if there is none.
+
+    `debian` tells the source package of each suite.
+    """
+    if place.startswith(DEBIAN):
+        return _of_debian(place, debian, say)
+    folder = Path(place).expanduser()
+    if folder.is_dir():
+        return _of_folder(folder.absolute())
+    repository, reference = _split_reference(place)
+    if reference:
+        return _of_git(repository, reference)
+    if folder.exists():
+        hint = "unpack it, and name the folder"
+        raise UsageError(f"{place} is a file, and no source tree", hint=hint)
+    raise UsageError(
+        f"there is no source tree at {place}", hint="name a folder, or FOLDER@REF of git"
+    )
+
+
+def _split_reference(place: str) -> tuple[Path, str]:
+    """A git repository and what stands behind its `@`; an empty reference where there is none."""
+    parts = place.split("@")
+    for end in range(len(parts) - 1, 0, -1):
+        folder = Path("@".join(parts[:end])).expanduser()
+        if folder.is_dir():
+            return folder.absolute(), "@".join(parts[end:])
+    return Path(place), ""
+
+
+def _of_git(repository: Path, reference: str) -> SourceTree:
+    commit = _git(repository, "rev-parse", "--verify", "--quiet", f"{reference}^{{commit}}").strip()
+    if not commit:
+        hint = f"`git -C {repository} branch -a` and `git -C {repository} tag` list what there is"
+        raise UsageError(f"{repository} has no commit '{reference}'", hint=hint)
+    tree = _git(repository, "rev-parse", f"{commit}^{{tree}}").strip()
+
+    def put(folder: Path, keep: Keep) -> None:
+        _check_out(repository, commit, folder, keep)
+
+    label = f"{reference.replace('/', '-')}-{commit[:8]}"
+    return SourceTree(label, f"git {repository} {reference} ({commit[:12]})", tree, put)
+
+
+def _check_out(repository: Path, commit: str, folder: Path, keep: Keep) -> None:
+    """The commit's files, by an index of our own, and those of its submodules, which must be there:
+    git writes nothing into the repository.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    index = folder.parent / f"{folder.name}.index"
+    ours = {"GIT_INDEX_FILE": str(index), "GIT_WORK_TREE": str(folder)}
+    try:
+        _git(repository, "read-tree", commit, environment=ours, must=True)
+        which = ["--all"] if keep is keep_all else ["--", *_kept(repository, commit, keep)]
+        if which != ["--"]:
+            words = ("checkout-index", "--force", *which)
+            _git(repository, *words, environment=ours, must=True)
+    finally:
+        index.unlink(missing_ok=True)
+    for line in _git(repository, "ls-tree", "-r", commit).splitlines() if keep is keep_all else ():
+        about, _, path = line.partition("\t")
+        mode, _, inner = about.split()
+        if mode == SUBMODULE:
+            within = repository / path
+            if not (within / ".git").exists() or not _has_commit(within, inner):
+                hint = f"git -C {repository} submodule update --init --recursive {path}"
+                raise UsageError(f"the submodule {path} is not there at {inner[:12]}", hint=hint)
+            _check_out(within, inner, folder / path, keep)
+
+
+def _kept(repository: Path, commit: str, keep: Keep) -> list[str]:
+    listed = _git(repository, "ls-tree", "-r", "-z", "--name-only", commit).split("\0")
+    return [name for name in listed if name and keep(name)]
+
+
+def _has_commit(repository: Path, commit: str) -> bool:
+    return bool(
+        _git(repository, "rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}").strip()
+    )
+
+
+def _git(
+    repository: Path, *words: str, environment: Mapping[str, str] | None = None, must: bool = False
+) -> str:
+    """What git answers; nothing where it fails, unless it `must` not."""
+    command = ["git", "-C", str(repository), *words]
+    try:
+        done = subprocesses.run(command, GIT_S, environment=os.environ | dict(environment or {}))
+    except FileNotFoundError:
+        raise HostError("no git on PATH", hint="install git, or name a folder") from None
+    except subprocess.TimeoutExpired:
+        raise HostError(f"git had not read {repository} after {GIT_S:.0f} s") from None
+    if "dubious ownership" in done.stderr or "not a git repository" in done.stderr:
+        cause = done.stderr.strip().splitlines()[0]
+        raise UsageError(f"git does not read {repository}", cause=cause)
+    if must and done.returncode:
+        cause = (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
+        raise HostError(f"git cannot copy {repository}", cause=cause)
+    return done.stdout if done.returncode == 0 else ""
+
+
+def _of_folder(folder: Path) -> SourceTree:
+    files = sorted(_files_of(folder))
+    if not files:
+        raise UsageError(f"{folder} is empty", hint="name the folder of a source tree")
+    _check_not_built(folder, files)
+
+    def put(target: Path, keep: Keep) -> None:
+        for name in filter(keep, files):
+            made = target / name
+            made.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(folder / name, made, follow_symlinks=False)
+
+    return SourceTree(folder.name, f"folder {folder}", _hash_files(folder, files), put)
+
+
+def _files_of(folder: Path) -> Iterator[str]:
+    """The files of a folder: of a git checkout those that git knows or would add."""
+    known = _known_to_git(folder) if _is_checkout(folder) else None
+    if known is None:
+        for place, folders, files in os.walk(folder):
+            folders[:] = [name for name in folders if name != ".git"]
+            links = [name for name in folders if Path(place, name).is_symlink()]
+            yield from (os.path.relpath(Path(place, name), folder) for name in [*files, *links])
+        return
+    for name in known:
+        path = folder / name
+        if path.is_dir() and not path.is_symlink():  # a submodule, or a repository within
+            yield from (f"{name.rstrip('/')}/{inner}" for inner in _files_of(path))
+        elif path.is_symlink() or path.is_file():
+            yield name
+
+
+def _is_checkout(folder: Path) -> bool:
+    return any((place / ".git").exists() for place in (folder, *folder.parents))
+
+
+def _known_to_git(folder: Path) -> list[str] | None:
+    """Paths of tracked files, and of others that are not ignored; None where git knows none."""
+    words = ("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
+    try:
+        listed = _git(folder, *words)
+    except (HostError, UsageError):
+        return None
+    return [name for name in listed.split("\0") if name] or None
+
+
+def _check_not_built(folder: Path, files: list[str]) -> None:
+    for name in files:
+        if any(Path(name).match(pattern) for pattern in BUILT) and not _is_test_data(name):
+            hint = "clean it (make distclean, git clean -xdn), or name a commit: FOLDER@HEAD"
+            raise UsageError(f"{folder} holds what an earlier build left: {name}", hint=hint)
+
+
+def _is_test_data(name: str) -> bool:
+    return any(part.startswith("test") for part in Path(name).parts[:-1])
+
+
+def _hash_files(folder: Path, files: list[str]) -> str:
+    """The hash of names, modes and contents."""
+    total = hashlib.sha256()
+    for name in files:
+        path = folder / name
+        if path.is_symlink():
+            content = f"link {path.readlink()}"
+        else:
+            with path.open("rb") as file:
+                content = hashlib.file_digest(file, "sha256").hexdigest()
+            content += " x" if path.stat().st_mode & 0o111 else ""
+        total.update(f"{name}\0{content}\n".encode(errors="surrogateescape"))
+    return total.hexdigest()
+
+
+def _of_debian(place: str, debian: Mapping[str, str], say: Say) -> SourceTree:
+    """The archive as its authors made it: Debian's patches are left out."""
+    suite, _, version = place.removeprefix(DEBIAN).partition(":")
+    if suite not in debian:
+        known = ", ".join(sorted(debian)) or "none"
+        raise UsageError(f"no source package is known of suite '{suite}'", hint=f"known: {known}")
+    package = suites.fetch_source(suite, debian[suite], say, version)
+    archives = [file for file in package.folder.glob("*.orig.tar.*") if file.suffix != ".asc"]
+    if len(archives) != 1:
+        raise HostError(f"{package.name} {package.version} holds no one archive of its authors")
+    (archive,) = archives
+
+    def put(target: Path, keep: Keep) -> None:
+        target.mkdir(parents=True, exist_ok=True)
+        tar.unpack(archive, target, lambda member: _kept_member(member, keep))
+
+    with archive.open("rb") as file:
+        identity = hashlib.file_digest(file, "sha256").hexdigest()
+    source = f"deb-src {package.name} {package.version} of {suite}, without Debian's patches"
+    label = f"{archive.name.partition('_')[2].partition('.orig')[0]}-{suite}"
+    return SourceTree(label, source, identity, put)
+
+
+def _kept_member(member: str, keep: Keep) -> str:
+    """A member's name in the tree, without the folder around all of them; empty to leave it out."""
+    name = member.partition("/")[2]
+    return name if name and keep(name) else ""

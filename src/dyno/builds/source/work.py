@@ -1,0 +1,277 @@
+"""The work of a build: the tree's copy, the recipe's steps, remedies, and what was installed.
+
+It lies in a folder that outlives a failure and a kill: `source/` (the copy), `build/`, `build.log`,
+and `state.json` with the steps that are done and the remedies that were applied. The next build of
+the same goes on there.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import IO
+
+from dyno import private_files
+from dyno.builds import Say, cache
+from dyno.builds.source.diagnosis import Diagnosis, Failed, Fix, build_entries, diagnose
+from dyno.builds.source.plan import BUILT, BuildPlan
+from dyno.builds.source.recipe import BuildStep, apply_edits
+from dyno.builds.source.steps import Meter, StepProgress, Watch, run_program
+from dyno.builds.source.trees import keep_all
+from dyno.errors import HostError, UsageError
+
+#: What is put beside a build: how it was made, and the log; and what was done until now.
+FACTS, LOG, STATE = "build.json", "build.log", "state.json"
+#: The most of a step's log that a diagnosis looks through, in characters.
+LOG_CHARACTERS = 20_000_000
+#: How long before a kill a file may have been written in part, in s.
+TORN_S = 30.0
+#: So many remedies one after the other, and no more.
+FIXES_MAX = 12
+
+
+@dataclass
+class WorkState:
+    """What was done in a work folder: the steps, and the names of remedies that were applied."""
+
+    done: list[str] = field(default_factory=list)
+    fixes: list[str] = field(default_factory=list)
+    edits: list[str] = field(default_factory=list)
+    step_began_s: float = 0.0
+
+
+class BuildFailed(HostError):
+    """A step of a build failed; `diagnosis` says what is known of it."""
+
+    def __init__(self, message: str, diagnosis: Diagnosis, *, cause: str, hint: str) -> None:
+        super().__init__(message, cause=cause, hint=hint)
+        self.diagnosis = diagnosis
+
+
+class BuildWork:
+    """One build in its work folder."""
+
+    def __init__(self, plan: BuildPlan, folder: Path, say: Say, watch: Watch) -> None:
+        self._plan, self._folder, self._say, self._watch = plan, folder, say, watch
+        self._source, self._build = folder / "source", folder / "build"
+        self._staged = folder / "staged"
+        self._state = self._read_state()
+        self._began_s = time.monotonic()
+
+    def build(self, target: Path, fix: bool) -> None:
+        """Plays all steps that are not done, and moves what they installed to `target`."""
+        self._resume()
+        with (self._folder / LOG).open("a", encoding="utf-8", errors="replace") as log:
+            if "source" not in self._state.done:
+                self._copy_tree()
+            while True:
+                try:
+                    self._play_steps(log)
+                    break
+                except BuildFailed as failed:
+                    if not fix or not self._apply(failed.diagnosis):
+                        raise
+        self._install(target)
+
+    def _copy_tree(self) -> None:
+        self._say(f"copying {self._plan.tree.source}")
+        for place in (self._source, self._build, self._staged):
+            private_files.remove_all(place)
+        self._plan.tree.put(self._source, keep_all)
+        self._state.edits = apply_edits(self._plan.recipe.edits, self._source)
+        if self._plan.wanted.patch:
+            self._apply_patch(self._plan.wanted.patch)
+        self._finish_step("source")
+
+    def _apply_patch(self, patch: Path) -> None:
+        said: list[str] = []
+        with (self._folder / LOG).open("a", encoding="utf-8") as log:
+            command = ["patch", "--batch", "--forward", "-p1", "-i", str(patch.absolute())]
+            code = run_program(
+                command, self._source, self._plan.toolchain.environment, log, said.append
+            )
+        if code:
+            words = (line for line in said if "FAILED" in line or "***" in line)
+            cause = next(words, said[-1] if said else "patch says nothing")
+            hint = "make it with git diff, against the tree that is built"
+            raise UsageError(f"the patch {patch} does not fit the tree", cause=cause, hint=hint)
+
+    def _play_steps(self, log: IO[str]) -> None:
+        for number, step in enumerate(self._plan.recipe.steps, 1):
+            if step.name not in self._state.done:
+                self._play(step, number, log)
+
+    def _play(self, step: BuildStep, number: int, log: IO[str]) -> None:
+        plan, count = self._plan, len(self._plan.recipe.steps)
+        if step is plan.recipe.steps[0]:
+            private_files.remove_all(self._build)
+        self._build.mkdir(exist_ok=True)
+        self._say(f"{plan.entry}: {step.name} (step {number} of {count})")
+        self._state.step_began_s = time.time()
+        self._write_state()
+        begun, meter, shown = log.tell(), Meter(step.units), [-1.0]
+
+        def heard(line: str) -> None:
+            share = meter.add(line)
+            if share is None or share - shown[0] >= 0.01:
+                shown[0] = -1.0 if share is None else share
+                self._watch(StepProgress(step.name, number, count, share))
+
+        self._watch(StepProgress(step.name, number, count))
+        for place in step.within:
+            words = [word for each in step.run for word in self._expand(each)]
+            folder = Path(self._expand(place)[0])
+            log.write(f"\n==== {step.name} in {folder}: {shlex.join(words)}\n")
+            code = run_program(words, folder, self._environment(), log, heard)
+            if code:
+                raise self._failure(step, code, begun)
+        self._finish_step(step.name)
+
+    def _expand(self, word: str) -> list[str]:
+        """A recipe's word with its places filled in; `{options}` is any number of words."""
+        wanted, recipe = self._plan.wanted, self._plan.recipe
+        fixes = list(self._fixes())
+        if word == "{options}":
+            return [*shlex.split(wanted.options), *(o for each in fixes for o in each.options)]
+        if word == "{defines}":
+            return [f"-D{macro}" for macro in shlex.split(wanted.defines or recipe.defines)]
+        flags = [wanted.cflags or recipe.cflags, recipe.always, *(each.cflags for each in fixes)]
+        own = [recipe.cxxflags, *(each.cxxflags for each in fixes)]
+        jobs = 1 if any(each.one_job for each in fixes) else self._plan.toolchain.jobs
+        places = {
+            "source": str(self._source),
+            "build": str(self._build),
+            "staged": str(self._staged),
+            "prefix": str(cache.root() / BUILT / self._plan.entry),
+            "jobs": str(jobs),
+            "cc": self._plan.toolchain.cc,
+            "cxx": self._plan.toolchain.cxx,
+            "cflags": " ".join(filter(None, [*flags, *(each.c_only for each in fixes)])),
+            "cxxflags": " ".join(filter(None, [*flags, *own])),
+        }
+        if word in ("{cc}", "{cxx}", "{cflags}"):
+            return shlex.split(word.format_map(places))
+        return [word.format_map(places)]
+
+    def _environment(self) -> dict[str, str]:
+        environment = dict(self._plan.toolchain.environment)
+        for each in self._fixes():
+            environment |= each.environment
+        return environment
+
+    def _fixes(self) -> Iterator[Fix]:
+        for entry in build_entries():
+            if entry.fix and entry.name in self._state.fixes:
+                yield entry.fix
+
+    def _failure(self, step: BuildStep, code: int, begun: int) -> BuildFailed:
+        log = self._folder / LOG
+        with log.open(encoding="utf-8", errors="replace") as file:
+            file.seek(begun)
+            output = file.read(LOG_CHARACTERS)
+        plan = self._plan
+        about = Failed(output, plan.wanted.engine, plan.version, plan.toolchain.versions)
+        found = diagnose(about)
+        message = f"cannot build {plan.wanted.engine} {plan.version}: the step '{step.name}' failed"
+        line = found.line or f"it ended with {code} and no error that is known"
+        if found.entry is None:
+            hint = f"the whole log is {log}"
+            return BuildFailed(message, found, cause=line, hint=hint)
+        can = "; --fix does it" if found.entry.fix else ""
+        hint = f"{found.entry.remedy}{can} ({found.entry.source}); the whole log is {log}"
+        return BuildFailed(message, found, cause=f"{line}: {found.entry.cause}", hint=hint)
+
+    def _apply(self, diagnosis: Diagnosis) -> bool:
+        """Applies the remedy of a diagnosis; False where there is none, or it did not help."""
+        entry, state = diagnosis.entry, self._state
+        if entry is None or entry.fix is None or entry.name in state.fixes:
+            return False
+        if len(state.fixes) >= FIXES_MAX:
+            return False
+        made = apply_edits(entry.fix.edits, self._source)
+        if entry.fix.edits and not made:
+            return False
+        self._say(f"{entry.name}: {entry.remedy}")
+        state.fixes.append(entry.name)
+        state.edits += made
+        if entry.fix.again:
+            names = [step.name for step in self._plan.recipe.steps]
+            again = names.index(entry.fix.again) if entry.fix.again in names else 0
+            state.done = [name for name in state.done if name not in names[again:]]
+        self._write_state()
+        return True
+
+    def _install(self, target: Path) -> None:
+        """Moves what was installed, without what the recipe drops, and writes how it was made."""
+        recipe, plan = self._plan.recipe, self._plan
+        prefix = cache.root() / BUILT / plan.entry
+        installed = self._staged / str(prefix).lstrip("/")
+        if not (installed / recipe.program).is_file():
+            hint = f"the whole log is {self._folder / LOG}"
+            self._state.done = []
+            self._write_state()
+            raise HostError(f"the build made no {recipe.program}", hint=hint)
+        for pattern in recipe.drop:
+            for doomed in list(installed.glob(pattern)):
+                if doomed.is_dir() and not doomed.is_symlink():
+                    shutil.rmtree(doomed)
+                else:
+                    doomed.unlink(missing_ok=True)
+        for each in installed.iterdir():
+            each.rename(target / each.name)
+        shutil.copy(self._folder / LOG, target / LOG)
+        facts = dict(plan.facts) | {"jobs": str(plan.toolchain.jobs)}
+        facts["frame_pointers"] = _switch("-fno-omit-frame-pointer", facts)
+        facts["symbols"] = _switch("-g", facts)
+        facts |= {"edits": "; ".join(self._state.edits)} if self._state.edits else {}
+        facts |= {"fixes": ", ".join(self._state.fixes)} if self._state.fixes else {}
+        facts["seconds"] = f"{time.monotonic() - self._began_s:.0f}"
+        told = {"version": plan.version, "label": plan.tree.label, "facts": facts}
+        (target / FACTS).write_text(json.dumps(told, indent=1), encoding="utf-8")
+
+    def _resume(self) -> None:
+        """Makes anew what a killed build may have written in part."""
+        if "source" not in self._state.done or not self._build.is_dir():
+            return
+        if self._plan.recipe.steps[0].name in self._state.done:
+            self._say(f"{self._plan.entry}: going on after {', '.join(self._state.done)}")
+            drop_torn(self._build, self._state.step_began_s)
+            private_files.remove_all(self._staged)
+            steps = {step.name for step in self._plan.recipe.steps[-1:]}
+            self._state.done = [name for name in self._state.done if name not in steps]
+
+    def _finish_step(self, name: str) -> None:
+        self._state.done.append(name)
+        self._write_state()
+
+    def _read_state(self) -> WorkState:
+        with suppress(OSError, ValueError, TypeError):
+            return WorkState(**json.loads((self._folder / STATE).read_text(encoding="utf-8")))
+        return WorkState()
+
+    def _write_state(self) -> None:
+        private_files.write_whole(self._folder / STATE, json.dumps(asdict(self._state)))
+
+
+def drop_torn(build: Path, step_began_s: float) -> None:
+    """Removes what was written last before a kill: make would take half an object for a whole one.
+
+    Nothing is removed that an earlier step made.
+    """
+    files = [path for path in build.rglob("*") if path.is_file() and not path.is_symlink()]
+    newest_s = max((path.stat().st_mtime for path in files), default=0.0)
+    since_s = max(newest_s - TORN_S, step_began_s)
+    for path in files:
+        if path.stat().st_mtime >= since_s:
+            path.unlink()
+
+
+def _switch(flag: str, facts: Mapping[str, str]) -> str:
+    words = f"{facts.get('cflags', '')} {facts.get('always', '')}".split()
+    return "on" if flag in words or f"{flag}1" in words else "off"

@@ -1,0 +1,150 @@
+"""`dyno engines build`: builds an engine from a tree, shows how far it is, and names the build."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from dyno.cli.judged_run import print_progress
+from dyno.cli.options import Word
+from dyno.cli.terminal import screen
+from dyno.errors import UsageError
+
+if TYPE_CHECKING:
+    from dyno.builds.source.plan import BuildPlan
+    from dyno.builds.source.steps import StepProgress, Watch
+
+#: On a pipe a line is printed at every so large a share.
+LINE_SHARE = 0.25
+
+
+def engine_names() -> list[str]:
+    """Every engine that is built from source."""
+    from dyno.engines import BuildsFromSource
+    from dyno.plugins import things
+
+    kinds = things("dyno.engines", "Engine").items()
+    return [name for name, kind in kinds if issubclass(kind, BuildsFromSource)]
+
+
+@click.command("build")
+@click.argument("engine", type=Word("engine", engine_names))
+@click.argument("place", required=False)
+@click.option("--source", metavar="DIR", help="A folder that holds the tree.")
+@click.option("--git", metavar="DIR@REF", help="A commit, tag or branch of a git repository.")
+@click.option("--name", metavar="NAME", help="What ENGINE@source:NAME will mean.")
+@click.option("--cflags", default="", help="Flags of the compilers, instead of the recipe's -O2.")
+@click.option("--configure", default="", help="More words for configure or cmake.")
+@click.option("--patch", metavar="FILE", default="", help="A patch of git diff, for the copy.")
+@click.option("--fix", is_flag=True, help="Apply remedies that are safe, and go on.")
+def command(
+    engine: str,
+    place: str | None,
+    source: str | None,
+    git: str | None,
+    name: str | None,
+    **own: str,
+) -> None:
+    """Build ENGINE from a source tree; ENGINE@source:NAME is the build from then on.
+
+    The tree is --source, --git, or PLACE: DIR, DIR@REF or deb:SUITE[:VERSION]. It is only read: the
+    build works on a copy in the cache. Frame pointers and symbols are on. A build that was
+    interrupted or killed goes on where it was.
+    """
+    from dyno.builds.source import names
+    from dyno.builds.source.build import build_planned
+    from dyno.driver import ask
+    from dyno.engines import BuildsFromSource, find_engine
+
+    builder = find_engine(engine, ask)
+    if not isinstance(builder, BuildsFromSource):
+        hint = f"{', '.join(engine_names())} are"
+        raise UsageError(f"{engine} is not built from source", hint=hint)
+    where = _only_place(place, source, git)
+    if name:
+        names.check_name(name)
+    fix = bool(own.pop("fix"))
+    flags = {key: value for key, value in own.items() if value}
+    plan = builder.plan_build(where, flags, print_progress)
+    _announce(plan)
+    with shown_build() as watch:
+        built = build_planned(plan, print_progress, watch, fix=fix)
+    called = name or plan.label
+    names.name_build(engine, called, names.Named(built.prefix.name, where))
+    screen.line(f"{engine} {built.version}  {built.prefix}")
+    screen.line(
+        f"compiler {built.facts['compiler']}, flags {built.facts['cflags']} {built.facts['always']}"
+    )
+    for kind in ("edits", "fixes"):
+        if told := built.facts.get(kind):
+            screen.line(f"{kind}: {told}")
+    screen.line(f"use it as {engine}@source:{called}")
+
+
+def _only_place(place: str | None, source: str | None, git: str | None) -> str:
+    given = [each for each in (place, source, git) if each]
+    if len(given) != 1:
+        hint = "dyno engines build ENGINE --source DIR, or --git DIR@REF, or deb:SUITE"
+        what = "no source tree is named" if not given else f"{len(given)} source trees are named"
+        raise UsageError(what, hint=hint)
+    if git and "@" not in git:
+        return f"{git}@HEAD"
+    return str(Path(given[0]).expanduser().absolute()) if source else given[0]
+
+
+def _announce(plan: BuildPlan) -> None:
+    """What will be built, with what, and how long that may take, before it starts."""
+    if plan.is_cached:
+        return
+    tools, cost = plan.toolchain, plan.recipe.cost
+    ccache = ", ccache" if tools.ccache else ""
+    jobs = "1 job" if tools.jobs == 1 else f"{tools.jobs} jobs"
+    limit = screen.format_duration(plan.limit_s)
+    screen.line(
+        f"building {plan.wanted.engine} {plan.version} from {plan.tree.source} by the recipe "
+        f"{plan.recipe.name}: {tools.compiler}{ccache}, {jobs}, "
+        f"up to {limit} and {cost.disk_mb} MB",
+        err=True,
+    )
+
+
+@contextmanager
+def shown_build() -> Iterator[Watch]:
+    """A bar with the step on a terminal; on a pipe a line at each quarter of a step."""
+    console = screen.console(stderr=True)
+    if not console.is_terminal:
+        yield _lines()
+        return
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+    )
+    with Bar(*columns, TimeElapsedColumn(), console=console, transient=True) as bar:
+        task = bar.add_task("", total=1.0)
+
+        def watch(progress: StepProgress) -> None:
+            words = f"{progress.step} ({progress.number} of {progress.steps})"
+            bar.update(task, description=words, completed=progress.share or 0.0)
+
+        yield watch
+
+
+def _lines() -> Watch:
+    shown = {"at": 0.0}
+
+    def watch(progress: StepProgress) -> None:
+        if progress.share is None or progress.share == 0.0:
+            shown["at"] = 0.0
+        elif progress.share - shown["at"] >= LINE_SHARE:
+            shown["at"] = progress.share
+            screen.line(f"{progress.step}: {progress.share:.0%}", err=True)
+
+    return watch

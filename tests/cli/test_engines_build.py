@@ -1,0 +1,89 @@
+"""`dyno engines build`: a tree becomes a build with a name, which other commands take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from source_trees import amalgamation, commit_all
+
+from dyno.builds import cache
+from dyno.cli import exit_code
+from dyno.driver import ask
+from dyno.engines import find_engine
+from dyno.errors import UsageError
+
+pytestmark = pytest.mark.usefixtures("own_cache")
+
+
+def say_nothing(clause: str) -> None:
+    del clause
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    return amalgamation(tmp_path / "tree")
+
+
+def test_a_tree_is_built_named_and_can_be_had_by_its_name(
+    tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_code(["engines", "build", "sqlite", "--source", str(tree), "--name", "mine"]) == 0
+    told = capsys.readouterr()
+    assert "use it as sqlite@source:mine" in told.out
+    assert "-O2 -g -fno-omit-frame-pointer" in told.out
+    announced = told.err.splitlines()[0]
+    assert "building sqlite 3.99.1 from folder" in announced and ", up to " in announced
+    made = find_engine("sqlite", ask).program("source:mine", {}, say_nothing)
+    assert made.version == "3.99.1" and made.facts["recipe"] == "sqlite-amalgamation"
+    assert made.facts["compiler"] and made.facts["frame_pointers"] == "on"
+
+
+def test_a_tree_is_a_candidate_straight_away_with_flags_and_a_commit(tree: Path) -> None:
+    commit = commit_all(tree)
+    engine = find_engine("sqlite", ask)
+    plain = engine.program(f"source:{tree}@HEAD", {}, say_nothing)
+    fast = engine.program(f"source:{tree}@{commit[:9]}", {"cflags": "-O3"}, say_nothing)
+    assert plain.program != fast.program and fast.facts["cflags"] == "-O3"
+    assert plain.facts["defines"] and commit[:12] in plain.facts["source"]
+
+
+def test_what_cannot_be_a_build_from_source_is_refused_by_name(
+    tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sqlite = find_engine("sqlite", ask)
+    for build, flags, sentence in (
+        ("source:unheard", {}, "unknown sqlite build from source 'unheard'"),
+        (f"source:{tree}", {"patch": "/none"}, "there is no patch /none"),
+        ("system", {"patch": "x"}, "'patch' is of builds from source, not of 'system'"),
+        ("3.54.1", {"configure": "x"}, "'configure' is of builds from source"),
+    ):
+        with pytest.raises(UsageError, match=sentence):
+            sqlite.program(build, flags, say_nothing)
+    for words, sentence in (
+        (["sqlite"], "no source tree is named"),
+        (["sqlite", str(tree), "--source", str(tree)], "2 source trees are named"),
+        (["null", str(tree)], "null is not built from source"),
+        (["sqlite", str(tree), "--name", "a b"], "a build cannot be called 'a b'"),
+        (["postgres", str(tree)], "no recipe builds"),
+    ):
+        assert exit_code(["engines", "build", *words]) == 64
+        assert sentence in capsys.readouterr().err
+
+
+def test_flags_of_a_build_from_source_are_not_taken_for_a_running_server() -> None:
+    for name in ("postgres", "mysql", "mariadb"):
+        engine = find_engine(name, ask)
+        with pytest.raises(UsageError, match="'cflags'"):
+            engine.check("//u@h:1/d", {"cflags": "-O3"}, {})  # type: ignore[attr-defined]
+
+
+def test_a_build_that_fails_names_the_line_and_its_log(
+    tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tree / "sqlite3.c").write_text("int broken(void) { return nothing_of_the_kind; }\n")
+    assert exit_code(["engines", "build", "sqlite", str(tree)]) == 64
+    told = capsys.readouterr().err
+    assert "the step 'compile' failed" in told and "nothing_of_the_kind" in told
+    assert "the whole log is " in told
+    assert not cache.entries_of("built")
