@@ -103,7 +103,7 @@ def hold(path: Path) -> Iterator[None]:
     handle = os.open(path, FOLDER)
     try:
         if not try_lock(handle) or not path.exists():
-            raise HostError(f"{path} was removed meanwhile", hint="start again")
+            raise HostError(f"{path} was removed while it was in use", hint="start again")
         yield
     finally:
         os.close(handle)

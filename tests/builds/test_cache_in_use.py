@@ -73,7 +73,7 @@ def test_files_out_of_the_cache_are_nobodys_and_what_is_gone_is_told(
 ) -> None:
     with cache.keep_entries([Path("/bin/sh"), tmp_path, Path()]):
         assert cache.remove(cache.entries()[0])
-    gone = pytest.raises(HostError, match="it-1 was removed from the cache meanwhile")
+    gone = pytest.raises(HostError, match="it-1 was removed from the cache while it was needed")
     with gone as caught, cache.keep_entries([program]):
         pytest.fail("it is not there")
     assert "start again" in caught.value.hint

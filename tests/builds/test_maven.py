@@ -76,7 +76,7 @@ def test_only_the_members_asked_for_are_unpacked(mvn: Mvn, packed: Path) -> None
 
 def test_another_checksum_is_refused_and_nothing_kept(mvn: Mvn, packed: Path) -> None:
     mvn(f"cp {packed} $to/thing.zip")
-    with pytest.raises(HostError, match="is not what it was: its sha256 is") as caught:
+    with pytest.raises(HostError, match="has the wrong checksum: its sha256 is") as caught:
         maven.fetch(NAME, "1.0", SAID.append, checksum="0" * 64)
     assert "local repository" in caught.value.hint and cache.entries() == []
 

@@ -35,7 +35,7 @@ def stops_with(error: BaseException) -> int:
         (["compare", "a", "b"], "missing option"),
         (["compare", "a", "b", "-w", "w", "--margn", "2"], "unknown option '--margn'"),
         (["compare", "a", "b", "-w", "w", "--rows=9"], "workload is given as --set KEY=VALUE"),
-        (["compare", "a", "-w", "w"], "one candidate is not a comparison"),
+        (["compare", "a", "-w", "w"], "a comparison needs two candidates"),
         (["play"], "missing argument 'ENGINE'"),
         (["play", "null", "-w", "w", "--time", "soon"], "'soon' is not a duration"),
         (["play", "null", "-w", "w", "--set", "x"], "'x' is not of the form key=value"),

@@ -30,7 +30,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         (["--log", "nosuch.log"], "cannot read the log nosuch.log: no such file", "--log FILE"),
         (["--log", "empty.log"], "the log empty.log is empty", "general_log=ON"),
-        (["--log", "letter.log"], "no log that is known here: line 1 is 'Dear", "slow log"),
+        (["--log", "letter.log"], "is not a log that Dyno knows: line 1 is 'Dear", "slow log"),
         (LOG, "there is no table 'item' to play the log on", "--data DUMP.sql"),
         ([*LOG, "--data", "nosuch.sql"], "cannot read the data", "SQL file"),
         (
@@ -39,10 +39,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             "dump it",
         ),
         ([*LOG, "--in-place"], "--in-place is for servers that run already", "--data"),
-        (["--speed", "2", "-w", "insert"], "--speed is a word of a replay", "--log FILE"),
-        ([*LOG, "--time", "5"], "--time is no word of a replay", "--speed"),
-        ([*LOG, "--set", "threads=5"], "--set threads is no word of a replay", "--speed"),
-        ([*LOG, "--data", "shop.sql", "-w", "insert"], "two workloads", "play one"),
+        (["--speed", "2", "-w", "insert"], "--speed needs --log", "--log FILE"),
+        ([*LOG, "--time", "5"], "--time does not apply to a replay", "--speed"),
+        ([*LOG, "--set", "threads=5"], "--set threads does not apply to a replay", "--speed"),
+        ([*LOG, "--data", "shop.sql", "-w", "insert"], "cannot be combined", "play one"),
         ([*LOG, "--data", "shop.sql", "--speed", "fast"], "speed of a replay cannot be 'f", "max"),
     ],
 )
@@ -60,7 +60,8 @@ def test_a_log_is_not_played_in_a_database_that_was_not_named_for_it(
 ) -> None:
     assert exit_code(["play", "mysql://app@127.0.0.1:1/shop", *LOG]) == 64
     said = capsys.readouterr().err
-    assert "a log is played on a copy: mysql://app@127.0.0.1:1/shop may be in use" in said
+    assert "a log on a server that runs already needs --data or --in-place: " in said
+    assert "mysql://app@127.0.0.1:1/shop may be in use" in said
     assert "--in-place" in said
 
 

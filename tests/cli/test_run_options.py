@@ -64,8 +64,8 @@ def test_a_sweep_takes_the_values_that_are_set(tmp_path: Path, played: list[Expe
 def test_what_cannot_be_set_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "x.toml").write_text(FILE)
     for setting, why in (
-        ("threads=1,4", "oltp_read_only plays one value of it"),
-        ("threads=1,1", "values of a sweep, each once"),
+        ("threads=1,4", "oltp_read_only takes one value"),
+        ("threads=1,1", "the values of a sweep must differ"),
         ("tabel_size=4", "tabel"),
     ):
         assert exit_code(["run", str(tmp_path / "x.toml"), "--set", setting]) == 64

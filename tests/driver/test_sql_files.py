@@ -144,6 +144,9 @@ def test_the_command_line_takes_a_file_of_sql(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert re.search(r"select:3 .*\n.*select:4", done.output)
     both = ["play", "null", "--sql", str(script), "-f", str(script)]
-    for words, says in [(both, "two workloads"), ([*both[:3], "nosuch.sql"], "no SQL file at")]:
+    for words, says in [
+        (both, "cannot be combined"),
+        ([*both[:3], "nosuch.sql"], "no SQL file at"),
+    ]:
         done = CliRunner().invoke(command, words)
         assert (done.exit_code, says in str(done.exception or done.output)) != (0, True)

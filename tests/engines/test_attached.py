@@ -113,8 +113,8 @@ def test_a_database_that_cannot_be_written_to_is_refused(
         ("//joe@h:port/d", {}, {}, "cannot read the server's URL"),
         ("//joe@h/d", {"sslmode": "prefer"}, {}, "unknown value of sslmode"),
         ("//joe@h/d", {"sslrootcert": "/none.pem"}, {}, "there is no file /none.pem"),
-        ("//joe@h/d", {}, {"shared_buffers": "1GB"}, "is not configured: 'shared_buffers'"),
-        ("18", {"sslmode": "require"}, {}, "belongs to the URL"),
+        ("//joe@h/d", {}, {"shared_buffers": "1GB"}, "cannot be configured: 'shared_buffers'"),
+        ("18", {"sslmode": "require"}, {}, "needs the URL"),
     ],
 )
 def test_a_wrong_url_is_refused(

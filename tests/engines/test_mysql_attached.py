@@ -149,6 +149,6 @@ def test_what_cannot_be_written_to_or_is_told_to_be_configured_is_refused() -> N
         _met(URL, _told(read_only="1"))
     with pytest.raises(UsageError, match="names no database"):
         _met("mysql://joe@db.example", _told())
-    with pytest.raises(UsageError, match="is not configured: 'max_connections'"):
+    with pytest.raises(UsageError, match="cannot be configured: 'max_connections'"):
         engine = find_engine("mysql", _told())
         engine.check("//joe@h/d", {}, {"max_connections": "5"})  # type: ignore[attr-defined]

@@ -42,7 +42,7 @@ def test_mysqls_opt_ins_are_its_clients_own(engine: str, tmp_path: Path) -> None
     assert _proof(f"{at}?enable-cleartext-plugin=on") == {"enable_cleartext_plugin": True}
     assert _proof(f"{at}?server-public-key-path={key}") == {"server_public_key": str(key)}
     for word, says in [
-        ("get-server-public-key=yes", "is on or off"),
+        ("get-server-public-key=yes", "must be on or off"),
         ("server-public-key-path=/nowhere", "there is no file"),
         ("require_auth=md5", "unknown build flag"),
     ]:

@@ -46,7 +46,7 @@ def test_folders_are_named_by_time_and_name_and_never_shared(tmp_path: Path) -> 
 
 def test_a_trial_is_never_written_twice(kept: RunFolder) -> None:
     kept.write_trial(make_trial(1, "old", 0, 100.0))
-    with pytest.raises(UsageError, match="already there"):
+    with pytest.raises(UsageError, match="already exists"):
         kept.write_trial(make_trial(1, "old", 0, 200.0))
 
 
@@ -182,7 +182,7 @@ def test_what_is_no_file_of_a_run_is_refused_and_not_read(tmp_path: Path) -> Non
     folder = create_run(make_run(), tmp_path)
     pipe, large = folder.path / "trials" / "0001.json", folder.path / "verdict.json"
     os.mkfifo(pipe)
-    with pytest.raises(UsageError, match="is no file"):
+    with pytest.raises(UsageError, match="is not a plain file"):
         folder.trials()
     with large.open("wb") as file:
         file.truncate(LARGEST_BYTES + 1)

@@ -70,7 +70,7 @@ impl Function for ToBinary {
 
     fn answer(&mut self, row: Arguments) -> Result<Answer<'_>, Fault> {
         let Some(text) = row.bytes(0) else { return Ok(Answer::Null) };
-        let found = parse(text).ok_or("uuid_to_bin: that is no UUID")?;
+        let found = parse(text).ok_or("uuid_to_bin: this is not a UUID")?;
         self.0 = if row.integer(1).unwrap_or(0) != 0 { high_first(found) } else { found };
         Ok(Answer::Bytes(&self.0))
     }

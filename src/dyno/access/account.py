@@ -53,7 +53,7 @@ def account_prefix(user: Account, death: signal.Signals) -> list[str]:
     """
     if shutil.which("setpriv") is None:
         hint = "install util-linux"
-        raise HostError("no setpriv on PATH: a server could outlive us", hint=hint)
+        raise HostError("setpriv is not on PATH: a server could outlive Dyno", hint=hint)
     identity = [f"--reuid={user.uid}", f"--regid={user.gid}", "--clear-groups"]
     death_name = f"--pdeathsig={death.name.removeprefix('SIG')}"
     guarded = ["sh", "-c", GUARD, str(os.getpid())]
@@ -77,7 +77,7 @@ def check_reach(user: Account, path: Path, hint: str) -> None:
         return
     for folder in sorted({*path.absolute().parents, *path.resolve().parents}):
         if not _may_enter(user, folder.stat()):
-            cause = f"{folder} is closed to {user.name}, whom servers run as"
+            cause = f"{user.name}, as whom servers run, may not enter {folder}"
             raise HostError(f"a server could not reach {path}", cause=cause, hint=hint)
 
 

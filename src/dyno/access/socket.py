@@ -53,4 +53,4 @@ def place_socket(home: Path, file: str) -> Socket:
                 return Socket(held.path / file, passing=True, held=held)
             held.remove()
     hint = "set DYNO_TMP to a folder with a shorter path"
-    raise HostError(f"no place for a socket: {home / file} is too long", hint=hint)
+    raise HostError(f"{home / file} is too long for a socket", hint=hint)

@@ -142,11 +142,11 @@ def check_url(build: str, flags: Mapping[str, str], settings: Mapping[str, str])
     """`UsageError` where a URL carries settings, or anything else a URL's keys."""
     if not is_url(build):
         if flags:
-            raise UsageError(f"'{next(iter(flags))}' belongs to the URL of a server that runs")
+            raise UsageError(f"'{next(iter(flags))}' needs the URL of a server that runs already")
         return
     if settings:
         hint = "set it there yourself; it will be read back"
-        raise UsageError(f"{SOURCE} is not configured: '{next(iter(settings))}'", hint=hint)
+        raise UsageError(f"{SOURCE} cannot be configured: '{next(iter(settings))}'", hint=hint)
     if (value := flags.get("readonly", "off")) not in ("on", "off"):
         raise unknown("value of readonly", value, ("on", "off"))
     if not re.fullmatch(r"[1-9]\d{0,5}", limit := flags.get("time_limit", "60")):
@@ -163,7 +163,7 @@ def check_url(build: str, flags: Mapping[str, str], settings: Mapping[str, str])
         raise unknown("value of channel_binding", binding, BINDINGS)
     for name in SWITCHES:
         if flags.get(name, "off") not in ("on", "off"):
-            raise UsageError(f"{name} is on or off (got '{flags[name]}')")
+            raise UsageError(f"{name} must be on or off (got '{flags[name]}')")
 
 
 def attached_build(
@@ -224,7 +224,7 @@ def fields(
         if not (rows and rows[0]):
             cause = f"it answers '{question}' with no row"
             hint = f"does the URL name a server that speaks as {kind} does?"
-            raise UsageError(f"the server is no {kind}", cause=cause, hint=hint)
+            raise UsageError(f"the server is not {kind}", cause=cause, hint=hint)
         found.append(rows[0][0] or "")
     return found
 

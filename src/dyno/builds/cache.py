@@ -84,7 +84,7 @@ def is_used(entry: Path) -> bool:
 
 def _gone_error(entry: Path) -> HostError:
     hint = "start again: what is missing is fetched or made anew"
-    return HostError(f"{entry.name} was removed from the cache meanwhile", hint=hint)
+    return HostError(f"{entry.name} was removed from the cache while it was needed", hint=hint)
 
 
 #: A folder beside the entries, and the beginning of the name of an entry in the making.
@@ -269,7 +269,7 @@ def copy(source: Path, target: Path) -> None:
         with _COPYING:
             done = subprocesses.run(command, COPY_S)
     except subprocess.TimeoutExpired:
-        raise HostError(f"copying to {target} was not over after {COPY_S:.0f} s") from None
+        raise HostError(f"copying to {target} took longer than {COPY_S:.0f} s") from None
     if done.returncode:
         cause = tails.last_lines(done.stderr, 1) or "cp failed"
         hint = "free some room (dyno clean), or set DYNO_TMP to another file system"
@@ -328,4 +328,4 @@ def _alone(kind: str, name: str, say: Say) -> AbstractContextManager[None]:
     (root() / kind).mkdir(parents=True, exist_ok=True)
     (root() / LOCKS).mkdir(exist_ok=True)
     lock = root() / LOCKS / f"{kind}-{name}"
-    return exclusive_lock(lock, lambda: say(f"waiting for {name}, which is being made already"))
+    return exclusive_lock(lock, lambda: say(f"waiting for {name}, which another dyno makes"))

@@ -100,8 +100,8 @@ def _run(command: list[str], recipe: Recipe) -> None:
     try:
         done = subprocesses.run(command, COMPILE_S)
     except subprocess.TimeoutExpired:
-        hint = "is another compiler at hand? CC names one"
-        raise HostError(f"{recipe.name} was not compiled in {COMPILE_S:.0f} s", hint=hint) from None
+        hint = "name another compiler in CC"
+        raise HostError(f"compiling {recipe.name} took over {COMPILE_S:.0f} s", hint=hint) from None
     if done.returncode:
         tail = last_lines(done.stderr, TAIL_LINES)
         cause = f"the compiler's last lines are\n{tail or f'(none; exit code {done.returncode})'}"

@@ -92,8 +92,8 @@ def _verify(archive: Path, coordinate: str, checksum: str) -> None:
     found = sha256(archive) if checksum else ""
     if found != checksum:
         hint = "remove it from Maven's local repository and fetch again; if it stays, do not use it"
-        cause = f"its sha256 is {found}, and not {checksum}"
-        raise HostError(f"{coordinate} is not what it was", cause=cause, hint=hint)
+        cause = f"its sha256 is {found}, not {checksum}"
+        raise HostError(f"{coordinate} has the wrong checksum", cause=cause, hint=hint)
 
 
 def _unpack(archive: Path, folder: Path, members: Sequence[str]) -> None:

@@ -44,7 +44,7 @@ def library(soname: str, package: str) -> Path:
     try:
         done = subprocesses.run(command, LOAD_S)
     except subprocess.TimeoutExpired:
-        raise HostError(f"{soname} was not loaded in {LOAD_S:.0f} s") from None
+        raise HostError(f"loading {soname} took longer than {LOAD_S:.0f} s") from None
     if done.returncode:
         cause = (done.stderr.strip().splitlines() or ["it crashed on loading"])[-1]
         hint = f"install it ({package}), or name the file by its path"

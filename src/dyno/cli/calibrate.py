@@ -29,7 +29,7 @@ def print_known() -> None:
 
     known = calibration.known_error_rates(instrument_here())
     if known is None:
-        screen.line("this host was never calibrated; `dyno calibrate` begins")
+        screen.line("this host has not been calibrated; run `dyno calibrate`")
         return
     screen.table(HEADS, map(score_row, known.scores), right=range(2, 9))
     screen.gap()
@@ -164,13 +164,13 @@ def play_missing(wanted: CalibrationOptions) -> None:
 
     sweep()
     session = CalibrationSession(wanted, print_progress, print_entry)
-    screen.line(f"{len(session.current())} lines of this host are there ({session.file})")
+    screen.line(f"{len(session.current())} comparisons of this host are stored ({session.file})")
     try:
         done = session.play()
     except KeyboardInterrupt:
-        hint = "what was found is stored; the same command goes on"
+        hint = "what was found is stored; run the same command to continue"
         raise KeyboardInterrupt(hint) from None
-    screen.lines("" if done else "\nthe budget is spent; the same command goes on\n")
+    screen.lines("" if done else "\nthe budget is spent; run the same command to continue\n")
 
 
 def print_entry(entry: CalibrationEntry, done: int, of: int) -> None:

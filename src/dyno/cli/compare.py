@@ -105,10 +105,10 @@ def experiment(**words: Any) -> Experiment:
     moved = words["one_at_a_time"]
     crossed = cross_factors(words["factors"], "one at a time" if moved else "factorial")
     if moved and not crossed.levels:
-        raise UsageError("--one-at-a-time without a factor", hint="--factor KEY=A,B names one")
+        raise UsageError("--one-at-a-time needs a factor", hint="add --factor KEY=A,B")
     if len(words["candidates"]) < 2 and not crossed.levels:
         raise UsageError(
-            "one candidate is not a comparison",
+            "a comparison needs two candidates",
             hint="name the base first, then what is compared with it, or a --factor; "
             "`dyno play` plays one",
         )

@@ -204,7 +204,7 @@ def command(folders: tuple[Path, ...], alpha: float, **words: object) -> int:
 def check_asked(chosen: HistoryOptions) -> HistoryOptions:
     """`chosen`, if it makes sense together."""
     if chosen.since and not (chosen.gate or chosen.strict):
-        raise UsageError("--since says what the gate looks at", hint="add --gate")
+        raise UsageError("--since needs --gate or --strict", hint="add --gate")
     files = [file.resolve() for file in (chosen.json_file, chosen.html_file) if file]
     if len(set(files)) < len(files):
         raise UsageError(f"--json and --html both name {chosen.json_file}", hint="name two files")

@@ -153,7 +153,7 @@ def chosen_scripts(words: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]
     if log := chosen_log(words):
         if workloads or mixed or words["sql"]:
             hint = "play one; pgbench's --log is the trial's record here"
-            raise UsageError("--log and a script are two workloads", hint=hint)
+            raise UsageError("--log and a script cannot be combined", hint=hint)
         return [log[0]], log[1]
     if words["sql"]:
         workloads = [_sql_file(words["sql"], [*workloads, *mixed])]
@@ -173,14 +173,14 @@ def _check_ending(name: str) -> None:
     """`UsageError` for a file that is no script by its name: any text can be read as SQL."""
     path = Path(name)
     if path.is_file() and path.suffix not in (".lua", ".sql", ".pgbench", ""):
-        hint = f"a script is called .lua or .sql; -f {name} plays it as a script file of pgbench"
-        raise UsageError(f"{name} is no workload by its name", hint=hint)
+        hint = f"scripts end in .lua or .sql; -f {name} plays it as a script of pgbench"
+        raise UsageError(f"{name} is not a workload", hint=hint)
 
 
 def _sql_file(name: str, others: Sequence[object]) -> str:
     if others:
         hint = "compare them one after the other; weights mix statements within a file"
-        raise UsageError("--sql and another script are two workloads", hint=hint)
+        raise UsageError("--sql and another script cannot be combined", hint=hint)
     if not Path(name).is_file():
         raise UsageError(
             f"no SQL file at '{name}'",
@@ -195,7 +195,7 @@ def _mixed(words: Mapping[str, Any]) -> list[tuple[str, str]]:
         if not Path(name).is_file():
             raise UsageError(f"could not open file '{name}'", hint="-f FILE or -f FILE@WEIGHT")
         if Path(name).suffix == ".lua":
-            raise UsageError(f"{name} is Lua by its name", hint="--workload plays it")
+            raise UsageError(f"{name} is a Lua script", hint="play it by --workload")
         found.append((str(Path(name).resolve()), weight))
     flags = [("select-only", "")] * words["select_only"]
     flags += [("simple-update", "")] * words["skip_some_updates"]

@@ -51,7 +51,7 @@ def command(
     dyno plan last --detect 1%
     """
     if budget is not None and detect is not None:
-        raise click.UsageError("--budget and --detect are two questions: ask one")
+        raise click.UsageError("--budget and --detect cannot be combined")
     planner, played_by = planner_of(experiment, source)
     if detect is not None:
         plan = planner.to_detect(detect)

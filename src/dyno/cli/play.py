@@ -68,7 +68,7 @@ def command(engine: str, **words: Any) -> None:
     if words["time"] is not None:
         chosen["time"] = f"{words['time']:g}"
     if len(scripts) > 1:
-        raise UsageError("--workload and pgbench's scripts are two workloads", hint="play one")
+        raise UsageError("--workload and pgbench's scripts cannot be combined", hint="play one")
     (script,) = scripts
     measuring = Measuring(controls=dict(words["controls"]))
     experiment = compare_candidates([engine], script, chosen, measuring, command=typed_command())

@@ -67,7 +67,7 @@ def chosen_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
     if not words["log"]:
         for name, word in NEEDS_LOG.items():
             if words[name]:
-                raise UsageError(f"{word} is a word of a replay", hint="--log FILE names the log")
+                raise UsageError(f"{word} needs --log", hint="name the log: --log FILE")
         return None
     from dyno.compare.resolve.copies import (
         Copy,
@@ -80,7 +80,9 @@ def chosen_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
     from dyno.workloads.replay.sessions import Bounds
 
     if dict(words["settings"]).get("setup"):
-        raise UsageError("--set setup=… is no word of a replay", hint="--data FILE makes the copy")
+        raise UsageError(
+            "--set setup=… does not apply to a replay", hint="--data FILE makes the copy"
+        )
     _check_free(words)
     limit = _limit(words["statement_limit"])
     data = Path(words["data"]).resolve() if words["data"] else None
@@ -139,8 +141,8 @@ def _check_free(words: Mapping[str, Any]) -> None:
     said = [f"--set {name}" for name in settings]
     said += [word for name, word in FIXED.items() if words.get(name)]
     if said:
-        hint = "a log says itself how long it is and on how many connections; --speed says how fast"
-        raise UsageError(f"{said[0]} is no word of a replay", hint=hint)
+        hint = "the log sets length and connections; --speed sets how fast it is played"
+        raise UsageError(f"{said[0]} does not apply to a replay", hint=hint)
 
 
 def _say(clause: str) -> None:

@@ -69,7 +69,7 @@ def override_options(
         plain = [it.name for it in workloads if option not in it.sweep]
         if len(values) > 1 and plain:
             raise UsageError(
-                f"--set {option}={text}: {plain[0]} plays one value of it, others sweep it",
+                f"--set {option}={text}: only some workloads sweep it, {plain[0]} takes one value",
                 hint="one value for all, or a copy of the file",
             )
         workloads = tuple(_with_values(workloads, option, values))
@@ -84,7 +84,7 @@ def _values_of_sweep(option: str, text: str) -> list[str]:
     values = [it.strip() for it in text.split(",")]
     if not all(values) or len(set(values)) < len(values):
         raise UsageError(
-            f"--set {option}={text}: values of a sweep, each once", hint=f"--set {option}=1,16"
+            f"--set {option}={text}: the values of a sweep must differ", hint=f"--set {option}=1,16"
         )
     return values
 

@@ -36,7 +36,9 @@ def run_folder(word: str) -> RunFolder:
     found = names[-1:] if word == "last" else [name for name in names if name.startswith(word)]
     if len(found) > 1 and word not in names:
         cause = f"{len(found)} runs begin so, {found[0]} to {found[-1]}"
-        raise UsageError(f"'{word}' names more than one run", cause=cause, hint="write some more")
+        raise UsageError(
+            f"'{word}' names more than one run", cause=cause, hint="write more of the name"
+        )
     only = found[0] if len(found) == 1 else word
     return open_run(Path(only), runs_home())
 

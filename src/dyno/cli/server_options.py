@@ -32,7 +32,7 @@ def show(variable: str | None, dsn: str) -> None:
 
     found = options.read(reach(dsn))
     if variable and variable.lower() not in found:
-        raise unknown("variable that is a list", variable, found)
+        raise unknown("list variable", variable, found)
     wanted = [variable.lower()] if variable else list(found)
     rows = [(name, it, value) for name in wanted for it, value in found[name].items()]
     screen.table(("variable", "option", "value"), rows)
@@ -82,7 +82,7 @@ def _options(text: str) -> Options:
     engine = find_engine(spec.engine, driver.ask)
     if spec.engine not in server.KINDS:
         raise UsageError(
-            f"{spec.engine} has no such variables",
+            f"{spec.engine} has no list variables",
             hint=f"name a build of {' or '.join(server.KINDS)}, or a URL",
         )
     if isinstance(engine, Checks):

@@ -30,14 +30,14 @@ def command(folder: Path) -> None:
     except OSError as error:
         hint = "name a folder that you may write to"
         cause = (error.strerror or "").lower()
-        raise UsageError(f"cannot put programs into {folder}", cause=cause, hint=hint) from None
+        raise UsageError(f"cannot write launchers into {folder}", cause=cause, hint=hint) from None
 
 
 def write_launcher(file: Path) -> Path:
     """A program that hands its words to `dyno`'s command of the same name."""
     ours = f"-m dyno.cli {file.name}"
     if file.exists() and ours not in file.read_text(errors="replace"):
-        raise UsageError(f"{file} is there already", hint="name a folder of its own")
+        raise UsageError(f"{file} already exists", hint="name another folder")
     # -P: a module in the folder where somebody calls it is none of ours
     launch = f'exec {shlex.quote(sys.executable)} -P {ours} "$@"'
     file.write_text(f"#!/bin/sh\n{launch}\n")

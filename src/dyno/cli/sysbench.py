@@ -125,11 +125,11 @@ def compare_builds(words: Words) -> int:
     from dyno.compat.sysbench.play import compared_options, find_script
 
     if words.command != "run":
-        raise UsageError("--compare goes with the command run", hint="it prepares by itself")
+        raise UsageError("--compare needs the command run", hint="it prepares by itself")
     script = str(find_script(words.script).resolve())
     options, unused = compared_options(words)
     for name in unused:
-        screen.line(f"--{name} is not used: a comparison starts each build by itself", err=True)
+        screen.line(f"--{name} is ignored: a comparison starts each build itself", err=True)
     made = compare_candidates(
         words.compare,
         script,

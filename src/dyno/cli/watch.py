@@ -110,7 +110,7 @@ def _record(dsn: str, into: Path, for_s: float | None, **words: Any) -> None:
             try:
                 recorder.go_on(Record(into.absolute(), driver.ask, reader, _note))
             except UsageError as nothing:  # all of it is damaged
-                _note(f"{nothing.message}; counts begin anew")
+                _note(f"{nothing.message}; counters start again from zero")
         screen.line(f"recording {watched.version} at {watched.name} into {into}/")
         with _ended_by_signals(stop, ask.abandon):
             taken = recorder.run()

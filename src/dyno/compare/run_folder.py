@@ -58,7 +58,7 @@ def _read_text(file: Path) -> str:
     """
     found = file.stat()
     if not stat.S_ISREG(found.st_mode):
-        raise UsageError(f"{file} is no file", hint="a run holds plain files only")
+        raise UsageError(f"{file} is not a plain file", hint="a run folder holds plain files only")
     if found.st_size > LARGEST_BYTES:
         cause = f"it has {found.st_size:,} bytes, and none of a run has over {LARGEST_BYTES:,}"
         raise UsageError(f"{file} is too large", cause=cause)
@@ -143,7 +143,7 @@ class RunFolder:
         """Writes a trial once, whole or not at all; `HostError` where the disk is full."""
         file = self.path / "trials" / f"{trial.number:04}.json"
         if file.exists():
-            raise UsageError(f"{file} is already there", hint="is another dyno on this run?")
+            raise UsageError(f"{file} already exists", hint="does another dyno play this run?")
         write_json(file, asdict(trial))
 
     def verdict(self) -> Verdict | None:
@@ -251,7 +251,7 @@ def _new_folder(runs: Path, name: str) -> Path:
             cause = f"{error.strerror}{space(error, runs)}"
             raise HostError(f"cannot make {path}", cause=cause, hint=hint) from error
         return path
-    raise HostError(f"too many runs are called {name}")
+    raise HostError(f"too many runs are named {name}")
 
 
 def open_run(path: Path, runs: Path) -> RunFolder:

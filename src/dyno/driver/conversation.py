@@ -53,7 +53,7 @@ class Conversation:
             return rows_of(said, len(statements))
         except (ValueError, RecursionError) as error:
             self.close()
-            raise InternalError("the driver's answer makes no sense", cause=error) from error
+            raise InternalError("cannot parse the driver's answer", cause=error) from error
         except BaseException:
             self.close()
             raise

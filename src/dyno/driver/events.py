@@ -60,7 +60,7 @@ def rows_of(said: Any, statements: int) -> list[list[list[str | None]]]:
     answers = said if isinstance(said, list) else []
     rows: list[Any] = [answer.get("rows") for answer in answers if isinstance(answer, dict)]
     if len(rows) != statements or not all(isinstance(each, list) for each in rows):
-        raise InternalError("the driver's answer makes no sense", cause=f"{str(said)[:100]}")
+        raise InternalError("cannot parse the driver's answer", cause=f"{str(said)[:100]}")
     return rows
 
 
@@ -229,5 +229,5 @@ def parse_event(line: bytes) -> Hello | Event:
             raise error_of_event(said)
         event: Hello | Event = decode.decode(_EVENTS[kind], said)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise InternalError("the driver's words make no sense", cause=error) from error
+        raise InternalError("cannot parse the driver's event", cause=error) from error
     return event

@@ -150,7 +150,7 @@ class DriverProcess:
                 raise error_of_silence(self._process.wait(), tail(self._log))
             self._buffer += chunk
             if len(self._buffer) > LINE_BYTES:
-                raise InternalError(f"the driver says a line of more than {LINE_BYTES >> 20} MB")
+                raise InternalError(f"the driver sent a line of more than {LINE_BYTES >> 20} MB")
         line = bytes(self._buffer[:end])
         del self._buffer[: end + 1]
         return line
@@ -163,5 +163,5 @@ class DriverProcess:
         poll.register(stdout, select.POLLIN)
         left_s = limit.began_s + limit.limit_s - time.monotonic()
         if not poll.poll(max(0.0, left_s) * 1000):
-            raise TrialFailed(f"{limit.doing} was not over after {limit.limit_s:.0f} s")
+            raise TrialFailed(f"{limit.doing} took longer than {limit.limit_s:.0f} s")
         return os.read(stdout.fileno(), 1 << 18)

@@ -31,7 +31,7 @@ def driver_program() -> Path:
     """The driver: ``$DYNO_DRIVER``, else beside the interpreter, else on the path."""
     if chosen := os.environ.get("DYNO_DRIVER"):
         if not os.access(chosen, os.X_OK):
-            raise HostError(f"$DYNO_DRIVER names no program: {chosen}")
+            raise HostError(f"$DYNO_DRIVER is not a program: {chosen}")
         return Path(chosen).absolute()
     beside = Path(sys.executable).with_name("dyno-driver")
     found = str(beside) if os.access(beside, os.X_OK) else shutil.which("dyno-driver")

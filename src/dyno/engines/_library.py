@@ -47,7 +47,7 @@ class LibraryKind:
         try:
             done = subprocesses.run(command, LOAD_S)
         except subprocess.TimeoutExpired:
-            raise UsageError(f"{library} was not loaded in {LOAD_S:.0f} s") from None
+            raise UsageError(f"loading {library} took over {LOAD_S:.0f} s") from None
         if done.returncode:
             last = (done.stderr.strip().splitlines() or ["it crashed on loading"])[-1]
             hint = f"name a shared library of {self.name}, usually {self.file}"

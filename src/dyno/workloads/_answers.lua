@@ -94,7 +94,7 @@ function answers.read(path)
   local said = {known = {}}
   local is_read, cause = pcall(setfenv(chunk, said))
   if not (is_read and said.title) then
-    error(("answers: %s is no file that check=print wrote%s"):format(
+    error(("answers: %s is not a file that check=print wrote%s"):format(
       path, is_read and "" or ": " .. cause), 0)
   end
   return {[said.title] = said.known}

@@ -165,7 +165,7 @@ def test_a_comparison_that_would_not_end_within_the_budget_is_not_begun() -> Non
 
 
 def test_nothing_can_be_injected_in_no_delay() -> None:
-    with pytest.raises(UsageError, match="null answers at once"):
+    with pytest.raises(UsageError, match="null has no delay of its own"):
         made_up_session({"delay": 1}, engine="null@0").play()
 
 
@@ -180,7 +180,7 @@ def test_a_host_that_changes_meanwhile_ends_it() -> None:
 
 def test_one_calibration_at_a_time() -> None:
     now = session({"aa": 1})
-    with exclusive_folder(now.file), pytest.raises(HostError, match="another dyno calibrates"):
+    with exclusive_folder(now.file), pytest.raises(HostError, match="another dyno is calibrating"):
         now.play()
 
 

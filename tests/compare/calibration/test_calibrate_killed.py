@@ -45,7 +45,7 @@ def test_a_calibration_killed_in_the_middle_goes_on(state: Path) -> None:
     with started() as second:
         said = second.communicate(timeout=80)[0]
     assert second.returncode == 0, said
-    assert f"{before} lines of this host are there" in said
+    assert f"{before} comparisons of this host are stored" in said
     assert len(stored_now()) == 2
     assert not list(state.glob("calibration/*.playing"))
 
@@ -91,5 +91,5 @@ def test_show_plays_nothing(state: Path) -> None:
     done = subprocess.run(
         [*WORDS, "--show"], capture_output=True, text=True, check=True, env=os.environ
     )
-    assert "this host was never calibrated" in done.stdout
+    assert "this host has not been calibrated" in done.stdout
     assert not list(state.iterdir())

@@ -67,7 +67,7 @@ def test_an_experiment_names_its_factors_in_toml(tmp_path: Path) -> None:
     [
         ('["on"]', r"mine\.toml:5: the factor 'aslr' has 1 level"),
         ("[]", "the factor 'aslr' has no level"),
-        ('["on", "ON"]', "the level 'ON' of the factor 'aslr' stands twice"),
+        ('["on", "ON"]', "the level 'ON' of the factor 'aslr' is given twice"),
         ('["on", ""]', "'' cannot be a level"),
         ('["on", "a&b"]', "'a&b' cannot be a level"),
         ('"on"', "'levels' is not a list"),
@@ -87,12 +87,12 @@ def test_an_unknown_design_is_refused_with_the_known_ones(tmp_path: Path) -> Non
 def test_a_design_without_a_factor_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text('candidates = ["null", "null"]\ndesign = "factorial"\n[[workload]]\nname = "x"')
-    with pytest.raises(UsageError, match="a design without a factor"):
+    with pytest.raises(UsageError, match="a design needs a factor"):
         experiment.read_experiment(path)
 
 
 def test_a_factor_twice_is_refused() -> None:
-    with pytest.raises(UsageError, match="the factor 'aslr' stands twice"):
+    with pytest.raises(UsageError, match="the factor 'aslr' is given twice"):
         cross_factors([("aslr", ("on", "off")), ("aslr", ("on", "off"))], "factorial")
 
 
@@ -113,5 +113,5 @@ def test_too_many_cells_are_refused_with_a_way_out() -> None:
 
 
 def test_a_factor_that_a_candidate_sets_too_is_refused() -> None:
-    with pytest.raises(UsageError, match="'aslr' is a factor and stands in 'null\\?aslr=off' too"):
+    with pytest.raises(UsageError, match="'aslr' is a factor and is set in 'null\\?aslr=off' too"):
         cells(["null?aslr=off"], CrossedFactors({"aslr": ("on", "off")}))

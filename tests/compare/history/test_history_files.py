@@ -67,7 +67,7 @@ def test_a_pipe_is_written_to_and_not_replaced(runs: Path, tmp_path: Path) -> No
         (["--html", "/no/such/folder/x.html"], "there is no folder /no/such/folder"),
         (["--json", "/"], "is a directory"),
         (["--html", "x", "--json", "./x"], "--json and --html both name x"),
-        (["--since", "2026-01-01"], "--since says what the gate looks at"),
+        (["--since", "2026-01-01"], "--since needs --gate or --strict"),
         (["--gate", "--since", "yesterday"], "'yesterday' does not match the format"),
         (["--alpha", "0.5"], "0.5 is not in the range"),
     ],

@@ -122,7 +122,7 @@ def test_a_torn_run_drops_what_it_listed_and_nothing_else(tmp_path: Path) -> Non
     theirs.names = {"two", "made_since"}
     engines, builds = {"old": cast(Engine, theirs)}, {"old": build()}
     drop_leftovers(RunFolder(tmp_path), engines, builds, said.append)
-    assert said == ["dropping two, which the torn run loaded at //joe@h/d"]
+    assert said == ["dropping two, which a killed run loaded at //joe@h/d"]
     assert theirs.names == {"made_since"} and not [*tmp_path.rglob("*.json")]
     drop_leftovers(RunFolder(tmp_path), engines, builds, said.append)
     assert len(said) == 1

@@ -55,8 +55,8 @@ def test_a_server_that_stands_still_is_called_that(server: Server) -> None:
     os.waitid(os.P_PID, server.pid, os.WSTOPPED)
     raised = failing(server, TrialFailed("no answer within 10 s"))
     assert str(raised) == (
-        "the server stands still (SIGSTOP): no answer within 10 s\n"
-        f"hint: kill -CONT {server.pid} lets it go on"
+        "the server is stopped (SIGSTOP): no answer within 10 s\n"
+        f"hint: kill -CONT {server.pid} continues it"
     )
 
 

@@ -126,7 +126,7 @@ def test_a_factor_that_is_held_for_all_is_refused(script: Path) -> None:
 
 
 def test_a_factor_must_be_known_by_every_engine(script: Path) -> None:
-    with pytest.raises(UsageError, match="no engine setting of every engine"):
+    with pytest.raises(UsageError, match="not every engine has an engine setting"):
         resolve(script, {"journal_mode": ("wal", "off")}, ("null@1us", "sqlite@3.54.1"))
 
 
@@ -137,7 +137,7 @@ def test_candidates_that_are_the_same_are_no_factor(script: Path) -> None:
 
 
 def test_an_a_a_comparison_has_no_factors(script: Path) -> None:
-    with pytest.raises(UsageError, match="an A/A comparison has no factors"):
+    with pytest.raises(UsageError, match="an A/A comparison takes no factors"):
         resolve(script, {"pinning": ("off", "apart")}, aa=True)
 
 

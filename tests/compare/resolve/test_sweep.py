@@ -57,6 +57,6 @@ def test_an_option_may_be_written_with_a_hyphen(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_sweep_is_refused_with_its_line(tmp_path: Path, sweep: str) -> None:
-    with pytest.raises(UsageError, match=r"mine\.toml:6: a sweep is one option") as raised:
+    with pytest.raises(UsageError, match=r"mine\.toml:6: a sweep needs one option") as raised:
         read(tmp_path, sweep)
     assert "threads = [1, 4, 16]" in raised.value.hint

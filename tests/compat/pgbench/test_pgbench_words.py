@@ -69,7 +69,7 @@ def test_scripts_and_builtins_are_one_workload_with_their_weights(
         (["-S", "-t", "1", "-T", "1"], "specify either"),
         (["-S", "-D", "foobla"], "invalid variable definition"),
         (["-S", "-M", "nosuch"], "refuses this value of option protocol"),
-        (["-w", "README.md"], "no workload by its name"),
+        (["-w", "README.md"], "is not a workload"),
     ],
 )
 def test_what_has_no_counterpart_is_answered(

@@ -248,7 +248,7 @@ def test_a_line_with_compare_becomes_a_comparison(
     assert Path(workload.name).name == "s.lua"
     assert dict(workload.options) == {"threads": "4", "size": "5"}
     assert len(experiment.candidates) == 2
-    assert (code, "--mysql-db is not used" in said) == (64, True)
+    assert (code, "--mysql-db is ignored" in said) == (64, True)
 
 
 def test_no_password_is_shown_or_handed_to_a_script() -> None:
@@ -287,4 +287,4 @@ def test_a_shim_runs_no_module_of_the_folder_where_it_is_called(tmp_path: Path) 
 
 def test_shims_that_cannot_be_written_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code(("shim", "/proc/nowhere")) == 64
-    assert "cannot put programs into /proc/nowhere" in capsys.readouterr().err
+    assert "cannot write launchers into /proc/nowhere" in capsys.readouterr().err

@@ -80,5 +80,5 @@ def test_an_entry_that_makes_no_sense_is_named(knobs: Path) -> None:
     journal = knobs.parent / "journal"
     journal.mkdir()
     (journal / "x.json").write_text("{")
-    with pytest.raises(HostError, match="is no entry of a journal"):
+    with pytest.raises(HostError, match="is not an entry of the journal"):
         put_back()

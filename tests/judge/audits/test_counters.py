@@ -51,7 +51,7 @@ def test_events_that_do_not_add_up_are_invalid() -> None:
 
 @pytest.mark.parametrize(
     ("value", "words"),
-    [(-4_294_967_296.0, "fell over the phase"), (float("nan"), "is no number")],
+    [(-4_294_967_296.0, "fell over the phase"), (float("nan"), "is not a number")],
 )
 def test_a_counter_of_a_probe_that_wrapped_is_doubtful(value: float, words: str) -> None:
     trial = recorded(CLEAN[2], readings=make_readings(read_bytes=value))

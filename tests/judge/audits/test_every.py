@@ -191,7 +191,7 @@ def _failing_baseline(failed: int) -> Trial:
 def test_a_baseline_whose_events_fail_is_none() -> None:
     (finding,) = findings("client_share", a_run(), _failing_baseline(9_900), *CLEAN[1:])
     assert finding.soundness == "not checked"
-    assert "without an engine 99 % of its events fail, so that is no baseline" in finding.sentence
+    assert "without an engine 99 % of its events fail, so it is not a baseline" in finding.sentence
     assert_caught("failed-baseline", [finding])
     again = (_failing_baseline(9_900), a_trial(4, CLIENT_BASELINE, cpu_ns=1_000))
     assert only("client_share", a_run(), *again, *CLEAN[1:]).soundness == "sound"

@@ -37,7 +37,7 @@ def test_a_difference_that_shrinks_beside_a_neighbour_is_doubtful_and_says_both(
         [0.60, 0.61, 0.59, 0.22, 0.23, 0.21, 0.20], [0.0, 1.0, 2.0, 30.0, 31.0, 29.0, 35.0]
     )
     assert finding.soundness == "doubtful"
-    assert "on new: the slowdown hangs on what others had of the machine: +8" in finding.sentence
+    assert "on new: the slowdown depends on what others had of the machine: +8" in finding.sentence
     assert "where it was 35 %: measure where it is quiet" in finding.sentence
 
 

@@ -90,7 +90,7 @@ def test_what_is_not_held_alike_is_listed(
 def test_all_that_differs_is_one_list() -> None:
     theirs = {"data": MORE, "pinning": PinningCondition((1,), ())}
     found = judged({"data": LARGE, "pinning": ON_0}, theirs, ATTACHED)
-    assert found.sentence.startswith("new was not held as old was: new runs already")
+    assert found.sentence.startswith("new and old differ in conditions: new runs already")
     assert found.sentence.count("; ") == 2
 
 

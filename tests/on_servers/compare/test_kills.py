@@ -167,7 +167,7 @@ def test_whoever_starts_a_server_may_be_killed_at_any_moment_of_it(
 def test_a_server_that_stands_still_for_good_fails_its_trial(runs: Path) -> None:
     trial = once(SERVER, Stopper(server_of(runs), "run"))
     assert trial.status == "failed"
-    assert trial.why_failed.startswith("the server stands still (SIGSTOP): ")
+    assert trial.why_failed.startswith("the server is stopped (SIGSTOP): ")
     assert not processes.processes_left(runs)
 
 

@@ -100,7 +100,7 @@ def test_what_a_killed_trial_had_loaded_is_dropped(begun: tuple[RunFolder, Serve
     assert [*(kept.path / LOADED).iterdir()]
     said: list[str] = []
     resume_run(kept, lambda _: None, said.append)
-    assert "dropping sbtest1, which the torn run loaded at //" in said[-1]
+    assert "dropping sbtest1, which a killed run loaded at //" in said[-1]
     assert tables(kept) == []
     assert not [*(kept.path / LOADED).iterdir()]
     assert {trial.status for trial in kept.trials()} == {"ok"}

@@ -105,4 +105,7 @@ def test_what_cannot_be_liked_is_refused_in_a_sentence(capfd: pytest.CaptureFixt
             words = [f"theirs={url}", f"ours={other}", "--like", "theirs"]
             assert exit_code(["compare", *words, "-w", "oltp_point_select"]) == 64
             said = capfd.readouterr().err
-            assert "ours cannot run like theirs" in said or "ours has profile and --like" in said
+            assert (
+                "ours cannot take the settings of theirs" in said
+                or "profile of ours cannot be combined with --like" in said
+            )

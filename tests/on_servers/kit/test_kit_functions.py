@@ -37,9 +37,9 @@ def test_the_examples_of_the_docs_answer_as_they_say(server: KitServer, page: st
 
 REFUSED = {
     "rb_or(1)": "it takes rb_or(bitmap, bitmap)",
-    "rb_cardinality('no bitmap')": "that is no bitmap",
+    "rb_cardinality('no bitmap')": "this is not a bitmap",
     "rb_cardinality(CONCAT(rb_build('1'), 'x'))": "1 bytes too many",
-    "rb_build('1,x')": "'x' is no whole number",
+    "rb_build('1,x')": "'x' is not a whole number",
     "rb_build_agg(-1)": "from 0 to 4294967295, not -1",
     "rb_build_agg(4294967296)": "from 0 to 4294967295",
     "json_flatten()": "it takes json_flatten(document",
@@ -53,7 +53,7 @@ REFUSED = {
     "json_holds('{}')": "it takes json_holds(document, pattern",
     "json_holds('{}', '{')": "the pattern: invalid JSON at byte 1",
     "json_holds('{}', '{}', 'maybe')": "say 'error' or 'null'",
-    "jsum('1\\nabc\\n')": "'abc' is no number",
+    "jsum('1\\nabc\\n')": "'abc' is not a number",
     "jsum('1', 31)": "a constant from 0 to 30",
     "jsum('1', RAND())": "a constant from 0 to 30",
     "jsum('1e36')": "over 65 digits",
@@ -62,8 +62,8 @@ REFUSED = {
         "the result is larger than 64 MiB"
     ),
     f"json_holds('[{'[],' * 8000}1]', '[{'1,' * 8000}1]')": "too large together",
-    "jsum(CONCAT('1\\n', CHAR(0)))": "is no number",
-    "rb_build(CONCAT('1,', CHAR(0)))": "is no whole number",
+    "jsum(CONCAT('1\\n', CHAR(0)))": "is not a number",
+    "rb_build(CONCAT('1,', CHAR(0)))": "is not a whole number",
     "json_flatten(CONCAT(REPEAT('[', 1001), REPEAT(']', 1001)))": "nested deeper than 1000",
 }
 

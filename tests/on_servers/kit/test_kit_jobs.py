@@ -421,7 +421,7 @@ def test_what_cannot_be_is_refused_with_what_to_do(
     before = kit_server.inventory()
     for words, said in {
         ("async", "--account", "nobody@nowhere"): "no account nobody@nowhere",
-        ("async", "--account", "nobody"): "'nobody' is no account",
+        ("async", "--account", "nobody"): "'nobody' is not an account",
         ("json", "--account", "root@localhost"): "--account is the part async's",
     }.items():
         assert kit_server.kit("install", *words) == 64

@@ -44,7 +44,10 @@ def test_only_who_says_so_plays_in_the_servers_own_tables(
         driver.ask(server.session, dump)
         before = stock(server)
         assert exit_code(words) == 64
-        assert "a log is played on a copy" in capsys.readouterr().err
+        assert (
+            "a log on a server that runs already needs --data or --in-place"
+            in capsys.readouterr().err
+        )
         assert exit_code([*words, "--data", "shop-dump.sql"]) != 0  # their table is in the way
         assert stock(server) == before
         assert exit_code([*words, "--in-place"]) == 0, capsys.readouterr().err
@@ -104,7 +107,7 @@ def test_no_other_database_of_a_server_is_reached(
         assert "left out: 2 that name a database beside the one of the URL" in said, said
         for data in ("wide.sql", "qualified.sql"):
             assert exit_code([*words, "--data", data, "--writes"]) == 64
-            assert "reaches beyond the database that was named" in capsys.readouterr().err
+            assert "names a database" in capsys.readouterr().err
         driver.ask(server.session, [each for each in dump.split(";\n") if each.strip()])
         assert exit_code([*words, "--in-place", "--writes"]) == 0
         assert driver.ask(server.session, kept) == before

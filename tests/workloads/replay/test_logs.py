@@ -115,7 +115,7 @@ def test_csv_and_json_say_the_same(tmp_path: Path) -> None:
         ("", "is empty", "general_log=ON"),
         (
             "hello\nworld\n",
-            "no log that is known here: line 1 is 'hello'",
+            "is not a log that Dyno knows: line 1 is 'hello'",
             "csvlog: log_statement=all",
         ),
         (
@@ -124,7 +124,7 @@ def test_csv_and_json_say_the_same(tmp_path: Path) -> None:
             "%m and %p",
         ),
         ("2026-01-01 10:00:00 UTC LOG:  statement: SELECT 1\n", "has no session", "%m and %p"),
-        (STDERR.splitlines()[0] + "\n", "no statement stands in", "log_statement=all"),
+        (STDERR.splitlines()[0] + "\n", "no statements in", "log_statement=all"),
     ],
 )
 def test_what_is_no_log_to_replay_is_refused(

@@ -69,7 +69,7 @@ impl Sizes {
         let (Some(Ok(request)), Some(Ok(answer)), None) =
             (words.next(), words.next(), words.next())
         else {
-            return Err(Error::user(format!("`{text}` is no request for an echo"))
+            return Err(Error::user(format!("`{text}` is not a request for an echo"))
                 .hint("two numbers: the bytes to send, and those to await"));
         };
         if !(HEADER..=LONGEST).contains(&request) || !(1..=LONGEST).contains(&answer) {

@@ -120,7 +120,7 @@ fn parse(list: &[u8]) -> Result<RoaringBitmap, Fault> {
             }
             let shown = || word.trim().chars().take(40).collect::<String>();
             let number = word.trim().parse();
-            let number = number.map_err(|_| format!("'{}' is no whole number", shown()))?;
+            let number = number.map_err(|_| format!("'{}' is not a whole number", shown()))?;
             bitmap.insert(member(number)?);
         }
     }

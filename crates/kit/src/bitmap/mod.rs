@@ -49,11 +49,11 @@ fn read(bytes: &[u8]) -> Result<RoaringBitmap, Fault> {
     check_memory(2 * bytes.len() + 64 * (bytes.len() / 4).min(CONTAINERS_MAX))?;
     let mut rest = bytes;
     let bitmap = RoaringBitmap::deserialize_from(&mut rest)
-        .map_err(|error| format!("that is no bitmap: {error}"))?;
+        .map_err(|error| format!("this is not a bitmap: {error}"))?;
     if !rest.is_empty() {
-        return Err(format!("that is no bitmap: {} bytes too many", rest.len()).into());
+        return Err(format!("this is not a bitmap: {} bytes too many", rest.len()).into());
     }
-    bitmap.internal_validate().map_err(|error| format!("that is no bitmap: {error}"))?;
+    bitmap.internal_validate().map_err(|error| format!("this is not a bitmap: {error}"))?;
     Ok(bitmap)
 }
 

@@ -88,7 +88,7 @@ impl Column {
     pub fn encode(&self, text: &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {
         let shown = || {
             let text: String = String::from_utf8_lossy(text).chars().take(40).collect();
-            Fault(format!("'{text}' is no value of the column '{}'", self.name))
+            Fault(format!("'{text}' is not a value of the column '{}'", self.name))
         };
         let words = || std::str::from_utf8(text).map(str::trim).map_err(|_| shown());
         match self.kind {

@@ -225,7 +225,7 @@ fn field_of(text: &[u8], delimiter: u8) -> Result<(Field, &[u8]), Fault> {
                     || behind.starts_with(b"\r\n");
                 return match ends {
                     true => Ok((Some(field), behind)),
-                    false => Err("something stands behind a quote".into()),
+                    false => Err("text follows a closing quote".into()),
                 };
             }
             [byte, behind @ ..] => {

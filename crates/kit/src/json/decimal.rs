@@ -22,9 +22,9 @@ pub fn parse(text: &str) -> Result<BigDecimal, Fault> {
     let is_number =
         text.bytes().all(|it| matches!(it, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'));
     if !is_number || text.is_empty() {
-        return Err(format!("'{}' is no number", shown()).into());
+        return Err(format!("'{}' is not a number", shown()).into());
     }
-    let no_number = || Fault(format!("'{}' is no number", shown()));
+    let no_number = || Fault(format!("'{}' is not a number", shown()));
     let too_large = || Fault(format!("{} has no place in a DECIMAL", shown()));
     if text.len() > LENGTH_MAX {
         return Err(too_large());

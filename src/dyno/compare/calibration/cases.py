@@ -85,7 +85,7 @@ def _delay_cases(
     delay_ns = null.delay_ns(candidates.parse_candidate(text).build or "0")
     if not delay_ns:
         hint = "for instance null@70us: a share of nothing cannot be injected"
-        raise UsageError("null answers at once", hint=hint)
+        raise UsageError("null has no delay of its own", hint=hint)
     for percent in injected_percent:
         slower = f"null@{round(delay_ns + pilot.per_op_ns * percent / 100)}ns"
         yield from _injected(percent, goals, text, slower)

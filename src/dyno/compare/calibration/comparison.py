@@ -162,7 +162,7 @@ def play_comparison(
         run, trials = play_blocks(experiment, slowed, folder, say)
     verdict = judge.judge(run, trials)
     if not verdict.complete:
-        raise TrialFailed(f"a comparison of {case.base} came to no end", cause=verdict.sentence)
+        raise TrialFailed(f"a comparison of {case.base} did not finish", cause=verdict.sentence)
     entry = _with_verdict(_empty_entry(case, shape, pilot, run), run, trials, verdict)
     blocks = sort_blocks(run, run.workloads[0], trials).valid
     found = replace(

@@ -62,8 +62,8 @@ def exclusive_folder(file: Path) -> Iterator[Path]:
         private_files.make_folder(place.parent, exist_ok=True)
         with open(file.with_suffix(".lock"), "w", opener=private_files.open_private) as lock:
             if not try_lock(lock.fileno()):
-                hint = "one at a time: two would be each other's noise"
-                raise HostError(f"another dyno calibrates this host ({file})", hint=hint)
+                hint = "wait for it: two at once would disturb each other"
+                raise HostError(f"another dyno is calibrating this host ({file})", hint=hint)
             clear_folder(place)
             private_files.make_folder(place)
             try:
@@ -312,7 +312,9 @@ class CalibrationSession:
     def _store(self, entry: CalibrationEntry, done: int, of: int) -> None:
         calibration.append(self.file, entry)
         if entry.host != relevant_facts(self.host):  # it would never count as done
-            hint = "the comparison is stored; the same command begins anew on the host as it is"
+            hint = (
+                "the comparison is stored; run the same command to start again on the changed host"
+            )
             raise HostError("the host or the driver changed while it was calibrated", hint=hint)
         self.tell(entry, done, of)
 

@@ -80,7 +80,7 @@ def _pairs(text: str, keys: str) -> Iterable[tuple[str, str]]:
         if not (key and equals):
             raise UsageError(f"'{pair}' in '{text}' is not key=value", hint=f"write {FORM}")
         if key in seen:
-            raise UsageError(f"'{key}' stands twice in '{text}'")
+            raise UsageError(f"'{key}' is given twice in '{text}'")
         seen.add(key)
         yield key, value
 

@@ -56,28 +56,31 @@ class Measuring:
     def __post_init__(self) -> None:
         """`UsageError` for values that no run could be judged by."""
         if self.blocks is not None and self.blocks not in BLOCKS:
-            hint = f"{BLOCKS[0]} to {BLOCKS[-1]} are fine"
-            raise UsageError(f"the number of blocks cannot be {self.blocks}", hint=hint)
+            hint = f"{BLOCKS[0]} to {BLOCKS[-1]}"
+            raise UsageError(f"the number of blocks is out of range (got {self.blocks})", hint=hint)
         if self.margin_percent is not None and not 0 < self.margin_percent <= MARGIN_PERCENT_MAX:
             hint = f"above 0 % and up to {MARGIN_PERCENT_MAX:g} %"
-            raise UsageError(f"a margin cannot be {self.margin_percent:g} %", hint=hint)
+            raise UsageError(
+                f"the margin is out of range (got {self.margin_percent:g} %)", hint=hint
+            )
         precision = self.precision_percent
         if precision is not None and not PRECISION_PERCENT_LEAST <= precision <= 50:
             hint = f"{PRECISION_PERCENT_LEAST:g} % to 50 %"
-            raise UsageError(f"a precision cannot be {precision:g} %", hint=hint)
+            raise UsageError(f"the precision is out of range (got {precision:g} %)", hint=hint)
         if self.loads is not None and self.loads not in LOADS:
             hint = f"0 (anew in every trial) to {LOADS[-1]}; few loads are few data"
-            raise UsageError(f"the number of loads cannot be {self.loads}", hint=hint)
+            raise UsageError(f"the number of loads is out of range (got {self.loads})", hint=hint)
         if not 0.001 <= self.alpha <= 0.2:
-            raise UsageError(f"an alpha cannot be {self.alpha:g}", hint="0.001 to 0.2 are fine")
+            message = f"alpha is out of range (got {self.alpha:g})"
+            raise UsageError(message, hint="0.001 to 0.2")
         if self.gate not in GATES:
             raise unknown("gate", self.gate, GATES)
         for name, percent in self.limits.items():
             if name not in LIMITS:
                 raise unknown("limit", name, LIMITS)
             if not 0 <= percent <= 100:
-                hint = "0 to 100; 100 drops no block"
-                raise UsageError(f"the limit '{name}' cannot be {percent:g} %", hint=hint)
+                message = f"the limit '{name}' is out of range (got {percent:g} %)"
+                raise UsageError(message, hint="0 to 100; 100 drops no block")
 
 
 #: All defaults.

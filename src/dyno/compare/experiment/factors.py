@@ -53,7 +53,9 @@ def _check_levels(name: str, levels: Sequence[str]) -> None:
         if not level or "&" in level:
             raise UsageError(f"'{level}' cannot be a level of the factor '{name}'", hint=hint)
         if _one_spelling(level) in seen:
-            raise UsageError(f"the level '{level}' of the factor '{name}' stands twice", hint=hint)
+            raise UsageError(
+                f"the level '{level}' of the factor '{name}' is given twice", hint=hint
+            )
         seen.add(_one_spelling(level))
 
 
@@ -70,7 +72,9 @@ def cross_factors(given: Iterable[tuple[str, Sequence[str]]], crossing: Crossing
     levels: dict[str, tuple[str, ...]] = {}
     for name, found in given:
         if name in levels:
-            raise UsageError(f"the factor '{name}' stands twice", hint="all its levels in one")
+            raise UsageError(
+                f"the factor '{name}' is given twice", hint="list all its levels at once"
+            )
         levels[name] = tuple(found)
     return CrossedFactors(levels, crossing)
 
@@ -128,7 +132,7 @@ def _check_free(specs: Sequence[Spec], varied: CrossedFactors) -> None:
         for key in spec.keys:
             if key in varied.levels:
                 hint = "a factor's values are its levels; leave it out of the candidate"
-                raise UsageError(f"'{key}' is a factor and stands in '{spec.text}' too", hint=hint)
+                raise UsageError(f"'{key}' is a factor and is set in '{spec.text}' too", hint=hint)
 
 
 def _combinations(levels: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:

@@ -69,7 +69,7 @@ class TomlTable:
         """The value of `key`, false where there is none; refuses all but true and false."""
         value = self.data.get(key, False)
         if not isinstance(value, bool):
-            raise self.wrong(key, UsageError(f"'{key}' is not true or false"))
+            raise self.wrong(key, UsageError(f"'{key}' must be true or false"))
         return value
 
     def table(self, key: str) -> TomlTable:
@@ -99,7 +99,7 @@ def read_candidates(top: TomlTable, crossed: CrossedFactors) -> tuple[Spec, ...]
         raise top.wrong("candidates", UsageError("no candidates", hint='candidates = ["…", "…"]'))
     if len(texts) < 2 and not crossed.levels:
         hint = "name a second one (the same again, with aa = true), or use `dyno play`"
-        raise top.wrong("candidates", UsageError("one candidate is no comparison", hint=hint))
+        raise top.wrong("candidates", UsageError("a comparison needs two candidates", hint=hint))
     return candidates.unique_names([_spec(top, str(text)) for text in texts])
 
 
@@ -115,7 +115,7 @@ def read_factors(top: TomlTable) -> CrossedFactors:
     found, crossing = top.tables("factor"), top.get("design", str)
     if crossing and not found:
         hint = "[[factor]], with name and levels below it"
-        raise top.wrong("design", UsageError("a design without a factor", hint=hint))
+        raise top.wrong("design", UsageError("a design needs a factor", hint=hint))
     given = [_factor(each) for each in found]
     try:
         return cross_factors(given, crossing or "factorial")
@@ -160,7 +160,9 @@ def _sweep_values(found: TomlTable, workload: Workload) -> list[Workload]:
     (option, values), *more = ((option_name(name), _values(each)) for name, each in sweep.items())
     if more or len(values) < 2 or len(set(values)) < len(values) or option in workload.options:
         hint = "sweep = { threads = [1, 4, 16] }, and that option nowhere else"
-        raise found.wrong("sweep", UsageError("a sweep is one option with its values", hint=hint))
+        raise found.wrong(
+            "sweep", UsageError("a sweep needs one option with two or more values", hint=hint)
+        )
     return [
         replace(workload, options=workload.options | {option: value}, sweep={option: value})
         for value in values

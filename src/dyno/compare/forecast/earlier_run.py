@@ -126,7 +126,7 @@ def learn_from(folder: RunFolder) -> EarlierRun:
     if most < BLOCKS_LEAST or not lines:
         raise UsageError(
             f"{folder.path.name} has {most} valid blocks, too few to plan from",
-            hint=f"{BLOCKS_LEAST} or more; without --from, assumed spreads are planned for",
+            hint=f"it takes {BLOCKS_LEAST}; without --from, dyno plans with assumed spreads",
         )
     metrics = list(dict.fromkeys(line.metric for line in lines))
     counted = analysis.view.counted_trials

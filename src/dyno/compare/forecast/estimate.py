@@ -76,7 +76,7 @@ class RunCost:
             blocks = int((budget_s - self.total_s(self.loads)) // self.block_s) + self.loads
         if blocks < BLOCKS[0]:
             hint = f"{BLOCKS[0]} blocks take {math.ceil(self.total_s(BLOCKS[0]))} s"
-            raise UsageError(f"nothing can be told within {budget_s:g} s", hint=hint)
+            raise UsageError(f"a budget of {budget_s:g} s is too short", hint=hint)
         return blocks
 
 

@@ -104,7 +104,8 @@ class Planner:
     def to_detect(self, percent: float) -> RunPlan:
         """The fewest blocks of which every primary finds `percent` four times in five."""
         if percent <= 0:
-            raise UsageError(f"{percent:g} % is no slowdown", hint="name one above 0 %")
+            message = f"a slowdown of {percent:g} % cannot be detected"
+            raise UsageError(message, hint="name one above 0 %")
         # one by one: where an analysis is added a block more sees less, so that bisection may miss
         # it
         enough = (n for n in BLOCKS if self._worst(self.analyses(n))[0] <= percent)
@@ -120,10 +121,12 @@ class Planner:
         told = f"{most} blocks find {best:.2g} % in {name}; `dyno show RUN` says what varies there"
         if self.earlier is None:
             told = (
-                f"if blocks vary by {SDS_PERCENT[-1]:g} %, as is assumed at worst, {most} find "
-                f"{best:.2g} %; play it once, and it is planned by how much they do vary"
+                f"{most} blocks find {best:.2g} % if blocks vary by {SDS_PERCENT[-1]:g} %, as is "
+                "assumed at worst; play it once to plan by the measured spread"
             )
-        return UsageError(f"{most} blocks, the most, are too few to find {percent:g} %", hint=told)
+        return UsageError(
+            f"{most} blocks, the maximum, are too few to find {percent:g} %", hint=told
+        )
 
     def plan_for(self, blocks: int) -> RunPlan:
         """The plan of `blocks` at the last analysis."""

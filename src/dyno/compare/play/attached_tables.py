@@ -80,6 +80,6 @@ def drop_leftovers(
         engine, build = engines[listed.candidate], builds[listed.candidate]
         there = engine.tables(build) if isinstance(engine, Attaches) else []
         if isinstance(engine, Attaches) and (left := [it for it in there if it in listed.tables]):
-            say(f"dropping {', '.join(left)}, which the torn run loaded at {build.name}")
+            say(f"dropping {', '.join(left)}, which a killed run loaded at {build.name}")
             engine.drop(build, left)
         file.unlink()

@@ -212,9 +212,9 @@ def explain_death(server: Server, patience_s: float = PATIENCE_S) -> Iterator[No
     except DynoError as error:
         sentence = error.sentence
         if server.pid is not None and _state(server.pid) in STOPPED:
-            hint = f"kill -CONT {server.pid} lets it go on"
+            hint = f"kill -CONT {server.pid} continues it"
             raise TrialFailed(
-                "the server stands still (SIGSTOP)", cause=sentence, hint=hint
+                "the server is stopped (SIGSTOP)", cause=sentence, hint=hint
             ) from error
         if server.pid is None or _lives(server.pid, patience_s):
             raise

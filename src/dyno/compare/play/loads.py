@@ -140,7 +140,7 @@ def _copy(source: Path, target: Path) -> None:
         private_files.remove_all(target)  # a copy would go into what stays
     except OSError as error:
         why = (error.strerror or str(error)).lower()
-        raise HostError(f"{target} cannot be put back to its load", cause=why) from None
+        raise HostError(f"cannot restore {target} from its kept load", cause=why) from None
     cache.copy(source, target)
 
 

@@ -78,8 +78,8 @@ def resume_run(folder: RunFolder, watch: Watch, say: Say = lambda _: None) -> Ru
     run = folder.run()
     prepared = reopen_run(run, say)
     if found := changes_since(run, prepared):
-        hint = "start a new run; this one's verdict so far: dyno report"
-        raise UsageError("the run cannot go on", cause="; ".join(found), hint=hint)
+        hint = "start a new run; dyno report shows this one's verdict so far"
+        raise UsageError("the run cannot be resumed", cause="; ".join(found), hint=hint)
     with folder.alone():
         drop_leftovers(folder, prepared.engines, prepared.builds, say)
     check_memory(prepared)
@@ -222,7 +222,9 @@ class RunPlayer:
         """One block, until a trial of it fails; what failed and has never worked ends the run."""
         place = next_block(self.run, workload.name, self.played)
         if place.block >= self.run.design.most_blocks:
-            raise TrialFailed(f"{workload.name} has played all {place.block} blocks to no end")
+            raise TrialFailed(
+                f"{workload.name} has played all {place.block} blocks without a verdict"
+            )
         if turns := self.run.design.turns:
             block, jobs = self._jobs_by_turns(workload, place, turns)
             played, stopped = play_together(jobs, block, self.rules.play_trial, self.watch)

@@ -178,7 +178,7 @@ def factor_kinds(experiment: Experiment) -> tuple[Factor, ...]:
     if not varied.levels:
         return ()
     if experiment.measuring.aa:
-        raise UsageError("an A/A comparison has no factors", hint="leave out --aa, or the factors")
+        raise UsageError("an A/A comparison takes no factors", hint="leave out --aa or the factors")
     found = [engines.find_engine(spec.engine, driver.ask) for spec in experiment.candidates]
     owners = _known_words(experiment, found)
     open_ended = all(isinstance(engine, engines.Accepts) for engine in found)
@@ -220,7 +220,7 @@ def _kind(name: str, owners: Mapping[Kind, list[frozenset[str]]], open_ended: bo
     if not all(name in known for known in owners[kind]):
         who = "workload" if kind == _OPTION else "engine"
         hint = f"compare those {who}s that know it, or leave it out"
-        raise UsageError(f"the factor '{name}' is no {kind} of every {who}", hint=hint)
+        raise UsageError(f"not every {who} has {_article([kind])} '{name}'", hint=hint)
     found: Kind = kind
     return found
 

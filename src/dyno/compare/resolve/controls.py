@@ -25,7 +25,7 @@ def recover_knobs(say: Say) -> None:
             if outcome.state != "in use":
                 say(f"left by a run that was killed: {outcome}")
     except DynoError as error:
-        say(f"what a killed run left was not put back: {error.message}: {error.cause}")
+        say(f"could not put back what a killed run left: {error.message}: {error.cause}")
 
 
 def control_target(engine: Engine, build: Build, home: Path) -> ControlTarget:
@@ -83,6 +83,6 @@ def settings_by_controls(
         for setting, text in knobs.get(name, {}).get(value, {}).items():
             if owned.settings.get(setting, text).lower() != text.lower():
                 message = f"{spec.name} has both {name}={value} and {setting}"
-                raise UsageError(message, hint="they are one thing: leave one out")
+                raise UsageError(message, hint="both set the same thing: leave one out")
             wanted[setting] = text
     return owned.settings | wanted

@@ -75,7 +75,7 @@ def _rules_of(specs: Sequence[Spec]) -> list[ServerRules]:
     for spec in specs:
         engine, build = _attached(spec)
         if not isinstance(engine, ReadsInPlace):
-            raise UsageError(f"no log is played in place of {spec.engine}")
+            raise UsageError(f"a log cannot be played in place on {spec.engine}")
         found.append(engine.rules(build))
     return found
 
@@ -113,7 +113,7 @@ def _check_own_database(data: Path, others: Sequence[str]) -> None:
         line = text.count("\n", 0, found.start()) + 1
         said = found[0].strip()[:60]
         raise UsageError(
-            f"{data.name} reaches beyond the database that was named for it",
+            f"{data.name} names a database",
             cause=f"line {line} says '{said}'",
             hint="dump one database without its name: no USE, no database before a dot",
         )
@@ -135,11 +135,11 @@ def check_copies(selection: Selection, copy: Copy, candidates: Sequence[str]) ->
             there = _there(spec, selection.tables())
             _check(selection, there, f"the database at {spec.name}")
     elif attached:
-        hint = (
-            "--data DUMP.sql in an empty database of the server's; or --in-place plays it in this"
+        raise UsageError(
+            "a log on a server that runs already needs --data or --in-place",
+            cause=f"{attached[0].name} may be in use",
+            hint="--data DUMP.sql fills an empty database of it; --in-place only reads in this one",
         )
-        cause = f"{attached[0].name} may be in use"
-        raise UsageError("a log is played on a copy", cause=cause, hint=f"{hint} one, reading only")
     elif needed := selection.tables():
         name = bare(min(needed))
         hint = "--data DUMP.sql makes the copy: an SQL dump with INSERT statements"

@@ -72,7 +72,10 @@ def make_design(experiment: Experiment, base: str, controls: dict[str, str]) -> 
 def _interim_analyses(measuring: Measuring) -> tuple[int, ...]:
     if measuring.quick:
         if measuring.blocks is not None:
-            raise UsageError(f"a quick run has {QUICK_ANALYSES[-1]} blocks", hint="leave one out")
+            raise UsageError(
+                "--quick and --blocks cannot be combined",
+                hint=f"quick is {QUICK_ANALYSES[-1]} blocks",
+            )
         return QUICK_ANALYSES
     most = measuring.blocks or ANALYSES[-1]
     return (most,) if measuring.fixed else analyses_up_to(most)

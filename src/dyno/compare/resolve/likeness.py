@@ -35,7 +35,7 @@ def like_a_server(
     if len(meant) != 1:
         what = "no candidate" if not meant else "more than one"
         hint = "name a candidate that is the URL of a server, by the name before its ="
-        raise UsageError(f"'{like}' is {what} that runs already", hint=hint)
+        raise UsageError(f"--like {like} means {what} that runs already", hint=hint)
     (model,) = meant
     of = check_request(model, run_controls)
     return tuple(r if r.spec.is_url else _liken(r, of, run_controls, say) for r in requests)
@@ -47,11 +47,11 @@ def _liken(
     spec, theirs = request.spec, model[0].spec
     _, engine, owned = check_request(request, run_controls)
     if spec.engine != theirs.engine or not isinstance(engine, Likens):
-        hint = "settings are taken from a server of the same engine; give these by hand"
-        raise UsageError(f"{spec.name} cannot run like {theirs.name}", hint=hint)
+        hint = "they are not of one engine: set them by hand"
+        raise UsageError(f"{spec.name} cannot take the settings of {theirs.name}", hint=hint)
     if whole := {"profile", "config"} & set(spec.keys):
         hint = "leave out --like, or that key; single settings may be given beside it"
-        raise UsageError(f"{spec.name} has {min(whole)} and --like {theirs.name}", hint=hint)
+        raise UsageError(f"{min(whole)} of {spec.name} cannot be combined with --like", hint=hint)
     running = engine.program(theirs.with_password, model[2].flags, say)
     build = engine.program(spec.with_password, owned.flags, say)
     found = engine.settings_like(running, build)

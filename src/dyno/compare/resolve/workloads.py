@@ -134,7 +134,9 @@ def check_names(plans: Sequence[WorkloadPlan]) -> None:
     names = [plan.name for plan in plans]
     for name in names:
         if names.count(name) > 1:
-            raise UsageError(f"the workload '{name}' stands twice", hint="one experiment each")
+            raise UsageError(
+                f"the workload '{name}' is given twice", hint="write an experiment for each"
+            )
 
 
 def resolve_workload(
@@ -165,7 +167,7 @@ def _check_same_primaries(plan: WorkloadPlan, other: WorkloadPlan, own: dict[str
     if first != second:
         words = " ".join(f"{name}={value}" for name, value in own.items())
         hint = "a sweep of the workload compares each value by itself"
-        raise UsageError(f"{plan.name} measures something else with {words}", hint=hint)
+        raise UsageError(f"{plan.name} has other primary metrics with {words}", hint=hint)
 
 
 def _resolve_workload(chosen: Workload, experiment: Experiment) -> tuple[WorkloadPlan, int]:

@@ -77,7 +77,7 @@ def run_tool(
             [*account.account_prefix(user, signal.SIGKILL), *command], home, given, more or {}
         )
     if done is None:
-        raise TrialFailed(f"{command[0]} was not over after {TOOL_S:.0f} s")
+        raise TrialFailed(f"{command[0]} took longer than {TOOL_S:.0f} s")
     if done.returncode:
         raise _words.failure_of(f"{Path(command[0]).name} failed", done.stdout)
     return done.stdout

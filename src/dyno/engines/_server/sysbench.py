@@ -35,7 +35,7 @@ def login(prefix: str, given: Mapping[str, str], *, password: str | None) -> Log
             )
     host = given[f"{prefix}-host"]
     if not given[f"{prefix}-port"].isdigit():
-        raise UsageError(f"--{prefix}-port is no number: {given[f'{prefix}-port']}")
+        raise UsageError(f"--{prefix}-port is not a number: {given[f'{prefix}-port']}")
     return Login(
         host,
         given[f"{prefix}-user"],

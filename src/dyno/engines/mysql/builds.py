@@ -131,7 +131,7 @@ def version_of(prefix: Prefix) -> tuple[str, tuple[str, ...]]:
     found = VERSION.search(said)
     if not found:
         last = (said.strip().splitlines() or ["it says nothing"])[-1]
-        raise UsageError(f"{prefix.program} is no server of MySQL's family", cause=last)
+        raise UsageError(f"{prefix.program} is not a server of MySQL's family", cause=last)
     return found[1], tuple(found[2].split("-")[1:])
 
 

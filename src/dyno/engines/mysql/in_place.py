@@ -66,9 +66,7 @@ def look_in_place(ask: Ask, session: Session) -> ServerRules:
     if len(known) < len(readings) or not characters.startswith("utf8"):
         cause = f"sql_mode is '{own_mode}' and character_set_client {characters}"
         hint = "play the log on a copy (--data), or with --writes where it may be written to"
-        raise UsageError(
-            "the server reads statements in a way unknown here", cause=cause, hint=hint
-        )
+        raise UsageError("cannot tell how the server reads statements", cause=cause, hint=hint)
     loadable = _loadable(ask, session)
     names = {str(name).lower() for (name,) in stored} | (loadable or set())
     functions = HARMLESS.functions if loadable is not None else HARMLESS.functions - LATER

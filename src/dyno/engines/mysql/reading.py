@@ -34,7 +34,7 @@ def settings(version: str, limit_s: int) -> list[tuple[str, str]]:
     is_maria, number = "mariadb" in version.lower(), _number(version)
     if number < ((10, 0, 0) if is_maria else (5, 6, 5)):
         raise UsageError(
-            "the server does not keep a session from writing",
+            "the server cannot make a session read-only",
             cause=f"{version} has no READ ONLY transactions",
             hint="play the log on a copy (--data)",
         )

@@ -275,7 +275,7 @@ def check_settings(settings: Mapping[str, str]) -> None:
 
 def _check_file(file: str, settings: Mapping[str, str]) -> None:
     if "profile" in settings:
-        raise UsageError("config takes the place of a profile", hint="leave one of them out")
+        raise UsageError("config and profile cannot be combined", hint="leave one of them out")
     try:
         Path(file).expanduser().read_bytes()
     except OSError as refused:

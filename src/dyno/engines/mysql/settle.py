@@ -101,7 +101,7 @@ def _wait(what: str, over: Callable[[], bool], limit_s: float) -> None:
     ends_s, heed = time.monotonic() + limit_s, subprocesses.Heed()
     while not over():
         if time.monotonic() > ends_s:
-            hint = "a smaller load, or a faster disk"
+            hint = "load less, or use a faster disk"
             raise TrialFailed(f"{what} were not written back in {limit_s:.0f} s", hint=hint)
         heed.pause(PAUSE_S)
 

@@ -50,7 +50,7 @@ def try_out(
     except TrialFailed as failed:
         found = REFUSED.search(failed.cause)
         cause = found[0] if found else failed.cause.splitlines()[-1]
-        raise UsageError(f"{server} does not take its settings", cause=cause) from None
+        raise UsageError(f"{server} refuses its settings", cause=cause) from None
 
 
 def _server(build: Build) -> str:

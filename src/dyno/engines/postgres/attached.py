@@ -35,7 +35,7 @@ def attach_server(ask: Ask, build: str, flags: Mapping[str, str]) -> Build:
     """The server at this URL, asked for its version.
 
     `UsageError` where it does not let us in, or not write into the database; where its URL says
-    that nothing is written, if it does not keep a session from writing.
+    that nothing is written, if it did not make the session read-only.
     """
     at = url.parse_url(build, PORT)
     found = locate_server(build, flags)
@@ -59,9 +59,9 @@ def attach_server(ask: Ask, build: str, flags: Mapping[str, str]) -> Build:
 
 def _not_kept(at: Address) -> UsageError:
     return UsageError(
-        f"the server at {at.host} does not keep a session from writing",
-        cause="it was told default_transaction_read_only = on, and says that it is off",
-        hint="is there a pooler before it? Name the server itself",
+        f"the server at {at.host} did not make the session read-only",
+        cause="default_transaction_read_only was set to on and reads off",
+        hint="a pooler may drop the setting: name the server itself",
     )
 
 

@@ -116,8 +116,8 @@ def look_in_place(ask: Ask, session: Session) -> ServerRules:
 def _untold(things: Sequence[str]) -> UsageError:
     shown = ", ".join(things[:3]) + (", …" if len(things) > 3 else "")
     return UsageError(
-        "the database calls functions that no statement names, and that may write",
-        cause=f"it has the {shown}, made of functions that are not known to read only",
+        "the database may call functions that write",
+        cause=f"{shown}: made of functions that are not known to only read",
         hint="play the log on a copy (--data), or with --writes where it may be written to",
     )
 

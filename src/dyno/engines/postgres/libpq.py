@@ -43,7 +43,7 @@ def spelled_url(text: str) -> str | None:
     if not words or not set(words) & {"host", "dbname", "user", "port"}:
         return None
     if "password" in words:
-        raise UsageError("a password stands in the server's address", hint="give it in PGPASSWORD")
+        raise UsageError("the server's address holds a password", hint="give it in PGPASSWORD")
     return _url(words, _without(words, PLACES))
 
 
@@ -60,7 +60,7 @@ def _without(words: dict[str, str], names: tuple[str, ...]) -> dict[str, str]:
     rest = {name: value for name, value in words.items() if name not in names}
     if strange := [name for name in rest if name not in KEPT]:
         hint = f"a server's address has {', '.join((*PLACES, *KEPT))}"
-        raise UsageError(f"'{strange[0]}' of a connection string is not read here", hint=hint)
+        raise UsageError(f"'{strange[0]}' of a connection string is not supported", hint=hint)
     return rest
 
 

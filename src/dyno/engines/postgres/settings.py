@@ -117,7 +117,7 @@ def check_settings(settings: Mapping[str, str]) -> None:
     if settings.get("data_checksums", "off") not in ("on", "off"):
         raise unknown("value of data_checksums", settings["data_checksums"], ("on", "off"))
     if "config" in settings and "profile" in settings:
-        raise UsageError("config stands in place of a profile", hint="leave one of them out")
+        raise UsageError("config and profile cannot be combined", hint="leave one of them out")
     if "config" in settings and not Path(settings["config"]).expanduser().is_file():
         raise UsageError(f"there is no file {settings['config']}", hint="config names a file")
     if held := UNTOUCHABLE & set(settings):
@@ -133,8 +133,8 @@ def _check_spelling(name: str) -> None:
     if name != spelled:
         raise UsageError(f"unknown setting '{name}'", hint=f"did you mean {spelled}?")
     if not re.fullmatch(r"\w+", name):
-        hint = "what belongs to an extension stands in a file of yours (config=FILE)"
-        raise UsageError(f"'{name}' is no setting of the server's own", hint=hint)
+        hint = "set what belongs to an extension in a file (config=FILE)"
+        raise UsageError(f"'{name}' is not one of the server's own settings", hint=hint)
 
 
 UNRECOGNISED = re.compile(r'unrecognized configuration parameter "([^"]+)"')
@@ -202,7 +202,7 @@ def _refused_setting(said: str, build: Build, config: str, others: Iterable[str]
     complaints = (line.partition(":  ")[2] for line in said.splitlines())
     cause = next((line for line in complaints if "parameter" in line or "error" in line), "")
     hint = f"it stands in {config} or behind it" if config else "dyno show postgres lists them"
-    return UsageError("postgres does not take its settings", cause=cause, hint=hint)
+    return UsageError("postgres refuses its settings", cause=cause, hint=hint)
 
 
 def _quoted(value: str) -> str:

@@ -74,7 +74,7 @@ class Engine:
             raise _builds.unknown_version("sqlite", build, self.versions, ("system",))
         if flags:
             hint = "flags belong to a build by version, for instance sqlite@3.54.1?cflags=-O3"
-            raise UsageError(f"sqlite@{build} is not compiled here", hint=hint)
+            raise UsageError(f"sqlite@{build} takes no flags", hint=hint)
 
     def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
         """The library for a version (compiled), for `system`, or at a path."""

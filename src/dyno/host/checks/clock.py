@@ -38,7 +38,7 @@ def source(machine: Machine) -> Observation:
 
 def time_of_day(machine: Machine) -> Observation:
     """Whether anybody keeps it; durations are taken from a clock that no step moves."""
-    why = "durations do not hang on it (CLOCK_MONOTONIC), but a step garbles logs and time stamps"
+    why = "durations do not depend on it (CLOCK_MONOTONIC), but a step garbles logs and time stamps"
     kept = machine.clock_synchronised()
     if kept is None:
         return not_visible("time", why)

@@ -24,7 +24,7 @@ def observe(machine: Machine) -> Iterator[Observation]:
 
 def cpu(machine: Machine) -> Observation:
     """How many cores' worth of time there is in each period."""
-    why = "once the quota is used up, every thread stands still for the rest of the period"
+    why = "once the quota is used up, every thread stops for the rest of the period"
     shares = [_share(machine, folder) for folder in _folders(machine, "cpu")]
     found = [share for share in shares if share is not None]
     if not found:

@@ -67,7 +67,7 @@ def put_back(*, dry: bool = False) -> list[KnobOutcome]:
         with journal_lock(journal):
             return [_put_back_entry(file, dry) for file in _entries(journal)]
     except _knob.KnobRefused as why:
-        raise HostError(f"cannot look into {journal}", cause=why) from why
+        raise HostError(f"cannot read the journal in {journal}", cause=why) from why
 
 
 def _entries(journal: Path) -> list[Path]:

@@ -95,7 +95,7 @@ def _wait(lock: int, journal: Path) -> None:
     while not try_lock(lock):
         if time.monotonic() > ends_s:
             message = f"the journal in {journal} is locked"
-            raise HostError(message, hint="end the dyno that was stopped in it")
+            raise HostError(message, hint="end the stopped dyno that holds it")
         time.sleep(PAUSE_S)
 
 
@@ -151,8 +151,8 @@ def read_entry(file: Path) -> JournalEntry:
     try:
         return JournalEntry(**json.loads(file.read_text()))
     except (OSError, ValueError, TypeError, RecursionError) as error:
-        hint = "remove it, and look at the knob that it is named after"
-        raise HostError(f"{file} is no entry of a journal", cause=error, hint=hint) from error
+        hint = "remove it, and check the setting that it is named after"
+        raise HostError(f"{file} is not an entry of the journal", cause=error, hint=hint) from error
 
 
 def begin_entry(journal: Path, knob: Path, value: str) -> IO[str]:

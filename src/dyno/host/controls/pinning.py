@@ -110,7 +110,7 @@ def _cores(text: str) -> list[int]:
     usable = os.sched_getaffinity(0)
     if not cores or not cores <= usable:
         raise UsageError(
-            f"cannot pin to cores {text}", hint=f"usable here are {_text(sorted(usable))}"
+            f"cannot pin to cores {text}", hint=f"usable cores are {_text(sorted(usable))}"
         )
     return sorted(cores)
 

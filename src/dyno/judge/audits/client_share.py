@@ -138,7 +138,7 @@ def _failed_baseline(case: Case, trials: Sequence[Trial]) -> str:
     if not baselines or any(map(is_baseline, baselines)):
         return ""
     percent = min(map(failed_percent, baselines))
-    return f"without an engine {percent:.0f} % of its events fail, so that is no baseline"
+    return f"without an engine {percent:.0f} % of its events fail, so it is not a baseline"
 
 
 def _cpu_ns_per_operation(record: PhaseRecord) -> float | None:

@@ -9,10 +9,10 @@ is wrong but not which: *invalid*.
   from its schedule and not from what it played.
 
 A probe's number that cannot be is that of a counter that wrapped, jumped or began anew: it fell
-over the phase, is no number, or is more CPU time than the cores had. No verdict rests on a probe,
-but an explanation does: *doubtful*. Time may fall by a second, since CPU of ended children is told
-in ticks of 10 ms, and be twice what there was and a second more, since the probes are read shortly
-before the start and after the end; a counter that wraps at 2^32 ns or jumps is beyond both.
+over the phase, is not a number, or is more CPU time than the cores had. No verdict rests on a
+probe, but an explanation does: *doubtful*. Time may fall by a second, since CPU of ended children
+is told in ticks of 10 ms, and be twice what there was and a second more, since the probes are read
+shortly before the start and after the end; a counter that wraps at 2^32 ns or jumps is beyond both.
 
 What the engine holds is compared by `ledger`, what it counted of its clients' work by
 `server_count`.
@@ -113,7 +113,7 @@ def _readings(record: PhaseRecord, cores: int) -> Iterator[_Fault]:
 
 def _impossible(reading: Reading) -> str:
     if not math.isfinite(reading.value):
-        return "is no number"
+        return "is not a number"
     if reading.probe != SIGNED and reading.value < -MAY_FALL.get(reading.unit, 0.0):
         return "fell over the phase: it wrapped or began anew"
     return ""

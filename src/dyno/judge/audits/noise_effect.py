@@ -1,4 +1,4 @@
-"""Audit `noise_effect`: does the difference hang on how much others had of the machine?
+"""Audit `noise_effect`: does the difference depend on how much others had of the machine?
 
 By turns a neighbour meets all candidates alike, and an interval counts what it adds to the spread.
 But it need not cost them alike: a server that leaves the client little to wait for is held back by
@@ -39,7 +39,7 @@ POINTS_LEAST = 5.0
 class NoiseEffect:
     """Each primary's blocks beside the CPU time that others had in them."""
 
-    summary = "the difference does not hang on how much others had of the machine"
+    summary = "the difference does not depend on how much others had of the machine"
     judges_every_trial = True
 
     def judge(self, view: RunView) -> list[Finding]:
@@ -86,7 +86,7 @@ def _finding(line: PairedMetric, others: Floats) -> list[Finding]:
         return []
     metric = line.metric
     words = (
-        f"{metric.workload} / {metric.phase} on {line.effect.candidate}: the slowdown hangs on "
+        f"{metric.workload} / {metric.phase} on {line.effect.candidate}: the slowdown depends on "
         f"what others had of the machine: {calm:+.0f} % where that was {others.min():.0f} % of its "
         f"CPU time, {noisy:+.0f} % where it was {others.max():.0f} %: measure where it is quiet"
     )

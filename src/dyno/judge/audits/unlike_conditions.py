@@ -75,7 +75,7 @@ class UnlikeConditions:
         findings = []
         for side in (s for s in sides if s.trials and s is not base):
             if told := [clause for differs in aspects if (clause := differs(base, side))]:
-                words = f"{side.name} was not held as {base.name} was: {'; '.join(told)}"
+                words = f"{side.name} and {base.name} differ in conditions: {'; '.join(told)}"
                 meant = tuple(trial.number for trial in side.trials)
                 findings.append(Finding("unlike_conditions", "doubtful", words, meant))
         alike = "candidates were held alike: placement, memory, flushes, files"

@@ -147,8 +147,8 @@ def _check_reading(server: KitServer) -> None:
     tables = f"SELECT 1 FROM information_schema.tables WHERE table_schema = '{READING}'"
     if server.query(tables) and not _reads(server):
         raise UsageError(
-            f"the schema '{READING}' is there already, and is not one of this kit's",
-            hint="the history needs it for itself: rename yours",
+            f"the schema '{READING}' is there already, and is not the kit's",
+            hint="the history needs that name: rename yours",
         )
 
 
@@ -162,8 +162,8 @@ def _check_counting(server: KitServer) -> None:
     if counting != "1":
         raise UsageError(
             "the server's performance_schema is off, and there is nothing to collect",
-            hint="performance_schema = ON in the server's settings, and a restart (MariaDB has it "
-            "off unless told)",
+            hint="set performance_schema = ON in the server's settings and restart it (MariaDB's "
+            "default is OFF)",
         )
 
 
@@ -178,7 +178,7 @@ def _check_log(server: KitServer) -> None:
         later = "SESSION_VARIABLES_ADMIN" if server.number >= (8, 0) else "SUPER"
         right = "BINLOG ADMIN" if server.is_mariadb else later
         raise UsageError(
-            "this user may not keep what is collected out of the server's binary log",
+            "this user may not set sql_log_bin, which keeps collections out of the binary log",
             cause=words(refused),
             hint=f"GRANT {right} ON *.* TO that user",
         ) from refused

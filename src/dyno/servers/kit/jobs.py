@@ -51,7 +51,9 @@ def parse_account(text: str) -> QueueAccount:
     """`user@host`; `UsageError` where it is none."""
     user, at, host = text.rpartition("@")
     if not (at and user and host):
-        raise UsageError(f"'{text}' is no account", hint="write user@host, or user@% for any host")
+        raise UsageError(
+            f"'{text}' is not an account", hint="write user@host, or user@% for any host"
+        )
     return QueueAccount(f"{user}@{host}")
 
 
@@ -251,7 +253,7 @@ def _check_schema(server: KitServer, account: QueueAccount) -> None:
     if found:
         raise UsageError(
             f"the schema '{account.schema}' holds {found[0][0]}, which is not the kit's",
-            hint="move it elsewhere: the kit needs that schema for itself",
+            hint="move it elsewhere: the kit needs that schema",
         )
 
 
@@ -405,7 +407,7 @@ def _end_workers(server: KitServer) -> None:
     )
     while working := server.query(sessions):
         if time.monotonic() > until_s:
-            raise HostError("jobs go on that were told to end", hint="uninstall once more later")
+            raise HostError("jobs did not end when they were killed", hint="uninstall again later")
         for (number,) in working:
             _try(server, f"KILL {number}")
         time.sleep(0.1)

@@ -33,7 +33,7 @@ NOTHING = {"", "OFF", "NONE"}
 NAME = re.compile(r"[\w.-]+")
 RIGHTS = "SYSTEM_VARIABLES_ADMIN (before MySQL 8.0, SUPER)"
 
-#: The options of each variable that is a list, with their values.
+#: The options of each list variable, with their values.
 Options = dict[str, dict[str, str]]
 
 
@@ -48,7 +48,7 @@ class Difference:
 
 
 def options_of(variables: Mapping[str, str]) -> Options:
-    """Every variable that is a list, taken apart. Of a set the options that are on are known."""
+    """Every list variable, taken apart. Of a set the options that are on are known."""
     found: Options = {}
     for name, value in sorted(variables.items()):
         if FLAGS.fullmatch(value):
@@ -88,13 +88,15 @@ def set_option(server: KitServer, variable: str, option: str, value: str, *, per
     """
     known = read(server)
     if variable not in known:
-        raise unknown("variable that is a list", variable, known)
+        raise unknown("list variable", variable, known)
     if not NAME.fullmatch(option) or not NAME.fullmatch(value):
-        raise UsageError(f"'{option}={value}' is no option", hint="write OPTION VALUE: mrr off")
+        raise UsageError(
+            f"'{option}={value}' is not an option", hint="write OPTION VALUE, for instance mrr off"
+        )
     if persist and (server.is_mariadb or server.number < (8, 0)):
         raise UsageError(
             f"{server.version} cannot keep a variable past a restart",
-            hint="write it into the server's settings file, too",
+            hint="write it into the server's settings file too",
         )
     scope = "PERSIST" if persist else "GLOBAL"
     try:
@@ -126,5 +128,5 @@ def _check(now: Mapping[str, str], variable: str, option: str, value: str) -> No
     if found != value:
         raise UsageError(
             f"{variable} still has {option}={found}",
-            hint="another option that is on brings it along: set that one off first",
+            hint="another option implies it: set that one off first",
         )

@@ -86,8 +86,8 @@ def install(server: KitServer, part: str) -> bool:
         run_all(server, [create], f"make the schema {SCHEMA}", RIGHTS[part])
     elif not _is_ours(server):
         raise UsageError(
-            f"the schema '{SCHEMA}' is there already, and is not one of this kit's",
-            hint="the kit needs it for itself: rename yours",
+            f"the schema '{SCHEMA}' is there already, and is not the kit's",
+            hint="the kit needs that name: rename yours",
         )
     new = not is_there(server, part)
     drops = [f"DROP {kind} {SCHEMA}.{quoted(name)}" for kind, name, _ in _routines(server, part)]

@@ -213,7 +213,7 @@ class Recorder:
                 f"{rows:,} rows of the record are not written", cause=why, hint=hint
             ) from refused
         self._write_again_s = time.monotonic() + self.options.flush_s
-        self.say(f"the record cannot be written, trying on with {rows:,} rows kept: {why}")
+        self.say(f"the record cannot be written, still trying with {rows:,} rows in memory: {why}")
 
     def _tidy(self, now: datetime) -> bool:
         """Merges hours that are over, and keeps the bounds: was the newest hour cut? What cannot be

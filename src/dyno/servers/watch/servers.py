@@ -149,7 +149,7 @@ def _questions(
 
 def _not_allowed(refused: TrialFailed, rights: str) -> UsageError:
     return UsageError(
-        "this user may not see what is to be recorded",
+        "this user may not read what is recorded",
         cause=kit_server.words(refused),
         hint=f"GRANT {rights} TO that user",
     )

@@ -204,13 +204,15 @@ def opened(folder: Path, kind: str, name: str) -> Iterator[None]:
     or somebody records into it.
     """
     if "'" in str(folder):
-        raise UsageError("the folder's name has a quote in it", hint="choose another with --into")
+        raise UsageError(
+            "the folder's name must not hold a quote", hint="choose another with --into"
+        )
     make_folder(folder, exist_ok=True)
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         if not try_lock(handle):
             raise UsageError(
-                f"somebody records into {folder} already", hint="choose another with --into"
+                f"another dyno records into {folder}", hint="choose another with --into"
             )
         _check_owner(folder, kind, name)
         yield
@@ -223,7 +225,9 @@ def _check_owner(folder: Path, kind: str, name: str) -> None:
     ours = {"kind": kind, "server": name}
     if not about.exists():
         if any(path.name != ASIDE for path in folder.iterdir()):
-            raise UsageError(f"{folder} holds something else", hint="choose another with --into")
+            raise UsageError(
+                f"{folder} holds other files than a record", hint="choose another with --into"
+            )
         write_whole(about, json.dumps(ours))
     elif (theirs := owner(folder)) != (kind, name):
         raise UsageError(

@@ -36,7 +36,7 @@ def read_log(path: Path, limit: int = LIMIT) -> Log:
             return _whole(reader, path, limit)
     cause = f"line 1 is '{head[0][:60]}'"
     raise UsageError(
-        f"{path} is no log that is known here", cause=cause, hint=_all_written(readers)
+        f"{path} is not a log that Dyno knows", cause=cause, hint=_all_written(readers)
     )
 
 
@@ -52,7 +52,7 @@ def _whole(reader: LogReader, path: Path, limit: int) -> Log:
         for entry in log.entries:
             yield entry
         if entry is None:
-            hint = f"statements are in it with {reader.written_by}"
-            raise UsageError(f"no statement stands in {path}, {log.kind}", hint=hint)
+            hint = f"log statements with {reader.written_by}"
+            raise UsageError(f"no statements in {path}, {log.kind}", hint=hint)
 
     return replace(log, entries=entries())

@@ -90,7 +90,7 @@ function pieces.of(text, is_mysql, marks)
          keep(at - 1)
          local mark = marks and comment and mark_of(text:sub(at, stop - 1), text, at)
          if mark and began then
-            error({ at = at, "a mark stands inside a statement: -- " .. mark }, 0)
+            error({ at = at, "a mark is inside a statement: -- " .. mark }, 0)
          end
          found[#found + 1] = mark and { mark = mark, line = line_of(text, at) }
          parts[#parts + 1] = { lump = comment or text:sub(at, stop - 1),

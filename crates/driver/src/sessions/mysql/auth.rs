@@ -118,14 +118,14 @@ fn may_show(login: &Login, reach: Reach) -> Result<(), Error> {
             .because("it has not proved who it is: any server is believed in this mode of TLS")
             .hint(
                 "verify it (ssl-mode=verify_identity, with ssl-ca=FILE where its authority is \
-                 your own), or believe whoever answers (get-server-public-key=on)",
+                 your own), or trust any server (get-server-public-key=on)",
             )),
         Reach::Open => {
             Err(Error::user(format!("{host} wants the password under a key of its own"))
                 .because("it has not proved who it is, and the connection is not encrypted")
                 .hint(
                     "encrypt and verify it (ssl-mode=verify_identity), name the server's key \
-                 (server-public-key-path=FILE), or believe whoever answers \
+                 (server-public-key-path=FILE), or trust any server \
                  (get-server-public-key=on)",
                 ))
         }

@@ -36,7 +36,7 @@ pub fn with_place(error: Error, login: &Login) -> Error {
             .because(error)
             .hint("is it a MySQL server that listens there, and does its log say why?")
             .code("connect"),
-        Some("protocol") => Error::user(format!("{} is no MySQL server", login.host))
+        Some("protocol") => Error::user(format!("{} is not a MySQL server", login.host))
             .because(error)
             .hint("is it the right port or socket?")
             .code("protocol"),

@@ -271,7 +271,7 @@ pub fn make_settings(dialogue: &mut Dialogue, login: &Login) -> Result<(), Error
 fn setting((name, value): &(String, String)) -> Result<String, Error> {
     let is_name = |it: char| it.is_ascii_alphanumeric() || it == '_';
     if name.is_empty() || !name.chars().all(is_name) {
-        return Err(Error::user(format!("'{name}' is no session setting's name")));
+        return Err(Error::user(format!("'{name}' is not the name of a session setting")));
     }
     let is_number = value.parse::<f64>().is_ok_and(f64::is_finite);
     if is_number || value.eq_ignore_ascii_case("default") {

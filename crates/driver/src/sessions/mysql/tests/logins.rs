@@ -142,7 +142,7 @@ fn settings_are_made_in_order_and_quoted() {
     let mut login = server.login();
     login.settings = vec![("a = 1; DROP".to_owned(), "1".to_owned())];
     let error = super::super::connect(&login).err().unwrap();
-    assert!(error.to_string().contains("is no session setting's name"), "{error}");
+    assert!(error.to_string().contains("is not the name of a session setting"), "{error}");
 }
 
 // The password itself, and who may have it.
