@@ -27,9 +27,11 @@ SEED = int(os.environ.get("DYNO_TEST_SEED", "20261121"))
 OUTSIDE = {
     "apt-get": "MariaDB, and libraries that old servers want",
     "chromium": "the report in a browser",
+    "cmake": "builds of old MySQL trees, and how they fail",
     "mvn": "servers by version",
     "npm": "DuckDB and an old MySQL",
     "openssl": "certificates of servers",
+    "perl": "how a build's scripts fail",
     "pgbench": "what its script files mean",
     "setpriv": "servers that end with us",
     "sysbench": "other people's scripts",

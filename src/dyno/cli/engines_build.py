@@ -105,7 +105,7 @@ def _announce(plan: BuildPlan) -> None:
     jobs = "1 job" if tools.jobs == 1 else f"{tools.jobs} jobs"
     limit = screen.format_duration(plan.limit_s)
     screen.line(
-        f"building {plan.wanted.engine} {plan.version} from {plan.tree.source} by the recipe "
+        f"building {plan.request.engine} {plan.version} from {plan.tree.source} by the recipe "
         f"{plan.recipe.name}: {tools.compiler}{ccache}, {jobs}, "
         f"up to {limit} and {cost.disk_mb} MB",
         err=True,

@@ -77,5 +77,5 @@ def plan_source(engine: str, place: str, flags: Mapping[str, str], say: Say) -> 
         raise UsageError(f"no recipe builds {engine}", hint="name your own build by its path")
     patch = Path(flags["patch"]).expanduser() if flags.get("patch") else None
     words = {name: flags.get(name, "") for name in ("cflags", "defines")}
-    wanted = BuildRequest(engine, place, **words, options=flags.get("configure", ""), patch=patch)
-    return plan_build(wanted, recipes, say)
+    request = BuildRequest(engine, place, **words, options=flags.get("configure", ""), patch=patch)
+    return plan_build(request, recipes, say)

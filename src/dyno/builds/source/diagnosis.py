@@ -104,7 +104,10 @@ def diagnose(failed: Failed) -> Diagnosis:
     ]
     chosen = near or [each for each in matches if each[1].weak]
     if chosen:
-        _, entry, found = min(chosen, key=lambda each: abs(each[0] - start))
+        # of several in a line the first in the catalogue: what is special stands before
+        _, entry, found = min(
+            chosen, key=lambda each: _lines_between(failed.output, each[0], start)
+        )
         return Diagnosis(_line_at(failed.output, found.start()), entry)
     return Diagnosis(_line_at(failed.output, start) if first else "")
 
@@ -124,6 +127,10 @@ def _first_error(output: str) -> re.Match[str] | None:
             if not HARMLESS.match(found[0]):
                 return found
     return None
+
+
+def _lines_between(output: str, one: int, other: int) -> int:
+    return output.count("\n", min(one, other), max(one, other))
 
 
 def _line_at(output: str, at: int) -> str:

@@ -44,7 +44,7 @@ class BuildRequest:
 class BuildPlan:
     """A build before it starts: what it is made of, its key, and the time it may take."""
 
-    wanted: BuildRequest
+    request: BuildRequest
     tree: SourceTree
     recipe: BuildRecipe
     toolchain: Toolchain
@@ -64,8 +64,8 @@ class BuildPlan:
         """What the build is called, where nobody names it: version, tree, and its key if it has
         flags or a patch of its own.
         """
-        wanted, tail = self.wanted, self.entry[-6:]
-        own = wanted.cflags or wanted.options or wanted.patch
+        request, tail = self.request, self.entry[-6:]
+        own = request.cflags or request.options or request.patch
         return re.sub(r"[^\w.+-]", "-", f"{self.tree.label}-{tail}" if own else self.tree.label)
 
     @property
@@ -74,21 +74,21 @@ class BuildPlan:
         return (cache.root() / BUILT / self.entry).is_dir()
 
 
-def plan_build(wanted: BuildRequest, recipes: Sequence[BuildRecipe], say: Say) -> BuildPlan:
+def plan_build(request: BuildRequest, recipes: Sequence[BuildRecipe], say: Say) -> BuildPlan:
     """The plan of a build: the tree is found and read, and nothing is written but to the cache.
 
     `UsageError` where there is no tree, recipe or patch; `HostError` where a tool is absent.
     """
     debian = {suite: package for recipe in recipes for suite, package in recipe.debian.items()}
-    tree = find_tree(wanted.place, debian, say)
+    tree = find_tree(request.place, debian, say)
     with cache.work_folder(BUILDING) as scratch:
-        recipe, version = _recognise(tree, recipes, scratch / "source", wanted.place)
+        recipe, version = _recognise(tree, recipes, scratch / "source", request.place)
     toolchain = find_toolchain(recipe, say)
-    facts = _facts(wanted, tree, recipe, toolchain)
+    facts = _facts(request, tree, recipe, toolchain)
     deciding = {name: value for name, value in facts.items() if name not in ("source", "patch")}
     key = hashlib.sha256(json.dumps([deciding, recipe.deciding]).encode()).hexdigest()[:16]
-    entry = f"{wanted.engine}-{version}-{key}"
-    return BuildPlan(wanted, tree, recipe, toolchain, version, entry, facts)
+    entry = f"{request.engine}-{version}-{key}"
+    return BuildPlan(request, tree, recipe, toolchain, version, entry, facts)
 
 
 def _recognise(
@@ -105,10 +105,10 @@ def _recognise(
 
 
 def _facts(
-    wanted: BuildRequest, tree: SourceTree, recipe: BuildRecipe, toolchain: Toolchain
+    request: BuildRequest, tree: SourceTree, recipe: BuildRecipe, toolchain: Toolchain
 ) -> dict[str, str]:
     """How it is made, for the record: what is written here decides the key of the build."""
-    chosen = wanted.cflags or recipe.cflags
+    chosen = request.cflags or recipe.cflags
     facts = {
         "source": tree.source,
         "source_sha256": tree.identity,
@@ -116,13 +116,13 @@ def _facts(
         "compiler": toolchain.compiler,
         "cflags": chosen,
         "always": recipe.always,
-        "configure": wanted.options,
-        "defines": wanted.defines or recipe.defines,
+        "configure": request.options,
+        "defines": request.defines or recipe.defines,
         "machine": platform.machine(),
     }
-    if wanted.patch:
-        facts["patch"] = str(wanted.patch)
-        facts["patch_sha256"] = hashlib.sha256(_read_patch(wanted.patch)).hexdigest()
+    if request.patch:
+        facts["patch"] = str(request.patch)
+        facts["patch_sha256"] = hashlib.sha256(_read_patch(request.patch)).hexdigest()
     return {name: value for name, value in facts.items() if value}
 
 

@@ -6,10 +6,11 @@ Words of steps hold `{source}`, `{build}`, `{prefix}`, `{staged}`, `{jobs}`, `{c
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -60,7 +61,8 @@ class BuildCost:
 class BuildRecipe:
     """One engine's era: versions from `since` up to, not including, `before` (empty: no limit).
 
-    `marks` are files by which a tree is known, `version` files and patterns that tell its version.
+    `marks` are files by which a tree is known, `version` files and patterns that tell its version;
+    a file of either may be a pattern.
     `needs` are programs; `tools` the Debian packages that bring one where this machine has none.
     `debian` names the source package of a suite. `program` is what the build is for, below its
     prefix, and `drop` patterns of what is not kept.
@@ -89,13 +91,16 @@ class BuildRecipe:
     @property
     def deciding(self) -> str:
         """All of it that decides what comes out."""
-        return repr((self.steps, self.always, self.cxxflags, self.defines, self.edits, self.drop))
+        names = ("steps", "always", "cxxflags", "defines", "edits", "drop")
+        told = asdict(self)
+        return json.dumps([told[name] for name in names])
 
     def version_of(self, tree: Path) -> str:
         """The version that the tree's files tell; empty where they do not."""
         parts = []
         for file, pattern in self.version:
-            found = re.search(pattern, _read(tree / file), re.MULTILINE)
+            place = next(iter(sorted(tree.glob(file))), tree / file)
+            found = re.search(pattern, _read(place), re.MULTILINE)
             if found is None:
                 return ""
             parts += [part for part in found.groups() if part]

@@ -85,8 +85,8 @@ class BuildWork:
             private_files.remove_all(place)
         self._plan.tree.put(self._source, keep_all)
         self._state.edits = apply_edits(self._plan.recipe.edits, self._source)
-        if self._plan.wanted.patch:
-            self._apply_patch(self._plan.wanted.patch)
+        if self._plan.request.patch:
+            self._apply_patch(self._plan.request.patch)
         self._finish_step("source")
 
     def _apply_patch(self, patch: Path) -> None:
@@ -135,13 +135,13 @@ class BuildWork:
 
     def _expand(self, word: str) -> list[str]:
         """A recipe's word with its places filled in; `{options}` is any number of words."""
-        wanted, recipe = self._plan.wanted, self._plan.recipe
+        request, recipe = self._plan.request, self._plan.recipe
         fixes = list(self._fixes())
         if word == "{options}":
-            return [*shlex.split(wanted.options), *(o for each in fixes for o in each.options)]
+            return [*shlex.split(request.options), *(o for each in fixes for o in each.options)]
         if word == "{defines}":
-            return [f"-D{macro}" for macro in shlex.split(wanted.defines or recipe.defines)]
-        flags = [wanted.cflags or recipe.cflags, recipe.always, *(each.cflags for each in fixes)]
+            return [f"-D{macro}" for macro in shlex.split(request.defines or recipe.defines)]
+        flags = [request.cflags or recipe.cflags, recipe.always, *(each.cflags for each in fixes)]
         own = [recipe.cxxflags, *(each.cxxflags for each in fixes)]
         jobs = 1 if any(each.one_job for each in fixes) else self._plan.toolchain.jobs
         places = {
@@ -176,9 +176,10 @@ class BuildWork:
             file.seek(begun)
             output = file.read(LOG_CHARACTERS)
         plan = self._plan
-        about = Failed(output, plan.wanted.engine, plan.version, plan.toolchain.versions)
+        about = Failed(output, plan.request.engine, plan.version, plan.toolchain.versions)
         found = diagnose(about)
-        message = f"cannot build {plan.wanted.engine} {plan.version}: the step '{step.name}' failed"
+        what = f"{plan.request.engine} {plan.version}"
+        message = f"cannot build {what}: the step '{step.name}' failed"
         line = found.line or f"it ended with {code} and no error that is known"
         if found.entry is None:
             hint = f"the whole log is {log}"

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from dyno import subprocesses
 from dyno.builds import Say, deb
+from dyno.builds.source.diagnosis import diagnose_start
 from dyno.errors import HostError
 
 #: The loader's words, at the start of a program and from `ldd`.
@@ -77,6 +78,9 @@ def lacking(message: str, soname: str) -> HostError:
     """The error for a program that lacks a library, with the package that would bring it."""
     package = PACKAGES.get(soname)
     hint = f"install it (Debian's package {package})" if package else "install it"
+    known = diagnose_start(f"{soname}: cannot open shared object file")
+    if known and known.entry:
+        hint += f"; {known.entry.cause}: {known.entry.remedy}"
     return HostError(message, cause=f"this system has no {soname}", hint=hint)
 
 
