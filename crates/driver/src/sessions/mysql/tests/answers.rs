@@ -241,6 +241,18 @@ fn null_is_not_an_empty_text() {
 }
 
 #[test]
+fn a_row_may_begin_with_a_text_of_any_length() {
+    for (length, head) in [(250, vec![250]), (251, vec![0xfc]), (70_000, vec![0xfd])] {
+        let bytes = usize::from(head[0] > 250) * 2 + usize::from(head[0] > 0xfc);
+        let mut row = head;
+        row.extend_from_slice(&u32::to_le_bytes(length)[..bytes]);
+        row.resize(row.len() + length as usize, b'x');
+        let fields = text_of(&[column("a", 252, 0, 0)], &row, false);
+        assert_eq!(fields, [Some("x".repeat(length as usize))]);
+    }
+}
+
+#[test]
 fn binary_nulls_take_no_bytes() {
     let columns: Vec<_> = (0..9).map(|_| column("a", 1, 0, 0)).collect();
     let row = [0, 0b1111_0000, 0b0000_0011, 7, 8, 9];
