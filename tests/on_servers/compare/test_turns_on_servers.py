@@ -52,7 +52,8 @@ def test_what_servers_counted_by_turns_is_what_was_sent(server: str, home: Path)
     folder = create_run(prepared.run, home)
     play_run(prepared, folder, lambda _: None, ONE_BLOCK)
     trials = [t for t in folder.trials() if t.block >= 0 and t.candidate != CLIENT_BASELINE]
-    assert [t.status for t in trials] == ["ok"] * 2, [t.why_failed for t in trials]
+    # a block in which Dyno stood still is followed by one in its place
+    assert len(trials) >= 2 and not any(t.why_failed for t in trials), trials
     tallies = [t.phases[-1].streams[0] for t in trials]
     assert any(tally.renewed for tally in tallies), "nobody connected anew"
     assert not any(tally.failed or tally.reconnected for tally in tallies)

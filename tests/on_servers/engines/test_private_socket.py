@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import outside
+from private_servers import started
 from processes import processes_in
 
 from dyno import driver
@@ -34,11 +35,10 @@ def begun(text: str, home: Path, **settings: str) -> Server:
     return engine.start(engine.program(version, {}, lambda _: None), home, settings)
 
 
-@pytest.fixture(params=[*POSTGRES, *MARIADB, *MYSQL])
-def server(request: pytest.FixtureRequest, home: Path) -> Iterator[Server]:
-    server = begun(request.param, home)
-    yield server
-    find_engine(request.param.partition("@")[0], driver.ask).stop(server)
+@pytest.fixture(scope="module", params=[*POSTGRES, *MARIADB, *MYSQL])
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    with started(request.param) as server:
+        yield server
 
 
 def by_nobody(session: Session, home: Path) -> str:
@@ -56,20 +56,20 @@ def by_nobody(session: Session, home: Path) -> str:
     return done.stdout + done.stderr
 
 
-def test_another_process_of_the_servers_user_is_refused(server: Server, home: Path) -> None:
+def test_another_process_of_the_servers_user_is_refused(server: Server) -> None:
     assert driver.ask(server.session, ["SELECT 1"])[0] == [["1"]]
     for user in (server.session["user"], "root", "", "nobody", "postgres"):
-        said = by_nobody({**server.session, "user": user, "password": None}, home)
+        said = by_nobody({**server.session, "user": user, "password": None}, server.home)
         assert '"error"' in said and '"rows"' not in said, (user, said)
 
 
-def test_the_password_stands_nowhere(server: Server, home: Path) -> None:
+def test_the_password_stands_nowhere(server: Server) -> None:
     password = server.session["password"]
     if password is None:  # PostgreSQL knows us by our number
         assert server.session["kind"] == "postgres"
         return
-    assert not any(str(password) in line for line in processes_in(home).values())
-    for file in home.rglob("*"):
+    assert not any(str(password) in line for line in processes_in(server.home).values())
+    for file in server.home.rglob("*"):
         if stat.S_ISREG(file.lstat().st_mode):
             assert str(password).encode() not in file.read_bytes(), file
 
