@@ -1,6 +1,6 @@
 """What a slice loses after another's, beside one after its own: engine by engine, by length.
 
-By turns, one build under two names: `loss_percent` is how many fewer events its slices hold that
+Interleaved, one build under two names: `loss_percent` is how many fewer events its slices hold that
 follow the other's, `bias_percent` half the difference of both sides' losses, which is what would
 move a slowdown; each with its 95 % interval over the blocks. `--beside` plays `null`, which writes
 nothing, beside a server or library that inserts rows: does what that left to write fall into
@@ -29,7 +29,7 @@ from dyno.errors import DynoError
 from dyno.judge.analysis.carry_over import carry_over
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.stats.interval import t_interval, to_percent
-from dyno.record import Interleaving, Window
+from dyno.record import Interleaving, Slice
 
 ENGINES = ("sqlite@3.46.0", "duckdb", "postgres@18", "mysql@8.0.33", "mariadb@10.11.5")
 LENGTHS_MS = "1,5,20,100"
@@ -44,7 +44,7 @@ class Case:
 
     specs: tuple[str, str]
     workload: str
-    window_s: float
+    slice_s: float
     suspended: bool
 
 
@@ -65,9 +65,9 @@ def contrasts(case: Case, blocks: int, time_s: str) -> list[dict[str, float]]:
     options = {"time": time_s, "warmup_time": "0.2", "table_size": "1000", "threads": "1"}
     made = compare_candidates(case.specs, case.workload, options, measuring)
     prepared = resolve_experiment(made, lambda clause: print(clause, file=sys.stderr))
-    window = Window(case.window_s, case.window_s / 10)
-    turns = Interleaving(window, epoch_s=1.0, frozen=case.suspended)
-    run = replace(prepared.run, design=replace(prepared.run.design, turns=turns))
+    time_slice = Slice(case.slice_s, case.slice_s / 10)
+    turns = Interleaving(time_slice, epoch_s=1.0, frozen=case.suspended)
+    run = replace(prepared.run, design=replace(prepared.run.design, interleaving=turns))
     with tempfile.TemporaryDirectory(prefix="dyno-") as place:
         folder = create_run(run, Path(place))
         play_run(replace(prepared, run=run), folder, lambda _: None)
@@ -86,7 +86,7 @@ def row(case: Case, found: Sequence[dict[str, float]]) -> dict[str, object]:
     return {
         "engine": case.specs[1].removeprefix("b="),
         "of": "null" if alone else "itself",
-        "window_ms": round(1e3 * case.window_s),
+        "slice_ms": round(1e3 * case.slice_s),
         "blocks": len(told),
         "loss_percent": interval_words(losses),
         "bias_percent": "" if alone else interval_words(bias),

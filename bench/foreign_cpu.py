@@ -1,4 +1,4 @@
-"""What others' CPU does to blocks by turns: how many are dropped, how much wider they vary.
+"""What others' CPU does to blocks interleaved: how many are dropped, how much wider they vary.
 
 One build under two names, blocks with nobody beside and blocks beside a process that takes part of
 the engine's core, comes and goes, over and over in the same hour. No block is dropped while it is

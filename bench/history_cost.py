@@ -2,7 +2,7 @@
 
 One server with performance_schema on is under one unbroken load of point selects and of sysbench's
 read-write mix; its event collects each second, thirty times as often as it does by default, and is
-disabled and enabled in windows (ABBA, as in watch-cost). How long a collection takes under that
+disabled and enabled in slices (ABBA, as in watch-cost). How long a collection takes under that
 load, and its rows, are the server's own figures.
 
 Server with its collector on core 0, driver on core 1.
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from played import plan, play
 from serving import command, say, serving
-from watch_cost import WORKLOADS, change, windows
+from watch_cost import WORKLOADS, change, slices
 
 from dyno import driver
 from dyno.engines import Server
@@ -48,7 +48,7 @@ def measure(spec: str, server: Server, groups: int) -> None:
         emptied = ("TRUNCATE TABLE ps_history.psh_collections", "CALL ps_history.truncate_tables()")
         kit.query(f"CALL ps_history.set_collect_interval({INTERVAL_S})", *emptied)
         collects(server, awake=True)
-        logs = windows(server, workload, partial(collects, server), groups)
+        logs = slices(server, workload, partial(collects, server), groups)
         told = [float(it or 0) for it in kit.query(FIGURES)[0]]
         print(
             f"{spec} {workload}: throughput {change(logs)} with a collection each {INTERVAL_S} s,"

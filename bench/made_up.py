@@ -11,15 +11,15 @@ from dyno.judge.stats.interval import to_log
 from dyno.judge.stats.scenarios import ANALYSES, MARGIN_PERCENT
 from dyno.judge.stats.simulate import Outcome, Rule, simulate_runs
 
-#: Windows of a restart that the rules which pool are shown: as many as `go test -count=10` gives.
-WINDOWS = 10
+#: Slices of a restart that the rules which pool are shown: as many as `go test -count=10` gives.
+SLICES = 10
 #: Pairs of restarts of a real log that are drawn together.
 FOLLOWING = 6
 
 
 @dataclass(frozen=True)
 class Comparisons:
-    """Comparisons of one truth as times per operation: (comparisons, restarts up to MAX, windows).
+    """Comparisons of one truth as times per operation: (comparisons, restarts up to MAX, slices).
 
     `seconds` is how long a restart was measured; all are made of so many `pairs` of restarts.
     """
@@ -46,7 +46,7 @@ class Comparisons:
 
 
 def of_log(base: Floats, candidate: Floats, seconds: float, runs: int) -> Comparisons:
-    """Comparisons drawn from the pairs of a log of one build, of the shape (restarts, windows).
+    """Comparisons drawn from the pairs of a log of one build, of the shape (restarts, slices).
 
     The moving block bootstrap (Künsch 1989): pairs are drawn with replacement, `FOLLOWING` that
     follow one another at a time, so that what the host did meanwhile stays in them; which restart
@@ -64,13 +64,13 @@ def of_log(base: Floats, candidate: Floats, seconds: float, runs: int) -> Compar
 @dataclass(frozen=True)
 class Components:
     """How logs of times vary, as standard deviations in percent: what a block has in common (the
-    host's hour), what a restart has to itself, and what a window inside it has.
+    host's hour), what a restart has to itself, and what a slice inside it has.
     """
 
     name: str
     block_percent: float
     restart_percent: float
-    window_percent: float
+    slice_percent: float
 
 
 #: A calm host; restarts that differ, as they do here; a host that drifts beside them.
@@ -85,9 +85,9 @@ def made_up(kind: Components, runs: int) -> Comparisons:
     """Comparisons of one build, of a second a restart, each of restarts of its own."""
     rng = np.random.default_rng(17)
     shape = (runs, 2, ANALYSES.maximum)
-    block, restart, window = (
-        size / 100 for size in (kind.block_percent, kind.restart_percent, kind.window_percent)
+    block, restart, slice = (
+        size / 100 for size in (kind.block_percent, kind.restart_percent, kind.slice_percent)
     )
     means = rng.normal(0, restart, shape) + rng.normal(0, block, (runs, 1, ANALYSES.maximum))
-    windows = np.exp(means[..., None] + rng.normal(0, window, (*shape, WINDOWS)))
-    return Comparisons(windows[:, 0], windows[:, 1], 1.0, runs * ANALYSES.maximum)
+    slices = np.exp(means[..., None] + rng.normal(0, slice, (*shape, SLICES)))
+    return Comparisons(slices[:, 0], slices[:, 1], 1.0, runs * ANALYSES.maximum)

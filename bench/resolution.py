@@ -1,15 +1,15 @@
-"""How small a difference blocks of restarts can tell: one after the other, and by turns.
+"""How small a difference blocks of restarts can tell: one after the other, and interleaved.
 
-The same build under two names, in the same hour: some blocks sequential, some by turns, over and
+The same build under two names, in the same hour: some blocks sequential, some interleaved, over and
 over. A block's datum is the log ratio of its two sides, so its sd is what a verdict rests on; both
 designs measure each side for the same time. `variance_ratio` is how many times smaller the last
 design's block variance is than the first's at equal machine time. `--engine`, `--workload`,
 `--rounds` choose; all of it takes about 40 minutes. It needs the engines, which are fetched.
 
-Windows are as long as a comparison's own pilot has them (`window_ms`). Two other questions, each by
-turns: `--idle` leaves engines running that have no turn, beside frozen ones; `--windows 50,100`
-plays windows of so many ms. `windows_percent` is what of the sd the host's
-noise from window to window makes, told by the rounds within a block; the rest is the restarts' own.
+Slices are as long as a comparison's own pilot has them (`slice_ms`). Two other questions, each by
+turns: `--idle` leaves engines running that have no turn, beside frozen ones; `--slices 50,100`
+plays slices of so many ms. `slices_percent` is what of the sd the host's
+noise from slice to slice makes, told by the rounds within a block; the rest is the restarts' own.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pathlib import Path
 from paired import table
 
 from dyno.compare.experiment import Experiment, Measuring, compare_candidates
-from dyno.compare.pilot.windows import settle_windows
+from dyno.compare.pilot.slices import settle_slices
 from dyno.compare.play.brief_play import PilotContext
 from dyno.compare.play.run import play_run
 from dyno.compare.resolve.design import TURNS
@@ -39,7 +39,7 @@ from dyno.compare.run_folder import create_run
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.stats.interval import to_percent
 from dyno.judge.stats.power import detectable
-from dyno.record import Trial, Window
+from dyno.record import Slice, Trial
 
 ALPHA = 0.05
 #: Blocks of one design in a round.
@@ -57,22 +57,22 @@ UPDATE = {"time": "3", "warmup_time": "1"}
 
 @dataclass(frozen=True)
 class Order:
-    """How the restarts of a block are played: by turns, or one after the other."""
+    """How the restarts of a block are played: interleaved, or one after the other."""
 
     name: str
     sequential: bool = False
     #: 0: as long as the pilot has them.
-    window_s: float = 0.0
+    slice_s: float = 0.0
     frozen: bool = TURNS.frozen
 
-    def choose_turns(self, draft: RunDraft) -> None:
+    def choose_interleaving(self, draft: RunDraft) -> None:
         """Has the run played in this order."""
-        if not self.window_s:
-            settle_windows(draft, PilotContext(say))
-        if (turns := draft.design.turns) is None:
+        if not self.slice_s:
+            settle_slices(draft, PilotContext(say))
+        if (turns := draft.design.interleaving) is None:
             return
-        if self.window_s:
-            turns = replace(turns, window=Window(self.window_s, self.window_s / 10))
+        if self.slice_s:
+            turns = replace(turns, slice=Slice(self.slice_s, self.slice_s / 10))
         draft.design = replace(draft.design, turns=replace(turns, frozen=self.frozen))
 
 
@@ -127,14 +127,14 @@ def idle_cases() -> list[Case]:
 
 @dataclass
 class Blocks:
-    """Blocks of one order: their log ratios, what windows leave in each, what each took, and the
-    length of the windows.
+    """Blocks of one order: their log ratios, what slices leave in each, what each took, and the
+    length of the slices.
     """
 
     logs: list[float]
-    windows: list[float]
+    slices: list[float]
     seconds: list[float]
-    window_s: float = 0.0
+    slice_s: float = 0.0
 
 
 def prepare(case: Case, order: Order, blocks: int) -> Prepared:
@@ -150,7 +150,7 @@ def prepare(case: Case, order: Order, blocks: int) -> Prepared:
     )
     made = replace(case.experiment, measuring=measuring)
     draft = draft_run(made, say)
-    order.choose_turns(draft)
+    order.choose_interleaving(draft)
     return draft.freeze()
 
 
@@ -169,13 +169,13 @@ def play(case: Case, order: Order, blocks: int) -> Blocks:
         ended = datetime.now().astimezone()
         trials = folder.trials()
         view = RunView(prepared.run, trials)
-        logs, windows = log_ratios(view, case), window_errors(view, case)
+        logs, slices = log_ratios(view, case), slice_errors(view, case)
     baselines = [t for t in trials if t.block < 0]
     first = min(datetime.fromisoformat(t.started_utc) for t in trials if t not in baselines)
     seconds = (ended - max(first, began)).total_seconds() / max(1, blocks)
-    turns = prepared.run.design.turns
-    window_s = turns.window_of(case.workload).length_s if turns else 0.0
-    return Blocks(logs, windows, [seconds] * len(logs), window_s)
+    turns = prepared.run.design.interleaving
+    slice_s = turns.slice_of(case.workload).length_s if turns else 0.0
+    return Blocks(logs, slices, [seconds] * len(logs), slice_s)
 
 
 def valid_blocks(view: RunView) -> Sequence[Mapping[str, Trial]]:
@@ -194,15 +194,15 @@ def log_ratios(view: RunView, case: Case) -> list[float]:
     return found
 
 
-def window_errors(view: RunView, case: Case) -> list[float]:
+def slice_errors(view: RunView, case: Case) -> list[float]:
     """Block by block, the standard error of the log ratio as the rounds of its turns tell it.
 
-    The windows of one number lie in one row, and each row is followed by its reverse: a round. No
+    The slices of one number lie in one row, and each row is followed by its reverse: a round. No
     number where turns were not taken.
     """
     found = []
     for block in valid_blocks(view):
-        sides = [windows_of(block[side], case.phase) for side in ("a", "b")]
+        sides = [slices_of(block[side], case.phase) for side in ("a", "b")]
         logs = [math.log(a / b) for a, b in zip(*sides, strict=False) if a and b]
         rounds = [(one + two) / 2 for one, two in zip(logs[::2], logs[1::2], strict=False)]
         if len(rounds) > 1:
@@ -210,9 +210,9 @@ def window_errors(view: RunView, case: Case) -> list[float]:
     return found
 
 
-def windows_of(trial: Trial, phase: str) -> tuple[int, ...]:
-    """Events in each window of a phase's first stream."""
-    return next(record for record in trial.phases if record.phase == phase).streams[0].windows
+def slices_of(trial: Trial, phase: str) -> tuple[int, ...]:
+    """Events in each slice of a phase's first stream."""
+    return next(record for record in trial.phases if record.phase == phase).streams[0].slices
 
 
 def judged(case: Case, order: Order, blocks: Blocks) -> dict[str, object]:
@@ -224,10 +224,10 @@ def judged(case: Case, order: Order, blocks: Blocks) -> dict[str, object]:
         "workload": case.workload if case.phase == "run" else f"{case.workload} {case.phase}",
         "clients": case.clients,
         "design": order.name,
-        "window_ms": round(1e3 * blocks.window_s),
+        "slice_ms": round(1e3 * blocks.slice_s),
         "block_s": round(statistics.fmean(blocks.seconds), 2),
         "sd_percent": round(100 * sd, 3),
-        "windows_percent": round(100 * root_mean_square(blocks.windows), 3),
+        "slices_percent": round(100 * root_mean_square(blocks.slices), 3),
         "mde80_percent": round(mde80, 3),
         "blocks": len(blocks.logs),
     }
@@ -251,17 +251,17 @@ def words() -> argparse.Namespace:
     parser.add_argument("--engine", default="", help="only engines whose name begins so")
     parser.add_argument("--workload", default="", help="only this workload")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="of three blocks each design")
-    parser.add_argument("--idle", action="store_true", help="frozen against idle, by turns")
-    parser.add_argument("--windows", default="", help="lengths in ms, by turns: 50,100,200,500")
+    parser.add_argument("--idle", action="store_true", help="frozen against idle, interleaved")
+    parser.add_argument("--slices", default="", help="lengths in ms, interleaved: 50,100,200,500")
     return parser.parse_args()
 
 
 def main() -> None:
     asked = words()
     orders = [INTERLEAVED, IDLE] if asked.idle else [SEQUENTIAL, INTERLEAVED]
-    if asked.windows:
-        lengths = asked.windows.split(",")
-        orders = [Order(f"interleaved, {ms} ms", window_s=float(ms) / 1e3) for ms in lengths]
+    if asked.slices:
+        lengths = asked.slices.split(",")
+        orders = [Order(f"interleaved, {ms} ms", slice_s=float(ms) / 1e3) for ms in lengths]
     all_cases = idle_cases() if asked.idle else cases()
     chosen = [c for c in all_cases if c.engine.startswith(asked.engine)]
     chosen = [c for c in chosen if asked.workload in ("", c.workload)]
@@ -274,9 +274,9 @@ def main() -> None:
             for order in orders:
                 played = play(case, order, blocks)
                 found[order].logs += played.logs
-                found[order].windows += played.windows
+                found[order].slices += played.slices
                 found[order].seconds += played.seconds
-                found[order].window_s = played.window_s
+                found[order].slice_s = played.slice_s
         each = [judged(case, order, found[order]) for order in orders]
         rows += each
         name = f"{case.engine} {each[0]['workload']} {case.clients}"

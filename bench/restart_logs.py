@@ -1,7 +1,7 @@
 """Restart logs of one real build under two names: played here, kept in a folder, read again.
 
-A log is a file of JSON lines, `restarts.jsonl`: each holds the windows of some pairs of restarts,
-played by turns or one after the other. No noise limit drops any, so all rules see the same.
+A log is a file of JSON lines, `restarts.jsonl`: each holds the slices of some pairs of restarts,
+played interleaved or one after the other. No noise limit drops any, so all rules see the same.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from made_up import Comparisons, of_log
-from resolution import INTERLEAVED, SEQUENTIAL, Case, Order, prepare, valid_blocks, windows_of
+from resolution import INTERLEAVED, SEQUENTIAL, Case, Order, prepare, slices_of, valid_blocks
 
 from dyno.compare.play.run import play_run
 from dyno.compare.play.watch import Event, Progressed, TrialStarted
@@ -25,10 +25,10 @@ from dyno.record import Phase
 
 SIDES = ("a", "b")
 ORDERS = {order.name: order for order in (SEQUENTIAL, INTERLEAVED)}
-#: What the log calls a window: so long a piece of what is counted. Turns are shorter where an
+#: What the log calls a slice: so long a piece of what is counted. Turns are shorter where an
 #: event is short, so that several are joined: a host that stands still for 30 ms leaves some
 #: turns empty, and an empty one has no time per operation.
-WINDOW_S = 0.1
+SLICE_S = 0.1
 #: What a restart is measured.
 SECONDS = 1.0
 OPTIONS = {"time": f"{SECONDS:g}", "warmup_time": "0.2", "table_size": "10000"}
@@ -37,8 +37,8 @@ PAIRS_LEAST = 24
 FILE = "restarts.jsonl"
 
 
-class Windows:
-    """Watches a run: the events in the windows of each trial's measured time, by its number."""
+class Slices:
+    """Watches a run: the events in the slices of each trial's measured time, by its number."""
 
     def __init__(self, phase: Phase) -> None:
         self.phase, self.warmup_s = phase.name, phase.warmup_s
@@ -58,23 +58,23 @@ class Windows:
 def play(folder: Path, engine: str, order: Order, blocks: int) -> None:
     """Plays so many pairs of restarts of `engine` and adds them to the log in `folder`."""
     prepared = prepare(Case(engine, "oltp_point_select", 1, OPTIONS), order, blocks)
-    prepared = replace(prepared, progress_s=WINDOW_S)
+    prepared = replace(prepared, progress_s=SLICE_S)
     phase = prepared.run.workloads[0].phases[-1]
-    heard = Windows(phase)
+    heard = Slices(phase)
     with tempfile.TemporaryDirectory(prefix="dyno-") as place:
         made = create_run(prepared.run, Path(place))
         play_run(prepared, made, heard)
         view = RunView(prepared.run, made.trials())
-    turns = prepared.run.design.turns
+    turns = prepared.run.design.interleaving
     rates: dict[str, list[Sequence[float]]] = {side: [] for side in SIDES}
     for block in valid_blocks(view):
         for side in SIDES:
             if turns is None:
                 rates[side].append(heard.found[block[side].number])
             else:
-                window = turns.window_of(prepared.run.workloads[0].name)
-                counted_s = window.length_s - window.edge_s
-                rates[side].append(join_turns(windows_of(block[side], phase.name), counted_s))
+                time_slice = turns.slice_of(prepared.run.workloads[0].name)
+                counted_s = time_slice.length_s - slice.edge_s
+                rates[side].append(join_turns(slices_of(block[side], phase.name), counted_s))
     folder.mkdir(parents=True, exist_ok=True)
     line = {"engine": engine, "order": order.name, "seconds": SECONDS}
     with (folder / FILE).open("a") as kept:
@@ -82,11 +82,11 @@ def play(folder: Path, engine: str, order: Order, blocks: int) -> None:
 
 
 def join_turns(events: Sequence[int], counted_s: float) -> list[float]:
-    """Events per second of turns that follow one another, joined to about `WINDOW_S`.
+    """Events per second of turns that follow one another, joined to about `SLICE_S`.
 
-    Turns left over at the end, too few for a window, are left out.
+    Turns left over at the end, too few for a slice, are left out.
     """
-    many = max(1, round(WINDOW_S / counted_s))
+    many = max(1, round(SLICE_S / counted_s))
     begins = range(0, len(events) - many + 1, many)
     return [round(sum(events[at : at + many]) / (many * counted_s), 1) for at in begins]
 
@@ -109,11 +109,11 @@ def stored(folder: Path, runs: int) -> dict[tuple[str, str], Comparisons]:
 
 
 def comparisons(rates: dict[str, list[list[float]]], runs: int) -> Comparisons:
-    """Rates as times per operation, each restart cut to as many windows as all have.
+    """Rates as times per operation, each restart cut to as many slices as all have.
 
-    A window in which nothing was done, on a crowded host, has no time per operation.
+    A slice in which nothing was done, on a crowded host, has no time per operation.
     """
     full = {side: [[rate for rate in each if rate > 0] for each in rates[side]] for side in SIDES}
-    least = min(len(windows) for side in SIDES for windows in full[side])
-    times = (1 / np.array([windows[:least] for windows in full[side]]) for side in SIDES)
+    least = min(len(slices) for side in SIDES for slices in full[side])
+    times = (1 / np.array([slices[:least] for slices in full[side]]) for side in SIDES)
     return of_log(*times, SECONDS, runs)

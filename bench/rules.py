@@ -24,7 +24,7 @@ REPEATS, ALLOWED_S = 5, 0.05
 
 @dataclass(frozen=True)
 class Log:
-    """The restarts of one comparison as times per operation, of the shape (restarts, windows).
+    """The restarts of one comparison as times per operation, of the shape (restarts, slices).
 
     `seconds` is how long a restart was measured.
     """
@@ -35,7 +35,7 @@ class Log:
 
 
 def welch_pooled(log: Log) -> bool:
-    """Welch's t test on all windows of all restarts, as if independent; α 5 %, two-sided.
+    """Welch's t test on all slices of all restarts, as if independent; α 5 %, two-sided.
 
     pyperf's `compare_to` pools the values of its processes so (`Benchmark.get_values` flattens
     them) and calls `_utils.is_significant`: Student's t there, with equal variances, which at
@@ -46,7 +46,7 @@ def welch_pooled(log: Log) -> bool:
 
 
 def mann_whitney_pooled(log: Log) -> bool:
-    """The Mann-Whitney U test on all windows of all restarts; α 5 %, two-sided.
+    """The Mann-Whitney U test on all slices of all restarts; α 5 %, two-sided.
 
     benchstat's default (golang.org/x/perf, `benchmath.AssumeNothing`): the change of the medians
     is shown where p < α, and `~` where it is not.
@@ -84,7 +84,7 @@ def old_and_a_tenth(log: Log) -> bool:
 
     DuckDB's regression runner (`scripts/regression/test_runner.py`, `benchmark.py`): a repetition
     starts each build's process once and takes the median of its runs; what was slower is repeated.
-    Here a process is a restart, and all that it did, at the median of its windows, is the query.
+    Here a process is a restart, and all that it did, at the median of its slices, is the query.
     """
     pairs = zip(log.base[:REPEATS], log.candidate[:REPEATS], strict=True)
     operations = log.seconds / np.median(log.base)
@@ -97,7 +97,7 @@ def randomised_medians(log: Log) -> bool:
 
     ClickHouse's performance comparison (README and `eqmed.sql` of
     `docker/test/performance-comparison`): both servers are up, queries of 0.1 to 1 s are run on one
-    and the other, their times are labelled at random over and over. Here a query is a window, of
+    and the other, their times are labelled at random over and over. Here a query is a slice, of
     all restarts.
     """
     base, ours = log.base.ravel(), log.candidate.ravel()

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 
-#: Longer than any measured window, and what comes before and after it.
+#: Longer than any measured slice, and what comes before and after it.
 COMMAND_LIMIT_S = 300.0
 STARTS = 3
 
@@ -95,7 +95,7 @@ def number(said: str, pattern: str) -> float:
 
 
 def in_turn(sides: Mapping[str, Side], rounds: int) -> dict[str, list[Spent]]:
-    """Every round plays all sides, forward and backward by turns, after a round unmeasured.
+    """Every round plays all sides, forward and backward in turn, after a round unmeasured.
 
     So the nth measurements of two sides are a pair, close in time, and each is the earlier one in
     every second pair.

@@ -6,9 +6,10 @@ other rule is given as many restarts of each side as Dyno's took on average unti
 `restarts`.
 
 Made-up logs with known variance components come first. `--logs FOLDER` adds real ones of one build
-under two names, which `--play ENGINE` plays there, `--blocks` pairs of restarts at a time, by turns
-or `--sequential`ly. Comparisons are drawn from their pairs with replacement. Intervals are 95 %
-Clopper-Pearson's, of the comparisons made; that a log's come of so many `pairs` is not in them.
+under two names, which `--play ENGINE` plays there, `--blocks` pairs of restarts at a time,
+interleaved or `--sequential`ly. Comparisons are drawn from their pairs with replacement. Intervals
+are 95 % Clopper-Pearson's, of the comparisons made; that a log's come of so many `pairs` is not in
+them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What `dyno watch` costs the server that it watches, at a sample a second.
 
 One server with performance_schema on is under one unbroken load of point selects and of sysbench's
-read-write mix; the watcher stands beside it and is stopped and let go again in windows (ABBA), so
+read-write mix; the watcher stands beside it and is stopped and let go again in slices (ABBA), so
 that the host's slow changes meet both alike. What a second's sample takes of CPU under that load is
 told apart, since it does not vary with the host as throughput does: of the server's thread that
 answers it, by its schedstat, and of the watcher's own processes. Then it watches the server at rest
@@ -40,7 +40,7 @@ from dyno.servers.watch.changes import Changes, SampleTime
 
 SERVERS = ("mysql@8.0.33", "mariadb@debian")
 WORKLOADS = ("oltp_point_select", "oltp_read_write")
-WINDOW_S, DAY_S = 3.0, 86400.0
+SLICE_S, DAY_S = 3.0, 86400.0
 #: ABBA: the watcher sleeps, wakes, wakes, sleeps.
 ORDER = (False, True, True, False)
 CONNECTIONS = 4
@@ -103,9 +103,9 @@ class Switch(Protocol):
     def __call__(self, *, awake: bool) -> None: ...
 
 
-def windows(server: Server, workload: str, switch: Switch, number: int) -> list[float]:
+def slices(server: Server, workload: str, switch: Switch, number: int) -> list[float]:
     """The log of what is done with the watcher awake over asleep, of each ABBA."""
-    length_s = number * len(ORDER) * WINDOW_S + 4
+    length_s = number * len(ORDER) * SLICE_S + 4
     what = plan(
         server.session,
         workload,
@@ -123,7 +123,7 @@ def windows(server: Server, workload: str, switch: Switch, number: int) -> list[
         while not isinstance(event := process.next(Limit("a phase", 600)), End):
             if isinstance(event, Progress):
                 counts.append((event.elapsed_s, sum(it.done for it in event.streams)))
-                at = int((event.elapsed_s + 0.1 - 2) // WINDOW_S)
+                at = int((event.elapsed_s + 0.1 - 2) // SLICE_S)
                 wanted = ORDER[at % len(ORDER)] if 0 <= at < number * len(ORDER) else True
                 if wanted != awake:
                     switch(awake=wanted)
@@ -134,7 +134,7 @@ def windows(server: Server, workload: str, switch: Switch, number: int) -> list[
 
 
 def ratios(counts: list[tuple[float, int]], number: int) -> list[float]:
-    """Of each ABBA; the first 0.4 s of a window are left out."""
+    """Of each ABBA; the first 0.4 s of a slice are left out."""
 
     def done(begin_s: float, end_s: float) -> float:
         inside = [it for it in counts if begin_s <= it[0] <= end_s]
@@ -145,9 +145,9 @@ def ratios(counts: list[tuple[float, int]], number: int) -> list[float]:
     for group in range(number):
         logs = []
         for at, awake in enumerate(ORDER):
-            begin_s = 2 + (group * len(ORDER) + at) * WINDOW_S
+            begin_s = 2 + (group * len(ORDER) + at) * SLICE_S
             sign = 1 if awake else -1
-            logs.append(sign * math.log(done(begin_s + 0.4, begin_s + WINDOW_S)))
+            logs.append(sign * math.log(done(begin_s + 0.4, begin_s + SLICE_S)))
         found.append(sum(logs) / 2)
     return found
 
@@ -200,10 +200,10 @@ def measure(
                 thread = serving_thread(server)
                 for workload in workloads:
                     before_s = thread_s(server, thread), cpu_s(pid), time.monotonic()
-                    logs = windows(server, workload, partial(let_go, pid), groups)
+                    logs = slices(server, workload, partial(let_go, pid), groups)
                     after_s = thread_s(server, thread), cpu_s(pid), time.monotonic()
                     spent = [b - a for a, b in zip(before_s, after_s, strict=True)]
-                    awake_s = spent[2] - groups * WINDOW_S * len(ORDER) / 2
+                    awake_s = spent[2] - groups * SLICE_S * len(ORDER) / 2
                     theirs, ours = (1000 * it / awake_s for it in spent[:2])
                     print(
                         f"{spec} {workload}: throughput {change(logs)} beside a watcher,"

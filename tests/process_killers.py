@@ -58,7 +58,7 @@ class Stopper(Killer):
 class Once:
     """Acts once, `after_s` after a moment of a trial, in a thread of its own."""
 
-    #: Of a workload whose warm-up takes half a second of its own time, by turns of two.
+    #: Of a workload whose warm-up takes half a second of its own time, interleaved of two.
     MOMENTS: ClassVar[dict[str, tuple[Any, str, float]]] = {
         "load": (PhaseStarted, "prepare", 0.05),
         "settle": (PhaseEnded, "prepare", 0.02),

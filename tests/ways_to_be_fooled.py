@@ -339,11 +339,15 @@ WAYS: dict[str, tuple[Way, ...]] = {
         Way("clock-set", "the wall clock is set meanwhile", "clock", "doubtful"),
         Way("clock-bent", "the clock runs too fast", "clock", "invalid"),
         Way("dear-clock", "reading the clock takes longer than the work", "clock", "doubtful"),
-        Way("short-windows", "one side has less time than the other", "turns", "doubtful"),
-        Way("not-suspended", "a process of one side is not suspended", "turns", "doubtful"),
-        Way("suspended-midway", "events outlast their slots, suspended", "turns", "doubtful"),
-        Way("woken", "somebody else wakes an engine that is suspended", "turns", "doubtful"),
-        Way("others-windows", "one side works in the windows of the other", "turns", "doubtful"),
+        Way("short-slices", "one side has less time than the other", "interleaving", "doubtful"),
+        Way("not-suspended", "a process of one side is not suspended", "interleaving", "doubtful"),
+        Way(
+            "suspended-midway", "events outlast their turns, suspended", "interleaving", "doubtful"
+        ),
+        Way("woken", "somebody else wakes an engine that is suspended", "interleaving", "doubtful"),
+        Way(
+            "others-slices", "one side works in the slices of the other", "interleaving", "doubtful"
+        ),
         Way("carry-over", "one side is slower after the other's slice", "carry_over", "doubtful"),
     ),
 }
@@ -364,9 +368,9 @@ NOT_CAUGHT = (
     "Memory pressure on one side: swapped pages are told as reads from storage at most.",
     "An index or statistics that are missing on one side, where neither the script's statements, "
     "nor its checks, nor an answer's rows differ. Plans are recorded, and not judged.",
-    "By turns, a process that works in the windows of one side only: the audits `noise` and "
+    "Interleaved, a process that works in the slices of one side only: the audits `noise` and "
     "`unlike_conditions` say *not checked*.",
-    "A clock of the CPU that changes between restarts which do not take turns, unless the control "
+    "A clock of the CPU that changes between restarts that are not interleaved, unless the control "
     "`governor` holds it.",
     "A virtual machine that is paused, where its clocks stand still too.",
 )

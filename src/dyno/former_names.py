@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 #: By command: the option that was, and its name now.
 OPTIONS: dict[str, dict[str, str]] = {
     "calibrate": {"--plant": "--inject"},
+    "compare": {"--turns": "--interleaved"},
 }
 #: Values of `calibrate --kind`.
 KINDS = {"plant": "delay", "plant-noise": "delay-noise"}

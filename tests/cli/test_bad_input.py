@@ -154,7 +154,7 @@ def test_a_mistake_in_a_script_names_file_line_and_connection_and_is_kept(
     assert "wrong.lua:3" in said
     assert "connection 0" in said
     (folder,) = all_runs(runs)
-    # by turns the first to meet the mistake stops the other
+    # interleaved the first to meet the mistake stops the other
     assert {trial.status for trial in folder.trials()} - {"interrupted"} == {"failed"}
     assert str(folder.path) in said
     assert exit_code(["play", "null", "-w", str(script)]) == 64

@@ -63,6 +63,11 @@ def test_a_renamed_key_is_read_under_both_names_and_written_for_tools_under_both
         assert decode.decode(record.FlaggedChange, old) == change
 
 
+def test_the_slices_of_an_older_run_are_read() -> None:
+    former = {"window": {"length_s": 0.02, "drain_s": 0.001}, "epoch_s": 1.0, "frozen": True}
+    assert decode.decode(record.Interleaving, former | {"windows": {}}).slice.length_s == 0.02
+
+
 def test_a_control_of_an_older_run_has_todays_name() -> None:
     data = {"controls": {"plant": {"value": "keep"}, "aslr": {"value": "off"}}}
     assert decode.decode(record.Conditions, data).controls.keys() == {"inject", "aslr"}

@@ -1,4 +1,4 @@
-"""What a block costs beside its windows: by turns side by side, else one after the other."""
+"""What a block costs beside its slices: interleaved side by side, else one after the other."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def timed(trial: Trial, after_s: float) -> Trial:
 
 def book(turns: Interleaving | None, after_s: tuple[float, float] = (0.5, 1.5)) -> Book:
     run = make_run()
-    run = dataclasses.replace(run, design=dataclasses.replace(run.design, turns=turns))
+    run = dataclasses.replace(run, design=dataclasses.replace(run.design, interleaving=turns))
     trials = [timed(t, after_s[t.candidate == "new"]) for t in make_trials({"new": [0.0, 0.0]})]
     return Book(Path(), run, trials, judge_unaudited(run, trials))
 
 
-def test_by_turns_the_slowest_of_each_part_counts() -> None:
+def test_interleaved_the_slowest_of_each_part_counts() -> None:
     cost, same = block_costs(book(TURNS))
     assert cost == same
     assert (cost.whole_s, cost.counted_s) == (14.5, 8.0)
@@ -52,7 +52,7 @@ def test_one_after_the_other_all_of_them_count() -> None:
 def test_it_is_told_where_it_is_known_and_of_whole_blocks_only() -> None:
     told = (
         "block took 14 s, of which 8 s are compared; the rest: start and load 2 s, warm-up 1 s, "
-        "edges and pauses 2 s, ledger and stop 1.5 s"
+        "ramp-ins and pauses 2 s, ledger and stop 1.5 s"
     )
     known = book(TURNS)
     assert block_cost_words(known) == f"a {told}"

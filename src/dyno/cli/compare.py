@@ -68,16 +68,16 @@ if TYPE_CHECKING:
     help="What decides: each workload by itself, or the geometric mean over all of them.",
 )
 @click.option(
-    "--turns/--sequential",
-    "turns",
+    "--interleaved/--sequential",
+    "interleaved",
     default=None,
-    help="Play restarts by turns or not at all; or one after the other.  [default: by turns where "
-    "that is sound and memory holds all engines at once]",
+    help="Play restarts interleaved or not at all; or one after the other.  [default: interleaved "
+    "where that is sound and memory holds all engines at once]",
 )
 @click.option(
     "--hold-connections",
     is_flag=True,
-    help="By turns, keep connections for a whole trial: they are made anew about every second.",
+    help="Interleaved, keep connections for a whole trial: they are made anew about every second.",
 )
 @click.option("--seed", type=int, metavar="N", help="Repeats a run's order and requests.")
 def command(**words: Any) -> int:
@@ -121,7 +121,7 @@ def experiment(**words: Any) -> Experiment:
         limits=dict(words["limits"]),
         aa=words["aa"],
         gate=words["gate"],
-        sequential=None if words["turns"] is None else not words["turns"],
+        sequential=None if words["interleaved"] is None else not words["interleaved"],
         hold_connections=words["hold_connections"],
         precision_percent=words["precision"],
     )

@@ -237,8 +237,8 @@ LIMIT: Decorator = click.option(
     type=LIMIT_VALUE,
     metavar="NAME=PERCENT",
     help="Drop a block only where others used more of the CPU than this: foreign_percent "
-    "(processes beside the trial; 30 by default by turns, else 10), steal_percent (the "
-    "hypervisor; 15 by turns, else 2); 100 drops none; may be repeated.",
+    "(processes beside the trial; 30 by default interleaved, else 10), steal_percent (the "
+    "hypervisor; 15 interleaved, else 2); 100 drops none; may be repeated.",
 )
 FACTOR: Decorator = click.option(
     *("--factor", "factors"),

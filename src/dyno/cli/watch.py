@@ -224,7 +224,7 @@ def top(time: datetime, for_s: float, folder: Path, rows: int) -> None:
     from dyno.servers.watch.reading import TOP, reports_of, title_of
 
     record = _open(folder)
-    span = record.window(time, for_s)
+    span = record.span_before(time, for_s)
     screen.line(_heading(span))
     for path in reports_of(record.kind, TOP).values():
         screen.gap()

@@ -82,17 +82,17 @@ class Loads:
 @dataclass(frozen=True)
 class Ready:
     """A phase stands ready, its connections open, and waits for `go`: with the time of its start,
-    where it takes turns.
+    where it is interleaved.
     """
 
     phase: str
     monotonic_ns: int
-    takes_turns: bool = False
+    is_interleaved: bool = False
 
 
 @dataclass(frozen=True)
 class Failing:
-    """An error has ended a phase that takes turns before its time; it follows what was measured."""
+    """An error has ended an interleaved phase before its time; it follows what was measured."""
 
     phase: str
 

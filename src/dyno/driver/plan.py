@@ -31,27 +31,27 @@ class Script:
 
 @dataclass(frozen=True)
 class SlicePlan:
-    """Windows that several drivers take turns in: all are given the same but for
+    """Slices in which several drivers are interleaved: all are given the same but for
     `own` and `frozen`.
 
-    `order` says whose turn each slot is, `epoch_slots` after how many of them users connect anew
+    `order` says whose each turn is, `epoch_turns` after how many of them users connect anew
     (0: never), `connect_ns` what each driver is given for that; `frozen`: our engine stands still
     while others have their turn.
     """
 
     order: tuple[int, ...]
     own: int
-    window_ns: int
+    slice_ns: int
     drain_ns: int
-    edge_ns: int
-    epoch_slots: int
+    ramp_in_ns: int
+    epoch_turns: int
     connect_ns: int
     frozen: bool
 
     @property
-    def slot_ns(self) -> int:
-        """A window and its drain."""
-        return self.window_ns + self.drain_ns
+    def turn_ns(self) -> int:
+        """A slice and its drain."""
+        return self.slice_ns + self.drain_ns
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ class DriverProcess:
     def go(self, start_ns: int | None = None) -> None:
         """Lets the driver go on after a `Settle`, `Ready`, `Answered` or a phase's record.
 
-        A phase that takes turns starts at `start_ns` (CLOCK_MONOTONIC), as all that take them do.
+        An interleaved phase starts at `start_ns` (CLOCK_MONOTONIC), as all of its block do.
         """
         self._say("go" if start_ns is None else f"go {start_ns}")
 

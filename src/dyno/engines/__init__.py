@@ -248,7 +248,7 @@ class Knobs(Protocol):
 
 @runtime_checkable
 class HoldsMemory(Protocol):
-    """An engine that knows what its processes take of memory: by turns, all of them at once."""
+    """An engine that knows what its processes take of memory: interleaved, all of them at once."""
 
     def memory_bytes(self, build: Build, settings: dict[str, str], connections: int) -> int:
         """The caches that `settings` resolve to, filled, and an allowance for all else."""

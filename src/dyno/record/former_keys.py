@@ -13,7 +13,9 @@ from typing import Any
 FORMER_KEYS: dict[str, dict[str, str]] = {
     "HistorySeries": {"nominations": "flagged_changes"},
     "FlaggedChange": {"convict": "confirm"},
-    "Design": {"looks": "analyses"},
+    "Design": {"looks": "analyses", "turns": "interleaving"},
+    "Interleaving": {"window": "slice", "windows": "slices"},
+    "Tally": {"windows": "slices", "straddled": "overrun"},
     "Verdict": {"looks": "analyses"},
     "Score": {"dose_percent": "injected_percent"},
     "CalibrationEntry": {"dose_percent": "injected_percent"},

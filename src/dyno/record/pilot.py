@@ -93,11 +93,11 @@ class Pilot:
 
     `pinning` is the control's value that was chosen, empty where a user chose it; `empty_ns` the
     median of an empty answer by pinning, none where that was not asked. `latency_ns_p99` is that of
-    an event, by workload, on the candidate where it takes longest, by which its windows were
+    an event, by workload, on the candidate where it takes longest, by which its slices were
     chosen; none where they were not. `resting_apart_percent` is how much more of one core a
     candidate takes than another while nobody asks it, where that is why they stand still without a
     turn though the workload changes no row. `untried` says, by workload, why a candidate
-    could not be tried, so that windows are the default ones and engines stand still without a turn.
+    could not be tried, so that slices are the default ones and engines stand still without a turn.
     """
 
     pinning: str = ""

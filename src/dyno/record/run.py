@@ -80,16 +80,16 @@ class Factor:
     levels: tuple[str, ...]
 
 
-#: Shorter windows are of engines that run on, or that live in the driver, which one signal stops.
+#: Shorter slices are of engines that run on, or that live in the driver, which one signal stops.
 FROZEN_S = 0.01
-#: How long a server that stood still is slower than it was: with shorter edges a large difference
-#: looks smaller than it does in long windows (docs/evidence/large-effects.md).
+#: How long a server that stood still is slower than it was: with shorter ramp-ins a large
+#: difference looks smaller than it does in long slices (docs/evidence/large-effects.md).
 WOKEN_S = 0.003
 
 
 @dataclass(frozen=True)
-class Window:
-    """A stretch of `length_s` in which one of those that take turns begins events, and the
+class Slice:
+    """A stretch of `length_s` in which one of those that are interleaved begins events, and the
     `drain_s` after it, in which what is under way ends.
     """
 
@@ -97,52 +97,53 @@ class Window:
     drain_s: float
 
     @property
-    def edge_s(self) -> float:
+    def ramp_in_s(self) -> float:
         """Its beginning, which counts for nothing: a tenth, but `WOKEN_S` where servers may have
-        been woken for it, which is in windows of 10 ms and more.
+        been woken for it, which is in slices of 10 ms and more.
         """
         return self.length_s / 10 if self.length_s < FROZEN_S else max(self.length_s / 10, WOKEN_S)
 
 
 @dataclass(frozen=True)
 class Interleaving:
-    """How the trials of a block take turns, where they do: in `windows` by workload, and `window`
-    for all others.
+    """How the trials of a block are interleaved, where they do: in `slices` by workload, and
+    `slice` for all others.
 
-    After about `epoch_s` of its own windows every user connects anew (0: never). `frozen`: the
+    After about `epoch_s` of its own slices every user connects anew (0: never). `frozen`: the
     engines of those who have no turn stand still, but not in the workloads `running`, which change
     nothing: there an engine that is asked nothing has nothing to do.
     """
 
-    window: Window
+    slice: Slice
     epoch_s: float
     frozen: bool
-    windows: dict[str, Window] = field(default_factory=dict)
+    slices: dict[str, Slice] = field(default_factory=dict)
     running: tuple[str, ...] = ()
 
     def freezes(self, workload: str) -> bool:
         """Do engines stand still in the workload of this name while others have their turn?"""
         return self.frozen and workload not in self.running
 
-    def window_of(self, workload: str) -> Window:
+    def slice_of(self, workload: str) -> Slice:
         """That of the workload of this name."""
-        return self.windows.get(workload, self.window)
+        return self.slices.get(workload, self.slice)
 
 
 @dataclass(frozen=True)
 class Design:
     """How an experiment is played and judged, all of it fixed before the first trial.
 
-    `looks` are the numbers of valid blocks at which the data are looked at (the last is MAX);
+    `analyses` are the numbers of valid blocks at which the data are looked at (the last is MAX);
     `margin_percent` and `alpha` are METHOD.md's δ and α; `quick` marks a shortened run; `limits`
     are the noise limits, name to largest value (`steal_percent`, `foreign_percent`).
     `loads` is how many loads of the data each candidate has (0: every trial loads anew; None: the
     first trial of a workload decides by how long that takes). `crossing` says how the factors,
     if there are any, make cells.
     `aa` declares that the candidates are meant to be the same. `gate` says what decides: each
-    primary by itself, or their geometric mean over all workloads. `turns` is how the trials of a
-    block take turns; None: they are played one after the other. `precision_percent` is how far the
-    interval of what decides may reach to either side where a verdict ends the run; None: any.
+    primary by itself, or their geometric mean over all workloads. `interleaving` is how the trials
+    of a block are interleaved; None: they are played one after the other. `precision_percent` is
+    how far the interval of what decides may reach to either side where a verdict ends the run;
+    None: any.
     """
 
     base: str
@@ -156,7 +157,7 @@ class Design:
     crossing: Crossing | None = None
     aa: bool = False
     gate: Gate = "each"
-    turns: Interleaving | None = None
+    interleaving: Interleaving | None = None
     precision_percent: float | None = None
 
     @property

@@ -71,9 +71,9 @@ class StatementTally:
     whole, empty for all texts beyond those kept apart. `failed` of those `sent` were refused by the
     engine, whoever caught the error. `rows_changed` is what the engine reported, `rows_expected`
     what the script says that it must be (None: it says nothing). Of each user's executions between
-    two edges of a window the first 1,024 were looked at, `sketched` of them in as many `sketches`:
-    their values fall into 64 classes by chance, of which they met `value_classes`, added up. That
-    are as many as sketches where a user always sends the same; 0 in old records.
+    two ramp-ins of a slice the first 1,024 were looked at, `sketched` of them in as many
+    `sketches`: their values fall into 64 classes by chance, of which they met `value_classes`,
+    added up. That are as many as sketches where a user always sends the same; 0 in old records.
     """
 
     text: str
@@ -99,8 +99,8 @@ class Tally:
     beyond that: results that followed the first of a request, which are a text's next statements or
     a procedure's own, and a transaction for each table that maintenance (`ANALYZE`) went to.
     `claimed_before` is both of `thread_init`.
-    `windows` are the events done in each of its windows, where turns were taken; `straddled` of
-    them ended after the slot that they began in, and `renewed` connections were made anew between
+    `slices` are the events done in each of its slices, where turns were taken; `overrun` of
+    them ended after the turn that they began in, and `renewed` connections were made anew between
     epochs.
     `cut` of the failed events had no answer long after the phase's end, when their connections were
     cut. What they had waited (`cut_ns_max` at most) is in `latency`, and less than theirs would be.
@@ -145,8 +145,8 @@ class Tally:
     claimed_further: int = 0
     cut: int = 0
     cut_ns_max: int = 0
-    windows: tuple[int, ...] = ()
-    straddled: int = 0
+    slices: tuple[int, ...] = ()
+    overrun: int = 0
     renewed: int = 0
     round_trips: int = 0
     sent_bytes: int = 0
@@ -251,13 +251,13 @@ class PhaseRecord:
     """What one phase of one trial measured; times are CLOCK_MONOTONIC.
 
     Where turns were taken, `own_ns` is how much of the time from `started_ns` to `ended_ns` was its
-    own, and `counted_ns` what counts of that after the warm-up: its windows without their edges.
+    own, and `counted_ns` what counts of that after the warm-up: its slices without their ramp-ins.
     `together` are the latencies of all streams that count in a unit, where two or more answered in
     it. `stood_still_ns` is how much of its own time the whole driver stood still, and
     `stood_still_ns_max` the longest of these standstills, others' time included. `held_up_ns` is
     how much of its own time a thread of the driver connected anew, or prepared a statement, for one
     user while its others waited, and `held_up_ns_max` the longest of these times. Records of older
-    drivers have none of these. `switches` are Dyno's own, by turns. `unread` says why a probe's
+    drivers have none of these. `switches` are Dyno's own, interleaved. `unread` says why a probe's
     numbers are missing that a server was asked for and did not tell, by the probe's name.
     """
 

@@ -11,8 +11,8 @@ from itertools import islice
 from dyno.record.run import Interleaving, Run
 from dyno.record.workload import WorkloadPlan
 
-#: Slots after which an order comes again: more than most phases have.
-ORDER_SLOTS = 1024
+#: Turns after which an order comes again: more than most phases have.
+ORDER_TURNS = 1024
 #: What connecting anew may take: so much, and so much more for each connection (PostgreSQL starts a
 #: process).
 CONNECT_S, CONNECTION_S = 0.01, 0.003
@@ -21,11 +21,11 @@ EPOCH_TIMES_CONNECT = 10
 
 
 def turn_order(run: Run, workload: WorkloadPlan, block: int, candidates: int) -> tuple[int, ...]:
-    """Whose turn each slot of a block is, by the candidates' places in it (`Trial.order`); it comes
+    """Whose turn each turn of a block is, by the candidates' places in it (`Trial.order`); it comes
     again after the last one.
     """
     rng = random.Random(f"{run.seed}/turns/{workload.name}/{block}")
-    return tuple(islice(_rows(candidates, rng), ORDER_SLOTS // candidates * candidates))
+    return tuple(islice(_rows(candidates, rng), ORDER_TURNS // candidates * candidates))
 
 
 def _rows(candidates: int, rng: random.Random) -> Iterator[int]:
@@ -44,9 +44,9 @@ def connect_s(workload: WorkloadPlan) -> float:
     return CONNECT_S + CONNECTION_S * workload.most_connections
 
 
-def epoch_slots(design: Interleaving, workload: WorkloadPlan, candidates: int) -> int:
-    """After how many slots of all candidates their users connect anew; 0: never."""
+def epoch_turns(design: Interleaving, workload: WorkloadPlan, candidates: int) -> int:
+    """After how many turns of all candidates their users connect anew; 0: never."""
     if design.epoch_s <= 0:
         return 0
     own_s = max(design.epoch_s, EPOCH_TIMES_CONNECT * connect_s(workload))
-    return max(2, 2 * round(own_s / design.window_of(workload.name).length_s / 2)) * candidates
+    return max(2, 2 * round(own_s / design.slice_of(workload.name).length_s / 2)) * candidates

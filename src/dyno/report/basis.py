@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from dyno import numbers
-from dyno.judge.analysis.sentence import windows_words
+from dyno.judge.analysis.sentence import slice_words
 from dyno.record import Conditions, Run, Score, Trial
 from dyno.report import Book, words
 
@@ -189,8 +189,8 @@ def _restarts_clause(book: Book) -> str:
             where = f" of {workload.name}" if len(book.run.workloads) > 1 else ""
             told = f"{words.plural(len(trials), 'restart')} in {words.plural(blocks, 'block')}"
             parts.append(told + where)
-    if parts and (windows := windows_words(book.run)):
-        parts.append(f"by turns in windows of {windows}")
+    if parts and (slices := slice_words(book.run)):
+        parts.append(f"interleaved in slices of {slices}")
     return ", ".join(parts) or "no restart counts"
 
 

@@ -1,4 +1,4 @@
-"""What a block costs beside its windows: starts, loads, warm-ups, stops.
+"""What a block costs beside its slices: starts, loads, warm-ups, stops.
 
 Where turns are taken the trials of a block run side by side, and the slowest of each part counts;
 else one after the other, and all of them do.
@@ -19,7 +19,7 @@ from dyno.report import Book
 class BlockCost:
     """Seconds of one block, or the means of several: `counted_s` is what is compared, `before_s`
     ends at the first phase's start, `after_s` begins with the last one's end; `between_s` is the
-    rest: edges, drains, connecting anew, settling between phases.
+    rest: ramp-ins, drains, connecting anew, settling between phases.
     """
 
     whole_s: float
@@ -46,11 +46,11 @@ def block_costs(book: Book) -> list[BlockCost]:
 
 
 def _cost(book: Book, trials: Sequence[Trial]) -> BlockCost:
-    by_turns = book.run.design.turns is not None
-    add: Callable[[Iterable[int]], int] = max if by_turns else sum
+    interleaved = book.run.design.interleaving is not None
+    add: Callable[[Iterable[int]], int] = max if interleaved else sum
     phases = [_compared(book, t) for t in trials]
     pairs = list(zip(trials, phases, strict=True))
-    if by_turns:
+    if interleaved:
         whole_ns = max(t.over_ns for t in trials) - min(t.began_ns for t in trials)
     else:
         whole_ns = sum(t.over_ns - t.began_ns for t in trials)
@@ -81,6 +81,6 @@ def block_cost_words(book: Book) -> str:
 
     return (
         f"a block took {told('whole_s')}, of which {told('counted_s')} are compared; the rest: "
-        f"start and load {told('before_s')}, warm-up {told('warmup_s')}, edges and pauses "
+        f"start and load {told('before_s')}, warm-up {told('warmup_s')}, ramp-ins and pauses "
         f"{told('between_s')}, ledger and stop {told('after_s')}"
     )

@@ -21,7 +21,7 @@ end
 
 -- ---- New-Order --------------------------------------------------------------------------------
 
--- Inserts the order without its lines; answers the rows of each line's item and stock by turns.
+-- Inserts the order without its lines; answers the rows of each line's item and stock in turn.
 local function read_lines(drawn, order)
   local w, d, lines = drawn.w, drawn.d, drawn.lines
   con:pipeline_begin()

@@ -79,7 +79,7 @@ def test_a_calibration_on_null_goes_all_the_way() -> None:
     now = session({"aa": 1, "delay": 1}, injected_percent=(900.0,))
     assert now.play()
     same, injected = now.current()
-    assert same.settings["design"] == injected.settings["design"] == "by turns"
+    assert same.settings["design"] == injected.settings["design"] == "interleaved"
     assert (same.kind, same.injected_percent, same.effect_percent) == ("A/A", None, 0.0)
     assert injected.injected_percent is not None and injected.injected_percent > 200.0
     assert (injected.words, injected.coverable) == ({"slower": 1}, 1)

@@ -1,4 +1,4 @@
-"""The parts of a calibration: cases, sizes, windows, the hog, the synthetic scenarios."""
+"""The parts of a calibration: cases, sizes, slices, the hog, the synthetic scenarios."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def test_a_scenario_is_a_line_of_many_comparisons() -> None:
 def test_the_dose_response_check_holds_the_time_against_the_size_block_by_block(
     lost: float,
 ) -> None:
-    """Whatever of a window its beginning loses, with all sizes alike."""
+    """Whatever of a slice its beginning loses, with all sizes alike."""
 
     def play(experiment: Experiment) -> tuple[Run, list[Trial]]:
         names = [side.name for side in experiment.candidates]

@@ -69,10 +69,12 @@ def test_those_that_take_turns_start_and_stop_side_by_side() -> None:
     run = make_run()
     servers = tuple(dataclasses.replace(each, embedded=False) for each in run.candidates)
     run = dataclasses.replace(run, candidates=servers)
-    by_turns = dataclasses.replace(run, design=dataclasses.replace(run.design, turns=TURNS))
+    interleaved = dataclasses.replace(
+        run, design=dataclasses.replace(run.design, interleaving=TURNS)
+    )
     (workload,) = run.workloads
     alone, both = (
-        block_s(workload, Prepared(each, {}, {}, 20_000_000)) for each in (run, by_turns)
+        block_s(workload, Prepared(each, {}, {}, 20_000_000)) for each in (run, interleaved)
     )
     played_s, loads_s, restart_s = 2 * 10.0, 2 * 1.0, SERVER_S + OVERHEAD_S
     assert alone == pytest.approx(played_s + loads_s + 2 * restart_s)
@@ -186,6 +188,8 @@ def test_a_load_that_is_kept_is_there_twice(loads: int | None, size_bytes: int, 
 
 def test_trials_that_take_turns_have_their_data_on_the_disk_at_once() -> None:
     run = make_run()
-    by_turns = dataclasses.replace(run, design=dataclasses.replace(run.design, turns=TURNS))
-    alone, both = (disk_bytes(Prepared(each, {}, {}, 500)) for each in (run, by_turns))
+    interleaved = dataclasses.replace(
+        run, design=dataclasses.replace(run.design, interleaving=TURNS)
+    )
+    alone, both = (disk_bytes(Prepared(each, {}, {}, 500)) for each in (run, interleaved))
     assert (alone, both) == (SPARE_BYTES + 1000, SPARE_BYTES + 2000)

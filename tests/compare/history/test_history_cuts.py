@@ -13,7 +13,7 @@ from nightly_runs import HistoryCommand, history_command, write_nightly_runs, wr
 
 from dyno.cli import exit_code
 from dyno.compare.run_folder import create_run
-from dyno.record import Interleaving, Window
+from dyno.record import Interleaving, Slice
 
 
 @pytest.fixture
@@ -37,10 +37,12 @@ def refused(capsys: pytest.CaptureFixture[str]) -> HistoryCommand:
     return refuse
 
 
-def in_turns(length_s: float, drain_s: float = 0.005, *, frozen: bool = True) -> dict[str, Any]:
-    """A run whose trials take turns in windows of that length."""
-    turns = Interleaving(Window(length_s, drain_s), 0.25, frozen)
-    return {"design": dataclasses.replace(make_run().design, turns=turns)}
+def interleaved_run(
+    length_s: float, drain_s: float = 0.005, *, frozen: bool = True
+) -> dict[str, Any]:
+    """A run whose trials are interleaved in slices of that length."""
+    turns = Interleaving(Slice(length_s, drain_s), 0.25, frozen)
+    return {"design": dataclasses.replace(make_run().design, interleaving=turns)}
 
 
 CUTS: dict[str, tuple[dict[str, object], str]] = {
@@ -50,22 +52,25 @@ CUTS: dict[str, tuple[dict[str, object], str]] = {
         {"design": dataclasses.replace(make_run().design, controls={"aslr": "off"})},
         "control aslr was '' and is 'off'",
     ),
-    "order": (in_turns(0.02), "order was '' and is 'by turns'"),
+    "order": (interleaved_run(0.02), "order was '' and is 'interleaved'"),
 }
 
 
 @pytest.mark.parametrize(
     "other, clause",
     [
-        (in_turns(0.02), "window was '5 ms, 5 ms of drain' and is '20 ms, 5 ms of drain'"),
-        (in_turns(0.005, 0.001), "window was '5 ms, 5 ms of drain' and is '5 ms, 1 ms of drain'"),
-        (in_turns(0.005, frozen=False), "without a turn was 'suspended' and is 'run on'"),
+        (interleaved_run(0.02), "slice was '5 ms, 5 ms of drain' and is '20 ms, 5 ms of drain'"),
+        (
+            interleaved_run(0.005, 0.001),
+            "slice was '5 ms, 5 ms of drain' and is '5 ms, 1 ms of drain'",
+        ),
+        (interleaved_run(0.005, frozen=False), "without a turn was 'suspended' and is 'run on'"),
     ],
 )
 def test_a_series_is_cut_where_the_pilot_chose_other_turns(
     other: dict[str, Any], clause: str, runs: Path, shown: HistoryCommand
 ) -> None:
-    write_nightly_runs(runs, [0.0] * 10, **in_turns(0.005))
+    write_nightly_runs(runs, [0.0] * 10, **interleaved_run(0.005))
     write_nightly_runs(runs, [0.1] * 10, first=11, **other)
     flat = " ".join(shown().split())
     assert "0 flagged changes in 2 series" in flat

@@ -22,14 +22,14 @@ from dyno.judge.analysis.judge import judge
 from dyno.record import Switches, Verdict
 
 MS = 1_000_000
-#: Two candidates, in slots of 20 ms: 0 1 1 0 0 1 1 0 …
+#: Two candidates, in turns of 20 ms: 0 1 1 0 0 1 1 0 …
 TURNS = SlicePlan(
     order=(0, 1, 1, 0),
     own=0,
-    window_ns=18 * MS,
+    slice_ns=18 * MS,
     drain_ns=2 * MS,
-    edge_ns=2 * MS,
-    epoch_slots=0,
+    ramp_in_ns=2 * MS,
+    epoch_turns=0,
     connect_ns=0,
     frozen=True,
 )

@@ -1,4 +1,4 @@
-"""Engines that take turns are all up at once: is there memory for them, and what if not?"""
+"""Engines that are interleaved are all up at once: is there memory for them, and what if not?"""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fakes import make_run
 from dyno.builds import Build, Say
 from dyno.cli.terminal.announcement import memory_line
 from dyno.compare.experiment import Experiment, Measuring
-from dyno.compare.resolve.design import LIMITS, TURNS, choose_turns
+from dyno.compare.resolve.design import LIMITS, TURNS, choose_interleaving
 from dyno.compare.resolve.draft import Prepared, RunDraft
 from dyno.compare.resolve.preconditions import DRIVER_BYTES, USER_BYTES, check_memory, fit_memory
 from dyno.engines import HoldsMemory, find_engine
@@ -39,7 +39,7 @@ def caching(cache: str = "1", attached: bool = False, sequential: bool | None = 
     run = make_run()
     sides = tuple(dataclasses.replace(each, settings={"cache": cache}) for each in run.candidates)
     names = [side.name for side in sides]
-    design = dataclasses.replace(run.design, turns=TURNS)
+    design = dataclasses.replace(run.design, interleaving=TURNS)
     build = Build("fake", "", "1", Path(), attached=attached)
     engines: dict[str, Any] = dict.fromkeys(names, Caching())
     asked = Experiment("any", (), (), Measuring(sequential=sequential))
@@ -65,10 +65,12 @@ NEEDED = 2 * (GIB + DRIVER_BYTES + USER_BYTES)
 def test_where_all_fit_the_announcement_says_what_they_take(tmp_path: Path) -> None:
     said: list[str] = []
     there = fitted(caching(), said.append, host(tmp_path, 20.0))
-    assert there.run.design.turns == TURNS
+    assert there.run.design.interleaving == TURNS
     assert there.memory is not None
     assert there.memory.needed_bytes == NEEDED
-    assert memory_line(there) == "Turns: both engines are up at once, about 2.2 GB of 21.5 GB."
+    assert (
+        memory_line(there) == "Interleaved: both engines are up at once, about 2.2 GB of 21.5 GB."
+    )
     assert not said
     assert memory_line(caching().freeze()) == ""
 
@@ -94,7 +96,7 @@ def test_the_tighter_of_host_and_group_decides(
     available_gib: float, files: dict[str, str], fits: bool, tmp_path: Path
 ) -> None:
     there = fitted(caching(), lambda _: None, host(tmp_path, available_gib, files))
-    assert (there.run.design.turns is not None) == fits
+    assert (there.run.design.interleaving is not None) == fits
 
 
 def test_where_they_do_not_fit_restarts_are_played_one_by_one_and_that_is_said(
@@ -102,18 +104,18 @@ def test_where_they_do_not_fit_restarts_are_played_one_by_one_and_that_is_said(
 ) -> None:
     said: list[str] = []
     there = fitted(caching("3"), said.append, host(tmp_path, 4.0))
-    assert there.run.design.turns is None
+    assert there.run.design.interleaving is None
     assert there.run.design.limits == LIMITS
     assert memory_line(there) == ""
     assert said == [
-        "restarts are played one after the other, not by turns: "
+        "restarts are played one after the other, not interleaved: "
         "2 engines up at once need about 6.5 GB, and 4.3 GB are available"
     ]
 
 
 def test_turns_that_were_asked_for_and_turns_begun_are_refused_by_name(tmp_path: Path) -> None:
     small = host(tmp_path, 4.0)
-    refusal = r"cannot take turns: 2 engines(.|\n)*--turns"
+    refusal = r"cannot be interleaved: 2 engines(.|\n)*--interleaved"
     with pytest.raises(HostError, match=refusal):
         fit_memory(caching("3", sequential=False), print, small)
     with pytest.raises(HostError, match=refusal):
@@ -131,10 +133,10 @@ def test_turns_that_are_not_sound_are_refused_only_where_they_were_asked_for() -
     build = Build("fake", "", "1", Path(), attached=True)
     sides: list[Any] = [(side, Caching(), build) for side in make_run().candidates]
     plans = make_run().workloads
-    assert choose_turns(Measuring(), sides, plans, {}, lambda _: None) is None
-    assert choose_turns(Measuring(sequential=True), sides, plans, {}, print) is None
-    with pytest.raises(UsageError, match=r"cannot take turns: several(.|\n)*--turns"):
-        choose_turns(Measuring(sequential=False), sides, plans, {}, print)
+    assert choose_interleaving(Measuring(), sides, plans, {}, lambda _: None) is None
+    assert choose_interleaving(Measuring(sequential=True), sides, plans, {}, print) is None
+    with pytest.raises(UsageError, match=r"cannot be interleaved: several(.|\n)*--interleaved"):
+        choose_interleaving(Measuring(sequential=False), sides, plans, {}, print)
 
 
 def test_an_embedded_engine_takes_what_its_settings_say() -> None:

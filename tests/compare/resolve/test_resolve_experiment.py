@@ -11,7 +11,7 @@ from small_scripts import PHASES, PLAIN, resolve
 
 from dyno.compare import experiment
 from dyno.compare.experiment import Experiment, Workload
-from dyno.compare.resolve.design import ANALYSES, LIMITS_BY_TURNS
+from dyno.compare.resolve.design import ANALYSES, LIMITS_INTERLEAVED
 from dyno.compare.resolve.experiment import resolve_experiment
 from dyno.errors import UsageError
 from dyno.record import Run, Stop, WorkloadPlan
@@ -38,7 +38,7 @@ def test_a_run_says_everything_that_decides_its_result(script: Path) -> None:
     assert run.candidates[0].build["delay_ns"] == "1000"
     assert run.candidates[1].controls == {"aslr": "off"}
     assert (run.design.base, run.design.analyses, run.seed) == ("null@1us", ANALYSES, 5)
-    assert run.design.limits == LIMITS_BY_TURNS
+    assert run.design.limits == LIMITS_INTERLEAVED
     assert run.design.controls["aslr"] == "on"
     assert {"cpu", "cores", "kernel", "memory_mb", "file_system"} <= run.host.keys()
     assert len(run.driver_sha256) == len(only(run).script_sha256) == 64

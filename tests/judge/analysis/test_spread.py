@@ -132,7 +132,7 @@ def test_a_stream_that_stood_still_has_no_seconds_either() -> None:
     still = dataclasses.replace(tally.series, done=(0, *tally.series.done[1:]))
     record = dataclasses.replace(record, streams=(dataclasses.replace(tally, series=still),))
     trials[0] = dataclasses.replace(trials[0], phases=(record,))
-    assert only(trials).found.windows is None
+    assert only(trials).found.seconds is None
 
 
 def test_too_few_blocks_or_one_candidate_say_nothing() -> None:

@@ -39,9 +39,11 @@ def switched(late_s: float, lost_s: float) -> Callable[[PhaseRecord], PhaseRecor
     return lambda record: replace(record, switches=found)
 
 
-def stood(own_s: float, longest_s: float, by_turns: bool) -> Callable[[PhaseRecord], PhaseRecord]:
+def stood(
+    own_s: float, longest_s: float, interleaved: bool
+) -> Callable[[PhaseRecord], PhaseRecord]:
     own, longest = round(own_s * S), round(longest_s * S)
-    counted = 10 * S if by_turns else None
+    counted = 10 * S if interleaved else None
     return lambda record: replace(
         record,
         stood_still_ns=own,
@@ -59,7 +61,7 @@ def test_late_switches_of_dynos_drop_a_block_by_name() -> None:
 
 
 def test_what_weighs_less_than_half_the_margin_is_no_standstill() -> None:
-    assert not dropped(spoiled(old=switched(0.1, 0.09), new=stood(0.09, 0.09, by_turns=True)))
+    assert not dropped(spoiled(old=switched(0.1, 0.09), new=stood(0.09, 0.09, interleaved=True)))
 
 
 def test_half_of_the_primarys_own_margin_drops_a_block() -> None:
@@ -76,17 +78,17 @@ def test_the_runs_margin_counts_too_where_the_mean_of_all_primaries_decides() ->
 
 
 def test_a_driver_that_stood_still_is_named() -> None:
-    for by_turns in (False, True):
-        (found,) = dropped(spoiled(new=stood(1, 4, by_turns)))
+    for interleaved in (False, True):
+        (found,) = dropped(spoiled(new=stood(1, 4, interleaved)))
         assert found.reason == "the driver of new stood still for 4.0 s"
 
 
 def test_where_all_drivers_stood_still_at_once_it_was_the_host() -> None:
-    paused = stood(3, 6, by_turns=True)
+    paused = stood(3, 6, interleaved=True)
     trials = spoiled(old=paused, new=paused)
     assert_dropped("machine-paused", dropped(trials))
     assert dropped(trials)[0].reason == "the host stood still for 6.0 s"
-    apart = stood(3, 6, by_turns=False)
+    apart = stood(3, 6, interleaved=False)
     one_after_the_other = dropped(spoiled(old=apart, new=apart))
     assert one_after_the_other[0].reason.startswith("the driver of new and of old stood still")
 

@@ -14,37 +14,37 @@ from audit_records import NEW, OLD, a_run, engine, findings, with_margin
 from fakes import make_record, make_tally, make_trial
 from ways_to_be_fooled import assert_caught
 
-from dyno.compare.play.switch import slots
-from dyno.compare.play.turns import turns_of
+from dyno.compare.play.interleaving import plan_turns
+from dyno.compare.play.switch import iterate_turns
 from dyno.judge.analysis.carry_over import carry_over
-from dyno.record import Candidate, Finding, Interleaving, Run, Trial, Window
+from dyno.record import Candidate, Finding, Interleaving, Run, Slice, Trial
 
 #: Slices of 5 ms: an epoch has 200 of each side.
-TURNS = Interleaving(Window(0.005, 0.001), epoch_s=1.0, frozen=True)
+TURNS = Interleaving(Slice(0.005, 0.001), epoch_s=1.0, frozen=True)
 SLICES = 1000
 LOST = {"old": 0.0, "new": 0.05}
 
 
-def by_turns(turns: Interleaving = TURNS, *sides: Candidate) -> Run:
-    return replace(a_run(*sides), design=replace(a_run().design, turns=turns))
+def interleaved(turns: Interleaving = TURNS, *sides: Candidate) -> Run:
+    return replace(a_run(*sides), design=replace(a_run().design, interleaving=turns))
 
 
 @cache
 def follows_own(epoch_s: float, sides: int, block: int, own: int) -> tuple[bool | None, ...]:
     """Slice by slice, as the switch plays them: None where users connected anew before it."""
     turns = replace(TURNS, epoch_s=epoch_s)
-    run = by_turns(turns)
-    (first, *_) = turns_of(turns, run, run.workloads[0], block, run.candidates[:1] * sides)
-    connecting = sides if first.epoch_slots else 0
+    run = interleaved(turns)
+    (first, *_) = plan_turns(turns, run, run.workloads[0], block, run.candidates[:1] * sides)
+    connecting = sides if first.epoch_turns else 0
     found: list[bool | None] = []
     before: int | None = None
-    for number, (who, _) in enumerate(slots(first)):
-        is_window = not connecting or number % (connecting + first.epoch_slots) >= connecting
-        if is_window and who == own:
+    for number, (who, _) in enumerate(iterate_turns(first)):
+        is_slice = not connecting or number % (connecting + first.epoch_turns) >= connecting
+        if is_slice and who == own:
             found.append(None if before is None else before == own)
         if len(found) == SLICES:
             break
-        before = who if is_window else None
+        before = who if is_slice else None
     return tuple(found)
 
 
@@ -63,7 +63,7 @@ class Slices:
 
 
 def made(run: Run, given: Slices = Slices()) -> list[Trial]:
-    assert run.design.turns
+    assert run.design.interleaving
     rng = np.random.default_rng(given.seed)
     numbers = itertools.count(1)
     names = [side.name for side in run.candidates]
@@ -71,12 +71,12 @@ def made(run: Run, given: Slices = Slices()) -> list[Trial]:
     for block in range(given.blocks):
         host = np.cumsum(rng.normal(0.0, given.sd / 10, SLICES))
         for own, side in enumerate(names):
-            before = follows_own(run.design.turns.epoch_s, len(names), block, own)
+            before = follows_own(run.design.interleaving.epoch_s, len(names), block, own)
             follows = np.array(before, dtype=float)
             kept = 1.0 - np.where(follows == 1.0, 0.0, given.lost.get(side, 0.0))
             spread = np.exp(host + rng.normal(0.0, given.sd, SLICES))
             counts = tuple(int(each) for each in rng.poisson(given.per_slice * spread * kept))
-            stream = make_tally(sum(counts) / 10, windows=counts, target_per_s=given.target_per_s)
+            stream = make_tally(sum(counts) / 10, slices=counts, target_per_s=given.target_per_s)
             phases = (make_record([stream]),)
             trials.append(make_trial(next(numbers), side, block, 1.0, order=own, phases=phases))
     return trials
@@ -88,7 +88,7 @@ def judged(run: Run, trials: Sequence[Trial]) -> Finding:
 
 
 def test_one_side_that_loses_five_percent_after_the_others_slices_is_doubtful() -> None:
-    finding = judged(by_turns(), made(by_turns(), Slices(lost=LOST, per_slice=1000.0)))
+    finding = judged(interleaved(), made(interleaved(), Slices(lost=LOST, per_slice=1000.0)))
     assert_caught("carry-over", [finding])
     said = re.match(
         r"select/run on new: slices after another's hold (\S+) % fewer", finding.sentence
@@ -98,12 +98,12 @@ def test_one_side_that_loses_five_percent_after_the_others_slices_is_doubtful() 
 
 
 def test_what_the_base_loses_alone_is_doubtful_too() -> None:
-    finding = judged(by_turns(), made(by_turns(), Slices(lost={"old": 0.05})))
+    finding = judged(interleaved(), made(interleaved(), Slices(lost={"old": 0.05})))
     assert finding.soundness == "doubtful" and "slowdown by -2." in finding.sentence
 
 
 def test_clean_slices_are_sound_and_what_both_sides_lose_alike_is_told() -> None:
-    run = by_turns()
+    run = interleaved()
     clean = judged(run, made(run, Slices(blocks=10, per_slice=200.0)))
     assert clean.soundness == "sound" and "ramp-in" not in clean.sentence
     alike = judged(
@@ -114,7 +114,7 @@ def test_clean_slices_are_sound_and_what_both_sides_lose_alike_is_told() -> None
 
 
 def test_a_difference_is_held_against_the_primarys_own_margin() -> None:
-    run = with_margin(by_turns(), 20.0)
+    run = with_margin(interleaved(), 20.0)
     assert judged(run, made(run, Slices(lost=LOST))).soundness == "sound"
 
 
@@ -124,7 +124,7 @@ def test_the_contrast_knows_what_was_played_before_each_slice(
     turns: Interleaving, further: tuple[Candidate, ...]
 ) -> None:
     """Of three candidates the order comes again after an odd number of rows."""
-    run = by_turns(turns, OLD, NEW, *further)
+    run = interleaved(turns, OLD, NEW, *further)
     block = made(run, Slices(blocks=1, lost=LOST, sd=0.0, per_slice=10_000.0))
     found = carry_over(run, run.workloads[0], "run", {trial.candidate: trial for trial in block})
     expected = {side.candidate: -np.log1p(-LOST.get(side.candidate, 0.0)) for side in block}
@@ -132,14 +132,14 @@ def test_the_contrast_knows_what_was_played_before_each_slice(
 
 
 def test_slices_of_the_warm_up_are_no_part_of_the_counts_but_of_the_order() -> None:
-    run = by_turns()
+    run = interleaved()
     (phase,) = run.workloads[0].phases
     workload = replace(run.workloads[0], phases=(replace(phase, warmup_s=0.5),))
     trials = []
     for trial in made(run, Slices(blocks=1, lost=LOST, sd=0.0, per_slice=10_000.0)):
         (record,) = trial.phases
         (stream,) = record.streams
-        late = replace(stream, windows=stream.windows[100:])
+        late = replace(stream, slices=stream.slices[100:])
         trials.append(replace(trial, phases=(replace(record, streams=(late,)),)))
     found = carry_over(run, workload, "run", dict(zip(("old", "new"), trials, strict=True)))
     assert found == pytest.approx({"old": 0.0, "new": -np.log(0.95)}, abs=0.002)
@@ -154,30 +154,30 @@ def test_slices_of_the_warm_up_are_no_part_of_the_counts_but_of_the_order() -> N
     ],
 )
 def test_what_cannot_tell_is_not_checked(given: Slices, says: str) -> None:
-    finding = judged(by_turns(), made(by_turns(), given))
+    finding = judged(interleaved(), made(interleaved(), given))
     assert finding.soundness == "not checked" and says in finding.sentence
 
 
 def test_records_without_counts_by_slice_are_not_checked() -> None:
     bare = [
         replace(t, phases=(replace(t.phases[0], streams=(make_tally(1000),)),))
-        for t in made(by_turns(), Slices(blocks=3))
+        for t in made(interleaved(), Slices(blocks=3))
     ]
-    assert judged(by_turns(), bare).soundness == "not checked"
+    assert judged(interleaved(), bare).soundness == "not checked"
 
 
 def test_restarts_in_sequence_and_rates_that_are_set_have_nothing_to_carry_over() -> None:
     for run, given, says in (
         (a_run(), Slices(), "one after the other"),
-        (by_turns(), Slices(target_per_s=100.0), "the rate was set"),
+        (interleaved(), Slices(target_per_s=100.0), "the rate was set"),
     ):
-        finding = judged(run, made(by_turns(), replace(given, blocks=3)))
+        finding = judged(run, made(interleaved(), replace(given, blocks=3)))
         assert finding.soundness == "does not apply" and says in finding.sentence
 
 
 @pytest.mark.slow
 def test_of_two_hundred_runs_of_one_build_about_one_in_a_hundred_is_called_doubtful() -> None:
-    run = by_turns()
+    run = interleaved()
     doubtful = 0
     for seed in range(200):
         sd, lost = (0.02, 0.0) if seed % 2 else (0.3, 0.05)

@@ -45,8 +45,8 @@ def test_users_of_a_closed_loop_are_always_in_an_event(connections: int, soundne
     finding = _judged(_run(), connections=connections)
     assert finding.soundness == soundness
     assert soundness == "sound" or "% of the users' time" in finding.sentence
-    by_turns = _judged(_run(), connections=connections, straddled=500)
-    assert soundness == "sound" or "5.0 % of events outlasted their window" in by_turns.sentence
+    interleaved = _judged(_run(), connections=connections, overrun=500)
+    assert soundness == "sound" or "5.0 % of events outlasted their slice" in interleaved.sentence
     counted = _run(stop={"kind": "count", "events": 10_000})
     assert _judged(counted, connections=connections).soundness == "sound"
 

@@ -238,25 +238,23 @@ def test_a_clock_that_takes_longer_than_the_work() -> None:
     assert_caught("dear-clock", clock(2e4, clock_read_ns=900))
 
 
-def by_turns(run: Run, counted_s: float = 9.0, straddled: int = 0) -> list[Finding]:
-    """`new` had so much time, and so many of its events outlasted their slots; `old` had 9 s."""
-    run = replace(run, design=replace(run.design, turns=TURNS))
+def interleaved(run: Run, counted_s: float = 9.0, overrun: int = 0) -> list[Finding]:
+    """`new` had so much time, and so many of its events outlasted their turns; `old` had 9 s."""
+    run = replace(run, design=replace(run.design, interleaving=TURNS))
     trials = []
-    for number, (name, own_s, lay) in enumerate(
-        (("old", 9.0, 0), ("new", counted_s, straddled)), 2
-    ):
-        tally = replace(make_tally(1000), straddled=lay)
+    for number, (name, own_s, lay) in enumerate((("old", 9.0, 0), ("new", counted_s, overrun)), 2):
+        tally = replace(make_tally(1000), overrun=lay)
         trial = recorded(a_trial(number, name), streams=(tally,))
         trials.append(recorded(trial, counted_ns=round(1e9 * own_s)))
-    return findings("turns", run, *trials)
+    return findings("interleaving", run, *trials)
 
 
 def test_less_time_for_one_side() -> None:
-    assert_caught("short-windows", by_turns(a_run(), counted_s=8.0))
+    assert_caught("short-slices", interleaved(a_run(), counted_s=8.0))
 
 
 def test_an_engine_with_a_process_that_could_not_be_suspended() -> None:
-    run = replace(a_run(), design=replace(a_run().design, turns=TURNS))
+    run = replace(a_run(), design=replace(a_run().design, interleaving=TURNS))
     trials = [
         recorded(
             a_trial(number, name),
@@ -265,11 +263,11 @@ def test_an_engine_with_a_process_that_could_not_be_suspended() -> None:
         )
         for number, name, refused in ((2, "old", 0), (3, "new", 2))
     ]
-    found = findings("turns", run, *trials)
+    found = findings("interleaving", run, *trials)
     assert_caught("not-suspended", found)
     assert [f.trials for f in found] == [(3,)] and "2 of its processes" in found[0].sentence
 
 
-def test_work_in_the_windows_of_the_other_side() -> None:
+def test_work_in_the_slices_of_the_other_side() -> None:
     theirs = replace(SERVERS[1], build={"address": "db.example:5432"})
-    assert_caught("others-windows", by_turns(a_run(SERVERS[0], theirs), straddled=200))
+    assert_caught("others-slices", interleaved(a_run(SERVERS[0], theirs), overrun=200))

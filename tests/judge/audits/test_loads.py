@@ -13,7 +13,7 @@ from dyno.record import Conditions, Finding, Trial
 
 
 def _trials(blocks: int, of: int, *, shared: bool) -> list[Trial]:
-    """Two candidates that take turns with `of` loads each, or with the same ones."""
+    """Two candidates whose `of` loads rotate each, or with the same ones."""
     return [
         make_trial(
             2 * block + at,

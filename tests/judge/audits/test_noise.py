@@ -127,9 +127,9 @@ def test_noise_beside_one_side_alone_is_not_checked_where_trials_took_turns() ->
     """`/proc/stat` was read over a time that both share, whoever was hit."""
     old = [_host(0.2 + 0.1 * (block % 3)) for block in range(10)]
     for new in ([_host(6.0 + 0.5 * (block % 2)) for block in range(10)], old, [LOUD] * 4 + old[4:]):
-        found = audits()["noise"].judge(RunView(make_run(turns=TURNS), _blocks(old, new)))
+        found = audits()["noise"].judge(RunView(make_run(interleaving=TURNS), _blocks(old, new)))
         said = [each for each in found if each.soundness == "not checked"]
-        assert [each.sentence for each in said if "trials took turns" in each.sentence]
+        assert [each.sentence for each in said if "trials were interleaved" in each.sentence]
         assert not [each for each in found if "beside it" in each.sentence]
         assert not [each for each in found if "of its blocks alone" in each.sentence]
 

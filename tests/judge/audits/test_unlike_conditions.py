@@ -139,8 +139,8 @@ def test_cold_files_count_beside_a_server_that_runs_already() -> None:
 
 
 def test_others_work_on_one_side_is_not_checked_where_trials_took_turns() -> None:
-    run = dataclasses.replace(a_run(SERVER, OTHER), design=make_run(turns=TURNS).design)
+    run = dataclasses.replace(a_run(SERVER, OTHER), design=make_run(interleaving=TURNS).design)
     found = findings("unlike_conditions", run, *crowded([9.0] * 6))
     assert [each.soundness for each in found] == ["sound", "not checked"]
     assert "others' work" not in found[0].sentence
-    assert "trials took turns" in found[1].sentence
+    assert "trials were interleaved" in found[1].sentence

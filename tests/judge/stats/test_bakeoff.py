@@ -25,7 +25,7 @@ def rules() -> Any:
 
 
 def log(percent: float, sd: float, restarts: int = 10) -> Any:
-    """Restarts of five windows each, a second long, the candidate's `percent` slower."""
+    """Restarts of five slices each, a second long, the candidate's `percent` slower."""
     rng = np.random.default_rng(3)
     base, candidate = (rng.normal(100.0, sd, (restarts, 5)) for _ in range(2))
     return rules().Log(base, candidate * (1.0 + percent / 100.0), 1.0)
@@ -62,7 +62,7 @@ def test_one_run_is_all_that_one_rule_looks_at_and_five_another() -> None:
 
 
 def test_what_chance_makes_of_medians_hides_a_difference_as_large() -> None:
-    """Windows of two modes: seven cannot tell what five times as many can."""
+    """Slices of two modes: seven cannot tell what five times as many can."""
     times = np.array([[1.0, 1.2, 1.2, 1.0, 1.2, 1.0, 1.2]])
     for restarts, told in ((1, False), (5, True)):
         many = np.tile(times, (restarts, 1))
@@ -77,8 +77,8 @@ def test_a_ratio_knows_no_number_of_restarts() -> None:
 
 
 @pytest.mark.parametrize("name", POOLED)
-def test_pooling_takes_windows_of_one_restart_for_independent(name: str) -> None:
-    """Six restarts of 20 windows that differ as restarts do: the same build, called slower."""
+def test_pooling_takes_slices_of_one_restart_for_independent(name: str) -> None:
+    """Six restarts of 20 slices that differ as restarts do: the same build, called slower."""
     rng = np.random.default_rng(7)
     wrong = 0
     for _ in range(200):
@@ -90,14 +90,14 @@ def test_pooling_takes_windows_of_one_restart_for_independent(name: str) -> None
 def test_made_up_comparisons_are_judged_by_dyno_s_rule_as_their_components_have_it() -> None:
     made = importlib.import_module("made_up")
     same = made.made_up(made.KINDS[1], 100)
-    assert same.base.shape == same.candidate.shape == (100, 24, made.WINDOWS)
+    assert same.base.shape == same.candidate.shape == (100, 24, made.SLICES)
     assert same.judged().share("slower") <= 0.03
     found = same.injected(5.0).judged()
     assert found.share("slower") >= 0.97
     assert set(found.blocks.tolist()) <= {6, 10, 14, 18, 24}
     seen = same.injected(5.0).logs(6)
     slow = np.mean([each.candidate.mean() / each.base.mean() for each in seen])
-    assert slow == pytest.approx(1.05, abs=0.01) and seen[0].base.shape == (6, made.WINDOWS)
+    assert slow == pytest.approx(1.05, abs=0.01) and seen[0].base.shape == (6, made.SLICES)
 
 
 def test_comparisons_drawn_from_a_log_keep_its_pairs_and_neighbours_and_no_difference() -> None:
@@ -122,7 +122,7 @@ def test_every_rule_has_as_many_restarts_as_dyno_took() -> None:
     assert rows[0].slower == 0 and rows[0].figures["high_percent"] == 4.5
 
 
-def test_turns_of_a_log_are_joined_to_windows() -> None:
+def test_turns_of_a_log_are_joined_to_slices() -> None:
     logs = importlib.import_module("restart_logs")
     assert logs.join_turns([2] * 45 + [0] * 5 + [9], 0.004) == [500.0, 400.0]
     assert logs.join_turns([7, 0, 9], 0.2) == [35.0, 0.0, 45.0]
@@ -137,13 +137,13 @@ def test_logs_are_played_kept_and_read_again(tmp_path: Path) -> None:
     assert [line["order"] for line in lines] == ["sequential", "interleaved"]
     for line in lines:
         assert len(line["a"]) == len(line["b"]) == 3
-        restarts = [windows for side in logs.SIDES for windows in line[side]]
-        # A host that stands still takes windows away, but not from most restarts; more than fit
+        restarts = [slices for side in logs.SIDES for slices in line[side]]
+        # A host that stands still takes slices away, but not from most restarts; more than fit
         # into a second there never are.
-        many = [len(windows) for windows in restarts]
+        many = [len(slices) for slices in restarts]
         assert min(many) > 2 and np.median(many) > 5
-        assert max(many) <= logs.SECONDS / logs.WINDOW_S + 1
-        inner = [rate for windows in restarts for rate in windows[1:-1]]
+        assert max(many) <= logs.SECONDS / logs.SLICE_S + 1
+        inner = [rate for slices in restarts for rate in slices[1:-1]]
         assert min(inner) > 0 and max(inner) < 2500
     assert logs.stored(tmp_path, 20) == {}, "three pairs hold no comparison"
     with (tmp_path / logs.FILE).open("a") as kept:

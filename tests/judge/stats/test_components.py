@@ -12,7 +12,7 @@ from dyno.judge.stats.components import (
     BLOCKS,
     LOADS,
     RESTARTS,
-    WINDOWS,
+    SECONDS,
     Components,
     Layout,
     components,
@@ -32,10 +32,10 @@ class Truth:
     block: float = 0.03
     load: float = 0.0
     restart: float = 0.02
-    window: float = 0.04
+    second: float = 0.04
     blocks: int = 24
     loads: int = 0
-    windows: int = 5
+    seconds: int = 5
 
 
 def made(truth: Truth, seed: int, lost: frozenset[int] = frozenset()) -> Layout:
@@ -48,11 +48,11 @@ def made(truth: Truth, seed: int, lost: frozenset[int] = frozenset()) -> Layout:
     for side, block in ((i % 2, i // 2) for i in kept):
         turn = block % (truth.loads or 1)
         middle = 0.1 * side + blocks[block] + load[side, turn] + rng.normal(0.0, truth.restart)
-        seconds = middle + rng.normal(0.0, truth.window, truth.windows)
+        seconds = middle + rng.normal(0.0, truth.second, truth.seconds)
         rows.append((f"c{side}", block, f"c{side}/{turn}", seconds))
-    names, places, loads, windows = zip(*rows, strict=True)
-    values = np.array([each.mean() for each in windows])
-    return Layout(values, names, places, loads if truth.loads else None, windows)
+    names, places, loads, seconds = zip(*rows, strict=True)
+    values = np.array([each.mean() for each in seconds])
+    return Layout(values, names, places, loads if truth.loads else None, seconds)
 
 
 def variances(found: Components | None) -> dict[str, float]:
@@ -61,11 +61,11 @@ def variances(found: Components | None) -> dict[str, float]:
 
 
 def reml(layout: Layout) -> dict[str, float]:
-    """The same components by statsmodels' MixedLM, window by window."""
+    """The same components by statsmodels' MixedLM, second by second."""
     from statsmodels.regression.mixed_linear_model import MixedLM, VCSpec
 
-    counts = [each.size for each in layout.windows]
-    y = np.concatenate(layout.windows)
+    counts = [each.size for each in layout.seconds]
+    y = np.concatenate(layout.seconds)
     side = np.repeat([name == "c1" for name in layout.candidates], counts).astype(float)
     trials = np.repeat(np.eye(len(counts)), counts, axis=0)
     places = np.repeat(np.unique(layout.blocks, return_inverse=True)[1], counts)
@@ -76,7 +76,7 @@ def reml(layout: Layout) -> dict[str, float]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fit = MixedLM(y, design, groups=np.ones_like(y), exog_vc=spec).fit(reml=True)
-    return dict(zip([BLOCKS, RESTARTS], fit.vcomp, strict=True)) | {WINDOWS: fit.scale}
+    return dict(zip([BLOCKS, RESTARTS], fit.vcomp, strict=True)) | {SECONDS: fit.scale}
 
 
 def test_of_balanced_data_they_are_those_of_reml() -> None:
@@ -96,7 +96,7 @@ def test_of_data_with_gaps_they_are_close_to_reml() -> None:
 )
 def test_estimates_of_components_are_the_truth_on_average(truth: Truth) -> None:
     found = [variances(components(made(truth, seed))) for seed in range(100)]
-    expected = {BLOCKS: truth.block, RESTARTS: truth.restart, WINDOWS: truth.window}
+    expected = {BLOCKS: truth.block, RESTARTS: truth.restart, SECONDS: truth.second}
     if truth.loads:
         expected[LOADS] = truth.load
     for source, sd in expected.items():
@@ -106,7 +106,7 @@ def test_estimates_of_components_are_the_truth_on_average(truth: Truth) -> None:
 
 def test_intervals_of_components_hold_the_truth() -> None:
     truth, lost = Truth(load=0.02, loads=8), frozenset({5, 30})
-    wanted = {BLOCKS: 0.03, LOADS: 0.02, RESTARTS: 0.02, WINDOWS: 0.04}
+    wanted = {BLOCKS: 0.03, LOADS: 0.02, RESTARTS: 0.02, SECONDS: 0.04}
     inside = dict.fromkeys(wanted, 0)
     for seed in range(150):
         found = components(made(truth, seed, lost))
@@ -123,8 +123,8 @@ def test_what_blocks_add_cancels_and_the_rest_makes_the_blocks_sd() -> None:
     assert found is not None
     ratios = np.diff(layout.values.reshape(-1, 2), axis=1)
     assert found.block_sd() == pytest.approx(ratios.std(ddof=1), rel=1e-3)
-    fewer = np.sqrt(2 * (truth.restart**2 + truth.window**2))
-    assert found.block_sd(windows=1) == pytest.approx(fewer, rel=0.1)
+    fewer = np.sqrt(2 * (truth.restart**2 + truth.second**2))
+    assert found.block_sd(seconds=1) == pytest.approx(fewer, rel=0.1)
 
 
 def test_shares_add_up_and_lie_in_their_bounds() -> None:
@@ -146,12 +146,12 @@ def test_too_few_blocks_tell_nothing() -> None:
     assert components(made(Truth(blocks=2), 1)) is None
 
 
-def test_a_metric_without_windows_has_none() -> None:
+def test_a_metric_without_seconds_has_none() -> None:
     layout = made(Truth(), 1)
     bare = Layout(layout.values, layout.candidates, layout.blocks)
     found = components(bare)
     assert found is not None
-    assert found.part(WINDOWS) is None and found.part(LOADS) is None
+    assert found.part(SECONDS) is None and found.part(LOADS) is None
 
 
 def test_the_range_is_the_same_for_a_rate_and_for_its_time() -> None:

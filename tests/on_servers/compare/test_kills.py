@@ -26,7 +26,8 @@ pytestmark = [pytest.mark.chaos, pytest.mark.timeout(300)]
 
 SERVER = "postgres@18"
 CALM = {"steal_percent": 100.0, "foreign_percent": 100.0}
-#: One after the other: by turns a pilot plays before there is a run (test_turns_on_servers.py).
+#: One after the other: interleaved a pilot plays before there is a run
+#: (test_interleaving_on_servers.py).
 EXPERIMENT = """
 sequential = true
 candidates = ["{engine}", "{engine}"]

@@ -127,7 +127,7 @@ def test_top_divides_by_the_time_that_the_counters_are_of(
     """At 26 s the waits are known as of 20 s: 20 s of waits in 20 s, not in 26."""
     waits = {WAITS: [(10.0 * n, 10 * SECOND_PS) for n in range(3)]}
     record = written(tmp_path, duckdb, [float(s) for s in range(27)], waits)
-    span = record.window(BEGIN + timedelta(seconds=26), 60.0)
+    span = record.span_before(BEGIN + timedelta(seconds=26), 60.0)
     (row,) = record.ask(reports_of("mysql", "top")["3-waits"], span).rows
     assert float(row[3] or 0) == 1.0
     words = ["--from", str(tmp_path), f"{BEGIN + timedelta(seconds=26):%Y-%m-%dT%H:%M:%S}"]

@@ -43,9 +43,9 @@ pub enum Event {
         /// CLOCK_MONOTONIC.
         monotonic_ns: u64,
         /// Its `go` is to say when it starts.
-        takes_turns: bool,
+        is_interleaved: bool,
     },
-    /// An error has ended a phase that takes turns before its time: those who take the others need
+    /// An error has ended an interleaved phase before its time: the other drivers need
     /// not go on. What was measured follows, then the error.
     Failing {
         /// The phase's name.
@@ -185,7 +185,7 @@ pub struct Done {
     pub ended_ns: u64,
     /// How much of the time from `started_ns` to `ended_ns` was its own, where turns were taken.
     pub own_ns: Option<u64>,
-    /// How much of that counts after the warm-up: its windows without their edges.
+    /// How much of that counts after the warm-up: its slices without their ramp-ins.
     pub counted_ns: Option<u64>,
     /// How much of its own time the whole driver stood still, warm-up included.
     pub stood_still_ns: u64,
@@ -291,12 +291,12 @@ pub struct Tally {
     pub transactions: BTreeMap<String, Latency>,
     /// One entry per second that counts, from `measured_ns`.
     pub series: Series,
-    /// Events done in each of our windows from `measured_ns` on, also where none began; empty
+    /// Events done in each of our slices from `measured_ns` on, also where none began; empty
     /// without turns.
-    pub windows: Vec<u64>,
-    /// Events that ended after the slot that they began in, and stood still meanwhile with the
+    pub slices: Vec<u64>,
+    /// Events that ended after the turn that they began in, and stood still meanwhile with the
     /// phase's clock.
-    pub straddled: u64,
+    pub overrun: u64,
     /// Connections that were made anew between two epochs of turns.
     pub renewed: u64,
     /// What its users rested after the warm-up (`dyno.rest`), which is in no latency.

@@ -50,8 +50,8 @@ pub struct Plan {
     /// the script has a hook is the hook's alone.
     #[serde(default)]
     pub reports: bool,
-    /// How the phases of `run` take turns with those of other drivers; absent: they play all the
-    /// time.
+    /// How the phases of `run` are interleaved with those of other drivers; absent: they play all
+    /// the time.
     pub turns: Option<Turns>,
 }
 

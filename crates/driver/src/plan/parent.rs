@@ -29,9 +29,9 @@ pub struct Parent {
 /// What the parent wants next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Instruction {
-    /// `go`, of a phase that takes turns with the CLOCK_MONOTONIC time of its start.
+    /// `go`, of an interleaved phase with the CLOCK_MONOTONIC time of its start.
     Go {
-        /// When all who take turns start.
+        /// When all who are interleaved start.
         start_ns: Option<u64>,
     },
     /// A SIGINT came.

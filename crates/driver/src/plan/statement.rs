@@ -23,7 +23,7 @@ pub struct StatementTally {
     pub rows_changed: u64,
     /// Rows that the script says it must have changed; absent where it says nothing.
     pub rows_expected: Option<u64>,
-    /// How often it was looked at which values a user sends with it: for each, once a window.
+    /// How often it was looked at which values a user sends with it: for each, once a slice.
     pub sketches: u64,
     /// The executions that were looked at: the first of each sketch, 1,024 at most.
     pub sketched: u64,

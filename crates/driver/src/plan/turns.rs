@@ -5,24 +5,24 @@ use serde::{Deserialize, Serialize};
 
 use super::error::Error;
 
-/// Windows that several drivers take turns in. All of them are given the same but for `own` and
-/// `frozen`, and
-/// each phase's start with its `go`: so each knows whose time it is (`schedule/timeline.rs`).
+/// Slices in which several drivers are interleaved. All of them are given the same but for `own`
+/// and `frozen`, and each phase's start with its `go`: so each knows whose time it is
+/// (`schedule/timeline.rs`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Turns {
-    /// Whose turn it is, slot by slot; it comes again where it is too short.
+    /// Whose turn it is, turn by turn; it comes again where it is too short.
     pub order: Vec<u32>,
     /// Which of them we are.
     pub own: u32,
-    /// Length of a window: events are begun in it.
-    pub window_ns: u64,
+    /// Length of a slice: events are begun in it.
+    pub slice_ns: u64,
     /// What follows it until the next one's: events end in it.
     pub drain_ns: u64,
-    /// The beginning of a window that counts for nothing in a phase that ends by time.
-    pub edge_ns: u64,
-    /// After so many slots of all drivers the users connect anew; 0: never.
-    pub epoch_slots: u64,
+    /// The beginning of a slice that counts for nothing in a phase that ends by time.
+    pub ramp_in_ns: u64,
+    /// After so many turns of all drivers the users connect anew; 0: never.
+    pub epoch_turns: u64,
     /// What each driver is given for that.
     pub connect_ns: u64,
     /// Does our engine stand still while others have their turn?
@@ -35,8 +35,8 @@ impl Turns {
         if !self.order.contains(&self.own) {
             return Err(Error::user("turns in which it is never our turn"));
         }
-        if self.window_ns <= self.edge_ns {
-            return Err(Error::user("turns whose windows are all edge"));
+        if self.slice_ns <= self.ramp_in_ns {
+            return Err(Error::user("turns whose slices are all ramp-in"));
         }
         Ok(())
     }

@@ -180,15 +180,15 @@ fn done(
         first.claimed_before += before.claimed;
         merge(&mut first.statements_before, before.statements);
     }
-    let takes_turns = phase.phase_ref.turns().is_some();
+    let is_interleaved = phase.phase_ref.turns().is_some();
     let counted_ns = timeline.counted_ns(ended_ns).saturating_sub(timeline.counted_ns(measured_ns));
     Ok(Done {
         phase: phase.name(),
         started_ns: measured.start_ns,
         measured_ns: timeline.monotonic_ns(measured_ns),
         ended_ns: timeline.monotonic_ns(ended_ns),
-        own_ns: takes_turns.then(|| ended_ns.saturating_sub(measured.start_ns)),
-        counted_ns: takes_turns.then_some(counted_ns),
+        own_ns: is_interleaved.then(|| ended_ns.saturating_sub(measured.start_ns)),
+        counted_ns: is_interleaved.then_some(counted_ns),
         stood_still_ns: measured.standstill.own_ns,
         stood_still_ns_max: measured.standstill.longest_ns,
         held_up_ns: held_up.own_ns,

@@ -60,7 +60,7 @@ impl<'a> PhaseState<'a> {
         self.phase_ref.phase.name.clone()
     }
 
-    /// Its clock and windows; until it has started, those of a phase that starts now.
+    /// Its clock and slices; until it has started, those of a phase that starts now.
     pub fn timeline(&self) -> Timeline {
         self.timeline.get().cloned().unwrap_or_else(|| Timeline::new(now_ns(), None, true))
     }

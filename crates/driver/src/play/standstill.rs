@@ -15,7 +15,7 @@ const LATE_NS: u64 = SECOND_NS / 20;
 pub struct Moment {
     /// CLOCK_MONOTONIC.
     pub monotonic_ns: u64,
-    /// The phase's clock, which runs in its own slots.
+    /// The phase's clock, which runs in its own turns.
     pub phase_ns: u64,
     /// What all threads of the process have used of the cores.
     pub cpu_ns: u64,

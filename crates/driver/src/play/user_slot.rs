@@ -24,7 +24,7 @@ pub struct UserSlot {
     pub in_worker: usize,
     /// What it does now.
     pub state: UserState,
-    /// Its last event counts: the warm-up is over, and so is the window's edge.
+    /// Its last event counts: the warm-up is over, and so is the slice's ramp-in.
     pub measured: bool,
     /// What the phase's clock lagged behind CLOCK_MONOTONIC when its last event began.
     pub lag_ns: u64,

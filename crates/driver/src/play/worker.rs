@@ -1,12 +1,12 @@
 //! One thread, its users, the hot loop.
 //!
 //! A worker plays rounds: every user who is ready plays until it must wait, but no longer than its
-//! time slice, so that users whose engine answers at once share fairly. To play a user is to end
+//! quantum, so that users whose engine answers at once share fairly. To play a user is to end
 //! its request if the answer is there, and to begin its next event if that is due. Who then waits
 //! for a time has a timer in the run queue, who waits for the network is known to the wire; a round
 //! costs nothing for either.
 //! Events that wait for nothing follow each other without a word to us, in a streak that ends with
-//! the slice, the warm-up or the window; they are counted when it has ended (lua/functions.lua).
+//! the quantum, the warm-up or the slice; they are counted when it has ended (lua/functions.lua).
 //! The clock is read once per answer: in a closed loop that is the next event's intended time. It
 //! is the phase's own, which stands still while others have their turn (`schedule/timeline.rs`).
 
@@ -28,9 +28,9 @@ use crate::wire;
 const RESTART: u64 = 0;
 
 /// How long a user who need not wait plays before others do. Each has a Lua state of its own, which
-/// the near caches have lost meanwhile: with one event a slice, a row of Debian's `bulk_insert.lua`
-/// cost four users of a worker twice what it cost one.
-const SLICE_NS: u64 = 10_000;
+/// the near caches have lost meanwhile: with one event a quantum, a row of Debian's
+/// `bulk_insert.lua` cost four users of a worker twice what it cost one.
+const QUANTUM_NS: u64 = 10_000;
 
 /// One thread's users and what it counted of them.
 pub struct Worker<'a> {
@@ -121,7 +121,7 @@ impl<'a> Worker<'a> {
         self.slots = slots;
     }
 
-    /// A time slice of every user who is ready; returns how many of them have finished.
+    /// A quantum of every user who is ready; returns how many of them have finished.
     #[inline]
     fn round(&mut self, slots: &mut [UserSlot], queue: &mut RunQueue, now: &mut u64) -> usize {
         let users = queue.begin_round();
@@ -132,9 +132,9 @@ impl<'a> Worker<'a> {
                 continue;
             }
             wire::set_slot(user);
-            let slice_end_ns = *now + SLICE_NS;
+            let quantum_end_ns = *now + QUANTUM_NS;
             self.play_user(slot, now);
-            while *now < slice_end_ns && matches!(slot.state, UserState::Free { .. }) {
+            while *now < quantum_end_ns && matches!(slot.state, UserState::Free { .. }) {
                 self.play_user(slot, now);
             }
             match slot.state {
@@ -215,7 +215,7 @@ impl<'a> Worker<'a> {
         }
         slot.show_begin(share);
         let end_ns = share.streak_end_ns(intended_ns).min(self.phase.stop_ns());
-        slot.allow_streak(end_ns.min(*now + SLICE_NS), *now, &self.clock);
+        slot.allow_streak(end_ns.min(*now + QUANTUM_NS), *now, &self.clock);
         let event = EventTimes { intended_ns, begun_ns: *now, answered_ns: NEVER };
         let step = slot.user.begin(&share.stream.declared.function);
         self.end(slot, step, event, now);
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn users_who_need_not_wait_all_have_their_time_slice() {
+    fn users_who_need_not_wait_all_have_their_quantum() {
         let folder = Folder::new();
         let mut plan = folder.plan("function event() dyno.count('of_' .. sysbench.tid) end");
         let options = [("threads", "2"), ("events", "10000"), ("time", "0")];

@@ -1,4 +1,4 @@
-//! Whose slot of time it is, of several drivers that take turns: arithmetic on the time since the
+//! Whose turn it is, of several interleaved drivers: arithmetic on the time since the
 //! phase's start, so that each of them knows it without a word from the others.
 
 use super::clock::NEVER;
@@ -7,11 +7,11 @@ use crate::plan::turns::Turns;
 /// Turns, and which of them are ours.
 #[derive(Debug)]
 pub struct OwnTurns {
-    pub window_ns: u64,
-    pub edge_ns: u64,
-    pub slot_ns: u64,
-    /// Slots of all drivers in an epoch; one epoch lasts for ever where nobody connects anew.
-    epoch_slots: u64,
+    pub slice_ns: u64,
+    pub ramp_in_ns: u64,
+    pub turn_ns: u64,
+    /// Turns of all drivers in an epoch; one epoch lasts for ever where nobody connects anew.
+    epoch_turns: u64,
     epoch_ns: u64,
     /// What an epoch begins with: a part for each driver, in which its users connect anew. Each
     /// second epoch has them in the reverse order, so that nobody is always the first.
@@ -25,7 +25,7 @@ pub struct OwnTurns {
     period: u64,
 }
 
-/// Where a time lies among all slots.
+/// Where a time lies among all turns.
 pub enum Place {
     /// In one of ours: how many of ours were before, and how far into it.
     Own { before: u64, into_ns: u64 },
@@ -35,17 +35,17 @@ pub enum Place {
 
 impl OwnTurns {
     pub fn new(turns: &Turns, ends_by_time: bool) -> Self {
-        let slot_ns = turns.window_ns + turns.drain_ns;
+        let turn_ns = turns.slice_ns + turns.drain_ns;
         let drivers = turns.order.iter().max().map_or(1, |last| u64::from(*last) + 1);
-        let connects_ns = if turns.epoch_slots > 0 { drivers * turns.connect_ns } else { 0 };
-        let epoch_slots = if turns.epoch_slots > 0 { turns.epoch_slots } else { NEVER };
+        let connects_ns = if turns.epoch_turns > 0 { drivers * turns.connect_ns } else { 0 };
+        let epoch_turns = if turns.epoch_turns > 0 { turns.epoch_turns } else { NEVER };
         let places = (0..).zip(&turns.order).filter(|(_, who)| **who == turns.own);
         Self {
-            window_ns: turns.window_ns,
-            edge_ns: if ends_by_time { turns.edge_ns } else { 0 },
-            slot_ns,
-            epoch_slots,
-            epoch_ns: epoch_slots.saturating_mul(slot_ns).saturating_add(connects_ns),
+            slice_ns: turns.slice_ns,
+            ramp_in_ns: if ends_by_time { turns.ramp_in_ns } else { 0 },
+            turn_ns,
+            epoch_turns,
+            epoch_ns: epoch_turns.saturating_mul(turn_ns).saturating_add(connects_ns),
             connects_ns,
             connect_ns: turns.connect_ns,
             frozen: turns.frozen,
@@ -59,32 +59,32 @@ impl OwnTurns {
     pub fn place(&self, since_ns: Option<u64>) -> Place {
         let Some(since_ns) = since_ns else { return Place::Others { before: 0 } };
         let epoch = since_ns / self.epoch_ns;
-        let Some(slots_ns) = (since_ns % self.epoch_ns).checked_sub(self.connects_ns) else {
-            return Place::Others { before: self.own_before(epoch * self.epoch_slots) };
+        let Some(turns_ns) = (since_ns % self.epoch_ns).checked_sub(self.connects_ns) else {
+            return Place::Others { before: self.own_before(epoch * self.epoch_turns) };
         };
-        let epoch_begin = epoch.saturating_mul(self.epoch_slots);
-        let (slot, into_ns) = (epoch_begin + slots_ns / self.slot_ns, slots_ns % self.slot_ns);
-        let before = self.own_before(slot);
-        match self.places.binary_search(&(slot % self.period)) {
+        let epoch_begin = epoch.saturating_mul(self.epoch_turns);
+        let (turn, into_ns) = (epoch_begin + turns_ns / self.turn_ns, turns_ns % self.turn_ns);
+        let before = self.own_before(turn);
+        match self.places.binary_search(&(turn % self.period)) {
             Ok(_) => Place::Own { before, into_ns },
             Err(_) => Place::Others { before },
         }
     }
 
-    /// How many of the slots before one are ours.
-    fn own_before(&self, slot: u64) -> u64 {
-        let (turns, place) = (slot / self.period, slot % self.period);
+    /// How many of the turns before one are ours.
+    fn own_before(&self, turn: u64) -> u64 {
+        let (turns, place) = (turn / self.period, turn % self.period);
         let in_turn = self.places.partition_point(|own| *own < place);
         turns * self.places.len() as u64 + in_turn as u64
     }
 
-    /// From the start to the beginning of our slot of a number.
+    /// From the start to the beginning of our turn of a number.
     pub fn begin_ns(&self, number: u64) -> u64 {
         let count = self.places.len() as u64;
         let place = self.places[(number % count) as usize];
-        let slot = number / count * self.period + place;
-        let (epoch, in_epoch) = (slot / self.epoch_slots, slot % self.epoch_slots);
-        epoch * self.epoch_ns + self.connects_ns + in_epoch * self.slot_ns
+        let turn = number / count * self.period + place;
+        let (epoch, in_epoch) = (turn / self.epoch_turns, turn % self.epoch_turns);
+        epoch * self.epoch_ns + self.connects_ns + in_epoch * self.turn_ns
     }
 
     /// When our part of the next epoch's connecting begins; the first epoch needs none.

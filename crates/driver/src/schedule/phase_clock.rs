@@ -1,5 +1,5 @@
 //! A worker's reading of its phase's clock: cheap, as it is read about every event. It works out
-//! whose turn it is once in a slot, and then only subtracts.
+//! whose turn it is once a turn, and then only subtracts.
 
 use super::clock::{NAP_NS, NEVER, SPIN_NS, now_ns};
 use super::own_turns::Place;
@@ -31,23 +31,23 @@ impl PhaseClock {
     #[inline]
     pub fn now_ns(&mut self) -> u64 {
         let now = now_ns();
-        if now < self.until_ns { now - self.lag_ns } else { self.find_slot(now) }
+        if now < self.until_ns { now - self.lag_ns } else { self.find_turn(now) }
     }
 
     #[cold]
-    fn find_slot(&mut self, now: u64) -> u64 {
+    fn find_turn(&mut self, now: u64) -> u64 {
         let phase_ns = self.timeline.phase_ns(now);
         self.until_ns = 0;
         if let Some(turns) = &self.timeline.turns {
             let since_ns = now.checked_sub(self.timeline.start_ns);
             if let Place::Own { into_ns, .. } = turns.place(since_ns) {
-                (self.lag_ns, self.until_ns) = (now - phase_ns, now + turns.slot_ns - into_ns);
+                (self.lag_ns, self.until_ns) = (now - phase_ns, now + turns.turn_ns - into_ns);
             }
         }
         phase_ns
     }
 
-    /// What it lags behind CLOCK_MONOTONIC in the slot in which it was read last; none if it stood
+    /// What it lags behind CLOCK_MONOTONIC in the turn in which it was read last; none if it stood
     /// still then.
     #[inline]
     pub fn lag_ns(&self) -> Option<u64> {
@@ -78,10 +78,10 @@ impl PhaseClock {
     }
 
     /// The same of a CLOCK_MONOTONIC time. Nobody spins in others' time, on what may be their core:
-    /// a window's edge is for who wakes late.
+    /// a slice's ramp-in is for who wakes late.
     fn sleep_end_from(&self, phase_ns: u64, monotonic_ns: u64) -> u64 {
         let due_ns = self.timeline.monotonic_ns(phase_ns).min(self.connect_ns);
-        let opens_ns = self.timeline.slot_opens_ns(phase_ns).min(due_ns);
+        let opens_ns = self.timeline.turn_opens_ns(phase_ns).min(due_ns);
         let spins_ns = due_ns.saturating_sub(SPIN_NS).max(opens_ns);
         if spins_ns > monotonic_ns { spins_ns.min(monotonic_ns + NAP_NS) } else { 0 }
     }
@@ -113,15 +113,15 @@ mod tests {
 
     const START_NS: u64 = 1_000_000;
 
-    /// The clock of the second of two, whose windows are 100 units long and drained for 20.
-    fn second_of_two(unit_ns: u64, epoch_slots: u64) -> PhaseClock {
+    /// The clock of the second of two, whose slices are 100 units long and drained for 20.
+    fn second_of_two(unit_ns: u64, epoch_turns: u64) -> PhaseClock {
         let turns = Turns {
             order: vec![0, 1, 1, 0],
             own: 1,
-            window_ns: 100 * unit_ns,
+            slice_ns: 100 * unit_ns,
             drain_ns: 20 * unit_ns,
-            edge_ns: 10 * unit_ns,
-            epoch_slots,
+            ramp_in_ns: 10 * unit_ns,
+            epoch_turns,
             connect_ns: 50 * unit_ns,
             frozen: true,
         };
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_a_turn_sleeps_until_its_slot_opens() {
+    fn who_waits_for_a_turn_sleeps_until_its_turn_opens() {
         let clock = second_of_two(10_000, 0);
         let opens_ns = START_NS + 1_200_000;
         let sleeps = |due_ns: u64, at_ns: u64| clock.sleep_end_from(START_NS + due_ns, at_ns);

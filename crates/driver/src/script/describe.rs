@@ -38,7 +38,7 @@ pub fn phases(plan: &Plan, command: &str) -> Result<(Vec<Phase>, Option<MainStat
     let state = load(plan, command)?;
     if command == "run" {
         let phases = run_phases(&state)?;
-        refuse_turns(plan, &phases)?;
+        refuse_interleaving(plan, &phases)?;
         return Ok((phases, MainState::of(state, plan.reports)?));
     }
     if state.slot(command, true)?.is_none() {
@@ -49,11 +49,12 @@ pub fn phases(plan: &Plan, command: &str) -> Result<(Vec<Phase>, Option<MainStat
     Ok((vec![command_phase(command, users)], None))
 }
 
-/// Who takes turns stands still in others' windows, and a script's own loop goes by the wall clock.
-fn refuse_turns(plan: &Plan, phases: &[Phase]) -> Result<(), Error> {
+/// An interleaved engine stands still in others' slices, and a script's own loop goes by the wall
+/// clock.
+fn refuse_interleaving(plan: &Plan, phases: &[Phase]) -> Result<(), Error> {
     let mut streams = phases.iter().flat_map(|phase| &phase.streams);
     match plan.turns.is_some() && streams.any(Stream::is_own_loop) {
-        true => Err(Error::user("a script with a thread_run of its own cannot take turns")
+        true => Err(Error::user("a script with a thread_run of its own cannot be interleaved")
             .hint("play its restarts one after the other (--sequential)")),
         false => Ok(()),
     }

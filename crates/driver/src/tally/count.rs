@@ -26,9 +26,9 @@ pub struct EventTimes {
 pub struct EventCounts {
     timeline: Timeline,
     measured_ns: u64,
-    /// What of the phase's counted time the warm-up had, and how many windows.
+    /// What of the phase's counted time the warm-up had, and how many slices.
     warmup_ns: u64,
-    warmup_windows: usize,
+    warmup_slices: usize,
     /// Events that ended well after the warm-up.
     pub done: u64,
     /// Events that failed after the warm-up.
@@ -51,10 +51,10 @@ pub struct EventCounts {
     pub punctual: u64,
     /// A row per second after the warm-up.
     pub series: Series,
-    /// Events done in each window after the warm-up, where turns are taken.
-    pub windows: Vec<u64>,
-    /// Measured events that ended after the slot in which they began.
-    pub straddled: u64,
+    /// Events done in each slice after the warm-up, where turns are taken.
+    pub slices: Vec<u64>,
+    /// Measured events that ended after the turn in which they began.
+    pub overrun: u64,
     /// For transaction types that are named in measured time.
     spare: Vec<Histogram<u64>>,
 }
@@ -71,7 +71,7 @@ impl EventCounts {
             timeline: Timeline::new(0, None, true),
             measured_ns: 0,
             warmup_ns: 0,
-            warmup_windows: 0,
+            warmup_slices: 0,
             done: 0,
             failed: 0,
             cut_ns: Vec::new(),
@@ -84,8 +84,8 @@ impl EventCounts {
             punctual: 0,
             spare: Vec::new(),
             series,
-            windows: Vec::new(),
-            straddled: 0,
+            slices: Vec::new(),
+            overrun: 0,
         })
     }
 
@@ -94,7 +94,7 @@ impl EventCounts {
         self.timeline = timeline.clone();
         self.measured_ns = measured_ns;
         self.warmup_ns = timeline.counted_ns(measured_ns);
-        self.warmup_windows = timeline.window(measured_ns).unwrap_or(0);
+        self.warmup_slices = timeline.slice(measured_ns).unwrap_or(0);
     }
 
     /// The number of a transaction type, new ones included.
@@ -132,26 +132,26 @@ impl EventCounts {
         *longest = latency_ns.max(*longest);
     }
 
-    /// An event's latency; the event is counted in the window that it began in.
+    /// An event's latency; the event is counted in the slice that it began in.
     #[inline]
     fn latency_ns(&mut self, event: EventTimes) -> u64 {
         let EventTimes { intended_ns, answered_ns, .. } = event;
-        let window = self.timeline.window(intended_ns);
-        window.inspect(|window| self.count_window(*window));
-        if window == self.timeline.window(answered_ns) {
+        let slice = self.timeline.slice(intended_ns);
+        slice.inspect(|slice| self.count_slice(*slice));
+        if slice == self.timeline.slice(answered_ns) {
             return answered_ns.saturating_sub(intended_ns);
         }
-        self.straddled += 1;
-        self.timeline.straddled_ns(intended_ns, answered_ns)
+        self.overrun += 1;
+        self.timeline.overrun_ns(intended_ns, answered_ns)
     }
 
     #[inline]
-    fn count_window(&mut self, window: usize) {
-        let at = window.saturating_sub(self.warmup_windows);
-        if at >= self.windows.len() {
-            self.windows.resize(at + 1, 0);
+    fn count_slice(&mut self, slice: usize) {
+        let at = slice.saturating_sub(self.warmup_slices);
+        if at >= self.slices.len() {
+            self.slices.resize(at + 1, 0);
         }
-        self.windows[at] += 1;
+        self.slices[at] += 1;
     }
 
     /// Counts an event that failed; its latency is of no use. The row of its second, if measured.
@@ -286,28 +286,25 @@ mod tests {
     }
 
     #[test]
-    fn what_outlasts_its_slot_took_as_long_as_its_engine_was_at_it() {
+    fn what_outlasts_its_turn_took_as_long_as_its_engine_was_at_it() {
         let turns = |frozen| Turns {
             order: vec![0, 1],
             own: 0,
-            window_ns: SECOND_NS,
+            slice_ns: SECOND_NS,
             drain_ns: 0,
-            edge_ns: 0,
-            epoch_slots: 0,
+            ramp_in_ns: 0,
+            epoch_turns: 0,
             connect_ns: 0,
             frozen,
         };
-        // Due nine seconds ago, in our first window, and answered in our second; now is our fifth.
+        // Due nine seconds ago, in our first slice, and answered in our second; now is our fifth.
         let start_ns = now_ns() - 9 * SECOND_NS;
         let longest_s = |frozen| {
             let mut counts = EventCounts::new(0).unwrap();
             counts.start(&Timeline::new(start_ns, Some(&turns(frozen)), true), start_ns);
             counts.done(times(start_ns, start_ns + SECOND_NS / 2), 0);
             counts.done(times(start_ns, start_ns + SECOND_NS + SECOND_NS / 2), 0);
-            assert_eq!(
-                (counts.done, counts.straddled, counts.windows.as_slice()),
-                (2, 1, &[2][..])
-            );
+            assert_eq!((counts.done, counts.overrun, counts.slices.as_slice()), (2, 1, &[2][..]));
             counts.latency[0].max() as f64 / SECOND_NS as f64
         };
         assert!((longest_s(true) - 1.5).abs() < 0.01);

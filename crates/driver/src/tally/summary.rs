@@ -59,7 +59,7 @@ fn together(sums: &[StreamSum]) -> Result<BTreeMap<String, Latency>, Error> {
 
 /// A phase's clock, when its warm-up ended, and when it was told to stop.
 pub struct PhaseSpan {
-    /// Its clock and windows.
+    /// Its clock and slices.
     pub timeline: Timeline,
     /// The end of the warm-up.
     pub measured_ns: u64,
@@ -70,11 +70,11 @@ pub struct PhaseSpan {
 }
 
 impl PhaseSpan {
-    /// The windows that passed whole after the warm-up; none without turns. Between two slots the
+    /// The slices that passed whole after the warm-up; none without turns. Between two turns the
     /// clock stands a nanosecond before the first one's end.
-    fn windows(&self) -> usize {
+    fn slices(&self) -> usize {
         let until = [self.measured_ns, self.ended_ns + 1];
-        let [warmup, all] = until.map(|at| self.timeline.window(at));
+        let [warmup, all] = until.map(|at| self.timeline.slice(at));
         all.unwrap_or(0).saturating_sub(warmup.unwrap_or(0))
     }
 }
@@ -97,8 +97,8 @@ struct StreamSum<'a> {
     latency: BTreeMap<String, Histogram<u64>>,
     lateness: Histogram<u64>,
     series: Series,
-    windows: Vec<u64>,
-    straddled: u64,
+    slices: Vec<u64>,
+    overrun: u64,
     renewed: u64,
     rested_ns: u64,
 }
@@ -122,8 +122,8 @@ impl<'a> StreamSum<'a> {
             latency: BTreeMap::new(),
             lateness: histogram()?,
             series: Series::default(),
-            windows: Vec::new(),
-            straddled: 0,
+            slices: Vec::new(),
+            overrun: 0,
             renewed: 0,
             rested_ns: 0,
         })
@@ -157,9 +157,9 @@ impl<'a> StreamSum<'a> {
         add(&mut self.lateness, &events.lateness)?;
         self.lateness.saturating_record_n(0, events.punctual);
         self.series.add(&events.series);
-        self.windows.resize(events.windows.len().max(self.windows.len()), 0);
-        self.windows.iter_mut().zip(&events.windows).for_each(|(sum, more)| *sum += more);
-        self.straddled += events.straddled;
+        self.slices.resize(events.slices.len().max(self.slices.len()), 0);
+        self.slices.iter_mut().zip(&events.slices).for_each(|(sum, more)| *sum += more);
+        self.overrun += events.overrun;
         Ok(())
     }
 
@@ -197,8 +197,8 @@ impl<'a> StreamSum<'a> {
             lateness: latency(&self.lateness)?,
             transactions: by_type(&self.latency)?,
             series: self.series,
-            windows: self.windows,
-            straddled: self.straddled,
+            slices: self.slices,
+            overrun: self.overrun,
             renewed: self.renewed,
             rested_ns: self.rested_ns,
             statements: tallies(self.counts.statements),
@@ -281,11 +281,11 @@ impl StreamSum<'_> {
     }
 
     /// Intended and skipped, once they are known to add up; the series as long as all others, and
-    /// the windows with those at the end in which nothing began.
+    /// the slices with those at the end in which nothing began.
     fn check_identity(&mut self, span: &PhaseSpan, seconds: usize) -> Result<(u64, u64), Error> {
         let (intended, skipped) = self.intended_and_skipped(span);
         self.series.extend(seconds);
-        self.windows.resize(span.windows().max(self.windows.len()), 0);
+        self.slices.resize(span.slices().max(self.slices.len()), 0);
         self.check(intended, skipped).map(|()| (intended, skipped))
     }
 }
@@ -340,7 +340,7 @@ mod tests {
         sum_over(Timeline::new(50, None, true), pace, done, taken)
     }
 
-    /// Over a second of the timeline, from 50 ns on; all that was done began in its first window.
+    /// Over a second of the timeline, from 50 ns on; all that was done began in its first slice.
     fn sum_over(timeline: Timeline, pace: Pace, done: u64, taken: u64) -> Result<Tally, Error> {
         let (plan, phase) = (plan(), phase(pace));
         let phase_ref =
@@ -350,27 +350,27 @@ mod tests {
         let mut sum = StreamSum::new(&stream)?;
         sum.done = done;
         sum.begun = 7;
-        sum.windows = vec![done];
+        sum.slices = vec![done];
         let stop_ns = 50 + timeline.length_ns(1.0);
         let span = PhaseSpan { timeline, measured_ns: 50, stop_ns, ended_ns: stop_ns - 1 };
         sum.tally(&span, 1)
     }
 
     #[test]
-    fn windows_at_the_end_in_which_nothing_began_are_told() {
+    fn slices_at_the_end_in_which_nothing_began_are_told() {
         let turns = Turns {
             order: vec![0, 1],
             own: 0,
-            window_ns: 250_000_000,
+            slice_ns: 250_000_000,
             drain_ns: 1_000_000,
-            edge_ns: 0,
-            epoch_slots: 0,
+            ramp_in_ns: 0,
+            epoch_turns: 0,
             connect_ns: 0,
             frozen: true,
         };
         let timeline = Timeline::new(50, Some(&turns), true);
         let tally = sum_over(timeline, Pace::Closed, 7, 0).unwrap();
-        assert_eq!(tally.windows, [7, 0, 0, 0]);
+        assert_eq!(tally.slices, [7, 0, 0, 0]);
     }
 
     #[test]

@@ -81,7 +81,7 @@ impl Driver {
         self.send("go");
     }
 
-    /// Lets a phase that takes turns start at a time.
+    /// Lets an interleaved phase start at a time.
     pub fn go_at(&mut self, start_ns: u64) {
         self.send(&format!("go {start_ns}"));
     }

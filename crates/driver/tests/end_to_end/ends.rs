@@ -6,23 +6,23 @@ use serde_json::{Value, json};
 
 use crate::driver::{Driver, Output, count, phase, plan, play};
 
-/// A plan that takes turns with another driver, in windows of 5 ms.
-fn by_turns(script: &str) -> Value {
+/// A plan that is interleaved with another driver's, in slices of 5 ms.
+fn interleaved(script: &str) -> Value {
     let mut plan = plan(script, 1_000_000);
     plan["turns"] = json!({
-        "order": [0, 1], "own": 0, "window_ns": 5_000_000, "drain_ns": 2_000_000,
-        "edge_ns": 0, "epoch_slots": 0, "connect_ns": 0, "frozen": true,
+        "order": [0, 1], "own": 0, "slice_ns": 5_000_000, "drain_ns": 2_000_000,
+        "ramp_in_ns": 0, "epoch_turns": 0, "connect_ns": 0, "frozen": true,
     });
     plan
 }
 
-/// A count of so many events, played by turns until its time is up or `meanwhile` has ended it.
+/// A count of so many events, played interleaved until its time is up or `meanwhile` has ended it.
 fn counted(stop: &str, meanwhile: impl FnOnce(&Driver)) -> Output {
     let counted = format!(
         r#"{{ name = "c", stop = {stop}, streams = {{
             {{ name = "s", run = "event", connections = 4 }} }} }}"#
     );
-    let mut driver = Driver::start(&by_turns(&phase(&counted)));
+    let mut driver = Driver::start(&interleaved(&phase(&counted)));
     driver.expect("hello");
     let ready = driver.expect("ready");
     driver.go_at(count(&ready, "monotonic_ns") + 10_000_000);
@@ -32,14 +32,14 @@ fn counted(stop: &str, meanwhile: impl FnOnce(&Driver)) -> Output {
 }
 
 #[test]
-fn by_turns_a_count_that_its_time_ends_adds_up() {
+fn interleaved_a_count_that_its_time_ends_adds_up() {
     let output = counted(r#"{ kind = "count", events = 1000000, within_s = 0.1 }"#, |_| {});
     assert_eq!(output.code, 0, "{:?}", output.events.last());
     assert!(count(output.tally("c", 0), "done") > 0);
 }
 
 #[test]
-fn by_turns_a_count_that_sigint_ends_adds_up() {
+fn interleaved_a_count_that_sigint_ends_adds_up() {
     let output = counted(r#"{ kind = "count", events = 1000000 }"#, |driver| {
         std::thread::sleep(Duration::from_millis(300));
         driver.interrupt();

@@ -1,4 +1,4 @@
-//! Users who rest between two events, by turns and where they are told to stop.
+//! Users who rest between two events, interleaved and where they are told to stop.
 
 use serde_json::json;
 
@@ -15,11 +15,11 @@ fn script(rest_s: f64, stop: &str) -> String {
 }
 
 #[test]
-fn by_turns_a_rest_passes_in_windows_only() {
+fn interleaved_a_rest_passes_in_slices_only() {
     let mut plan = plan(&script(0.005, r#"stop = { kind = "time", duration_s = 0.1 }"#), 0);
     plan["turns"] = json!({
-        "order": [0, 1], "own": 0, "window_ns": 1_000_000, "drain_ns": 200_000,
-        "edge_ns": 100_000, "epoch_slots": 40, "connect_ns": 5_000_000, "frozen": true,
+        "order": [0, 1], "own": 0, "slice_ns": 1_000_000, "drain_ns": 200_000,
+        "ramp_in_ns": 100_000, "epoch_turns": 40, "connect_ns": 5_000_000, "frozen": true,
     });
     let mut driver = Driver::start(&plan);
     driver.expect("hello");
@@ -29,7 +29,7 @@ fn by_turns_a_rest_passes_in_windows_only() {
     let output = driver.rest();
     let tally = output.tally("p", 0);
     let played = count(tally, "done") + count(tally, "warmup");
-    // 100 ms of windows for two users who rest 5 ms: a busy host plays fewer, no host more
+    // 100 ms of slices for two users who rest 5 ms: a busy host plays fewer, no host more
     assert!((8..=40).contains(&played), "{tally}");
     let rested_ns = count(tally, "rested_ns");
     assert!((40_000_000..=180_000_000).contains(&rested_ns), "{tally}");

@@ -51,11 +51,11 @@ fn a_count_of_events_is_met_exactly() {
 }
 
 #[test]
-fn a_streak_ends_with_its_window() {
+fn a_streak_ends_with_its_slice() {
     let mut plan = plan(&script(r#"stop = { kind = "time", duration_s = 0.05 }"#), 0);
     plan["turns"] = json!({
-        "order": [0, 1], "own": 0, "window_ns": 1_000_000, "drain_ns": 200_000,
-        "edge_ns": 100_000, "epoch_slots": 0, "connect_ns": 0, "frozen": true,
+        "order": [0, 1], "own": 0, "slice_ns": 1_000_000, "drain_ns": 200_000,
+        "ramp_in_ns": 100_000, "epoch_turns": 0, "connect_ns": 0, "frozen": true,
     });
     let mut driver = Driver::start(&plan);
     driver.expect("hello");
@@ -64,12 +64,12 @@ fn a_streak_ends_with_its_window() {
     (0..4).for_each(|_| driver.go());
     let output = driver.rest();
     let tally = adds_up(&output, 50);
-    let windows: Vec<u64> =
-        tally["windows"].as_array().unwrap().iter().filter_map(Value::as_u64).collect();
-    assert_eq!(windows.iter().sum::<u64>(), count(tally, "done"));
-    // A phase lasts until its last answer, which a crowded machine gives some windows late: events
-    // begin in the fifty that it was given, and all its windows count.
-    assert!(windows.len() >= 50 && windows.iter().skip(50).all(|it| *it == 0), "{windows:?}");
-    let counted_windows = output.done("p")["counted_ns"].as_u64().unwrap() / 900_000;
-    assert_eq!(counted_windows, windows.len() as u64);
+    let slices: Vec<u64> =
+        tally["slices"].as_array().unwrap().iter().filter_map(Value::as_u64).collect();
+    assert_eq!(slices.iter().sum::<u64>(), count(tally, "done"));
+    // A phase lasts until its last answer, which a crowded machine gives some slices late: events
+    // begin in the fifty that it was given, and all its slices count.
+    assert!(slices.len() >= 50 && slices.iter().skip(50).all(|it| *it == 0), "{slices:?}");
+    let counted_slices = output.done("p")["counted_ns"].as_u64().unwrap() / 900_000;
+    assert_eq!(counted_slices, slices.len() as u64);
 }

@@ -53,10 +53,10 @@ def _precision(percent: float | None) -> str:
 
 def _order(run: Run) -> str:
     """How a block's restarts are played."""
-    from dyno.judge.analysis.sentence import windows_words
+    from dyno.judge.analysis.sentence import slice_words
 
-    windows = windows_words(run)
-    return f"which then play by turns in windows of {windows}" if windows else "in turn"
+    slices = slice_words(run)
+    return f"which then play interleaved in slices of {slices}" if slices else "in turn"
 
 
 def _margins(run: Run) -> str:
@@ -138,7 +138,7 @@ def memory_line(prepared: Prepared) -> str:
         return ""
     who = "both" if found.engines == 2 else f"all {found.engines}"
     need, have = found.needed_bytes / 1e9, found.available_bytes / 1e9
-    return f"Turns: {who} engines are up at once, about {need:.1f} GB of {have:.1f} GB."
+    return f"Interleaved: {who} engines are up at once, about {need:.1f} GB of {have:.1f} GB."
 
 
 def detection_line(forecast: Forecast, run: Run) -> str:

@@ -37,7 +37,7 @@ from dyno.compare.calibration.pilot import (
 from dyno.compare.calibration.store import relevant_facts
 from dyno.compare.experiment import Experiment, candidates
 from dyno.compare.pilot.prepare import prepare
-from dyno.compare.pilot.windows import TriedEvents
+from dyno.compare.pilot.slices import TriedEvents
 from dyno.compare.play.run import play_run
 from dyno.compare.resolve.experiment import draft_run
 from dyno.compare.run_folder import create_run
@@ -177,7 +177,7 @@ def play_comparison(
 def play_blocks(
     experiment: Experiment, pilot: CalibrationPilot, folder: Path, say: Say
 ) -> tuple[Run, list[Trial]]:
-    """Plays an experiment with its run in `folder`, by windows as long as the pilot's p99 asks for;
+    """Plays an experiment with its run in `folder`, by slices as long as the pilot's p99 asks for;
     the run, and its trials.
     """
     draft = draft_run(experiment, say)

@@ -7,10 +7,10 @@ size: only where each ns injected costs one ns (a slope of 1 ± 0.1) does the si
 slower the engine was made. Where it does not, comparisons of an injected delay would count a truth
 that nobody knows.
 
-A block holds a trial of every multiple, played as those of a comparison are: by turns wherever the
-engine's trials take turns, since an injected delay is judged by what its comparisons see. What a
-block's hour adds to all of its trials is taken off. The time is the mean of all operations, as a
-rate's is: a small size is saved up and spun before some answers (control `inject`), which the
+A block holds a trial of every multiple, played as those of a comparison are: interleaved wherever
+the engine's trials are interleaved, since an injected delay is judged by what its comparisons see.
+What a block's hour adds to all of its trials is taken off. The time is the mean of all operations,
+as a rate's is: a small size is saved up and spun before some answers (control `inject`), which the
 median may not see, or see twice. One trial after the other the mean would hold what neighbours took
 of one and not of another.
 
@@ -99,7 +99,7 @@ def run_dose_series(
 def _sizes_and_times(blocks: Sequence[Mapping[str, Trial]]) -> tuple[Floats, Floats]:
     """What an operation was given, and what it took as rates tell, both in ns (blocks, sizes).
 
-    Rates are what a comparison judges, but a window's beginning is in them, with all sizes alike:
+    Rates are what a comparison judges, but a slice's beginning is in them, with all sizes alike:
     it is taken off by what the first multiple's rate and its operations' own time differ.
     """
     sizes, times = np.empty((2, len(blocks), len(MULTIPLES)))

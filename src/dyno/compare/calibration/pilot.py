@@ -23,9 +23,9 @@ class Shape:
     """A workload, its options, the blocks at the last analysis, noise limits and a margin not ours.
 
     The default is small, few blocks of short trials, so that a comparison is soon over. The rule
-    is the one of full runs. The length is about the best by cost and variance (`stats.windows`;
-    docs/evidence/calibration.md).
-    `pinning` and `sequential` are left open until the engine is known (`settle_shape`).
+    is the one of full runs. The length is about the best by cost and variance
+    (`stats.within_restarts`; docs/evidence/calibration.md). `pinning` and `sequential` are left
+    open until the engine is known (`settle_shape`).
     """
 
     workload: str = "oltp_point_select"
@@ -49,7 +49,7 @@ class Shape:
     @property
     def design(self) -> str:
         """How restarts are played, in words."""
-        return "one after the other" if self.sequential else "by turns"
+        return "one after the other" if self.sequential else "interleaved"
 
     def experiment(self, specs: Sequence[str], metric: str, *, aa: bool = False) -> Experiment:
         """The experiment that compares `specs` in one primary metric."""
@@ -93,8 +93,8 @@ class CalibrationPilot:
 
 def settle_shape(text: str, shape: Shape, say: Say) -> Shape:
     """The shape as every comparison of the engine is played, found out once and as any comparison
-    finds it: by turns where that is sound and there is memory, driver and server where `auto` puts
-    them.
+    finds it: interleaved where that is sound and there is memory, driver and server where `auto`
+    puts them.
 
     A server plays with the connections that the shape names, one by default, and not at saturation:
     what is injected is sized for one that waits.
@@ -103,7 +103,7 @@ def settle_shape(text: str, shape: Shape, say: Say) -> Shape:
     experiment = shape.experiment(specs, "rate_per_s", aa=True)
     run = prepare(draft_run(experiment, say), say, known={}).run
     pinning = run.design.controls["pinning"]
-    settled = replace(shape, sequential=run.design.turns is None, pinning=pinning)
+    settled = replace(shape, sequential=run.design.interleaving is None, pinning=pinning)
     say(f"{text}: restarts are played {settled.design}, pinning {pinning}")
     return settled
 
@@ -165,9 +165,9 @@ def pilot_figures(trial: Trial, version: str) -> CalibrationPilot:
 def operation_ns(record: PhaseRecord) -> float:
     """How long an operation took a connection of a closed loop, from the answer before to its own.
 
-    By turns it is less than time ÷ operations, as a rate has it: a window counts events that are
-    due after its edge, and the one before may outlast the edge (its user is woken late, its caches
-    are cold; docs/evidence/injected-delays.md). What is injected is a part of it.
+    Interleaved it is less than time ÷ operations, as a rate has it: a slice counts events that are
+    due after its ramp-in, and the one before may outlast the ramp-in (its user is woken late, its
+    caches are cold; docs/evidence/injected-delays.md). What is injected is a part of it.
     """
     tally = record.streams[0]
     return tally.latency.mean_ns / tally.units_per_event

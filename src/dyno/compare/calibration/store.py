@@ -148,6 +148,8 @@ def read_store(file: Path) -> CalibrationStore:
             for name in GONE & set(data):
                 del data[name]
             data["kind"] = FORMER_KINDS.get(data["kind"], data["kind"])
+            if data.get("settings", {}).get("design") == "by turns":
+                data["settings"]["design"] = "interleaved"
             found.append(decode.decode(CalibrationEntry, data))
     return CalibrationStore(tuple(found), len(lines) - len(found))
 

@@ -32,10 +32,10 @@ class Measuring:
     `loads` is how many loads of its data each candidate has; 0: every trial loads them anew. `aa`
     declares an A/A comparison: the candidates are the same on purpose. `gate` is what decides:
     `each` primary, or their geometric `mean` over all workloads. `sequential` plays restarts one
-    after the other, False only by turns; None: by turns where that is sound. `hold_connections`
-    keeps those of a trial that takes turns, where users else connect anew about every second. A
-    verdict ends the run; with `precision_percent` only once each interval reaches no further to
-    either side.
+    after the other, False only interleaved; None: interleaved where that is sound.
+    `hold_connections` keeps those of a trial that is interleaved, where users else connect anew
+    about every second. A verdict ends the run; with `precision_percent` only once each interval
+    reaches no further to either side.
     """
 
     margin_percent: float | None = None

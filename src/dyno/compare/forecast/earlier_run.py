@@ -39,7 +39,7 @@ class LearntErrors:
 class EarlierRun:
     """The primaries of a run that was played: their comparisons, and the spread of each.
 
-    `loads` of each candidate took turns; 0: every trial loaded anew. `others` are older runs of the
+    `loads` of each candidate rotated; 0: every trial loaded anew. `others` are older runs of the
     same experiment on the same host, whose spread is pooled with this one's.
     """
 

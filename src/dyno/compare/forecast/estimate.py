@@ -117,17 +117,17 @@ def fit_budget(draft: RunDraft, budget_s: float) -> None:
 
 def block_s(workload: WorkloadPlan, prepared: Prepared | RunDraft) -> float:
     """Seconds that a block of `workload` should take: the declared phases of all its trials, their
-    loads where none are kept, and our guesses of starts and stops. By turns these go on side by
+    loads where none are kept, and our guesses of starts and stops. Interleaved these go on side by
     side; loads do too, but share the engines' cores.
     """
-    sides, turns = prepared.candidates, prepared.design.turns
+    sides, turns = prepared.candidates, prepared.design.interleaving
     loads_s = 0.0 if _keeps_loads(workload, prepared) else len(sides) * _load_s(prepared)
     phases_s = sum(_phases_s(workload.under(side.options)) for side in sides)
     restarts_s = [OVERHEAD_S + SERVER_S * (not side.embedded) for side in sides]
     if turns is None:
         return phases_s + loads_s + sum(restarts_s)
-    window = turns.window_of(workload.name)
-    return phases_s * (1 + window.drain_s / window.length_s) + loads_s + max(restarts_s)
+    time_slice = turns.slice_of(workload.name)
+    return phases_s * (1 + time_slice.drain_s / time_slice.length_s) + loads_s + max(restarts_s)
 
 
 def baseline_s(prepared: Prepared | RunDraft) -> float:

@@ -59,16 +59,16 @@ def conditions_of(run: Run, workload: WorkloadPlan, candidate: Candidate) -> Nam
     found = {f"{group} {name}": v for group, named in groups.items() for name, v in named.items()}
     found |= {"script": workload.script_sha256[:8], "driver": run.driver_sha256[:8]}
     found |= {"length": "quick"} if run.design.quick else {}
-    found |= _turns_conditions(run.design.turns, workload) if run.design.turns else {}
+    found |= _turns_conditions(run.design.interleaving, workload) if run.design.interleaving else {}
     return tuple(sorted(found.items()))
 
 
 def _turns_conditions(turns: Interleaving, workload: WorkloadPlan) -> dict[str, str]:
     """What a run's pilot chose of the turns: rates and effects depend on all of it."""
-    window = turns.window_of(workload.name)
+    time_slice = turns.slice_of(workload.name)
     return {
-        "order": "by turns",
-        "window": f"{1e3 * window.length_s:g} ms, {1e3 * window.drain_s:g} ms of drain",
+        "order": "interleaved",
+        "slice": f"{1e3 * time_slice.length_s:g} ms, {1e3 * time_slice.drain_s:g} ms of drain",
         "epoch": f"{turns.epoch_s:g} s",
         "engines without a turn": "suspended" if turns.freezes(workload.name) else "run on",
     }

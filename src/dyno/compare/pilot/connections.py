@@ -20,7 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dyno.compare.experiment import Workload
-from dyno.compare.pilot.windows import tried_events
+from dyno.compare.pilot.slices import tried_events
 from dyno.compare.play.brief_play import (
     BRIEF,
     PilotContext,

@@ -2,7 +2,7 @@
 
 - **How many** connections: `connections.py`.
 - **Where** driver and server run: `pinning.py`.
-- **How long** the windows are of candidates that take turns: `windows.py`.
+- **How long** the slices are of candidates that are interleaved: `slices.py`.
 
 All are fixed in `run.json`, the same for all candidates.
 """
@@ -15,7 +15,7 @@ from dyno.builds import Say
 from dyno.compare.forecast.estimate import fit_budget
 from dyno.compare.pilot.connections import choose_connections, saturate
 from dyno.compare.pilot.pinning import settle_pinning
-from dyno.compare.pilot.windows import TriedEvents, choose_windows, settle_windows
+from dyno.compare.pilot.slices import TriedEvents, choose_slices, settle_slices
 from dyno.compare.play.brief_play import PilotContext
 from dyno.compare.resolve.draft import Prepared, RunDraft
 from dyno.compare.resolve.preconditions import (
@@ -30,11 +30,11 @@ def prepare(
     budget_s: float | None = None,
     known: Mapping[str, Sequence[TriedEvents]] | None = None,
 ) -> Prepared:
-    """A resolved run as it is played: with the connections, the place and the windows that the
+    """A resolved run as it is played: with the connections, the place and the slices that the
     pilot chose, as far as memory and the budget, where there is one, let it.
 
     `known` are events of each workload, where somebody has seen them already: connections then stay
-    as they are, and nothing is tried for windows. `HostError` where disk or memory do not suffice,
+    as they are, and nothing is tried for slices. `HostError` where disk or memory do not suffice,
     `UsageError` for a budget that no verdict comes within.
     """
     check_disk_space(draft)
@@ -43,9 +43,9 @@ def prepare(
         choose_connections(draft, found)
     settle_pinning(draft, context)
     if known is None:
-        settle_windows(draft, context)
+        settle_slices(draft, context)
     else:
-        choose_windows(draft, known)
+        choose_slices(draft, known)
     fit_memory(draft, say)
     if budget_s is not None:
         fit_budget(draft, budget_s)

@@ -1,7 +1,7 @@
 """A pilot's trial: one start of the base on one load of its data, played briefly, before any block.
 
 It is looked at for what must be known before the first block (how many connections, how long the
-windows), and never for who is faster.
+slices), and never for who is faster.
 """
 
 from __future__ import annotations

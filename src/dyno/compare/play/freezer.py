@@ -2,9 +2,10 @@
 
 By SIGSTOP, which no process can refuse. One that has changed its user may be beyond what we may
 signal: it is counted as refused. Before those that were stopped are woken, the CPU time that they
-used meanwhile is read: somebody else may have woken them. Audit `turns` judges both. An engine's
-purge, checkpoint, compaction or autovacuum then cost its own windows and not its neighbour's. What
-it had under way in the disk goes on; its timers see the time jump (docs/METHOD.md, Turns).
+used meanwhile is read: somebody else may have woken them. Audit `interleaving` judges both. An
+engine's purge, checkpoint, compaction or autovacuum then cost its own slices and not its
+neighbour's. What it had under way in the disk goes on; its timers see the time jump
+(docs/METHOD.md, Interleaving).
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from dyno import driver
 from dyno.builds import Build
-from dyno.compare.play.turns import TurnSeat
+from dyno.compare.play.interleaving import TrialSlot
 from dyno.compare.resolve.design import SLOW_LOAD_S
 from dyno.driver.plan import Description, Plan
 from dyno.engines import Ask, Engine
@@ -40,7 +40,7 @@ class DrivenProcess(Protocol):
         """What it says next."""
 
     def go(self, start_ns: int | None = None) -> None:
-        """Lets it go on, with a phase that takes turns at a time of CLOCK_MONOTONIC."""
+        """Lets it go on, with an interleaved phase at a time of CLOCK_MONOTONIC."""
 
     def interrupt(self) -> None:
         """Asks it to end with what it has."""
@@ -82,7 +82,7 @@ class TrialJob:
     loads that are kept, None where the trial loads its data anew; `run_seed` seeds those, and the
     driver of `driver_sha256` makes their rows;
     `progress_s` is how often the driver says how a phase goes; `seat` is its place among the trials
-    of its block, where they take turns.
+    of its block, where they are interleaved.
     """
 
     number: int
@@ -102,7 +102,7 @@ class TrialJob:
     run_seed: int = 0
     driver_sha256: str = ""
     progress_s: float = 1.0
-    seat: TurnSeat | None = None
+    seat: TrialSlot | None = None
     tools: Tools = field(default_factory=Tools, repr=False)
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 
 from dyno import driver
 from dyno.compare.play.freezer import NeverFrozen, ProcessFreezer
+from dyno.compare.play.interleaving import InterleavedBlock, TrialProcesses, TrialSlot
 from dyno.compare.play.job import DrivenProcess, TrialJob
-from dyno.compare.play.turns import BlockTurns, Place, TurnSeat
 from dyno.compare.play.watch import PhaseEnded, PhaseStarted, Printed, Progressed, Watch
 from dyno.engines import CountsContention, CountsWork, Server
 from dyno.errors import DynoError, TrialFailed
@@ -140,8 +140,8 @@ class PhaseLoop:
         limit = driver.Limit("opening the connections", BETWEEN_PHASES_S)
         before: Sample = {}
         after: Sample | None = None
-        seat: TurnSeat | None = None
-        block: BlockTurns | None = None
+        seat: TrialSlot | None = None
+        block: InterleavedBlock | None = None
         while True:
             match self._next(process, limit):
                 case driver.Settle():
@@ -150,7 +150,7 @@ class PhaseLoop:
                     process.go()
                 case driver.Ready(phase=phase) as ready:
                     self.before(phase, watched.server_pid)
-                    seat = self.job.seat if ready.takes_turns else None
+                    seat = self.job.seat if ready.is_interleaved else None
                     block = seat.block if seat else None
                     if block:
                         block.ready()
@@ -186,17 +186,19 @@ class PhaseLoop:
                     self.written += written
                     return
 
-    def _place(self, watched: ProbeTarget, process: DrivenProcess) -> Place:
-        """The trial's place among those that take turns; an engine of somebody else's runs on."""
+    def _place(self, watched: ProbeTarget, process: DrivenProcess) -> TrialProcesses:
+        """The trial's place among those that are interleaved; an engine of somebody else's runs
+        on.
+        """
         pid, interrupt = watched.server_pid, process.interrupt
         if pid is None or self.job.build.attached:
-            return Place(NeverFrozen(), (process.pid,), interrupt)
+            return TrialProcesses(NeverFrozen(), (process.pid,), interrupt)
         alone = self.job.engine.embedded
         freezer = ProcessFreezer(lambda: [pid] if alone else stopping_family(pid))
-        return Place(freezer, tuple({pid, process.pid}), interrupt)
+        return TrialProcesses(freezer, tuple({pid, process.pid}), interrupt)
 
     @staticmethod
-    def _end(seat: TurnSeat | None) -> None:
+    def _end(seat: TrialSlot | None) -> None:
         """Waits for the others to end the phase, too; there is no seat in it any more."""
         if seat:
             seat.block.end()

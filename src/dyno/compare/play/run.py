@@ -20,10 +20,10 @@ from dyno.compare.play.blocks import (
     block_order,
     next_block,
 )
+from dyno.compare.play.interleaving import InterleavedBlock, plan_turns
 from dyno.compare.play.job import LoadChoice, Tools, TrialJob
 from dyno.compare.play.loads import choose_load
 from dyno.compare.play.trial import Played, TrialPlayer, play_together, play_trial, trial_seed
-from dyno.compare.play.turns import BlockTurns, turns_of
 from dyno.compare.play.watch import (
     BlockDropped,
     BlockJudged,
@@ -225,8 +225,8 @@ class RunPlayer:
             raise TrialFailed(
                 f"{workload.name} has played all {place.block} blocks without a verdict"
             )
-        if turns := self.run.design.turns:
-            block, jobs = self._jobs_by_turns(workload, place, turns)
+        if turns := self.run.design.interleaving:
+            block, jobs = self._interleaved_jobs(workload, place, turns)
             played, stopped = play_together(jobs, block, self.rules.play_trial, self.watch)
             self._keep_all(played, stopped)
         else:
@@ -256,16 +256,16 @@ class RunPlayer:
         names = block_order(self.run.seed, workload.name, place.block, list(sides))
         return [self.job(workload, sides[name], place, at, at) for at, name in enumerate(names)]
 
-    def _jobs_by_turns(
+    def _interleaved_jobs(
         self, workload: WorkloadPlan, place: NextBlock, design: Interleaving
-    ) -> tuple[BlockTurns, list[TrialJob]]:
-        """The jobs of a block whose trials take turns: who is the first to start and to connect is
-        drawn for each block, as it is where trials follow each other.
+    ) -> tuple[InterleavedBlock, list[TrialJob]]:
+        """The jobs of a block whose trials are interleaved: who is the first to start and to
+        connect is drawn for each block, as it is where trials follow each other.
         """
         jobs = self._jobs_in_order(workload, place)
         sides = [job.candidate for job in jobs]
-        turns = turns_of(design, self.run, workload, place.block, sides)
-        block = BlockTurns(turns, design.freezes(workload.name))
+        turns = plan_turns(design, self.run, workload, place.block, sides)
+        block = InterleavedBlock(turns, design.freezes(workload.name))
         jobs = [replace(job, seat=block.seat(at)) for at, job in enumerate(jobs)]
         for job in jobs:
             self._announce(job, len(jobs))

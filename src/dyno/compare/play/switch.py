@@ -1,4 +1,5 @@
-"""The switch between those that take turns: wakes the engine whose time it is, suspends the others.
+"""The switch between those that are interleaved: wakes the engine whose time it is, suspends the
+others.
 
 It keeps count of its own lateness. Where Dyno itself stands still (a signal, a machine that is
 paused, a garbage collection), the engine that runs then has the time of all others, and nothing
@@ -26,21 +27,21 @@ WAKE_BEFORE_NS = 1_000_000
 LATE_NS = 50_000_000
 
 
-def slots(turns: SlicePlan) -> Iterator[tuple[int, int]]:
+def iterate_turns(turns: SlicePlan) -> Iterator[tuple[int, int]]:
     """Whose time begins when, in ns from the start, without end: the driver's timeline."""
     candidates = max(turns.order) + 1
     epoch_ns = 0
     for epoch in count():
-        if turns.epoch_slots:
+        if turns.epoch_turns:
             owns = range(candidates) if epoch % 2 == 0 else reversed(range(candidates))
             for place, own in enumerate(owns):
                 yield own, epoch_ns + place * turns.connect_ns
-        begin_ns = epoch_ns + (candidates * turns.connect_ns if turns.epoch_slots else 0)
-        width = turns.epoch_slots or len(turns.order)
+        begin_ns = epoch_ns + (candidates * turns.connect_ns if turns.epoch_turns else 0)
+        width = turns.epoch_turns or len(turns.order)
         for place in range(width):
-            slot = epoch * width + place
-            yield turns.order[slot % len(turns.order)], begin_ns + place * turns.slot_ns
-        epoch_ns = begin_ns + width * turns.slot_ns
+            turn = epoch * width + place
+            yield turns.order[turn % len(turns.order)], begin_ns + place * turns.turn_ns
+        epoch_ns = begin_ns + width * turns.turn_ns
 
 
 class SwitchClock(Protocol):
@@ -109,7 +110,7 @@ class Switch(threading.Thread):
         engines: Mapping[int, Freezable],
         clock: SwitchClock | None = None,
     ) -> None:
-        super().__init__(name="turns", daemon=True)
+        super().__init__(name="switch", daemon=True)
         self._turns, self._start_ns, self._engines = turns, start_ns, engines
         self._clock = clock or MonotonicClock()
         self._stopped = threading.Event()
@@ -120,7 +121,7 @@ class Switch(threading.Thread):
         """Wakes each candidate's engine a moment before its time, and stops the others at it.
 
         A server is awake only half a millisecond or more after it is told to be. Was it told at
-        its time, that is gone from its window (docs/evidence/suspending.md). Whoever has the turn
+        its time, that is gone from its slice (docs/evidence/suspending.md). Whoever has the turn
         before is in its drain by then, and begins nothing.
         """
         try:
@@ -131,9 +132,9 @@ class Switch(threading.Thread):
             self._wake_all()
 
     def _turns_from_start(self) -> Iterator[tuple[int, int]]:
-        """Who has the turn from when on: slots of one candidate that follow each other are one."""
-        for own, slots_ns in groupby(slots(self._turns), key=lambda slot: slot[0]):
-            yield own, self._start_ns + next(begin_ns for _, begin_ns in slots_ns)
+        """Who has the turn from when on: turns of one candidate that follow each other are one."""
+        for own, turns_ns in groupby(iterate_turns(self._turns), key=lambda turn: turn[0]):
+            yield own, self._start_ns + next(begin_ns for _, begin_ns in turns_ns)
 
     def _is_over_at(self, own: int, begin_ns: int) -> bool:
         """Begins the turn of `own`; True where it is stopped before that is due.

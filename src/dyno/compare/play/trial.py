@@ -1,5 +1,5 @@
 """One trial: a fresh home, a fresh engine, the driver under the controls, the ledger, the stop; and
-those of a block played together, where they take turns.
+those of a block played together, where they are interleaved.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from dyno.compare.play.controls import (
     note_no_copy,
 )
 from dyno.compare.play.engine_session import EngineSession, SessionPart
+from dyno.compare.play.interleaving import InterleavedBlock, InterleavingBroken
 from dyno.compare.play.job import LoadChoice, TrialJob, TrialNotes
 from dyno.compare.play.loads import PREPARE, ready_load
-from dyno.compare.play.turns import BlockTurns, TurnsBroken
 from dyno.compare.play.watch import Event, Watch
 from dyno.compare.resolve.design import LOADS
 from dyno.errors import DynoError
@@ -65,7 +65,7 @@ def play_trial(job: TrialJob, watch: Watch) -> Played:
         notes.size_bytes = sum(f.lstat().st_size for f in job.home.rglob("*") if f.is_file())
     except DynoError as failed:
         status, error = "failed", failed
-    except TurnsBroken:  # the trial that failed says why
+    except InterleavingBroken:  # the trial that failed says why
         status = "interrupted"
     except KeyboardInterrupt as stopped:
         status, error = "interrupted", stopped
@@ -139,7 +139,7 @@ def _take_kept_load(choice: LoadChoice, session: EngineSession) -> bool:
 
 
 def play_together(
-    jobs: Sequence[TrialJob], block: BlockTurns, play: TrialPlayer, watch: Watch
+    jobs: Sequence[TrialJob], block: InterleavedBlock, play: TrialPlayer, watch: Watch
 ) -> tuple[list[Played], KeyboardInterrupt | None]:
     """Plays all jobs side by side; answers what `play` answered of each, and the Ctrl-C that
     stopped them.

@@ -1,6 +1,6 @@
 """The design of a run: when its data are looked at, its margin, its limits, its controls.
 
-And whether a block's trials take turns, which is wherever that is sound.
+And whether a block's trials are interleaved, which is wherever that is sound.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dyno.compare.resolve.controls import ResolvedCandidate
 from dyno.errors import UsageError
 from dyno.host.controls import HoldsHost
 from dyno.host.controls import controls as all_controls
-from dyno.record import Candidate, Design, Interleaving, Window, WorkloadPlan
+from dyno.record import Candidate, Design, Interleaving, Slice, WorkloadPlan
 
 #: Valid blocks at which a default run looks at its data, the last is MAX (METHOD.md,
 #: The interval and the interim analyses).
@@ -30,10 +30,10 @@ OWN_LOOP = "thread_run"
 QUICK_ANALYSES = (5,)
 MARGIN_PERCENT = 2.0
 #: Percent of all cores' time that others may take in a phase where restarts are played one after
-#: the other; and by turns, where what processes take meets all alike (METHOD.md, Which blocks
+#: the other; and interleaved, where what processes take meets all alike (METHOD.md, Which blocks
 #: count), and what the hypervisor takes as far as it was seen.
 LIMITS = {"steal_percent": 2.0, "foreign_percent": 10.0}
-LIMITS_BY_TURNS = {"steal_percent": 15.0, "foreign_percent": 30.0}
+LIMITS_INTERLEAVED = {"steal_percent": 15.0, "foreign_percent": 30.0}
 
 #: Loads of a candidate under a workload, which are as many independent data: eight see nearly what
 #: blocks of their own would, three half of it (docs/evidence/code-choices.md).
@@ -43,14 +43,14 @@ SLOW_LOAD_S = 5.0
 #: No engine takes long to load less: nobody need find out whether it is slow.
 SMALL_BYTES = 16 << 20
 
-#: Where no pilot tells how short windows may be (`pilot/windows.py`; docs/METHOD.md, Turns).
-TURNS = Interleaving(Window(0.1, 0.005), epoch_s=1.0, frozen=True)
+#: Where no pilot tells how short slices may be (`pilot/slices.py`; docs/METHOD.md, Interleaving).
+TURNS = Interleaving(Slice(0.1, 0.005), epoch_s=1.0, frozen=True)
 
 
 def make_design(experiment: Experiment, base: str, controls: dict[str, str]) -> Design:
     """The design that an experiment asks for, `controls` being the controls of the whole run.
 
-    Whether turns are taken is decided when the candidates are known (`choose_turns`).
+    Whether turns are taken is decided when the candidates are known (`choose_interleaving`).
     """
     measuring, own = experiment.measuring, experiment.measuring.margin_percent
     return Design(
@@ -87,10 +87,10 @@ def analyses_up_to(most: int) -> tuple[int, ...]:
     return (*(n for n in every if n <= ANALYSIS_LATEST * most), most)
 
 
-def with_turns(design: Design, measuring: Measuring, turns: Interleaving | None) -> Design:
+def with_interleaving(design: Design, measuring: Measuring, turns: Interleaving | None) -> Design:
     """`design` played by these turns, or without any, and the noise limits that hold then."""
-    limits = LIMITS if turns is None else LIMITS_BY_TURNS
-    return replace(design, turns=turns, limits=limits | measuring.limits)
+    limits = LIMITS if turns is None else LIMITS_INTERLEAVED
+    return replace(design, interleaving=turns, limits=limits | measuring.limits)
 
 
 def baselines_due(workloads: Sequence[WorkloadPlan]) -> list[tuple[WorkloadPlan, dict[str, str]]]:
@@ -110,10 +110,10 @@ def needs_baseline(candidates: Sequence[Candidate]) -> bool:
 
 
 #: How turns are insisted on.
-TURNS_ASKED = "--turns (sequential = false)"
+TURNS_ASKED = "--interleaved (sequential = false)"
 
 
-def choose_turns(
+def choose_interleaving(
     measuring: Measuring,
     sides: Sequence[ResolvedCandidate],
     workloads: Sequence[WorkloadPlan],
@@ -129,8 +129,8 @@ def choose_turns(
         return replace(TURNS, epoch_s=0.0) if measuring.hold_connections else TURNS
     if measuring.sequential is False:
         hint = f"leave out {TURNS_ASKED}"
-        raise UsageError("restarts cannot take turns", cause=why, hint=hint)
-    say(f"restarts are played one after the other, not by turns: {why}")
+        raise UsageError("restarts cannot be interleaved", cause=why, hint=hint)
+    say(f"restarts are played one after the other, not interleaved: {why}")
     return None
 
 
@@ -139,7 +139,7 @@ def why_not(
     workloads: Sequence[WorkloadPlan],
     run_controls: dict[str, str],
 ) -> str:
-    """What stands in the way of taking turns; empty where nothing does."""
+    """What stands in the way of interleaving; empty where nothing does."""
     if sum(build.attached for _, _, build in sides) > 1:
         return "several candidates are servers that run already, and may share tables"
     for name, control in all_controls().items():

@@ -50,7 +50,7 @@ class Prepared:
     """A run with everything in hand to play it; `engines` and `builds` by candidate's name.
 
     `size_bytes` is the largest data set's, by the scripts' own guess (0: unknown); `progress_s` is
-    how often the driver says how a phase goes; `memory` is known where trials take turns.
+    how often the driver says how a phase goes; `memory` is known where trials are interleaved.
     """
 
     run: Run

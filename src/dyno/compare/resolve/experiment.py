@@ -31,7 +31,7 @@ from dyno.compare.resolve.controls import (
     tell_refusals,
     tell_remarks,
 )
-from dyno.compare.resolve.design import choose_turns, make_design, with_turns
+from dyno.compare.resolve.design import choose_interleaving, make_design, with_interleaving
 from dyno.compare.resolve.draft import Prepared, RunDraft
 from dyno.compare.resolve.likeness import like_a_server
 from dyno.compare.resolve.workloads import CandidateRequest, resolve_workloads
@@ -66,8 +66,8 @@ def draft_run(experiment: Experiment, say: Say) -> RunDraft:
     tell_remarks(found, say)
     draft.candidates = tuple(candidate for candidate, _, _ in found)
     draft.engines, draft.builds = _pair_engines(draft.candidates, found)
-    turns = choose_turns(experiment.measuring, found, draft.workloads, run_controls, say)
-    draft.design = with_turns(draft.design, experiment.measuring, turns)
+    turns = choose_interleaving(experiment.measuring, found, draft.workloads, run_controls, say)
+    draft.design = with_interleaving(draft.design, experiment.measuring, turns)
     draft.created_utc = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     draft.seed = _seed(experiment.measuring)
     draft.driver_sha256 = sha256(driver.driver_program())

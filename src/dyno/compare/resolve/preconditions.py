@@ -1,7 +1,7 @@
 """What a run needs before it is played: disk for its data, memory for its engines, and of servers
 that run already, empty databases and enough connections.
 
-Trials that take turns are all up together: what each engine takes by its settings, and an allowance
+Interleaved trials are all up together: what each engine takes by its settings, and an allowance
 for its driver, is held against the memory that is available. Where that does not fit, restarts are
 played one after the other, or refused where the user insists on turns.
 """
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from dyno import scratch
 from dyno.builds import Build, Say, cache
-from dyno.compare.resolve.design import SMALL_BYTES, TURNS_ASKED, with_turns
+from dyno.compare.resolve.design import SMALL_BYTES, TURNS_ASKED, with_interleaving
 from dyno.compare.resolve.draft import MemoryAtOnce, Prepared, RunDraft
 from dyno.compare.run_folder import RunFolder, run_to_come
 from dyno.engines import Attaches, Engine, HoldsMemory, LimitsConnections, Outgrows
@@ -54,13 +54,13 @@ def check_folder_space(folder: RunFolder, prepared: Prepared | RunDraft) -> None
 
 
 def disk_bytes(prepared: Prepared | RunDraft) -> int:
-    """Free space that a run needs: a trial's home, of those that take turns all, and as much for
-    the copies of loads where they are kept.
+    """Free space that a run needs: a trial's home, of those that are interleaved all, and as much
+    for the copies of loads where they are kept.
     """
     homes = [_home_bytes(side, prepared) for side in prepared.candidates]
     loads = prepared.design.loads
     kept = prepared.size_bytes > SMALL_BYTES if loads is None else loads > 0
-    at_once = sum(homes) if prepared.design.turns else max(homes)
+    at_once = sum(homes) if prepared.design.interleaving else max(homes)
     return (2 if kept else 1) * at_once + SPARE_BYTES
 
 
@@ -76,7 +76,7 @@ def fit_memory(draft: RunDraft, say: Say, machine: Machine | None = None) -> Non
     """Notes what the engines of `draft` take at once; takes its turns away where that does not fit,
     which is said, or `HostError` where the user asked for turns.
     """
-    if draft.design.turns is None:
+    if draft.design.interleaving is None:
         return
     found, measuring = memory_at_once(draft, machine or Machine()), draft.experiment.measuring
     if found is None or found.fits:
@@ -84,13 +84,13 @@ def fit_memory(draft: RunDraft, say: Say, machine: Machine | None = None) -> Non
         return
     if measuring.sequential is False:
         raise _lack(found)
-    say(f"restarts are played one after the other, not by turns: {found.too_much}")
-    draft.design = with_turns(draft.design, measuring, None)
+    say(f"restarts are played one after the other, not interleaved: {found.too_much}")
+    draft.design = with_interleaving(draft.design, measuring, None)
 
 
 def check_memory(prepared: Prepared, machine: Machine | None = None) -> None:
-    """`HostError` where a run by turns, begun some time ago, has no room any more."""
-    if prepared.design.turns is not None:
+    """`HostError` where an interleaved run, begun some time ago, has no room any more."""
+    if prepared.design.interleaving is not None:
         found = memory_at_once(prepared, machine or Machine())
         if found is not None and not found.fits:
             raise _lack(found)
@@ -98,7 +98,7 @@ def check_memory(prepared: Prepared, machine: Machine | None = None) -> None:
 
 def _lack(found: MemoryAtOnce) -> HostError:
     hint = f"free some, give the engines smaller caches, or leave out {TURNS_ASKED}"
-    return HostError("restarts cannot take turns", cause=found.too_much, hint=hint)
+    return HostError("restarts cannot be interleaved", cause=found.too_much, hint=hint)
 
 
 def memory_at_once(prepared: Prepared | RunDraft, machine: Machine) -> MemoryAtOnce | None:

@@ -22,8 +22,8 @@ class ProbeTarget:
     else started. `memory` is what the probes remember from sample to sample. `counted` asks a
     server for its own count of its clients' work; it hears whether the driver has hung up;
     `contended` for its count of page splits and lock waits. `beside`
-    answers the processes of trials that take turns with this one: their work is ours, too. `cores`
-    are those that driver and engine are held to; empty: any.
+    answers the processes of trials that are interleaved with this one: their work is ours, too.
+    `cores` are those that driver and engine are held to; empty: any.
     """
 
     server_pid: int | None

@@ -2,9 +2,9 @@
 
 Every reading is a counter in nanoseconds, summed over all cores: `steal_ns` (the hypervisor ran
 somebody else), `busy_ns` (any process here, kernel and interrupts included), `idle_ns` (waiting
-for a disk included), `own_ns` (the driver, the engine, those of trials that take turns with this
-one, their children, and this Python), and `psi_cpu_ns` (time in which some task waited for a core;
-no block is dropped for it).
+for a disk included), `own_ns` (the driver, the engine, those of trials that are interleaved with
+this one, their children, and this Python), and `psi_cpu_ns` (time in which some task waited for a
+core; no block is dropped for it).
 
 Where driver and engine are held to some of the cores there are also `placed_steal_ns` and
 `placed_busy_ns`, of these cores only, and `placed_total_ns`, the time that shares are of: theirs,

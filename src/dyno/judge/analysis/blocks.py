@@ -68,8 +68,8 @@ _Played = Sequence[tuple[Trial, PhaseRecord]]
 def _who(block: Sequence[Trial], switched: _Played, stopped: _Played) -> str:
     """Where turns are taken all drivers play at once, and stand still together with their host."""
     sides = {trial.candidate for trial, _ in stopped}
-    by_turns = any(record.own_ns is not None for _, record in stopped)
-    if by_turns and len(sides) == len({trial.candidate for trial in block}) > 1:
+    interleaved = any(record.own_ns is not None for _, record in stopped)
+    if interleaved and len(sides) == len({trial.candidate for trial in block}) > 1:
         return "the host"
     return "Dyno" if switched else f"the driver of {' and of '.join(sorted(sides))}"
 

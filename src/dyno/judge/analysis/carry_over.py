@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dyno.judge.stats.interval import Floats
 from dyno.record import PhaseRecord, Run, Trial, WorkloadPlan
-from dyno.record.turn_order import epoch_slots, turn_order
+from dyno.record.turn_order import epoch_turns, turn_order
 
 #: Fewer events, in the slices of a kind, say nothing in a block: their log leans, and spreads.
 EVENTS_LEAST = 30
@@ -24,8 +24,8 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class _Slots:
-    """The order of a block's slots, which candidate's are meant, and the slots of an epoch."""
+class _Turns:
+    """The order of a block's turns, which candidate's are meant, and the turns of an epoch."""
 
     order: Ints
     own: int
@@ -39,9 +39,9 @@ class _Slots:
         after = np.where(self.order[places - 1] == self.own, 1.0, 0.0)
         numbers = np.arange(count)
         at = numbers % places.size
-        slots = numbers // places.size * self.order.size + places[at]
+        side_turns = numbers // places.size * self.order.size + places[at]
         follows = after[at]
-        follows[slots % self.epoch == 0 if self.epoch else slots == 0] = math.nan
+        follows[side_turns % self.epoch == 0 if self.epoch else side_turns == 0] = math.nan
         return follows, numbers // places.size * places.size + at // 2
 
 
@@ -54,12 +54,12 @@ def carry_over(
 
     A phase that ends by count is looked at up to where the first side ended it.
     """
-    if (turns := run.design.turns) is None:
+    if (turns := run.design.interleaving) is None:
         return {}
     number = next(iter(block.values())).block
     order = np.array(turn_order(run, plan, number, len(block)))
-    epoch = epoch_slots(turns, plan, len(block))
-    window_s = turns.window_of(plan.name).length_s
+    epoch = epoch_turns(turns, plan, len(block))
+    slice_s = turns.slice_of(plan.name).length_s
     counts = {name: _slices(trial, phase) for name, trial in block.items()}
     length = min(each.size for each in counts.values())
     found = {}
@@ -68,10 +68,10 @@ def carry_over(
         if declared is None:
             continue
         by_time = declared.stop.kind == "time"
-        before = math.ceil(round(declared.warmup_s * 1e9) / round(window_s * 1e9))
+        before = math.ceil(round(declared.warmup_s * 1e9) / round(slice_s * 1e9))
         own = counts[name][: length if by_time else max(0, length - 1)]
-        slots = _Slots(order, trial.order, epoch)
-        if (contrast := _contrast(own, before, slots)) is not None:
+        side_turns = _Turns(order, trial.order, epoch)
+        if (contrast := _contrast(own, before, side_turns)) is not None:
             found[name] = contrast
     return found
 
@@ -79,16 +79,16 @@ def carry_over(
 def _slices(trial: Trial, phase: str) -> Floats:
     """Events done in each slice after the warm-up, of all streams that play as fast as they can."""
     record: PhaseRecord | None = next((r for r in trial.phases if r.phase == phase), None)
-    free = [t.windows for t in record.streams if not t.rests_on_purpose] if record else []
+    free = [t.slices for t in record.streams if not t.rests_on_purpose] if record else []
     found = np.zeros(max(map(len, free), default=0))
-    for windows in free:
-        found[: len(windows)] += windows
+    for slices in free:
+        found[: len(slices)] += slices
     return found
 
 
-def _contrast(counts: Floats, before: int, slots: _Slots) -> float | None:
+def _contrast(counts: Floats, before: int, side_turns: _Turns) -> float | None:
     """Of the slices counted, `before` others of the warm-up aside."""
-    follows, rounds = (each[before:] for each in slots.follow(before + counts.size))
+    follows, rounds = (each[before:] for each in side_turns.follow(before + counts.size))
     first = np.flatnonzero(rounds[:-1] == rounds[1:])
     # one of a round after its own, one after another's; NaN is neither
     first = first[np.abs(follows[first] - follows[first + 1]) == 1.0]

@@ -13,9 +13,9 @@ PLACED = "placed_"
 ALL_NS = ("steal_ns", "busy_ns", "idle_ns")
 
 
-#: Why nobody knows what others did beside one side alone where trials take turns: the probe counts
-#: over the whole of a phase, in which all sides have their windows.
-SHARED = "trials took turns, so what others had beside one side alone was not sampled"
+#: Why nobody knows what others did beside one side alone where trials are interleaved: the probe
+#: counts over the whole of a phase, in which all sides have their slices.
+SHARED = "trials were interleaved, so what others had beside one side alone was not sampled"
 
 
 def counter_gains(trial: Trial, phases: Collection[str]) -> dict[str, float]:

@@ -47,11 +47,11 @@ def pilot_words(run: Run) -> list[str]:
         apart, one = (run.pilot.empty_ns[where] / 1e3 for where in ("apart", "together"))
         took = f"an empty answer takes {apart:.0f} µs between two cores and {one:.0f} µs on one"
         words.append(f"Pinning {run.pilot.pinning}: {took}.")
-    if run.pilot.latency_ns_p99 and run.design.turns:
+    if run.pilot.latency_ns_p99 and run.design.interleaving:
         found = {name: quantity(ns, "ns", 2) for name, ns in run.pilot.latency_ns_p99.items()}
         longest = _by_workload(run, found)
-        words.append(f"Windows of {windows_words(run)}: 99 of 100 events take {longest} at most.")
-        if still := run.design.turns.running:
+        words.append(f"Slices of {slice_words(run)}: 99 of 100 events take {longest} at most.")
+        if still := run.design.interleaving.running:
             named = "" if len(still) == len(run.workloads) else f" in {', '.join(still)}"
             words.append(f"Engines run on without a turn{named}: no row is changed.")
         if unlike := run.pilot.resting_apart_percent:
@@ -62,11 +62,11 @@ def pilot_words(run: Run) -> list[str]:
     return words
 
 
-def windows_words(run: Run) -> str:
-    """How long the windows of a run by turns are: `20 ms`, or `20 ms (select), 100 ms (insert)`."""
-    if (turns := run.design.turns) is None:
+def slice_words(run: Run) -> str:
+    """How long an interleaved run's slices are: `20 ms`, or `20 ms (select), 100 ms (insert)`."""
+    if (turns := run.design.interleaving) is None:
         return ""
-    lengths_s = {plan.name: turns.window_of(plan.name).length_s for plan in run.workloads}
+    lengths_s = {plan.name: turns.slice_of(plan.name).length_s for plan in run.workloads}
     return _by_workload(run, {name: f"{1e3 * s:g} ms" for name, s in lengths_s.items()})
 
 

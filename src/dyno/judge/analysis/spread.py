@@ -1,6 +1,6 @@
 """How far the restarts of every candidate lie apart, where that comes from, and what to spend on.
 
-Records in, `stats.components` out. Only trials that count should be handed in. The windows of a
+Records in, `stats.components` out. Only trials that count should be handed in. The seconds of a
 rate are the whole seconds of its stream; other metrics have none, since a trial keeps one histogram
 for each stream and not one for each second: their seconds are part of the restart.
 """
@@ -20,7 +20,7 @@ import numpy as np
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.stats.components import (
     RESTARTS,
-    WINDOWS,
+    SECONDS,
     Components,
     Layout,
     cov_interval,
@@ -29,7 +29,7 @@ from dyno.judge.stats.components import (
 )
 from dyno.judge.stats.components import components as components_of
 from dyno.judge.stats.interval import Floats
-from dyno.judge.stats.windows import Costs, best_windows, time_times_variance
+from dyno.judge.stats.within_restarts import Costs, best_seconds, time_times_variance
 from dyno.record import Metric, PhaseRecord, Spread, Trial, WorkloadPlan
 
 
@@ -87,25 +87,27 @@ class Sources:
 
     @property
     def best_seconds(self) -> float | None:
-        """The length of a trial that buys most (`stats.windows`); None where it is not known."""
-        windows, restarts = self.found.part(WINDOWS), self.found.part(RESTARTS)
-        if self.costs is None or self.found.windows is None or windows is None or restarts is None:
+        """The length of a trial that buys most (`stats.within_restarts`); None where it is not
+        known.
+        """
+        within, restarts = self.found.part(SECONDS), self.found.part(RESTARTS)
+        if self.costs is None or self.found.seconds is None or within is None or restarts is None:
             return None
         if restarts.variance == 0.0:  # drowned in the seconds' own spread: no ratio to go by
             return None
-        variance = windows.variance * self.found.windows.inflation
-        best = best_windows(self.costs, variance, restarts.variance)
+        variance = within.variance * self.found.seconds.inflation
+        best = best_seconds(self.costs, variance, restarts.variance)
         return float(math.ceil(min(best, SECONDS_MOST)))
 
     def time_saved(self, seconds: float) -> float:
         """The part of the time that trials of the best length save against ones of `seconds`, for
         the same interval.
         """
-        windows, restarts = self.found.part(WINDOWS), self.found.part(RESTARTS)
-        best, inside = self.best_seconds, self.found.windows
-        if best is None or windows is None or restarts is None or inside is None or not self.costs:
+        within, restarts = self.found.part(SECONDS), self.found.part(RESTARTS)
+        best, inside = self.best_seconds, self.found.seconds
+        if best is None or within is None or restarts is None or inside is None or not self.costs:
             return 0.0
-        variances = (windows.variance * inside.inflation, restarts.variance)
+        variances = (within.variance * inside.inflation, restarts.variance)
         now = time_times_variance(self.costs, seconds, *variances)
         return (
             max(0.0, 1.0 - time_times_variance(self.costs, best, *variances) / now) if now else 0.0
@@ -119,7 +121,7 @@ def spread_sources(
     candidates.
     """
     numbers = {trial.number: view.numbers(trial) for trial in trials}
-    by_turns = view.run.design.turns is not None
+    interleaved = view.run.design.interleaving is not None
     found = []
     for metric in metrics:
         own = [t for t in trials if numbers[t.number].get(metric, 0.0) > 0.0]
@@ -135,7 +137,7 @@ def spread_sources(
                     parts,
                     len(own),
                     seconds,
-                    _costs(own, metric, by_turns),
+                    _costs(own, metric, interleaved),
                 )
             )
     return found
@@ -143,13 +145,13 @@ def spread_sources(
 
 def _layout(trials: Sequence[Trial], metric: Metric, values: Mapping[int, float]) -> Layout:
     loads = [trial.conditions.load_name for trial in trials]
-    windows = [_windows(trial, metric) for trial in trials]
+    seconds = [_seconds(trial, metric) for trial in trials]
     return Layout(
         values=np.log([values[trial.number] for trial in trials]),
         candidates=[trial.candidate for trial in trials],
         blocks=[trial.block for trial in trials],
         loads=loads if all(loads) else None,
-        windows=windows if all(each.size for each in windows) else (),
+        seconds=seconds if all(each.size for each in seconds) else (),
     )
 
 
@@ -157,7 +159,7 @@ def _phase(trial: Trial, metric: Metric) -> PhaseRecord:
     return next(record for record in trial.phases if record.phase == metric.phase)
 
 
-def _windows(trial: Trial, metric: Metric) -> Floats:
+def _seconds(trial: Trial, metric: Metric) -> Floats:
     """The logs of what a stream did in each whole second; none of other metrics, nor of a stream
     that stood still for a second.
     """
@@ -168,17 +170,17 @@ def _windows(trial: Trial, metric: Metric) -> Floats:
     return np.log(np.array(done, dtype=float)) if done and min(done) > 0 else np.zeros(0)
 
 
-def _costs(trials: Sequence[Trial], metric: Metric, by_turns: bool) -> Costs | None:
+def _costs(trials: Sequence[Trial], metric: Metric, interleaved: bool) -> Costs | None:
     """What a trial takes beside measuring this phase: from its start to that of the next one, or of
-    those that take turns its share of the time from a block's start to that of the next one.
+    those that are interleaved its share of the time from a block's start to that of the next one.
     """
     blocks: dict[int, list[Trial]] = defaultdict(list)
     for trial in sorted(trials, key=lambda trial: trial.number):
-        blocks[trial.block if by_turns else trial.number].append(trial)
+        blocks[trial.block if interleaved else trial.number].append(trial)
     beside = []
     for before, after in pairwise(blocks.values()):
         near = after[0].number == before[-1].number + 1
-        if near and (by_turns or after[0].block == before[0].block):
+        if near and (interleaved or after[0].block == before[0].block):
             took_s = (_start_s(after[0]) - _start_s(before[0])).total_seconds()
             took_s -= sum(_phase(trial, metric).duration_s for trial in before)
             beside.append(took_s / len(before))

@@ -22,12 +22,12 @@ def server_percent(run: Run, case: Case) -> float | None:
 
 
 def _usable_ns(run: Run, trial: Trial, record: PhaseRecord) -> float:
-    """CPU time that the server could have used in a phase: by turns, that of its windows, since it
-    is asked for nothing in the drains.
+    """CPU time that the server could have used in a phase: interleaved, that of its slices, since
+    it is asked for nothing in the drains.
     """
-    turns = run.design.turns
-    window = turns.window_of(trial.workload) if turns else None
-    asked = window.length_s / (window.length_s + window.drain_s) if window else 1.0
+    turns = run.design.interleaving
+    time_slice = turns.slice_of(trial.workload) if turns else None
+    asked = time_slice.length_s / (time_slice.length_s + time_slice.drain_s) if time_slice else 1.0
     cores = len(trial.conditions.engine_cores) or int(run.host.get("cores", "1"))
     connections = sum(tally.connections for tally in record.streams)
     return min(cores, connections) * record.own_time_ns * asked

@@ -1,4 +1,5 @@
-"""Audit `carry_over`: where trials take turns, is a slice as good after another's as after its own?
+"""Audit `carry_over`: where trials are interleaved, is a slice as good after another's as after its
+own?
 
 A slice begins with what the one before left: caches of the other engine, a disk that still writes
 its pages. What both sides lose alike so cancels in their ratio. Where one loses more, it looks
@@ -26,7 +27,7 @@ from dyno.judge.analysis.carry_over import carry_over
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits._cases import Case, Inapplicable, Unchecked, Unjudged, cases, conclude
 from dyno.judge.stats.interval import Interval, to_log, to_percent
-from dyno.judge.stats.windows import RESTARTS_LEAST, common_change, is_beyond
+from dyno.judge.stats.within_restarts import RESTARTS_LEAST, common_change, is_beyond
 from dyno.record import Finding
 
 #: Of the margin.
@@ -40,7 +41,7 @@ class CarryOver:
 
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each candidate and phase in which one side loses more; else one."""
-        if view.run.design.turns is None:
+        if view.run.design.interleaving is None:
             one_by_one = Inapplicable("restarts were played one after the other")
             return conclude("carry_over", (), "", [one_by_one])
         faults: list[Finding] = []

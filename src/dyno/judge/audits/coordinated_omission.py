@@ -102,14 +102,14 @@ def _fill_faults(case: Case, seen: _Seen) -> Iterator[_Fault]:
 
 
 def _outlasted(tallies: Sequence[Tally]) -> str:
-    """Where turns are taken: how many events ended after their window's drain. Their users had to
-    wait for the next window, and that wait is in no latency.
+    """Where turns are taken: how many events ended after their slice's drain. Their users had to
+    wait for the next slice, and that wait is in no latency.
     """
-    done, late = (sum(t.done for t in tallies), sum(t.straddled for t in tallies))
+    done, late = (sum(t.done for t in tallies), sum(t.overrun for t in tallies))
     if not late:
         return ""
     share = 100 * late / max(1, done)
-    return f"; {share:.1f} % of events outlasted their window, and the next ones waited for another"
+    return f"; {share:.1f} % of events outlasted their slice, and the next ones waited for another"
 
 
 def _played_well(tally: Tally) -> bool:

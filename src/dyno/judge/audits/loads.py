@@ -21,7 +21,7 @@ LEAST = 3
 class LoadsAudit:
     """The number of loads of each candidate, where they are kept."""
 
-    summary = "data are loaded anew in every trial, or several loads of each candidate take turns"
+    summary = "data are loaded anew in every trial, or several loads of each candidate rotate"
 
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each workload in which few loads are behind more blocks."""

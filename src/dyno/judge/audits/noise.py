@@ -19,9 +19,9 @@ or of that of the cores which driver and engine are held to, whichever is larger
   cores that is in no count of CPU time, such as a quota. PSI is a covariate: no block is dropped.
 
 All of these are *doubtful*: an interval counts noise that hits both sides alike, and drops are
-blind. Where trials take turns, what others did was counted over a time that all sides share, so
-that noise beside one side alone is *not checked*. Steal and foreign time are known as well as the
-probe `host` tells them.
+blind. Where trials are interleaved, what others did was counted over a time that all sides share,
+so that noise beside one side alone is *not checked*. Steal and foreign time are known as well as
+the probe `host` tells them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from dyno.judge.analysis.margins import margin_percent
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits._cases import Unchecked, conclude
 from dyno.judge.stats.interval import sign_p
-from dyno.judge.stats.windows import common_change, is_beyond
+from dyno.judge.stats.within_restarts import common_change, is_beyond
 from dyno.record import Finding, Run, Trial, WorkloadPlan
 
 DROPPED_MOST = 1 / 3
@@ -91,7 +91,7 @@ class Noise:
             dropped = {b for side in (base, *others) for b in side.trials if side.breaks(b)}
             played: set[int] = set().union(*(side.trials for side in (base, *others)))
             findings += _many_dropped(workload, dropped, played)
-            if run.design.turns:
+            if run.design.interleaving:
                 unchecked += [Unchecked(SHARED, workload.name)] if others else []
             else:
                 findings += [f for side in others for f in _beside_one(base, side, dropped)]

@@ -1,9 +1,9 @@
 """Audit `noise_effect`: does the difference depend on how much others had of the machine?
 
-By turns a neighbour meets all candidates alike, and an interval counts what it adds to the spread.
-But it need not cost them alike: a server that leaves the client little to wait for is held back by
-a client that waits for its core, and a slow one is not. Then the difference is large on a quiet
-host and small beside a neighbour: both true, and the mean of such blocks is neither.
+Interleaved a neighbour meets all candidates alike, and an interval counts what it adds to the
+spread. But it need not cost them alike: a server that leaves the client little to wait for is held
+back by a client that waits for its core, and a slow one is not. Then the difference is large on a
+quiet host and small beside a neighbour: both true, and the mean of such blocks is neither.
 
 So all blocks, those dropped for noise too, are laid beside what others had of all CPU time in them.
 The comparison is *doubtful*, with what a straight line through the blocks says at the calm and at

@@ -33,7 +33,7 @@ from dyno.judge.audits._cases import (
     full_seconds,
 )
 from dyno.judge.stats.interval import Interval, to_log, to_percent
-from dyno.judge.stats.windows import common_change, half_means, is_beyond
+from dyno.judge.stats.within_restarts import common_change, half_means, is_beyond
 from dyno.record import Finding, Run, Soundness
 
 LIMIT_PERCENT = 5.0

@@ -13,7 +13,8 @@ doubtful, with the list, where it differs from the base in one of these and nobo
   a server that runs already: only one fetched its data from storage (a twentieth and 8 MB of it);
 - others' work: CPU time that was not ours, apart by 3 % of all there was, to one side in every
   block (five or more). Others do not know whose turn it is, so it may well be the engine's own.
-  *Not checked* where trials take turns: others' work was then counted over a time that all share.
+  *Not checked* where trials are interleaved: others' work was then counted over a time that all
+  share.
 
 Settings that one engine was asked for differ on purpose, but not beside a server that runs already:
 nobody asked that one. What is on no record (another host's cores, memory, neighbours) is not known.
@@ -70,8 +71,8 @@ class UnlikeConditions:
         if base is None:
             why = "the base has no trial to compare with"
             return [Finding("unlike_conditions", "not checked", why)]
-        by_turns = view.run.design.turns is not None
-        aspects = ASPECTS if by_turns else (*ASPECTS, _others)
+        interleaved = view.run.design.interleaving is not None
+        aspects = ASPECTS if interleaved else (*ASPECTS, _others)
         findings = []
         for side in (s for s in sides if s.trials and s is not base):
             if told := [clause for differs in aspects if (clause := differs(base, side))]:
@@ -79,11 +80,11 @@ class UnlikeConditions:
                 meant = tuple(trial.number for trial in side.trials)
                 findings.append(Finding("unlike_conditions", "doubtful", words, meant))
         alike = "candidates were held alike: placement, memory, flushes, files"
-        alike += "" if by_turns else ", others' work"
+        alike += "" if interleaved else ", others' work"
         idle = [side.name for side in sides if not side.trials]
         unchecked = [Unchecked("no trial ended well", name) for name in idle]
         checked = len(idle) < len(sides) - 1
-        unchecked += [Unchecked(SHARED, "others' work")] if by_turns and checked else []
+        unchecked += [Unchecked(SHARED, "others' work")] if interleaved and checked else []
         return conclude("unlike_conditions", findings, alike if checked else "", unchecked)
 
 

@@ -1,7 +1,7 @@
-"""Where the spread of a metric comes from: variance components of blocks, loads, restarts, windows.
+"""Where the spread of a metric comes from: variance components of blocks, loads, restarts, seconds.
 
 The model of the log of a trial's number: candidate (fixed) + block (what the host was like then,
-the same for all candidates) + load (where loads come again) + restart + the mean of the windows in
+the same for all candidates) + load (where loads come again) + restart + the mean of the seconds in
 it. Estimates are by the method of moments, Henderson's method III (Biometrics 9, 1953): with P_k
 the projection on everything up to effect k, the square of (P_k − P_{k−1})·y expects
 tr(Z'(P_k − P_{k−1})Z)·σ² of every effect Z that was not fitted before, so the components follow
@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import chdtri
 
 from dyno.judge.stats.interval import Floats
-from dyno.judge.stats.windows import Within, within_restarts
+from dyno.judge.stats.within_restarts import Within, within_restarts
 
 
 def range_percent(values: Floats) -> float:
@@ -119,7 +119,7 @@ def _added_squares(columns: Floats, narrow: Floats, wide: Floats) -> float:
     return float(((wide.T @ columns) ** 2).sum() - ((narrow.T @ columns) ** 2).sum())
 
 
-BLOCKS, LOADS, RESTARTS, WINDOWS = "blocks", "loads", "restarts", "windows"
+BLOCKS, LOADS, RESTARTS, SECONDS = "blocks", "loads", "restarts", "seconds"
 DRAWS = 4000
 
 
@@ -128,7 +128,7 @@ class Layout:
     """Trials of one metric: the log of each one's number, and what it was played in.
 
     `candidates` and `blocks` are labels, as are `loads`, which are None where every trial loaded
-    its data anew (a load's effect is then part of the restart's). `windows` holds the logs of the
+    its data anew (a load's effect is then part of the restart's). `seconds` holds the logs of the
     numbers of each trial's seconds, and is empty where a metric has none.
     """
 
@@ -136,14 +136,14 @@ class Layout:
     candidates: Sequence[str]
     blocks: Sequence[int]
     loads: Sequence[str] | None = None
-    windows: Sequence[Floats] = ()
+    seconds: Sequence[Floats] = ()
 
 
 @dataclass(frozen=True)
 class Component:
     """One source of spread: its variance in logs, what of it reaches a trial's number, its df.
 
-    `low` and `high` bound the variance (95 %). `weight` is 1, but of windows what their mean over
+    `low` and `high` bound the variance (95 %). `weight` is 1, but of seconds what their mean over
     a trial still has of it. An estimate below 0 is 0. `share` is its part of a trial's variance,
     with its own bounds.
     """
@@ -166,10 +166,10 @@ class Component:
 
 @dataclass(frozen=True)
 class Components:
-    """All sources of one metric's spread; `windows` says what was seen within the restarts."""
+    """All sources of one metric's spread; `seconds` says what was seen within the restarts."""
 
     parts: tuple[Component, ...]
-    windows: Within | None = None
+    seconds: Within | None = None
 
     def part(self, source: str) -> Component | None:
         """The component of `source`, None where it could not be told from the others."""
@@ -180,12 +180,12 @@ class Components:
         """What reaches a block's ratio: all but the blocks, whose effect both sides share."""
         return tuple(each for each in self.parts if each.source != BLOCKS)
 
-    def block_sd(self, windows: float | None = None) -> float:
-        """The sd of a block's log ratio, by these components, with so many windows a trial."""
+    def block_sd(self, seconds: float | None = None) -> float:
+        """The sd of a block's log ratio, by these components, with so many seconds a trial."""
         total = sum(each.in_trial for each in self.counted)
-        part = self.part(WINDOWS)
-        if windows is not None and part is not None and self.windows is not None:
-            total += part.variance * (self.windows.weight(windows) - part.weight)
+        part = self.part(SECONDS)
+        if seconds is not None and part is not None and self.seconds is not None:
+            total += part.variance * (self.seconds.weight(seconds) - part.weight)
         return float(np.sqrt(2.0 * total))
 
 
@@ -200,13 +200,13 @@ def components(layout: Layout) -> Components | None:
     strata = fit_strata(layout.values, layout.candidates, effects, RESTARTS)
     if BLOCKS not in strata.sources or strata.dfs[-1] < DF_LEAST:
         return None
-    inside = within_restarts(layout.windows)
+    inside = within_restarts(layout.seconds)
     weights = np.ones(len(strata.sources) + (inside is not None))
     if inside is not None:
         weights[-1] = inside.weight(inside.count)
         for each in strata.coefficients:
-            each[WINDOWS] = float(weights[-1])
-        strata.add(WINDOWS, inside.variance, inside.df, {WINDOWS: 1.0})
+            each[SECONDS] = float(weights[-1])
+        strata.add(SECONDS, inside.variance, inside.df, {SECONDS: 1.0})
     return Components(_parts(strata, weights), inside)
 
 

@@ -72,7 +72,7 @@ DATA_LEAST = 2
 class BlockErrors:
     """How a primary's block log ratios will vary: `sd`, of which `load_sd` comes with the load.
 
-    `loads` of each candidate take turns over the blocks; 0: every trial loads anew.
+    `loads` of each candidate rotate over the blocks; 0: every trial loads anew.
     """
 
     sd: float

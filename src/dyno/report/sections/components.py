@@ -11,7 +11,7 @@ from rich.text import Text
 
 from dyno import numbers
 from dyno.judge.analysis.spread import Sources, spread_sources
-from dyno.judge.stats.components import BLOCKS, LOADS, RESTARTS, WINDOWS, Component
+from dyno.judge.stats.components import BLOCKS, LOADS, RESTARTS, SECONDS, Component
 from dyno.record import Metric
 from dyno.report import Book, words
 from dyno.report.html.markup import HtmlTable, TableCell, TableRow, render, tables_html
@@ -25,19 +25,19 @@ def advice(spread: Sources) -> str:
         return "nothing varied: no spread to spend on"
     first = parts[0]
     told = f"{_NAMES[first.source]} make up {100 * first.in_trial / total:.0f} % of what counts"
-    if first.source == RESTARTS and spread.found.windows is None:
+    if first.source == RESTARTS and spread.found.seconds is None:
         told = told.replace("restarts", "restarts, with the seconds in them,")
     return f"{told}: {_remedy(spread, first)}{_doubt(parts)}"
 
 
-_NAMES = {LOADS: "loads of the data", RESTARTS: "restarts", WINDOWS: "seconds within a restart"}
+_NAMES = {LOADS: "loads of the data", RESTARTS: "restarts", SECONDS: "seconds within a restart"}
 
 
 def _remedy(spread: Sources, first: Component) -> str:
     if first.source == LOADS:
         return "more loads (loads = N, or 0 for a new one in every trial) buy most"
     best = spread.best_seconds
-    if first.source == WINDOWS:
+    if first.source == SECONDS:
         length = f", {best:g} s for what a restart costs" if best else ""
         return f"longer measuring buys most{length}"
     shorter = (
@@ -57,7 +57,7 @@ _SOURCES = {
     BLOCKS: "blocks (time)",
     LOADS: "loads of the data",
     RESTARTS: "restarts",
-    WINDOWS: "seconds within",
+    SECONDS: "seconds within",
 }
 _TEMPLATE = """
 {% for table, advice in found %}

@@ -9,7 +9,7 @@ TERMS = {
     "Trial": "One restart: fresh data, the engine in a fresh process, warm-up, phases measured, "
     "audits, stop. It is the unit of all statistics here, since work inside one process agrees far "
     "better with itself than processes agree with one another.",
-    "Block": "Every candidate once, by turns or one after the other. Only the trials of one "
+    "Block": "Every candidate once, interleaved or one after the other. Only the trials of one "
     "block are compared with each other, so that a machine that drifts drifts for both.",
     "Phase and stream": "A phase is a stretch of a trial with its own work, a stream the users in "
     "it that do the same. Rates count a stream's units (rows, queries) per second.",

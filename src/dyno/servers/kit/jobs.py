@@ -24,7 +24,7 @@ SCRIPTS = [
     for name in ("tables", "calls", "workers", "tending")
 ]
 #: What their statements have in braces. As many workers as there can be, and how many there are at
-#: first; events that take turns (about so many sessions can begin in a second); how long a job and
+#: first; events that alternate (about so many sessions can begin in a second); how long a job and
 #: its result are kept after its end, and how many rows the results of an account, at first.
 FILLED = {
     "workers": 8,
@@ -162,7 +162,7 @@ def _make(server: KitServer) -> None:
 
 
 def _workers() -> Iterator[str]:
-    """The events that take turns, what wakes each, and those that tend and sweep.
+    """The events that alternate, what wakes each, and those that tend and sweep.
 
     An event of one time only (AT) that has run once is never run again, whatever ALTER EVENT says,
     while the server has others (5.6.14, 8.0.33, 10.11.19); one of every year is, from STARTS on.

@@ -196,7 +196,7 @@ class Record:
         self._tell_lost(base, end)
         return Span(end, begin, base, int(samples or 0), int(restarts or 0))
 
-    def window(self, until: datetime, length_s: float) -> Span:
+    def span_before(self, until: datetime, length_s: float) -> Span:
         """So long before the last sample until then, or since the record's first one."""
         end = self._sample(until)
         return self.span(end, max(end - timedelta(seconds=length_s), self.begins))

@@ -1,4 +1,4 @@
-"""Windows of one second within a restart: does the rate drift, and how many windows are best?
+"""Seconds of one second within a restart: does the rate drift, and how many seconds are best?
 
 Drift is the first half of a measurement beside its second half. A contrast, and no test of a trend
 within one series: neighbouring seconds are not independent, so such a test takes every slow wave
@@ -8,7 +8,7 @@ points, Barrett et al. 2017) want hundreds of points, where a phase of two or si
 many. A rate that falls along a straight line loses from one half to the other half of what it loses
 from the beginning to the end.
 
-How long a restart should be measured is a matter of cost and variance. With m windows a restart
+How long a restart should be measured is a matter of cost and variance. With m seconds a restart
 costs c_r + m·c_w and its number has the variance s_r² + s_w²/m; the product is least at
 m = sqrt(c_r/c_w · s_w²/s_r²) (Kalibera & Jones, "Rigorous benchmarking in reasonable time", ISMM
 2013, equation 3). Seconds that follow one another are alike: s_w² is then taken times
@@ -65,9 +65,9 @@ SECONDS_LEAST = 1.0
 
 @dataclass(frozen=True)
 class Within:
-    """The windows within restarts: variance in logs, degrees of freedom, typical number.
+    """The seconds within restarts: variance in logs, degrees of freedom, typical number.
 
-    `count` is the harmonic mean of the windows per restart; `correlation` that of neighbours: 0
+    `count` is the harmonic mean of the seconds per restart; `correlation` that of neighbours: 0
     where restarts are too short to tell, and never below it, since alternation promises nothing.
     """
 
@@ -78,22 +78,22 @@ class Within:
 
     @property
     def inflation(self) -> float:
-        """How much more a mean of many windows varies than one of independent ones."""
+        """How much more a mean of many seconds varies than one of independent ones."""
         return (1.0 + self.correlation) / (1.0 - self.correlation)
 
     def weight(self, count: float) -> float:
-        """What of a window's variance the mean of `count` still has; 1 ÷ count if independent."""
+        """What of a second's variance the mean of `count` still has; 1 ÷ count if independent."""
         r = self.correlation
         end = 2.0 * r * (1.0 - math.pow(r, count)) / (count * (1.0 - r) ** 2)
         return (self.inflation - end) / count
 
 
-def within_restarts(windows: Sequence[Floats]) -> Within | None:
-    """What the windows (an array of logs for each restart) say; None where some have too few."""
-    if not windows or min(each.size for each in windows) < 2:
+def within_restarts(seconds: Sequence[Floats]) -> Within | None:
+    """What the seconds (an array of logs for each restart) say; None where some have too few."""
+    if not seconds or min(each.size for each in seconds) < 2:
         return None
-    sizes = np.array([each.size for each in windows])
-    rests = [each - each.mean() for each in windows]
+    sizes = np.array([each.size for each in seconds])
+    rests = [each - each.mean() for each in seconds]
     df = int((sizes - 1).sum())
     count = len(sizes) / float((1.0 / sizes).sum())
     variance = sum(float(rest @ rest) for rest in rests) / df
@@ -120,27 +120,27 @@ def _within_correlated(rests: Sequence[Floats], df: int, count: float) -> Within
 
 @dataclass(frozen=True)
 class Costs:
-    """What a restart costs in seconds before its first window, and what a window costs."""
+    """What a restart costs in seconds before its first second, and what a second costs."""
 
     restart_s: float
-    window_s: float = 1.0
+    slice_s: float = 1.0
 
 
-def best_windows(costs: Costs, window_variance: float, restart_variance: float) -> float:
-    """The number of windows per restart that buys most for the time; infinite where restarts do
+def best_seconds(costs: Costs, slice_variance: float, restart_variance: float) -> float:
+    """The number of seconds per restart that buys most for the time; infinite where restarts do
     not differ, and at least one.
     """
     if restart_variance <= 0.0:
-        return math.inf if window_variance > 0.0 else SECONDS_LEAST
-    ratio = costs.restart_s / costs.window_s * window_variance / restart_variance
+        return math.inf if slice_variance > 0.0 else SECONDS_LEAST
+    ratio = costs.restart_s / costs.slice_s * slice_variance / restart_variance
     return max(SECONDS_LEAST, math.sqrt(ratio))
 
 
 def time_times_variance(
-    costs: Costs, windows: float, window_variance: float, restart_variance: float
+    costs: Costs, seconds: float, slice_variance: float, restart_variance: float
 ) -> float:
-    """Time × variance of a restart with so many windows: twice as much needs twice the time for
+    """Time × variance of a restart with so many seconds: twice as much needs twice the time for
     the same interval.
     """
-    variance = restart_variance + window_variance / windows
-    return (costs.restart_s + windows * costs.window_s) * variance
+    variance = restart_variance + slice_variance / seconds
+    return (costs.restart_s + seconds * costs.slice_s) * variance

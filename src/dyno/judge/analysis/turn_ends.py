@@ -1,6 +1,6 @@
-"""Events at the ends of slots: do they move a ratio?
+"""Events at the ends of turns: do they move a ratio?
 
-Those that outlast a slot gain time while their engine is suspended. Those in step with the slots
+Those that outlast a turn gain time while their engine is suspended. Those in step with the turns
 fill more or less of the time that counts than they took.
 """
 
@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from dyno.judge.stats.histogram import decode_histogram
-from dyno.judge.stats.slot_ends import Slot
+from dyno.judge.stats.turn_ends import Turn
 from dyno.record import Phase, PhaseRecord, Run, Tally, Trial
 
 
 @dataclass(frozen=True)
-class SlotEnds:
+class TurnEnds:
     """Of the events of a stream in a restart: the share of their time that passed while others had
     their turn, what it would be if all of them waited, and the share of users' time that they fill.
     """
@@ -28,41 +28,41 @@ class SlotEnds:
     filled: float
 
 
-def slot_ends(run: Run, trial: Trial, phase: str) -> dict[str, SlotEnds]:
+def turn_ends(run: Run, trial: Trial, phase: str) -> dict[str, TurnEnds]:
     """For each stream of a phase that plays as fast as it can; none without turns, or where its
     histogram cannot be read.
     """
     record = next((each for each in trial.phases if each.phase == phase), None)
-    if (turns := run.design.turns) is None or record is None:
+    if (turns := run.design.interleaving) is None or record is None:
         return {}
-    window = turns.window_of(trial.workload)
-    others_s = (window.length_s + window.drain_s) * (len(run.candidates) - 1)
-    slot = Slot(1e9 * window.length_s, 1e9 * window.drain_s, 1e9 * others_s)
-    found = {tally.name: _of_stream(record, tally, slot) for tally in record.streams}
+    time_slice = turns.slice_of(trial.workload)
+    others_s = (time_slice.length_s + time_slice.drain_s) * (len(run.candidates) - 1)
+    turn = Turn(1e9 * time_slice.length_s, 1e9 * time_slice.drain_s, 1e9 * others_s)
+    found = {tally.name: _of_stream(record, tally, turn) for tally in record.streams}
     return {name: each for name, each in found.items() if each is not None}
 
 
-def _of_stream(record: PhaseRecord, tally: Tally, slot: Slot) -> SlotEnds | None:
+def _of_stream(record: PhaseRecord, tally: Tally, turn: Turn) -> TurnEnds | None:
     users_ns = tally.connections * (record.counted_ns or 0)
     took_ns = tally.latency.count * tally.latency.mean_ns
     if tally.rests_on_purpose or not users_ns or not took_ns:
         return None
     filled = took_ns / users_ns
-    if tally.latency.max_ns <= slot.drain_ns:
-        return SlotEnds(0.0, 0.0, filled)
+    if tally.latency.max_ns <= turn.drain_ns:
+        return TurnEnds(0.0, 0.0, filled)
     try:
         histogram = decode_histogram(tally.latency.hdr)
     except ValueError:
         return None
     values_ns, counts = histogram.values()
-    outlasting = slot.outlasting_share(values_ns, counts) * counts.sum()
-    waiting = 1.0 - min(1.0, tally.straddled / outlasting) if outlasting else 0.0
-    gained = slot.gained_share(values_ns, counts)
-    return SlotEnds(waiting * gained, gained, filled)
+    outlasting = turn.outlasting_share(values_ns, counts) * counts.sum()
+    waiting = 1.0 - min(1.0, tally.overrun / outlasting) if outlasting else 0.0
+    gained = turn.gained_share(values_ns, counts)
+    return TurnEnds(waiting * gained, gained, filled)
 
 
 @dataclass(frozen=True)
-class MovedBySlotEnds:
+class MovedByTurnEnds:
     """Block by block, by how much the log of a stream's rate may be off more than the base's, by
     either account; and the larger share of time that a side gains, at most, over the blocks.
     """
@@ -72,14 +72,14 @@ class MovedBySlotEnds:
     most: float
 
 
-def moved_by_slot_ends(
+def moved_by_turn_ends(
     run: Run, blocks: Sequence[Mapping[str, Trial]], phase: Phase, names: tuple[str, str]
-) -> dict[str, MovedBySlotEnds]:
+) -> dict[str, MovedByTurnEnds]:
     """For each stream that both sides (the base first) have in every block. Users whose phase ends
     by count have nothing to do at its end, so that what their events fill says nothing.
     """
     both = [
-        tuple(slot_ends(run, block[name], phase.name) for name in names)
+        tuple(turn_ends(run, block[name], phase.name) for name in names)
         for block in blocks
         if block.keys() >= set(names)
     ]
@@ -89,7 +89,7 @@ def moved_by_slot_ends(
     found = {}
     for stream in sorted(streams):
         pairs = [(base[stream], side[stream]) for base, side in both]
-        found[stream] = MovedBySlotEnds(
+        found[stream] = MovedByTurnEnds(
             gained=tuple(side.gained - base.gained for base, side in pairs),
             filled=tuple(
                 math.log(side.filled / base.filled)

@@ -1,4 +1,4 @@
-"""What events gain at slot ends, held against simulated users who play by turns."""
+"""What events gain at turn ends, held against simulated users who play interleaved."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from dyno.judge.stats.interval import Floats
-from dyno.judge.stats.slot_ends import Slot
+from dyno.judge.stats.turn_ends import Turn
 
-#: The default: windows of 100 ms, drained for 5, of two candidates; edges of 10.
-SLOT, EDGE = Slot(100.0, 5.0, 105.0), 10.0
-WINDOWS = 20_000
+#: The default: slices of 100 ms, drained for 5, of two candidates; ramp-ins of 10.
+SLOT, EDGE = Turn(100.0, 5.0, 105.0), 10.0
+SLICES = 20_000
 
 
 def lengths(kind: str, mean: float, seed: int = 1) -> Iterator[float]:
@@ -28,27 +28,27 @@ def lengths(kind: str, mean: float, seed: int = 1) -> Iterator[float]:
 
 
 def waiting_user(kind: str, mean: float) -> Floats:
-    """The lengths of the events begun in so many windows, whose waits pass in others' time too."""
+    """The lengths of the events begun in so many slices, whose waits pass in others' time too."""
     own, at, found = 0, 0.0, []
     for length in lengths(kind, mean):
         found.append(length)
         end = at + length
-        while end > SLOT.window_ns + SLOT.drain_ns:  # the slot is over
-            own, left = own + 1, end - SLOT.window_ns - SLOT.drain_ns
+        while end > SLOT.slice_ns + SLOT.drain_ns:  # the turn is over
+            own, left = own + 1, end - SLOT.slice_ns - SLOT.drain_ns
             end = left - SLOT.others_ns if left > SLOT.others_ns else SLOT.drain_ns
-        if end >= SLOT.window_ns:
-            own, end = own + 1, end - SLOT.window_ns
+        if end >= SLOT.slice_ns:
+            own, end = own + 1, end - SLOT.slice_ns
         at = end
-        if own >= WINDOWS:
+        if own >= SLICES:
             break
     return np.array(found)
 
 
 @pytest.mark.parametrize("kind", ["even", "skewed"])
 @pytest.mark.parametrize("mean", [2.0, 10.0, 20.0, 40.0])
-def test_windows_hold_more_of_events_that_wait_by_what_they_gain(kind: str, mean: float) -> None:
+def test_slices_hold_more_of_events_that_wait_by_what_they_gain(kind: str, mean: float) -> None:
     took = waiting_user(kind, mean)
-    more = took.sum() / (WINDOWS * SLOT.window_ns) - 1.0
+    more = took.sum() / (SLICES * SLOT.slice_ns) - 1.0
     share = SLOT.gained_share(took, np.ones_like(took))
     assert share == pytest.approx(more / (1 + more), abs=0.04)
 
@@ -59,6 +59,6 @@ def test_an_event_that_the_drain_holds_gains_nothing_and_a_long_one_others_time_
 
     assert share(5.0) == 0.0
     assert share(20.0) == pytest.approx(15.0**2 / 2 / 100.0 / 20.0)
-    # one end of a slot: the others' time of 105
+    # one end of a turn: the others' time of 105
     assert share(1000.0) == pytest.approx(0.105)
     assert share(100.0) == pytest.approx(95.0**2 / 2 / 100.0 / 100.0)

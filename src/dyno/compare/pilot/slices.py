@@ -1,17 +1,17 @@
-"""How long the windows of each workload are, by turns: chosen by a pilot, before the first block.
+"""How long the slices of each workload are, interleaved: chosen by a pilot, before the first block.
 
-The shorter windows are, the more alike a host's ups and downs meet neighbours. But what is under
-way at a window's end must end in its drain: what an engine waits for while it is frozen (a disk's
-flush) costs it nothing. So a window is the shortest of which a quarter holds an event's p99 as its
-drain. A twentieth made events with a long tail play the longest windows. Every candidate is tried:
-in windows found on a fast base, a slower candidate's events might come to an end in none.
+The shorter slices are, the more alike a host's ups and downs meet neighbours. But what is under
+way at a slice's end must end in its drain: what an engine waits for while it is frozen (a disk's
+flush) costs it nothing. So a slice is the shortest of which a quarter holds an event's p99 as its
+drain. A twentieth made events with a long tail play the longest slices. Every candidate is tried:
+in slices found on a fast base, a slower candidate's events might come to an end in none.
 
 A server is not frozen where its workload changes no row: it has nothing to do while nobody asks it,
 and a switch that wakes and stops its every thread is noise by itself. Engines that run on need no
-switch, so their windows are as short as a waking allows. What windows of each length leave of a
+switch, so their slices are as short as a waking allows. What slices of each length leave of a
 block's spread: docs/evidence/slice-length.md.
 
-But a server has work of its own, and a core that it shares with others' windows. What both sides
+But a server has work of its own, and a core that it shares with others' slices. What both sides
 take of each other alike cancels in their ratio; where one takes more, the other would look slower
 by that, so they are frozen (docs/evidence/suspending.md).
 """
@@ -32,33 +32,33 @@ from dyno.compare.play.brief_play import (
 from dyno.compare.resolve.draft import RunDraft
 from dyno.compare.resolve.workloads import brief_options, phases_under
 from dyno.errors import DynoError, InternalError
-from dyno.record import Candidate, Interleaving, PhaseRecord, Pilot, Window, WorkloadPlan
+from dyno.record import Candidate, Interleaving, PhaseRecord, Pilot, Slice, WorkloadPlan
 
-#: Windows that can be chosen. Shorter ones of a server that is frozen are noisier: the switch is
+#: Slices that can be chosen. Shorter ones of a server that is frozen are noisier: the switch is
 #: signals to its every process, late by tenths of a millisecond.
-WINDOWS_S = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+SLICES_S = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 #: A server that runs on needs no switch. An embedded engine is one process with its driver, which
 #: one signal stops (docs/evidence/slice-length.md).
-SHORTER_S = (0.005, *WINDOWS_S)
+SHORTER_S = (0.005, *SLICES_S)
 #: Of engines that run on and have one user each. Of several, some are still under way when the
 #: others begin, and the difference looks smaller than it is.
 SHORTEST_S = (0.001, 0.002, *SHORTER_S)
-#: Whoever wakes late for a window begins its first event late, and those that follow it. Where few
-#: events fill a window and all take alike, they come to stand in step with it, and the windows hold
-#: more or fewer of them than their rate says (`audits/turns.py` looks whether they do).
+#: Whoever wakes late for a slice begins its first event late, and those that follow it. Where few
+#: events fill a slice and all take alike, they come to stand in step with it, and the slices hold
+#: more or fewer of them than their rate says (`audits/interleaving.py` looks whether they do).
 EVENTS_LEAST = 20
-#: So many windows of a trial at the most: each has a number in its record.
-MOST_WINDOWS = 20_000
-#: What parts of a window its drain may be: nobody begins anything in it, so it costs time; and it
+#: So many slices of a trial at the most: each has a number in its record.
+MOST_SLICES = 20_000
+#: What parts of a slice its drain may be: nobody begins anything in it, so it costs time; and it
 #: is where a server comes to rest.
 LEAST_DRAINED, MOST_DRAINED = 1 / 20, 1 / 4
-#: How briefly events are tried: a p99 wants a hundred of them, and a factor of 2.5 is a window's.
+#: How briefly events are tried: a p99 wants a hundred of them, and a factor of 2.5 is a slice's.
 TRIED = {"time": "0.3", "warmup_time": "0.1"}
 #: The option of sysbench's scripts by which they end by count.
 COUNT = "events"
 #: Servers run on whose work at rest differs by no more of one core: so much at most is a ratio off.
 APART_PERCENT = 0.25
-#: A phase of less by count (an index that is made) has no window that could hold one of them.
+#: A phase of less by count (an index that is made) has no slice that could hold one of them.
 FEW_EVENTS = 10
 
 
@@ -84,12 +84,12 @@ class BriefOptions:
     few: frozenset[str]
 
 
-def settle_windows(draft: RunDraft, context: PilotContext) -> None:
-    """Gives `draft` windows as long as each workload's events need, noted with their p99, and
-    engines that run on where these change nothing. Windows stay as they were, and engines
+def settle_slices(draft: RunDraft, context: PilotContext) -> None:
+    """Gives `draft` slices as long as each workload's events need, noted with their p99, and
+    engines that run on where these change nothing. Slices stay as they were, and engines
     suspended, where a workload could not be tried on every candidate.
     """
-    if draft.design.turns is None:
+    if draft.design.interleaving is None:
         return
     found: dict[str, list[TriedEvents | None]] = {}
     untried: dict[str, str] = {}
@@ -106,10 +106,10 @@ def settle_windows(draft: RunDraft, context: PilotContext) -> None:
             ]
         except _NotTried as failed:
             untried[workload.name] = str(failed)
-            context.say(f"{failed}: {_defaults(draft.design.turns)}")
+            context.say(f"{failed}: {_defaults(draft.design.interleaving)}")
         else:
             found[workload.name] = [*known.values(), *others]
-    choose_windows(draft, found)
+    choose_slices(draft, found)
     if untried:
         draft.pilot = replace(draft.pilot or Pilot(), untried=untried)
 
@@ -119,24 +119,24 @@ class _NotTried(Exception):
 
 
 def _defaults(turns: Interleaving) -> str:
-    return f"windows of {1e3 * turns.window.length_s:g} ms, engines stand still without a turn"
+    return f"slices of {1e3 * turns.slice.length_s:g} ms, engines stand still without a turn"
 
 
-def choose_windows(draft: RunDraft, found: Mapping[str, Sequence[TriedEvents | None]]) -> None:
-    """Gives `draft` windows for such events of its candidates, by workload, and notes what they
+def choose_slices(draft: RunDraft, found: Mapping[str, Sequence[TriedEvents | None]]) -> None:
+    """Gives `draft` slices for such events of its candidates, by workload, and notes what they
     were chosen by. A workload of which nothing is known on some candidate (None, or no event
-    was done) keeps its windows: unknown is neither fast nor unchanging.
+    was done) keeps its slices: unknown is neither fast nor unchanging.
     """
     tried = {name: sides for name, each in found.items() if (sides := _all_known(each))}
-    if (turns := draft.design.turns) is None or not tried:
+    if (turns := draft.design.interleaving) is None or not tried:
         return
     embedded = all(side.embedded for side in draft.candidates)
     latency_ns_p99 = {name: max(it.latency_ns_p99 for it in sides) for name, sides in tried.items()}
     unchanging = [name for name, sides in tried.items() if not any(it.rows_changed for it in sides)]
     apart = {name: _resting_apart_percent(tried[name]) for name in unchanging}
     running = tuple(name for name in unchanging if apart[name] <= APART_PERCENT)
-    windows = {
-        workload.name: window(
+    slices = {
+        workload.name: choose_slice(
             latency_ns_p99[workload.name],
             _lengths_s(workload, embedded, workload.name in running),
             _longest_phase_s(workload),
@@ -144,8 +144,8 @@ def choose_windows(draft: RunDraft, found: Mapping[str, Sequence[TriedEvents | N
         for workload in draft.workloads
         if workload.name in latency_ns_p99
     }
-    turns = replace(turns, windows=windows, running=running)
-    draft.design = replace(draft.design, turns=turns)
+    turns = replace(turns, slices=slices, running=running)
+    draft.design = replace(draft.design, interleaving=turns)
     unlike = {name: percent for name, percent in apart.items() if name not in running}
     draft.pilot = replace(
         draft.pilot or Pilot(), latency_ns_p99=latency_ns_p99, resting_apart_percent=unlike
@@ -165,11 +165,11 @@ def _resting_apart_percent(tried: Sequence[TriedEvents]) -> float:
 
 
 def _lengths_s(workload: WorkloadPlan, embedded: bool, runs_on: bool) -> Sequence[float]:
-    """The windows that a workload can have; its users are those of whichever side has most."""
+    """The slices that a workload can have; its users are those of whichever side has most."""
     phases = [*workload.phases, *(own for each in workload.variants for own in each.phases)]
     if runs_on and max((phase.connections for phase in phases), default=1) == 1:
         return SHORTEST_S
-    return SHORTER_S if runs_on or embedded else WINDOWS_S
+    return SHORTER_S if runs_on or embedded else SLICES_S
 
 
 def _longest_phase_s(workload: WorkloadPlan) -> float:
@@ -177,17 +177,17 @@ def _longest_phase_s(workload: WorkloadPlan) -> float:
     return max((each.measured_s or each.expected_s for each in workload.phases), default=0.0)
 
 
-def window(latency_ns_p99: int, lengths_s: Sequence[float], played_s: float = 0.0) -> Window:
-    """The shortest window whose drain holds an event, of which a phase of `played_s` has not too
+def choose_slice(latency_ns_p99: int, lengths_s: Sequence[float], played_s: float = 0.0) -> Slice:
+    """The shortest slice whose drain holds an event, of which a phase of `played_s` has not too
     many; the longest where there is none. The very short ones hold `EVENTS_LEAST` events, too.
     """
     latency_s = latency_ns_p99 / 1e9
-    shortest_s = max(latency_s / MOST_DRAINED, played_s / MOST_WINDOWS)
+    shortest_s = max(latency_s / MOST_DRAINED, played_s / MOST_SLICES)
     full_s = min(EVENTS_LEAST * latency_s, SHORTER_S[0])
     enough = (each for each in lengths_s if each >= max(shortest_s, full_s))
     length_s = next(enough, lengths_s[-1])
     drain_s = min(max(latency_s, length_s * LEAST_DRAINED), length_s * MOST_DRAINED)
-    return Window(length_s, drain_s)
+    return Slice(length_s, drain_s)
 
 
 def tried_events(records: Sequence[PhaseRecord], resting_percent: float) -> TriedEvents:

@@ -1,30 +1,31 @@
-"""Audit `turns`: where trials took turns, did each have its windows, and was its time its own?
+"""Audit `interleaving`: where trials were interleaved, did each have its slices, and was its time
+its own?
 
-- A trial whose windows were fewer or shorter than its partners' was not met by the same host.
-  Another workload's may be shorter: each has windows as its own events ask for.
-- An event that outlasted its slot stood still with its engine, and its latency is told without the
+- A trial whose slices were fewer or shorter than its partners' was not met by the same host.
+  Another workload's may be shorter: each has slices as its own events ask for.
+- An event that outlasted its turn stood still with its engine, and its latency is told without the
   time of others. What it waited for passed meanwhile and cost nothing, and its rest may end where
   no time counts. Where events of either side may gain more than half the margin so
-  (`judge/stats/slot_ends.py`), both sides are held against each other, block by block, in what they
+  (`judge/stats/turn_ends.py`), both sides are held against each other, block by block, in what they
   gain, and in how much of their users' time their events fill. *Doubtful* where either differs by
   more than half the margin (98 % interval over the blocks): what both gain alike cancels. *Not
   checked* where an interval reaches beyond the margin.
-- Users who never rest spend all the time that counts in events. Where windows hold more of one
-  side's events than that, an event's length may be in step with the window's, and the rate is off.
+- Users who never rest spend all the time that counts in events. Where slices hold more of one
+  side's events than that, an event's length may be in step with the slice's, and the rate is off.
   Both sides are compared in this alone, block by block, within the same limits.
 - An engine that is not ours to freeze, or was not since its workload changes nothing, went on
-  meanwhile: where more than one of a hundred of its events outlasted their slots, it worked in the
-  windows of others.
+  meanwhile: where more than one of a hundred of its events outlasted their turns, it worked in the
+  slices of others.
 - Where engines are suspended, Dyno's own switches may be late, as where Dyno itself stands still:
   then one engine has the time of another. A block that lost more than half the margin so is
   dropped; the latest switch is told.
 - A process that Dyno may not signal, as one that has changed its user, was not suspended.
 - An engine that used CPU time while it was to stand still took it from others: somebody else woke
   it. What a process uses until a signal reaches it is allowed for (half a millisecond each time,
-  the shortest edge, which counts for nothing); more than half the margin, as a share of a core, is
-  doubtful. *Not checked* where the kernel does not tell, and in records that do not say.
+  the shortest ramp-in, which counts for nothing); more than half the margin, as a share of a core,
+  is doubtful. *Not checked* where the kernel does not tell, and in records that do not say.
 - An engine that ran on since a pilot saw its workload change nothing, and did change rows, wrote
-  and tidied up in the windows of others.
+  and tidied up in the slices of others.
 
 Where restarts were played one after the other there is nothing to judge.
 """
@@ -36,11 +37,11 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.analysis.sentence import windows_words
-from dyno.judge.analysis.slot_ends import moved_by_slot_ends
+from dyno.judge.analysis.sentence import slice_words
+from dyno.judge.analysis.turn_ends import moved_by_turn_ends
 from dyno.judge.audits._cases import Case, Unchecked, cases, conclude
 from dyno.judge.stats.interval import to_log, to_percent
-from dyno.judge.stats.windows import common_change, is_beyond
+from dyno.judge.stats.within_restarts import common_change, is_beyond
 from dyno.record import Finding, Interleaving, Suspended
 
 #: Of the counted time of the trial with the most.
@@ -48,47 +49,51 @@ SHORTER_PERCENT = 2.0
 #: Of the events of an engine that ran on while others had their turn.
 STRADDLED_PERCENT = 1.0
 #: What a process may use, each time, until a signal to stop has reached it, with a margin of ten
-#: (docs/evidence/suspending.md). The shortest edge of windows in which engines are suspended.
+#: (docs/evidence/suspending.md). The shortest ramp-in of slices in which engines are suspended.
 STOPPING_NS = 500_000
 #: Of the margin, as a share of a core.
 SPENT_MOST = 1 / 2
-#: Of the margin, by which events that outlast their slots may move the ratio.
+#: Of the margin, by which events that outlast their turns may move the ratio.
 MOVED_MOST = 1 / 2
 
 
 class InterleavingAudit:
-    """The windows of those that took turns, and what lay across them."""
+    """The slices of interleaved trials, and what lay across them."""
 
-    summary = "those that took turns had equal windows, and none worked in another's"
+    summary = "interleaved trials had equal slices, and none worked in another's"
 
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each candidate and phase that is not sound; else one."""
-        if (turns := view.run.design.turns) is None:
-            return [Finding("turns", "does not apply", "restarts were played one after the other")]
+        if (turns := view.run.design.interleaving) is None:
+            return [
+                Finding(
+                    "interleaving", "does not apply", "restarts were played one after the other"
+                )
+            ]
         judged = list(cases(view.run, view.trials))
         longest_s: defaultdict[tuple[str, str], float] = defaultdict(float)
         for case in judged:
             place = case.workload, case.phase
             longest_s[place] = max(longest_s[place], _seconds(case))
         findings = [
-            case.finding("turns", "doubtful", words)
+            case.finding("interleaving", "doubtful", words)
             for case in judged
             for words in _faults(case, turns, longest_s[case.workload, case.phase])
         ]
         own = [case for case in judged if _is_suspended(case, turns)]
         seen = {case.name: _suspended(case) for case in own}
         findings += [
-            case.finding("turns", "doubtful", words)
+            case.finding("interleaving", "doubtful", words)
             for case in own
             for words in _spent(seen[case.name], case.margin_percent(view.run))
         ]
         unseen = [Unchecked(_UNSEEN, name) for name, found in seen.items() if found is None]
         for case in judged:
             words, unmoved = _moved(view, case, case in own)
-            findings += [case.finding("turns", "doubtful", each) for each in words]
+            findings += [case.finding("interleaving", "doubtful", each) for each in words]
             unseen += unmoved
-        told = f"windows of {windows_words(view.run)} were played by turns{_latest(judged)}"
-        return conclude("turns", findings, told if judged else "", unseen)
+        told = f"slices of {slice_words(view.run)} were played interleaved{_latest(judged)}"
+        return conclude("interleaving", findings, told if judged else "", unseen)
 
 
 _UNSEEN = "whether it used CPU time while it was suspended was not seen"
@@ -114,7 +119,7 @@ def _spent(found: Suspended | None, margin_percent: float) -> Iterator[str]:
     if (percent := 100 * spent_ns / found.time_ns) > SPENT_MOST * margin_percent:
         yield (
             f"it used {percent:.1f} % of a core while it was suspended: something else woke it, "
-            "and it worked in the windows of others; --sequential gives it time of its own"
+            "and it worked in the slices of others; --sequential gives it time of its own"
         )
 
 
@@ -122,10 +127,10 @@ def _faults(case: Case, turns: Interleaving, longest_s: float) -> Iterator[str]:
     ends_by_time = case.plan is not None and case.plan.stop.kind == "time"
     lost = 100 * (1 - _seconds(case) / longest_s) if longest_s else 0.0
     if ends_by_time and lost > SHORTER_PERCENT:
-        yield f"its windows were {lost:.0f} % shorter than those of others"
+        yield f"its slices were {lost:.0f} % shorter than those of others"
     if refused := max((r.switches.refused for r in case.records if r.switches), default=0):
         yield (
-            f"{refused} of its processes could not be suspended: they worked in the windows of "
+            f"{refused} of its processes could not be suspended: they worked in the slices of "
             "others; --sequential gives it time of its own"
         )
     if _is_suspended(case, turns):
@@ -134,19 +139,19 @@ def _faults(case: Case, turns: Interleaving, longest_s: float) -> Iterator[str]:
     if case.workload in turns.running and (rows := sum(tally.rows_changed for tally in tallies)):
         yield (
             f"{rows} rows were changed, and none when it was tried before the first block: it may "
-            "have worked in the windows of others; --sequential gives it time of its own"
+            "have worked in the slices of others; --sequential gives it time of its own"
         )
     done = sum(tally.done for tally in tallies)
-    straddled = 100 * sum(tally.straddled for tally in tallies) / done if done else 0.0
-    if straddled > STRADDLED_PERCENT:
+    overrun = 100 * sum(tally.overrun for tally in tallies) / done if done else 0.0
+    if overrun > STRADDLED_PERCENT:
         yield (
-            f"{straddled:.0f} % of its events outlasted their slots: it worked in the windows of "
+            f"{overrun:.0f} % of its events outlasted their turns: it worked in the slices of "
             "others; --sequential gives it time of its own"
         )
 
 
 def _moved(view: RunView, case: Case, suspended: bool) -> tuple[list[str], list[Unchecked]]:
-    """By how much the ends of slots may move each of its streams' rate beside the base's; and of
+    """By how much the ends of turns may move each of its streams' rate beside the base's; and of
     which of them the blocks do not tell.
     """
     names = view.run.design.base, case.candidate.name
@@ -155,7 +160,7 @@ def _moved(view: RunView, case: Case, suspended: bool) -> tuple[list[str], list[
     blocks = view.blocks[case.workload].valid
     limit = MOVED_MOST * to_log(case.margin_percent(view.run))
     words, unknown = [], []
-    for stream, found in moved_by_slot_ends(view.run, blocks, case.plan, names).items():
+    for stream, found in moved_by_turn_ends(view.run, blocks, case.plan, names).items():
         outlasts = suspended and found.most > limit
         counts = (found.filled, found.gained) if outlasts else (found.filled,)
         known = [change for each in counts if (change := common_change(each)) is not None]
@@ -171,15 +176,15 @@ def _moved(view: RunView, case: Case, suspended: bool) -> tuple[list[str], list[
 
 
 _OUTLASTS = (
-    "events outlast their slots, by up to {:.0f} % of their time, and not alike on both sides"
+    "events outlast their turns, by up to {:.0f} % of their time, and not alike on both sides"
 )
 _OUT_OF_STEP = (
     "its events took more or less time than was counted, unlike the base's, as where their length "
-    "is in step with the windows"
+    "is in step with the slices"
 )
 _SEQUENTIAL = "--sequential gives it time of its own"
-_FEW = "too few blocks to tell whether the ends of slots move the ratio"
-_NOISY = "too noisy to tell whether the ends of slots move the ratio"
+_FEW = "too few blocks to tell whether the ends of turns move the ratio"
+_NOISY = "too noisy to tell whether the ends of turns move the ratio"
 
 
 def _latest(judged: Sequence[Case]) -> str:

@@ -1,4 +1,4 @@
-"""Trials that take turns: whose windows are when, who stands still, and how such a block ends."""
+"""Interleaved trials: whose slices are when, who stands still, and how such a block ends."""
 
 from __future__ import annotations
 
@@ -21,9 +21,14 @@ from dyno.compare import experiment
 from dyno.compare.experiment import Measuring
 from dyno.compare.play import watch
 from dyno.compare.play.freezer import NeverFrozen, ProcessFreezer
+from dyno.compare.play.interleaving import (
+    InterleavedBlock,
+    InterleavingBroken,
+    TrialProcesses,
+    plan_turns,
+)
 from dyno.compare.play.run import play_run, resume_run
-from dyno.compare.play.switch import Switch, slots
-from dyno.compare.play.turns import BlockTurns, Place, TurnsBroken, turns_of
+from dyno.compare.play.switch import Switch, iterate_turns
 from dyno.compare.resolve.design import TURNS
 from dyno.compare.resolve.draft import Prepared
 from dyno.compare.resolve.experiment import resolve_experiment
@@ -34,9 +39,9 @@ from dyno.judge.analysis.carry_over import carry_over
 from dyno.judge.analysis.run_view import RunView
 from dyno.record import Trial
 
-WINDOW = TURNS.window_of("select")
-#: What counts of a window.
-COUNTED_S = WINDOW.length_s - WINDOW.edge_s
+SLICE = TURNS.slice_of("select")
+#: What counts of a slice.
+COUNTED_S = SLICE.length_s - SLICE.ramp_in_s
 CALM = {"steal_percent": 100.0, "foreign_percent": 100.0}
 
 
@@ -53,23 +58,23 @@ def prepare(
 
 @pytest.fixture
 def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
-    """A run of two candidates on `null` that take turns, not yet played."""
+    """A run of two candidates on `null` that are interleaved, not yet played."""
     monkeypatch.chdir(tmp_path)
     return create_run(prepare(tmp_path, "null@1ms", "null@2ms").run, tmp_path / "runs")
 
 
 def turns(own: int = 0, **changed: int) -> SlicePlan:
-    given = {"window_ns": 100, "drain_ns": 20, "edge_ns": 10, "epoch_slots": 4, "connect_ns": 50}
+    given = {"slice_ns": 100, "drain_ns": 20, "ramp_in_ns": 10, "epoch_turns": 4, "connect_ns": 50}
     return SlicePlan(order=(0, 1, 1, 0), own=own, frozen=True, **(given | changed))
 
 
 def test_the_slots_are_those_of_the_driver_s_timeline() -> None:
     """The same figures as in `schedule/timeline.rs`."""
-    begins = list(islice(slots(turns()), 12))
-    windows = [(0, 100), (1, 220), (1, 340), (0, 460)]
-    later = [(1, 580), (0, 630), *((own, at + 580) for own, at in windows)]
-    assert begins == [(0, 0), (1, 50), *windows, *later]
-    assert list(islice(slots(turns(epoch_slots=0)), 5)) == [
+    begins = list(islice(iterate_turns(turns()), 12))
+    slices = [(0, 100), (1, 220), (1, 340), (0, 460)]
+    later = [(1, 580), (0, 630), *((own, at + 580) for own, at in slices)]
+    assert begins == [(0, 0), (1, 50), *slices, *later]
+    assert list(islice(iterate_turns(turns(epoch_turns=0)), 5)) == [
         (0, 0), (1, 120), (1, 240), (0, 360), (0, 480)
     ]  # fmt: skip
 
@@ -79,7 +84,7 @@ def test_every_candidate_has_as_many_turns_mirrored_in_pairs_from_the_seed(
 ) -> None:
     run = prepare(tmp_path, "null@1ms", "null@2ms").run
     for candidates in (2, 3, 5):
-        made = turns_of(TURNS, run, run.workloads[0], 0, run.candidates[:1] * candidates)
+        made = plan_turns(TURNS, run, run.workloads[0], 0, run.candidates[:1] * candidates)
         order = made[0].order
         assert {order.count(own) for own in range(candidates)} == {len(order) // candidates}
         for at in range(0, len(order) - 2 * candidates, 2 * candidates):
@@ -87,9 +92,9 @@ def test_every_candidate_has_as_many_turns_mirrored_in_pairs_from_the_seed(
             assert sorted(row) == list(range(candidates))
             assert order[at + candidates : at + 2 * candidates] == row[::-1]
         assert [each.own for each in made] == list(range(candidates))
-    again = turns_of(TURNS, run, run.workloads[0], 0, run.candidates)
-    assert again[0].order == turns_of(TURNS, run, run.workloads[0], 0, run.candidates)[0].order
-    assert again[0].order != turns_of(TURNS, run, run.workloads[0], 1, run.candidates)[0].order
+    again = plan_turns(TURNS, run, run.workloads[0], 0, run.candidates)
+    assert again[0].order == plan_turns(TURNS, run, run.workloads[0], 0, run.candidates)[0].order
+    assert again[0].order != plan_turns(TURNS, run, run.workloads[0], 1, run.candidates)[0].order
 
 
 def test_trials_that_take_turns_share_the_time_and_count_their_own(begun: RunFolder) -> None:
@@ -106,8 +111,8 @@ def test_trials_that_take_turns_share_the_time_and_count_their_own(begun: RunFol
         assert phase.counted_ns is not None
         assert 6 * slice_ns <= phase.counted_ns < 7 * slice_ns
         assert phase.own_share == pytest.approx(0.5, abs=0.1)
-        assert sum(tally.windows) == tally.done == tally.intended
-        assert len(tally.windows) == -(-phase.counted_ns // slice_ns)
+        assert sum(tally.slices) == tally.done == tally.intended
+        assert len(tally.slices) == -(-phase.counted_ns // slice_ns)
         assert tally.warmup > 0
     first, second = trials[:2]
     assert first.candidate != second.candidate
@@ -129,7 +134,7 @@ def test_the_engine_of_who_has_no_turn_stands_still_and_all_run_in_the_end() -> 
     """Two processes that only count their own time; each gets its own turns' worth."""
     spin = [sys.executable, "-c", "while True: pass"]
     both = [subprocess.Popen(spin) for _ in range(2)]
-    long = turns(epoch_slots=0, window_ns=50_000_000, drain_ns=0)
+    long = turns(epoch_turns=0, slice_ns=50_000_000, drain_ns=0)
     engines = {n: ProcessFreezer(partial(list, [each.pid])) for n, each in enumerate(both)}
     try:
         switch = Switch(long, time.monotonic_ns() + 50_000_000, dict(engines))
@@ -172,7 +177,7 @@ class Recorded:
 
 def test_an_engine_is_woken_before_its_time_and_the_others_stand_still_at_it() -> None:
     done: list[tuple[str, int]] = []
-    order = turns(epoch_slots=0, window_ns=5_000_000, drain_ns=1_000_000)
+    order = turns(epoch_turns=0, slice_ns=5_000_000, drain_ns=1_000_000)
     start_ns = time.monotonic_ns() + 20_000_000
     switch = Switch(order, start_ns, {own: Recorded(own, done) for own in (0, 1)})
     switch.start()
@@ -257,14 +262,14 @@ class Noted:
 
 
 def test_where_one_fails_the_others_are_told_and_nobody_waits_or_stands_still() -> None:
-    block = BlockTurns([turns(0), turns(1)], frozen=True)
+    block = InterleavedBlock([turns(0), turns(1)], frozen=True)
     engine, told = Noted(), threading.Event()
     ended: list[str] = []
 
     def other() -> None:
         with (
-            pytest.raises(TurnsBroken),
-            block.seat(1).taken(Place(engine, (), told.set)),
+            pytest.raises(InterleavingBroken),
+            block.seat(1).taken(TrialProcesses(engine, (), told.set)),
         ):
             block.ready()
         ended.append("broken")
@@ -280,9 +285,9 @@ def test_where_one_fails_the_others_are_told_and_nobody_waits_or_stands_still() 
 
 
 def test_who_fails_while_frozen_is_woken_before_it_is_looked_at() -> None:
-    block = BlockTurns([turns(0)], frozen=True)
+    block = InterleavedBlock([turns(0)], frozen=True)
     engine = Noted()
-    with pytest.raises(ValueError), block.seat(0).taken(Place(engine, (), lambda: None)):
+    with pytest.raises(ValueError), block.seat(0).taken(TrialProcesses(engine, (), lambda: None)):
         block._switch = Switch(turns(0), time.monotonic_ns(), {0: engine})
         engine.freeze()
         raise ValueError
@@ -290,10 +295,13 @@ def test_who_fails_while_frozen_is_woken_before_it_is_looked_at() -> None:
 
 
 def test_who_comes_late_to_a_broken_block_does_not_begin() -> None:
-    block = BlockTurns([turns(0), turns(1)], frozen=True)
+    block = InterleavedBlock([turns(0), turns(1)], frozen=True)
     block.fail()
     begun: list[bool] = []
-    with pytest.raises(TurnsBroken), block.seat(0).taken(Place(Noted(), (), lambda: None)):
+    with (
+        pytest.raises(InterleavingBroken),
+        block.seat(0).taken(TrialProcesses(Noted(), (), lambda: None)),
+    ):
         begun.append(True)
     assert not begun and not block.places
 
@@ -413,11 +421,14 @@ def test_connections_may_be_held_for_a_whole_trial(tmp_path: Path) -> None:
     measuring = Measuring(blocks=3, fixed=True, hold_connections=True)
     made = experiment.compare_candidates(["null@1ms", "null@2ms"], str(file), {}, measuring)
     run = resolve_experiment(made, lambda _: None).run
-    assert run.design.turns is not None
-    assert turns_of(run.design.turns, run, run.workloads[0], 0, run.candidates)[0].epoch_slots == 0
+    assert run.design.interleaving is not None
+    assert (
+        plan_turns(run.design.interleaving, run, run.workloads[0], 0, run.candidates)[0].epoch_turns
+        == 0
+    )
 
 
-#: Waits longer after a pause in which another had its turn: for a while that is half of a slot.
+#: Waits longer after a pause in which another had its turn: for a while that is half of a turn.
 COLD = """
 local ffi = require("ffi")
 ffi.cdef[[int clock_gettime(int, void *);]]

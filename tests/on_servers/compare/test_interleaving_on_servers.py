@@ -1,4 +1,4 @@
-"""Real servers that take turns: what they counted is what was sent, and none is left frozen."""
+"""Real servers, interleaved: what they counted is what was sent, and none is left frozen."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _prepared(server: str, workload: str, **options: str) -> Prepared:
 
 
 @pytest.mark.parametrize("server", SERVERS)
-def test_what_servers_counted_by_turns_is_what_was_sent(server: str, home: Path) -> None:
+def test_what_servers_counted_interleaved_is_what_was_sent(server: str, home: Path) -> None:
     """Connections made anew included: each statement and each transaction has its account."""
     prepared = _prepared(server, "oltp_read_write")
     folder = create_run(prepared.run, home)
@@ -58,7 +58,7 @@ def test_what_servers_counted_by_turns_is_what_was_sent(server: str, home: Path)
     assert any(tally.renewed for tally in tallies), "nobody connected anew"
     assert not any(tally.failed or tally.reconnected for tally in tallies)
     found = {f.audit: f for f in reversed(judge(prepared.run, folder.trials()).findings)}
-    for audit in ("server_count", "ledger", "results", "counters", "turns", "settings"):
+    for audit in ("server_count", "ledger", "results", "counters", "interleaving", "settings"):
         assert found[audit].soundness == "sound", found[audit].sentence
 
 

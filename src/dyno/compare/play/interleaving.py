@@ -1,7 +1,7 @@
-"""Trials that take turns: several engines, all started, are played in short windows by turns.
+"""Interleaved trials: several engines, all started, are played in short slices in turn.
 
-What else a host does is slow: it meets neighbouring windows alike, and cancels in their ratio. The
-drivers know whose window it is from the clock alone (`schedule/timeline.rs`); here is the rest: the
+What else a host does is slow: it meets neighbouring slices alike, and cancels in their ratio. The
+drivers know whose slice it is from the clock alone (`schedule/timeline.rs`); here is the rest: the
 order of the turns, and where the trials of a block meet before and after each phase. `switch.py`
 lets the engine of whoever has no turn stand still.
 """
@@ -18,28 +18,30 @@ from dyno.compare.play.freezer import Freezable
 from dyno.compare.play.switch import Switch
 from dyno.driver.plan import SlicePlan
 from dyno.record import Candidate, Interleaving, Run, Switches, WorkloadPlan
-from dyno.record.turn_order import connect_s, epoch_slots, turn_order
+from dyno.record.turn_order import connect_s, epoch_turns, turn_order
 
 #: From the last `go` to the common start: what a driver takes to hear it.
 START_AFTER_S = 0.05
 
 
-class TurnsBroken(Exception):
-    """Another trial of the block has failed, or was stopped: nobody is left to take turns with."""
+class InterleavingBroken(Exception):
+    """Another trial of the block has failed, or was stopped: nobody is left to be interleaved
+    with.
+    """
 
 
-def turns_of(
+def plan_turns(
     design: Interleaving, run: Run, workload: WorkloadPlan, block: int, sides: Sequence[Candidate]
 ) -> list[SlicePlan]:
     """The turns of each candidate in a block; the order is the run's seed's."""
-    window = design.window_of(workload.name)
+    time_slice = design.slice_of(workload.name)
     first = SlicePlan(
         order=turn_order(run, workload, block, len(sides)),
         own=0,
-        window_ns=round(window.length_s * 1e9),
-        drain_ns=round(window.drain_s * 1e9),
-        edge_ns=round(window.edge_s * 1e9),
-        epoch_slots=epoch_slots(design, workload, len(sides)),
+        slice_ns=round(time_slice.length_s * 1e9),
+        drain_ns=round(time_slice.drain_s * 1e9),
+        ramp_in_ns=round(time_slice.ramp_in_s * 1e9),
+        epoch_turns=epoch_turns(design, workload, len(sides)),
         connect_ns=round(connect_s(workload) * 1e9),
         frozen=False,
     )
@@ -47,12 +49,14 @@ def turns_of(
     return [replace(first, own=own, frozen=frozen) for own, frozen in enumerate(stand_still)]
 
 
-class BlockTurns:
-    """What the trials of a block share that take turns: where they meet, and who stands still."""
+class InterleavedBlock:
+    """What the trials of a block share that are interleaved: where they meet, and who stands
+    still.
+    """
 
     def __init__(self, turns: Sequence[SlicePlan], frozen: bool) -> None:
         self.turns, self.frozen = tuple(turns), frozen
-        self.places: dict[int, Place] = {}
+        self.places: dict[int, TrialProcesses] = {}
         self.broken = False
         self._start_ns = 0
         self._switch: Switch | None = None
@@ -61,12 +65,14 @@ class BlockTurns:
         self._started = threading.Barrier(len(turns), action=self._start)
         self._ended = threading.Barrier(len(turns), action=self._end)
 
-    def seat(self, own: int) -> TurnSeat:
+    def seat(self, own: int) -> TrialSlot:
         """The place of the candidate of this number."""
-        return TurnSeat(self, own)
+        return TrialSlot(self, own)
 
     def ready(self) -> None:
-        """Waits until all trials stand ready for a phase; `TurnsBroken` where one never will."""
+        """Waits until all trials stand ready for a phase; `InterleavingBroken` where one never
+        will.
+        """
         self._meet(self._ready)
 
     def start_ns(self) -> int:
@@ -93,7 +99,7 @@ class BlockTurns:
         try:
             barrier.wait()
         except threading.BrokenBarrierError:
-            raise TurnsBroken from None
+            raise InterleavingBroken from None
 
     def switches(self, own: int) -> Switches | None:
         """How the turns of the phase that is over were switched, beside what the candidate of this
@@ -117,8 +123,8 @@ class BlockTurns:
 
 
 @dataclass(frozen=True)
-class Place:
-    """A trial among those that take turns: what stands still when others have theirs, which
+class TrialProcesses:
+    """A trial among those that are interleaved: what stands still when others have theirs, which
     processes are its own, and how its driver is told to end.
     """
 
@@ -128,10 +134,10 @@ class Place:
 
 
 @dataclass(frozen=True)
-class TurnSeat:
-    """A trial's place among those that take turns."""
+class TrialSlot:
+    """A trial's place among those that are interleaved."""
 
-    block: BlockTurns
+    block: InterleavedBlock
     own: int
 
     @property
@@ -140,9 +146,9 @@ class TurnSeat:
         return self.block.turns[self.own]
 
     @contextmanager
-    def taken(self, place: Place) -> Iterator[None]:
-        """While its driver plays; `TurnsBroken` where another trial has failed, since this one's
-        driver was told to end then, or came too late to be told.
+    def taken(self, place: TrialProcesses) -> Iterator[None]:
+        """While its driver plays; `InterleavingBroken` where another trial has failed, since this
+        one's driver was told to end then, or came too late to be told.
 
         Where it fails itself nobody stands still any more, its own engine neither: what is found
         wrong with that is not our doing, and it can be stopped.
@@ -160,7 +166,7 @@ class TurnSeat:
 
     def _check_whole(self) -> None:
         if self.block.broken:
-            raise TurnsBroken
+            raise InterleavingBroken
 
     def others(self) -> tuple[int, ...]:
         """The processes of the others: their engines' and their drivers'."""

@@ -1,4 +1,4 @@
-"""Windows within a restart: the best number is the cheapest, and seconds alike are no news."""
+"""Seconds within a restart: the best number is the cheapest, and seconds alike are no news."""
 
 from __future__ import annotations
 
@@ -7,25 +7,30 @@ import math
 import numpy as np
 import pytest
 
-from dyno.judge.stats.windows import Costs, best_windows, time_times_variance, within_restarts
+from dyno.judge.stats.within_restarts import (
+    Costs,
+    best_seconds,
+    time_times_variance,
+    within_restarts,
+)
 
 
 def test_the_best_number_is_the_cheapest_of_all() -> None:
     """Kalibera & Jones' rule against a search by hand."""
-    costs, window, restart = Costs(restart_s=20.0), 0.37, 0.63
-    best = best_windows(costs, window, restart)
-    cheapest = min(range(1, 200), key=lambda m: time_times_variance(costs, m, window, restart))
+    costs, second, restart = Costs(restart_s=20.0), 0.37, 0.63
+    best = best_seconds(costs, second, restart)
+    cheapest = min(range(1, 200), key=lambda m: time_times_variance(costs, m, second, restart))
     assert best == pytest.approx(math.sqrt(20.0 * 0.37 / 0.63))
     assert abs(cheapest - best) <= 0.5
 
 
 def test_restarts_that_do_not_differ_ask_for_one_long_trial() -> None:
-    assert best_windows(Costs(5.0), 0.1, 0.0) == math.inf
-    assert best_windows(Costs(5.0), 0.0, 0.0) == 1.0
-    assert best_windows(Costs(5.0), 1e-9, 1.0) == 1.0
+    assert best_seconds(Costs(5.0), 0.1, 0.0) == math.inf
+    assert best_seconds(Costs(5.0), 0.0, 0.0) == 1.0
+    assert best_seconds(Costs(5.0), 1e-9, 1.0) == 1.0
 
 
-def test_windows_are_pooled_over_restarts() -> None:
+def test_seconds_are_pooled_over_restarts() -> None:
     found = within_restarts([np.array([0.0, 2.0]), np.array([10.0, 12.0, 14.0])])
     assert found is not None
     assert (found.variance, found.df) == ((2.0 + 8.0) / 3, 3)

@@ -1,4 +1,4 @@
-"""Audit `turns`: events that outlast the slots of suspended engines, and move a ratio."""
+"""Audit `interleaving`: events that outlast the turns of suspended engines, and move a ratio."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ways_to_be_fooled import assert_caught
 from dyno.compare.resolve.design import TURNS
 from dyno.record import Run, Stop, Suspended, Switches, Tally, Trial
 
-WINDOW = TURNS.window
-WINDOW_MS, DRAIN_MS, EDGE_MS = (1e3 * s for s in (WINDOW.length_s, WINDOW.drain_s, WINDOW.edge_s))
-SLOT_MS = WINDOW_MS + DRAIN_MS
-WINDOWS = 600
+SLICE = TURNS.slice
+SLICE_MS, DRAIN_MS, EDGE_MS = (1e3 * s for s in (SLICE.length_s, SLICE.drain_s, SLICE.ramp_in_s))
+SLOT_MS = SLICE_MS + DRAIN_MS
+SLICES = 600
 
 
 @dataclass(frozen=True)
@@ -33,24 +33,24 @@ class Events:
 
 
 def played(events: Events, seed: int) -> Tally:
-    """What the driver counts and times of one user in so many windows, as its timeline has it."""
+    """What the driver counts and times of one user in so many slices, as its timeline has it."""
     rng = np.random.default_rng(seed)
-    own, at, took, straddled = 0, 0.0, [], 0
-    while own < WINDOWS:
+    own, at, took, overrun = 0, 0.0, [], 0
+    while own < SLICES:
         shape = np.exp(rng.normal(-(events.spread**2) / 2, events.spread))
         length = events.mean_ms * float(shape)
         end, told = at + length, length
         begun = at
         if end > SLOT_MS:
             left, own = end - SLOT_MS, own + 1
-            if events.waits and left <= SLOT_MS:  # it is over before the next slot
+            if events.waits and left <= SLOT_MS:  # it is over before the next turn
                 end, told = DRAIN_MS, SLOT_MS - at
             else:
                 left -= SLOT_MS if events.waits else 0.0
                 end, told = left % SLOT_MS, SLOT_MS - at + left if events.waits else length
-                own, straddled = own + int(left // SLOT_MS), straddled + (begun >= EDGE_MS)
-        if end >= WINDOW_MS:
-            own, end = own + 1, end - WINDOW_MS
+                own, overrun = own + int(left // SLOT_MS), overrun + (begun >= EDGE_MS)
+        if end >= SLICE_MS:
+            own, end = own + 1, end - SLICE_MS
         at = end
         if begun >= EDGE_MS:
             took.append(round(1e6 * told))
@@ -58,11 +58,11 @@ def played(events: Events, seed: int) -> Tally:
         make_latency(1e6 * events.mean_ms, len(took)),
         mean_ns=float(np.mean(took)), max_ns=max(took), hdr=encoded(took),
     )  # fmt: skip
-    return replace(make_tally(len(took), 1.0), latency=latency, straddled=straddled)
+    return replace(make_tally(len(took), 1.0), latency=latency, overrun=overrun)
 
 
 def made(old: Events, new: Events, blocks: int = 6, seed: int = 1) -> list[Trial]:
-    counted_ns = round(1e6 * WINDOWS * (WINDOW_MS - EDGE_MS))
+    counted_ns = round(1e6 * SLICES * (SLICE_MS - EDGE_MS))
     numbers, seeds = itertools.count(1), itertools.count(1000 * seed)
     still = Switches(9, 0, 0, suspended=Suspended(9, 10**9, 0))
     trials = []
@@ -74,14 +74,14 @@ def made(old: Events, new: Events, blocks: int = 6, seed: int = 1) -> list[Trial
     return trials
 
 
-def by_turns() -> Run:
-    return replace(a_run(), design=replace(a_run().design, turns=TURNS))
+def interleaved() -> Run:
+    return replace(a_run(), design=replace(a_run().design, interleaving=TURNS))
 
 
 def test_events_that_gain_more_on_one_side_are_doubtful() -> None:
-    found = faults("turns", by_turns(), *made(Events(20.0), Events(24.0)))
+    found = faults("interleaving", interleaved(), *made(Events(20.0), Events(24.0)))
     assert_caught("suspended-midway", found)
-    assert "outlast their slots" in found[0].sentence and "of base" not in found[0].sentence
+    assert "outlast their turns" in found[0].sentence and "of base" not in found[0].sentence
 
 
 @pytest.mark.parametrize(
@@ -90,9 +90,9 @@ def test_events_that_gain_more_on_one_side_are_doubtful() -> None:
 def test_events_of_one_length_that_fall_into_edges_are_doubtful(
     old_ms: float, new_ms: float, waits: bool
 ) -> None:
-    """In step with the windows, so that 20 % read as 34 %, or 2 % as none."""
+    """In step with the slices, so that 20 % read as 34 %, or 2 % as none."""
     old, new = (Events(1.003 * ms, 0.001, waits) for ms in (old_ms, new_ms))
-    assert faults("turns", by_turns(), *made(old, new))
+    assert faults("interleaving", interleaved(), *made(old, new))
 
 
 @pytest.mark.parametrize(
@@ -108,13 +108,15 @@ def test_events_of_one_length_that_fall_into_edges_are_doubtful(
     ],
 )
 def test_equal_events_and_those_that_slots_hold_are_sound(old: Events, new: Events) -> None:
-    assert [f.soundness for f in findings("turns", by_turns(), *made(old, new))] == ["sound"]
+    assert [f.soundness for f in findings("interleaving", interleaved(), *made(old, new))] == [
+        "sound"
+    ]
 
 
 def test_long_events_that_compute_gain_nothing_where_one_side_is_slower() -> None:
     """Queries of a second, of which a phase has too few to tell what they fill."""
     slower = made(Events(1000.0, waits=False), Events(1200.0, waits=False))
-    assert not faults("turns", by_turns(), *slower)
+    assert not faults("interleaving", interleaved(), *slower)
 
 
 def of_two_users(trial: Trial) -> Trial:
@@ -125,59 +127,59 @@ def of_two_users(trial: Trial) -> Trial:
     return replace(trial, phases=(crowded,))
 
 
-def test_users_that_a_count_leaves_idle_at_its_end_are_no_fault_of_the_slots() -> None:
-    run = by_turns()
+def test_users_that_a_count_leaves_idle_at_its_end_are_no_fault_of_the_turns() -> None:
+    run = interleaved()
     (phase,) = run.workloads[0].phases
     counted = replace(phase, stop=Stop("count", events=100))
     counts = replace(run, workloads=(replace(run.workloads[0], phases=(counted,)),))
     alike = made(Events(20.0, waits=False), Events(20.0, waits=False))
     idle = [of_two_users(trial) if trial.candidate == "new" else trial for trial in alike]
-    assert faults("turns", run, *idle) and not faults("turns", counts, *idle)
-    assert faults("turns", counts, *made(Events(20.0), Events(24.0)))
+    assert faults("interleaving", run, *idle) and not faults("interleaving", counts, *idle)
+    assert faults("interleaving", counts, *made(Events(20.0), Events(24.0)))
 
 
 def test_what_events_gain_is_held_against_the_primarys_own_margin() -> None:
-    run = with_margin(by_turns(), 50.0)
-    assert not faults("turns", run, *made(Events(20.0), Events(24.0)))
+    run = with_margin(interleaved(), 50.0)
+    assert not faults("interleaving", run, *made(Events(20.0), Events(24.0)))
 
 
 def test_of_few_blocks_it_is_not_checked_and_of_an_engine_that_ran_on_not_asked() -> None:
-    run, trials = by_turns(), made(Events(20.0), Events(24.0), blocks=2)
-    told = {f.soundness: f.sentence for f in findings("turns", run, *trials)}
+    run, trials = interleaved(), made(Events(20.0), Events(24.0), blocks=2)
+    told = {f.soundness: f.sentence for f in findings("interleaving", run, *trials)}
     assert "too few blocks" in told["not checked"] and "select/run on new" in told["not checked"]
     running = replace(TURNS, running=(run.workloads[0].name,))
-    run = replace(run, design=replace(run.design, turns=running))
-    assert {f.soundness for f in findings("turns", run, *trials)} == {"sound"}
+    run = replace(run, design=replace(run.design, interleaving=running))
+    assert {f.soundness for f in findings("interleaving", run, *trials)} == {"sound"}
 
 
 def test_what_varies_too_much_from_block_to_block_is_not_checked() -> None:
     calm, busy = (made(Events(20.0), Events(ms), blocks=2) for ms in (16.0, 24.0))
     both = [*calm, *(replace(t, number=t.number + 4, block=t.block + 2) for t in busy)]
-    told = {f.soundness: f.sentence for f in findings("turns", by_turns(), *both)}
+    told = {f.soundness: f.sentence for f in findings("interleaving", interleaved(), *both)}
     assert "too noisy to tell" in told["not checked"] and "doubtful" not in told
 
 
 @pytest.mark.slow
 def test_of_a_hundred_runs_of_one_build_hardly_one_is_called_doubtful() -> None:
-    run = by_turns()
+    run = interleaved()
     long = [Events(10.0, 1.0), Events(20.0), Events(20.0, 0.6, waits=False), Events(40.0, 0.6)]
     doubtful = sum(
-        bool(faults("turns", run, *made(events, events, seed=seed)))
+        bool(faults("interleaving", run, *made(events, events, seed=seed)))
         for seed in range(25)
         for events in long
     )
     assert doubtful <= 2
 
 
-def test_short_events_in_step_with_the_windows_are_doubtful_of_an_engine_that_runs_on_too() -> None:
-    """As 200 and 210 us in windows of 1 ms, which read as 7.6 % for 5."""
-    run = by_turns()
+def test_short_events_in_step_with_the_slices_are_doubtful_of_an_engine_that_runs_on_too() -> None:
+    """As 200 and 210 us in slices of 1 ms, which read as 7.6 % for 5."""
+    run = interleaved()
     running = replace(TURNS, running=(run.workloads[0].name,))
-    run = replace(run, design=replace(run.design, turns=running))
+    run = replace(run, design=replace(run.design, interleaving=running))
     alike = made(Events(1.0), Events(1.05))
-    assert not faults("turns", run, *alike)
+    assert not faults("interleaving", run, *alike)
     more = [of_more_events(t) if t.candidate == "old" else t for t in alike]
-    (fault,) = faults("turns", run, *more)
+    (fault,) = faults("interleaving", run, *more)
     assert "the ratio may be off by 2." in fault.sentence and "in step" in fault.sentence
 
 

@@ -1,4 +1,6 @@
-"""The windows of a run by turns: as short as its events let them be, and tried before any block."""
+"""The slices of a run interleaved: as short as its events let them be, and tried before any
+block.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +13,22 @@ import pytest
 from dyno.builds import Say
 from dyno.cli.terminal.announcement import _order
 from dyno.compare.experiment import Measuring, Workload, compare_candidates
-from dyno.compare.pilot.windows import (
+from dyno.compare.pilot.slices import (
     SHORTER_S,
     SHORTEST_S,
-    WINDOWS_S,
+    SLICES_S,
     TriedEvents,
-    choose_windows,
-    settle_windows,
-    window,
+    choose_slice,
+    choose_slices,
+    settle_slices,
 )
 from dyno.compare.play.brief_play import PilotContext
-from dyno.compare.play.turns import turns_of
+from dyno.compare.play.interleaving import plan_turns
 from dyno.compare.resolve.design import TURNS
 from dyno.compare.resolve.draft import RunDraft
 from dyno.compare.resolve.experiment import draft_run
-from dyno.judge.analysis.sentence import pilot_words, windows_words
-from dyno.record import Pilot, Run, Saturation, TriedLoad, Window
+from dyno.judge.analysis.sentence import pilot_words, slice_words
+from dyno.record import Pilot, Run, Saturation, Slice, TriedLoad
 
 pytestmark = pytest.mark.slow
 
@@ -59,19 +61,19 @@ def _draft(
 
 
 def _settled(draft: RunDraft, say: Say = lambda _: None) -> Run:
-    """The run with windows as a pilot found them."""
-    settle_windows(draft, PilotContext(say))
+    """The run with slices as a pilot found them."""
+    settle_slices(draft, PilotContext(say))
     return draft.freeze().run
 
 
 def _chosen(draft: RunDraft, *tried: TriedEvents | None) -> Run:
-    """The run with windows for such events of its candidates."""
-    choose_windows(draft, {SELECT: tried})
+    """The run with slices for such events of its candidates."""
+    choose_slices(draft, {SELECT: tried})
     return draft.freeze().run
 
 
 @pytest.mark.parametrize(
-    ("latency_ns_p99", "window_ms", "drain_ms", "edge_ms"),
+    ("latency_ns_p99", "slice_ms", "drain_ms", "edge_ms"),
     [
         (30_000, 10, 0.5, 3),
         (2_400_000, 10, 2.4, 3),
@@ -82,25 +84,25 @@ def _chosen(draft: RunDraft, *tried: TriedEvents | None) -> Run:
         (800_000_000, 500, 125, 50),
     ],
 )
-def test_a_windows_drain_holds_an_event(
-    latency_ns_p99: int, window_ms: float, drain_ms: float, edge_ms: float
+def test_a_slices_drain_holds_an_event(
+    latency_ns_p99: int, slice_ms: float, drain_ms: float, edge_ms: float
 ) -> None:
-    found = window(latency_ns_p99, WINDOWS_S)
-    sizes = (found.length_s, found.drain_s, found.edge_s)
-    assert sizes == pytest.approx((window_ms / 1e3, drain_ms / 1e3, edge_ms / 1e3))
+    found = choose_slice(latency_ns_p99, SLICES_S)
+    sizes = (found.length_s, found.drain_s, found.ramp_in_s)
+    assert sizes == pytest.approx((slice_ms / 1e3, drain_ms / 1e3, edge_ms / 1e3))
 
 
 @pytest.mark.parametrize(
-    ("latency_ns_p99", "window_ms"), [(3_000, 5), (1_250_000, 5), (1_250_001, 10), (3_000_000, 20)]
+    ("latency_ns_p99", "slice_ms"), [(3_000, 5), (1_250_000, 5), (1_250_001, 10), (3_000_000, 20)]
 )
-def test_what_needs_no_signals_takes_shorter_turns(latency_ns_p99: int, window_ms: float) -> None:
-    found = window(latency_ns_p99, SHORTER_S)
-    assert found.length_s == pytest.approx(window_ms / 1e3)
-    assert found.edge_s == pytest.approx(0.0005 if window_ms == 5 else 0.003)
+def test_what_needs_no_signals_takes_shorter_turns(latency_ns_p99: int, slice_ms: float) -> None:
+    found = choose_slice(latency_ns_p99, SHORTER_S)
+    assert found.length_s == pytest.approx(slice_ms / 1e3)
+    assert found.ramp_in_s == pytest.approx(0.0005 if slice_ms == 5 else 0.003)
 
 
 @pytest.mark.parametrize(
-    ("latency_ns_p99", "played_s", "window_ms"),
+    ("latency_ns_p99", "played_s", "slice_ms"),
     [
         (50_000, 20, 1),
         (50_001, 20, 2),
@@ -111,10 +113,10 @@ def test_what_needs_no_signals_takes_shorter_turns(latency_ns_p99: int, window_m
     ],
 )
 def test_who_runs_on_takes_the_shortest_turns_but_not_too_many(
-    latency_ns_p99: int, played_s: float, window_ms: float
+    latency_ns_p99: int, played_s: float, slice_ms: float
 ) -> None:
-    found = window(latency_ns_p99, SHORTEST_S, played_s)
-    assert found.length_s == pytest.approx(window_ms / 1e3)
+    found = choose_slice(latency_ns_p99, SHORTEST_S, played_s)
+    assert found.length_s == pytest.approx(slice_ms / 1e3)
 
 
 def test_events_are_tried_on_every_candidate_and_what_was_found_is_noted_and_said() -> None:
@@ -122,28 +124,30 @@ def test_events_are_tried_on_every_candidate_and_what_was_found_is_noted_and_sai
     run = _settled(_draft(), said.append)
     assert said == ["finding how long an event of oltp_point_select takes on null@1us, null@2us"]
     assert run.pilot and run.pilot.latency_ns_p99[SELECT] > 1000
-    found = window(run.pilot.latency_ns_p99[SELECT], SHORTEST_S)
-    assert run.design.turns == replace(TURNS, windows={SELECT: found}, running=(SELECT,))
-    assert any(words.startswith("Windows of ") for words in pilot_words(run))
+    found = choose_slice(run.pilot.latency_ns_p99[SELECT], SHORTEST_S)
+    assert run.design.interleaving == replace(TURNS, slices={SELECT: found}, running=(SELECT,))
+    assert any(words.startswith("Slices of ") for words in pilot_words(run))
 
 
-def test_windows_hold_the_events_of_the_slowest_candidate() -> None:
+def test_slices_hold_the_events_of_the_slowest_candidate() -> None:
     run = _settled(_draft("null@1us", "null@10ms"))
     assert run.pilot and run.pilot.latency_ns_p99[SELECT] >= 10_000_000
-    assert run.design.turns and run.design.turns.window_of(SELECT).drain_s >= 0.01
+    assert run.design.interleaving and run.design.interleaving.slice_of(SELECT).drain_s >= 0.01
 
 
 def test_only_who_is_alone_takes_the_shortest_turns() -> None:
-    for threads, window_s in (("1", 0.001), ("2", 0.005)):
+    for threads, slice_s in (("1", 0.001), ("2", 0.005)):
         run = _chosen(_draft(threads=threads), TriedEvents(50_000, 0))
-        assert run.design.turns and run.design.turns.window_of(SELECT).length_s == window_s
+        assert (
+            run.design.interleaving and run.design.interleaving.slice_of(SELECT).length_s == slice_s
+        )
 
 
 def test_engines_stand_still_unless_events_were_seen_to_change_nothing() -> None:
     for rows_changed, freezes in ((0, False), (1, True)):
         run = _chosen(_draft(), TriedEvents(60_000, rows_changed))
-        assert run.design.turns and run.design.turns.freezes(SELECT) is freezes
-        assert run.design.turns.freezes("another")
+        assert run.design.interleaving and run.design.interleaving.freezes(SELECT) is freezes
+        assert run.design.interleaving.freezes("another")
     assert TURNS.freezes(SELECT)  # nothing was seen
 
 
@@ -151,7 +155,7 @@ def test_engines_whose_work_at_rest_differs_stand_still_without_a_turn() -> None
     for resting_percent, freezes in ((1.0, False), (0.5, True)):
         tried = [TriedEvents(60_000, 0, 0.9), TriedEvents(50_000, 0, resting_percent)]
         run = _chosen(_draft(), *tried)
-        assert run.design.turns and run.design.turns.freezes(SELECT) is freezes
+        assert run.design.interleaving and run.design.interleaving.freezes(SELECT) is freezes
         assert run.pilot and run.pilot.latency_ns_p99 == {SELECT: 60_000}
         said = "Engines stand still without a turn: at rest one takes 0.4 % of a core more"
         assert any(words.startswith(said) for words in pilot_words(run)) is freezes
@@ -170,7 +174,7 @@ def test_what_the_search_for_saturation_saw_of_the_base_is_not_tried_again() -> 
     said: list[str] = []
     run = _settled(draft, said.append)
     assert said == ["finding how long an event of oltp_point_select takes on null@2us"]
-    assert run.design.turns and run.design.turns.window_of(SELECT) == Window(0.2, 0.04)
+    assert run.design.interleaving and run.design.interleaving.slice_of(SELECT) == Slice(0.2, 0.04)
 
 
 FAILS_ONCE_RUN = """
@@ -185,16 +189,16 @@ def test_a_pilot_that_failed_knows_nothing_so_the_defaults_stay_and_engines_are_
     script.write_text(FAILS_ONCE_RUN)
     said: list[str] = []
     run = _settled(_draft(script=str(script)), said.append)
-    assert run.design.turns == TURNS and run.design.turns.freezes("fails")
+    assert run.design.interleaving == TURNS and run.design.interleaving.freezes("fails")
     assert run.pilot and set(run.pilot.untried) == {"fails"}
-    assert any("windows of 100 ms" in each for each in said)
+    assert any("slices of 100 ms" in each for each in said)
     assert any("could not be tried" in each for each in pilot_words(run))
 
 
-def test_what_is_known_of_one_candidate_alone_chooses_no_windows() -> None:
+def test_what_is_known_of_one_candidate_alone_chooses_no_slices() -> None:
     for unknown in (None, TriedEvents(0, 0)):
         run = _chosen(_draft(), TriedEvents(60_000, 0), unknown)
-        assert run.design.turns == TURNS and run.design.turns.freezes(SELECT)
+        assert run.design.interleaving == TURNS and run.design.interleaving.freezes(SELECT)
 
 
 def test_what_saturation_saw_of_the_base_stands_for_no_candidate_that_cannot_be_tried() -> None:
@@ -202,27 +206,27 @@ def test_what_saturation_saw_of_the_base_stands_for_no_candidate_that_cannot_be_
     tried = (TriedLoad(1, 1.0, 0.0, 40_000),)
     draft.pilot = Pilot(saturation=(Saturation(SELECT, "null@1us", 1, tried),))
     run = _settled(draft)
-    assert run.design.turns == TURNS
+    assert run.design.interleaving == TURNS
 
 
 def test_a_count_gets_slices_that_hold_its_events() -> None:
     """It is tried by time: a count of events says nothing of how long one takes."""
     run = _settled(_draft("null@1us", "null@10ms", events="100"))
     assert run.workloads[0].phases[0].stop.kind == "count"
-    assert run.design.turns and run.design.turns.window_of(SELECT).drain_s >= 0.01
+    assert run.design.interleaving and run.design.interleaving.slice_of(SELECT).drain_s >= 0.01
 
 
 def test_a_rate_that_is_given_keeps_the_default() -> None:
     said: list[str] = []
     run = _settled(_draft(rate="1000"), said.append)
-    assert (run.design.turns, run.pilot, said) == (TURNS, None, [])
+    assert (run.design.interleaving, run.pilot, said) == (TURNS, None, [])
 
 
 def test_a_script_that_ends_by_count_is_tried_as_it_says_itself() -> None:
     said: list[str] = []
     run = _settled(_draft(script="insert"), said.append)
     assert said == ["finding how long an event of insert takes on null@1us, null@2us"]
-    assert run.design.turns and set(run.design.turns.windows) == {"insert"}
+    assert run.design.interleaving and set(run.design.interleaving.slices) == {"insert"}
 
 
 def test_a_phase_of_few_events_is_not_looked_at(tmp_path: Path) -> None:
@@ -232,30 +236,30 @@ def test_a_phase_of_few_events_is_not_looked_at(tmp_path: Path) -> None:
     assert run.pilot and run.pilot.latency_ns_p99["long"] < 50_000_000
 
 
-def test_each_workload_of_a_run_has_windows_of_its_own() -> None:
+def test_each_workload_of_a_run_has_slices_of_its_own() -> None:
     run = _settled(_draft(more=[Workload("insert", {})]))
     run = replace(run, pilot=replace(run.pilot or Pilot(), latency_ns_p99={SELECT: 61_000}))
-    turns = replace(run.design.turns or TURNS, windows={SELECT: Window(0.02, 0.003)})
+    turns = replace(run.design.interleaving or TURNS, slices={SELECT: Slice(0.02, 0.003)})
     turns = replace(turns, running=(SELECT,))
-    assert set(turns.windows) == {SELECT}
-    run = replace(run, design=replace(run.design, turns=turns))
-    slots = [turns_of(turns, run, plan, 0, run.candidates)[0] for plan in run.workloads]
-    assert [(each.window_ns, each.drain_ns, each.edge_ns) for each in slots] == [
+    assert set(turns.slices) == {SELECT}
+    run = replace(run, design=replace(run.design, interleaving=turns))
+    plans = [plan_turns(turns, run, plan, 0, run.candidates)[0] for plan in run.workloads]
+    assert [(each.slice_ns, each.drain_ns, each.ramp_in_ns) for each in plans] == [
         (20_000_000, 3_000_000, 3_000_000),
         (100_000_000, 5_000_000, 10_000_000),
     ]
-    told = "windows of 20 ms (oltp_point_select), 100 ms (insert)"
-    assert windows_words(run) in told and _order(run) == f"which then play by turns in {told}"
+    told = "slices of 20 ms (oltp_point_select), 100 ms (insert)"
+    assert slice_words(run) in told and _order(run) == f"which then play interleaved in {told}"
     assert pilot_words(run) == [
-        f"W{told[1:]}: 99 of 100 events take 61 µs (oltp_point_select) at most.",
+        f"S{told[1:]}: 99 of 100 events take 61 µs (oltp_point_select) at most.",
         "Engines run on without a turn in oltp_point_select: no row is changed.",
     ]
 
 
-def test_without_turns_there_are_no_windows() -> None:
+def test_without_turns_there_are_no_slices() -> None:
     draft = _draft(sequential=True)
     before = draft.freeze().run
     said: list[str] = []
     assert _settled(draft, said.append) == _chosen(draft, TriedEvents(1000, 0)) == before
-    assert windows_words(before) == ""
+    assert slice_words(before) == ""
     assert not said
