@@ -1,4 +1,4 @@
-"""docs/guides/sysbench/words.md says what Dyno does with each word of sysbench: all are tried."""
+"""docs/guides/sysbench/{words,options} say what Dyno does with each word: all are tried."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from dyno import driver
 from dyno.driver.plan import Plan, Script
 from dyno.errors import DynoError
 
-PAGE = (ROOT / "docs/guides/sysbench/words.md").read_text()
+PAGES = ("docs/guides/sysbench/words.md", "docs/guides/sysbench/options.md")
+PAGE = "\n".join((ROOT / page).read_text() for page in PAGES)
 
 
 def rows(section: str) -> dict[str, tuple[str, str]]:

@@ -122,7 +122,7 @@ mod tests {
             assert!(parse(&bad).unwrap_err().0.contains("no place in a DECIMAL"), "{bad}");
         }
         for bad in ["..e-300", "-e-300", "1e-", "1e+-5", "1e5e5"] {
-            assert!(parse(bad).unwrap_err().0.contains("is no number"), "{bad}");
+            assert!(parse(bad).unwrap_err().0.contains("is not a number"), "{bad}");
         }
     }
 
