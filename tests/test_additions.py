@@ -98,7 +98,24 @@ candidates = ["null@1ms", "null@2ms"]
 name = "oltp_point_select"
 """
 
+RECIPE = """engine = "dummy"
+title = "nothing"
+marks = ["nothing"]
+version = [["VERSION", "(.*)"]]
+program = "bin/nothing"
+always = "-g"
+cost = { cpu_s = 1, memory_mb = 1, disk_mb = 1 }
+[[steps]]
+name = "compile"
+run = ["true"]
+"""
+
 ADDITIONS = {
+    "engines/recipes/dummy.toml": (
+        RECIPE,
+        "from dyno.engines._source import recipes_of; print(recipes_of('dummy')[0].title)",
+        "nothing",
+    ),
     "engines/dummy.py": (
         ENGINE,
         "from dyno.engines import find_engine; print(find_engine('dummy', None).embedded)",
