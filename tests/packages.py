@@ -39,7 +39,9 @@ FOLDERS = {"compare", "compat", "host", "judge", "servers"}
 #: From the lowest to the highest: a package knows only those before it.
 PACKAGES = {
     "record": _package("run, trial, verdict, history as data; JSON to frozen dataclasses"),
-    "builds": _package("where an engine's program comes from; `source/` builds it from a tree; the cache"),
+    "builds": _package(
+        "where an engine's program comes from; `source/` builds it from a tree; the cache"
+    ),
     "driver": _package(
         "the Python side of `dyno-driver`: the plan, `describe`, `ask`, the handshake", "record"
     ),

@@ -196,6 +196,17 @@ def test_no_compiler_no_tool_and_no_room_are_a_sentence_each(
         planned(tree, small_recipe(tmp_path))
 
 
+def test_flags_and_a_cache_that_no_shell_could_read_are_refused(
+    tree: Path, recipes: tuple[BuildRecipe, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for own in ({"cflags": "-O2 '"}, {"options": '--with="x'}):
+        with pytest.raises(UsageError, match="cannot read the flags"):
+            planned(tree, recipes, **own)
+    monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "my cache"))
+    with pytest.raises(UsageError, match="it holds a blank"):
+        planned(tree, recipes)
+
+
 KILLED = """
 import os, signal, sys
 from pathlib import Path

@@ -11,6 +11,7 @@ import json
 import os
 import platform
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -79,6 +80,7 @@ def plan_build(request: BuildRequest, recipes: Sequence[BuildRecipe], say: Say) 
 
     `UsageError` where there is no tree, recipe or patch; `HostError` where a tool is absent.
     """
+    _check_words(request)
     debian = {suite: package for recipe in recipes for suite, package in recipe.debian.items()}
     tree = find_tree(request.place, debian, say)
     with cache.work_folder(BUILDING) as scratch:
@@ -89,6 +91,18 @@ def plan_build(request: BuildRequest, recipes: Sequence[BuildRecipe], say: Say) 
     key = hashlib.sha256(json.dumps([deciding, recipe.deciding]).encode()).hexdigest()[:16]
     entry = f"{request.engine}-{version}-{key}"
     return BuildPlan(request, tree, recipe, toolchain, version, entry, facts)
+
+
+def _check_words(request: BuildRequest) -> None:
+    """Refuses flags that no shell could take apart, and a cache where no Makefile works."""
+    for words in (request.cflags, request.options, request.defines):
+        try:
+            shlex.split(words)
+        except ValueError as unbalanced:
+            raise UsageError(f"cannot read the flags '{words}'", cause=unbalanced) from None
+    if any(sign.isspace() for sign in str(cache.root())):
+        hint = "set DYNO_CACHE to a folder without"
+        raise UsageError(f"make cannot build in {cache.root()}: it holds a blank", hint=hint)
 
 
 def _recognise(

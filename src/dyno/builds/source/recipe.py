@@ -63,7 +63,8 @@ class BuildRecipe:
 
     `marks` are files by which a tree is known, `version` files and patterns that tell its version;
     a file of either may be a pattern.
-    `needs` are programs; `tools` the Debian packages that bring one where this machine has none.
+    `needs` are programs; `tools` the Debian packages that bring one where this machine has none,
+    and `headers` those that bring a header with its library.
     `debian` names the source package of a suite. `program` is what the build is for, below its
     prefix, and `drop` patterns of what is not kept.
     """
@@ -84,6 +85,7 @@ class BuildRecipe:
     defines: str = ""
     needs: tuple[str, ...] = ()
     tools: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    headers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     debian: Mapping[str, str] = field(default_factory=dict)
     edits: tuple[Edit, ...] = ()
     drop: tuple[str, ...] = ()
@@ -167,6 +169,7 @@ def read_recipe(file: Path) -> BuildRecipe:
         defines=table.get("defines", ""),
         needs=tuple(table.get("needs", ())),
         tools={name: tuple(packages) for name, packages in table.get("tools", {}).items()},
+        headers={name: tuple(found) for name, found in table.get("headers", {}).items()},
         debian=table.get("debian", {}),
         edits=tuple(read_edit(each) for each in table.get("edits", ())),
         drop=tuple(table.get("drop", ())),

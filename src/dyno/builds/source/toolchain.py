@@ -101,28 +101,36 @@ def check_space(folder: Path, cost: BuildCost) -> None:
 
 
 def _tools(recipe: BuildRecipe, say: Say) -> dict[str, str]:
-    """The environment in which the tools that were fetched are found; only the path where none was.
-
-    They are Debian's packages, unpacked: each finds its own files by a variable.
+    """The environment in which tools and headers that were fetched are found; only the path where
+    none was. They are Debian's packages, unpacked: a tool finds its own files by a variable.
     """
     path = os.environ.get("PATH", os.defpath)
-    lacking = [name for name in recipe.tools if shutil.which(name, path=path) is None]
-    if not lacking:
-        return {"PATH": path}
-    packages = list(dict.fromkeys(p for name in lacking for p in recipe.tools[name]))
-    first, *beside = packages
-    try:
-        usr = deb.fetch(first, deb.installable_version(first, say), say, beside) / "usr"
-    except HostError as why:
-        hint = f"{_install(lacking[0])}; {why.message}"
-        raise HostError(f"cannot build {recipe.title}: no {lacking[0]} on PATH", hint=hint) from why
-    libraries = os.pathsep.join(str(each) for each in sorted(usr.glob("lib/*-linux-gnu")))
-    told = {
-        "PATH": f"{usr / 'bin'}{os.pathsep}{path}",
-        "BISON_PKGDATADIR": str(usr / "share/bison"),
+    lacking = {
+        name: recipe.tools[name] for name in recipe.tools if not shutil.which(name, path=path)
     }
-    told |= {"M4": str(usr / "bin" / "m4")} if (usr / "bin" / "m4").exists() else {}
-    return told | ({"LD_LIBRARY_PATH": libraries} if libraries else {})
+    headers = {n: recipe.headers[n] for n in recipe.headers if not Path("/usr/include", n).exists()}
+    told = {"PATH": path}
+    if lacking:
+        usr = _fetched(recipe, lacking, say)
+        told = {"PATH": f"{usr / 'bin'}:{path}", "BISON_PKGDATADIR": str(usr / "share/bison")}
+        told |= {"M4": str(usr / "bin" / "m4")} if (usr / "bin" / "m4").exists() else {}
+        told |= {"LD_LIBRARY_PATH": ":".join(map(str, sorted(usr.glob("lib/*-linux-gnu"))))}
+    if headers:
+        usr = _fetched(recipe, headers, say)
+        told |= {"CPATH": str(usr / "include"), "CMAKE_PREFIX_PATH": str(usr)}
+        told |= {"LIBRARY_PATH": ":".join(map(str, sorted(usr.glob("lib/*-linux-gnu"))))}
+    return told
+
+
+def _fetched(recipe: BuildRecipe, lacking: Mapping[str, Sequence[str]], say: Say) -> Path:
+    """The `usr` of the packages that bring what this machine lacks."""
+    first, *beside = dict.fromkeys(package for packages in lacking.values() for package in packages)
+    try:
+        return deb.fetch(first, deb.installable_version(first, say), say, beside) / "usr"
+    except HostError as why:
+        name = next(iter(lacking))
+        hint = f"{_install(name)}; {why.message}"
+        raise HostError(f"cannot build {recipe.title}: no {name} here", hint=hint) from why
 
 
 def _install(program: str) -> str:
