@@ -329,3 +329,11 @@ def test_a_long_sentence_is_found_between_code_tables_and_lists() -> None:
     long = " ".join(["word"] * (SENTENCE_WORDS_MAX + 1))
     page = f"# Head\n\nShort `code with words`. {long.capitalize()}.\n\n| a | {long} |\n\n- Item\n"
     assert [len(each.split()) for each in sentences(page)] == [2, SENTENCE_WORDS_MAX + 1, 2]
+
+
+def test_the_places_of_additions_exist() -> None:
+    """Whoever looks for the place of a change by ARCHITECTURE.md's last table finds a file."""
+    last = (ROOT / "ARCHITECTURE.md").read_text().rpartition("| change | place |")[2]
+    places = re.findall(r"`((?:src|crates)/[^`]+)`", last)
+    assert len(places) > 5
+    assert not [it for it in places if not (ROOT / it).exists()]
