@@ -37,6 +37,13 @@ def test_a_tree_is_built_named_and_can_be_had_by_its_name(
     made = find_engine("sqlite", ask).program("source:mine", {}, say_nothing)
     assert made.version == "3.99.1" and made.facts["recipe"] == "sqlite-amalgamation"
     assert made.facts["compiler"] and made.facts["frame_pointers"] == "on"
+    assert exit_code(["engines", "list"]) == 0
+    listed = capsys.readouterr().out
+    assert "sqlite@source:mine" in listed and "sqlite-3.99.1-" in listed
+    (entry,) = cache.entries_of("built")
+    assert exit_code(["engines", "remove", entry.name]) == 0
+    assert exit_code(["engines", "list"]) == 0
+    assert "sqlite@source:mine" not in capsys.readouterr().out
 
 
 def test_a_tree_is_a_candidate_straight_away_with_flags_and_a_commit(tree: Path) -> None:

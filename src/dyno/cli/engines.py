@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from dyno.cli.engines_build import command as build
+from dyno.cli.engines_build import print_named
 from dyno.cli.judged_run import print_progress
 from dyno.cli.options import ENGINE, Word
 from dyno.cli.terminal import screen
@@ -51,6 +52,7 @@ def list_() -> None:
     screen.line(f"in the cache, {cache.root()}:" if cached else "nothing in the cache yet")
     if cached:
         screen.table(("name", "kind", "size"), cached, right=(2,))
+    print_named()
 
 
 def cached_names() -> list[str]:

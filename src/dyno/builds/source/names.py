@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -61,6 +62,18 @@ def known_names(engine: str) -> list[str]:
     folder = cache.root() / "names"
     files = folder.glob(f"{engine}-*.json") if folder.is_dir() else ()
     return sorted(file.stem.removeprefix(f"{engine}-") for file in files)
+
+
+def named_builds() -> list[tuple[str, Named]]:
+    """All names, as `ENGINE@source:NAME`, that still have their builds."""
+    found = []
+    for file in sorted((cache.root() / "names").glob("*.json")):
+        engine, _, name = file.stem.partition("-")
+        with suppress(OSError, ValueError, TypeError):
+            told = Named(**json.loads(file.read_text(encoding="utf-8")))
+            if (cache.root() / BUILT / told.entry).is_dir():
+                found.append((f"{engine}@source:{name}", told))
+    return found
 
 
 def _file(engine: str, name: str) -> Path:
