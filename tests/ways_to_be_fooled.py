@@ -56,9 +56,9 @@ def played(
 
 WAYS: dict[str, tuple[Way, ...]] = {
     "The programs": (
-        Way("assertions", "one build has its assertions compiled in", "debug_build", "invalid"),
-        Way("sanitizer", "one build carries a sanitizer", "debug_build", "invalid"),
-        Way("no-optimisation", "one build was compiled with -O0", "debug_build", "invalid"),
+        Way("assertions", "one build has its assertions compiled in", "build_quality", "invalid"),
+        Way("sanitizer", "one build carries a sanitizer", "build_quality", "invalid"),
+        Way("no-optimisation", "one build was compiled with -O0", "build_quality", "invalid"),
         Way("one-program", "one program is compared under two names", "same_program", "doubtful"),
         Way("not-aa", "an A/A comparison plays two programs", "same_program", "invalid"),
         Way("crashes", "one side crashes in some restarts", "failed_restarts", "doubtful"),

@@ -18,6 +18,8 @@ OPTIONS: dict[str, dict[str, str]] = {
 KINDS = {"plant": "delay", "plant-noise": "delay-noise"}
 #: Controls, as keys of a candidate or under `controls` of an experiment.
 CONTROLS = {"plant": "inject"}
+#: Audits, as `dyno show audits NAME` takes them.
+AUDITS = {"debug_build": "build_quality"}
 
 
 class FormerNameWarning(FutureWarning):

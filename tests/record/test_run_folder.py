@@ -97,7 +97,7 @@ def test_a_damaged_trial_is_one_sentence(
 def test_what_a_record_does_not_tell_was_not_checked_and_is_not_called_sound() -> None:
     findings = judge(make_run(), make_trials({"new": [0.05] * 6})).findings
     words = {f.audit: f.soundness for f in reversed(findings)}
-    untold = ("debug_build", "driver_late")
+    untold = ("build_quality", "driver_late")
     assert {name: words[name] for name in untold} == dict.fromkeys(untold, "not checked")
 
 

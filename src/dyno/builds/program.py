@@ -1,15 +1,17 @@
-"""What a program's own file tells of how it was built: instrumentation, and optimisation.
+"""What a program's own file tells of how it was built: compiler, flags, instrumentation.
 
 Looked for, in this order of trust: the entry points that a sanitizer's or a coverage runtime gives
-every program built with it (they stay in the dynamic symbols of a stripped file), and the flags
-that GCC writes into debug information (DW_AT_producer) and into `.GCC.command.line`. A stripped
-program of another compiler tells nothing of its flags: then nothing is said.
+every program built with it (they stay in the dynamic symbols of a stripped file); what a program
+says of itself (`compiled by gcc …`, and its flags as one text); the flags that GCC writes into
+debug information (DW_AT_producer) and into `.GCC.command.line`; and the compilers that left their
+names in `.comment`, which distributions take out. What tells nothing is not guessed.
 """
 
 from __future__ import annotations
 
 import mmap
 import re
+from functools import lru_cache
 from pathlib import Path
 
 #: What stands in the file (symbols are ended by a zero byte) to what it means.
@@ -23,24 +25,70 @@ RUNTIMES = {
 #: GCC's own words with its flags; before 4.7 it wrote none.
 PRODUCER = re.compile(rb"GNU C[^\0]{1,100}? (-[^\0]{1,4000})")
 LEVEL = re.compile(r"(?:^|\s)-(O\S*)")
+#: A program's own words of its compiler, and of its flags, each a text of its own.
+COMPILED_BY = re.compile(rb"compiled by ([^\0,\n]{3,100}),")
+OWN_LEVEL = re.compile(rb" -O(?:[0-3sgz]|fast)?[ \0]")
+#: How far a text may reach to either side of it.
+REACH = 4000
+#: Compilers as `.comment` names them, each with its release. A pattern that begins with its own
+#: letters is looked for much faster than one of several.
+COMMENTS = (
+    re.compile(rb"GCC: \([^)\0]{1,60}\) (?P<release>\d+)[.\d]*"),
+    re.compile(rb"clang version (?P<release>\d+)[.\d]*"),
+)
 #: From weak to strong, as `optimisation` answers them; what is not here is strong.
 WEAK = ("-O0", "-Og", "-O", "-O1", "-Os", "-Oz")
 
 
 def build_facts(program: Path) -> dict[str, str]:
-    """`instrumentation` and `optimisation`, each where the file tells it; empty for an empty file.
+    """`compiler`, `flags`, `instrumentation` and `optimisation`, each where the file tells it;
+    empty for an empty file.
 
-    Of several flags (a library in it was built by another hand) the strongest optimisation counts.
+    Of several flags (a library in it was built by another hand) the strongest optimisation counts,
+    of several compilers the newest.
     """
-    with program.open("rb") as file:
-        if not program.stat().st_size:
-            return {}
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            found = [name for mark, name in RUNTIMES.items() if content.find(mark) >= 0]
-            flags = {match[1].decode(errors="replace") for match in PRODUCER.finditer(content)}
-    told = {"instrumentation": ", ".join(found)} if found else {}
-    levels = [optimisation(each) for each in flags]
-    return told | ({"optimisation": max(levels, key=_strength)} if levels else {})
+    found = program.stat()
+    return dict(_read_facts(program, found.st_size, found.st_mtime_ns)) if found.st_size else {}
+
+
+@lru_cache
+def _read_facts(program: Path, _size: int, _changed_ns: int) -> dict[str, str]:
+    """The same of a file that is not empty; reading some of them takes seconds."""
+    with (
+        program.open("rb") as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
+    ):
+        found = [name for mark, name in RUNTIMES.items() if content.find(mark) >= 0]
+        produced = {_text(match) for match in PRODUCER.finditer(content)}
+        told = {"compiler": _compiler(content), "flags": _own_flags(content)}
+    levels = [optimisation(each) for each in ({told["flags"]} if told["flags"] else produced)]
+    told |= {"instrumentation": ", ".join(found)}
+    told |= {"optimisation": max(levels, key=_strength) if levels else ""}
+    return {name: value for name, value in told.items() if value}
+
+
+def _compiler(content: mmap.mmap) -> str:
+    """The compiler's name and release, as it or the program writes them."""
+    if said := COMPILED_BY.search(content):
+        return _text(said)
+    named = [match for pattern in COMMENTS for match in pattern.finditer(content)]
+    newest = max(named, key=lambda match: int(match["release"]), default=None)
+    return newest[0].decode(errors="replace").replace("GCC: ", "gcc ") if newest else ""
+
+
+def _own_flags(content: mmap.mmap) -> str:
+    """The flags that a program keeps as one text, which begins and ends with them."""
+    for match in OWN_LEVEL.finditer(content):
+        begins = content.rfind(b"\0", max(0, match.start() - REACH), match.start()) + 1
+        ends = content.find(b"\0", match.start(), match.start() + REACH)
+        text = content[begins:ends] if 0 < begins < ends else b""
+        if text.startswith(b"-") and b"\n" not in text:
+            return text.decode(errors="replace")
+    return ""
+
+
+def _text(match: re.Match[bytes]) -> str:
+    return match[1].decode(errors="replace")
 
 
 def optimisation(flags: str) -> str:

@@ -15,6 +15,7 @@ from dyno.cli.options import Word
 from dyno.cli.runs import run_names
 from dyno.cli.terminal import screen
 from dyno.errors import DynoError, unknown
+from dyno.former_names import AUDITS
 from dyno.plugins import modules, things
 
 Rows = list[tuple[str, str]]
@@ -64,6 +65,8 @@ def kind_of_name(word: str) -> str:
     for package in ("engines", "workloads", "controls", "probes", "audits", "experiments"):
         if word in names_of(package):
             return package
+    if word in AUDITS:
+        return "audits"
     if Path(word).suffix in (".lua", ".sql", ".pgbench"):
         return "workloads"
     if word == "last" or any(name.startswith(word) for name in names_of("runs")) or "/" in word:

@@ -13,6 +13,7 @@ from dyno.cli.runs import run_folder
 from dyno.cli.terminal import screen
 from dyno.cli.terminal.announcement import cells_comment
 from dyno.errors import unknown
+from dyno.former_names import AUDITS, current_name
 from dyno.plugins import modules, things
 
 if TYPE_CHECKING:
@@ -198,6 +199,7 @@ def show_probe(name: str) -> None:
 
 def show_audit(name: str) -> None:
     """What an audit catches."""
+    name = current_name(name, AUDITS)
     print_heading(name, find_thing("dyno.judge.audits", "AUDIT", "audit", name).summary)
 
 

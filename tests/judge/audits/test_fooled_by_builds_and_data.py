@@ -36,7 +36,7 @@ def built(**facts: str) -> list[Finding]:
     """`new` is a build of these facts; `old` is one for release."""
     release = {"assertions": "off", "optimisation": "-O2"}
     run = a_run(replace(OLD, build=release), replace(NEW, build=release | facts))
-    return findings("debug_build", run, *CLEAN)
+    return findings("build_quality", run, *CLEAN)
 
 
 def under(audit: str, run: Run, ours: Conditions, theirs: Conditions) -> list[Finding]:

@@ -46,7 +46,7 @@ def test_an_io_bound_server_whose_page_cache_holds_all_is_told(home: Path) -> No
     found = _found(home, f"old=postgres@12?{small}", f"new=postgres@18?{small}")
     assert found["caching"].soundness == "doubtful"
     assert "the kernel's page cache held them" in found["caching"].sentence
-    mine = ("data_size", "settings", "storage", "durability", "results", "debug_build")
+    mine = ("data_size", "settings", "storage", "durability", "results", "build_quality")
     assert {name: found[name].soundness for name in mine} == dict.fromkeys(mine, "sound")
 
 
@@ -73,8 +73,8 @@ def test_a_server_with_assertions_is_invalid_beside_one_without(
 
     register_engine(monkeypatch, "postgres", Checked)
     found = _found(home, "checked=postgres@12", "plain=postgres@18")
-    assert (found["debug_build"].soundness, len(found["debug_build"].trials)) == ("invalid", 3)
-    assert "checked carries assertions" in found["debug_build"].sentence
+    assert (found["build_quality"].soundness, len(found["build_quality"].trials)) == ("invalid", 3)
+    assert "checked carries assertions" in found["build_quality"].sentence
 
 
 def test_a_library_built_for_debugging_tells_so(home: Path) -> None:

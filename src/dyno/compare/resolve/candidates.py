@@ -125,9 +125,11 @@ def candidate_facts(build: Build) -> dict[str, str]:
     the file tells of how it was built.
     """
     told = {"name": build.name, "version": build.version, "program": str(build.program)}
-    if build.program.is_file():
-        told |= program.build_facts(build.program) | {"sha256": sha256(build.program)}
-    return build.facts | told
+    if not build.program.is_file():
+        return build.facts | told
+    # who compiled it here knows better than the file
+    own = program.build_facts(build.program) | build.facts
+    return own | told | {"sha256": sha256(build.program)}
 
 
 _OPTION: Kind = "workload option"

@@ -1,4 +1,4 @@
-"""Audit `debug_build` and what it reads: a program that is not fit to be timed is found out."""
+"""Audit `build_quality` and what it reads: a program that is not fit to be timed is found out."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from fakes import make_run, make_trial
 
 from dyno.builds import program
+from dyno.cli import exit_code
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits import audits
 from dyno.record import Candidate, Finding, Run, Trial
@@ -27,7 +28,7 @@ def _judged(run: Run, **settings: dict[str, str]) -> list[Finding]:
     for number, side in enumerate(run.candidates, 1):
         told = settings.get(side.name, {})
         trials.append(make_trial(number, side.name, 0, 1.0, settings=told))
-    return audits()["debug_build"].judge(RunView(run, trials))
+    return audits()["build_quality"].judge(RunView(run, trials))
 
 
 @pytest.mark.parametrize(
@@ -61,12 +62,18 @@ def test_release_builds_are_sound_and_those_that_tell_nothing_were_not_checked()
     assert unknown.soundness == "not checked" and unknown.sentence.endswith("(other)")
 
 
-def _compiled(folder: Path, *flags: str) -> dict[str, str]:
+def _made(folder: Path, *flags: str) -> Path:
     (folder / "one.c").write_text("int one(int *x) { return x[1] + 1; }\n")
     made = folder / "one.so"
     command = ["cc", "-shared", "-fPIC", *flags, "-o", str(made), str(folder / "one.c")]
     subprocess.run(command, check=True, capture_output=True, timeout=60)
-    return program.build_facts(made)
+    return made
+
+
+def _compiled(folder: Path, *flags: str) -> dict[str, str]:
+    """What a library tells of itself, without its compiler's name."""
+    told = program.build_facts(_made(folder, *flags))
+    return {name: value for name, value in told.items() if name != "compiler"}
 
 
 def test_a_real_library_tells_its_sanitizer_and_its_flags(tmp_path: Path) -> None:
@@ -83,3 +90,52 @@ def test_what_is_no_program_tells_nothing(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     (tmp_path / "text").write_text("#!/bin/sh\nGNU C and __asan_init are words here\n")
     assert program.build_facts(tmp_path / "empty") == program.build_facts(tmp_path / "text") == {}
+
+
+def _versions(old: dict[str, str], new: dict[str, str]) -> list[Finding]:
+    return _judged(_run(old={"version": "1.0", **old}, new={"version": "2.0", **new}))
+
+
+def test_versions_by_another_compiler_and_other_flags_are_doubtful() -> None:
+    old = {"compiler": "gcc (Debian 10.2.1-6) 10.2.1 20210110", "flags": "-Wall -g -O2 -fwrapv"}
+    new = {"compiler": "x86_64-linux-gnu-gcc (Debian 16.2.0-1) 16.2.0", "flags": "-O3 -fwrapv"}
+    (finding,) = _versions(old, new)
+    assert finding.soundness == "doubtful" and "compiler and flags differ" in finding.sentence
+    assert "old: gcc 10.2.1 -O2; new: gcc 16.2.0 -O3" in finding.sentence
+    (finding,) = _versions(old, new | {"flags": "-Wextra -O2 -fwrapv"})
+    assert "compiler differs" in finding.sentence
+    (finding,) = _versions(old, new | {"compiler": old["compiler"]})
+    assert finding.sentence.startswith("flags differ")
+
+
+def test_like_builds_and_two_builds_of_one_version_are_no_finding() -> None:
+    made = {"compiler": "cc (Debian 12.2.0-14) 12.2.0", "cflags": "-O2 -g", "version": "1.0"}
+    assert [it.soundness for it in _versions(made, made)] == ["sound"]
+    other = made | {"compiler": "clang version 19.1.7", "cflags": "-O3"}
+    assert [it.soundness for it in _judged(_run(old=made, new=other))] == ["sound"]
+    assert [it.soundness for it in _versions(made, {"assertions": "off"})] == ["sound"]
+
+
+def test_code_made_for_size_is_doubtful_and_never_invalid() -> None:
+    (finding,) = _judged(_run(old=GOOD, new={"flags": "-Os", "optimisation": "-Os"}))
+    assert finding.soundness == "doubtful" and "code made for size (-Os)" in finding.sentence
+
+
+def test_the_former_name_of_the_audit_is_taken_with_a_note(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert exit_code(["show", "debug_build"]) == 0
+    shown = capsys.readouterr()
+    assert "build_quality" in shown.out and "'debug_build' is now 'build_quality'" in shown.err
+
+
+def test_a_library_tells_its_compiler_and_a_program_the_flags_it_keeps(tmp_path: Path) -> None:
+    assert program.build_facts(_made(tmp_path, "-O2"))["compiler"].startswith(("gcc", "clang"))
+    kept = tmp_path / "kept"
+    words = b"PostgreSQL 9 on x, compiled by gcc (D 14) 14.2.0, 64-bit"
+    kept.write_bytes(b"\x7fELF\0" + words + b"\0-x\0-Wall -g -Os -fwrapv\0 -O3 \0")
+    assert program.build_facts(kept) == {
+        "compiler": "gcc (D 14) 14.2.0",
+        "flags": "-Wall -g -Os -fwrapv",
+        "optimisation": "-Os",
+    }
