@@ -27,7 +27,7 @@ SERVERS: dict[str, tuple[str, str, dict[str, str]]] = {
 
 
 #: Servers that a process keeps running, unless more than this are used at once.
-MOST = 5
+MOST = 2
 
 
 @contextmanager
@@ -90,7 +90,8 @@ class SharedServers:
             # what a failed test leaves behind is nobody's to clean
             shared.empty()
         except BaseException:
-            self.running.pop(key)[1].close()
+            if key in self.running:
+                self.running.pop(key)[1].close()
             raise
         finally:
             self.used.remove(key)
