@@ -41,6 +41,8 @@ GONE = {
     r"\bdice\b|PilotScene|fly_pilot|Wishes\b": "rng, PilotContext, measure_baseline, options",
     r"\bwaist\b|\bdoors\b|\brooms\b": "record format, interfaces, packages",
     r"\bis_floor\b|\bneeds_floor\b|[Tt]he driver's floor": "client-only baseline",
+    r"\b[Bb]y turns\b|\b[Tt](ake|akes|ook|aking) turns\b|TurnSeat|BlockTurns": "interleaved",
+    r"straddl|\bepoch_slots\b|\bwindow_ns\b|\bedge_ns\b": "overrun, turn, slice, ramp-in",
     r"\b(last|first) look\b|stats\.looks": "interim analysis",
 }
 #: Files that hold a word that is gone, and why.
