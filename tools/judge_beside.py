@@ -1,14 +1,16 @@
 """Judges runs with another checkout's code and with ours, and says where the verdicts differ.
 
-    .venv/bin/python tools/judge_beside.py CHECKOUT RUN...
+    .venv/bin/python tools/judge_beside.py CHECKOUT [OLD=NEW...] RUN...
 
-Keys that have another name now count as the same (`record/former_keys.py`). Texts are words and may
-differ: how many do is told. Any other difference is listed, and is exit code 1.
+Keys that have another name now count as the same (`record/former_keys.py`), and so do audits given
+as OLD=NEW. What an audit says that only one of both codes has is left out, and named. Texts are
+words and may differ: how many do is told. Any other difference is listed, and is exit code 1.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -31,11 +33,27 @@ json.dump(asdict(judge(folder.run(), folder.trials())), sys.stdout)
 Leaf = str | int | float | bool | None
 
 
-def judged_by(checkout: Path, run: Path) -> dict[str, Leaf]:
-    """The verdict of a checkout's code, each value by its path."""
+def judged_by(checkout: Path, run: Path) -> dict[str, Any]:
+    """The verdict of a checkout's code, under our keys."""
     command = [str(checkout / ".venv" / "bin" / "python"), "-c", JUDGE, str(run)]
     told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return dict(leaves(asdict(decode(Verdict, json.loads(told)))))
+    return asdict(decode(Verdict, json.loads(told)))
+
+
+def said_by(value: Any, audits: Mapping[str, str]) -> Any:
+    """The same value with only what these audits say, each under the name it is mapped to and in
+    the order of these names.
+    """
+    if isinstance(value, Mapping):
+        return {key: said_by(each, audits) for key, each in value.items()}
+    if not isinstance(value, list | tuple):
+        return value
+    if any(isinstance(each, Mapping) and "audit" in each for each in value):
+        found = [
+            each | {"audit": audits[each["audit"]]} for each in value if each["audit"] in audits
+        ]
+        return sorted(found, key=lambda each: str(each["audit"]))
+    return [said_by(each, audits) for each in value]
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Leaf]]:
@@ -56,22 +74,36 @@ def is_prose(value: Leaf) -> bool:
     return isinstance(value, str) and " " in value
 
 
-def compare(checkout: Path, run: Path) -> bool:
+def compare(checkout: Path, run: Path, renamed: Mapping[str, str]) -> bool:
     """Prints what differs in a run's verdict; is all the same but for words?"""
-    theirs, ours = judged_by(checkout, run), judged_by(Path(__file__).resolve().parent.parent, run)
+    old, new = judged_by(checkout, run), judged_by(Path(__file__).resolve().parent.parent, run)
+    names = [{each["audit"] for each in verdict["findings"]} for verdict in (old, new)]
+    both = {name: now for name in names[0] if (now := renamed.get(name, name)) in names[1]}
+    alone = sorted(names[0] - both.keys() | names[1] - set(both.values()))
+    theirs = dict(leaves(said_by(old, both)))
+    ours = dict(leaves(said_by(new, {name: name for name in both.values()})))
     differing = [path for path in {**theirs, **ours} if theirs.get(path) != ours.get(path)]
     prose = [it for it in differing if is_prose(theirs.get(it)) and is_prose(ours.get(it))]
     found = sorted(set(differing) - set(prose))
+    left_out = f", left out: {', '.join(alone)}" if alone else ""
     name = f"{run.resolve().name}: {ours['.overall']}, {ours['.comparisons.length']} comparisons"
-    print(f"{name}, {len(ours)} values, {len(prose)} in other words, {len(found)} differ")
+    print(f"{name}, {len(ours)} values, {len(prose)} in other words, {len(found)} differ{left_out}")
     for path in found:
         print(f"  {path}: {theirs.get(path)!r} -> {ours.get(path)!r}")
     return not found
+
+
+def main(checkout: str, *words: str) -> int:
+    """1 where a verdict differs."""
+    pairs = (word.split("=") for word in words if re.fullmatch(r"\w+=\w+", word))
+    renamed = dict(pairs)
+    runs = [Path(word) for word in words if not re.fullmatch(r"\w+=\w+", word)]
+    same = [compare(Path(checkout), run, renamed) for run in runs]
+    return 0 if all(same) else 1
 
 
 if __name__ == "__main__":
     if len(sys.argv) < 3:
         print(__doc__, file=sys.stderr)
         raise SystemExit(64)
-    same = [compare(Path(sys.argv[1]), Path(word)) for word in sys.argv[2:]]
-    raise SystemExit(0 if all(same) else 1)
+    raise SystemExit(main(*sys.argv[1:]))
