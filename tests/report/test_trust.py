@@ -101,7 +101,7 @@ def test_controls_that_differ_or_could_not_be_held_stand_open(book: Book) -> Non
     assert "governor not controllable here: no cpufreq" in told
     summary = (
         "aslr on (3.24.0, 3.54.1), off (3.54.1 -O3), pinning apart (driver and engine on core 1); "
-        "1 more could be held, and are as this host has them; no such knob here: turbo"
+        "1 more are left as this host has them; not available here: turbo"
     )
     assert f"5 controls: {summary}" in told
     assert f"{summary}; governor: not controllable here: no cpufreq" in terminal(book)

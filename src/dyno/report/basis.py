@@ -141,17 +141,17 @@ def values_in_words(values: list[str], most: int = 4) -> str:
 
 
 def controls_sentence(controls: list[ControlSummary]) -> str:
-    """`aslr on, pinning apart (driver on core 1, engine on 0); 10 more could be held, and are as
-    this host has them; no such knob here: turbo`; refused ones aside.
+    """`aslr on, pinning apart (driver on core 1, engine on 0); 10 more are left as
+    this host has them; not available here: turbo`; refused ones aside.
     """
     told = [h.sentence for h in controls if not h.is_kept and not h.refused]
     absent = [h.control for h in controls if h.is_kept and h.before == ABSENT]
     kept = sum(h.is_kept for h in controls) - len(absent)
     parts = [
         ", ".join(told),
-        f"{kept} more could be held, and are as this host has them" if kept else "",
+        f"{kept} more are left as this host has them" if kept else "",
     ]
-    parts += [f"no such knob here: {', '.join(absent)}"] if absent else []
+    parts += [f"not available here: {', '.join(absent)}"] if absent else []
     return "; ".join(filter(None, parts))
 
 

@@ -157,7 +157,7 @@ def test_engines_whose_work_at_rest_differs_stand_still_without_a_turn() -> None
         run = _chosen(_draft(), *tried)
         assert run.design.interleaving and run.design.interleaving.freezes(SELECT) is freezes
         assert run.pilot and run.pilot.latency_ns_p99 == {SELECT: 60_000}
-        said = "Engines stand still without a turn: at rest one takes 0.4 % of a core more"
+        said = "Idle engines are suspended: at rest one takes 0.4 % of a core more"
         assert any(words.startswith(said) for words in pilot_words(run)) is freezes
 
 
@@ -252,7 +252,7 @@ def test_each_workload_of_a_run_has_slices_of_its_own() -> None:
     assert slice_words(run) in told and _order(run) == f"which then play interleaved in {told}"
     assert pilot_words(run) == [
         f"S{told[1:]}: 99 of 100 events take 61 µs (oltp_point_select) at most.",
-        "Engines run on without a turn in oltp_point_select: no row is changed.",
+        "Idle engines keep running in oltp_point_select: no row is changed.",
     ]
 
 

@@ -119,7 +119,7 @@ class _NotTried(Exception):
 
 
 def _defaults(turns: Interleaving) -> str:
-    return f"slices of {1e3 * turns.slice.length_s:g} ms, engines stand still without a turn"
+    return f"slices of {1e3 * turns.slice.length_s:g} ms, idle engines are suspended"
 
 
 def choose_slices(draft: RunDraft, found: Mapping[str, Sequence[TriedEvents | None]]) -> None:

@@ -47,7 +47,7 @@ def _liken(
     spec, theirs = request.spec, model[0].spec
     _, engine, owned = check_request(request, run_controls)
     if spec.engine != theirs.engine or not isinstance(engine, Likens):
-        hint = "they are not of one engine: set them by hand"
+        hint = "only a server of the same engine lends settings: set these by hand"
         raise UsageError(f"{spec.name} cannot take the settings of {theirs.name}", hint=hint)
     if whole := {"profile", "config"} & set(spec.keys):
         hint = "leave out --like, or that key; single settings may be given beside it"

@@ -53,11 +53,11 @@ def pilot_words(run: Run) -> list[str]:
         words.append(f"Slices of {slice_words(run)}: 99 of 100 events take {longest} at most.")
         if still := run.design.interleaving.running:
             named = "" if len(still) == len(run.workloads) else f" in {', '.join(still)}"
-            words.append(f"Engines run on without a turn{named}: no row is changed.")
+            words.append(f"Idle engines keep running{named}: no row is changed.")
         if unlike := run.pilot.resting_apart_percent:
             more = _by_workload(run, {name: f"{at:.1f} %" for name, at in unlike.items()})
             why = f"at rest one takes {more} of a core more than another"
-            words.append(f"Engines stand still without a turn: {why}.")
+            words.append(f"Idle engines are suspended: {why}.")
     words += [f"{why}." for why in run.pilot.untried.values()]
     return words
 
