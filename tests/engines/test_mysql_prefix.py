@@ -87,7 +87,7 @@ def test_a_folder_without_a_server_or_its_messages_is_refused(tmp_path: Path) ->
         prefix_of(program_in(tmp_path / "mysqld"))
     folder = _laid(tmp_path / "other", "bin/mysqld", "share")
     (folder / "bin" / "mysqld").write_text("#!/bin/sh\necho nonsense\n")
-    with pytest.raises(UsageError, match="no server of MySQL's family: nonsense"):
+    with pytest.raises(UsageError, match="is not a server of MySQL's family: nonsense"):
         local_build("mysql", str(folder), say_nothing)
 
 
