@@ -90,7 +90,7 @@ def test_what_is_no_variable_or_no_flag_is_refused_before_anything_is_fetched() 
     with pytest.raises(UsageError, match="help cannot be set"):
         _check("mysql", help="1")
     assert isinstance(MYSQL, Checks)
-    with pytest.raises(UsageError, match="build flag 'cflags'"):
+    with pytest.raises(UsageError, match="'cflags' is of builds from source"):
         MYSQL.check("", {"cflags": "-O3"}, {})
 
 
@@ -134,7 +134,7 @@ def test_ones_own_file_takes_the_place_of_a_profile(tmp_path: Path) -> None:
     chosen = sort_settings({"config": str(file)}, {})
     assert set(chosen.table) == {"skip_networking", "mysqlx"}
     assert chosen.storage == "" and chosen.log_bin == ""
-    with pytest.raises(UsageError, match="place of a profile"):
+    with pytest.raises(UsageError, match="config and profile cannot be combined"):
         _check("mysql", config=str(file), profile="cached")
 
 

@@ -62,7 +62,7 @@ def test_a_server_is_met_as_the_url_says() -> None:
 def test_a_server_that_answers_a_question_with_ok_is_none(
     url: str, answer: list[list[str | None]]
 ) -> None:
-    with pytest.raises(UsageError, match=r"is no \w+SQL: it answers 'SELECT \w+\(\)' with no row"):
+    with pytest.raises(UsageError, match=r"is not \w+SQL: it answers 'SELECT \w+\(\)' with no row"):
         _met(url, lambda _, statements: [answer for _ in statements])
 
 

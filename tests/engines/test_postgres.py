@@ -60,11 +60,11 @@ def test_a_major_version_stands_for_its_newest_minor_one() -> None:
         ({"profile": "warm"}, "unknown value of profile 'warm'"),
         ({"data_checksums": "yes"}, "unknown value of data_checksums"),
         ({"config": "/none.conf"}, "there is no file /none.conf"),
-        ({"config": "/etc/passwd", "profile": "cached"}, "in place of a profile"),
+        ({"config": "/etc/passwd", "profile": "cached"}, "config and profile cannot be combined"),
         ({"port": "5433"}, "port cannot be set"),
         ({"Work_Mem": "1MB"}, "unknown setting 'Work_Mem'\nhint: did you mean work_mem"),
         ({"timezone": "UTC"}, "did you mean TimeZone"),
-        ({"auto_explain.log_analyze": "on"}, "no setting of the server's own"),
+        ({"auto_explain.log_analyze": "on"}, "is not one of the server's own settings"),
     ],
 )
 def test_a_setting_that_cannot_be_is_refused(settings: dict[str, str], message: str) -> None:

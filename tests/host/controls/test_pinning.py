@@ -89,4 +89,4 @@ def test_without_pinning_the_kernel_places_the_threads() -> None:
 def test_cores_that_are_not_here_are_refused(value: str) -> None:
     with pytest.raises(UsageError, match="cannot pin") as caught:
         controls()["pinning"].check(value)
-    assert "usable here" in caught.value.hint
+    assert "usable cores are" in caught.value.hint
