@@ -90,6 +90,6 @@ def test_a_home_that_its_user_cannot_reach_is_told(home: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root's servers run as another user")
     home.parent.chmod(0o700)
-    with pytest.raises(HostError, match=r"closed to nobody(.|\n)*DYNO_TMP"):
+    with pytest.raises(HostError, match=r"may not enter (.|\n)*DYNO_TMP"):
         started(NEW, home)
     assert not processes_left_in(home)

@@ -243,7 +243,7 @@ def test_a_schema_of_somebody_else_stays(
 ) -> None:
     kit_server.ask("CREATE DATABASE kit", "CREATE TABLE kit.options (id INT)")
     assert kit_server.kit("install", "options") == 64
-    assert "not one of this kit's" in capsys.readouterr().err
+    assert "is not the kit's" in capsys.readouterr().err
     assert kit_server.kit("uninstall", "options") == 0
     assert kit_server.ask("SHOW TABLES FROM kit") == [["options"]]
     kit_server.ask("DROP DATABASE kit")

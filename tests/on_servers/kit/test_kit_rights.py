@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
+from kit_parts import KitParts
 from kit_servers import KitServer
 
 from dyno import driver
@@ -37,15 +38,16 @@ NUMBERS = ("0", "1", "2", "-1", "18446744073709551615", "NULL")
 
 
 @pytest.fixture(scope="module")
-def server(kit_server: KitServer) -> Iterator[KitServer]:
+def server(kit_parts: KitParts) -> Iterator[KitServer]:
     """With every part, and a nobody who may queue jobs."""
-    kit_server.ask("CREATE USER 'nob'@'localhost' IDENTIFIED BY 'Nob-1'")
-    assert kit_server.kit("install", *PARTS, "--account", "nob@localhost") == 0
-    kit_server.ask("CALL async.queue('SELECT 42 AS secret')", "CALL async.wait(@query_number)")
-    yield kit_server
-    for part in PARTS:
-        assert kit_server.kit("uninstall", part) == 0
-    kit_server.ask("DROP USER 'nob'@'localhost'")
+    server = kit_parts.hold(
+        *(*PARTS, "--account", "nob@localhost"),
+        before=["CREATE USER 'nob'@'localhost' IDENTIFIED BY 'Nob-1'"],
+        after=["DROP USER 'nob'@'localhost'"],
+    )
+    server.ask("CALL async.queue('SELECT 42 AS secret')", "CALL async.wait(@query_number)")
+    yield server
+    kit_parts.clear()
 
 
 def definers(server: KitServer) -> set[str]:

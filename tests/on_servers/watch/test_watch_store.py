@@ -122,7 +122,7 @@ def test_a_folder_is_one_servers_and_one_watchers(tmp_path: Path, writer: WatchS
         pass
     with (
         opened(tmp_path, "mysql", "here:0"),
-        pytest.raises(UsageError, match="already"),
+        pytest.raises(UsageError, match="another dyno records into"),
         opened(tmp_path, "mysql", "here:0"),
     ):
         pass

@@ -19,7 +19,9 @@ from dyno.compare.pilot.slices import TriedEvents, choose_slices, settle_slices
 from dyno.compare.play.brief_play import PilotContext
 from dyno.compare.resolve.draft import Prepared, RunDraft
 from dyno.compare.resolve.preconditions import (
+    check_connections,
     check_disk_space,
+    check_empty,
     fit_memory,
 )
 
@@ -35,8 +37,11 @@ def prepare(
 
     `known` are events of each workload, where somebody has seen them already: connections then stay
     as they are, and nothing is tried for slices. `HostError` where disk or memory do not suffice,
-    `UsageError` for a budget that no verdict comes within.
+    `UsageError` for a budget that no verdict comes within, a database that holds somebody's tables,
+    and more connections than a server lets in: each before the pilot plays anything.
     """
+    check_empty(draft)
+    check_connections(draft)
     check_disk_space(draft)
     context = PilotContext(say)
     if known is None and (found := saturate(draft, context)):
