@@ -5,7 +5,7 @@ same tables as of a collection, or between two, for the reports of `sys_history`
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -103,15 +103,18 @@ class CollectedTable:
             f" PRIMARY KEY (ts, row_key)) ENGINE=InnoDB COMMENT 'dyno kit history' {PARTITIONED}"
         )
 
-    def collect(self) -> str:
-        """The statement that collects it. Should the server tell a row twice, it is added up."""
+    def collect(self, hashed: Callable[[str], str]) -> str:
+        """The statement that collects it, `hashed` as the server makes a row's key of its columns.
+        Should the server tell a row twice, it is added up.
+        """
         names = ", ".join(it.quoted for it in self.columns)
         keys = [f"COALESCE({it.quoted}, CHAR(0))" for it in self.columns if it.name in KEYS]
+        key = hashed(f"CONCAT_WS(CHAR(1), {', '.join(keys)})")
         added = [it.quoted for it in self.columns if it.counts]
         sums = [f"{it} = {self.kept}.{it} + VALUES({it})" for it in added]
         return (
             f"INSERT INTO {self.kept} (ts, server_start, row_key, {names})"
-            f" SELECT v_ts, v_start, UNHEX(MD5(CONCAT_WS(CHAR(1), {', '.join(keys)}))), {names}"
+            f" SELECT v_ts, v_start, UNHEX({key}), {names}"
             f" FROM performance_schema.`{self.name}`{self._where()}"
             f" ON DUPLICATE KEY UPDATE {', '.join(sums) or f'ts = {self.kept}.ts'}"
         )

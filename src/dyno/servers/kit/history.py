@@ -199,7 +199,7 @@ def _routines(server: KitServer) -> Iterator[str]:
     counted = tables(server)
     yield from (it.create() for it in counted.values())
     added = "SET v_rows = v_rows + ROW_COUNT();"
-    taken = "".join(f"\n  {it.collect()};\n  {added}" for it in counted.values())
+    taken = "".join(f"\n  {it.collect(server.hashed)};\n  {added}" for it in counted.values())
     for text in [*_script(server, "routines"), *_script(server, "take")]:
         yield text.replace("{tables}", taken)
 

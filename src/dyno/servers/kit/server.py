@@ -25,6 +25,8 @@ COMMITS = "SET SESSION autocommit = 1"
 LIBRARY = "dyno_kit.so"
 
 Rows = list[list[str | None]]
+#: From here on MySQL has MD5() as a component that few servers load.
+LACKS_MD5 = (9, 6)
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,13 @@ class KitServer:
     def is_mariadb(self) -> bool:
         """MariaDB says so in its version."""
         return "mariadb" in self.version.lower()
+
+    def hashed(self, text: str) -> str:
+        """The expression for 32 hexadecimal digits that stand for the expression `text`: MD5 where
+        the server has it, as what was stored before has it too.
+        """
+        has_md5 = self.is_mariadb or self.number < LACKS_MD5
+        return f"MD5({text})" if has_md5 else f"LEFT(SHA2({text}, 256), 32)"
 
     def query(self, *statements: str) -> Rows:
         """The rows of the last of these statements; `TrialFailed` with the server's words."""

@@ -89,7 +89,7 @@ DIGESTS = WatchSource(
     words=("FIRST_SEEN", "LAST_SEEN"),
     told=("DIGEST_TEXT",),
     # a digest is another in each version of the server, its text nearly the same
-    sql={"QUERY_KEY": "MD5(CONCAT(COALESCE(SCHEMA_NAME, ''), CHAR(0), COALESCE(DIGEST_TEXT, '')))"},
+    hashed={"QUERY_KEY": "CONCAT(COALESCE(SCHEMA_NAME, ''), CHAR(0), COALESCE(DIGEST_TEXT, ''))"},
     recent="LAST_SEEN >= '{since}'",
     born="FIRST_SEEN",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 
 from dyno.compare.experiment.candidates import parse_candidate
@@ -88,7 +88,7 @@ def _looked_at(server: kit_server.KitServer) -> WatchedServer:
         "SELECT LOWER(CONCAT(table_schema, '.', table_name)), LOWER(column_name)"
         f" FROM information_schema.columns WHERE table_schema IN ({schemas})",
     )
-    questions = _questions(mysql.SOURCES, told, mysql.SKIP)
+    questions = _questions(_hashed(server), told, mysql.SKIP)
     server.query(*begin, *(each.whole for each in questions))
     name = f"{server.session['host']}:{server.session['port']}"
     return WatchedServer(
@@ -105,6 +105,18 @@ def _switched_off(server: kit_server.KitServer) -> list[str]:
     return [
         f"{name} is switched off in performance_schema.setup_consumers: its counters stand still"
         for (name,) in rows
+    ]
+
+
+def _hashed(server: kit_server.KitServer) -> list[WatchSource]:
+    """What is asked of this server, hashes as it makes them."""
+    made = (
+        {name: server.hashed(text) for name, text in source.hashed.items()}
+        for source in mysql.SOURCES
+    )
+    return [
+        replace(source, sql={**source.sql, **own})
+        for source, own in zip(mysql.SOURCES, made, strict=True)
     ]
 
 

@@ -20,10 +20,11 @@ class WatchSource:
     `tables` are its names, of which a server has one; `keys` tell its rows apart; `counters` only
     grow, unless they are `signed` (values of which the change is kept); `told` is said once for
     each row; `values` are whole numbers and `words` texts, both kept as they stand. `sql` is what
-    to ask for a column that is no plain one, `joined` what stands behind the table; without the
-    column that it `needs` it is left out. A `sampled` source has no counters: its rows are those of
-    one moment. Of one that is `standing`, rows that nothing happened to are told, too. Where the
-    server may tell `several` rows of one key (a file's former names), they are added up.
+    to ask for a column that is no plain one, `hashed` what the server makes a hash of for it,
+    `joined` what stands behind the table; without the column that it `needs` it is left out. A
+    `sampled` source has no counters: its rows are those of one moment. Of one that is `standing`,
+    rows that nothing happened to are told, too. Where the server may tell `several` rows of one key
+    (a file's former names), they are added up.
 
     `every` is in how many samples it is asked; `where` leaves rows out; `recent` does in addition
     but for one sample in `all_rows_every`: rows since `{since}` (the server's clock), where only
@@ -38,6 +39,7 @@ class WatchSource:
     words: tuple[str, ...] = ()
     told: tuple[str, ...] = ()
     sql: Mapping[str, str] = field(default_factory=dict, hash=False)
+    hashed: Mapping[str, str] = field(default_factory=dict, hash=False)
     joined: str = ""
     needs: str = ""
     where: str = ""

@@ -198,10 +198,10 @@ END $$
 CREATE PROCEDURE kit.count_triggers(IN v_number BIGINT UNSIGNED, OUT v_count INT)
 SQL SECURITY DEFINER READS SQL DATA COMMENT 'dyno kit json {version}'
 BEGIN
-  DECLARE v_column VARCHAR(64) CHARACTER SET utf8;
+  DECLARE v_column VARCHAR(64) CHARACTER SET utf8 COLLATE utf8_general_ci;
   SET v_column = (SELECT MAX(table_name) FROM information_schema.tables
                   WHERE table_schema = 'kit' AND table_comment LIKE 'dyno kit json index: %'
-                  AND CONV(LEFT(MD5(CONVERT(table_name USING utf8)), 15), 16, 10) = v_number);
+                  AND CONV(LEFT(SHA2(CONVERT(table_name USING utf8), 256), 15), 16, 10) = v_number);
   SET v_count = (SELECT COUNT(*) FROM information_schema.triggers
     WHERE trigger_schema = SUBSTRING_INDEX(v_column, '.', 1)
       AND event_object_table = SUBSTRING_INDEX(SUBSTRING_INDEX(v_column, '.', 2), '.', -1)
@@ -226,7 +226,7 @@ BEGIN
   DECLARE v_number BIGINT UNSIGNED;
   DECLARE v_count INT;
   SELECT MAX(SUBSTR(table_comment, 1 + LENGTH('dyno kit json index: '))),
-         MAX(CONV(LEFT(MD5(CONVERT(table_name USING utf8)), 15), 16, 10))
+         MAX(CONV(LEFT(SHA2(CONVERT(table_name USING utf8), 256), 15), 16, 10))
     INTO v_key, v_number FROM information_schema.tables WHERE table_schema = 'kit'
      AND table_name = v_column AND table_comment LIKE 'dyno kit json index: %';
   IF v_key IS NULL THEN
