@@ -73,7 +73,7 @@ class Order:
             return
         if self.slice_s:
             turns = replace(turns, slice=Slice(self.slice_s, self.slice_s / 10))
-        draft.design = replace(draft.design, turns=replace(turns, frozen=self.frozen))
+        draft.design = replace(draft.design, interleaving=replace(turns, frozen=self.frozen))
 
 
 SEQUENTIAL, INTERLEAVED = Order("sequential", sequential=True), Order("interleaved")
