@@ -73,7 +73,7 @@ def play(folder: Path, engine: str, order: Order, blocks: int) -> None:
                 rates[side].append(heard.found[block[side].number])
             else:
                 time_slice = turns.slice_of(prepared.run.workloads[0].name)
-                counted_s = time_slice.length_s - slice.edge_s
+                counted_s = time_slice.length_s - time_slice.ramp_in_s
                 rates[side].append(join_turns(slices_of(block[side], phase.name), counted_s))
     folder.mkdir(parents=True, exist_ok=True)
     line = {"engine": engine, "order": order.name, "seconds": SECONDS}
