@@ -99,3 +99,70 @@ def leave_asleep(session: Session, sleep: str, count: str, folder: Path) -> None
     began = time.monotonic()
     while number(session, count):
         assert time.monotonic() - began < 30, "it sleeps on"
+
+
+_VALUES = """
+function event()
+  local con = sysbench.sql.driver():connect()
+  local put = con:prepare("UPDATE t SET n = ?, x = ?, s = ? WHERE id = ? /* what? */")
+  local t, cells = sysbench.sql.type, {}
+  for at, kind in ipairs{t.BIGINT, t.DOUBLE, t.VARCHAR, t.INT} do
+    cells[at] = put:bind_create(kind, 20)
+  end
+  put:bind_param(unpack(cells))
+  cells[1]:set(-5000000000) cells[2]:set(0.125) cells[3]:set("it's 'ü'") cells[4]:set(1)
+  assert(put:execute().nrows == 1)
+  cells[2]:set(nil) cells[3]:set(nil) cells[4]:set(2)
+  assert(put:execute().nrows == 1)
+  local get = con:prepare("SELECT n, x, s FROM t WHERE id <= ? ORDER BY id")
+  local id = get:bind_create(t.INT)
+  get:bind_param(id)
+  id:set(2)
+  local rows = get:execute()
+  local a, b = rows:fetch_row(), rows:fetch_row()
+  assert(a[1] == "-5000000000" and a[2] == "0.125" and a[3] == "it's 'ü'", a[3])
+  assert(b[1] == "-5000000000" and b[2] == nil and b[3] == nil)
+  get:close()
+end
+"""
+
+
+def carry_values(session: Session, folder: Path, events: int) -> Tally:
+    """Plays events that write numbers, texts and NULLs to two rows of `t`, and read them as they
+    were written.
+    """
+    return play(session, _VALUES, folder, events=events)
+
+
+_BATCH = """
+function thread_init()
+  con = sysbench.sql.driver():connect()
+  put = con:prepare("PUT")
+  get = con:prepare("GET")
+  n = put:bind_create(sysbench.sql.type.INT)
+  put:bind_param(n)
+  get:bind_param(n)
+  n:set(100)
+end
+function event()
+  con:pipeline_begin()
+  for i = 1, 200 do
+    put:execute()
+    get:execute()
+  end
+  con:query("DELETE FROM b WHERE i < 0")
+  local rows, changed = con:pipeline_sync()
+  assert(rows == 200 * 100 and changed == 200 * 2, rows .. " " .. changed)
+end
+"""
+
+
+def play_large_batches(session: Session, put: str, get: str, folder: Path) -> None:
+    """Plays batches larger than the sockets' buffers, into a table `b` of its own: `put` adds two
+    rows, one of its parameter; `get` answers 100 texts of 500 letters.
+    """
+    driver.ask(session, ["DROP TABLE IF EXISTS b", "CREATE TABLE b (i int)"])
+    script = _BATCH.replace("PUT", put).replace("GET", get)
+    done = play(session, script, folder, events=6, threads=2)
+    assert (done.done, done.failed) == (6, 0)
+    assert number(session, "SELECT count(*) FROM b") == 6 * 400

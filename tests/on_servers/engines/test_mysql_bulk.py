@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from trial import number, play
+from trial import number, play, play_large_batches
 
 from dyno import driver
 from dyno.engines import Server
@@ -13,34 +13,11 @@ from dyno.errors import DynoError
 
 pytestmark = [pytest.mark.timeout(300)]
 
-BATCH = """
-function thread_init()
-  con = sysbench.sql.driver():connect()
-  put = con:prepare("INSERT INTO b VALUES (?), (7)")
-  get = con:prepare("SELECT REPEAT('x', 500) FROM t WHERE id <= ?")
-  n = put:bind_create(sysbench.sql.type.INT)
-  put:bind_param(n)
-  get:bind_param(n)
-  n:set(100)
-end
-function event()
-  con:pipeline_begin()
-  for i = 1, 200 do
-    put:execute()
-    get:execute()
-  end
-  con:query("DELETE FROM b WHERE i < 0")
-  local rows, changed = con:pipeline_sync()
-  assert(rows == 200 * 100 and changed == 200 * 2, rows .. " " .. changed)
-end
-"""
-
 
 def test_a_batch_larger_than_the_sockets_buffers_is_answered(mysql: Server, tmp_path: Path) -> None:
-    driver.ask(mysql.session, ["DROP TABLE IF EXISTS b", "CREATE TABLE b (i int)"])
-    done = play(mysql.session, BATCH, tmp_path, events=6, threads=2)
-    assert (done.done, done.failed) == (6, 0)
-    assert number(mysql.session, "SELECT COUNT(*) FROM b") == 6 * 400
+    put = "INSERT INTO b VALUES (?), (7)"
+    get = "SELECT REPEAT('x', 500) FROM t WHERE id <= ?"
+    play_large_batches(mysql.session, put, get, tmp_path)
 
 
 BULK = """

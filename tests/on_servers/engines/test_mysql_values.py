@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from trial import play
+from trial import carry_values, play
 
 from dyno import driver
 from dyno.engines import Server
@@ -47,35 +47,9 @@ def test_binary_rows_read_as_text_rows_do(mysql: Server, tmp_path: Path) -> None
     assert (done.done, done.failed) == (1, 0)
 
 
-PUTS = """
-function event()
-  local con = sysbench.sql.driver():connect()
-  local put = con:prepare("UPDATE t SET n = ?, x = ?, s = ? WHERE id = ? /* what? */")
-  local t, cells = sysbench.sql.type, {}
-  for at, kind in ipairs{t.BIGINT, t.DOUBLE, t.VARCHAR, t.INT} do
-    cells[at] = put:bind_create(kind, 20)
-  end
-  put:bind_param(unpack(cells))
-  cells[1]:set(-5000000000) cells[2]:set(0.125) cells[3]:set("it's 'ü'") cells[4]:set(1)
-  put:execute()
-  cells[2]:set(nil) cells[3]:set(nil) cells[4]:set(2)
-  put:execute()
-  local get = con:prepare("SELECT n, x, s FROM t WHERE id <= ? ORDER BY id")
-  local id = get:bind_create(t.INT)
-  get:bind_param(id)
-  id:set(2)
-  local rows = get:execute()
-  local a, b = rows:fetch_row(), rows:fetch_row()
-  assert(a[1] == "-5000000000" and a[2] == "0.125" and a[3] == "it's 'ü'", a[3])
-  assert(b[1] == "-5000000000" and b[2] == nil and b[3] == nil)
-  get:close()
-end
-"""
-
-
 def test_values_travel_there_and_back(mysql: Server, tmp_path: Path) -> None:
     driver.ask(mysql.session, ["UPDATE t SET n = 0"])
-    done = play(mysql.session, PUTS, tmp_path, events=1)
+    done = carry_values(mysql.session, tmp_path, events=1)
     assert (done.done, done.failed, done.rows_read, done.rows_changed) == (1, 0, 2, 2)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from private_postgres import VERSIONS, private
-from trial import deadlock, leave_asleep, number, play
+from trial import deadlock, leave_asleep, number, play, play_large_batches
 
 from dyno import driver
 from dyno.engines import Server
@@ -66,36 +66,12 @@ def test_a_server_that_is_gone_ends_the_trial(tmp_path: Path) -> None:
     assert server.session["host"] in str(failed.value)
 
 
-BATCH = """
-function thread_init()
-  con = sysbench.sql.driver():connect()
-  put = con:prepare("INSERT INTO b SELECT ? FROM generate_series(1, 2)")
-  get = con:prepare("SELECT repeat('x', 500) FROM generate_series(1, ?)")
-  n = put:bind_create(sysbench.sql.type.INT)
-  put:bind_param(n)
-  get:bind_param(n)
-  n:set(100)
-end
-function event()
-  con:pipeline_begin()
-  for i = 1, 200 do
-    put:execute()
-    get:execute()
-  end
-  con:query("DELETE FROM b WHERE i < 0")
-  local rows, changed = con:pipeline_sync()
-  assert(rows == 200 * 100 and changed == 200 * 2, rows .. " " .. changed)
-end
-"""
-
-
 def test_a_batch_larger_than_the_sockets_buffers_is_answered(
     server: Server, tmp_path: Path
 ) -> None:
-    driver.ask(server.session, ["DROP TABLE IF EXISTS b", "CREATE TABLE b (i int)"])
-    done = play(server.session, BATCH, tmp_path, events=6, threads=2)
-    assert (done.done, done.failed) == (6, 0)
-    assert number(server.session, "SELECT count(*) FROM b") == 6 * 400
+    put = "INSERT INTO b SELECT ? FROM generate_series(1, 2)"
+    get = "SELECT repeat('x', 500) FROM generate_series(1, ?)"
+    play_large_batches(server.session, put, get, tmp_path)
 
 
 PARTS = """

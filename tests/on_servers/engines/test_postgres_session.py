@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from private_postgres import PASSWORD, VERSIONS, private
-from trial import play
+from trial import carry_values, play
 
 from dyno import driver
 from dyno.driver.plan import Session
@@ -65,34 +65,8 @@ def test_settings_hold_for_the_session(server: Server) -> None:
     assert asked(session, "SHOW search_path") == [["a, b"]]
 
 
-VALUES = """
-function event()
-  local con = sysbench.sql.driver():connect()
-  local put = con:prepare("UPDATE t SET n = ?, x = ?, s = ? WHERE id = ? /* what? */")
-  local t, cells = sysbench.sql.type, {}
-  for at, kind in ipairs{t.BIGINT, t.DOUBLE, t.VARCHAR, t.INT} do
-    cells[at] = put:bind_create(kind, 20)
-  end
-  put:bind_param(unpack(cells))
-  cells[1]:set(-5000000000) cells[2]:set(0.125) cells[3]:set("it's 'ü'") cells[4]:set(1)
-  assert(put:execute().nrows == 1)
-  cells[2]:set(nil) cells[3]:set(nil) cells[4]:set(2)
-  assert(put:execute().nrows == 1)
-  local get = con:prepare("SELECT n, x, s FROM t WHERE id <= ? ORDER BY id")
-  local id = get:bind_create(t.INT)
-  get:bind_param(id)
-  id:set(2)
-  local rows = get:execute()
-  local a, b = rows:fetch_row(), rows:fetch_row()
-  assert(a[1] == "-5000000000" and a[2] == "0.125" and a[3] == "it's 'ü'", a[3])
-  assert(b[1] == "-5000000000" and b[2] == nil and b[3] == nil)
-  get:close()
-end
-"""
-
-
 def test_values_travel_there_and_back(server: Server, tmp_path: Path) -> None:
-    done = play(server.session, VALUES, tmp_path, events=3)
+    done = carry_values(server.session, tmp_path, events=3)
     assert (done.done, done.failed) == (3, 0)
     assert (done.rows_read, done.rows_changed) == (6, 6)
 
