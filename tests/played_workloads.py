@@ -88,6 +88,11 @@ def changed_tpcc(folder: Path, changes: Iterable[tuple[str, str, str]]) -> Path:
     return folder / "tpcc.lua"
 
 
+def done(played: Played, phase: str) -> int:
+    """How many events all streams of a phase did."""
+    return sum(tally.done for tally in played.phases[phase].streams)
+
+
 def failures(played: Played) -> dict[str, dict[str, int]]:
     return {
         f"{phase}/{tally.name}": tally.errors

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from played_workloads import (
     NULL,
-    Played,
     assert_ledger_balances,
     described,
+    done,
     failures,
     make_plan,
     play,
 )
 
-from dyno import driver, engines
+from dyno import driver
 from dyno.driver.plan import Plan, Session
 from dyno.errors import DynoError, UsageError
 
@@ -36,19 +36,9 @@ def play_command(session: Session, command: str, home: Path, **options: Any) -> 
 
 
 @pytest.fixture
-def sqlite(tmp_path: Path) -> Session:
-    engine = engines.find_engine("sqlite", driver.ask)
-    return engine.start(engine.program("system", {}, lambda _: None), tmp_path, {}).session
-
-
-@pytest.fixture
 def loaded(sqlite: Session, tmp_path: Path) -> Session:
     play_command(sqlite, "prepare", tmp_path)
     return sqlite
-
-
-def done(played: Played, phase: str) -> int:
-    return sum(tally.done for tally in played.phases[phase].streams)
 
 
 def test_every_answer_is_checked_and_every_row_accounted_for(

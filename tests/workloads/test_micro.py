@@ -8,18 +8,11 @@ from typing import Any
 import pytest
 from played_workloads import NULL, assert_ledger_balances, described, failures, play
 
-from dyno import driver, engines
+from dyno import driver
 from dyno.driver.plan import Session
 from dyno.errors import DynoError
 
 SMALL: dict[str, Any] = {"table_size": 1500, "events": 3, "warmup_time": 0}
-
-
-@pytest.fixture
-def sqlite(tmp_path: Path) -> Session:
-    """A session on the system's library, with the engine's default settings."""
-    engine = engines.find_engine("sqlite", driver.ask)
-    return engine.start(engine.program("system", {}, lambda _: None), tmp_path, {}).session
 
 
 def test_each_test_is_a_phase_with_a_verdict_in_one_of_four_groups() -> None:

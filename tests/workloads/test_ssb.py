@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 from played_workloads import (
     NULL,
-    Played,
     assert_ledger_balances,
     described,
+    done,
     failures,
     play,
 )
 
-from dyno import driver, engines
+from dyno import driver
 from dyno.driver.plan import Session
 from dyno.errors import DynoError, UsageError
 
@@ -51,19 +51,9 @@ def test_rows_at_scale_1_are_ssb_dbgens_byte_for_byte(table: str) -> None:
 
 
 @pytest.fixture
-def sqlite(tmp_path: Path) -> Session:
-    engine = engines.find_engine("sqlite", driver.ask)
-    return engine.start(engine.program("system", {}, lambda _: None), tmp_path, {}).session
-
-
-@pytest.fixture
 def loaded(sqlite: Session, tmp_path: Path) -> Session:
     play(sqlite, "ssb", tmp_path, ("prepare",))
     return sqlite
-
-
-def done(played: Played, phase: str) -> int:
-    return sum(tally.done for tally in played.phases[phase].streams)
 
 
 def test_every_answer_is_checked_and_every_row_accounted_for(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from played_workloads import play, wrong_entries
 
-from dyno import driver, engines
+from dyno import driver
 from dyno.compare.play.evidence import read_ledger
 from dyno.compare.play.job import Tools
 from dyno.driver.plan import Session
@@ -18,13 +18,6 @@ CHANGED = (
     "CASE WHEN {0} GLOB '????-??-??' THEN DATE({0}, '+1 day') "
     "WHEN TYPEOF({0}) = 'text' THEN {0} || '1' ELSE {0} + 1 END"
 )
-
-
-@pytest.fixture
-def sqlite(tmp_path: Path) -> Session:
-    """A session on the system's library, with the engine's default settings."""
-    engine = engines.find_engine("sqlite", driver.ask)
-    return engine.start(engine.program("system", {}, lambda _: None), tmp_path, {}).session
 
 
 @pytest.mark.parametrize(

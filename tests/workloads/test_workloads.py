@@ -16,7 +16,7 @@ from played_workloads import (
     play,
 )
 
-from dyno import driver, engines, workloads
+from dyno import driver, workloads
 from dyno.driver.plan import Session
 
 SMALL_OLTP: dict[str, Any] = {"table_size": 500, "events": 60, "warmup_time": 0}
@@ -42,13 +42,6 @@ STATEMENTS = {
     "oltp_update_non_index": 1,
     "oltp_delete": 1,
 }
-
-
-@pytest.fixture
-def sqlite(tmp_path: Path) -> Session:
-    """A session on the system's library, with the engine's default settings."""
-    engine = engines.find_engine("sqlite", driver.ask)
-    return engine.start(engine.program("system", {}, lambda _: None), tmp_path, {}).session
 
 
 def test_every_oltp_workload_has_a_count_of_its_statements_here() -> None:
