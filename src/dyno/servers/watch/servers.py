@@ -110,13 +110,10 @@ def _switched_off(server: kit_server.KitServer) -> list[str]:
 
 def _hashed(server: kit_server.KitServer) -> list[WatchSource]:
     """What is asked of this server, hashes as it makes them."""
-    made = (
-        {name: server.hashed(text) for name, text in source.hashed.items()}
-        for source in mysql.SOURCES
-    )
     return [
-        replace(source, sql={**source.sql, **own})
-        for source, own in zip(mysql.SOURCES, made, strict=True)
+        replace(source, sql={**source.sql, **made}) if made else source
+        for source in mysql.SOURCES
+        for made in [{name: server.hashed(text) for name, text in source.hashed.items()}]
     ]
 
 
