@@ -288,6 +288,9 @@ def test_a_name_means_its_build_until_that_is_removed(
     tree: Path, recipes: tuple[BuildRecipe, ...]
 ) -> None:
     made = built(tree, recipes)
+    with pytest.raises(UsageError) as unnamed:
+        names.find_named("small", "mine")
+    assert "`dyno engines build small PLACE --name mine`" in unnamed.value.hint
     names.name_build("small", "mine", names.Named(made.prefix.name, str(tree)))
     assert names.find_named("small", "mine") == made.prefix
     assert names.known_names("small") == ["mine"]

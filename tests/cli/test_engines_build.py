@@ -94,3 +94,12 @@ def test_a_build_that_fails_names_the_line_and_its_log(
     assert "the step 'compile' failed" in told and "nothing_of_the_kind" in told
     assert "the whole log is " in told
     assert not cache.entries_of("built")
+
+
+def test_fetch_is_install_by_the_name_that_other_tools_give_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert exit_code(["engines", "fetch", "null"]) == 0
+    assert capsys.readouterr().out.startswith("null ")
+    assert exit_code(["engines", "--help"]) == 0
+    assert "fetch " not in capsys.readouterr().out

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import click
 
 from dyno.cli.engines_build import command as build
@@ -32,6 +34,10 @@ def install(engines: tuple[str, ...]) -> None:
         screen.line(f"{build.engine} {build.version}  {build.program}")
 
 
+#: What other tools call it.
+fetch = copy(install)
+fetch.hidden = True
+command.add_command(fetch, "fetch")
 command.add_command(build)
 
 

@@ -24,5 +24,6 @@ def page(command: click.Command, name: str, parent: click.Context | None = None)
     parts = [f"## {context.command_path}\n", f"```\n{command.get_help(context)}\n```\n"]
     if isinstance(command, click.Group):
         for child in command.list_commands(context):
-            parts += page(command.commands[child], child, context)
+            if not command.commands[child].hidden:
+                parts += page(command.commands[child], child, context)
     return parts

@@ -49,7 +49,10 @@ def find_named(engine: str, name: str) -> Path:
     try:
         told = Named(**json.loads(_file(engine, name).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
-        raise unknown(f"{engine} build from source", name, known_names(engine)) from None
+        refused = unknown(f"{engine} build from source", name, known_names(engine))
+        if not known_names(engine):
+            refused.hint = f"none has a name yet: `dyno engines build {engine} PLACE --name {name}`"
+        raise refused from None
     prefix = cache.root() / BUILT / told.entry
     if not prefix.is_dir():
         hint = f"build it again from {told.place}: `dyno engines build {engine} --name {name} …`"
