@@ -1,4 +1,4 @@
-"""docs/guides/sysbench/{words,options} say what Dyno does with each word: all are tried."""
+"""docs/guides/sysbench/{words,ffi,options} say what Dyno does with each word: all are tried."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dyno import driver
 from dyno.driver.plan import Plan, Script
 from dyno.errors import DynoError
 
-PAGES = ("docs/guides/sysbench/words.md", "docs/guides/sysbench/options.md")
+PAGES = tuple(f"docs/guides/sysbench/{page}.md" for page in ("words", "ffi", "options"))
 PAGE = "\n".join((ROOT / page).read_text() for page in PAGES)
 
 

@@ -36,7 +36,7 @@ def command(words: tuple[str, ...]) -> int:
     The server that ARGS name is played against as it runs. With `--compare BUILD BUILD` the same
     line becomes a comparison with a verdict; `--quick` beside it: one look at 5 blocks; `--strict`:
     it ends with 4 where an audit doubts what is said.
-    docs/guides/workloads/pgbench.md lists every option.
+    docs/guides/workloads/pgbench-words.md lists every option.
 
     \b
     dyno pgbench -h /tmp -S -c 4 -T 10 bench

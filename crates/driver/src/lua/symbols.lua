@@ -108,7 +108,7 @@ local real = ffi.C
 -- sysbench's functions that are not here have their word in `sysbench.sql`, or none.
 local function symbol(_, name)
    if name:find("^sb_") or name:find("^db_") or name:find("^log_") then
-      local text = "ffi.C.%s is not known here: docs/guides/sysbench/words.md lists what is"
+      local text = "ffi.C.%s is not known here: docs/guides/sysbench/ffi.md lists what is"
       error(text:format(name), 2)
    end
    return real[name]
