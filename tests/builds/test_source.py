@@ -23,7 +23,7 @@ from source_trees import (
 )
 from stub_programs import SAID
 
-from dyno.builds import cache
+from dyno.builds import cache, deb
 from dyno.builds.source import names
 from dyno.builds.source.recipe import BuildRecipe
 from dyno.builds.source.work import drop_torn
@@ -194,6 +194,36 @@ def test_no_compiler_no_tool_and_no_room_are_a_sentence_each(
     monkeypatch.setenv("CC", "no-such-compiler")
     with pytest.raises(HostError, match="no C compiler: no-such-compiler does not run"):
         planned(tree, small_recipe(tmp_path))
+
+
+def test_another_release_of_a_compiler_or_of_a_fetched_tool_makes_another_build(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    releases = {"cc": "1", "cxx": "1", "parser": "1"}
+    for variable in ("CC", "CXX"):
+        program = tmp_path / variable.lower()
+        program.write_text(f"#!/bin/sh\necho {variable} $RELEASE_{variable}\n")
+        program.chmod(0o755)
+        monkeypatch.setenv(variable, str(program))
+    monkeypatch.setattr(deb, "installable_version", lambda *_: releases["parser"])
+    monkeypatch.setattr(deb, "fetch", lambda *_: tmp_path)
+    text = RECIPE.replace('"CC={cc}"', '"CC={cc}", "CXX={cxx}"') + TOOLS
+    recipes, entries = small_recipe(tmp_path, text), []
+    for changed in ("", "cc", "cxx", "parser"):
+        releases[changed] = "2"
+        monkeypatch.setenv("RELEASE_CC", releases["cc"])
+        monkeypatch.setenv("RELEASE_CXX", releases["cxx"])
+        plan = planned(tree, recipes)
+        entries.append(plan.entry)
+    assert len(set(entries)) == 4
+    assert plan.facts["fetched"] == "parser-package 2 m4"
+
+
+#: A tool that no machine has, and the packages that bring it.
+TOOLS = """
+[tools]
+no-such-parser = ["parser-package", "m4"]
+"""
 
 
 def test_flags_and_a_cache_that_no_shell_could_read_are_refused(

@@ -101,6 +101,16 @@ def test_the_newest_source_is_fetched_once_and_needs_no_lists_afterwards(
     assert cache.unfinished() == []
 
 
+def test_a_source_that_the_mirror_only_lists_is_told_and_the_one_before_serves(stub: Stub) -> None:
+    stub("apt-cache", SOURCES)
+    gone = 'case "$*" in *=1.0-10*) echo "E: Failed to fetch x 404  Not Found" >&2; exit 100;; esac'
+    stub("apt-get", gone + FETCHED.replace("1.0-10", "1.0-2"))
+    assert suites.fetch_source("sid", "thing", SAID.append).version == "1.0-2"
+    assert any("the mirror lists it and does not have it; an older one" in said for said in SAID)
+    with pytest.raises(HostError, match=r"cannot get thing=1\.0-10"):
+        suites.fetch_source("sid", "thing", SAID.append, "1.0-10")
+
+
 def test_what_was_fetched_before_a_failure_is_there_for_the_next_try(
     stub: Stub, tmp_path: Path
 ) -> None:

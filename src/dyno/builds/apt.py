@@ -19,6 +19,8 @@ FETCH_S = 900.0
 ABSENT = ("Unable to locate", "No packages found", "was not found", "Unable to find a source")
 #: Begins an option of apt's.
 OPTION = "-o"
+#: apt's words for a file that the mirror lists and does not have.
+LISTED_ONLY = "404  Not Found"
 #: apt's words to what they mean for whoever reads them, and what can be done. The first that is
 #: found counts: a list that is not signed is also one that was not fetched.
 MEANINGS: Mapping[tuple[str, ...], tuple[str, str]] = {
@@ -34,7 +36,7 @@ MEANINGS: Mapping[tuple[str, ...], tuple[str, str]] = {
         "the mirror has no such suite, or no longer",
         "name another suite, or a build of your own by its path",
     ),
-    ("404  Not Found",): (
+    (LISTED_ONLY,): (
         "the mirror lists it and does not have it",
         "it may be between two updates: try again later, or another suite",
     ),
@@ -44,6 +46,10 @@ MEANINGS: Mapping[tuple[str, ...], tuple[str, str]] = {
     ),
 }
 UNREACHED = "apt must reach its mirrors (/etc/apt/sources.list.d), and the disk have room"
+
+
+class NotOnMirror(HostError):
+    """The mirror lists a file and does not have it."""
 
 
 def with_options(settings: Sequence[str]) -> list[str]:
@@ -104,4 +110,5 @@ def _refusal(command: Sequence[str], said: str) -> HostError:
     meaning, hint = next(told, ("", UNREACHED))
     cause = f"{meaning}; {words}" if meaning else words
     asked = " ".join(takewhile(lambda word: word != OPTION, command[3:])) or "its lists"
-    return HostError(f"{command[0]} cannot get {asked}", cause=cause, hint=hint)
+    kind = NotOnMirror if meaning == MEANINGS[(LISTED_ONLY,)][0] else HostError
+    return kind(f"{command[0]} cannot get {asked}", cause=cause, hint=hint)

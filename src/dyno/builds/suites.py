@@ -140,25 +140,36 @@ def find_mirror() -> str:
 def fetch_source(suite: str, source: str, say: Say, version: str = "") -> SourceArchives:
     """The newest source package of that name in the suite, or the one of exactly `version`.
 
-    One that is cached already serves without lists. `HostError` where it cannot be had.
+    One that is cached already serves without lists. Where the mirror lists the newest and does not
+    have it, the one before stands in, which `say` is told. `HostError` where none can be had.
     """
     cached = cache.entries_of("deb-src", f"{suite}_{source}_{spelled(version or '*')}")
     if cached:
         return _described(source, cached[-1].path)
     found = open_suite(suite, say, sources=True)
-    version = version or _newest_source(found, source)
+    versions = [version] if version else _list_versions(found, source)
+    for at, each in enumerate(versions, 1):
+        try:
+            return _fetch_version(found, source, each, say)
+        except apt.NotOnMirror as absent:
+            if at == len(versions):
+                raise
+            say(f"{absent.message}: the mirror lists it and does not have it; an older one serves")
+    raise AssertionError("no version at all")
 
+
+def _fetch_version(suite: Suite, source: str, version: str, say: Say) -> SourceArchives:
     def make(folder: Path) -> None:
-        say(f"fetching the source of {source} {version} ({suite})")
+        say(f"fetching the source of {source} {version} ({suite.name})")
         with cache.resumed_folder("deb-src", name) as archives:
             command = ["apt-get", "--quiet", "source", f"{source}={version}"]
-            command += ["--download-only", *found.options]
+            command += ["--download-only", *suite.options]
             apt.run(command, archives, say, SOURCE_S)
             for file in archives.iterdir():
                 if file.is_file():
                     file.rename(folder / file.name)
 
-    name = f"{suite}_{source}_{spelled(version)}"
+    name = f"{suite.name}_{source}_{spelled(version)}"
     return _described(source, cache.cached_entry("deb-src", name, make, say))
 
 
@@ -178,12 +189,13 @@ def newest(versions: Iterable[str]) -> str:
     return max(versions, key=functools.cmp_to_key(_compared))
 
 
-def _newest_source(suite: Suite, source: str) -> str:
+def _list_versions(suite: Suite, source: str) -> list[str]:
+    """Those that the suite lists, the newest first."""
     asked = ["apt-cache", "showsrc", "--only-source", source, *suite.options]
-    versions: list[str] = re.findall(r"^Version: (\S+)$", apt.run(asked, Path("/")), re.M)
+    versions = set(re.findall(r"^Version: (\S+)$", apt.run(asked, Path("/")), re.M))
     if not versions:
         raise HostError(f"{suite.name} has no source of {source}")
-    return newest(versions)
+    return sorted(versions, key=functools.cmp_to_key(_compared), reverse=True)
 
 
 def _compared(one: str, other: str) -> int:

@@ -15,7 +15,7 @@ from dyno.cli.options import Word
 from dyno.cli.runs import run_names
 from dyno.cli.terminal import screen
 from dyno.errors import DynoError, unknown
-from dyno.former_names import AUDITS
+from dyno.former_names import AUDITS, EXPERIMENTS
 from dyno.plugins import modules, things
 
 Rows = list[tuple[str, str]]
@@ -67,6 +67,8 @@ def kind_of_name(word: str) -> str:
             return package
     if word in AUDITS:
         return "audits"
+    if word in EXPERIMENTS:
+        return "experiments"
     if Path(word).suffix in (".lua", ".sql", ".pgbench"):
         return "workloads"
     if word == "last" or any(name.startswith(word) for name in names_of("runs")) or "/" in word:

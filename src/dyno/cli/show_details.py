@@ -205,12 +205,12 @@ def show_audit(name: str) -> None:
 
 def show_experiment(name: str) -> None:
     """An experiment's file, as it is; where factors are crossed, how many cells that makes."""
-    from dyno.compare.experiments import every
+    from dyno.compare.experiments import every, find_experiment
 
-    found = every()
-    if name not in found:
-        raise unknown("experiment", name, found)
-    text = found[name].read_text(encoding="utf-8") + cells_comment(found[name])
+    file = find_experiment(name)
+    if file is None:
+        raise unknown("experiment", name, every())
+    text = file.read_text(encoding="utf-8") + cells_comment(file)
     screen.verbatim(text, newline=False)
 
 

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from dyno.cli import exit_code
 from dyno.compare import experiment, experiments
 from dyno.compare.experiment.factors import all_cells
 from dyno.compare.resolve.candidates import factor_kinds
 from dyno.compare.resolve.workloads import resolve_workloads
+from dyno.former_names import EXPERIMENTS, FormerNameWarning
 
 FILES = sorted(Path(experiments.__file__).parent.glob("*.toml"))
 #: What a published figure may be singled out by (`report/sections/published.py`).
@@ -45,6 +47,17 @@ def test_experiments_are_known_by_name_in_any_folder(
     assert [*experiments.every()] == sorted(file.stem for file in FILES)
     read = experiment.read_experiment(Path("query-cache"))
     assert (read.name, read.command) == ("query-cache", "dyno run query-cache")
+
+
+@pytest.mark.parametrize("former", EXPERIMENTS)
+def test_an_experiment_is_found_under_its_former_name_and_says_its_name(
+    former: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    note = f"'{former}' is now '{EXPERIMENTS[former]}'"
+    with pytest.warns(FormerNameWarning, match=note):
+        assert experiment.read_experiment(Path(former)).name == EXPERIMENTS[former]
+    assert exit_code(["show", former]) == 0
+    assert note in capsys.readouterr().err
 
 
 def test_a_folder_of_ones_own_adds_to_them_and_goes_before(

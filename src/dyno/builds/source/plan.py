@@ -1,7 +1,8 @@
 """The plan of a build from source, before it starts: its tree, recipe, toolchain, and key.
 
 The key is a hash of all that decides what comes out: the tree's content, the recipe, flags, patch,
-compiler and machine. Where the tree lies and what it is called are no part of it.
+compilers with their releases, packages fetched for the build, and machine. Where the tree lies and
+what it is called are no part of it.
 """
 
 from __future__ import annotations
@@ -128,6 +129,8 @@ def _facts(
         "source_sha256": tree.identity,
         "recipe": recipe.name,
         "compiler": toolchain.compiler,
+        "cxx_compiler": toolchain.cxx_compiler,
+        "fetched": "; ".join(toolchain.fetched),
         "cflags": chosen,
         "always": recipe.always,
         "configure": request.options,

@@ -97,6 +97,11 @@ class BuildRecipe:
         told = asdict(self)
         return json.dumps([told[name] for name in names])
 
+    @property
+    def is_cxx(self) -> bool:
+        """Does it compile C++?"""
+        return any("{cxx" in word for step in self.steps for word in step.run)
+
     def version_of(self, tree: Path) -> str:
         """The version that the tree's files tell; empty where they do not."""
         parts = []

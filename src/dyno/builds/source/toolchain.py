@@ -38,6 +38,7 @@ class Toolchain:
     """Compilers as commands, what they say of themselves, jobs, and the environment of all steps.
 
     `versions` are those of what a diagnosis may want to know: `gcc`, `cmake`, `openssl`, ….
+    `fetched` are packages that bring what the machine lacks: they decide what comes out.
     """
 
     cc: str
@@ -45,6 +46,8 @@ class Toolchain:
     compiler: str
     jobs: int
     environment: Mapping[str, str]
+    cxx_compiler: str = ""
+    fetched: tuple[str, ...] = ()
     ccache: bool = False
     versions: Mapping[str, str] = field(default_factory=dict)
 
@@ -60,7 +63,8 @@ def find_toolchain(recipe: BuildRecipe, say: Say) -> Toolchain:
         hint = "install gcc or clang (Debian: build-essential), or set CC to a compiler"
         raise HostError(f"no C compiler: {cc} does not run", hint=hint)
     environment = {k: v for k, v in os.environ.items() if k not in DROPPED} | {"LC_ALL": "C"}
-    environment |= _tools(recipe, say)
+    found, fetched = _tools(recipe, say)
+    environment |= found
     for program in recipe.needs:
         if shutil.which(program, path=environment["PATH"]) is None:
             raise HostError(
@@ -74,6 +78,8 @@ def find_toolchain(recipe: BuildRecipe, say: Say) -> Toolchain:
         compiler=compiler,
         jobs=count_jobs(recipe.cost),
         environment=environment,
+        cxx_compiler=_first_line(cxx.split()) if recipe.is_cxx else "",
+        fetched=fetched,
         ccache=cached,
         versions=_versions(compiler),
     )
@@ -100,37 +106,46 @@ def check_space(folder: Path, cost: BuildCost) -> None:
         raise HostError(what, hint=hint)
 
 
-def _tools(recipe: BuildRecipe, say: Say) -> dict[str, str]:
-    """The environment in which tools and headers that were fetched are found; only the path where
-    none was. They are Debian's packages, unpacked: a tool finds its own files by a variable.
+def _tools(recipe: BuildRecipe, say: Say) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The environment in which tools and headers that were fetched are found, and what brings them;
+    only the path where none was. They are Debian's packages, unpacked: a tool finds its own files
+    by a variable.
     """
     path = os.environ.get("PATH", os.defpath)
     lacking = {
         name: recipe.tools[name] for name in recipe.tools if not shutil.which(name, path=path)
     }
     headers = {n: recipe.headers[n] for n in recipe.headers if not Path("/usr/include", n).exists()}
-    told = {"PATH": path}
+    told, fetched = {"PATH": path}, []
     if lacking:
-        usr = _fetched(recipe, lacking, say)
+        usr, packages = _fetch_packages(recipe, lacking, say)
+        fetched.append(packages)
         told = {"PATH": f"{usr / 'bin'}:{path}", "BISON_PKGDATADIR": str(usr / "share/bison")}
         told |= {"M4": str(usr / "bin" / "m4")} if (usr / "bin" / "m4").exists() else {}
         told |= {"LD_LIBRARY_PATH": ":".join(map(str, sorted(usr.glob("lib/*-linux-gnu"))))}
     if headers:
-        usr = _fetched(recipe, headers, say)
+        usr, packages = _fetch_packages(recipe, headers, say)
+        fetched.append(packages)
         told |= {"CPATH": str(usr / "include"), "CMAKE_PREFIX_PATH": str(usr)}
         told |= {"LIBRARY_PATH": ":".join(map(str, sorted(usr.glob("lib/*-linux-gnu"))))}
-    return told
+    return told, tuple(fetched)
 
 
-def _fetched(recipe: BuildRecipe, lacking: Mapping[str, Sequence[str]], say: Say) -> Path:
-    """The `usr` of the packages that bring what this machine lacks."""
+def _fetch_packages(
+    recipe: BuildRecipe, lacking: Mapping[str, Sequence[str]], say: Say
+) -> tuple[Path, str]:
+    """The `usr` of the packages that bring what this machine lacks, and their names: the first's
+    version tells those beside it, which were fetched with it.
+    """
     first, *beside = dict.fromkeys(package for packages in lacking.values() for package in packages)
     try:
-        return deb.fetch(first, deb.installable_version(first, say), say, beside) / "usr"
+        version = deb.installable_version(first, say)
+        folder = deb.fetch(first, version, say, beside)
     except HostError as why:
         name = next(iter(lacking))
         hint = f"{_install(name)}; {why.message}"
         raise HostError(f"cannot build {recipe.title}: no {name} here", hint=hint) from why
+    return folder / "usr", " ".join([first, version, *beside])
 
 
 def _install(program: str) -> str:

@@ -25,7 +25,7 @@ from dyno.compare.experiment.comparison import (
     options_as_text,
 )
 from dyno.compare.experiment.factors import CrossedFactors, cross_factors
-from dyno.compare.experiments import every
+from dyno.compare.experiments import every, find_experiment
 from dyno.errors import DynoError, UsageError, unknown
 
 #: TOML's types in TOML's words.
@@ -231,7 +231,7 @@ def read_experiment(path: Path) -> Experiment:
 
     A name without a path is one of those that `experiments.every` has.
     """
-    file = path if path.is_file() else every().get(str(path))
+    file = path if path.is_file() else find_experiment(str(path))
     if file is None:
         raise _missing(path)
     try:

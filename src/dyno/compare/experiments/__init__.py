@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from dyno.former_names import EXPERIMENTS, current_name
+
 _ROOM, _YOURS = Path(__file__).parent, Path("experiments")
 
 
@@ -14,3 +16,9 @@ def every() -> dict[str, Path]:
     """The files by name: Dyno's, and those in ./experiments, which go before."""
     files = sorted((*_ROOM.glob("*.toml"), *_YOURS.glob("*.toml")), key=lambda file: file.stem)
     return {file.stem: file for file in files}
+
+
+def find_experiment(name: str) -> Path | None:
+    """The file of an experiment by its name, or by its former one, which is noted."""
+    files = every()
+    return files.get(name) or files.get(current_name(name, EXPERIMENTS))
