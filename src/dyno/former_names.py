@@ -20,11 +20,6 @@ KINDS = {"plant": "delay", "plant-noise": "delay-noise"}
 CONTROLS = {"plant": "inject"}
 #: Audits, as `dyno show audits NAME` takes them.
 AUDITS = {"debug_build": "build_quality"}
-#: Experiments that come along.
-EXPERIMENTS = {
-    "innodb-5.6-to-8.0": "mysql-5.6-to-9.7",
-    "innodb-5.6-to-8.0-io-bound": "mysql-5.6-to-9.7-io-bound",
-}
 
 
 class FormerNameWarning(FutureWarning):

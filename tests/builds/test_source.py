@@ -21,9 +21,9 @@ from source_trees import (
     small_recipe,
     small_tree,
 )
-from stub_programs import SAID
+from stub_programs import SAID, Stub
 
-from dyno.builds import cache, deb
+from dyno.builds import cache
 from dyno.builds.source import names
 from dyno.builds.source.recipe import BuildRecipe
 from dyno.builds.source.work import drop_torn
@@ -197,7 +197,7 @@ def test_no_compiler_no_tool_and_no_room_are_a_sentence_each(
 
 
 def test_another_release_of_a_compiler_or_of_a_fetched_tool_makes_another_build(
-    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tree: Path, tmp_path: Path, stub: Stub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     releases = {"cc": "1", "cxx": "1", "parser": "1"}
     for variable in ("CC", "CXX"):
@@ -205,14 +205,14 @@ def test_another_release_of_a_compiler_or_of_a_fetched_tool_makes_another_build(
         program.write_text(f"#!/bin/sh\necho {variable} $RELEASE_{variable}\n")
         program.chmod(0o755)
         monkeypatch.setenv(variable, str(program))
-    monkeypatch.setattr(deb, "installable_version", lambda *_: releases["parser"])
-    monkeypatch.setattr(deb, "fetch", lambda *_: tmp_path)
+    stub("apt-get", "true")
+    stub("apt-cache", "echo Version: $RELEASE_PARSER")
     text = RECIPE.replace('"CC={cc}"', '"CC={cc}", "CXX={cxx}"') + TOOLS
     recipes, entries = small_recipe(tmp_path, text), []
     for changed in ("", "cc", "cxx", "parser"):
         releases[changed] = "2"
-        monkeypatch.setenv("RELEASE_CC", releases["cc"])
-        monkeypatch.setenv("RELEASE_CXX", releases["cxx"])
+        for name, release in releases.items():
+            monkeypatch.setenv(f"RELEASE_{name.upper()}", release)
         plan = planned(tree, recipes)
         entries.append(plan.entry)
     assert len(set(entries)) == 4

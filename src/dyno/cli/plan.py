@@ -96,10 +96,9 @@ def planner_of(word: str, source: str | None) -> tuple[Planner, str]:
 
 def is_run(word: str) -> bool:
     """Does `word` mean a run? An experiment of that name, or a file, goes before."""
-    from dyno.compare.experiments import every
-    from dyno.former_names import EXPERIMENTS
+    from dyno.compare.experiments import every, former_names
 
-    if word in every() or word in EXPERIMENTS or Path(word).is_file():
+    if word in every() or word in former_names() or Path(word).is_file():
         return False
     names = run_names()
     return word == "last" or (Path(word) / "run.json").is_file() or word in names

@@ -15,7 +15,7 @@ from dyno.cli.options import Word
 from dyno.cli.runs import run_names
 from dyno.cli.terminal import screen
 from dyno.errors import DynoError, unknown
-from dyno.former_names import AUDITS, EXPERIMENTS
+from dyno.former_names import AUDITS
 from dyno.plugins import modules, things
 
 Rows = list[tuple[str, str]]
@@ -62,12 +62,14 @@ def command(what: str | None, name: str | None) -> None:
 
 def kind_of_name(word: str) -> str:
     """The package in which `word` is a name."""
+    from dyno.compare.experiments import former_names
+
     for package in ("engines", "workloads", "controls", "probes", "audits", "experiments"):
         if word in names_of(package):
             return package
     if word in AUDITS:
         return "audits"
-    if word in EXPERIMENTS:
+    if word in former_names():
         return "experiments"
     if Path(word).suffix in (".lua", ".sql", ".pgbench"):
         return "workloads"

@@ -11,7 +11,7 @@ from dyno.compare import experiment, experiments
 from dyno.compare.experiment.factors import all_cells
 from dyno.compare.resolve.candidates import factor_kinds
 from dyno.compare.resolve.workloads import resolve_workloads
-from dyno.former_names import EXPERIMENTS, FormerNameWarning
+from dyno.former_names import FormerNameWarning
 
 FILES = sorted(Path(experiments.__file__).parent.glob("*.toml"))
 #: What a published figure may be singled out by (`report/sections/published.py`).
@@ -49,13 +49,14 @@ def test_experiments_are_known_by_name_in_any_folder(
     assert (read.name, read.command) == ("query-cache", "dyno run query-cache")
 
 
-@pytest.mark.parametrize("former", EXPERIMENTS)
+@pytest.mark.parametrize("former", experiments.former_names())
 def test_an_experiment_is_found_under_its_former_name_and_says_its_name(
     former: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    note = f"'{former}' is now '{EXPERIMENTS[former]}'"
+    name = experiments.former_names()[former]
+    note = f"'{former}' is now '{name}'"
     with pytest.warns(FormerNameWarning, match=note):
-        assert experiment.read_experiment(Path(former)).name == EXPERIMENTS[former]
+        assert experiment.read_experiment(Path(former)).name == name
     assert exit_code(["show", former]) == 0
     assert note in capsys.readouterr().err
 

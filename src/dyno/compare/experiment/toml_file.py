@@ -220,7 +220,8 @@ def _blame_key(error: UsageError, top: TomlTable) -> str:
 
 
 _KEYS = {
-    *("name", "question", "published", "candidates", "workload", "design", "factor", "like"),
+    *("name", "former_name", "question", "published", "candidates"),
+    *("workload", "design", "factor", "like"),
     *(each.name for each in fields(Measuring) if each.name not in ("fixed", "quick")),
     MAX_BLOCKS,
 }

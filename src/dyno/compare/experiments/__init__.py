@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import tomllib
+from functools import cache
 from pathlib import Path
 
-from dyno.former_names import EXPERIMENTS, current_name
+from dyno.former_names import current_name
 
 _ROOM, _YOURS = Path(__file__).parent, Path("experiments")
 
@@ -21,4 +23,11 @@ def every() -> dict[str, Path]:
 def find_experiment(name: str) -> Path | None:
     """The file of an experiment by its name, or by its former one, which is noted."""
     files = every()
-    return files.get(name) or files.get(current_name(name, EXPERIMENTS))
+    return files.get(name) or files.get(current_name(name, former_names()))
+
+
+@cache
+def former_names() -> dict[str, str]:
+    """What experiments that come along were called (`former_name` in a file) to their names."""
+    told = {file.stem: tomllib.loads(file.read_text("utf-8")) for file in _ROOM.glob("*.toml")}
+    return {table["former_name"]: name for name, table in told.items() if "former_name" in table}
