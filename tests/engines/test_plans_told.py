@@ -43,7 +43,36 @@ def test_mysql_leaves_estimates_out_whatever_its_age() -> None:
         "Using where",
     ]
     new = [*old[:3], None, *old[3:9], "100.00", old[9]]
-    assert engine.plan_of([old]) == engine.plan_of([new]) == "item ref name Using where"
+    assert engine.plan_of([old]) == engine.plan_of([new]) == "item: ref by name (Using where)"
+    scan = [*old[:3], "ALL", *([None] * 5), "Using where; Using filesort"]
+    turned = [*scan[:9], "Using filesort; Using where"]
+    assert engine.plan_of([scan]) == engine.plan_of([turned])
+    assert engine.plan_of([scan]) == "item: full table scan (Using filesort, Using where)"
+    nothing = "Impossible WHERE noticed after reading const tables"
+    assert engine.plan_of([["1", "SIMPLE", *([None] * 7), nothing]]) == "", "nothing was planned"
+
+
+def test_postgres_leaves_values_casts_and_words_of_single_versions_out() -> None:
+    engine = explaining("postgres", no_ask)
+    told = {
+        " Index Scan using t_pkey on t2\n   Index Cond: ((c)::text = 'it''s 7'::text)",
+        " Index Scan using t_pkey on t2\n   Index Cond: (c = 'other'::character varying(9))",
+    }
+    shapes = {engine.plan_of([[line] for line in text.splitlines()]) for text in told}
+    assert shapes == {" Index Scan using t_pkey on t2\n   Index Cond: (c = ?)"}
+    one = ["Gather", "  Workers Planned: 2", "  ->  Seq Scan on t1", "        Filter: (id > $0)"]
+    one += ["        Disabled: true", "  InitPlan 1 (returns $0)"]
+    other = ["Gather", "  ->  Seq Scan on t1", "        Filter: (id > (InitPlan 1).col1)"]
+    other += ["  InitPlan 1"]
+    assert engine.plan_of([[it] for it in one]) == engine.plan_of([[it] for it in other])
+    kept = ["Index Scan using sbtest1_pkey on sbtest1", "  Index Cond: (id = 17)"]
+    assert engine.plan_of([[it] for it in kept]).splitlines()[0] == kept[0]
+
+
+def test_sqlite_tells_the_same_in_the_words_of_all_versions() -> None:
+    engine = explaining("sqlite", no_ask)
+    for old, new in (("SCAN TABLE r", "SCAN r"), ("SEARCH TABLE r USING x", "SEARCH r USING x")):
+        assert engine.plan_of([["0", old]]) == engine.plan_of([["0", new]]) == new
 
 
 def test_duckdb_leaves_frames_and_estimates_out() -> None:

@@ -173,11 +173,20 @@ class Bucket:
 @dataclass(frozen=True)
 class End:
     """The trial is over, and well; `counters` are the script's own, `written` what its users wrote
-    last.
+    last, `examples` an execution of each text that they sent.
     """
 
     counters: dict[str, int]
     written: tuple[WrittenKeys, ...] = ()
+    examples: tuple[StatementExample, ...] = ()
+
+
+@dataclass(frozen=True)
+class StatementExample:
+    """One execution of a text, its values in it, by the digest of the text (`StatementTally`)."""
+
+    digest: str
+    sql: str
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ installed. `SCHEMA` is the version of these files; older ones are still read, ne
 """
 
 from dyno.record.calibration import Calibration, Score
+from dyno.record.cause import Cause, CounterDifference, PlanChange
 from dyno.record.conditions import (
     Conditions,
     ControlCondition,
@@ -90,9 +91,11 @@ __all__ = [
     "Better",
     "Calibration",
     "Candidate",
+    "Cause",
     "Comparison",
     "Conditions",
     "ControlCondition",
+    "CounterDifference",
     "Crossing",
     "DataCondition",
     "Design",
@@ -122,6 +125,7 @@ __all__ = [
     "PhaseRecord",
     "Pilot",
     "PinningCondition",
+    "PlanChange",
     "Primary",
     "Reading",
     "Run",

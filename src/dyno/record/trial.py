@@ -350,9 +350,11 @@ class Trial:
     `number` names its file; `attempt` counts the times that its block was begun; `conditions` is
     what it stood under; `settings` are the engine's, as read back; `failure` is why a failed one
     did; `options` are the workload's that belong to its cell alone; `plans` are those of the
-    statements that the script names, as the engine told them after the last phase. `began_ns` and
-    `over_ns` are when it was begun and when nothing of it was left (CLOCK_MONOTONIC; 0 in older
-    records). `left_behind` says, a sentence each, what could not be cleared away after it.
+    statements that the script names or, where it names none, of each text that was sent, as the
+    engine told them after the last phase; `plans_before` those before the first (not in a run's
+    first block), `unexplained` says why others have none.
+    `began_ns` and `over_ns` are when it was begun and when nothing of it was left (CLOCK_MONOTONIC;
+    0 in older records). `left_behind` says, a sentence each, what could not be cleared away.
     """
 
     number: int
@@ -369,6 +371,8 @@ class Trial:
     conditions: Conditions = field(default_factory=Conditions)
     evidence: tuple[Evidence, ...] = ()
     plans: dict[str, str] = field(default_factory=dict)
+    plans_before: dict[str, str] = field(default_factory=dict)
+    unexplained: dict[str, str] = field(default_factory=dict)
     size_bytes: int = 0
     failure: Failure | None = None
     log: str = ""

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal
 
+from dyno.record.cause import Cause
 from dyno.record.schema import SCHEMA
 from dyno.record.trial import Metric
 
@@ -167,6 +168,7 @@ class Verdict:
     is that of every candidate in every primary metric, over the blocks judged. Where the design's
     gate is the mean, `means` holds a row for each candidate (or main effect), the geometric mean of
     the time ratios of all primaries, and `overall` is the worst of these alone; else it is empty.
+    `causes` say what changed on each candidate; none where nothing was looked at.
     """
 
     overall: VerdictName
@@ -178,6 +180,7 @@ class Verdict:
     analyses: tuple[dict[str, float], ...] = ()
     spread: tuple[Spread, ...] = ()
     means: tuple[Comparison, ...] = ()
+    causes: tuple[Cause, ...] = ()
     schema: int = SCHEMA
 
     @property

@@ -14,7 +14,7 @@ use crate::play::{Observers, PhaseEnd, play_phase};
 use crate::script;
 use crate::script::MainState;
 use crate::tally::statements::tallies;
-use crate::tally::{ScriptSums, add, written};
+use crate::tally::{ScriptSums, add, examples, written};
 
 /// Says hello, plays every phase of every command, says the end.
 pub fn run(parent: &Parent) -> Result<ExitCode, Error> {
@@ -116,6 +116,7 @@ fn after_done(parent: &Parent) -> Result<PhaseEnd, Error> {
 }
 
 fn end(sums: ScriptSums, code: u8) -> Result<ExitCode, Error> {
-    emit(&Event::End { counters: sums.counters, written: written::told(sums.written) })?;
+    let (counters, written) = (sums.counters, written::told(sums.written));
+    emit(&Event::End { counters, written, examples: examples::list_examples(sums.examples) })?;
     Ok(ExitCode::from(code))
 }

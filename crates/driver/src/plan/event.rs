@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::phase::Phase;
-use super::statement::StatementTally;
+use super::statement::{StatementExample, StatementTally};
 
 /// One line of the driver's stdout.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -70,6 +70,8 @@ pub enum Event {
         counters: BTreeMap<String, u64>,
         /// What users wrote last under the keys that the script has sampled (`dyno.written`).
         written: Vec<WrittenKeys>,
+        /// An execution of each text that was sent, by its digest.
+        examples: Vec<StatementExample>,
     },
     /// Last line of a failed one; what was measured before stands in its `done` lines.
     Error(Failure),

@@ -32,6 +32,16 @@ pub struct StatementTally {
     pub value_classes: u64,
 }
 
+/// One execution of a text, its values in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StatementExample {
+    /// The text's, as [`StatementTally`] has it.
+    pub digest: String,
+    /// What was sent.
+    pub sql: String,
+}
+
 /// What a statement does, by its first word.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,

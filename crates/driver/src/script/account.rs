@@ -7,8 +7,10 @@ use std::collections::BTreeMap;
 use crate::plan::statement::StatementKind;
 use crate::schedule::clock::now_ns;
 use crate::sessions::Value;
+use crate::sessions::literal::spell_out;
 use crate::sessions::sql::Quoting;
 use crate::sessions::template::{digest, kind_of, put_template};
+use crate::tally::examples::{Example, Examples};
 use crate::tally::statements::{FURTHER, MOST, Sketch, StatementCount, Statements};
 
 /// The number of all texts beyond those kept apart.
@@ -26,6 +28,8 @@ const TIMED_EVERY: u64 = 61;
 const SKETCHED: u64 = 1024;
 /// Bytes at a text's end that are looked at for that.
 const LOOKED_AT: usize = 256;
+/// Bytes of a text that is kept as an example: beyond are a bulk insert's rows.
+const EXAMPLE_BYTES: usize = 8192;
 
 /// What a user counted of its statements since it was last asked.
 pub struct Account {
@@ -57,6 +61,10 @@ struct Text {
     rows_expected: Option<u64>,
     /// A bit for each of 64 classes of values that were sent with it.
     values: u64,
+    /// The first text that it was made of; empty where that is too long.
+    source: Vec<u8>,
+    /// The first execution, its values in it; none where nothing was sent.
+    example: Option<Vec<u8>>,
 }
 
 /// What an engine took of an event, and of those before it in its streak.
@@ -80,6 +88,8 @@ impl Text {
             rows_changed: 0,
             rows_expected: None,
             values: 0,
+            source: Vec::new(),
+            example: None,
         }
     }
 
@@ -88,7 +98,8 @@ impl Text {
         if self.sent == 0 && self.failed == 0 {
             return None;
         }
-        let fresh = Self::new(self.digest, &self.template, self.kind);
+        let mut fresh = Self::new(self.digest, &self.template, self.kind);
+        (fresh.source, fresh.example) = (std::mem::take(&mut self.source), self.example.take());
         let it = std::mem::replace(self, fresh);
         Some(StatementCount {
             text: it.template,
@@ -155,13 +166,13 @@ impl Account {
         if self.texts[number as usize].digest == digest {
             return number;
         }
-        let number = self.find(digest, is_several);
+        let number = self.find(digest, is_several, sql);
         self.slots[slot] = number;
         number
     }
 
     #[cold]
-    fn find(&mut self, digest: u64, is_several: bool) -> u32 {
+    fn find(&mut self, digest: u64, is_several: bool, sql: &[u8]) -> u32 {
         if let Some(known) = self.texts.iter().position(|it| it.digest == digest) {
             return known as u32;
         }
@@ -170,7 +181,9 @@ impl Account {
         }
         let kind = kind_of(&self.template, is_several);
         let template = String::from_utf8_lossy(&self.template);
-        self.texts.push(Text::new(digest, &template, kind));
+        let mut text = Text::new(digest, &template, kind);
+        text.source = sql[..if sql.len() > EXAMPLE_BYTES { 0 } else { sql.len() }].to_vec();
+        self.texts.push(text);
         self.texts.len() as u32 - 1
     }
 
@@ -186,6 +199,35 @@ impl Account {
         if self.is_timed {
             self.sent_ns = now_ns();
         }
+    }
+
+    /// Has nobody kept an execution of the text yet?
+    #[inline]
+    pub fn wants_example(&self, number: u32) -> bool {
+        self.texts[number as usize].example.is_none()
+    }
+
+    /// Keeps a text that is sent as it is.
+    #[cold]
+    pub fn keep_text(&mut self, number: u32, sql: &[u8]) {
+        let is_short = number > BATCH && sql.len() <= EXAMPLE_BYTES;
+        let kept = if is_short { sql.to_vec() } else { Vec::new() };
+        self.texts[number as usize].example = Some(kept);
+    }
+
+    /// Keeps a text that is sent with values apart.
+    #[cold]
+    pub fn keep_execution(&mut self, number: u32, values: &[Value], quoting: Quoting) {
+        let text = spell_out(&self.texts[number as usize].source, values, quoting);
+        self.keep_text(number, &text);
+    }
+
+    /// Hands over what was kept, as that of the user with a number.
+    pub fn take_examples(&mut self, user: u32) -> Examples {
+        let kept = self.texts.iter_mut().filter_map(|it| Some((it.digest, it.example.take()?)));
+        let as_text = |(digest, sql)| Some((digest, String::from_utf8(sql).ok()?));
+        let texts = kept.filter_map(as_text).filter(|(_, sql)| !sql.is_empty());
+        texts.map(|(digest, sql)| (digest, Example { user, sql })).collect()
     }
 
     /// Counts the answer to the statement sent last; what it does.
@@ -275,6 +317,29 @@ mod tests {
         assert_eq!(update, Some((2, 4, StatementKind::Update)));
         assert_eq!(of("(batch)").map(|it| (it.sent, it.failed)), Some((1, 1)));
         assert_eq!((taken.len(), account.take().len()), (3, 0));
+    }
+
+    #[test]
+    fn the_first_execution_of_a_text_is_kept_with_its_values() {
+        let mut account = Account::default();
+        let number = account.number(b"SELECT c FROM t WHERE id=? AND k=?", Quoting::Mysql);
+        assert!(account.wants_example(number));
+        for id in [7, 8] {
+            let values = [Value::Integer(id), Value::Text(b"a'b".to_vec())];
+            if account.wants_example(number) {
+                account.keep_execution(number, &values, Quoting::Mysql);
+            }
+            account.send(number, || 0);
+            account.answered(1, 0);
+            account.take();
+        }
+        let long = format!("INSERT INTO t VALUES ({}1)", "1,".repeat(EXAMPLE_BYTES));
+        let long_number = account.number(long.as_bytes(), Quoting::Mysql);
+        account.keep_text(long_number, long.as_bytes());
+        assert!(!account.wants_example(long_number), "it is looked at once");
+        let kept: Vec<_> = account.take_examples(3).into_values().collect();
+        let sql = r"SELECT c FROM t WHERE id=7 AND k='a\'b'".to_owned();
+        assert_eq!(kept, [Example { user: 3, sql }]);
     }
 
     #[test]

@@ -85,6 +85,10 @@ impl Shared {
             return Some(RequestState::Failed);
         };
         let connection = statement.connection;
+        if self.account.wants_example(statement.number) {
+            let (number, quoting) = (statement.number, self.connections.quoting);
+            self.account.keep_execution(number, &declared.values, quoting);
+        }
         self.account.send(statement.number, || digest_values(&declared.values));
         self.statements.noted_before = self.written.mark();
         declared.note_writes(&mut self.written);

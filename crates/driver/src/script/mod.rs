@@ -318,7 +318,9 @@ impl User {
     /// Its counters, and what it wrote last under sampled keys; to be taken once, at its end.
     pub fn take_sums(&mut self) -> ScriptSums {
         let counters = self.counters();
-        ScriptSums { counters, written: self.state.shared.borrow_mut().written.take() }
+        let mut shared = self.state.shared.borrow_mut();
+        let examples = shared.account.take_examples(self.state.number);
+        ScriptSums { counters, written: shared.written.take(), examples }
     }
 
     fn find(&mut self, name: &str) -> Result<usize, Error> {

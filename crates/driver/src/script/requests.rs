@@ -25,6 +25,9 @@ impl Shared {
             return self.refuse_while_loading();
         }
         self.counts.queries += 1;
+        if self.account.wants_example(number) {
+            self.account.keep_text(number, sql);
+        }
         let (keeps, _engine) = (self.keeps(), self.in_engine());
         self.account.send(number, || digest_end(sql));
         let reply =
@@ -171,6 +174,9 @@ impl Shared {
             return RequestState::Failed;
         };
         let connection = it.connection;
+        if self.account.wants_example(it.number) {
+            self.account.keep_execution(it.number, it.values(), self.connections.quoting);
+        }
         self.account.send(it.number, || digest_values(it.values()));
         let _engine = self.in_engine();
         let reply =

@@ -119,6 +119,27 @@ impl TextStatement {
     }
 }
 
+/// A statement with its values in the places of its parameters, `?` or PostgreSQL's `$1`.
+pub fn spell_out(sql: &[u8], values: &[Value], quoting: Quoting) -> Vec<u8> {
+    let mut text = Vec::with_capacity(sql.len());
+    let mut from = 0;
+    if quoting == Quoting::Postgres {
+        for (place, number) in sql::numbered_parameters(sql) {
+            text.extend_from_slice(&sql[from..place.start]);
+            match number.checked_sub(1).and_then(|it| values.get(it)) {
+                Some(value) => put(&mut text, value, quoting),
+                None => text.extend_from_slice(&sql[place.clone()]),
+            }
+            from = place.end;
+        }
+    }
+    match from {
+        0 => TextStatement::new(sql, quoting).put(&mut text, values),
+        _ => text.extend_from_slice(&sql[from..]),
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -148,6 +169,21 @@ mod tests {
             let mut text = Vec::new();
             put(&mut text, &value, Quoting::Standard);
             assert_eq!(text, expected.as_bytes());
+        }
+    }
+
+    #[test]
+    fn a_statement_is_spelled_out_with_its_values() {
+        use Quoting::{Postgres, Standard};
+        let values = [Value::Integer(7), Value::Text(b"a'b".to_vec())];
+        for (sql, quoting, wanted) in [
+            ("SELECT ? + '?', ?", Standard, "SELECT 7 + '?', 'a''b'"),
+            ("SELECT $2, $1, $1, '$1', $3", Postgres, "SELECT 'a''b', 7, 7, '$1', $3"),
+            ("SELECT ?, ?", Postgres, "SELECT 7, 'a''b'"),
+            ("SELECT 1", Postgres, "SELECT 1"),
+        ] {
+            let text = spell_out(sql.as_bytes(), &values, quoting);
+            assert_eq!(String::from_utf8_lossy(&text), wanted);
         }
     }
 

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::io::Write;
+use std::ops::Range;
 
 use crate::plan::error::{Error, shorten};
 
@@ -180,6 +181,11 @@ fn has_numbers(sql: &[u8]) -> bool {
 
 /// The numbers of PostgreSQL's parameters in a text, each as often as it stands there.
 fn numbers(sql: &[u8]) -> impl Iterator<Item = usize> {
+    numbered_parameters(sql).map(|(_, number)| number)
+}
+
+/// PostgreSQL's parameters in a text: where each stands, and its number.
+pub fn numbered_parameters(sql: &[u8]) -> impl Iterator<Item = (Range<usize>, usize)> {
     plain_places(sql, Quoting::Postgres).filter_map(|at| {
         let in_word = at > 0 && is_word_byte(sql[at - 1]);
         let digits = sql[at + 1..].iter().take_while(|it| it.is_ascii_digit());
@@ -187,7 +193,8 @@ fn numbers(sql: &[u8]) -> impl Iterator<Item = usize> {
             number.saturating_mul(10).saturating_add(usize::from(digit - b'0'))
         };
         let is_number = sql.get(at + 1).is_some_and(u8::is_ascii_digit);
-        (sql[at] == b'$' && !in_word && is_number).then(|| digits.fold(0, add))
+        let end = at + 1 + digits.clone().count();
+        (sql[at] == b'$' && !in_word && is_number).then(|| (at..end, digits.fold(0, add)))
     })
 }
 

@@ -6,11 +6,13 @@
 //! statements what became of a user's statements, text by text
 //! live       what workers show while they play, for reports
 //! summary    all workers' counts added up, and checked that none is missing
+//! examples   one execution of each text
 //! histogram  distributions of durations
 //! written    what users wrote last under sampled keys
 //! ```
 
 pub mod count;
+pub mod examples;
 pub mod histogram;
 pub mod live;
 pub mod share;
@@ -20,6 +22,7 @@ pub mod written;
 
 use std::collections::BTreeMap;
 
+use examples::Examples;
 use statements::Statements;
 use written::LastWrites;
 
@@ -40,6 +43,8 @@ pub struct ScriptSums {
     pub counters: Counters,
     /// What users wrote last under sampled keys.
     pub written: LastWrites,
+    /// An execution of each text.
+    pub examples: Examples,
 }
 
 impl ScriptSums {
@@ -47,6 +52,7 @@ impl ScriptSums {
     pub fn add(&mut self, more: ScriptSums) {
         add(&mut self.counters, more.counters);
         written::add(&mut self.written, more.written);
+        examples::add(&mut self.examples, more.examples);
     }
 }
 

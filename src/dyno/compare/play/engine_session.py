@@ -16,9 +16,10 @@ from pathlib import Path
 from dyno import driver
 from dyno.compare.play.attached_tables import CLEANUP, PREPARE, LoadedTables, is_prepared
 from dyno.compare.play.controls import ControlStack, after_start, preload_cache
-from dyno.compare.play.evidence import data_condition, read_ledger, read_plans, storage_condition
+from dyno.compare.play.evidence import data_condition, read_ledger, storage_condition
 from dyno.compare.play.job import TrialJob, TrialNotes
 from dyno.compare.play.phases import PhaseLoop
+from dyno.compare.play.plans import read_plans, read_plans_before
 from dyno.compare.play.watch import Watch
 from dyno.driver.plan import Plan, Script
 from dyno.engines import Server, StartConditions
@@ -43,6 +44,7 @@ class SessionPart:
     phases: list[PhaseRecord] = field(default_factory=list)
     counters: dict[str, int] = field(default_factory=dict)
     written: list[driver.WrittenKeys] = field(default_factory=list)
+    examples: list[driver.StatementExample] = field(default_factory=list)
 
     @property
     def seconds(self) -> float:
@@ -95,7 +97,8 @@ class EngineSession:
                 notes.counters[name] = notes.counters.get(name, 0) + count
             if part.is_last:
                 notes.evidence = read_ledger(plan, notes.counters, part.written, job.tools)
-                notes.plans = read_plans(plan, job.engine, job.tools)
+                found = read_plans(plan, job, part.phases, part.examples)
+                notes.plans, notes.unexplained = found.plans, found.unexplained
                 notes.settings = reported = job.engine.settings(server)
                 requested = job.candidate.settings
                 notes.storage = storage_condition(job.engine, server)
@@ -104,7 +107,7 @@ class EngineSession:
     def _drive(self, plan: Plan, server: Server, part: SessionPart) -> None:
         launch = _launch(self.job, self.controls, self.notes)
         with self.job.tools.drive(plan, launch) as process:
-            self._phase_loop(server, part).listen(process)
+            self._phase_loop(plan, server, part).listen(process)
 
     @contextmanager
     def _drop_tables_after(self, plan: Plan, server: Server, part: SessionPart) -> Iterator[None]:
@@ -141,7 +144,7 @@ class EngineSession:
         finally:
             self.loaded.drop()
 
-    def _phase_loop(self, server: Server, part: SessionPart) -> PhaseLoop:
+    def _phase_loop(self, plan: Plan, server: Server, part: SessionPart) -> PhaseLoop:
         job = self.job
         declared = {phase.name: phase for phase in job.workload.phases}
         return PhaseLoop(
@@ -152,18 +155,21 @@ class EngineSession:
             part.phases,
             part.counters,
             part.written,
-            before=lambda phase, pid: self._before(phase, pid, server),
+            part.examples,
+            before=lambda phase, pid: self._before(phase, pid, plan, server),
             after=lambda phase: self._after(phase, part),
             cores=self.controls.pinning.both if self.controls.pinning else (),
         )
 
-    def _before(self, phase: str, pid: int | None, server: Server) -> None:
+    def _before(self, phase: str, pid: int | None, plan: Plan, server: Server) -> None:
         """What the controls do while a phase stands ready in the engine's process `pid`."""
         after_start(self.controls, self.notes, pid)
         if phase == PREPARE:
             self.loaded.begin()
         if phase not in (PREPARE, CLEANUP):
             preload_cache(self.controls, self.notes, self.job.engine, server)
+            if not self.notes.plans_before:
+                self.notes.plans_before = read_plans_before(plan, self.job)
 
     def _after(self, phase: str, part: SessionPart) -> None:
         """While the driver waits after a phase."""

@@ -18,8 +18,7 @@ from pathlib import Path
 from dyno.compare.play.job import Tools
 from dyno.driver import WrittenKeys
 from dyno.driver.plan import Plan
-from dyno.engines import Engine, Explains, Server, WeighsData
-from dyno.errors import DynoError
+from dyno.engines import Engine, Server, WeighsData
 from dyno.host.checks import file_system
 from dyno.numbers import plain_value
 from dyno.record import DataCondition, Evidence, LedgerEntry, StorageCondition
@@ -50,25 +49,6 @@ def read_ledger(
         _evidence(entry, next(answers), counters, last) if entry.sql else _own_sum(entry, counters)
         for entry, last in ledger
     )
-
-
-def read_plans(plan: Plan, engine: Engine, tools: Tools) -> dict[str, str]:
-    """How the engine means to execute the statements that the script names, by their names; without
-    those that it does not explain, alone or by what it says of them.
-    """
-    if not isinstance(engine, Explains):
-        return {}
-    wanted = {each.name: f"{engine.explain} {each.sql}" for each in tools.describe(plan).plans}
-    if not wanted:
-        return {}
-    with suppress(DynoError):
-        answers = tools.ask(plan.session, list(wanted.values()))
-        return {name: engine.plan_of(rows) for name, rows in zip(wanted, answers, strict=True)}
-    found = {}
-    for name, sql in wanted.items():
-        with suppress(DynoError):
-            found[name] = engine.plan_of(tools.ask(plan.session, [sql])[0])
-    return found
 
 
 def _evidence(

@@ -11,6 +11,7 @@ from typing import Protocol
 from dyno import driver
 from dyno.builds import Build
 from dyno.compare.play.interleaving import TrialSlot
+from dyno.compare.play.known_statements import KnownStatements
 from dyno.compare.resolve.design import SLOW_LOAD_S
 from dyno.driver.plan import Description, Plan
 from dyno.engines import Ask, Engine
@@ -82,7 +83,7 @@ class TrialJob:
     loads that are kept, None where the trial loads its data anew; `run_seed` seeds those, and the
     driver of `driver_sha256` makes their rows;
     `progress_s` is how often the driver says how a phase goes; `seat` is its place among the trials
-    of its block, where they are interleaved.
+    of its block, where they are interleaved; `statements` are those that the run has sent so far.
     """
 
     number: int
@@ -103,6 +104,7 @@ class TrialJob:
     driver_sha256: str = ""
     progress_s: float = 1.0
     seat: TrialSlot | None = None
+    statements: KnownStatements = field(default_factory=KnownStatements, repr=False)
     tools: Tools = field(default_factory=Tools, repr=False)
 
 
@@ -123,5 +125,7 @@ class TrialNotes:
     data: DataCondition | None = None
     evidence: tuple[Evidence, ...] = ()
     plans: dict[str, str] = field(default_factory=dict)
+    plans_before: dict[str, str] = field(default_factory=dict)
+    unexplained: dict[str, str] = field(default_factory=dict)
     size_bytes: int = 0
     left_behind: list[str] = field(default_factory=list)

@@ -90,7 +90,8 @@ class PhaseLoop:
 
     `declared` are the workload's phases by name.
     `before` is told of a phase that stands ready, with the engine's process; `after` of its end.
-    `cores` are those that driver and engine are held to. `written` is what users wrote last.
+    `cores` are those that driver and engine are held to. `written` is what users wrote last,
+    `examples` an execution of each text that they sent.
     """
 
     job: TrialJob
@@ -100,6 +101,7 @@ class PhaseLoop:
     phases: list[PhaseRecord]
     counters: dict[str, int] = field(default_factory=dict)
     written: list[driver.WrittenKeys] = field(default_factory=list)
+    examples: list[driver.StatementExample] = field(default_factory=list)
     before: Callable[[str, int | None], None] = lambda phase, pid: None
     after: Callable[[str], None] = lambda phase: None
     cores: tuple[int, ...] = ()
@@ -181,9 +183,10 @@ class PhaseLoop:
                     self._over(add_readings(probes, done, before, after))
                     limit = driver.Limit(f"ending phase {done.phase}", BETWEEN_PHASES_S)
                     process.go()
-                case driver.End(counters=counters, written=written):
+                case driver.End(counters=counters, written=written, examples=examples):
                     self.counters |= counters
                     self.written += written
+                    self.examples += examples
                     return
 
     def _place(self, watched: ProbeTarget, process: DrivenProcess) -> TrialProcesses:

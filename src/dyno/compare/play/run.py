@@ -22,6 +22,7 @@ from dyno.compare.play.blocks import (
 )
 from dyno.compare.play.interleaving import InterleavedBlock, plan_turns
 from dyno.compare.play.job import LoadChoice, Tools, TrialJob
+from dyno.compare.play.known_statements import KnownStatements
 from dyno.compare.play.loads import choose_load
 from dyno.compare.play.trial import Played, TrialPlayer, play_together, play_trial, trial_seed
 from dyno.compare.play.watch import (
@@ -165,6 +166,7 @@ class RunPlayer:
     watch: Watch
     played: list[Trial]
     rules: Rules
+    statements: KnownStatements = field(default_factory=KnownStatements)
 
     @property
     def run(self) -> Run:
@@ -309,6 +311,7 @@ class RunPlayer:
             run_seed=self.run.seed,
             driver_sha256=self.run.driver_sha256,
             progress_s=self.prepared.progress_s,
+            statements=self.statements,
             tools=self.rules.tools,
         )
 

@@ -103,6 +103,8 @@ def _record(
         ),
         evidence=notes.evidence,
         plans=notes.plans,
+        plans_before=notes.plans_before,
+        unexplained=notes.unexplained,
         size_bytes=notes.size_bytes,
         failure=_failure(error) if isinstance(error, DynoError) else None,
         log=_log(job.log),

@@ -40,6 +40,7 @@ from dyno.engines.mysql.builds import (
 from dyno.engines.mysql.data import Query, fill_data, prepare_database
 from dyno.engines.mysql.evidence import WeighsServer, needed_bytes
 from dyno.engines.mysql.likeness import settings_like
+from dyno.engines.mysql.plans import plan_shape
 from dyno.engines.mysql.remarks import remarks
 from dyno.engines.mysql.settings import (
     FIXED_BYTES,
@@ -205,13 +206,10 @@ class Family(WeighsServer, MysqlTables):
         return needed_bytes(values, asked.storage, connections)
 
     def plan_of(self, rows: list[list[str | None]]) -> str:
-        """A line per table: how it is read, by which index, and what is said beside that.
-
-        5.7 added the columns partitions and filtered to the ten of 5.6.
+        """A line per table: how it is read, by which index, and what is said beside that. Empty
+        where no row was there for the statement's values, so that nothing was planned.
         """
-        places = (2, 4, 6, 11) if rows and len(rows[0]) > 10 else (2, 3, 5, 9)
-        lines = ([row[at] for at in places if row[at]] for row in rows)
-        return "\n".join(" ".join(map(str, line)) for line in lines)
+        return plan_shape(rows)
 
     def most_connections(self, build: Build, settings: dict[str, str]) -> int:
         """Those of `max_connections`."""

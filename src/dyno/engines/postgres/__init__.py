@@ -32,6 +32,7 @@ from dyno.engines.postgres.libpq import client_session as client_session
 from dyno.engines.postgres.libpq import spelled_url as spelled_url
 from dyno.engines.postgres.likeness import settings_like
 from dyno.engines.postgres.logs import LOG_READERS as LOG_READERS
+from dyno.engines.postgres.plans import plan_shape
 from dyno.engines.postgres.remarks import remarks
 from dyno.engines.postgres.settings import (
     STOCK,
@@ -170,8 +171,8 @@ class Engine(PostgresTables, CountsTransactions):
         return read_settings(self._ask, server)
 
     def plan_of(self, rows: list[list[str | None]]) -> str:
-        """The tree of nodes, and their conditions."""
-        return "\n".join(str(row[0]) for row in rows)
+        """The tree of nodes, and their conditions without values."""
+        return plan_shape(str(row[0]) for row in rows)
 
     def settle(self, server: Server) -> None:
         """What the insert benchmark does between writes and reads: vacuums and analyses every

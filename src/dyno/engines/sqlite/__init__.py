@@ -8,6 +8,7 @@ a configured build would find out by itself.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import ClassVar
 
@@ -37,6 +38,9 @@ from dyno.engines.sqlite.settings import (
 )
 from dyno.errors import TrialFailed, UsageError
 from dyno.record import DataCondition
+
+#: As versions before 3.36 begin a step.
+_RENAMED = re.compile(r"^(SCAN|SEARCH) TABLE\b")
 
 
 class Engine:
@@ -116,8 +120,8 @@ class Engine:
         return {**found, **waits, "version": version}
 
     def plan_of(self, rows: list[list[str | None]]) -> str:
-        """The plan's steps."""
-        return "\n".join(str(row[-1]) for row in rows)
+        """The plan's steps, in the words of 3.36 and later: no TABLE after SCAN and SEARCH."""
+        return "\n".join(_RENAMED.sub(r"\1", str(row[-1])) for row in rows)
 
     def settle(self, server: Server) -> None:
         """Folds the write-ahead log into the database, and gathers the planner's statistics.

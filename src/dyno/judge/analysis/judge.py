@@ -16,6 +16,7 @@ from typing import Literal
 
 from dyno.judge.analysis.analysis import Analysis
 from dyno.judge.analysis.audit import Audit
+from dyno.judge.analysis.cause import find_causes
 from dyno.judge.analysis.effects import note_interactions
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.analysis.sentence import lead_with_doubt, sentence, worst_verdict
@@ -87,6 +88,7 @@ def judge(run: Run, trials: Sequence[Trial], audits: Mapping[str, Audit] | None 
         analyses=analysis.history(),
         spread=tuple(analysis.spread()),
         means=tuple(means),
+        causes=find_causes(analysis.view, rows),
     )
     return replace(verdict, sentence=lead_with_doubt(verdict.sentence, verdict.doubts))
 

@@ -11,10 +11,10 @@ from itertools import groupby
 
 from dyno import numbers
 from dyno.judge.analysis.effect_words import metric_name
+from dyno.judge.analysis.plans import compare_plans
 from dyno.record import Comparison, Metric, WorkloadPlan
 from dyno.report import Book, facts, words
 from dyno.report.html.markup import HtmlTable, TableCell, TableRow, render, tables_html
-from dyno.report.plan_changes import plan_changes
 
 _TEMPLATE = """
 {{ tables }}
@@ -57,8 +57,8 @@ def _table(book: Book, workload: WorkloadPlan, candidate: str) -> HtmlTable:
     names = [name for name in COSTS if any(known == name for _, known in costs)]
     replanned = {
         it.statement
-        for it in plan_changes(book)
-        if (it.workload, it.candidate) == (workload.name, candidate)
+        for it in compare_plans(book.view, candidate).changes
+        if it.workload == workload.name and it.kind == "between"
     }
     rows = []
     grouped = sorted(workload.phases, key=lambda phase: _first_of(workload, phase.group))

@@ -14,7 +14,6 @@ from dyno.record import Observation, host_score
 from dyno.report import Book, basis, facts
 from dyno.report.basis import NONE, calibration_summary, restart_summary, score_sentence
 from dyno.report.block_cost import block_cost_words
-from dyno.report.plan_changes import plan_words
 from dyno.report.text import verdict
 
 #: Of observations of the host, and of scores of the calibration.
@@ -45,8 +44,6 @@ def _rows(book: Book) -> Iterator[tuple[str, str]]:
     if cost := block_cost_words(book):
         yield "", cost
     yield "audits", _audits(book)
-    if differing := plan_words(book):
-        yield "plans", differing
     yield from (("pilot" if not at else "", s) for at, s in enumerate(pilot_words(book.run)))
     yield "conditions", _conditions(book)
     yield "host", _host(book.run.survey)

@@ -176,7 +176,8 @@ def _overall(verdict: Verdict) -> list[RenderableType]:
     if not verdict.complete:
         parts.append(Text("the run is not complete: this is what has been measured so far"))
     style = _STYLES["doubtful" if verdict.doubts else verdict.overall]
-    return [*parts, Text(verdict.sentence, style=style)]
+    causes = (Text(f"what changed: {cause.sentence}") for cause in verdict.causes)
+    return [*parts, Text(verdict.sentence, style=style), *causes]
 
 
 def _in_order(comparisons: Iterable[Comparison]) -> list[str]:

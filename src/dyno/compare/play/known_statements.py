@@ -1,0 +1,45 @@
+"""An execution of each statement that a run has sent so far: the same in all of its trials."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+#: Workload and engine: engines have other words for the same.
+Place = tuple[str, str]
+
+
+@dataclass
+class KnownStatements:
+    """By workload, engine and the text's digest the execution that stands for it, and the names and
+    statements that an engine did explain, with the block that they are known since.
+
+    The first one known stays, so that two plans never differ by the values in them. Trials that are
+    interleaved share it.
+    """
+
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _examples: dict[Place, dict[str, str]] = field(default_factory=dict)
+    _explained: dict[Place, dict[str, tuple[int, str]]] = field(default_factory=dict)
+
+    def add(self, place: Place, examples: Mapping[str, str]) -> dict[str, str]:
+        """Takes in what a trial has sent; answers all that is known, by digest."""
+        with self._lock:
+            known = self._examples.setdefault(place, {})
+            for digest, sql in examples.items():
+                known.setdefault(digest, sql)
+            return dict(known)
+
+    def note_explained(self, place: Place, block: int, statements: Mapping[str, str]) -> None:
+        """Takes in the statements of a block that the engine explained, by name."""
+        with self._lock:
+            known = self._explained.setdefault(place, {})
+            for name, sql in statements.items():
+                known.setdefault(name, (block, sql))
+
+    def explained_before(self, place: Place, block: int) -> dict[str, str]:
+        """Those of earlier blocks: each trial of a block is asked for the same."""
+        with self._lock:
+            known = self._explained.get(place, {})
+            return {name: sql for name, (since, sql) in known.items() if since < block}

@@ -1,0 +1,139 @@
+"""How an engine means to execute the statements that a trial sends: its plans at start and end.
+
+Explained are the statements that the script names (`dyno.plans`), else an execution of each text
+that the driver sent. The first execution known of a text stands for it in all trials of a run, so
+that two plans never differ by the values in them. Only EXPLAIN is sent, and outside measured time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from dyno.compare.play.attached_tables import CLEANUP, PREPARE
+from dyno.compare.play.job import TrialJob
+from dyno.driver import StatementExample
+from dyno.driver.plan import Plan
+from dyno.engines import Explains
+from dyno.errors import DynoError
+from dyno.record import PhaseRecord, StatementKind, StatementTally
+
+#: Statements that are explained: those sent most often.
+EXPLAINED_MOST = 100
+#: Of a plan that was none.
+NO_ROW = "no row has the values that were sent"
+#: Kinds that may have a plan. What begins or ends a transaction has none, and is not told of.
+EXPLAINED: frozenset[StatementKind] = frozenset({"read", "insert", "update", "delete", "write"})
+NOT_EXPLAINED = "it is no statement that engines explain"
+#: What engines explain, after comments and brackets.
+_EXPLAINABLE = re.compile(
+    r"(?:\s|\(|/\*(?!!).*?\*/|--[^\n]*\n)*(?:SELECT|WITH|INSERT|UPDATE|DELETE|REPLACE|TABLE|VALUES|"
+    r"MERGE|FROM)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+#: Words that set something or mark a place in a transaction.
+_ASIDE = re.compile(r"\s*(?:SET|SAVEPOINT|RELEASE|USE|PRAGMA|ROLLBACK)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class ReadPlans:
+    """Plans by statement, and why others have none."""
+
+    plans: dict[str, str] = field(default_factory=dict)
+    unexplained: dict[str, str] = field(default_factory=dict)
+
+
+def read_plans_before(plan: Plan, job: TrialJob) -> dict[str, str]:
+    """The plans, before its phases, of the statements that the engine explained in earlier blocks;
+    none where somebody else's process may not open the database meanwhile.
+    """
+    statements = job.statements.explained_before(_place(job), job.block)
+    if not statements or not isinstance(job.engine, Explains):
+        return {}
+    with suppress(DynoError):
+        return _ask_all(plan, job, statements)
+    return {}
+
+
+def read_plans(
+    plan: Plan, job: TrialJob, phases: Sequence[PhaseRecord], examples: Sequence[StatementExample]
+) -> ReadPlans:
+    """The plans at a trial's end."""
+    if not isinstance(job.engine, Explains):
+        return ReadPlans()
+    named = {each.name: each.sql for each in job.tools.describe(plan).plans}
+    known = job.statements.add(_place(job), {each.digest: each.sql for each in examples})
+    wanted, unexplained = dict(named), dict[str, str]()
+    for each in () if named else _list_statements(phases):
+        sql = known.get(each.digest, "").rstrip("; \n")
+        if why := _why_no_plan(each, sql, len(wanted)):
+            unexplained[each.text] = why
+        elif each.kind in EXPLAINED:
+            wanted[each.text] = sql
+    found = _ask_each(plan, job, wanted)
+    job.statements.note_explained(
+        _place(job), job.block, {name: wanted[name] for name in found.plans}
+    )
+    return ReadPlans(found.plans, unexplained | found.unexplained)
+
+
+def _place(job: TrialJob) -> tuple[str, str]:
+    return job.workload.name, job.candidate.engine
+
+
+def _list_statements(phases: Iterable[PhaseRecord]) -> list[StatementTally]:
+    """A tally of each text that the phases sent, loads aside, the most frequent first."""
+    sent: dict[str, int] = {}
+    tallies: dict[str, StatementTally] = {}
+    for phase in phases:
+        if phase.phase in (PREPARE, CLEANUP):
+            continue
+        for each in (tally for stream in phase.streams for tally in stream.statements):
+            tallies[each.digest] = each
+            sent[each.digest] = sent.get(each.digest, 0) + each.sent
+    return sorted(tallies.values(), key=lambda each: (-sent[each.digest], each.text))
+
+
+def _why_no_plan(statement: StatementTally, sql: str, others: int) -> str:
+    """Why a statement is not explained that should be told of; empty where it is, or has none."""
+    kind = statement.kind
+    if kind == "ddl":
+        return "it changes the schema"
+    if kind == "several":
+        return "it is several statements in one text"
+    if kind == "other" and statement.digest and not _ASIDE.match(statement.text):
+        return NOT_EXPLAINED
+    if kind in EXPLAINED and not sql:
+        return "it is too long to be kept"
+    if kind in EXPLAINED and not _EXPLAINABLE.match(sql):
+        return NOT_EXPLAINED
+    if kind in EXPLAINED and others == EXPLAINED_MOST:
+        return f"{EXPLAINED_MOST} others were sent more often"
+    return ""
+
+
+def _ask_each(plan: Plan, job: TrialJob, statements: Mapping[str, str]) -> ReadPlans:
+    """All at once or, where the engine refuses some, one by one."""
+    if not statements:
+        return ReadPlans()
+    plans: dict[str, str] = {}
+    refused: dict[str, str] = {}
+    with suppress(DynoError):
+        plans = _ask_all(plan, job, statements)
+    for name, sql in statements.items() if not plans else ():
+        try:
+            plans |= _ask_all(plan, job, {name: sql})
+        except DynoError as error:
+            refused[name] = error.message
+    empty = {name: NO_ROW for name, told in plans.items() if not told}
+    return ReadPlans({n: told for n, told in plans.items() if told}, refused | empty)
+
+
+def _ask_all(plan: Plan, job: TrialJob, statements: Mapping[str, str]) -> dict[str, str]:
+    engine = job.engine
+    assert isinstance(engine, Explains)
+    questions = [f"{engine.explain} {sql}" for sql in statements.values()]
+    answers = job.tools.ask(plan.session, questions)
+    return {name: engine.plan_of(rows) for name, rows in zip(statements, answers, strict=True)}

@@ -1,0 +1,164 @@
+"""Plans that differ between candidates, or from a trial's start to its end, statement by statement.
+
+A plan is that of a restart. It counts as changed only where no restart of the candidate has a plan
+that one of the base's has: a plan that flickers from restart to restart, as fresh statistics make
+it, is told apart. Blocks that were dropped for noise count too: a plan is a fact.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dyno.judge.analysis.run_view import RunView
+from dyno.record import PlanChange, Trial
+from dyno.record.cause import PlanChangeKind
+
+#: Less is no step: the arrows of a tree.
+_ARROW = "->"
+
+
+@dataclass(frozen=True)
+class ComparedPlans:
+    """What came of a candidate's plans beside the base's: the `changes`, those of the statements
+    sent most often first within their kind, how many `statements` were compared, and how many were
+    not, by reason.
+    """
+
+    changes: tuple[PlanChange, ...] = ()
+    statements: int = 0
+    unexplained: dict[str, int] = field(default_factory=dict)
+
+
+#: Those that say most come first.
+_ORDER: tuple[PlanChangeKind, ...] = ("between", "during", "varies", "both")
+
+
+def compare_plans(view: RunView, candidate: str) -> ComparedPlans:
+    """A candidate's plans against the base's; nothing is compared across engines."""
+    engines = {side.name: side.engine for side in view.run.candidates}
+    base = view.run.design.base
+    if engines[candidate] != engines[base]:
+        return ComparedPlans()
+    changes: list[PlanChange] = []
+    statements, unexplained = 0, Counter[str]()
+    good = [trial for trial in view.played_trials if trial.status == "ok"]
+    for workload in view.run.workloads:
+        trials = [trial for trial in good if trial.workload == workload.name]
+        ours = [trial for trial in trials if trial.candidate == candidate]
+        bases = [trial for trial in trials if trial.candidate == base]
+        own, theirs = _Plans.of(ours), _Plans.of(bases)
+        shared = [name for name in _by_frequency(ours) if name in own.ends and name in theirs.ends]
+        statements += len(shared)
+        changes += _find_changes(workload.name, candidate, shared, theirs, own)
+        reasons = {name: why for trial in ours for name, why in trial.unexplained.items()}
+        unexplained.update(why for name, why in reasons.items() if name not in own.ends)
+    in_order = sorted(changes, key=lambda change: _ORDER.index(change.kind))
+    return ComparedPlans(tuple(in_order), statements, dict(unexplained))
+
+
+@dataclass(frozen=True)
+class _Plans:
+    """The plans of a candidate's restarts, by statement: at their ends, and where both are known at
+    start and end.
+    """
+
+    ends: dict[str, list[str]]
+    both: dict[str, list[tuple[str, str]]]
+
+    @classmethod
+    def of(cls, trials: Sequence[Trial]) -> _Plans:
+        ends: dict[str, list[str]] = {}
+        both: dict[str, list[tuple[str, str]]] = {}
+        for trial in trials:
+            for name, plan in trial.plans.items():
+                ends.setdefault(name, []).append(plan)
+                if first := trial.plans_before.get(name):
+                    both.setdefault(name, []).append((first, plan))
+        return cls(ends, both)
+
+    def moved(self, name: str) -> list[tuple[str, str]]:
+        """Start and end of the restarts in which the plan did not stay."""
+        return [pair for pair in self.both.get(name, ()) if pair[0] != pair[1]]
+
+
+def _by_frequency(trials: Sequence[Trial]) -> list[str]:
+    """The statements that have plans, those sent most often first; named ones have no count."""
+    sent = Counter[str]()
+    for trial in trials:
+        sent.update(dict.fromkeys(trial.plans, 0))
+        for phase in trial.phases:
+            for tally in (it for stream in phase.streams for it in stream.statements):
+                if tally.text in trial.plans:
+                    sent[tally.text] += tally.sent
+    return sorted(sent, key=lambda name: (-sent[name], name))
+
+
+def _find_changes(
+    workload: str, candidate: str, names: Iterable[str], base: _Plans, own: _Plans
+) -> Iterator[PlanChange]:
+    for name in names:
+        change = _between(name, base, own) or _meanwhile(name, base, own)
+        if change:
+            kind, plans, counts = change
+            steps = first_difference(*plans)
+            yield PlanChange(workload, name, candidate, kind, *steps, *plans, *counts)
+
+
+#: Its kind; the base's plan and the other; how many restarts had that, of how many.
+_Change = tuple[PlanChangeKind, tuple[str, str], tuple[int, int]]
+
+
+def _between(name: str, base: _Plans, own: _Plans) -> _Change | None:
+    """Plans at the ends that no restart of the base has."""
+    known, ends = set(base.ends[name]), own.ends[name]
+    other = [plan for plan in ends if plan not in known]
+    if not other:
+        return None
+    kind: PlanChangeKind = "between" if len(other) == len(ends) else "varies"
+    return kind, (_usual(base.ends[name]), _usual(other)), (len(other), len(ends))
+
+
+def _meanwhile(name: str, base: _Plans, own: _Plans) -> _Change | None:
+    """A plan that did not stay while the candidate was measured."""
+    moved, of = own.moved(name), len(own.both.get(name, ()))
+    if not moved:
+        return None
+    kind: PlanChangeKind = "during" if 2 * len(moved) > of else "varies"
+    return "both" if base.moved(name) else kind, _usual_pair(moved), (len(moved), of)
+
+
+def _usual(plans: Sequence[str]) -> str:
+    return max(plans, key=plans.count)
+
+
+def _usual_pair(pairs: Sequence[tuple[str, str]]) -> tuple[str, str]:
+    return max(pairs, key=pairs.count)
+
+
+def first_difference(base_plan: str, plan: str) -> tuple[str, str]:
+    """The first step of each plan that the other has not, or has in another place."""
+    own, theirs = _steps(plan), _steps(base_plan)
+    only_theirs = _without(theirs, Counter(own))
+    only_own = _without(own, Counter(theirs))
+    if only_theirs or only_own:
+        return only_theirs[0] if only_theirs else "no such step", (
+            only_own[0] if only_own else "no such step"
+        )
+    places = zip(theirs, own, strict=True)
+    return next(((one, two) for one, two in places if one != two), (theirs[0], "in another order"))
+
+
+def _steps(plan: str) -> list[str]:
+    return [line.strip().removeprefix(_ARROW).strip() for line in plan.splitlines()] or [""]
+
+
+def _without(steps: Sequence[str], known: Mapping[str, int]) -> list[str]:
+    left = Counter(known)
+    found = []
+    for step in steps:
+        left[step] -= 1
+        if left[step] < 0:
+            found.append(step)
+    return found
