@@ -112,16 +112,6 @@ def _announce(plan: BuildPlan) -> None:
     )
 
 
-def print_named() -> None:
-    """The builds that have a name, with the places that they were built from, if there are any."""
-    from dyno.builds.source.names import named_builds
-
-    if found := named_builds():
-        screen.gap()
-        rows = [(name, told.place, told.entry) for name, told in found]
-        screen.table(("built from source", "tree", "in the cache as"), rows)
-
-
 @contextmanager
 def shown_build() -> Iterator[Watch]:
     """A bar with the step on a terminal; on a pipe a line at each quarter of a step."""

@@ -14,10 +14,11 @@ from functools import cache
 from typing import ClassVar
 
 from dyno.builds import Build, Say, deb
+from dyno.builds.available import Offer
 from dyno.builds.suite_tree import SuiteProgram
 from dyno.engines import _builds
 from dyno.engines._releases import Releases
-from dyno.engines.mysql.builds import RegistryPackage, describe_build, program_in
+from dyno.engines.mysql.builds import X86, RegistryPackage, describe_build, program_in
 from dyno.engines.mysql.server import Family
 from dyno.errors import HostError, UsageError
 
@@ -104,6 +105,10 @@ class Engine(Family):
         """`UsageError` where no version known begins so, and it is not Debian's either."""
         if not _is_debians(build):
             super().check_version(build)
+
+    def list_offers(self) -> list[Offer]:
+        """Every build that can be fetched."""
+        return RELEASES.list_offers(lambda version: (PACKAGES[version].entry_pattern,), X86)
 
     def fetch_build(self, build: str, say: Say) -> Build:
         """The server of a version."""
