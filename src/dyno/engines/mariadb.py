@@ -75,6 +75,8 @@ ONE_LOG = (10, 5)
 #: From here on a server without certificates makes itself an RSA key at each start, which takes
 #: long.
 MAKES_KEYS = (11, 4)
+#: From here on changes of indexes are not put off, and the key that did it is on its way out.
+NO_CHANGE_BUFFER = (10, 5)
 
 
 #: apt takes a second to answer.
@@ -93,13 +95,15 @@ class Engine(Family):
     releases: ClassVar[Releases] = RELEASES
 
     def adjusted_settings(self, version: str) -> dict[str, str]:
-        """The size of both redo logs together, for the one; the table cache parts itself here; and
-        no key is made for TLS unless certificates are named.
+        """The size of both redo logs together, for the one; no change is put off where this is on
+        its way out; the table cache parts itself here; and no key is made for TLS unless
+        certificates are named.
         """
         number = _builds.version_key(version)
         one = {"innodb_log_file_size": "512M"} if number >= ONE_LOG else {}
+        none = {"innodb_change_buffering": "none"} if number >= NO_CHANGE_BUFFER else {}
         plain = {"ssl": "OFF"} if number >= MAKES_KEYS else {}
-        return {"table_open_cache_instances": "", **one, **plain}
+        return {"table_open_cache_instances": "", **one, **none, **plain}
 
     def check_version(self, build: str) -> None:
         """`UsageError` where no version known begins so, and it is not Debian's either."""
