@@ -160,7 +160,9 @@ class RegistryPackage:
     @property
     def entry_pattern(self) -> tuple[str, str]:
         """The cache's kind and name of it."""
-        return (npm if self.source == "npm" else maven).entry_pattern(self.name, self.version)
+        if self.source == "npm":
+            return npm.entry_pattern(self.name, self.version)
+        return maven.entry_pattern(self.name, self.version)
 
     def fetch(self, say: Say) -> Path:
         """The folder with the server and its parts."""
