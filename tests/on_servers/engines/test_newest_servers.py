@@ -62,4 +62,4 @@ def test_a_plan_is_a_row_for_each_table_whatever_the_release_shows_by_itself(ver
     table = "CREATE TABLE item (id INT PRIMARY KEY, name VARCHAR(20), KEY name (name))"
     with started(version) as server:
         *_, rows = driver.ask(server.session, [table, f"{engine.explain} {STATEMENT}"], 60)
-    assert engine.plan_of(rows).startswith("item ref name Using")
+    assert engine.plan_of(rows).startswith("item: ref by name (Using")
