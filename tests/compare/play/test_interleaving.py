@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import IO
 
 import pytest
 from processes import state_of, users_of, wait_for
@@ -203,6 +204,13 @@ while True:
 """
 
 
+@pytest.fixture
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A crowded host keeps a process from its core for longer than a slice would wait for it."""
+    monkeypatch.setattr("dyno.host.processes.STILL_S", 10.0)
+
+
+@pytest.mark.usefixtures("patience")
 def test_a_server_that_starts_children_all_the_time_leaves_none_of_them_running() -> None:
     server = subprocess.Popen([sys.executable, "-c", FORKS], start_new_session=True)
     freezer = ProcessFreezer(lambda: stopping_family(server.pid))
@@ -217,6 +225,44 @@ def test_a_server_that_starts_children_all_the_time_leaves_none_of_them_running(
     finally:
         os.killpg(server.pid, signal.SIGKILL)
         server.wait()
+
+
+FORKS_WHEN_TOLD = """
+import os, sys, time
+sys.stdin.readline()
+if os.fork() == 0:
+    print("forked", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.usefixtures("patience")
+def test_a_child_whose_fork_is_under_way_when_its_parent_is_stopped_is_found() -> None:
+    """The signal's way to the parent is made long: the child is born after the first reading."""
+    command = [sys.executable, "-c", FORKS_WHEN_TOLD]
+    server = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, start_new_session=True
+    )
+    assert server.stdin and server.stdout
+
+    def fork_and_stop(words: IO[bytes]) -> None:
+        if words.readline():
+            os.kill(server.pid, signal.SIGSTOP)
+
+    stopping = threading.Thread(target=fork_and_stop, args=(server.stdout,))
+    order = threading.Timer(0.2, server.stdin.write, [b"fork\n"])
+    try:
+        family = stopping_family(server.pid)
+        assert next(family) == server.pid
+        stopping.start()
+        order.start()
+        (child,) = family
+        os.kill(child, signal.SIGSTOP)
+    finally:
+        order.cancel()
+        os.killpg(server.pid, signal.SIGKILL)
+        stopping.join()
+        server.communicate()
 
 
 def test_a_process_that_may_not_be_signalled_is_counted_and_not_taken_for_suspended(
