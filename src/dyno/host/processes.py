@@ -53,15 +53,15 @@ def process_family(*roots: int | None) -> list[int]:
     return found
 
 
-def stopping_family(root: int) -> Iterator[int]:
+def stopping_family(root: int, still_s: float = STILL_S) -> Iterator[int]:
     """`root` and its descendants, parents first, for a caller who stops each before the next.
 
     A process that is amid `fork` when the signal comes still starts that child, which has no
     signal of its own. So the family is read again until a reading that began when all of them
-    stood still finds nobody new; the wait for them to stand still ends after `STILL_S`.
+    stood still finds nobody new; the wait for them to stand still ends after `still_s`.
     """
     list_family = _walk_children if _has_lists_of_children() else process_family
-    deadline_s = time.monotonic() + STILL_S
+    deadline_s = time.monotonic() + still_s
     found: dict[int, None] = {}
     while True:
         are_still = bool(found) and all(map(_stands_still, found))

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import IO
 
 import pytest
 from processes import state_of, users_of, wait_for
@@ -21,7 +20,7 @@ from small_scripts import PLAIN
 from dyno.compare import experiment
 from dyno.compare.experiment import Measuring
 from dyno.compare.play import watch
-from dyno.compare.play.freezer import NeverFrozen, ProcessFreezer
+from dyno.compare.play.freezer import ProcessFreezer
 from dyno.compare.play.interleaving import (
     InterleavedBlock,
     InterleavingBroken,
@@ -35,7 +34,6 @@ from dyno.compare.resolve.draft import Prepared
 from dyno.compare.resolve.experiment import resolve_experiment
 from dyno.compare.run_folder import RunFolder, create_run
 from dyno.driver.plan import SlicePlan
-from dyno.host.processes import process_family, stopping_family
 from dyno.judge.analysis.carry_over import carry_over
 from dyno.judge.analysis.run_view import RunView
 from dyno.record import Trial
@@ -190,92 +188,6 @@ def test_an_engine_is_woken_before_its_time_and_the_others_stand_still_at_it() -
         *(("thaw", 0), ("freeze", 1), ("thaw", 1), ("freeze", 0)),
     ]
     assert sorted(done[-2:]) == [("thaw", 0), ("thaw", 1)]
-
-
-FORKS = """
-import os, time
-while True:
-    if os.fork() == 0:
-        if os.fork() == 0:
-            time.sleep(0.5)
-        os.wait()
-        os._exit(0)
-    time.sleep(0.001)
-"""
-
-
-@pytest.fixture
-def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A crowded host keeps a process from its core for longer than a slice would wait for it."""
-    monkeypatch.setattr("dyno.host.processes.STILL_S", 10.0)
-
-
-@pytest.mark.usefixtures("patience")
-def test_a_server_that_starts_children_all_the_time_leaves_none_of_them_running() -> None:
-    server = subprocess.Popen([sys.executable, "-c", FORKS], start_new_session=True)
-    freezer = ProcessFreezer(lambda: stopping_family(server.pid))
-    try:
-        wait_for(lambda: len(process_family(server.pid)) > 20)
-        freezer.freeze()
-        frozen = process_family(server.pid)
-        wait_for(lambda: not {state_of(pid) for pid in frozen} - {"T", "Z"})
-        assert process_family(server.pid) == frozen
-        freezer.thaw()
-        wait_for(lambda: process_family(server.pid) != frozen)
-    finally:
-        os.killpg(server.pid, signal.SIGKILL)
-        server.wait()
-
-
-FORKS_WHEN_TOLD = """
-import os, sys, time
-sys.stdin.readline()
-if os.fork() == 0:
-    print("forked", flush=True)
-time.sleep(60)
-"""
-
-
-@pytest.mark.usefixtures("patience")
-def test_a_child_whose_fork_is_under_way_when_its_parent_is_stopped_is_found() -> None:
-    """The signal's way to the parent is made long: the child is born after the first reading."""
-    command = [sys.executable, "-c", FORKS_WHEN_TOLD]
-    server = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, start_new_session=True
-    )
-    assert server.stdin and server.stdout
-
-    def fork_and_stop(words: IO[bytes]) -> None:
-        if words.readline():
-            os.kill(server.pid, signal.SIGSTOP)
-
-    stopping = threading.Thread(target=fork_and_stop, args=(server.stdout,))
-    order = threading.Timer(0.2, server.stdin.write, [b"fork\n"])
-    try:
-        family = stopping_family(server.pid)
-        assert next(family) == server.pid
-        stopping.start()
-        order.start()
-        (child,) = family
-        os.kill(child, signal.SIGSTOP)
-    finally:
-        order.cancel()
-        os.killpg(server.pid, signal.SIGKILL)
-        stopping.join()
-        server.communicate()
-
-
-def test_a_process_that_may_not_be_signalled_is_counted_and_not_taken_for_suspended(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def refuse(pid: int, number: int) -> None:
-        raise PermissionError if pid == 7 else ProcessLookupError
-
-    monkeypatch.setattr("os.kill", refuse)
-    freezer = ProcessFreezer(partial(list, [7, 8]))
-    switch = Switch(turns(0), time.monotonic_ns(), {0: freezer, 1: NeverFrozen()})
-    freezer.freeze()
-    assert [switch.switches()[own].refused for own in (0, 1)] == [1, 0]
 
 
 def watched(seconds: float) -> list[float]:
