@@ -103,6 +103,14 @@ def test_a_run_holds_its_programs_while_it_plays(program: Path, tmp_path: Path) 
 
 
 @pytest.mark.usefixtures("own_cache")
+def test_a_work_folder_that_somebody_works_in_is_not_swept_as_a_dead_ones() -> None:
+    with cache.work_folder("building") as folder:
+        cache.remove_unfinished(folder)
+        assert folder.is_dir()
+    assert not cache.unfinished()
+
+
+@pytest.mark.usefixtures("own_cache")
 def test_many_at_once_keep_their_work_folders() -> None:
     def work(number: int) -> bool:
         with cache.work_folder("building") as folder:

@@ -255,8 +255,8 @@ def remove_unfinished(path: Path) -> None:
     if not name:  # it was on its way out, in a folder without its name
         name = next((each.name for each in path.iterdir()), "")
     lock = root() / LOCKS / f"{path.parent.name}-{name}"
-    with open(lock, "a", opener=private_files.open_private) as held:
-        if try_lock(held.fileno()):
+    with open(lock, "a", opener=private_files.open_private) as held, claim_unused(path) as free:
+        if free and try_lock(held.fileno()):
             private_files.remove_all(path)
 
 
