@@ -61,8 +61,8 @@ def test_what_cannot_be_a_build_from_source_is_refused_by_name(
     for build, flags, sentence in (
         ("source:unheard", {}, "unknown sqlite build from source 'unheard'"),
         (f"source:{tree}", {"patch": "/none"}, "there is no patch /none"),
-        ("system", {"patch": "x"}, "'patch' is of builds from source, not of 'system'"),
-        ("3.54.1", {"configure": "x"}, "'configure' is of builds from source"),
+        ("system", {"patch": "x"}, "'patch' is for builds from source, not for 'system'"),
+        ("3.54.1", {"configure": "x"}, "'configure' is for builds from source"),
     ):
         with pytest.raises(UsageError, match=sentence):
             sqlite.program(build, flags, say_nothing)

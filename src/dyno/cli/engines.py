@@ -17,13 +17,13 @@ from dyno.errors import UsageError, unknown
 
 @click.group("engines")
 def command() -> None:
-    """Fetch and build engines ahead of time, list them, free them."""
+    """Fetch and build engines ahead of time, list and remove them."""
 
 
 @command.command("install")
 @click.argument("engines", nargs=-1, required=True, type=ENGINE, metavar="ENGINE@BUILD...")
 def install(engines: tuple[str, ...]) -> None:
-    """Fetch or compile each ENGINE@BUILD into the cache; `compare` does so when it needs to."""
+    """Fetch or compile each ENGINE@BUILD into the cache, as `compare` does when it needs one."""
     from dyno.compare.experiment.candidates import parse_candidate
     from dyno.compare.resolve.candidates import control_values, resolve_candidates
     from dyno.compare.resolve.workloads import CandidateRequest
@@ -53,9 +53,9 @@ def cached_names() -> list[str]:
 @command.command("remove")
 @click.argument("names", nargs=-1, required=True, type=Word("name", cached_names))
 def remove(names: tuple[str, ...]) -> None:
-    """Free entries of the cache by the names that `dyno engines list` shows.
+    """Remove entries of the cache by the names that `dyno engines list` shows.
 
-    `engine@version` names all builds of a version, whatever their flags, with their archives.
+    `engine@version` means all builds of a version, with any flags, and their archives.
     """
     from dyno.builds import cache
 

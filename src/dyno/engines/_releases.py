@@ -107,7 +107,7 @@ class Releases:
                 if choice == choices[-1]:
                     raise
                 instead = f"{choice.version} of {_place(choice)} cannot be had: {refused.message}"
-                say(f"{self.engine} {instead}; another build stands in")
+                say(f"{self.engine} {instead}; using another build")
         raise AssertionError("no choice at all")
 
     def list_offers(
