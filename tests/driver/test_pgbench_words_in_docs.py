@@ -1,4 +1,4 @@
-"""`docs/guides/workloads/pgbench-words.md`: every word of pgbench's manual, as it says."""
+"""pgbench-words.md has every word of pgbench's manual, and each is as it says."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@
 //! ask        answers statements, one session, in order
 //! echo       answers requests of any size without an engine, as a server would
 //! rows       writes the rows of a bulk load
+//! sample     says where the CPU time of a process goes
 //! schema     prints the JSON schemas of all that goes in and out
 //! ```
 //! A phase is played by workers (`play/`), each with its users (`script/`), who talk to the
@@ -27,7 +28,7 @@ mod wire;
 
 use std::process::ExitCode;
 
-use commands::{ask, echo, rows, run};
+use commands::{ask, echo, rows, run, sample};
 use plan::descriptors;
 use plan::error::Error;
 use plan::parent::{self, Parent};
@@ -53,6 +54,7 @@ fn command(word: &str) -> Result<ExitCode, Error> {
         "ask" => Parent::listen().and_then(|parent| ask::ask(&parent)),
         "echo" => echo::echo(&std::env::args().nth(2).unwrap_or_default()),
         "rows" => rows::rows(&std::env::args().nth(2).unwrap_or_default()),
+        "sample" => Parent::listen().and_then(|parent| sample::sample(&parent)),
         "schema" => commands::schema(),
         _ => Err(unknown(word)),
     }
@@ -60,5 +62,5 @@ fn command(word: &str) -> Result<ExitCode, Error> {
 
 fn unknown(word: &str) -> Error {
     Error::user(format!("unknown command `{word}`"))
-        .hint("one of run, describe, ask, echo, rows, schema")
+        .hint("one of run, describe, ask, echo, rows, sample, schema")
 }

@@ -17,7 +17,7 @@ PROGRAMS = ("sysbench", "pgbench")
 @click.command("shim")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
 def command(folder: Path) -> None:
-    """Write launchers called sysbench and pgbench into DIR that run `dyno`.
+    """Put programs called sysbench and pgbench into DIR that play by `dyno`.
 
     \b
     dyno shim ~/shim

@@ -1,10 +1,11 @@
-//! The commands of `dyno-driver`: `run`, `ask`, `echo`, `rows` in files of their own,
+//! The commands of `dyno-driver`: `run`, `ask`, `echo`, `rows`, `sample` in files of their own,
 //! `describe`, `schema`.
 
 pub mod ask;
 pub mod echo;
 pub mod rows;
 pub mod run;
+pub mod sample;
 
 use std::process::ExitCode;
 

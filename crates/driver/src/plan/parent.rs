@@ -78,6 +78,16 @@ impl Parent {
         self.lines.recv().ok().map(|line| parse("ask", &line)).transpose()
     }
 
+    /// Whom to sample.
+    pub fn sampling(&self) -> Result<dyno_profiler::Request, Error> {
+        self.message("request")
+    }
+
+    /// The next word, or that none came `within` the time.
+    pub fn next_word(&self, within: Duration) -> Result<String, RecvTimeoutError> {
+        self.lines.recv_timeout(within)
+    }
+
     fn message<T: DeserializeOwned>(&self, what: &str) -> Result<T, Error> {
         let line = self.lines.recv().map_err(|_| Error::user(format!("no {what} on stdin")))?;
         parse(what, &line)

@@ -93,10 +93,9 @@ class ServerCount:
 
 def _unjudged(case: Case) -> Unjudged:
     if case.candidate.embedded:
-        return Inapplicable("an embedded engine has no counts of its own", case.name)
+        return Inapplicable("an embedded engine counts nothing along", case.name)
     failed = next((r.unread[PROBE] for r in case.records if PROBE in r.unread), "")
-    refused = f"the server could not be asked: {failed}" if failed else ""
-    why = refused or "the server's own counts are not known"
+    why = f"the server could not be asked: {failed}" if failed else "the server did not count along"
     return Unchecked(why, case.name)
 
 

@@ -1,0 +1,80 @@
+//! Which file lies where in a process: `/proc/PID/maps`.
+
+use std::fs;
+
+/// One mapping.
+#[derive(Debug, PartialEq, Eq)]
+struct Mapping {
+    start: u64,
+    end: u64,
+    offset: u64,
+    path: String,
+}
+
+/// The mappings of a process, by address.
+#[derive(Debug, Default)]
+pub struct Mappings(Vec<Mapping>);
+
+impl Mappings {
+    /// Those of `pid` now; none where it has ended or may not be read.
+    pub fn read(pid: u32) -> Self {
+        let text = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+        Self::parse(&text)
+    }
+
+    fn parse(text: &str) -> Self {
+        let mut all: Vec<Mapping> = text.lines().filter_map(parse_line).collect();
+        all.sort_by_key(|mapping| mapping.start);
+        Self(all)
+    }
+
+    /// Is there nothing mapped, as of a process that has ended?
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The file at `address`, and the place in it in bytes. The name is empty where memory has
+    /// no file: code that was made at run time.
+    pub fn find(&self, address: u64) -> Option<(&str, u64)> {
+        let next = self.0.partition_point(|mapping| mapping.start <= address);
+        let mapping = self.0.get(next.checked_sub(1)?)?;
+        (address < mapping.end)
+            .then(|| (mapping.path.as_str(), address - mapping.start + mapping.offset))
+    }
+}
+
+fn parse_line(line: &str) -> Option<Mapping> {
+    let mut words = line.splitn(6, ' ');
+    let (start, end) = words.next()?.split_once('-')?;
+    let _permissions = words.next()?;
+    let offset = words.next()?;
+    let _device = words.next()?;
+    let _inode = words.next()?;
+    let path = words.next().unwrap_or("").trim();
+    Some(Mapping {
+        start: u64::from_str_radix(start, 16).ok()?,
+        end: u64::from_str_radix(end, 16).ok()?,
+        offset: u64::from_str_radix(offset, 16).ok()?,
+        path: path.strip_suffix(" (deleted)").unwrap_or(path).to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAPS: &str = "\
+5000-6000 r--p 00000000 fe:01 12                         /opt/with blank/mysqld
+6000-9000 r-xp 00001000 fe:01 12                         /opt/with blank/mysqld
+9000-a000 rwxp 00000000 00:00 0
+";
+
+    #[test]
+    fn an_address_is_a_place_in_the_file_that_is_mapped_there() {
+        let maps = Mappings::parse(MAPS);
+        assert_eq!(maps.find(0x6010), Some(("/opt/with blank/mysqld", 0x1010)));
+        assert_eq!(maps.find(0x9001), Some(("", 1)));
+        assert_eq!(maps.find(0xa000), None);
+        assert_eq!(maps.find(0x4fff), None);
+    }
+}

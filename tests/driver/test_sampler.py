@@ -1,0 +1,63 @@
+"""The driver's sampler of CPU time: whose samples it holds, and what it says where it may not."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from dyno.driver.sampler import CpuSampler
+from dyno.errors import HostError
+from dyno.record.profile import CpuProfile
+
+#: A shell that forks another, which burns CPU; the first waits.
+FORKING = "sh -c 'while :; do :; done' & echo begun; wait"
+SAMPLED_S = 0.5
+
+
+@contextmanager
+def burning() -> Iterator[int]:
+    """The process id of a shell whose child burns CPU."""
+    with subprocess.Popen(
+        ["sh", "-c", FORKING], stdout=subprocess.PIPE, process_group=0
+    ) as process:
+        assert process.stdout is not None and process.stdout.readline() == b"begun\n"
+        try:
+            yield process.pid
+        finally:
+            subprocess.run(["kill", "-KILL", "--", f"-{process.pid}"], check=True)
+
+
+def sample_burning(*, stacks: bool = False) -> CpuProfile:
+    with burning() as pid, CpuSampler(pid, stacks=stacks) as sampler:
+        try:
+            sampler.start()
+        except HostError as refused:  # a host that permits nothing says why
+            assert "perf_event_paranoid" in refused.message
+            pytest.skip(refused.message)
+        with pytest.raises(subprocess.TimeoutExpired):
+            subprocess.run(["sleep", "60"], timeout=SAMPLED_S, check=False)
+        return sampler.stop()
+
+
+def test_the_samples_of_a_forked_child_are_its_familys() -> None:
+    profile = sample_burning()
+    assert profile.samples > 0
+    assert sum(each.samples for each in profile.functions) == profile.samples
+    assert any("sh" in each.module for each in profile.functions)
+
+
+def test_stacks_hold_each_sample_at_most_once() -> None:
+    profile = sample_burning(stacks=True)
+    assert 0 < sum(each.samples for each in profile.stacks) <= profile.samples
+    places = range(len(profile.functions))
+    assert all(frame in places for each in profile.stacks for frame in each.frames)
+
+
+def test_a_process_that_has_ended_is_told() -> None:
+    with subprocess.Popen(["true"]) as process:
+        process.wait()
+        with CpuSampler(process.pid) as sampler, pytest.raises(HostError, match="has ended"):
+            sampler.start()
