@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,10 +17,28 @@ from dyno.cli import exit_code
 from dyno.engines import Server
 from dyno.servers.kit import server as kit_server
 
-VERSIONS = ("mysql@5.6.14", "mysql@8.0.33", "mariadb@debian")
+
+def choose_servers(*usual: str) -> tuple[str, ...]:
+    """The servers that a test plays on: these, unless `DYNO_TEST_KIT_SERVERS` names others."""
+    chosen = os.environ.get("DYNO_TEST_KIT_SERVERS", "")
+    return tuple(chosen.replace(" ", "").split(",")) if chosen else usual
+
+
+def is_mysql_5(version: str) -> bool:
+    """Whether a candidate's text names a MySQL before 8.0."""
+    return version.startswith("mysql@5")
+
+
+#: The eldest and the newest; tests that start servers of their own have those between them.
+VERSIONS = choose_servers("mysql@5.6.14", "mysql@9.7", "mariadb@11.8")
+BETWEEN = choose_servers("mysql@5.6.14", "mysql@8.0.33", "mariadb@debian")
 #: Of the engine's own settings: jobs and collections run by the event scheduler, and what is
 #: collected has to be counted.
 SETTINGS = {"event_scheduler": "ON", "performance_schema": "ON"}
+
+#: Of `VERSIONS`, those with the schema `sys`, or its file, and those without.
+WITH_SYS = tuple(it for it in VERSIONS if not is_mysql_5(it))
+WITHOUT_SYS = tuple(it for it in VERSIONS if is_mysql_5(it))
 
 
 @dataclass(frozen=True)
@@ -29,6 +48,16 @@ class KitServer:
     version: str
     engine: Server
     plugins: Path
+
+    @property
+    def is_mysql_5(self) -> bool:
+        """Whether it is MySQL before 8.0."""
+        return is_mysql_5(self.version)
+
+    @property
+    def is_mysql_8(self) -> bool:
+        """Whether it is MySQL 8.0 or later."""
+        return self.version.startswith("mysql@") and not self.is_mysql_5
 
     @property
     def url(self) -> str:
@@ -59,12 +88,7 @@ class KitServer:
 
     def inventory(self) -> list[list[str | None]]:
         """Everything that stands in the server: what an uninstall must leave as it was."""
-        return sorted(
-            row
-            for statement in INVENTORY
-            if "8.0" in self.version or "8.0 only" not in statement
-            for row in self.ask(statement)
-        )
+        return sorted(row for statement in INVENTORY for row in self.ask(statement))
 
 
 INVENTORY = (
@@ -98,7 +122,7 @@ def serving(version: str, **more: str) -> Iterator[KitServer]:
 def sys_schema(server: KitServer) -> list[str]:
     """The statements of MariaDB's own file, which a server of ours is started without."""
     program = Path(str(server.one("SELECT @@basedir")))
-    (file, *_) = sorted(program.rglob("mysql_sys_schema.sql"))
+    (file, *_) = sorted(program.rglob("*_sys_schema.sql"))
     found, statement, delimiter = [], [], ";"
     for line in file.read_text().splitlines():
         if line.upper().startswith("DELIMITER"):

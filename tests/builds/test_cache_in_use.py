@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -99,3 +100,23 @@ def test_a_run_holds_its_programs_while_it_plays(program: Path, tmp_path: Path) 
     play_run(prepared, create_run(prepared.run, tmp_path / "runs"), watch)
     assert len(removed) >= 7 and not any(removed)
     assert cache.remove(cache.entries()[0])
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_a_work_folder_that_somebody_works_in_is_not_swept_as_a_dead_ones() -> None:
+    with cache.work_folder("building") as folder:
+        cache.remove_unfinished(folder)
+        assert folder.is_dir()
+    assert not cache.unfinished()
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_many_at_once_keep_their_work_folders() -> None:
+    def work(number: int) -> bool:
+        with cache.work_folder("building") as folder:
+            (folder / "file").write_text(str(number))
+            return (folder / "file").read_text() == str(number)
+
+    with ThreadPoolExecutor(max_workers=8) as threads:
+        assert all(threads.map(work, range(40)))
+    assert not cache.unfinished()

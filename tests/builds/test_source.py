@@ -149,9 +149,9 @@ def test_a_submodule_comes_along_and_one_that_is_not_there_is_named(
 @pytest.mark.parametrize(
     "spoil,sentence",
     [
-        ("old.o", "holds what an earlier build left: old.o"),
-        ("config.status", "holds what an earlier build left: config.status"),
-        ("CMakeCache.txt", "holds what an earlier build left"),
+        ("old.o", "still has files of an earlier build: old.o"),
+        ("config.status", "still has files of an earlier build: config.status"),
+        ("CMakeCache.txt", "still has files of an earlier build"),
     ],
 )
 def test_a_tree_that_was_built_in_is_refused(
@@ -172,7 +172,7 @@ def test_places_that_hold_no_tree_are_refused(
         empty: "is empty",
         tree / "VERSION": "is a file, and no source tree",
         f"{empty}@HEAD": "git does not read|has no commit",
-        "deb:nowhere": "no source package is known of suite 'nowhere'",
+        "deb:nowhere": "no source package is known in suite 'nowhere'",
     }.items():
         with pytest.raises(UsageError, match=sentence):
             planned(place, recipes)

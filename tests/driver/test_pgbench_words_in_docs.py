@@ -1,4 +1,4 @@
-"""pgbench-words.md has every word of pgbench's manual, and each is as it says."""
+"""`docs/guides/workloads/pgbench-words.md`: every word of pgbench's manual, as it says."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ REFUSED = {
     "-- weight: 0\nSELECT 1;": "all weights are 0",
     "SELECT 1;\n-- weight: 3\n": "weight: stands behind the last statement",
     "-- times: 3\nSELECT 1;": r"times: belongs to the setup.*file\.sql:2",
-    "-- setup:\nSELECT 1;": "no statement in file.sql is played",
+    "-- setup:\nSELECT 1;": "file.sql has no statement to play",
     "SELECT 'a;": r"unterminated quoted string.*file\.sql:1",
 }
 

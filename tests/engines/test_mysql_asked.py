@@ -90,7 +90,7 @@ def test_what_is_no_variable_or_no_flag_is_refused_before_anything_is_fetched() 
     with pytest.raises(UsageError, match="help cannot be set"):
         _check("mysql", help="1")
     assert isinstance(MYSQL, Checks)
-    with pytest.raises(UsageError, match="'cflags' is of builds from source"):
+    with pytest.raises(UsageError, match="'cflags' is for builds from source"):
         MYSQL.check("", {"cflags": "-O3"}, {})
 
 

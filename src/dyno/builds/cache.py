@@ -170,17 +170,17 @@ def work_folder(kind: str) -> Iterator[Path]:
     parent = root() / kind
     prefix = f"{UNDER_WAY}work-"
     try:
-        parent.mkdir(parents=True, exist_ok=True)
-        for stale in parent.glob(f"{prefix}*"):
-            with claim_unused(stale) as free:
-                if free:
-                    shutil.rmtree(stale, ignore_errors=True)
-        fresh = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
-        try:
-            with share_entry(fresh):
-                yield fresh
-        finally:
-            shutil.rmtree(fresh, ignore_errors=True)
+        with ExitStack() as held:
+            # a folder that is made and not yet held must not pass for a dead process's
+            with _alone(kind, "work", lambda _: None):
+                for stale in parent.glob(f"{prefix}*"):
+                    with claim_unused(stale) as free:
+                        if free:
+                            shutil.rmtree(stale, ignore_errors=True)
+                fresh = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+                held.callback(shutil.rmtree, fresh, ignore_errors=True)
+                held.enter_context(share_entry(fresh))
+            yield fresh
     except OSError as refused:
         raise _not_filled(refused, kind) from None
 
@@ -255,8 +255,8 @@ def remove_unfinished(path: Path) -> None:
     if not name:  # it was on its way out, in a folder without its name
         name = next((each.name for each in path.iterdir()), "")
     lock = root() / LOCKS / f"{path.parent.name}-{name}"
-    with open(lock, "a", opener=private_files.open_private) as held:
-        if try_lock(held.fileno()):
+    with open(lock, "a", opener=private_files.open_private) as held, claim_unused(path) as free:
+        if free and try_lock(held.fileno()):
             private_files.remove_all(path)
 
 

@@ -46,7 +46,12 @@ def fetch(name: str, version: str, say: Say, limit_s: float = FETCH_S) -> Path:
             _vendor(package, f"{name} {version}", say, limit_s)
             shutil.copytree(package / "vendor" / name, folder, dirs_exist_ok=True)
 
-    return cache.cached_entry("crate", f"{name}-{version}", make, say)
+    return cache.cached_entry(*entry_pattern(name, version), make, say)
+
+
+def entry_pattern(name: str, version: str) -> tuple[str, str]:
+    """The cache's kind and name of a crate."""
+    return "crate", f"{name}-{version}"
 
 
 def _vendor(package: Path, crate: str, say: Say, limit_s: float) -> None:

@@ -63,6 +63,11 @@ def fetch(
     return cache.cached_entry("maven", entry, make, say)
 
 
+def entry_pattern(name: str, version: str) -> tuple[str, str]:
+    """The cache's kind and names of an artifact, with whatever members."""
+    return "maven", f"{name.split(':')[1]}-{version}-*"
+
+
 def _copy_archive(scratch: Path, coordinate: str, say: Say) -> Path:
     """The archive as mvn fetched it; `-U` because mvn remembers what it did not find once."""
     options = ["--batch-mode", "--quiet", "--strict-checksums", "-U", "-Dstyle.color=never"]

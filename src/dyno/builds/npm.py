@@ -42,7 +42,12 @@ def fetch(name: str, version: str, say: Say, limit_s: float = FETCH_S) -> Path:
         with scratch.folder("npm") as place:
             _unpack(_pack(place, f"{name}@{version}", say, limit_s), folder)
 
-    return cache.cached_entry("npm", f"{name.lstrip('@').replace('/', '-')}-{version}", make, say)
+    return cache.cached_entry(*entry_pattern(name, version), make, say)
+
+
+def entry_pattern(name: str, version: str) -> tuple[str, str]:
+    """The cache's kind and name of a package."""
+    return "npm", f"{name.lstrip('@').replace('/', '-')}-{version}"
 
 
 def _pack(place: Path, package: str, say: Say, limit_s: float) -> Path:

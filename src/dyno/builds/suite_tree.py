@@ -61,7 +61,7 @@ def fetch_tree(wanted: SuiteProgram, version: str, say: Say) -> Tree:
 
     `HostError` where apt cannot get it, or the suite has another version by now.
     """
-    cached = {_version_in(entry.name): entry.path for entry in _cached(wanted)}
+    cached = {version_in(entry.name): entry.path for entry in _cached(wanted)}
     fitting = [each for each in cached if begins(each, version)]
     if fitting:
         return _tree(wanted, cached[suites.newest(fitting)])
@@ -133,11 +133,17 @@ def entry_name(wanted: SuiteProgram, version: str) -> str:
     return f"{wanted.suite}_{wanted.packages[0]}_{suites.spelled(version)}_{key}"
 
 
+def entry_pattern(wanted: SuiteProgram) -> tuple[str, str]:
+    """The cache's kind and names of the program, in whatever version."""
+    return KIND, entry_name(wanted, "*")
+
+
 def _cached(wanted: SuiteProgram) -> list[cache.CacheEntry]:
-    return cache.entries_of(KIND, entry_name(wanted, "*"))
+    return cache.entries_of(*entry_pattern(wanted))
 
 
-def _version_in(name: str) -> str:
+def version_in(name: str) -> str:
+    """The package's version in such a name."""
     return name.split("_")[2].replace("%3a", ":")
 
 

@@ -106,7 +106,7 @@ KINDS = ("synthetic", "aa", "paths", "delay", "p99", "noise", "delay-noise")
     default="oltp_point_select",
     type=WORKLOAD,
     metavar="W",
-    help="What is played; a server's own noise is less where a statement is work.",
+    help="What is played; longer statements make a server's noise smaller.",
     show_default=True,
 )
 @options.SET
@@ -114,16 +114,15 @@ KINDS = ("synthetic", "aa", "paths", "delay", "p99", "noise", "delay-noise")
     *("--budget", "budget"),
     type=DURATION,
     metavar="TIME",
-    help="Begin no comparison that would end later than this, e.g. 30m.",
+    help="Begin no comparison that would end after this time, e.g. 30m.",
 )
 @click.option("--show", is_flag=True, help="Only show what is known; play nothing.")
 def command(**words: Any) -> None:
-    """Find out how often the verdict errs on this host, and how small a slowdown it finds.
+    """Measure how often the verdict errs on this host, and how small a slowdown it finds.
 
-    A build is compared with itself, with itself slowed down by a known and measured amount, and
-    with itself beside a CPU hog; each comparison goes the whole way of `dyno compare`, in short
-    trials. What is found is stored for this host, and every later run quotes it. Interrupted or
-    killed, the same command goes on where it stopped.
+    A build is compared with itself, with itself plus an injected delay, and with itself beside a
+    CPU hog, in short trials. The results are stored for this host, and later runs quote them. If it
+    is interrupted or killed, the same command continues.
 
     \b
     dyno calibrate --engine sqlite --kind aa --times 40

@@ -48,16 +48,17 @@ def names_at_hand() -> list[str]:
 @click.argument("names", nargs=-1, type=Word("name", names_at_hand), metavar="[NAME]...")
 @click.option("--runs", "kind", flag_value="run", help="Runs only.")
 @click.option("--cache", "kind", flag_value="cache", help="Cached sources and builds only.")
-@click.option("--temporary", "kind", flag_value="temporary", help="What a killed Dyno left only.")
+@click.option(
+    "--temporary", "kind", flag_value="temporary", help="Temporary folders of killed Dynos only."
+)
 @click.option("--older", type=DURATION, default=0.0, help="Only what is older, e.g. 30d.")
 @click.option("--larger", type=SIZE, default=0, help="Only what is larger, e.g. 500M.")
-@click.option("--yes", is_flag=True, help="Free what is listed; without it nothing is touched.")
+@click.option("--yes", is_flag=True, help="Free what is listed; otherwise nothing is deleted.")
 def command(names: tuple[str, ...], kind: str | None, older: float, larger: int, yes: bool) -> None:
     """List the disk that runs and cached builds take; free it with --yes.
 
-    NAME picks runs or cache entries by their name as listed. A run that is being played stays, and
-    so do the builds that it uses. What a Dyno that was killed left in folders for temporary things
-    is listed too; what a living one works in stays.
+    NAME selects runs or cache entries by their listed name. A run that is being played stays, and
+    so do the builds that it uses. Temporary folders of killed Dynos are listed too.
     """
     from dyno.builds import cache
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     "--precision",
     type=PERCENT,
     metavar="PERCENT",
-    help="Go on, verdict or not, until each interval reaches no further than this to either side.",
+    help="Continue until every interval's half-width is at most this.",
 )
 @options.BLOCKS
 @options.BUDGET
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     "--like",
     metavar="NAME",
     help="Start the other candidates with the settings of this one, a server that runs already "
-    "(its name, or `attached`); which they took is said.",
+    "(its name, or `attached`); Dyno lists which.",
 )
 @click.option(
     "--aa", is_flag=True, help="The candidates are the same on purpose: an A/A comparison."
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     type=click.Choice(["each", "mean"]),
     default="each",
     show_default=True,
-    help="What decides: each workload by itself, or the geometric mean over all of them.",
+    help="What decides: each workload, or the geometric mean of all.",
 )
 @click.option(
     "--interleaved/--sequential",
@@ -77,9 +77,14 @@ if TYPE_CHECKING:
 @click.option(
     "--hold-connections",
     is_flag=True,
-    help="Interleaved, keep connections for a whole trial: they are made anew about every second.",
+    help="Keep connections for a whole trial: interleaved, they are renewed about every second.",
 )
-@click.option("--seed", type=int, metavar="N", help="Repeats a run's order and requests.")
+@click.option(
+    "--seed",
+    type=int,
+    metavar="N",
+    help="The seed of order and requests; the same one repeats a run.",
+)
 def command(**words: Any) -> int:
     """Compare engine builds: is CANDIDATE slower than BASE?
 
@@ -109,8 +114,7 @@ def experiment(**words: Any) -> Experiment:
     if len(words["candidates"]) < 2 and not crossed.levels:
         raise UsageError(
             "a comparison needs two candidates",
-            hint="name the base first, then what is compared with it, or a --factor; "
-            "`dyno play` plays one",
+            hint="name the base, then candidates, or use --factor; `dyno play` plays one build",
         )
     measuring = experiments.Measuring(
         margin_percent=words["margin"],

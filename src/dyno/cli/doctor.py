@@ -31,18 +31,18 @@ POOR_EXIT = 1
     type=DURATION,
     default=2.0,
     show_default="2s",
-    help="How long steal and other load are counted.",
+    help="How long to count steal and other load.",
 )
 @click.option(
-    "--all", "everything", is_flag=True, help="Show also what is good, and why it counts."
+    "--all", "everything", is_flag=True, help="Also show what is good, and why it matters."
 )
 @click.option("--gate", is_flag=True, help=f"Exit with {POOR_EXIT} where something is poor.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON instead.")
 def command(folder: Path | None, watch: float, everything: bool, gate: bool, as_json: bool) -> int:
-    """Survey this host, and say what stands in the way of a measurement.
+    """Check this host for what disturbs measurements.
 
-    Looks only: nothing is changed or written, and no root is needed. FOLDER is where the data
-    will lie; without it, where runs put them.
+    It changes nothing and needs no root. FOLDER is where the data will lie; default: where runs put
+    them.
     """
     from dyno.compare.run_folder import run_to_come
     from dyno.host.checks import Machine, survey

@@ -7,7 +7,8 @@ from copy import copy
 import click
 
 from dyno.cli.engines_build import command as build
-from dyno.cli.engines_build import print_named
+from dyno.cli.engines_list import command as list_
+from dyno.cli.engines_list import engine_names, list_builds
 from dyno.cli.judged_run import print_progress
 from dyno.cli.options import ENGINE, Word
 from dyno.cli.terminal import screen
@@ -16,13 +17,13 @@ from dyno.errors import UsageError, unknown
 
 @click.group("engines")
 def command() -> None:
-    """Fetch and build engines ahead of time, list them, free them."""
+    """Fetch and build engines ahead of time, list and remove them."""
 
 
 @command.command("install")
 @click.argument("engines", nargs=-1, required=True, type=ENGINE, metavar="ENGINE@BUILD...")
 def install(engines: tuple[str, ...]) -> None:
-    """Fetch or compile each ENGINE@BUILD into the cache; `compare` does so when it needs to."""
+    """Fetch or compile each ENGINE@BUILD into the cache, as `compare` does when it needs one."""
     from dyno.compare.experiment.candidates import parse_candidate
     from dyno.compare.resolve.candidates import control_values, resolve_candidates
     from dyno.compare.resolve.workloads import CandidateRequest
@@ -39,26 +40,7 @@ fetch = copy(install)
 fetch.hidden = True
 command.add_command(fetch, "fetch")
 command.add_command(build)
-
-
-@command.command("list")
-def list_() -> None:
-    """List the engines, the builds of each that can be had, and those in the cache."""
-    from dyno.builds import cache
-    from dyno.plugins import things
-
-    rows = [
-        (name, ", ".join(kind.versions) or "-")
-        for name, kind in things("dyno.engines", "Engine").items()
-    ]
-    screen.table(("engine", "builds that can be fetched (a path works too)"), rows)
-    entries = sorted(cache.entries(), key=lambda entry: (entry.kind, entry.name))
-    cached = [(e.name, e.kind, screen.format_bytes(e.size_bytes)) for e in entries]
-    screen.gap()
-    screen.line(f"in the cache, {cache.root()}:" if cached else "nothing in the cache yet")
-    if cached:
-        screen.table(("name", "kind", "size"), cached, right=(2,))
-    print_named()
+command.add_command(list_)
 
 
 def cached_names() -> list[str]:
@@ -71,9 +53,9 @@ def cached_names() -> list[str]:
 @command.command("remove")
 @click.argument("names", nargs=-1, required=True, type=Word("name", cached_names))
 def remove(names: tuple[str, ...]) -> None:
-    """Free entries of the cache by the names that `dyno engines list` shows.
+    """Remove entries of the cache by the names that `dyno engines list` shows.
 
-    `engine@version` names all builds of a version, whatever their flags.
+    `engine@version` means all builds of a version, with any flags, and their archives.
     """
     from dyno.builds import cache
 
@@ -90,8 +72,14 @@ def entries_named(word: str, cached: list[str]) -> list[str]:
     """The cache's entries that `word` names: itself, or every build of `engine@version`."""
     if word in cached:
         return [word]
+    engine = word.partition("@")[0]
     stem = f"{word.replace('@', '-')}-"
     builds = [name for name in cached if "@" in word and name.startswith(stem)]
+    if engine in engine_names():
+        for build in list_builds([engine]):
+            builds += (
+                build.entries if word in (build.candidate, f"{engine}@{build.version}") else ()
+            )
     if not builds:
         raise unknown("cached build", word, cached)
     return builds

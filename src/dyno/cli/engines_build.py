@@ -36,11 +36,11 @@ def engine_names() -> list[str]:
 @click.argument("place", required=False)
 @click.option("--source", metavar="DIR", help="A folder that holds the tree.")
 @click.option("--git", metavar="DIR@REF", help="A commit, tag or branch of a git repository.")
-@click.option("--name", metavar="NAME", help="What ENGINE@source:NAME will mean.")
+@click.option("--name", metavar="NAME", help="The name: ENGINE@source:NAME.")
 @click.option("--cflags", default="", help="Flags of the compilers, instead of the recipe's -O2.")
 @click.option("--configure", default="", help="More words for configure or cmake.")
 @click.option("--patch", metavar="FILE", default="", help="A patch of git diff, for the copy.")
-@click.option("--fix", is_flag=True, help="Apply remedies that are safe, and go on.")
+@click.option("--fix", is_flag=True, help="Apply safe remedies and continue.")
 def command(
     engine: str,
     place: str | None,
@@ -52,8 +52,8 @@ def command(
     """Build ENGINE from a source tree; ENGINE@source:NAME is the build from then on.
 
     The tree is --source, --git, or PLACE: DIR, DIR@REF or deb:SUITE[:VERSION]. It is only read: the
-    build works on a copy in the cache. Frame pointers and symbols are on. A build that was
-    interrupted or killed goes on where it was.
+    build works on a copy in the cache, with frame pointers and symbols. An interrupted or killed
+    build continues.
     """
     from dyno.builds.source import names
     from dyno.builds.source.build import build_planned
@@ -110,16 +110,6 @@ def _announce(plan: BuildPlan) -> None:
         f"up to {limit} and {cost.disk_mb} MB",
         err=True,
     )
-
-
-def print_named() -> None:
-    """The builds that have a name, with the places that they were built from, if there are any."""
-    from dyno.builds.source.names import named_builds
-
-    if found := named_builds():
-        screen.gap()
-        rows = [(name, told.place, told.entry) for name, told in found]
-        screen.table(("built from source", "tree", "in the cache as"), rows)
 
 
 @contextmanager

@@ -133,7 +133,7 @@ def as_dyno_error(error: Exception) -> DynoError:
     if isinstance(error, OSError) and error.errno in HOST_HINTS:
         where = f" ({error.filename})" if error.filename else ""
         cause = os.strerror(error.errno).lower() + where + space(error, *_places(error))
-        return HostError("the machine refused", cause=cause, hint=HOST_HINTS[error.errno])
+        return HostError("the operating system refused", cause=cause, hint=HOST_HINTS[error.errno])
     return InternalError("internal error", cause=f"{type(error).__name__}: {error}".strip(": "))
 
 

@@ -150,7 +150,7 @@ class HistoryOptions:
     default=0.01,
     show_default=True,
     metavar="SHARE",
-    help="Of series in which nothing changed, the share that may get a flagged change.",
+    help="The share of unchanged series that may get a flagged change.",
 )
 @click.option(
     "--html",
@@ -172,22 +172,20 @@ class HistoryOptions:
     "--since",
     type=click.DateTime(["%Y-%m-%d"]),
     metavar="YYYY-MM-DD",
-    help="Hold against the gate only changes to builds that a run since this day (UTC) played.",
+    help="Gate only changes to builds that were played since this day (UTC).",
 )
 def command(folders: tuple[Path, ...], alpha: float, **words: object) -> int:
-    """Look through the runs under FOLDERs for changes; each is flagged, none is confirmed.
+    """Flag changes over the runs in FOLDERs, for a fresh comparison to confirm.
 
-    Runs of one workload, with equal settings, controls, host and driver, make a series for each
-    primary metric, in the order of their builds. Where its level changes, the builds before and
-    after are named, with the command that compares them afresh: only that gives a verdict, and
-    once it was played among the runs that are read, the verdict stands beside the flagged change.
-    Without a FOLDER, the folder of runs is read.
+    Runs with equal workload, settings, controls, host and driver make a series for each primary
+    metric, in the order of their builds. Where the level changes, Dyno names the builds before and
+    after, and the command that compares them. Only that comparison gives a verdict, which is then
+    shown beside the flagged change. The default FOLDER is that of runs.
 
-    The exit code is 0, flagged changes or not. With --gate it is the worst over the slowdowns which
-    the newest level still shows: 1 where a fresh comparison confirmed one, 2 where one is flagged
-    and no comparison has decided, 0 where there is none or all were rejected; 64 where no series
-    is long enough to tell. --strict is a gate that ends with 4 where a fresh comparison of one of
-    them is doubtful. The gate may be asked every night: SHARE is spent over all nights.
+    The exit code is 0. With --gate it depends on the slowdowns that the newest level still shows: 1
+    if a fresh comparison confirmed one, 2 if one is flagged and not yet decided, 0 if there is none
+    or all were rejected, 64 if no series is long enough. With --strict it is 4 if such a comparison
+    is doubtful. You may run the gate every night: SHARE is spent over all nights.
     """
     from dyno.compare.history import build_history
 

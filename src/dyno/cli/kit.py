@@ -41,9 +41,9 @@ def reach(dsn: str) -> KitServer:
 
 @click.group("kit")
 def command() -> None:
-    """Put functions and procedures into a MySQL or MariaDB server, and take them out again.
+    """Install functions and procedures in a MySQL or MariaDB server, and uninstall them.
 
-    For MySQL 5.6 to 8.x and MariaDB from 10.1. URL is mysql://user:password@host:3306 or, by its
+    For MySQL 5.6 to 9.7 and MariaDB from 10.1. URL is mysql://user:password@host:3306 or, by its
     socket, mysql://user@%2Frun%2Fmysqld%2Fmysqld.sock; a password may come in MYSQL_PWD instead.
     `dyno kit status` lists the parts, docs/guides/kit/ has a page for each.
     """
@@ -57,10 +57,11 @@ def command() -> None:
     "accounts",
     multiple=True,
     metavar="USER@HOST",
-    help="Of async: may queue jobs; once for each. Who installs may in any case.",
+    help="For async: an account that may queue jobs; may be repeated. The installing account "
+    "always may.",
 )
 def install(parts: tuple[str, ...], dsn: str, accounts: tuple[str, ...]) -> None:
-    """Install each PART; one that is there already stays as it is."""
+    """Install each PART; one that is installed already stays as it is."""
     from dyno.servers.kit import verbs
     from dyno.servers.kit.parts import find_parts
 
@@ -71,7 +72,7 @@ def install(parts: tuple[str, ...], dsn: str, accounts: tuple[str, ...]) -> None
 @command.command("upgrade")
 @DSN
 def upgrade(dsn: str) -> None:
-    """Bring every part that is installed to this Dyno's version; mend what is damaged."""
+    """Upgrade every installed part to this Dyno's version, and repair what is damaged."""
     from dyno.servers.kit import verbs
 
     verbs.upgrade(reach(dsn), screen.line)
@@ -80,7 +81,7 @@ def upgrade(dsn: str) -> None:
 @command.command("status")
 @DSN
 def status(dsn: str) -> None:
-    """Say what the server has of each part."""
+    """Show which parts the server has, and in which state."""
     from dyno.servers.kit import verbs
 
     server = reach(dsn)
@@ -92,7 +93,7 @@ def status(dsn: str) -> None:
 @PART
 @DSN
 def uninstall(parts: tuple[str, ...], dsn: str) -> None:
-    """Take each PART out; nothing of it stays behind."""
+    """Uninstall each PART; nothing of it remains."""
     from dyno.servers.kit import verbs
     from dyno.servers.kit.parts import find_parts
 
@@ -102,10 +103,10 @@ def uninstall(parts: tuple[str, ...], dsn: str) -> None:
 
 @command.command("index-json")
 @click.argument("column", metavar="SCHEMA.TABLE.COLUMN")
-@click.option("--drop", is_flag=True, help="Take the index away.")
+@click.option("--drop", is_flag=True, help="Drop the index.")
 @DSN
 def index_json(column: str, drop: bool, dsn: str) -> None:
-    """Make an index over a column of JSON, for `CALL kit.search(…)`; the part json has it."""
+    """Make an index over a JSON column for `CALL kit.search(…)`; needs the part json."""
     from dyno.servers.kit import routines
 
     if drop:
@@ -118,7 +119,7 @@ def index_json(column: str, drop: bool, dsn: str) -> None:
 
 @command.command("library")
 def library() -> None:
-    """Say where dyno_kit.so lies, to copy it to a server on another machine."""
+    """Show where dyno_kit.so is, to copy it to a server on another machine."""
     from dyno.servers.kit import library as _library
 
     screen.line(str(_library.carried()))

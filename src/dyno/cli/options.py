@@ -236,7 +236,7 @@ LIMIT: Decorator = click.option(
     multiple=True,
     type=LIMIT_VALUE,
     metavar="NAME=PERCENT",
-    help="Drop a block only where others used more of the CPU than this: foreign_percent "
+    help="Drop a block if others used more of the CPU than this: foreign_percent "
     "(processes beside the trial; 30 by default interleaved, else 10), steal_percent (the "
     "hypervisor; 15 interleaved, else 2); 100 drops none; may be repeated.",
 )
@@ -249,7 +249,7 @@ FACTOR: Decorator = click.option(
     "say what it does; may be repeated: every combination is played. The first level is the base.",
 )
 ONE_AT_A_TIME: Decorator = click.option(
-    "--one-at-a-time", is_flag=True, help="Leave the base by one factor at a time: fewer cells."
+    "--one-at-a-time", is_flag=True, help="Vary one factor at a time: fewer cells."
 )
 BUDGET: Decorator = click.option(
     "--budget", type=DURATION, metavar="TIME", help="Fit the blocks to a time, e.g. 10m."
@@ -261,7 +261,7 @@ BLOCKS: Decorator = click.option(
     "--blocks", type=int, metavar="MAX", help="Blocks at the last analysis.  [default: 24]"
 )
 STRICT: Decorator = click.option(
-    "--strict", is_flag=True, help="Exit with 4 where an audit doubts what is said."
+    "--strict", is_flag=True, help="Exit with 4 if an audit doubts the result."
 )
 JSON: Decorator = click.option(
     "--json",

@@ -31,12 +31,11 @@ SILENT = ("jobs", "no-vacuum", "progress", "report-per-command", "progress-times
 )
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="ARGS…")
 def command(words: tuple[str, ...]) -> int:
-    """Be pgbench: its own command line, environment, output and exit codes.
+    """Run a pgbench command line, with pgbench's output and exit codes.
 
-    The server that ARGS name is played against as it runs. With `--compare BUILD BUILD` the same
-    line becomes a comparison with a verdict; `--quick` beside it: one look at 5 blocks; `--strict`:
-    it ends with 4 where an audit doubts what is said.
-    docs/guides/workloads/pgbench-words.md lists every option.
+    It plays on the server that ARGS name, as it runs. With --compare BUILD BUILD the line becomes a
+    comparison with a verdict. --quick: one analysis at 5 blocks. --strict: exit with 4 if an audit
+    doubts the result. docs/guides/workloads/pgbench-words.md lists every option.
 
     \b
     dyno pgbench -h /tmp -S -c 4 -T 10 bench

@@ -123,11 +123,15 @@ _TAKEN: tuple[Decorator, ...] = (
         help="A variable of a script of pgbench's; may be repeated.",
     ),
     click.option(
-        "--scale", "-s", type=int, metavar="N", help="Short for --set scale=N, of pgbench's tables."
+        "--scale",
+        "-s",
+        type=int,
+        metavar="N",
+        help="Short for --set scale=N (of pgbench's tables).",
     ),
     click.option("--allow-shell", is_flag=True, help="Let \\shell and \\setshell start programs."),
     click.option(
-        "--exit-on-abort", is_flag=True, help="End with the first transaction that fails for good."
+        "--exit-on-abort", is_flag=True, help="End at the first transaction that fails for good."
     ),
     # what they ask for is always done
     click.option("--continue-on-error", is_flag=True, hidden=True, expose_value=False),

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 @click.command("plan")
 @click.argument("experiment", type=EXPERIMENT, metavar="EXPERIMENT|RUN")
-@click.option("--budget", type=DURATION, metavar="TIME", help="The time to be spent, e.g. 30m.")
-@click.option("--detect", type=PERCENT, metavar="PERCENT", help="The slowdown to be found.")
+@click.option("--budget", type=DURATION, metavar="TIME", help="The time available, e.g. 30m.")
+@click.option("--detect", type=PERCENT, metavar="PERCENT", help="The slowdown to find.")
 @click.option(
     *("--from", "source"),
     type=RUN,
@@ -40,10 +40,10 @@ def command(
     source: str | None,
     json_file: Path | None,
 ) -> None:
-    """Plan an experiment, or a run played again: how many blocks a time buys, what they will see.
+    """Plan an experiment or the repetition of a run: blocks, duration, detectable slowdown.
 
-    Nothing is played, fetched or built. Spread and costs are read from that run, or from an earlier
-    run of the experiment; where there is none, spreads of 1, 2 and 5 % are assumed.
+    Nothing is played, fetched or built. Spread and costs are those of that run, or of an earlier
+    run of the experiment; without one, spreads of 1, 2 and 5 % are assumed.
 
     \b
     dyno plan sqlite-3.24-to-3.54 --budget 30m

@@ -43,15 +43,15 @@ PERCENTILES = ("50", "95", "99", "99.9")
     "commands",
     multiple=True,
     metavar="NAME",
-    help="A command of the script, in place of prepare and run; repeat it to play several.",
+    help="A command of the script, instead of prepare and run; may be repeated.",
 )
 @pgbench_words
 @replay_words
 def command(engine: str, **words: Any) -> None:
     """Play a workload once on ENGINE and show its rate and latency each second.
 
-    One trial has no verdict: restarts differ by more than most changes do. `dyno compare` plays
-    blocks of restarts and says what they prove.
+    A single trial gives no verdict, because restarts vary more than most changes. `dyno compare`
+    plays blocks of restarts and judges them.
 
     \b
     dyno play null@200us --workload oltp_point_select --time 5s

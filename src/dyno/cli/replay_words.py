@@ -26,19 +26,19 @@ _TAKEN: tuple[Decorator, ...] = (
     click.option(
         "--data",
         metavar="FILE",
-        help="The SQL file that makes the copy on which --log is played (a dump).",
+        help="The SQL file (a dump) that makes the copy on which --log is played.",
     ),
     click.option(
         "--speed",
         metavar="N|max",
-        help="How fast --log is played: 1 as it was, 10 ten times as fast, max (the default): each "
-        "statement once its session's last was answered.",
+        help="How fast --log is played: 1 as logged, 10 ten times as fast, max (default): each "
+        "statement when its session's previous one is answered.",
     ),
-    click.option("--writes", is_flag=True, help="With --log, play what writes, too."),
+    click.option("--writes", is_flag=True, help="With --log, play statements that write, too."),
     click.option(
         "--in-place",
         is_flag=True,
-        help="With --log, play it in the database of a server that runs already, as it is.",
+        help="With --log, play in the existing database of a server that runs already.",
     ),
     click.option(
         "--statement-limit",

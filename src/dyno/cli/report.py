@@ -18,8 +18,8 @@ from dyno.cli.runs import run_folder
 def command(run: str, *, strict: bool, json_file: Path | None) -> int:
     """Make a run's verdict.json, report.html and trials.csv again.
 
-    RUN is its folder, its name, a unique beginning of the name, or `last`. Nothing that was
-    measured is touched, and no engine is needed. Ends with 0; with --strict as `compare` does.
+    RUN is its folder, its name, a unique beginning of the name, or `last`. It needs only the
+    records, no engine. Exits with 0, or with --strict as `compare` does.
     """
     verdict = judged_run.tell_verdict(run_folder(run), json_file)
     return judged_run.exit_of(verdict, strict=True) if strict else 0

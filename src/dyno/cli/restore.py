@@ -9,14 +9,14 @@ from dyno.errors import HostError
 
 
 @click.command("restore")
-@click.option("--dry-run", is_flag=True, help="Say what would be put back, and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be restored; change nothing.")
 def command(dry_run: bool) -> None:
-    """Put back the host's knobs that a run which was killed has left set.
+    """Restore host settings that a killed run left changed.
 
-    A control that sets something for the whole host (governor, thp, swap …) notes first what it
-    found. A run that ends puts that back by itself, and a new run does for a dead one; this does
-    it now, from any folder. A knob that somebody has changed since is left alone. Exits with 0 if
-    nothing is left to be put back, and with 64 if something could not be.
+    A control of the whole host (governor, thp, swap …) records the old value first. A run restores
+    it when it ends, and a new run does so for a killed one. This command does it now, from any
+    folder. A setting that somebody has changed since is left alone. Exits with 0 if everything is
+    restored, and with 64 if something could not be.
     """
     from dyno.host.controls import knobs_of_root, put_back
 
@@ -25,9 +25,7 @@ def command(dry_run: bool) -> None:
         would = dry_run and outcome.state == "put back"
         screen.line(f"would put back {outcome.intended}" if would else str(outcome))
     if roots := knobs_of_root():
-        screen.line(
-            f"in root's journal, which is not yours: {', '.join(roots)} (sudo dyno restore)"
-        )
+        screen.line(f"left in root's journal: {', '.join(roots)} (sudo dyno restore)")
     if failed := [outcome for outcome in outcomes if outcome.state == "refused"]:
         hint = "set it by hand, or run this as root; the journal keeps what was found"
         raise HostError(f"not put back: {failed[0].entry.path}", cause=failed[0].why, hint=hint)

@@ -16,10 +16,10 @@ from dyno.cli.runs import run_folder
 @options.STRICT
 @options.JSON
 def command(run: str, *, strict: bool, json_file: Path | None) -> int:
-    """Go on with a run that was interrupted.
+    """Continue an interrupted run.
 
-    RUN is its folder, its name, a unique beginning of the name, or `last`. The torn block is
-    played again whole; a changed host, program or script refuses. Exits as `compare` does.
+    RUN is its folder, its name, a unique beginning of the name, or `last`. The interrupted block is
+    played again. Refused if host, program or script changed. Exits as `compare` does.
     """
     from dyno.compare.play.run import resume_run
 

@@ -31,12 +31,11 @@ if TYPE_CHECKING:
 def command(experiment: str, *, gate: bool, strict: bool, **words: Any) -> int:
     """Play an experiment: a TOML file, or a name as `dyno show experiments` lists them.
 
-    What --set names is set for all of its workloads, in the place of the file's own value: a larger
-    scale, more seconds. An option that the file sweeps takes values apart by commas, or one:
-    --set threads=1,16.
+    --set replaces the file's value for all of its workloads: a larger scale, more seconds. An
+    option that the file sweeps takes one value or several: --set threads=1,16.
 
-    Ends with 0 once the run is complete, whatever its verdict; with --gate the verdict is the
-    exit code, and with --strict a doubtful one ends with 4, too.
+    Exits with 0 when the run is complete, whatever its verdict. With --gate the verdict is the exit
+    code; with --strict a doubtful one exits with 4.
     """
     from dyno.compare import experiment as experiments
 

@@ -43,7 +43,7 @@ def show(variable: str | None, dsn: str) -> None:
 @click.argument("option")
 @click.argument("value", type=Word("value", lambda: ["on", "off", "default"]))
 @DSN
-@click.option("--persist", is_flag=True, help="Past a restart, too.")
+@click.option("--persist", is_flag=True, help="Keep it after a restart, too.")
 def set_(variable: str, option: str, value: str, dsn: str, persist: bool) -> None:
     """Set one OPTION of a VARIABLE on or off for all sessions to come; the others stay."""
     from dyno.servers.kit import options

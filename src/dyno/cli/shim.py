@@ -17,7 +17,7 @@ PROGRAMS = ("sysbench", "pgbench")
 @click.command("shim")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
 def command(folder: Path) -> None:
-    """Put programs called sysbench and pgbench into DIR that play by `dyno`.
+    """Write launchers called sysbench and pgbench into DIR that run `dyno`.
 
     \b
     dyno shim ~/shim

@@ -43,7 +43,7 @@ def complete_name(ctx: click.Context, param: click.Parameter, incomplete: str) -
 @click.argument("what", required=False, type=Word("what", every_name))
 @click.argument("name", required=False, shell_complete=complete_name)
 def command(what: str | None, name: str | None) -> None:
-    """Show what there is and what it takes.
+    """Show engines, workloads, controls and the like, with their options.
 
     WHAT is engines, workloads, controls, probes, audits, experiments or runs, and NAME one of
     them: `dyno show engines`, `dyno show workloads insert`. WHAT may also be a name alone:

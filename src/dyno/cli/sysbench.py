@@ -30,11 +30,10 @@ FAILED_EXIT = 1
 )
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
 def command(words: tuple[str, ...]) -> int:
-    """Play a sysbench script by sysbench's own command line and in its words.
+    """Run a sysbench command line, with sysbench's output.
 
-    With --compare BUILD BUILD the same line becomes a comparison of two builds, with a verdict;
-    with --quick beside it at one look at 5 blocks, and with --strict it ends with 4 where an audit
-    doubts what is said.
+    With --compare BUILD BUILD the line becomes a comparison of two builds with a verdict. --quick:
+    one analysis at 5 blocks. --strict: exit with 4 if an audit doubts the result.
 
     \b
     dyno sysbench oltp_read_only --mysql-db=shop --tables=4 prepare

@@ -44,7 +44,7 @@ WHERE = click.option(
     "--where",
     metavar="SQL",
     default="TRUE",
-    help="Of a report's rows, those of which this is true.",
+    help="Only rows for which this condition holds.",
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="All rows, as JSON.")
 
@@ -64,14 +64,16 @@ JSON = click.option("--json", "as_json", is_flag=True, help="All rows, as JSON."
 )
 @click.option("--keep", type=Size(), default="500MB", show_default=True, help="Bytes, at most.")
 @click.option("--keep-age", type=Duration(), default="14d", show_default=True, help="And age.")
-@click.option("--for", "for_s", type=Duration(), help="Stop after this time; else at a SIGINT.")
+@click.option(
+    "--for", "for_s", type=Duration(), help="Stop after this time; default: when interrupted."
+)
 @click.pass_context
 def command(context: click.Context, /, **words: Any) -> None:
     """Record what a MySQL, MariaDB or PostgreSQL server counts, and read it back.
 
-    `dyno watch --dsn URL` records until it is interrupted; `top`, `as-of`, `diff` and `plot` read,
-    also meanwhile. All times are UTC: 03:10, 2026-11-22T03:10, 10m (ago), now.
-    docs/guides/kit/watch.md has an example of each.
+    `dyno watch --dsn URL` records until it is interrupted. `top`, `as-of`, `diff` and `plot` read
+    the record, also while it is written. All times are UTC: 03:10, 2026-11-22T03:10, 10m (ago),
+    now. docs/guides/kit/watch.md has an example of each.
     """
     if context.invoked_subcommand is not None:
         return
@@ -182,7 +184,7 @@ def as_of(time: datetime, report: str | None, folder: Path, **shown: Any) -> Non
     """Show a REPORT as it stood at a TIME: the counters since the server started. Without one, the
     reports are listed.
 
-    A report is named as the view of the sys schema, and has its columns: latencies are in ps.
+    A report has the name and columns of a view of the sys schema; latencies are in ps.
     """
     record = _open(folder)
     if not report:
@@ -218,8 +220,8 @@ def diff(times: tuple[datetime, datetime], report: str | None, folder: Path, **s
 @FROM
 @ROWS
 def top(time: datetime, for_s: float, folder: Path, rows: int) -> None:
-    """Say what the server was doing in the minute before a TIME (now if none is given): load,
-    statements, waits, files, sessions.
+    """Show what the server was doing in the minute before TIME (default: now): load, statements,
+    waits, files, sessions.
     """
     from dyno.servers.watch.reading import TOP, reports_of, title_of
 
@@ -307,7 +309,7 @@ def _print(answer: Answer) -> None:
     help="The page.",
 )
 def plot(since: datetime, until: datetime, folder: Path, output: Path) -> None:
-    """Draw what the server did between two times: a page that opens anywhere."""
+    """Plot what the server did between two times, as one HTML file."""
     from dyno.report.html.page import write_user_file
     from dyno.report.html.watched import TimePlot, watched_page
     from dyno.servers.watch.reading import PLOT, reports_of, title_of

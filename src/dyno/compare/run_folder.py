@@ -143,7 +143,7 @@ class RunFolder:
         """Writes a trial once, whole or not at all; `HostError` where the disk is full."""
         file = self.path / "trials" / f"{trial.number:04}.json"
         if file.exists():
-            raise UsageError(f"{file} already exists", hint="does another dyno play this run?")
+            raise UsageError(f"{file} already exists", hint="another dyno may be playing this run")
         write_json(file, asdict(trial))
 
     def verdict(self) -> Verdict | None:

@@ -75,6 +75,14 @@ class CountsContention(Protocol):
         """`page_splits` and `lock_waits` of all tables until now; without what is not counted."""
 
 
+@runtime_checkable
+class CountsInternals(Protocol):
+    """A server that counts its own work: pages, rows, scans, log and fsyncs."""
+
+    def count_internals(self, server: Server) -> dict[str, int]:
+        """The counters of probe `work` until now, by their names; without those it has not."""
+
+
 #: Under this name an answer says why tables and indexes are not in the cache after all.
 MISSED = "missed"
 

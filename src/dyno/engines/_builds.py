@@ -56,6 +56,11 @@ def version_key(version: str) -> tuple[int, ...]:
     return tuple(key)
 
 
+def line_of(version: str, parts: int) -> str:
+    """The release line of a version, of so many numbers: `10.11` of `10.11.8`."""
+    return ".".join(map(str, version_key(version)[:parts]))
+
+
 def is_release(version: str) -> bool:
     """Is it no alpha, beta or candidate of one?"""
     return not re.search("[a-z]", version)

@@ -12,12 +12,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from dyno.builds import Build, Say, suite_tree
+from dyno.builds.available import EntryPattern, Offer
 from dyno.builds.suite_tree import SuiteProgram, Tree
 from dyno.engines import _builds
 from dyno.errors import HostError, UsageError
 
 #: Between a source's name and a version: `maven:18.6`.
 OF = ":"
+#: The source of suites, as it is listed.
+DEBIAN = "Debian"
 
 
 #: Fetches a suite's program at a version that begins so.
@@ -52,7 +55,7 @@ class Releases:
 
     def line(self, version: str) -> str:
         """The release line of a version: `10.11` of `10.11.8`."""
-        return ".".join(map(str, _builds.version_key(version)[: self.parts]))
+        return _builds.line_of(version, self.parts)
 
     def choices(self, asked: str) -> list[Choice]:
         """What `asked` may mean, the best first: the newest line's build of a suite, and what
@@ -104,8 +107,36 @@ class Releases:
                 if choice == choices[-1]:
                     raise
                 instead = f"{choice.version} of {_place(choice)} cannot be had: {refused.message}"
-                say(f"{self.engine} {instead}; another build stands in")
+                say(f"{self.engine} {instead}; using another build")
         raise AssertionError("no choice at all")
+
+    def list_offers(
+        self, entries: Callable[[str], tuple[EntryPattern, ...]], machines: frozenset[str]
+    ) -> list[Offer]:
+        """Every build, as it is listed; `entries` tells the cache's of a version by number, which
+        is made for `machines`.
+        """
+        found = [
+            Offer(
+                self._shortest(Choice(version), f"{source}{OF}{version}"),
+                version,
+                self.line(version),
+                source,
+                entries=entries(version),
+                machines=machines,
+            )
+            for version, source in self.numbered.items()
+        ]
+        for version, program in self.suites.items():
+            name = self._shortest(Choice(version, program), program.suite)
+            kept = (suite_tree.entry_pattern(program),)
+            found.append(Offer(name, version, self.line(version), DEBIAN, program.suite, kept))
+        return found
+
+    def _shortest(self, choice: Choice, otherwise: str) -> str:
+        """The version, where that alone means this build, else the other name."""
+        means = self.choices(choice.version)[0]
+        return choice.version if means == choice else otherwise
 
     def _numbered(self, source: str, number: str) -> str:
         known = [version for version, kept in self.numbered.items() if kept == source]

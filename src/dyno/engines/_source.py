@@ -50,7 +50,9 @@ def check_source(engine: str, build: str, flags: Mapping[str, str]) -> None:
         find_named(engine, text)
         if flags:
             hint = "name the tree: source:/path/to/tree?cflags=-O3"
-            raise UsageError(f"'{min(flags)}' belongs to a tree, and {text} is built", hint=hint)
+            raise UsageError(
+                f"'{min(flags)}' is for a tree, and {text} is built already", hint=hint
+            )
     elif (patch := flags.get("patch")) and not Path(patch).expanduser().is_file():
         raise UsageError(f"there is no patch {patch}", hint="a file that git diff wrote")
 
@@ -59,7 +61,7 @@ def refuse_flags(build: str, flags: Mapping[str, str]) -> None:
     """`UsageError` where a flag of builds from source stands beside any other build."""
     if strange := [name for name in flags if name in FLAGS]:
         hint = "it belongs to source:/path/to/tree"
-        raise UsageError(f"'{strange[0]}' is of builds from source, not of '{build}'", hint=hint)
+        raise UsageError(f"'{strange[0]}' is for builds from source, not for '{build}'", hint=hint)
 
 
 def find_source(engine: str, build: str, flags: Mapping[str, str], say: Say) -> Built:

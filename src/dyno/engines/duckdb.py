@@ -15,6 +15,7 @@ from typing import ClassVar
 from dyno import numbers
 from dyno.builds import Build, Say, npm, sha256
 from dyno.builds import path as path_source
+from dyno.builds.available import Offer
 from dyno.engines import (
     NO_CONDITIONS,
     SURVIVES,
@@ -192,6 +193,21 @@ class Engine:
             raise unknown("duckdb build flag", next(iter(flags)), self.flags)
         if build not in ("", *PACKAGES) and not _library.is_path(build):
             raise _builds.unknown_version("duckdb", build, self.versions)
+
+    def list_offers(self) -> list[Offer]:
+        """Every version that can be fetched."""
+        package = PACKAGE + MACHINES.get(platform.machine(), "x64")
+        return [
+            Offer(
+                version,
+                version,
+                _builds.line_of(version, 2),
+                "npm",
+                entries=(npm.entry_pattern(package, number),),
+                machines=frozenset(MACHINES),
+            )
+            for version, number in PACKAGES.items()
+        ]
 
     def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
         """The library of a version (fetched), or at a path."""

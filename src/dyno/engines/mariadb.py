@@ -14,10 +14,11 @@ from functools import cache
 from typing import ClassVar
 
 from dyno.builds import Build, Say, deb
+from dyno.builds.available import Offer
 from dyno.builds.suite_tree import SuiteProgram
 from dyno.engines import _builds
 from dyno.engines._releases import Releases
-from dyno.engines.mysql.builds import RegistryPackage, describe_build, program_in
+from dyno.engines.mysql.builds import X86, RegistryPackage, describe_build, program_in
 from dyno.engines.mysql.server import Family
 from dyno.errors import HostError, UsageError
 
@@ -74,6 +75,8 @@ ONE_LOG = (10, 5)
 #: From here on a server without certificates makes itself an RSA key at each start, which takes
 #: long.
 MAKES_KEYS = (11, 4)
+#: From here on changes of indexes are not put off, and the key that did it is on its way out.
+NO_CHANGE_BUFFER = (10, 5)
 
 
 #: apt takes a second to answer.
@@ -92,18 +95,24 @@ class Engine(Family):
     releases: ClassVar[Releases] = RELEASES
 
     def adjusted_settings(self, version: str) -> dict[str, str]:
-        """The size of both redo logs together, for the one; the table cache parts itself here; and
-        no key is made for TLS unless certificates are named.
+        """The size of both redo logs together, for the one; no change is put off where this is on
+        its way out; the table cache parts itself here; and no key is made for TLS unless
+        certificates are named.
         """
         number = _builds.version_key(version)
         one = {"innodb_log_file_size": "512M"} if number >= ONE_LOG else {}
+        none = {"innodb_change_buffering": "none"} if number >= NO_CHANGE_BUFFER else {}
         plain = {"ssl": "OFF"} if number >= MAKES_KEYS else {}
-        return {"table_open_cache_instances": "", **one, **plain}
+        return {"table_open_cache_instances": "", **one, **none, **plain}
 
     def check_version(self, build: str) -> None:
         """`UsageError` where no version known begins so, and it is not Debian's either."""
         if not _is_debians(build):
             super().check_version(build)
+
+    def list_offers(self) -> list[Offer]:
+        """Every build that can be fetched."""
+        return RELEASES.list_offers(lambda version: (PACKAGES[version].entry_pattern,), X86)
 
     def fetch_build(self, build: str, say: Say) -> Build:
         """The server of a version."""

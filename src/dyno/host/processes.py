@@ -16,6 +16,11 @@ from pathlib import Path
 
 #: Nanoseconds in one of the kernel's clock ticks (10 ms nearly everywhere).
 TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+#: States of a task that runs no code: stopped, traced, ended (proc_pid_stat(5)).
+STILL = {b"T", b"t", b"Z", b"X", b"x"}
+#: How long processes that were sent SIGSTOP are waited for: one in a disk's hands takes longer.
+STILL_S = 0.02
+LOOK_AGAIN_S = 0.0002
 
 
 def unless_refused(read: Callable[[], dict[str, float]]) -> dict[str, float]:
@@ -48,23 +53,74 @@ def process_family(*roots: int | None) -> list[int]:
     return found
 
 
-def stopping_family(root: int) -> Iterator[int]:
+def stopping_family(root: int, still_s: float = STILL_S) -> Iterator[int]:
     """`root` and its descendants, parents first, for a caller who stops each before the next.
 
-    Whoever stands still starts and buries no child, so that the kernel's lists of its children are
-    whole (proc_pid_task(5)). Reading them takes a fraction of what it takes to look at every
-    process of the host, which is done where the kernel has no such lists.
+    A process that is amid `fork` when the signal comes still starts that child, which has no
+    signal of its own. So the family is read again until a reading that began when all of them
+    stood still finds nobody new; the wait for them to stand still ends after `still_s`.
     """
-    if not Path(f"/proc/self/task/{os.getpid()}/children").exists():
-        yield from process_family(root)
-        return
+    list_family = _walk_children if _has_lists_of_children() else process_family
+    deadline_s = time.monotonic() + still_s
+    found: dict[int, None] = {}
+    while True:
+        are_still = bool(found) and all(map(_stands_still, found))
+        known = len(found)
+        for pid in list_family(root):
+            if pid not in found:
+                found[pid] = None
+                yield pid
+        if (are_still and len(found) == known) or time.monotonic() > deadline_s:
+            return
+        time.sleep(LOOK_AGAIN_S)
+
+
+def _has_lists_of_children() -> bool:
+    return Path(f"/proc/self/task/{os.getpid()}/children").exists()
+
+
+def _walk_children(root: int) -> Iterator[int]:
+    """`root` and its descendants by the kernel's lists of each task's children, read one by one.
+
+    They are whole for a process that stands still (proc_pid_task(5)), and reading them takes a
+    fraction of what it takes to look at every process of the host.
+    """
     found = [root]
     for pid in found:
         yield pid
-        with suppress(OSError), os.scandir(f"/proc/{pid}/task") as tasks:
-            for task in tasks:
-                with Path(task.path, "children").open("rb", buffering=0) as file:
-                    found += map(int, (file.read() or b"").split())
+        for task in _tasks(pid):
+            found += map(int, _read(task / "children").split())
+
+
+def _stands_still(pid: int) -> bool:
+    """Has every task of `pid` stopped or ended? True for one that we may not signal."""
+    for task in _tasks(pid):
+        fields = _read(task / "stat").rpartition(b")")[2].split()
+        if fields and fields[0] not in STILL:
+            return not _may_signal(pid)
+    return True
+
+
+def _may_signal(pid: int) -> bool:
+    """Is it there, and ours to stop?"""
+    with suppress(OSError):
+        os.kill(pid, 0)
+        return True
+    return False
+
+
+def _tasks(pid: int) -> list[Path]:
+    """The folders of the living tasks of `pid`; none where it is gone or not ours to see."""
+    with suppress(PermissionError):
+        return threads_of(pid)
+    return []
+
+
+def _read(file: Path) -> bytes:
+    """A file of the kernel's; empty where its process is gone or not ours to see."""
+    with suppress(OSError), file.open("rb", buffering=0) as opened:
+        return opened.read() or b""
+    return b""
 
 
 def ticks_ns(pid: int) -> tuple[int, int]:

@@ -26,7 +26,7 @@ from dyno.record import (
     Verdict,
 )
 
-QUICK = "QUICK: one look at a shortened workload; not to be mixed with full runs"
+QUICK = "QUICK: one analysis of a shortened workload; do not mix with full runs"
 SLOWDOWN = "slowdown: candidate's time ÷ base's − 1; positive is worse, whatever the metric"
 BLOCK = "block: every candidate once, each newly started, next to each other in time"
 MDE80 = "MDE80: the smallest slowdown that this many blocks would find 4 times in 5"

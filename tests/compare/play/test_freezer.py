@@ -1,4 +1,4 @@
-"""What suspended processes use all the same is seen, by whomever they were woken."""
+"""Suspending an engine: all of its processes stand still, those too that it is starting."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
 from functools import partial
+from typing import IO
 
 import pytest
 from processes import state_of, wait_for
@@ -16,73 +17,94 @@ from processes import state_of, wait_for
 from dyno.compare.play.freezer import NeverFrozen, ProcessFreezer
 from dyno.compare.play.switch import Switch
 from dyno.driver.plan import SlicePlan
-from dyno.record import Suspended
+from dyno.host.processes import process_family, stopping_family
 
-LONG_NS = 100_000_000
+#: A crowded host keeps a process from its core for longer than a slice would wait for it.
+PATIENCE_S = 10.0
+
+FORKS = """
+import os, time
+while True:
+    if os.fork() == 0:
+        if os.fork() == 0:
+            time.sleep(0.5)
+        os.wait()
+        os._exit(0)
+    time.sleep(0.001)
+"""
 
 
-@pytest.fixture
-def spinner() -> Iterator[int]:
-    """A process that uses a core."""
-    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as process:
-        yield process.pid
-        process.kill()
-
-
-def test_a_process_that_stands_still_uses_no_cpu(spinner: int) -> None:
-    freezer = ProcessFreezer(partial(list, [spinner]))
-    for times in (1, 2):
+def test_a_server_that_starts_children_all_the_time_leaves_none_of_them_running() -> None:
+    server = subprocess.Popen([sys.executable, "-c", FORKS], start_new_session=True)
+    freezer = ProcessFreezer(lambda: stopping_family(server.pid, PATIENCE_S))
+    try:
+        wait_for(lambda: len(process_family(server.pid)) > 20)
         freezer.freeze()
-        wait_for(lambda: state_of(spinner) == "T")
-        time.sleep(0.1)
+        frozen = process_family(server.pid)
+        wait_for(lambda: not {state_of(pid) for pid in frozen} - {"T", "Z"})
+        assert process_family(server.pid) == frozen
         freezer.thaw()
-        found = freezer.suspended
-        assert found and found.times == times and found.time_ns >= times * LONG_NS
-        assert found.cpu_ns < found.time_ns / 2
+        wait_for(lambda: process_family(server.pid) != frozen)
+    finally:
+        os.killpg(server.pid, signal.SIGKILL)
+        server.wait()
 
 
-def test_the_cpu_of_a_process_that_somebody_else_wakes_is_counted(spinner: int) -> None:
-    freezer = ProcessFreezer(partial(list, [spinner]))
-    turns = SlicePlan((0, 1), 0, 100, 20, 10, 0, 0, True)
-    freezer.freeze()
-    freezer.thaw()  # that was another phase
+FORKS_WHEN_TOLD = """
+import os, sys, time
+sys.stdin.readline()
+if os.fork() == 0:
+    print("forked", flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_child_whose_fork_is_under_way_when_its_parent_is_stopped_is_found() -> None:
+    """The signal's way to the parent is made long: the child is born after the first reading."""
+    command = [sys.executable, "-c", FORKS_WHEN_TOLD]
+    server = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, start_new_session=True
+    )
+    assert server.stdin and server.stdout
+
+    def fork_and_stop(words: IO[bytes]) -> None:
+        if words.readline():
+            os.kill(server.pid, signal.SIGSTOP)
+
+    stopping = threading.Thread(target=fork_and_stop, args=(server.stdout,))
+    order = threading.Timer(0.2, server.stdin.write, [b"fork\n"])
+    try:
+        family = stopping_family(server.pid, PATIENCE_S)
+        assert next(family) == server.pid
+        stopping.start()
+        order.start()
+        (child,) = family
+        os.kill(child, signal.SIGSTOP)
+    finally:
+        order.cancel()
+        os.killpg(server.pid, signal.SIGKILL)
+        stopping.join()
+        server.communicate()
+
+
+def test_a_process_that_may_not_be_signalled_is_counted_and_not_taken_for_suspended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(pid: int, number: int) -> None:
+        raise PermissionError if pid == 7 else ProcessLookupError
+
+    monkeypatch.setattr("os.kill", refuse)
+    freezer = ProcessFreezer(partial(list, [7, 8]))
+    turns = SlicePlan(
+        order=(0, 1, 1, 0),
+        own=0,
+        frozen=True,
+        slice_ns=100,
+        drain_ns=20,
+        ramp_in_ns=10,
+        epoch_turns=4,
+        connect_ns=50,
+    )
     switch = Switch(turns, time.monotonic_ns(), {0: freezer, 1: NeverFrozen()})
     freezer.freeze()
-    os.kill(spinner, signal.SIGCONT)
-    before_ns = time.clock_gettime_ns((~spinner << 3) | 2)
-    wait_for(lambda: time.clock_gettime_ns((~spinner << 3) | 2) > before_ns + LONG_NS)
-    freezer.thaw()
-    own, beside = (switch.switches()[number].suspended for number in (0, 1))
-    assert own and own.times == 1 and own.cpu_ns >= LONG_NS
-    assert beside is None, "an engine that is never suspended"
-
-
-def test_a_process_that_is_gone_used_nothing() -> None:
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    freezer = ProcessFreezer(partial(list, [gone.pid]))
-    freezer.freeze()
-    freezer.thaw()
-    assert freezer.suspended and freezer.suspended.cpu_ns == 0
-
-
-def test_where_the_kernel_once_refuses_the_cpu_time_the_sum_is_unseen(spinner: int) -> None:
-    answers = iter([1, 2, None, 3, 4, 5])
-
-    def read(_: int) -> int:
-        if (answer := next(answers)) is None:
-            raise PermissionError
-        return answer
-
-    freezer = ProcessFreezer(partial(list, [spinner]), read)
-    seen = []
-    for _ in range(3):
-        freezer.freeze()
-        freezer.thaw()
-        seen.append(freezer.suspended is not None)
-    assert seen == [True, False, False]
-
-
-def test_what_was_suspended_adds_up() -> None:
-    one = Suspended(1, 100, 10)
-    assert one + one == Suspended(2, 200, 20) and one + one - one == one
+    assert [switch.switches()[own].refused for own in (0, 1)] == [1, 0]

@@ -20,7 +20,7 @@ from small_scripts import PLAIN
 from dyno.compare import experiment
 from dyno.compare.experiment import Measuring
 from dyno.compare.play import watch
-from dyno.compare.play.freezer import NeverFrozen, ProcessFreezer
+from dyno.compare.play.freezer import ProcessFreezer
 from dyno.compare.play.interleaving import (
     InterleavedBlock,
     InterleavingBroken,
@@ -34,7 +34,6 @@ from dyno.compare.resolve.draft import Prepared
 from dyno.compare.resolve.experiment import resolve_experiment
 from dyno.compare.run_folder import RunFolder, create_run
 from dyno.driver.plan import SlicePlan
-from dyno.host.processes import process_family, stopping_family
 from dyno.judge.analysis.carry_over import carry_over
 from dyno.judge.analysis.run_view import RunView
 from dyno.record import Trial
@@ -189,47 +188,6 @@ def test_an_engine_is_woken_before_its_time_and_the_others_stand_still_at_it() -
         *(("thaw", 0), ("freeze", 1), ("thaw", 1), ("freeze", 0)),
     ]
     assert sorted(done[-2:]) == [("thaw", 0), ("thaw", 1)]
-
-
-FORKS = """
-import os, time
-while True:
-    if os.fork() == 0:
-        if os.fork() == 0:
-            time.sleep(0.5)
-        os.wait()
-        os._exit(0)
-    time.sleep(0.001)
-"""
-
-
-def test_a_server_that_starts_children_all_the_time_leaves_none_of_them_running() -> None:
-    server = subprocess.Popen([sys.executable, "-c", FORKS], start_new_session=True)
-    freezer = ProcessFreezer(lambda: stopping_family(server.pid))
-    try:
-        wait_for(lambda: len(process_family(server.pid)) > 20)
-        freezer.freeze()
-        frozen = process_family(server.pid)
-        wait_for(lambda: not {state_of(pid) for pid in frozen} - {"T", "Z"})
-        assert process_family(server.pid) == frozen
-        freezer.thaw()
-        wait_for(lambda: process_family(server.pid) != frozen)
-    finally:
-        os.killpg(server.pid, signal.SIGKILL)
-        server.wait()
-
-
-def test_a_process_that_may_not_be_signalled_is_counted_and_not_taken_for_suspended(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def refuse(pid: int, number: int) -> None:
-        raise PermissionError if pid == 7 else ProcessLookupError
-
-    monkeypatch.setattr("os.kill", refuse)
-    freezer = ProcessFreezer(partial(list, [7, 8]))
-    switch = Switch(turns(0), time.monotonic_ns(), {0: freezer, 1: NeverFrozen()})
-    freezer.freeze()
-    assert [switch.switches()[own].refused for own in (0, 1)] == [1, 0]
 
 
 def watched(seconds: float) -> list[float]:

@@ -154,7 +154,7 @@ def test_defaults_that_differ_between_versions_are_told_and_no_fault() -> None:
     assert (finding.soundness, finding.trials) == (
         "doubtful",
         (3,),
-    ) and "unasked" in finding.sentence
+    ) and "nobody asked for it" in finding.sentence
 
 
 ATTACHED = {"address": "unix:/tmp"}

@@ -99,4 +99,4 @@ def test_a_setting_that_nothing_asked_to_differ_is_still_doubtful() -> None:
     run = crossed()
     same = tuple(dataclasses.replace(side, controls={}) for side in run.candidates)
     found = judged("settings", dataclasses.replace(run, candidates=same), trials(run))
-    assert found[0].soundness == "doubtful" and "unasked" in found[0].sentence
+    assert found[0].soundness == "doubtful" and "nobody asked for it" in found[0].sentence

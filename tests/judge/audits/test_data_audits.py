@@ -126,7 +126,7 @@ def test_a_storage_with_room_and_below_its_limit_is_sound() -> None:
     limited = _limited("8:0 rbps=max wbps=1000000 riops=max wiops=max")
     finding = only("storage", a_run(), _trial(storage=limited, written=1e6))
     assert finding.soundness == "sound" and "within its limits" in finding.sentence
-    assert "unknown here" in only("storage", a_run(), _trial()).sentence
+    assert "own is unknown" in only("storage", a_run(), _trial()).sentence
 
 
 def test_a_workload_that_only_reads_needs_no_storage() -> None:

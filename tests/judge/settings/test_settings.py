@@ -54,6 +54,8 @@ def test_a_pattern_means_all_that_begin_so() -> None:
         ("4MB (database)", "4096kB", True),
         ("ON", "on", True),
         ("1min", "60s", True),
+        ("off", "", True),
+        ("on", "", False),
         ("0", "-1", False),
         ("8192", "64MB", False),
         ("none", "all (configuration file)", False),

@@ -54,7 +54,7 @@ def test_a_wrong_password_is_refused_over_tls(server: Server) -> None:
 def test_a_certificate_of_a_stranger_or_for_another_host_is_refused(server: Server) -> None:
     ca = str(server.home / "data" / "ca.pem")
     stranger = encrypted(tcp(server), "verify-ca") | {"user": "native"}
-    with pytest.raises(UsageError, match="no authority that is trusted"):
+    with pytest.raises(UsageError, match="not from a trusted authority"):
         driver.ask(stranger, ["SELECT 1"])
     elsewhere = encrypted(tcp(server), "verify-full", ca) | {"user": "native"}
     with pytest.raises(UsageError, match=f"not for {re.escape(HOST)}"):

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from kit_parts import KitParts
-from kit_servers import SETTINGS, VERSIONS, KitServer, check_page, serving
+from kit_servers import BETWEEN, SETTINGS, KitServer, check_page, serving
 from repository import ROOT
 
 from dyno import driver
@@ -277,7 +277,7 @@ def test_damage_is_told_and_never_answered_from(server: KitServer) -> None:
     assert rows_of(server, "hurt", "SUM(a)") == [[6]]
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", BETWEEN)
 def test_a_server_that_is_killed_leaves_whole_additions_and_no_half(version: str) -> None:
     batch = 500
     with serving(version) as server:

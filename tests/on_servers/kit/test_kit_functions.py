@@ -105,7 +105,7 @@ def test_null_and_empty_are_told_apart(server: KitServer) -> None:
 
 def test_text_of_another_character_set_is_converted_or_refused(server: KitServer) -> None:
     call = 'json_flatten(CONVERT(\'{"a":"ä"}\' USING latin1))'
-    if "8.0" in server.version:
+    if server.is_mysql_8:
         assert server.one(f"SELECT {call}") == "a=ä\n"
         assert server.one(f"SELECT COLLATION({call})") == "utf8mb4_bin"
     else:
@@ -122,7 +122,7 @@ def test_groups_results_and_columns_are_typed_as_they_should_be(server: KitServe
     columns = "SELECT column_name, data_type, numeric_scale FROM information_schema.columns"
     rows = server.ask(f"{columns} WHERE table_name = 'made' ORDER BY 1")
     server.ask("DROP TABLE dyno.made")
-    text = "longtext" if "8.0" in server.version else "longblob"
+    text = "longtext" if server.is_mysql_8 else "longblob"
     kinds = {str(name): (kind, scale) for name, kind, scale in rows}
     assert kinds["s"] == ("decimal", "2") and kinds["f"] == (text, None)
     assert kinds["c"][0] in ("bigint", "int")

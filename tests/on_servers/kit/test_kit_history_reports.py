@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from kit_parts import KitParts
-from kit_servers import SETTINGS, VERSIONS, KitServer, sys_schema
+from kit_servers import SETTINGS, WITH_SYS, KitServer, sys_schema
 
 from dyno import driver
 from dyno.engines import find_engine
@@ -155,7 +155,7 @@ def with_sys(server: KitServer) -> Iterator[KitServer]:
 
 
 @pytest.mark.usefixtures("installed_anew")
-@pytest.mark.parametrize("kit_parts", VERSIONS[1:], indirect=True)
+@pytest.mark.parametrize("kit_parts", WITH_SYS, indirect=True)
 def test_reports_are_the_views_of_the_server_while_nothing_counts(with_sys: KitServer) -> None:
     server = with_sys
     names = [str(name) for (name,) in server.ask("SELECT name FROM sys_history.reports")]
@@ -204,7 +204,7 @@ def check_report(server: KitServer, name: str) -> None:
 
 def counts_memory(server: KitServer) -> bool:
     """MySQL 5.6 does not, and MariaDB where it is told to."""
-    if "5.6" in server.version:
+    if server.is_mysql_5:
         return False
     counted = "SELECT SUM(count_alloc) FROM performance_schema.memory_summary_by_user_by_event_name"
     return server.one(counted) != "0"
@@ -229,7 +229,7 @@ def once_for_each(server: KitServer, name: str, key: tuple[str | None, ...], its
 def test_every_report_answers_as_of_a_time_and_between_two(server: KitServer) -> None:
     # by versions and settings
     some = ("_stages", "_warnings", "_temp_tables", "_lost_instrumentation", "_unused_indexes")
-    lacking = ("metrics",) if "5.6" in server.version else ()
+    lacking = ("metrics",) if server.is_mysql_5 else ()
     lacking = lacking if counts_memory(server) else ("memory_", *lacking)
     for name in KEYS:
         server.ask(f"CALL sys_history.as_of(NULL, '{name}')")
@@ -262,7 +262,7 @@ def test_what_was_counted_between_collections_adds_up_to_the_counters(server: Ki
 
 @pytest.mark.usefixtures("installed_anew")
 def test_status_variables_grow_and_fall_by_what_is_between(server: KitServer) -> None:
-    if "5.6" in server.version:
+    if server.is_mysql_5:
         pytest.skip("its performance_schema has no status variables")
     gone = "FROM ps_history.global_status WHERE variable_name"
     last = "ts = (SELECT MAX(ts) FROM ps_history.psh_collections)"

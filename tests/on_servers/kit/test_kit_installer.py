@@ -45,7 +45,7 @@ def test_install_and_uninstall_leave_the_server_as_it_was(
 def test_what_the_server_has_itself_is_left_to_it(
     kit_server: KitServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    native = "8.0" in kit_server.version
+    native = kit_server.is_mysql_8
     assert kit_server.kit("install", "uuid") == 0
     assert ("brings it" in capsys.readouterr().out) == native
     assert (kit_server.plugins / LIBRARY).exists() != native

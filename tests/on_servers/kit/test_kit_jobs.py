@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from kit_parts import KitParts
-from kit_servers import KitServer, check_page, serving
+from kit_servers import BETWEEN, KitServer, check_page, serving
 from repository import ROOT
 
 from dyno import driver
@@ -333,7 +333,7 @@ def test_no_transaction_of_an_accounts_makes_anybody_elses_job_wait(server: KitS
         "SELECT GET_LOCK('async.tend', 0)",
         "SELECT SLEEP(300)",
     ]
-    if "8.0" not in server.version:
+    if not server.is_mysql_8:
         holds[-1:-1] = [f"SELECT COUNT(*) FROM async_2.{name} FOR UPDATE" for name in reached]
     asleep = "FROM information_schema.processlist WHERE info = 'SELECT SLEEP(300)'"
     with ThreadPoolExecutor(1) as pool:
@@ -455,7 +455,7 @@ def restarted(server: KitServer) -> Server:
     return engine.start(engine.program(build, {}, lambda _: None), server.engine.home, settings)
 
 
-@pytest.mark.parametrize("version", ["mysql@5.6.14", "mysql@8.0.33", "mariadb@debian"])
+@pytest.mark.parametrize("version", BETWEEN)
 def test_a_server_that_is_killed_loses_what_ran_and_nothing_else(version: str) -> None:
     with serving(version, innodb_flush_log_at_trx_commit="1") as server:
         assert server.kit("install", "async") == 0

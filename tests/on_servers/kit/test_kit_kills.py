@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from kit_servers import SETTINGS, KitServer, serving
+from kit_servers import BETWEEN, SETTINGS, KitServer, serving
 
 from dyno import driver
 from dyno.engines import find_engine
@@ -50,7 +50,7 @@ class Revived:
         self.now = KitServer(self.now.version, again, self.now.plugins)
 
 
-@pytest.fixture(scope="module", params=["mysql@5.6.14", "mysql@8.0.33", "mariadb@debian"])
+@pytest.fixture(scope="module", params=BETWEEN)
 def server(request: pytest.FixtureRequest) -> Iterator[Revived]:
     with serving(str(request.param)) as first:
         revived = Revived(first)

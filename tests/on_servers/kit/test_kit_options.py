@@ -48,5 +48,5 @@ def test_one_option_of_each_kind_is_set_and_the_others_stay(
     for words in (("sql_mode", "NONSENSE", "on"), ("port", "a", "on"), ("sql_mode", "'", "on")):
         assert options("set", *words) == 64
     assert value("sql_mode") == mode
-    if "8.0" not in kit_server.version:
+    if not kit_server.is_mysql_8:
         assert options("set", "sql_mode", "ANSI_QUOTES", "on", "--persist") == 64

@@ -76,7 +76,7 @@ def test_what_a_session_sees_of_its_own_after_a_global_statement(server: KitServ
     seen = {before: global_is_seen(server, before) for before in GLOBAL_AFTER}
     (setting, *_) = (it for it in GLOBAL_AFTER if GLOBAL_AFTER[it])
     still = {then: global_is_seen(server, setting, then) for then in STILL_AFTER}
-    if "5.6" in server.version:
+    if server.is_mysql_5:
         assert (seen, still) == (GLOBAL_AFTER, STILL_AFTER)
     else:
         assert not any((*seen.values(), *still.values()))
@@ -192,7 +192,7 @@ def test_the_rights_that_the_page_names_are_needed_and_enough(
     read = [
         f"{{}} SELECT ON performance_schema.{scope}_variables {{}} 'weak'@'localhost'"
         for scope in ("session", "global")
-        if "8.0" in kit_server.version
+        if kit_server.is_mysql_8
     ]
     kit_server.ask(
         "SET GLOBAL log_bin_trust_function_creators = 1",

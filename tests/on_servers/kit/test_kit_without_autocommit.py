@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from kit_servers import VERSIONS, KitServer, serving
+from kit_servers import BETWEEN, KitServer, serving
 
 from dyno.errors import TrialFailed
 from dyno.servers.kit.parts import PARTS
@@ -18,7 +18,7 @@ PATIENCE_S = 60.0
 WEAK = {"user": "weak", "password": "Weak-1", "database": "information_schema"}
 
 
-@pytest.fixture(scope="module", params=VERSIONS)
+@pytest.fixture(scope="module", params=BETWEEN)
 def server(request: pytest.FixtureRequest) -> Iterator[KitServer]:
     """With all parts, and jobs for somebody else, too."""
     with serving(str(request.param), autocommit="0") as made:

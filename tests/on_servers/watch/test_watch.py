@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 import private_servers
 import pytest
-from kit_servers import KitServer, serving, sys_schema
+from kit_servers import VERSIONS, WITH_SYS, WITHOUT_SYS, KitServer, serving, sys_schema
 
 from dyno import driver
 from dyno.cli import exit_code
@@ -30,7 +30,6 @@ from dyno.servers.watch.recorder import Recorder, RecorderOptions
 
 pytestmark = [pytest.mark.timeout(300)]
 
-VERSIONS = ("mysql@5.6.14", "mysql@8.0.33", "mariadb@debian")
 #: Reports that have no view of the server's to be held against, and why.
 WITHOUT = {
     "processlist": "sessions of a moment",
@@ -78,7 +77,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[KitServer]:
     few = {"performance_schema_max_file_instances": "20"}
     with serving(str(request.param), performance_schema="ON", **few) as made:
         # MySQL 5.6 has none
-        if not ("5.6" in made.version or made.ask("SHOW DATABASES LIKE 'sys'")):
+        if not (made.is_mysql_5 or made.ask("SHOW DATABASES LIKE 'sys'")):
             made.ask(*sys_schema(made))
         made.ask("CREATE DATABASE numbers")
         values = ", ".join(f"({n})" for n in range(1, 301))
@@ -146,7 +145,7 @@ def thaw(server: KitServer) -> None:
     )
 
 
-@pytest.mark.parametrize("server", VERSIONS[1:], indirect=True)
+@pytest.mark.parametrize("server", WITH_SYS, indirect=True)
 def test_as_of_is_what_the_sys_views_say_of_frozen_counters(
     server: KitServer, tmp_path: Path, duckdb: Session
 ) -> None:
@@ -165,7 +164,7 @@ def test_as_of_is_what_the_sys_views_say_of_frozen_counters(
         thaw(server)
 
 
-@pytest.mark.parametrize("server", VERSIONS[1:], indirect=True)
+@pytest.mark.parametrize("server", WITH_SYS, indirect=True)
 def test_every_view_of_the_server_is_a_report_or_does_not_make_sense_over_time(
     server: KitServer,
 ) -> None:
@@ -176,7 +175,7 @@ def test_every_view_of_the_server_is_a_report_or_does_not_make_sense_over_time(
     assert {str(name) for (name,) in views} - reports_of("mysql").keys() <= NOT_OVER_TIME
 
 
-@pytest.mark.parametrize("server", VERSIONS[:1], indirect=True)
+@pytest.mark.parametrize("server", WITHOUT_SYS, indirect=True)
 def test_as_of_is_what_a_server_without_the_views_has_counted(
     server: KitServer, tmp_path: Path, duckdb: Session
 ) -> None:
@@ -216,7 +215,7 @@ def test_as_of_is_what_a_server_without_the_views_has_counted(
 def test_what_a_server_had_no_room_to_count_is_told(
     server: KitServer, tmp_path: Path, duckdb: Session
 ) -> None:
-    schema = "performance" if "8.0" in server.version else "information"
+    schema = "performance" if server.is_mysql_8 else "information"
     asked = (
         f"SELECT LOWER(variable_name), variable_value FROM {schema}_schema.global_status"
         " WHERE variable_name LIKE 'perf%lost' AND variable_value > 0"
@@ -290,7 +289,7 @@ def test_a_table_of_counters_that_is_emptied_is_a_reset(
     server: KitServer, tmp_path: Path, duckdb: Session
 ) -> None:
     # where times are in whole seconds, a row that is born again in the same one must count less
-    before = 20 if "8.0" in server.version else 50
+    before = 20 if server.is_mysql_8 else 50
     server.ask(*[f"SELECT {n} + {n}" for n in range(before)])
     with recording(server.url, tmp_path, duckdb) as recorder:
         since = datetime.now(UTC)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from kit_servers import serving
+from kit_servers import VERSIONS, serving
 from private_servers import serving as serving_any
 
 from dyno import driver
@@ -41,7 +41,7 @@ def quoted(text: str) -> str:
     return f"'{text}'" if text else "NULL"
 
 
-@pytest.mark.parametrize("version", ["mysql@5.6.14", "mysql@8.0.33", "mariadb@debian"])
+@pytest.mark.parametrize("version", VERSIONS)
 def test_an_idle_server_with_an_event_scheduler_has_no_session_at_work(version: str) -> None:
     with serving(version, performance_schema="ON", event_scheduler="ON") as server:
         server.ask("CREATE EVENT once ON SCHEDULE AT '2037-01-01' DO SELECT 1")

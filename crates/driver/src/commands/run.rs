@@ -98,8 +98,8 @@ fn before<'a>(
     let Some(main) = main else { return Ok(Before::default()) };
     let is_connected = main.is_connected();
     if is_connected && phase.settle {
-        let error = Error::user("init() leaves a connection open where the engine is to settle");
-        return Err(error.hint("let init() end with con:disconnect()"));
+        let error = Error::user("init() leaves a connection open, so the engine cannot settle");
+        return Err(error.hint("end init() with con:disconnect()"));
     }
     let counts = main.take_counts();
     let claimed = counts.claimed.unwrap_or(0) + counts.further;

@@ -35,7 +35,8 @@ impl Share {
     /// The `part`th (from 1) of `parts`.
     pub fn new(scale: f64, part: i32, parts: i32) -> Result<Self, Error> {
         if !(scale > 0.0 && scale <= 100_000.0) {
-            return Err(Error::user(format!("TPC-H has no scale {scale}")).hint("0.01 to 100000"));
+            return Err(Error::user(format!("TPC-H's scale is out of range (got {scale})"))
+                .hint("0.01 to 100000"));
         }
         if parts < 1 || !(1..=parts).contains(&part) {
             return Err(Error::user(format!("a table has no part {part} of {parts}")));
@@ -62,7 +63,7 @@ pub fn open(table: TpchTable, share: Share, refresh: bool) -> Result<Box<dyn Sou
     let added = if refresh { REFRESH_KEYS } else { 0 };
     let is_refreshed = matches!(table, TpchTable::Orders | TpchTable::Lineitem);
     if refresh && !is_refreshed {
-        return Err(Error::user(format!("a refresh brings no rows of {table:?}")));
+        return Err(Error::user(format!("a refresh has no rows of {table:?}")));
     }
     if parts > 1 && matches!(table, TpchTable::Nation | TpchTable::Region) {
         return Err(Error::user(format!("{table:?} is made in one part, not in {parts}")));

@@ -35,7 +35,7 @@ function steps:counts(counts, drawn)
    for name, each in pairs(counts or {}) do
       local register = is_random(each) and drawn[each.draw] or nil
       if register == nil and type(each) ~= "number" then
-         error("a declared statement counts neither a number nor what it sends", 0)
+         error("a counter of a declared statement grows by a number or by what it sends", 0)
       end
       list[#list + 1] = { counter = self:counter(name), register = register,
          plus = register and each.plus or each }

@@ -22,15 +22,15 @@ local general = {
    rand_zipfian_exp = { "Exponent of the Zipfian distribution", 0.8 },
    memory_bytes = { "Bytes that the driver may hold: half of it in answers, half in Lua states",
       2 ^ 30, cmdline.ARG_SIZE },
-   script_timeout = { "Seconds that a script may keep its thread without an answer to wait for; 0: "
+   script_timeout = { "Seconds that a script may run without waiting for an answer; 0: "
       .. "no limit", 60 },
-   mysql_ignore_errors = { "Numbers of MySQL's errors at which an event begins anew, or all",
+   mysql_ignore_errors = { "MySQL's error numbers after which an event restarts, or all",
       "1213,1020,1205", cmdline.ARG_LIST },
    report_interval = { "Seconds between two calls of report_intermediate; 0: each second", 0,
       cmdline.ARG_INT },
    percentile = { "Percentile that a report hook reads as latency_pct", 95, cmdline.ARG_INT },
-   db_driver = { "sysbench's driver: mysql or pgsql. An engine under test knows which it is; null "
-      .. "is what this says", identity.dialect or "pgsql" },
+   db_driver = { "sysbench's driver: mysql or pgsql; engines have their own, null takes "
+      .. "this one", identity.dialect or "pgsql" },
    db_ps_mode = { "Prepared statements: auto, or disable to send them as text", "auto" },
 }
 

@@ -131,7 +131,7 @@ function result:fetch_row()
    local packed = self[1]
    if packed == nil then
       if self.nfields > 0 and self.nrows > 0 then
-         error("these rows were not kept, because no text of the script says fetch_row", 2)
+         error("these rows were not kept, because the script does not contain fetch_row", 2)
       end
       return nil
    end

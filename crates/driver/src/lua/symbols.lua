@@ -31,7 +31,7 @@ local MORE, START, STOP = 1, 2, 3
 
 local function ask(name, what, kind)
    if not loop.playing then
-      error(("ffi.C.%s is for a thread_run of the script's own: event() is begun and ended by the "
+      error(("ffi.C.%s is for a script's own thread_run: event() is begun and ended by the "
          .. "driver"):format(name), 3)
    end
    raw.ask(what, kind or 0)
@@ -85,7 +85,7 @@ end
 
 function C.sb_counter_inc(_, kind)
    if not raw.count_event(tonumber(kind)) then
-      error("ffi.C.sb_counter_inc counts neither events, which sb_event_stop counts, nor a type "
+      error("ffi.C.sb_counter_inc counts no events (sb_event_stop does), and no type "
          .. tostring(kind), 2)
    end
 end

@@ -33,10 +33,10 @@ impl Turns {
     /// An error where nobody could take these turns.
     pub fn check(&self) -> Result<(), Error> {
         if !self.order.contains(&self.own) {
-            return Err(Error::user("turns in which it is never our turn"));
+            return Err(Error::user("the turns leave out this candidate"));
         }
         if self.slice_ns <= self.ramp_in_ns {
-            return Err(Error::user("turns whose slices are all ramp-in"));
+            return Err(Error::user("a slice must be longer than its ramp-in"));
         }
         Ok(())
     }

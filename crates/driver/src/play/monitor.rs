@@ -78,7 +78,9 @@ impl PhaseMonitor<'_> {
     /// From the common start, which the parent names where turns are taken, to the last answer.
     pub fn play(&self, pool: &WorkerPool, start_ns: Option<u64>) -> Result<Measured, Error> {
         if self.phase.phase_ref.turns().is_some() != start_ns.is_some() {
-            return Err(Error::user("a phase starts at a time if, and only if, it is interleaved"));
+            return Err(Error::user(
+                "an interleaved phase needs a start time, and no other has one",
+            ));
         }
         // Far enough away that every thread is awake and spins by then.
         let soon_ns = now_ns() + 2_000_000 + 20_000 * pool.size() as u64;

@@ -127,6 +127,6 @@ impl UserSlot {
 }
 
 fn one_event_each() -> Error {
-    Error::user("thread_run begins an event at a rate without asking sb_more_events for it")
-        .hint("one sb_event_start and sb_event_stop for each; or leave the option rate out")
+    Error::user("thread_run began an event without sb_more_events, though a rate is set")
+        .hint("call sb_more_events for each event, or leave out the option rate")
 }

@@ -160,7 +160,7 @@ mod tests {
             Ok(_) => "played".to_owned(),
         };
         let paced = refused("function event() dyno.rest(1) end", &[("rate", "100")]);
-        assert!(paced.contains("is paced, so nobody rests in it"), "{paced}");
+        assert!(paced.contains("is for closed loops, but stream"), "{paced}");
         let own = refused("function thread_run() dyno.rest(1) end function event() end", &[]);
         assert!(own.contains("thread_run"), "{own}");
     }

@@ -114,7 +114,7 @@ impl<'s, 'a: 's> WorkerPool<'s, 'a> {
 }
 
 fn panicked() -> Error {
-    Error::driver("a worker thread panicked").hint("its last words are in the driver's log")
+    Error::driver("a worker thread panicked").hint("the driver's log has its message")
 }
 
 fn work<'a>(
@@ -177,7 +177,7 @@ fn prepare_thread(cpu: Option<usize>, is_alone: bool) -> Result<(), Error> {
     let refused =
         |cause: String| Error::host(format!("cannot pin a worker to cpu {cpu}")).because(cause);
     if cpu >= CpuSet::MAX_CPU {
-        return Err(refused(format!("the kernel knows {} at most", CpuSet::MAX_CPU)));
+        return Err(refused(format!("the kernel supports {} at most", CpuSet::MAX_CPU)));
     }
     let mut set = CpuSet::new();
     set.set(cpu);

@@ -49,7 +49,7 @@ impl Schedule {
         };
         let rate_per_s = pace.rate_per_s().unwrap_or_default();
         if !rate_per_s.is_finite() || rate_per_s <= 0.0 {
-            return Err(Error::user(format!("a pace of {rate_per_s} events per second")));
+            return Err(Error::user(format!("a pace must be above 0 events/s (got {rate_per_s})")));
         }
         let mut schedule = Self { gaps, rate_per_s, ticket: 0, at_ns: 0.0 };
         schedule.at_ns = schedule.random_gap_ns();

@@ -90,11 +90,11 @@ impl<'a> StreamState<'a> {
     pub fn no_rest(&self) -> Option<String> {
         let name = &self.declared.name;
         match self.declared.pace {
-            _ if self.own_loop => Some(
-                "dyno.rest is for events; thread_run, a loop of its own, calls dyno.sleep".into(),
-            ),
+            _ if self.own_loop => {
+                Some("dyno.rest is for events; in a thread_run use dyno.sleep".into())
+            }
             Pace::Closed => None,
-            _ => Some(format!("stream {name} is paced, so nobody rests in it (dyno.rest)")),
+            _ => Some(format!("dyno.rest is for closed loops, but stream {name} is paced")),
         }
     }
 

@@ -26,7 +26,7 @@ impl Default for Pacing {
             wait: Wait::Nothing,
             due_ns: 0,
             rest_ns: 0,
-            no_rest: Some("dyno.rest is for thread_init and events: nobody rests here".to_owned()),
+            no_rest: Some("dyno.rest is for thread_init and events only".to_owned()),
             ended: Vec::with_capacity(MOST_OF_STREAK),
             is_given_up: false,
             turns: Arc::default(),

@@ -131,7 +131,7 @@ impl Shared {
         {
             return Err(Error::user("the server may let this session write, so the replay ends")
                 .because(error)
-                .hint("is there a pooler before it, or an init_connect? Name the server itself"));
+                .hint("a pooler or init_connect may have changed it: name the server itself"));
         }
         match self.errors.stop.clone() {
             Some(stop) => Err(stop),

@@ -105,8 +105,9 @@ fn watch(limit_s: f64) {
 
 /// Says why, and ends the process: the thread that the script holds cannot be had back.
 fn end(limit_s: f64) {
-    let error = Error::user(format!("the script has not come back for {limit_s} s"))
-        .hint(format!("look for an endless loop, or raise the option {OPTION}; 0 waits for ever"));
+    let error =
+        Error::user(format!("the script ran for {limit_s} s without waiting for an answer"))
+            .hint(format!("look for an endless loop, or raise the option {OPTION} (0: no limit)"));
     // A parent that no longer reads has only the exit code left.
     let _ = emit(&Event::Error(error.failure(None)));
     std::process::exit(64);

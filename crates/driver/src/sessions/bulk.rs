@@ -19,9 +19,9 @@ pub fn table(sql: &str) -> Result<&str, Error> {
         {
             Ok(table)
         }
-        _ => Err(Error::user("this is no bulk load for an engine in the driver's process")
+        _ => Err(Error::user("an embedded engine cannot play this bulk load")
             .because(sql)
-            .hint("COPY table FROM STDIN")),
+            .hint("write COPY table FROM STDIN")),
     }
 }
 

@@ -32,6 +32,6 @@ pub fn cancel_all(cancellers: Vec<Canceller>) {
         Err(cause) => Some(Error::host("cannot start a thread").because(cause)),
     };
     if let Some(error) = failed {
-        eprintln!("a statement that had no answer was left running at its server: {error}");
+        eprintln!("an unanswered statement may still run on its server: {error}");
     }
 }

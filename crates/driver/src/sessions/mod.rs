@@ -113,8 +113,8 @@ pub trait Session {
     /// Sends a text with one value per parameter (`?`), parsed anew each time, in one request.
     fn execute_unnamed(&mut self, sql: &[u8], values: &[Value]) -> Result<Reply, Error> {
         let _ = (sql, values);
-        Err(Error::user("this engine parses no text together with its values")
-            .hint("the extended protocol is PostgreSQL's; simple and prepared are others' too"))
+        Err(Error::user("this engine has no extended protocol")
+            .hint("use the protocol simple or prepared"))
     }
 
     /// Frees a prepared statement.
@@ -146,7 +146,8 @@ pub trait Session {
     /// in our process takes `COPY table FROM STDIN` for the fastest way it has, in one transaction.
     fn load(&mut self, sql: &str, rows: Box<dyn Source>) -> Result<Reply, Error> {
         let _ = (sql, rows);
-        Err(Error::user("this engine has no bulk load").hint("use bulk_insert_init and its kin"))
+        Err(Error::user("this engine has no bulk load")
+            .hint("use bulk_insert_init, _next and _done"))
     }
 
     /// Says whether the rows of the answers to come will be read. Where they are not, a session

@@ -299,7 +299,7 @@ impl Drop for Grant {
 fn too_large() -> Error {
     let mib = LIMIT.load(Ordering::Relaxed) >> 20;
     Error::user(format!("answers take more than the {mib} MiB that they may"))
-        .hint("read fewer rows at a time, or raise the option memory_bytes, of which it is half")
+        .hint("read fewer rows at a time, or raise the option memory_bytes (the limit is its half)")
         .code(TOO_LARGE)
 }
 

@@ -27,8 +27,9 @@ impl TlsState {
     /// Before the handshake. A Unix socket has no host name, so its server is `localhost`.
     pub fn new(tls: &Tls, host: &str) -> Result<Self, Error> {
         let host = if host.starts_with('/') { "localhost" } else { host };
-        let name = ServerName::try_from(host.to_owned())
-            .map_err(|cause| Error::user(format!("no name for TLS: {host}")).because(cause))?;
+        let name = ServerName::try_from(host.to_owned()).map_err(|cause| {
+            Error::user(format!("not a valid name for TLS: {host}")).because(cause)
+        })?;
         let mut connection = ClientConnection::new(trust::configuration(tls)?, name)
             .map_err(|cause| Error::driver("TLS cannot be set up").because(cause))?;
         connection.set_buffer_limit(None);
@@ -93,7 +94,7 @@ fn read(
     let read = connection.reader().read(&mut inbox[end..]);
     inbox.truncate(end + *read.as_ref().unwrap_or(&0));
     match read {
-        Ok(0) => Err(Error::driver("TLS promised more than it gave")),
+        Ok(0) => Err(Error::driver("TLS delivered less than it announced")),
         Ok(read) => Ok(read),
         Err(cause) if cause.kind() == ErrorKind::WouldBlock => Ok(bytes),
         Err(cause) => Err(Error::engine("the encrypted connection is broken").because(cause)),
@@ -110,14 +111,14 @@ fn refused(cause: &TlsError, host: &str) -> Error {
             | PeerIncompatible::ServerDoesNotSupportTls12Or13,
         )
         | TlsError::AlertReceived(Alert::ProtocolVersion | Alert::InsufficientSecurity) => {
-            Error::user("the server offers no TLS that is still safe (1.2 or 1.3)")
+            Error::user("the server offers only outdated TLS (1.2 or 1.3 is needed)")
                 .because(cause)
-                .hint("reach this server without TLS (disable)")
+                .hint("connect without TLS (disable)")
         }
         TlsError::AlertReceived(_) | TlsError::PeerIncompatible(_) => {
             Error::engine("the server refused our TLS").because(cause)
         }
-        _ => Error::engine("the server's TLS is not understood").because(cause),
+        _ => Error::engine("the server's TLS cannot be parsed").because(cause),
     }
     .code("tls")
 }
@@ -126,7 +127,7 @@ fn certificate(bad: &Bad, host: &str) -> Error {
     let (message, hint) = match bad {
         // An authority of the same name but another key: a server that made its own anew.
         Bad::UnknownIssuer | Bad::BadSignature => (
-            "the server's certificate comes from no authority that is trusted".to_owned(),
+            "the server's certificate is not from a trusted authority".to_owned(),
             "name the PEM file of its authority, or ask for encryption only (require)",
         ),
         Bad::NotValidForName | Bad::NotValidForNameContext { .. } => (
@@ -138,7 +139,7 @@ fn certificate(bad: &Bad, host: &str) -> Error {
             "renew it, or ask for encryption only (require)",
         ),
         Bad::Other(cause) if cause.to_string().contains("CaUsedAsEndEntity") => (
-            "the server's certificate is one that an authority makes for itself".to_owned(),
+            "the server's certificate is a CA certificate".to_owned(),
             "sign one for the server with it, or ask for encryption only (require)",
         ),
         _ => (

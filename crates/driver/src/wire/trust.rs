@@ -58,7 +58,7 @@ fn authorities(
     let verifier = WebPkiServerVerifier::builder_with_provider(roots.into(), Arc::clone(provider));
     verifier.build().map_err(|cause| {
         let error = match &tls.ca {
-            Some(path) => Error::user(format!("no authority can be read in {}", path.display())),
+            Some(path) => Error::user(format!("{} has no certificate authority", path.display())),
             None => Error::user("this system trusts no certificate authority"),
         };
         error.because(cause).hint("name a PEM file of authorities to trust")

@@ -202,7 +202,7 @@ def _check_not_built(folder: Path, files: list[str]) -> None:
     for name in files:
         if any(Path(name).match(pattern) for pattern in BUILT) and not _is_test_data(name):
             hint = "clean it (make distclean, git clean -xdn), or name a commit: FOLDER@HEAD"
-            raise UsageError(f"{folder} holds what an earlier build left: {name}", hint=hint)
+            raise UsageError(f"{folder} still has files of an earlier build: {name}", hint=hint)
 
 
 def _is_test_data(name: str) -> bool:
@@ -229,11 +229,11 @@ def _of_debian(place: str, debian: Mapping[str, str], say: Say) -> SourceTree:
     suite, _, version = place.removeprefix(DEBIAN).partition(":")
     if suite not in debian:
         known = ", ".join(sorted(debian)) or "none"
-        raise UsageError(f"no source package is known of suite '{suite}'", hint=f"known: {known}")
+        raise UsageError(f"no source package is known in suite '{suite}'", hint=f"known: {known}")
     package = suites.fetch_source(suite, debian[suite], say, version)
     archives = [file for file in package.folder.glob("*.orig.tar.*") if file.suffix != ".asc"]
     if len(archives) != 1:
-        raise HostError(f"{package.name} {package.version} holds no one archive of its authors")
+        raise HostError(f"{package.name} {package.version} has not exactly one upstream archive")
     (archive,) = archives
 
     def put(target: Path, keep: Keep) -> None:

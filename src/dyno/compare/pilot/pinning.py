@@ -49,7 +49,7 @@ def _choose_pinning(draft: RunDraft, context: PilotContext) -> tuple[str, dict[s
         return "", {}
     if not _serves(draft) or not all(map(_is_one_client, _every_phase(draft.workloads))):
         return "apart", {}
-    context.say("trying an empty answer between two cores and on one")
+    context.say("measuring a round trip between two cores and on one core")
     empty_ns = {
         where: ns for where in ("apart", "together") if (ns := _empty_ns(draft, where, context))
     }

@@ -14,7 +14,7 @@ from dyno.compare.play.freezer import NeverFrozen, ProcessFreezer
 from dyno.compare.play.interleaving import InterleavedBlock, TrialProcesses, TrialSlot
 from dyno.compare.play.job import DrivenProcess, TrialJob
 from dyno.compare.play.watch import PhaseEnded, PhaseStarted, Printed, Progressed, Watch
-from dyno.engines import CountsContention, CountsWork, Server
+from dyno.engines import CountsContention, CountsInternals, CountsWork, Server
 from dyno.errors import DynoError, TrialFailed
 from dyno.host.probes import Probe, ProbeTarget, SamplesAfterDisconnect
 from dyno.host.processes import stopping_family
@@ -221,6 +221,7 @@ class PhaseLoop:
             self.job.home,
             counted=self._counted,
             contended=self._contended,
+            worked=self._count_internals,
             beside=beside,
             cores=self.cores,
         )
@@ -242,6 +243,15 @@ class PhaseLoop:
                 return self.job.engine.count_contention(self.server)
         except TrialFailed as failed:
             self._unread["contention"] = failed.message
+        return {}
+
+    def _count_internals(self) -> Mapping[str, int]:
+        """The server's count of its own work, likewise."""
+        try:
+            if isinstance(self.job.engine, CountsInternals):
+                return self.job.engine.count_internals(self.server)
+        except TrialFailed as failed:
+            self._unread["work"] = failed.message
         return {}
 
     def _begun(self, phase: str) -> driver.Limit:

@@ -177,5 +177,5 @@ class Switch(threading.Thread):
         if self.is_alive():
             self.join(10.0)
         if self.is_alive():
-            raise InternalError("the turns of a phase do not end")
+            raise InternalError("the slices of a phase do not end")
         self._wake_all()

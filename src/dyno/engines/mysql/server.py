@@ -37,6 +37,7 @@ from dyno.engines.mysql.builds import (
     source_build,
     suite_build,
 )
+from dyno.engines.mysql.counters import CountsInternals
 from dyno.engines.mysql.data import Query, fill_data, prepare_database
 from dyno.engines.mysql.evidence import WeighsServer, needed_bytes
 from dyno.engines.mysql.likeness import settings_like
@@ -103,7 +104,7 @@ USER, DATABASE = "root", "dyno"
 QUESTIONS = ("SHOW GLOBAL VARIABLES", "SELECT CURRENT_USER()")
 
 
-class Family(WeighsServer, MysqlTables):
+class Family(WeighsServer, CountsInternals, MysqlTables):
     """A server of this family on a private socket, with every variable of it as a setting.
 
     All of them are read back; one that differs from what was asked for fails the trial.
@@ -113,7 +114,8 @@ class Family(WeighsServer, MysqlTables):
     options: ClassVar[dict[str, tuple[str, str]]] = options()
     flags: ClassVar[dict[str, tuple[str, str]]] = FLAGS | _source.FLAGS
     versions: ClassVar[tuple[str, ...]]
-    explain: ClassVar[str] = "EXPLAIN"
+    # from 9.0 on the server's own choice is a tree; MariaDB and old versions skip the comment
+    explain: ClassVar[str] = "EXPLAIN /*!80016 FORMAT=TRADITIONAL */"
     knobs: ClassVar[dict[str, dict[str, dict[str, str]]]] = KNOBS
     name: ClassVar[str]
 

@@ -48,6 +48,16 @@ class VariableRow:
 
 _MEMORY = {
     "innodb_buffer_pool_size": VariableRow("1G", "InnoDB's memory for pages", "128M"),
+    "innodb_buffer_pool_instances": VariableRow(
+        "8", "parts of it, 8.0's; from 8.4 on by the host's processors", "1"
+    ),
+    "innodb_numa_interleave": VariableRow("OFF", "8.0's; ON from 8.4 on"),
+    "temptable_max_ram": VariableRow(
+        "1G", "8.0's memory for temporary tables; from 8.4 on a share of the host's"
+    ),
+    "temptable_max_mmap": VariableRow(
+        "1G", "8.0's; 0 from 8.4 on, where InnoDB takes what has no room"
+    ),
     "rocksdb_block_cache_size": VariableRow("1G", "MyRocks' memory for blocks", "128M"),
     "key_buffer_size": VariableRow("256M", "MyISAM's memory for index blocks", "32M"),
     "aria_pagecache_buffer_size": VariableRow("256M", "Aria's memory for pages", "32M"),
@@ -69,7 +79,22 @@ _DISK = {
     ),
     "innodb_redo_log_capacity": VariableRow("512M", "both of them, in MySQL from 8.0.30 on"),
     "innodb_log_buffer_size": VariableRow("16M", "8.0's; 8M before"),
+    "innodb_log_writer_threads": VariableRow(
+        "ON", "8.0's; from 8.4 on OFF where the host has few processors"
+    ),
+    "innodb_use_fdatasync": VariableRow("OFF", "8.0's; ON from 8.4 on, and unknown before 8.0.26"),
     "innodb_doublewrite": VariableRow("ON", "torn pages are survived, as by default everywhere"),
+    "innodb_doublewrite_pages": VariableRow("4", "8.0's; 128 from 8.4 on"),
+    "innodb_change_buffering": VariableRow(
+        "all", "as in 5.5 to 8.0; none in 8.4, and in MariaDB from 10.5.15 on"
+    ),
+    "innodb_change_buffer_max_size": VariableRow("25", "8.0's; 5 in 9.7"),
+    "innodb_page_cleaners": VariableRow(
+        "4", "8.0's threads that write pages; from 8.4 on one for each part of the pool", "1"
+    ),
+    "innodb_purge_threads": VariableRow(
+        "4", "8.0's; 1 in 5.6, and from 8.4 on where the host has few processors"
+    ),
     "innodb_checksum_algorithm": VariableRow(
         "crc32", "5.6's own is slower than the machine's crc32"
     ),
@@ -86,6 +111,10 @@ _DISK = {
     ),
     "innodb_buffer_pool_dump_at_shutdown": VariableRow("OFF", "goes with it"),
     "sync_binlog": VariableRow("0", "as the redo log; only where log_bin=on"),
+    "binlog_transaction_dependency_history_size": VariableRow(
+        "25000", "8.0's; 10 million in 9.7, only where log_bin=on"
+    ),
+    "gtid_mode": VariableRow("OFF", "8.0's; ON in 9.7, only where log_bin=on"),
     "binlog_format": VariableRow("ROW", "8.0's; only where log_bin=on"),
 }
 _WORK = {
@@ -97,6 +126,9 @@ _WORK = {
     ),
     "query_cache_type": VariableRow("OFF", "on only to be measured: ON or DEMAND, with a size"),
     "query_cache_size": VariableRow("0", "goes with query_cache_type"),
+    "innodb_snapshot_isolation": VariableRow(
+        "OFF", "MariaDB's; ON from 11.6 on: who changes a row that changed meanwhile has an error"
+    ),
     "event_scheduler": VariableRow("OFF", "nothing runs beside the load"),
     "character_set_server": VariableRow("latin1", "all versions' up to 5.7; utf8mb4 costs more"),
     "collation_server": VariableRow("latin1_swedish_ci", "goes with the character set"),
@@ -168,6 +200,8 @@ PASSING = frozenset(
         *("query_cache_type", "query_cache_size", "innodb_adaptive_hash_index", "event_scheduler"),
         *("innodb_flush_log_at_trx_commit", "rocksdb_flush_log_at_trx_commit", "sync_binlog"),
         *("innodb_io_capacity", "innodb_io_capacity_max", "innodb_flush_neighbors"),
+        *("innodb_page_cleaners", "innodb_purge_threads", "innodb_log_writer_threads"),
+        *("innodb_use_fdatasync", "innodb_snapshot_isolation"),
     }
 )
 #: What a home takes beside the data: redo logs, undo, system tables, temporary files.

@@ -19,13 +19,15 @@ from dyno.access import socket as _socket
 from dyno.access import url
 from dyno.access.url import Login
 from dyno.builds import Build, Say
+from dyno.builds.available import Offer
 from dyno.builds.source.plan import BuildPlan
 from dyno.engines import NO_CONDITIONS, Ask, Server, StartConditions, _builds, _server, _source
 from dyno.engines._releases import Releases
 from dyno.engines._server import libraries
 from dyno.engines.postgres import evidence, settle
 from dyno.engines.postgres.attached import PostgresTables, attach_server, attached_server
-from dyno.engines.postgres.builds import RELEASES, check_build_name, find_build
+from dyno.engines.postgres.builds import RELEASES, check_build_name, find_build, list_offers
+from dyno.engines.postgres.counters import CountsInternals
 from dyno.engines.postgres.data import FILED, NAME, close, cluster_bytes, lay_cluster
 from dyno.engines.postgres.evidence import CountsTransactions
 from dyno.engines.postgres.libpq import client_session as client_session
@@ -54,7 +56,7 @@ PAGE_BYTES = 8192
 OTHER_BYTES, BACKEND_BYTES = 128 << 20, 12 << 20
 
 
-class Engine(PostgresTables, CountsTransactions):
+class Engine(PostgresTables, CountsTransactions, CountsInternals):
     """PostgreSQL in a process of its own.
 
     Its settings are those of the table that `dyno show postgres` prints, in one of its profiles,
@@ -82,6 +84,10 @@ class Engine(PostgresTables, CountsTransactions):
             _source.refuse_flags(build, flags)
         else:
             check_build_name(build, flags)
+
+    def list_offers(self) -> list[Offer]:
+        """Every build that can be fetched."""
+        return list_offers()
 
     def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
         """The server's program: fetched, or found where it is named; or a server that runs."""

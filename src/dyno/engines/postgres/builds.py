@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 from dyno.access import account
 from dyno.builds import Build, Say, cache, maven, suite_tree, tar
+from dyno.builds.available import EntryPattern, Offer
 from dyno.builds.suite_tree import SuiteProgram, Tree
 from dyno.engines import _source
 from dyno.engines._releases import Releases
@@ -116,6 +117,17 @@ def _describe(build: str, program: Path, source: str, say: Say) -> Build:
     return Build(
         "postgres", build or told, told, program, facts | libraries.facts(fetched), fetched
     )
+
+
+def list_offers() -> list[Offer]:
+    """Every build that can be fetched."""
+
+    def entries(version: str) -> tuple[EntryPattern, ...]:
+        package = PACKAGES[version][0]
+        artifact = ARTIFACT + MACHINES.get(platform.machine(), "amd64")
+        return ("program", f"postgres-{package}"), maven.entry_pattern(artifact, package)
+
+    return RELEASES.list_offers(entries, frozenset(MACHINES))
 
 
 def _artifact() -> str:

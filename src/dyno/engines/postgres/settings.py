@@ -37,6 +37,7 @@ def _same(value: str, meaning: str, since: int = 0) -> SettingRow:
 TABLE = {
     "shared_buffers": SettingRow("1GB", "64MB", "the server's own cache"),
     "huge_pages": _same("off", "pages of 2 MB for it"),
+    "hash_mem_multiplier": _same("2", "memory of a hash, in work_mem's; 15's, 1 before", 13),
     "max_connections": _same("2000", "connections at most"),
     "synchronous_commit": _same("off", "a commit waits for its log to reach the disk"),
     "fsync": _same("on", "the log reaches the disk at all"),
@@ -44,6 +45,8 @@ TABLE = {
     "wal_compression": _same("off", "such pages are compressed"),
     "max_wal_size": _same("8GB", "log that starts a checkpoint"),
     "min_wal_size": _same("1GB", "log files kept to be written again"),
+    "effective_io_concurrency": _same("16", "reads asked for ahead; 18's, 1 before"),
+    "maintenance_io_concurrency": _same("16", "the same in vacuum; 18's, 10 before", 13),
     "checkpoint_timeout": _same("30min", "time that starts a checkpoint"),
     "checkpoint_completion_target": _same("0.9", "share of that time a checkpoint may take"),
     "bgwriter_delay": _same("100ms", "pause of the background writer"),
@@ -53,12 +56,15 @@ TABLE = {
     "autovacuum_naptime": _same("10s", "its pause"),
     "autovacuum_vacuum_cost_delay": _same("1ms", "its pause after each stretch of work"),
     "autovacuum_vacuum_cost_limit": _same("4000", "how long such a stretch is"),
+    "vacuum_cost_page_miss": _same("2", "what a page that is not cached adds; 14's, 10 before"),
     "autovacuum_vacuum_scale_factor": _same("0.05", "share of rows changed that wakes it"),
     "autovacuum_vacuum_insert_scale_factor": _same("0.05", "share of rows added that does", 13),
     "autovacuum_work_mem": _same("256MB", "its memory"),
     "max_parallel_workers": _same("0", "processes that help with a query"),
     "max_parallel_workers_per_gather": _same("0", "at one place in its plan"),
     "jit": _same("off", "compile expressions", 11),
+    "default_toast_compression": _same("pglz", "of long values; lz4 from 19 on", 14),
+    "log_lock_waits": _same("off", "long waits in the log; on from 19 on"),
     "log_checkpoints": _same("on", "checkpoints in the log"),
 }
 #: Profile to the column that it takes, and what it claims of data and cache; `stock` has neither.

@@ -12,7 +12,8 @@ import re
 from pathlib import Path
 from typing import ClassVar
 
-from dyno.builds import Build, Say
+from dyno.builds import Build, Say, crate
+from dyno.builds.available import Offer
 from dyno.builds.source.plan import BuildPlan
 from dyno.engines import (
     NO_CONDITIONS,
@@ -24,7 +25,7 @@ from dyno.engines import (
     _library,
     _source,
 )
-from dyno.engines.sqlite.builds import CRATES, FLAGS, find_library
+from dyno.engines.sqlite.builds import CRATE, CRATES, FLAGS, find_library
 from dyno.engines.sqlite.settings import (
     DRIVEN,
     FILED,
@@ -79,6 +80,19 @@ class Engine:
         if flags:
             hint = "flags belong to a build by version, for instance sqlite@3.54.1?cflags=-O3"
             raise UsageError(f"sqlite@{build} takes no flags", hint=hint)
+
+    def list_offers(self) -> list[Offer]:
+        """Every version that can be compiled."""
+        return [
+            Offer(
+                version,
+                version,
+                _builds.line_of(version, 2),
+                "crate",
+                entries=(("program", f"sqlite-{version}-*"), crate.entry_pattern(CRATE, number)),
+            )
+            for version, number in CRATES.items()
+        ]
 
     def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
         """The library for a version (compiled), for `system`, or at a path."""

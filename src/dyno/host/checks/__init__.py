@@ -52,9 +52,9 @@ Observe = Callable[[Machine], Iterable[Observation]]
 
 #: The least score that deserves the words.
 GRADES = {
-    85: "good: small differences can be told here",
+    85: "good: small differences can be found here",
     60: "fair: expect wider intervals, and some blocks dropped",
-    0: "poor: quiet it before a verdict is to rest on it",
+    0: "poor: mend this before you rely on a verdict",
 }
 
 _WORST_FIRST: tuple[Mark, ...] = ("poor", "fair", "unknown", "good")

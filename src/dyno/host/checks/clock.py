@@ -23,7 +23,7 @@ def observe(machine: Machine) -> Iterator[Observation]:
 
 def source(machine: Machine) -> Observation:
     """What the kernel's clock counts."""
-    why = "every latency is two readings of it: a slow source costs a system call and a µs each"
+    why = "a latency takes two clock readings; a slow source costs a system call and 1 µs each"
     current = machine.text(f"{SOURCES}/current_clocksource")
     if not current:
         return not_visible("clock source", why)
@@ -38,7 +38,7 @@ def source(machine: Machine) -> Observation:
 
 def time_of_day(machine: Machine) -> Observation:
     """Whether anybody keeps it; durations are taken from a clock that no step moves."""
-    why = "durations do not depend on it (CLOCK_MONOTONIC), but a step garbles logs and time stamps"
+    why = "durations are safe (CLOCK_MONOTONIC), but a clock step garbles logs and time stamps"
     kept = machine.clock_synchronised()
     if kept is None:
         return not_visible("time", why)

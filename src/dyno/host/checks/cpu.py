@@ -27,7 +27,7 @@ def observe(machine: Machine) -> Iterator[Observation]:
 
 def cores(machine: Machine) -> Observation:
     """The CPU, and how many cores this process may use of those there are."""
-    why = "engine, driver and everybody else need cores of their own"
+    why = "engine, driver and other processes need separate cores"
     model, usable = machine.after("/proc/cpuinfo", "model name"), machine.usable_cores()
     if not usable:
         return not_visible("CPU", why, model or "not visible here")
@@ -54,14 +54,14 @@ def virtualisation(machine: Machine) -> Observation:
     )
     what = [f"a virtual machine ({maker.strip()})".replace(" ()", "")] if guest else []
     found = " and ".join([*what, *(["a container"] if inside else [])]) or "none"
-    why = "a hypervisor runs others on these cores, and hides clock rate, caches and disk"
-    hint = "a verdict that must find under 2 % wants a bare machine; blocks bear the rest"
+    why = "other virtual machines use these cores; clock rate, caches and disk are hidden"
+    hint = "to find less than 2 %, use a bare-metal machine, or plan more blocks"
     return make_observation("virtualisation", found, "fair" if guest else "good", why, hint)
 
 
 def smt(machine: Machine) -> Observation:
     """Whether two hardware threads share a core."""
-    why = "two threads share one core's pipelines and caches: a neighbour slows, and shows nowhere"
+    why = "two threads share a core: work on the other one slows yours, and no counter shows it"
     active = machine.text(f"{SYSTEM}/cpu/smt/active")
     shared = machine.text(f"{SYSTEM}/cpu/cpu0/topology/thread_siblings_list")
     if not active and not shared:
@@ -73,7 +73,7 @@ def smt(machine: Machine) -> Observation:
 
 def numa(machine: Machine) -> Observation:
     """Memory nodes, and whether the kernel moves pages between them."""
-    why = "memory of another node is slower, and which node a page is on changes by chance"
+    why = "memory of another node is slower, and the node of a page is a matter of chance"
     nodes = [n for n in machine.names(f"{SYSTEM}/node") if n[:4] == "node" and n[4:].isdigit()]
     if not nodes:
         return not_visible("NUMA", why)

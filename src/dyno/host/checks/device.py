@@ -23,24 +23,24 @@ def observe(machine: Machine) -> Iterator[Observation]:
 
 def discard(machine: Machine, disk: Path | None) -> Observation:
     """Can a flash disk be told what is free?"""
-    why = "a flash disk that never learns what is free slows down as it is written over"
+    why = "without discard (TRIM) a flash disk slows down as it is overwritten"
     most = machine.number(f"{disk}/queue/discard_max_bytes") if disk else None
     if most is None:
         return not_visible("discard", why)
     if machine.text(f"{disk}/queue/rotational") == "1":
-        return make_observation("discard", "not needed: the disk says that it rotates", "good", why)
-    hint = "let the disk pass it on (discard=unmap for a virtual one, issue_discards for LVM)"
+        return make_observation("discard", "not needed: a rotating disk", "good", why)
+    hint = "enable it (discard=unmap for a virtual disk, issue_discards for LVM)"
     found = "supported" if most else "not supported"
     return make_observation("discard", found, "good" if most else "fair", why, hint)
 
 
 def write_cache(machine: Machine, disk: Path | None) -> Observation:
     """What the kernel takes the disk's cache for."""
-    why = "a flush waits for all that the cache holds, others' writes too"
+    why = "a flush waits for the whole cache, including other processes' writes"
     kind = machine.text(f"{disk}/queue/write_cache") if disk else ""
     if not kind:
         return not_visible("write cache", why)
-    hint = "a disk with protected memory answers a flush at once; or give the data their own disk"
+    hint = "use a disk with power-loss protection, or give the data their own disk"
     return make_observation(
         "write cache", kind, "fair" if kind == "write back" else "good", why, hint
     )
@@ -48,7 +48,7 @@ def write_cache(machine: Machine, disk: Path | None) -> Observation:
 
 def scheduler(machine: Machine, disk: Path | None) -> Observation:
     """Who decides the order of requests."""
-    why = "a scheduler that shares by process favours the engine with more of them"
+    why = "a scheduler that shares by process favours engines with more processes"
     chosen = re.search(r"\[([\w-]+)\]", machine.text(f"{disk}/queue/scheduler")) if disk else None
     if not chosen:
         return not_visible("I/O scheduler", why)
@@ -59,7 +59,7 @@ def scheduler(machine: Machine, disk: Path | None) -> Observation:
 
 def link(machine: Machine, disk: Path | None) -> Observation:
     """The PCIe link of the disk, or of what it hangs on."""
-    why = "a link that came up slower or narrower than it can halves the disk's bandwidth"
+    why = "a link below its maximum speed or width limits the disk's bandwidth"
     for folder in (disk, *disk.parents) if disk else ():
         now, most = (
             (machine.text(f"{folder}/{which}_link_speed"), _width(machine, folder, which))

@@ -19,11 +19,11 @@ KINDS: dict[str, tuple[Mark, str]] = {
     "overlay": ("fair", "a container's layers: the first write to a file copies it"),
     "btrfs": ("fair", "copy on write: a write's cost depends on what was written before"),
     "zfs": ("fair", "copy on write: a write's cost depends on what was written before"),
-    "nfs": ("poor", "a network and a server that others use too"),
-    "cifs": ("poor", "a network and a server that others use too"),
-    "9p": ("poor", "another machine's file system, by messages"),
-    "virtiofs": ("poor", "another machine's file system, by messages"),
-    "fuse": ("poor", "a process in the way of every call"),
+    "nfs": ("poor", "a network file system: others use network and server too"),
+    "cifs": ("poor", "a network file system: others use network and server too"),
+    "9p": ("poor", "the host's file system, over a protocol"),
+    "virtiofs": ("poor", "the host's file system, over a protocol"),
+    "fuse": ("poor", "every call goes through another process"),
 }
 #: Mount options that change what a commit or a deletion costs.
 OPTIONS: dict[str, tuple[Mark, str]] = {
@@ -31,8 +31,8 @@ OPTIONS: dict[str, tuple[Mark, str]] = {
     "nobarrier": ("poor", "fsync does not reach the disk: commits are too cheap"),
     "sync": ("poor", "every write waits for the disk"),
     "data=journal": ("fair", "data are written twice"),
-    "strictatime": ("fair", "every read writes a time"),
-    "discard": ("fair", "each deletion sends the disk a command, within somebody's trial"),
+    "strictatime": ("fair", "every read writes the access time"),
+    "discard": ("fair", "each deletion sends the disk a discard, in the middle of a trial"),
 }
 ELSEWHERE = "keep the data on ext4 or xfs on a local disk: DYNO_TMP=/path dyno …"
 #: Percent of the file system in use, fair and poor; and bytes that are too few for anything.
@@ -49,7 +49,7 @@ def observe(machine: Machine) -> Iterator[Observation]:
 
 def kind(mount: Mount | None) -> Observation:
     """The kind of file system."""
-    why = "what a commit and a page written cost is decided here"
+    why = "the file system decides what a commit and a page write cost"
     if mount is None:
         return not_visible("file system", why)
     found = f"{mount.kind} on {mount.device}, at {mount.point}"
@@ -62,7 +62,7 @@ def kind(mount: Mount | None) -> Observation:
 
 def options(mount: Mount | None) -> Observation:
     """The worst of the mount's options."""
-    why = "some make commits too cheap, or others' work dearer"
+    why = "some options make commits too cheap or other work more expensive"
     if mount is None:
         return not_visible("mount options", why)
     told = [name for name in OPTIONS if name in mount.options]
@@ -88,7 +88,7 @@ def _without(option: str) -> str:
 
 def free(machine: Machine) -> Observation:
     """What is left on it."""
-    why = "a file system that is nearly full looks longer for free blocks, and a run may not end"
+    why = "a nearly full file system is slower, and a run may fill it"
     there = next(p for p in (machine.data, *machine.data.parents) if machine.path(p).exists())
     with suppress(OSError):
         left, total = machine.free(machine.path(there))

@@ -69,6 +69,6 @@ def power(machine: Machine) -> Iterator[Observation]:
         return
     mains = [name for name, kind in kinds.items() if kind == "Mains"]
     plugged = any(machine.text(f"{SUPPLIES}/{name}/online") == "1" for name in mains)
-    why = "on battery the firmware caps the cores' power as it sees fit"
+    why = "on battery the firmware limits the cores' power"
     found = "mains" if plugged else "battery"
     yield make_observation("power", found, "good" if plugged else "poor", why, "plug it in")

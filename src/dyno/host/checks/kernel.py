@@ -26,7 +26,7 @@ def observe(machine: Machine) -> Iterator[Observation]:
 
 def aslr(machine: Machine) -> Observation:
     """Dyno samples the layout by restarting, which needs a kernel that draws it anew."""
-    why = "where code and stack lie moves speed by percents; drawn anew, blocks average over it"
+    why = "addresses of code and stack change speed by percents; blocks average if they vary"
     state = machine.text(RANDOMISE)
     if not state:
         return not_visible("ASLR", why)
@@ -54,7 +54,7 @@ def io_uring(machine: Machine) -> Observation:
 
 def perf_events(machine: Machine) -> Observation:
     """Up to 2, a user may count what his own processes do."""
-    why = "above 2 only root may count instructions and take profiles, so causes stay hidden"
+    why = "above 2 only root may count instructions and take profiles"
     level = machine.number(PARANOID)
     if level is None:
         return not_visible("perf events", why)

@@ -23,7 +23,7 @@ def observe(machine: Machine) -> Iterator[Observation]:
     if machine.watch_s <= 0:
         return
     watched = machine.watched
-    steal_why = "core time that the hypervisor gave to somebody else is charged to the engine"
+    steal_why = "time that the hypervisor gives to others looks like the engine's"
     load_why = "processes that come and go take core time and cache from one trial and not the next"
     if watched is None:
         yield not_visible("steal", steal_why)
@@ -31,11 +31,11 @@ def observe(machine: Machine) -> Iterator[Observation]:
         return
     over = f"over {watched.seconds:.1f} s"
     steal = watched.steal_percent
-    hint = "another hour, or a host of your own; blocks over `limits.steal_percent` are dropped"
+    hint = "measure at another time or on a host of your own; `limits.steal_percent` drops blocks"
     yield make_observation(
         "steal", f"{steal:.1f} % {over}", mark_of_value(steal, *STEAL), steal_why, hint
     )
-    hint = "stop them while measuring; blocks over `limits.foreign_percent` are dropped"
+    hint = "stop them while measuring; `limits.foreign_percent` drops blocks"
     busy = watched.busy_percent
     found = f"{busy:.1f} % of all cores {over}{_busiest(watched)}"
     yield make_observation("other load", found, mark_of_value(busy, *FOREIGN), load_why, hint)

@@ -48,7 +48,7 @@ def available_bytes(machine: Machine) -> int | None:
 
 def swap(machine: Machine) -> Observation:
     """Whether there is any, and whether something is in it."""
-    why = "a page swapped out costs milliseconds at a time that nobody chose"
+    why = "reading a swapped page takes milliseconds, at an unpredictable time"
     total, free = (_kilobytes(machine, key) for key in ("SwapTotal", "SwapFree"))
     if total is None or free is None:
         return not_visible("swap", why)
@@ -65,7 +65,7 @@ def _kilobytes(machine: Machine, key: str) -> int | None:
 
 def huge_pages(machine: Machine) -> Observation:
     """Transparent huge pages (Documentation/admin-guide/mm/transhuge.rst)."""
-    why = "the kernel merges pages behind the engine's back, in some restarts more than in others"
+    why = "the kernel merges pages by itself, in some restarts more than in others"
     chosen = re.search(r"\[(\w+)\]", machine.text(HUGE_PAGES))
     if not chosen:
         return not_visible("huge pages", why)

@@ -48,7 +48,7 @@ def _share(machine: Machine, folder: PurePosixPath) -> float | None:
 
 def memory(machine: Machine) -> Observation:
     """The limit that page cache counts against too."""
-    why = "the page cache counts against it, so data are dropped and read again under it"
+    why = "the page cache counts against the limit, so cached data are dropped and read again"
     found = list(_memory_limits(machine).values())
     if not found:
         return not_visible("memory limit", why)

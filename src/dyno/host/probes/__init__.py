@@ -21,8 +21,9 @@ class ProbeTarget:
     `server_pid` is the driver's where the engine lives in it, and None for a server that somebody
     else started. `memory` is what the probes remember from sample to sample. `counted` asks a
     server for its own count of its clients' work; it hears whether the driver has hung up;
-    `contended` for its count of page splits and lock waits. `beside`
-    answers the processes of trials that are interleaved with this one: their work is ours, too.
+    `contended` for its count of page splits and lock waits, `worked` for that of its own work
+    (probe `work`). `beside` answers the processes of trials that are interleaved with this one:
+    their work is ours, too.
     `cores` are those that driver and engine are held to; empty: any.
     """
 
@@ -32,6 +33,7 @@ class ProbeTarget:
     memory: dict[str, Any] = field(default_factory=dict, compare=False)
     counted: Callable[[bool], Mapping[str, int]] = lambda after_disconnect: {}
     contended: Callable[[], Mapping[str, int]] = dict
+    worked: Callable[[], Mapping[str, int]] = dict
     beside: Callable[[], Sequence[int]] = tuple
     cores: tuple[int, ...] = ()
 

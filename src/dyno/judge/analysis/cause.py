@@ -1,38 +1,65 @@
 """What changed on a candidate, in one sentence: plans first, then what the server counted.
 
-It rests on the blocks that count and never alters a verdict. Where nothing is known of a cause, it
-says that.
+It rests on what was measured and never alters a verdict. Where nothing is known of a cause, it says
+that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from dyno import numbers
+from dyno.judge.analysis.counters import compare_counters
 from dyno.judge.analysis.plans import ComparedPlans, compare_plans
 from dyno.judge.analysis.run_view import RunView
-from dyno.record import Cause, Comparison, PlanChange
+from dyno.record import Cause, Comparison, CounterDifference, PlanChange
 
-#: Of plan changes that the sentence tells; the others are counted.
-PLANS_NAMED = 1
+#: Of plan changes and of counters that the sentence tells; the others are counted.
+PLANS_NAMED, COUNTERS_NAMED = 1, 3
 #: Of a statement, in the sentence.
 STATEMENT_LETTERS = 70
+#: How a counter is called in a sentence; others by their own names.
+SPOKEN = {
+    "pages_read": "pages read from files",
+    "page_requests": "page requests",
+    "rows_read": "rows read",
+    "full_scans": "full scans",
+    "sorted_rows": "rows sorted",
+    "temporary_tables": "temporary tables",
+    "temporary_disk_tables": "temporary tables on disk",
+    "temporary_bytes": "temporary bytes",
+    "log_bytes": "bytes of log",
+    "page_splits": "page splits",
+    "lock_waits": "lock waits",
+}
 
 
 def find_causes(view: RunView, rows: Sequence[Comparison]) -> tuple[Cause, ...]:
     """One for each candidate of which plans or counters are on record."""
     found = []
     for candidate in view.candidates[1:]:
-        plans = compare_plans(view, candidate)
-        if plans.statements or plans.unexplained:
-            words = _say_cause(candidate, plans)
-            found.append(
-                Cause(candidate, words, plans.changes, (), plans.statements, plans.unexplained)
-            )
+        plans, counters = compare_plans(view, candidate), compare_counters(view, candidate)
+        if plans.statements or plans.unexplained or counters:
+            told = [*_say_plans(candidate, plans), *_say_counters(counters)]
+            if _is_unexplained(candidate, plans, counters, rows):
+                told.append("what was looked at does not explain the difference")
+            words = "; ".join(told)
+            tables = plans.changes, counters, plans.statements, plans.unexplained
+            found.append(Cause(candidate, words, *tables))
     return tuple(found)
 
 
-def _say_cause(candidate: str, plans: ComparedPlans) -> str:
-    return "; ".join(_say_plans(candidate, plans))
+def _is_unexplained(
+    candidate: str,
+    plans: ComparedPlans,
+    counters: Sequence[CounterDifference],
+    rows: Sequence[Comparison],
+) -> bool:
+    """Is the candidate slower or faster, and nothing that changed was found?"""
+    words = {row.verdict for row in rows if row.primary and row.candidate == candidate}
+    changed = any(change.kind in ("between", "during") for change in plans.changes)
+    differs = any(each.differs for each in counters)
+    return bool(words & {"slower", "faster"}) and not changed and not differs
 
 
 def _say_plans(candidate: str, plans: ComparedPlans) -> Iterator[str]:
@@ -40,14 +67,15 @@ def _say_plans(candidate: str, plans: ComparedPlans) -> Iterator[str]:
     if changed:
         named = "; ".join(_say_change(change) for change in changed[:PLANS_NAMED])
         more = len(changed) - PLANS_NAMED
-        others = f"; and {_count(more, 'further plan')} changed" if more > 0 else ""
+        others = f"; and {count_words(more, 'further plan')} changed" if more > 0 else ""
         yield f"{candidate} has another plan: {named}{others}"
     elif plans.statements:
-        yield f"no plan changed on {candidate} ({_count(plans.statements, 'statement')} compared)"
+        compared = count_words(plans.statements, "statement")
+        yield f"no plan changed on {candidate} ({compared} compared)"
     if varied := sum(change.kind == "varies" for change in plans.changes):
-        yield f"{_count(varied, 'plan')} varied between restarts"
+        yield f"{count_words(varied, 'plan')} varied between restarts"
     if left_out := sum(plans.unexplained.values()):
-        yield f"{_count(left_out, 'statement')} could not be explained"
+        yield f"{count_words(left_out, 'statement')} could not be explained"
 
 
 def _say_change(change: PlanChange) -> str:
@@ -57,11 +85,37 @@ def _say_change(change: PlanChange) -> str:
     return f"{shorten_statement(change.statement)}: {steps}{when}"
 
 
+def _say_counters(counters: Sequence[CounterDifference]) -> Iterator[str]:
+    """`an operation costs 0.99 fewer fsyncs [0.98, 1.00] (1.00 → 0.01)`, the dearest first."""
+    differing = [each for each in counters if each.differs]
+    if not differing:
+        if counters:
+            yield "no server counter differs"
+        return
+    several = len({each.phase for each in counters}) > 1
+    named = (_say_counter(each, several) for each in differing[:COUNTERS_NAMED])
+    more = len(differing) - COUNTERS_NAMED
+    verb = "differs" if more == 1 else "differ"
+    others = f", and {count_words(more, 'further counter')} {verb}" if more > 0 else ""
+    yield f"an operation takes {', '.join(named)}{others}"
+
+
+def _say_counter(each: CounterDifference, is_phase_named: bool) -> str:
+    word = "more" if each.difference > 0 else "fewer"
+    ends = sorted((abs(each.low), abs(each.high)))
+    size, low, high = map(numbers.digits, (abs(each.difference), *ends))
+    sides = f"{numbers.digits(each.base_value)} → {numbers.digits(each.candidate_value)}"
+    where = f" in {each.phase}" if is_phase_named else ""
+    what = SPOKEN.get(each.counter, each.counter.replace("_", " "))
+    return f"{size} {word} {what} [{low}, {high}] ({sides}){where}"
+
+
 def shorten_statement(text: str) -> str:
     """A statement in one line, cut where it is long."""
     line = " ".join(text.split())
     return line if len(line) <= STATEMENT_LETTERS else f"{line[: STATEMENT_LETTERS - 1]}…"
 
 
-def _count(number: int, noun: str) -> str:
+def count_words(number: int, noun: str) -> str:
+    """`1 statement`, `2 statements`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -57,7 +57,7 @@ class Making:
 class BuildQuality:
     """Each candidate's build, by its facts and by what its server says of itself."""
 
-    summary = "no build carries assertions or sanitizers, all are optimised, and by like compilers"
+    summary = "all builds are optimised, by like compilers, without assertions or sanitizers"
 
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each candidate whose build is not fit or unlike the base's; else one that
@@ -101,7 +101,7 @@ def _unlike(sides: Sequence[Candidate], told: Mapping[str, dict[str, str]]) -> I
         if differ := made[base.name].differences(made[side.name]):
             each = "; ".join(f"{name}: {making}" for name, making in made.items())
             verb = "differ" if differ[-1] == "flags" else "differs"
-            words = f"{' and '.join(differ)} {verb} ({each}), so that versions are not all that do"
+            words = f"{' and '.join(differ)} {verb} ({each}), so not only the versions differ"
             yield Finding(NAME, "doubtful", words)
 
 

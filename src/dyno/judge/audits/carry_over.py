@@ -37,7 +37,7 @@ DOUBTED = 1 / 4
 class CarryOver:
     """Each candidate's slices after another's against those after its own, beside the base's."""
 
-    summary = "no side loses more than the other by what was played before its slices"
+    summary = "no side loses more than the other from what was played before its slices"
 
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each candidate and phase in which one side loses more; else one."""
@@ -97,7 +97,7 @@ class _Losses:
     @property
     def doubt(self) -> str:
         """The same, and what to do."""
-        return f"{self.words}; --sequential gives it time of its own"
+        return f"{self.words}; use --sequential"
 
     def large(self, limit: float) -> str:
         """That a loss is larger than the margin; empty where none is."""

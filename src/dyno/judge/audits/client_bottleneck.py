@@ -35,7 +35,7 @@ LIMIT_PERCENT = 90.0
 class ClientBottleneck:
     """The driver's busiest thread against the server's cores."""
 
-    summary = "beside a server, no thread of the driver is near its limit while the server rests"
+    summary = "no thread of the driver is near its limit while a server is idle"
 
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each candidate and phase that is not sound; else one with the busiest."""

@@ -49,7 +49,7 @@ IMPOSSIBLE_PERCENT = 110.0
 class ClientShare:
     """The client's part of the time, against which a slowdown of the engine is diluted."""
 
-    summary = "the client takes less than half of the time that is blamed on the engine"
+    summary = "the client takes less than half of the time attributed to the engine"
 
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each candidate and phase that is not sound; else one with the largest."""

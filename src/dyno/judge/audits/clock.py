@@ -31,7 +31,7 @@ READ_PERCENT = 1.0
 class ClockAudit:
     """Steps, slewing and the cost of the clock."""
 
-    summary = "the clock was not set or bent while a phase played, and is cheap to read"
+    summary = "the clock was not set or adjusted during a phase, and is cheap to read"
 
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each fault of each phase, with the trials that share it; else one."""
@@ -39,7 +39,7 @@ class ClockAudit:
         judged = list(cases(run, trials))
         findings = [f for case in judged for f in _findings(case, case.margin_percent(run))]
         unread = [case.name for case in judged if not all(map(_readings, case.records))]
-        told = "the clock went evenly" if len(unread) < len(judged) else ""
+        told = "the clock ran evenly" if len(unread) < len(judged) else ""
         unchecked = [Unchecked("the clock was not looked at", name) for name in unread]
         return conclude("clock", findings, told, unchecked)
 
@@ -67,9 +67,9 @@ def _faults(record: PhaseRecord, margin_percent: float) -> Iterator[tuple[Soundn
     time_ns = record.ended_ns - record.started_ns
     slew = 100 * abs(found.get("clock_slew_ns", 0.0)) / time_ns if time_ns else 0.0
     if slew > margin_percent:
-        yield "invalid", f"the clock was bent by more than the margin of {margin_percent:g} %"
+        yield "invalid", f"the clock was adjusted by more than the margin of {margin_percent:g} %"
     elif slew > SLEW_PERCENT:
-        yield "doubtful", f"the clock was bent by more than {SLEW_PERCENT} %"
+        yield "doubtful", f"the clock was adjusted by more than {SLEW_PERCENT} %"
 
 
 def _reading_cost(case: Case) -> str:

@@ -30,7 +30,7 @@ Key = tuple[Metric, str]
 class DroppedBlocks:
     """Each primary's word with and without the blocks that broke a noise limit."""
 
-    summary = "the blocks that were dropped for noise do not say the contrary"
+    summary = "the blocks dropped for noise do not contradict the others"
     judges_every_trial = True
 
     def judge(self, view: RunView) -> list[Finding]:
@@ -38,7 +38,7 @@ class DroppedBlocks:
         dropped = sum(each.standstill is None for each in view.dropped)
         if not dropped:
             return [Finding("dropped_blocks", "sound", "no block was dropped for noise")]
-        words = f"with the {dropped} dropped blocks in it, no primary would be judged otherwise"
+        words = f"with the {dropped} dropped blocks included, every primary is judged the same"
         return list(_turned(view)) or [Finding("dropped_blocks", "sound", words)]
 
 
@@ -102,7 +102,7 @@ def _finding(view: RunView, row: Comparison, other: Comparison) -> Finding:
     words = (
         f"{row.metric.workload} on {row.candidate}: {row.verdict} ({row.slowdown_percent:+.1f} %) "
         f"without the {row.dropped} blocks dropped for noise, {other.verdict} "
-        f"({other.slowdown_percent:+.1f} %) with them: is its own work taken for foreign?"
+        f"({other.slowdown_percent:+.1f} %) with them: its own work may be counted as foreign"
     )
     return Finding("dropped_blocks", "doubtful", words, numbers)
 

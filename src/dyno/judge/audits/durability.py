@@ -27,7 +27,7 @@ from dyno.record import Candidate, DataCondition, Finding, Soundness, Trial
 class Durability:
     """What a commit survives on each candidate."""
 
-    summary = "a commit survives as much on every candidate"
+    summary = "commits are equally durable on every candidate"
 
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each candidate that promises otherwise than the base; else a sound one."""

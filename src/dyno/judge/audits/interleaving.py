@@ -119,7 +119,7 @@ def _spent(found: Suspended | None, margin_percent: float) -> Iterator[str]:
     if (percent := 100 * spent_ns / found.time_ns) > SPENT_MOST * margin_percent:
         yield (
             f"it used {percent:.1f} % of a core while it was suspended: something else woke it, "
-            "and it worked in the slices of others; --sequential gives it time of its own"
+            "and it worked in the slices of others; use --sequential"
         )
 
 
@@ -131,7 +131,7 @@ def _faults(case: Case, turns: Interleaving, longest_s: float) -> Iterator[str]:
     if refused := max((r.switches.refused for r in case.records if r.switches), default=0):
         yield (
             f"{refused} of its processes could not be suspended: they worked in the slices of "
-            "others; --sequential gives it time of its own"
+            "others; use --sequential"
         )
     if _is_suspended(case, turns):
         return
@@ -139,14 +139,14 @@ def _faults(case: Case, turns: Interleaving, longest_s: float) -> Iterator[str]:
     if case.workload in turns.running and (rows := sum(tally.rows_changed for tally in tallies)):
         yield (
             f"{rows} rows were changed, and none when it was tried before the first block: it may "
-            "have worked in the slices of others; --sequential gives it time of its own"
+            "have worked in the slices of others; use --sequential"
         )
     done = sum(tally.done for tally in tallies)
     overrun = 100 * sum(tally.overrun for tally in tallies) / done if done else 0.0
     if overrun > STRADDLED_PERCENT:
         yield (
             f"{overrun:.0f} % of its events outlasted their turns: it worked in the slices of "
-            "others; --sequential gives it time of its own"
+            "others; use --sequential"
         )
 
 
@@ -182,7 +182,7 @@ _OUT_OF_STEP = (
     "its events took more or less time than was counted, unlike the base's, as where their length "
     "is in step with the slices"
 )
-_SEQUENTIAL = "--sequential gives it time of its own"
+_SEQUENTIAL = "use --sequential"
 _FEW = "too few blocks to tell whether the ends of turns move the ratio"
 _NOISY = "too noisy to tell whether the ends of turns move the ratio"
 

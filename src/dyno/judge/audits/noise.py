@@ -132,7 +132,9 @@ def _sides(run: Run, workload: WorkloadPlan, trials: Sequence[Trial]) -> list[_S
 def _many_dropped(workload: WorkloadPlan, dropped: set[int], played: set[int]) -> Iterator[Finding]:
     if len(dropped) >= DROPS_LEAST and len(dropped) > DROPPED_MOST * len(played):
         words = f"{workload.name}: {len(dropped)} of {len(played)} blocks were dropped for noise"
-        yield Finding("noise", "doubtful", f"{words}: what was calm is hardly typical of this host")
+        yield Finding(
+            "noise", "doubtful", f"{words}: the calm ones are hardly typical of this host"
+        )
 
 
 def _one_sided(base: _Side, side: _Side) -> Iterator[Finding]:
@@ -142,7 +144,7 @@ def _one_sided(base: _Side, side: _Side) -> Iterator[Finding]:
     alike = ours + theirs >= ALL_ON_ONE_SIDE and 0 in (ours, theirs)
     if alike or sign_p(ours, ours + theirs) <= SIGN_LEVEL:
         words = f"noise hit {ours} of its blocks alone, and {theirs} of the base's"
-        yield side.finding(f"{words}: is it its own work that is taken for foreign?")
+        yield side.finding(f"{words}: its own work may be counted as foreign")
 
 
 def _dropped_unevenly(base: _Side, side: _Side, dropped: set[int]) -> Iterator[Finding]:
@@ -151,7 +153,7 @@ def _dropped_unevenly(base: _Side, side: _Side, dropped: set[int]) -> Iterator[F
     more = common_change([ours - theirs for ours, theirs in zip(here, there, strict=True)])
     if more is not None and is_beyond(more, margin_percent(side.run, side.workload)):
         words = f"others had {mean(here):.1f} % of the CPU time beside it, {mean(there):.1f} %"
-        yield side.finding(f"{words} beside the base: in its way, or for it, as kernel threads do")
+        yield side.finding(f"{words} beside the base: they disturb it, or work for it")
 
 
 def _under_pressure(side: _Side) -> Iterator[Finding]:

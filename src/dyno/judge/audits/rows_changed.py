@@ -97,7 +97,7 @@ def _nothing(own: StreamView, all_streams: Sequence[StreamView]) -> Iterator[_Fa
         if found:
             yield "invalid", f"{told}, and did on {found[0]}"
         elif each.sent >= ZERO_SHARE * whole:
-            yield "doubtful", f"{told}: work was asked for that leaves nothing to do"
+            yield "doubtful", f"{told}: the statement finds nothing to change"
 
 
 def _is_same_stream(one: StreamView, other: StreamView) -> bool:

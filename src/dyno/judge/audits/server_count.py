@@ -93,9 +93,10 @@ class ServerCount:
 
 def _unjudged(case: Case) -> Unjudged:
     if case.candidate.embedded:
-        return Inapplicable("an embedded engine counts nothing along", case.name)
+        return Inapplicable("an embedded engine has no counts of its own", case.name)
     failed = next((r.unread[PROBE] for r in case.records if PROBE in r.unread), "")
-    why = f"the server could not be asked: {failed}" if failed else "the server did not count along"
+    refused = f"the server could not be asked: {failed}" if failed else ""
+    why = refused or "the server's own counts are not known"
     return Unchecked(why, case.name)
 
 

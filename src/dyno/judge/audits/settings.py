@@ -69,7 +69,8 @@ def _unexplained_differences(
     program = base.build.get("sha256")
     asked = (base.settings, base.controls) == (side.settings, side.controls)
     if program and program == side.build.get("sha256") and asked:
-        words = f"{side.name} runs with another {_list_names(names)} than {base.name}, unasked"
+        other = f"{side.name} runs with another {_list_names(names)} than {base.name}"
+        words = f"{other}, though nobody asked for it"
         yield _finding("doubtful", words, own)
 
 
@@ -115,7 +116,8 @@ def _faults(side: Candidate, own: Sequence[Trial]) -> Iterator[Finding]:
     )
     if changed:
         first = f"{changed[0]} is {' or '.join(sorted(seen[changed[0]])[:3])}"
-        words = f"{side.name} does not run alike in every restart: {_list_names(changed)} ({first})"
+        differ = f"{side.name} runs with different settings in its restarts"
+        words = f"{differ}: {_list_names(changed)} ({first})"
         yield _finding("doubtful", words, own)
 
 

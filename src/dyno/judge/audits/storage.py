@@ -37,7 +37,7 @@ LIMITED = re.compile(r"\b[rw]bps=(\d+)")
 class Storage:
     """The file system, its room and limits, and the bytes that went there."""
 
-    summary = "what was written reached a storage with room, the same for all candidates"
+    summary = "all candidates wrote to the same storage, which has room"
 
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each candidate and fault; else one with what was written."""
@@ -61,7 +61,7 @@ def _unjudged(side: Candidate, own: Sequence[Trial]) -> Iterator[Unjudged]:
     elif not own:
         yield Unchecked("no trial ended well", side.name)
     elif all(_sum(trial.phases, "written_bytes") is None for trial in own):
-        yield Unchecked("the engine's bytes were not to be seen", side.name)
+        yield Unchecked("the bytes that the engine wrote are not known", side.name)
     elif all(trial.conditions.storage is None for trial in own):
         yield Unchecked("the file system is not known", side.name)
 
@@ -71,7 +71,7 @@ def _faults(side: Candidate, own: Sequence[Trial]) -> Iterator[Finding]:
         "lies in memory": _in_memory,
         "wrote nothing to any storage, though rows were changed": _is_unwritten,
         "had a nearly full file system": _full,
-        "moved as many bytes as its control group may": _is_limited,
+        "reached the I/O limit of its control group": _is_limited,
     }
     for words, check in checks.items():
         meant = tuple(trial.number for trial in own if check(trial))
@@ -153,9 +153,7 @@ def _sound(good: Sequence[Trial]) -> str:
         return ""
     most = f"up to {max(written) / 1e6:.0f} MB written in a trial"
     limits = any(_limits(trial) for trial in good)
-    known = (
-        "within its limits" if limits else "no limit is to be seen; a host's own is unknown here"
-    )
+    known = "within its limits" if limits else "no limit is visible; the host's own is unknown"
     return f"{most}, with room to spare; {known}"
 
 

@@ -62,7 +62,9 @@ class Side:
 class UnlikeConditions:
     """Each candidate's conditions beside the base's."""
 
-    summary = "candidates were held alike: placement, memory, flushes, files, others' work"
+    summary = (
+        "candidates ran under like conditions: placement, memory, flushes, files, others' work"
+    )
 
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each candidate that was not held as the base was; else a sound one."""
@@ -79,7 +81,7 @@ class UnlikeConditions:
                 words = f"{side.name} and {base.name} differ in conditions: {'; '.join(told)}"
                 meant = tuple(trial.number for trial in side.trials)
                 findings.append(Finding("unlike_conditions", "doubtful", words, meant))
-        alike = "candidates were held alike: placement, memory, flushes, files"
+        alike = "candidates ran under like conditions: placement, memory, flushes, files"
         alike += "" if interleaved else ", others' work"
         idle = [side.name for side in sides if not side.trials]
         unchecked = [Unchecked("no trial ended well", name) for name in idle]

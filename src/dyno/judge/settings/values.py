@@ -14,6 +14,8 @@ from dyno import numbers
 QUANTITY = re.compile(r"(-?\d+(?:\.\d+)?)\s*([a-zµ]*)")
 SECONDS = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 SWITCHES = {"on": 1.0, "true": 1.0, "yes": 1.0, "off": 0.0, "false": 0.0, "no": 0.0}
+#: A switch that became a list is empty where it was off (`log_connections` of PostgreSQL 18).
+NOTHING = {"", "off"}
 #: Where a value came from, as one engine adds it.
 SOURCE = re.compile(r" \([a-z, ]+\)$")
 
@@ -41,7 +43,9 @@ def quantity(text: str) -> tuple[str, float] | None:
 
 def is_same_value(one: str, other: str) -> bool:
     """Do both mean the same, however each is spelled and wherever it came from?"""
-    one, other = plain_value(one), plain_value(other)
-    return one.casefold() == other.casefold() or (
-        (found := quantity(one)) is not None and found == quantity(other)
+    one, other = plain_value(one).casefold(), plain_value(other).casefold()
+    return (
+        one == other
+        or {one, other} == NOTHING
+        or ((found := quantity(one)) is not None and found == quantity(other))
     )

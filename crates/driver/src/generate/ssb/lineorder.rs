@@ -128,8 +128,11 @@ impl Lineorder {
             if orders == sizes.orders {
                 let text = format!("lineorder has {rows} rows at this scale");
                 return Err(Error::user(text)
-                    .because(format!("{} from {} on were asked for", stretch.rows, stretch.first))
-                    .hint("a larger scale, or fewer rows"));
+                    .because(format!(
+                        "the script asks for {} from row {} on",
+                        stretch.rows, stretch.first
+                    ))
+                    .hint("choose a larger scale, or fewer rows"));
             }
             let count = lines.next_int(1, MOST_LINES) as u64;
             if first.is_none() && rows + count > stretch.first {

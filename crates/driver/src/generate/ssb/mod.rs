@@ -54,8 +54,10 @@ impl Sizes {
             });
         }
         if !(1.0..=MOST_SCALE).contains(&scale) || scale.fract() != 0.0 {
-            return Err(Error::user(format!("the star schema benchmark has no scale {scale}"))
-                .hint("0.01 to 1, or a whole number up to 1000"));
+            return Err(Error::user(format!(
+                "the star schema benchmark's scale is out of range (got {scale})"
+            ))
+            .hint("0.01 to 1, or a whole number up to 1000"));
         }
         let whole = scale as i64;
         Ok(Self {

@@ -136,7 +136,7 @@ impl Population {
     }
 
     fn check(&self) -> Result<(), Error> {
-        let refuse = |what: String| Err(Error::user(format!("TPC-C has no {what}")));
+        let refuse = |what: String| Err(Error::user(format!("TPC-C cannot make {what}")));
         let Self { first, warehouses, items, customers, .. } = *self;
         if first < 1 || first.checked_add(warehouses).is_none_or(|end| end > MOST) {
             return refuse(format!("{warehouses} warehouses from {first} on"));

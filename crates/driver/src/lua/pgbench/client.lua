@@ -17,9 +17,9 @@ client.options = {
    failures_detailed = { "The log tells failures apart", false },
    report_commands = { "Time each command", false },
    continue_on_error = { "A statement that fails costs its transaction, not the client", false },
-   verbose_errors = { "Tell every error", false },
-   debugging = { "Tell what is sent", false },
-   shell_output = { "The file number that programs write to", 2, INT },
+   verbose_errors = { "Show every error", false },
+   debugging = { "Show what is sent", false },
+   shell_output = { "The file descriptor that programs write to", 2, INT },
 }
 
 local function tell(message, ...)

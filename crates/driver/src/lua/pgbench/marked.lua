@@ -117,7 +117,7 @@ function reader:read(text)
       self:fail(self.metas[1] and self.metas[1].line or 1, "%s stands behind the last statement",
          word and word .. ":" or "\\" .. self.metas[1].name)
    elseif #self.events == 0 then
-      error(("no statement in %s is played: the run has none"):format(self.file), 0)
+      error(("%s has no statement to play: its run is empty"):format(self.file), 0)
    end
 end
 

@@ -135,7 +135,7 @@ impl AnswerReader<'_> {
             }
             let text = (self.api.value_varchar)(&mut self.answer, column, row);
             if text.is_null() {
-                return Err(Error::user("a column's type has no text here").hint("cast it"));
+                return Err(Error::user("a column's type has no text form").hint("cast it"));
             }
             let outcome = rows.push(Some(CStr::from_ptr(text).to_bytes()));
             (self.api.free)(text.cast());

@@ -33,7 +33,7 @@ pub fn error(message: &str, sql: &str) -> Error {
         false => STATES.iter().find(|(it, _)| *it == kind).map_or("HY000", |(_, state)| state),
     };
     let error = match kind {
-        "IO" | "Out of Memory" | "FATAL" => Error::host("the engine cannot go on")
+        "IO" | "Out of Memory" | "FATAL" => Error::host("the engine cannot continue")
             .hint("is the disk full, the file locked by another process, or memory_limit small?"),
         _ if state.starts_with("42") => Error::engine("the engine does not understand a statement")
             .hint(format!("is it written for another engine? {}", shorten(sql))),

@@ -169,7 +169,7 @@ impl Answer {
             _ if content[0] == 0xff => self.refused(content),
             NextPacket::Columns { left } => self.column(content, left)?,
             NextPacket::ColumnsEnd if content[0] == 0xfe => self.next_packet = NextPacket::Rows,
-            NextPacket::ColumnsEnd => return Err(garbage("columns without an end")),
+            NextPacket::ColumnsEnd => return Err(garbage("the list of columns does not end")),
             NextPacket::Rows => self.rows_end(content)?,
         }
         Ok(false)
@@ -182,7 +182,7 @@ impl Answer {
             0xfb => return Ok(true),
             _ => {
                 let count = Reader(content).number().filter(|it| (1..=MOST_COLUMNS).contains(it));
-                let left = count.ok_or_else(|| garbage("an answer without a head"))?;
+                let left = count.ok_or_else(|| garbage("an answer without a header"))?;
                 self.columns.clear();
                 let is_shown = self.asked.keeps || !self.asked.is_batch;
                 self.rows.width = if is_shown { left as u32 } else { 0 };
@@ -240,7 +240,7 @@ impl Answer {
         }
         let mut reader = Reader(content);
         let status = reader.bytes(3).and_then(|_| reader.u16());
-        self.result_end(status.ok_or_else(|| garbage("a torn end of rows"))?, 0)
+        self.result_end(status.ok_or_else(|| garbage("an incomplete end of rows"))?, 0)
     }
 
     #[inline]
@@ -249,7 +249,7 @@ impl Answer {
         let mut parse = || Some((reader.number()?, reader.number()?, reader.u16()?));
         let (changed, _, status) = parse().ok_or_else(|| garbage("a torn OK"))?;
         if changed > MOST_CHANGED {
-            return Err(garbage("more changed rows than any table has"));
+            return Err(garbage("an impossible number of changed rows"));
         }
         self.changed = self.changed.saturating_add(changed);
         self.result_end(status, changed)
@@ -393,7 +393,7 @@ impl Answer {
                 self.counted += u64::from(!self.keeps());
                 Ok(!self.keeps())
             }
-            _ if length > LONGEST => Err(garbage("a packet that is too long")),
+            _ if length > LONGEST => Err(garbage("a packet is too long")),
             _ => Ok(false),
         }
     }

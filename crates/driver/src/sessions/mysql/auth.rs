@@ -70,7 +70,7 @@ impl<'a> Auth<'a> {
         // A byte says how the exchange goes on; anything longer is a key.
         if challenge.len() > 1 {
             check(challenge, password(self.login).len() + 1)
-                .ok_or_else(|| garbage("a bad public key"))?;
+                .ok_or_else(|| garbage("an invalid public key"))?;
         }
         self.step(challenge)
     }
@@ -115,14 +115,14 @@ fn may_show(login: &Login, reach: Reach) -> Result<(), Error> {
         Reach::Open if is_pinned => Ok(()),
         Reach::Encrypted if login.proof.enable_cleartext_plugin => Ok(()),
         Reach::Encrypted => Err(Error::user(format!("{host} wants the password itself"))
-            .because("it has not proved who it is: any server is believed in this mode of TLS")
+            .because("its identity is not verified: this mode of TLS trusts any server")
             .hint(
                 "verify it (ssl-mode=verify_identity, with ssl-ca=FILE where its authority is \
                  your own), or trust any server (get-server-public-key=on)",
             )),
         Reach::Open => {
             Err(Error::user(format!("{host} wants the password under a key of its own"))
-                .because("it has not proved who it is, and the connection is not encrypted")
+                .because("its identity is not verified, and the connection is not encrypted")
                 .hint(
                     "encrypt and verify it (ssl-mode=verify_identity), name the server's key \
                  (server-public-key-path=FILE), or trust any server \
@@ -143,7 +143,7 @@ fn may_say_clearly(login: &Login, reach: Reach) -> Result<(), Error> {
         ))
         .hint("encrypt and verify it: ssl-mode=verify_identity")),
         _ => Err(Error::user(format!("{host} asks for the password in clear text"))
-            .because("no TLS has verified who it is")
+            .because("TLS has not verified its identity")
             .hint("verify it (ssl-mode=verify_identity), or allow it: enable-cleartext-plugin=on")),
     }
 }

@@ -50,10 +50,10 @@ impl<'a> Dialogue<'a> {
                 return Ok(content);
             }
             if began.elapsed() > PATIENCE {
-                return Err(garbage("a packet without an end within 10 s"));
+                return Err(garbage("a packet did not end within 10 s"));
             }
             if self.began.elapsed() > LONGEST_WAIT {
-                return Err(garbage("an answer without an end within a minute"));
+                return Err(garbage("an answer did not end within a minute"));
             }
             self.line.wait().map_err(failure::of_line)?;
         }
@@ -65,7 +65,7 @@ impl<'a> Dialogue<'a> {
         };
         let length = packet::length(head);
         if length == 0 || length > LONGEST {
-            return Err(garbage("a packet of a length that none has here"));
+            return Err(garbage("a packet of an impossible length"));
         }
         let Some(content) = rest.get(..length).map(<[u8]>::to_vec) else {
             return Ok(None);

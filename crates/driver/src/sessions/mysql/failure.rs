@@ -34,11 +34,11 @@ pub fn with_place(error: Error, login: &Login) -> Error {
     match error.engine_code() {
         Some("lost") => Error::engine(format!("cannot log in to {}", login.host))
             .because(error)
-            .hint("is it a MySQL server that listens there, and does its log say why?")
+            .hint("check that a MySQL server listens there, and read its log")
             .code("connect"),
         Some("protocol") => Error::user(format!("{} is not a MySQL server", login.host))
             .because(error)
-            .hint("is it the right port or socket?")
+            .hint("check the port or socket")
             .code("protocol"),
         _ => error,
     }
@@ -90,11 +90,11 @@ fn parse(packet: &[u8]) -> Option<ServerError> {
 impl ServerError {
     fn error(self) -> Error {
         let error = match self.number {
-            1021 => Error::host("the engine cannot go on")
+            1021 => Error::host("the engine cannot continue")
                 .hint("the disk is full: free space, or put the database elsewhere"),
-            1037 | 1041 => Error::host("the engine cannot go on")
+            1037 | 1041 => Error::host("the engine cannot continue")
                 .hint("the machine has no memory left for the server"),
-            1461 => Error::user("the server holds as many prepared statements as it may")
+            1461 => Error::user("the server has reached its limit of prepared statements")
                 .hint("raise max_prepared_stmt_count, or use fewer connections"),
             1148 | 3948 | 4166 => Error::user("the server takes no bulk loads")
                 .hint("SET GLOBAL local_infile = ON on the server"),
@@ -117,7 +117,7 @@ impl ServerError {
         let Login { user, host, database, .. } = login;
         let error = match self.number {
             1045 | 1698 => Error::user(format!("cannot log in to {host} as {user}"))
-                .hint("check user and password, and from where this user may come"),
+                .hint("check user and password, and from which hosts this user may connect"),
             1049 => Error::user(format!("no database {database} on {host}"))
                 .hint("create it, or name another"),
             1044 | 1142 => Error::user(format!("{user} may not use the database {database}"))
@@ -127,7 +127,7 @@ impl ServerError {
             1040 | 1203 | 1226 => Error::user(format!("{host} takes no more connections"))
                 .hint("raise max_connections or the user's limit, or use fewer connections"),
             1193 | 1231 | 1232 | 1238 | 1227 => {
-                Error::user("a session setting was refused").hint("see the login's settings")
+                Error::user("a session setting was refused").hint("check the session settings")
             }
             _ => Error::engine(format!("{host} refused the log-in of {user}")),
         };

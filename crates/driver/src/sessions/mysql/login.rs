@@ -100,7 +100,7 @@ fn secure(
 ) -> Result<(), Error> {
     dialogue.write(&preamble(greeting, can));
     if !dialogue.line.inbox().is_empty() {
-        return Err(garbage("words in plain text after TLS was agreed on"));
+        return Err(garbage("plain text after the switch to TLS"));
     }
     dialogue.line.send().map_err(failure::of_line)?;
     dialogue.line.secure(&login.tls, &login.host)
@@ -158,10 +158,10 @@ fn await_admission<'a>(
                     dialogue.write(&proof);
                 }
             }
-            _ => return Err(garbage("an unknown word in the log-in")),
+            _ => return Err(garbage("an unknown message in the log-in")),
         }
     }
-    Err(garbage("a log-in without an end"))
+    Err(garbage("the log-in does not end"))
 }
 
 // The server's greeting, and what both sides can do.
@@ -186,7 +186,7 @@ impl Greeting {
         match packet[0] {
             0xff => Err(failure::of_login(packet, login)),
             10 => Self::parse(packet).ok_or_else(|| garbage("a torn greeting")),
-            _ => Err(garbage("it greets in another way")),
+            _ => Err(garbage("its greeting is not MySQL's")),
         }
     }
 
@@ -231,7 +231,7 @@ impl Greeting {
         let must = Can::CLIENT_PROTOCOL_41 | Can::CLIENT_SECURE_CONNECTION;
         if !self.can.contains(must) {
             return Err(Error::user(format!("{} is too old", login.host))
-                .hint("servers from MySQL 5.5 and MariaDB 10.1 on are spoken to"));
+                .hint("MySQL 5.5 and MariaDB 10.1 are the oldest supported"));
         }
         if wanted.contains(Can::CLIENT_SSL) && !self.can.contains(Can::CLIENT_SSL) {
             return Err(Error::user(format!("{} offers no TLS", login.host))
@@ -263,7 +263,7 @@ pub fn make_settings(dialogue: &mut Dialogue, login: &Login) -> Result<(), Error
     match answer[0] {
         0x00 => Ok(()),
         0xff => Err(failure::of_login(&answer, login)),
-        _ => Err(garbage("an answer to SET that is none")),
+        _ => Err(garbage("an invalid answer to SET")),
     }
 }
 

@@ -180,7 +180,7 @@ impl Mysql {
         if is_incomplete {
             // What of the rows is still under way would be taken for requests.
             self.is_lost = true;
-            return outcome.and_then(|_| Err(garbage("an answer amid the rows of a bulk load")));
+            return outcome.and_then(|_| Err(garbage("an answer in the middle of a bulk load")));
         }
         outcome
     }
@@ -196,7 +196,7 @@ impl Mysql {
         self.answer.refuse(
             Error::engine("the server asked for a local file")
                 .because("no bulk load is under way")
-                .hint("a script loads files by dyno's own bulk load")
+                .hint("scripts load rows by con:load")
                 .code("local-infile"),
         );
         self.line.send()
@@ -216,7 +216,7 @@ impl Mysql {
         let began = Instant::now();
         loop {
             if began.elapsed() > LONGEST_WAIT {
-                return Err(garbage("an answer without an end within a minute"));
+                return Err(garbage("an answer did not end within a minute"));
             }
             let (used, state) = self.answer.feed(self.line.inbox())?;
             self.line.consume(used);

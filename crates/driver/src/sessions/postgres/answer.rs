@@ -187,7 +187,7 @@ impl Answer {
     pub(super) fn complete(&mut self, tag: &[u8], rows: &mut Rows) -> Result<(), Error> {
         let (count, changed) = (std::mem::take(&mut self.count), changed(tag));
         if changed > MOST_CHANGED {
-            return Err(garbage("more changed rows than any table has"));
+            return Err(garbage("an impossible number of changed rows"));
         }
         self.further += own_commits(tag);
         self.changed_of_all += changed;
@@ -260,7 +260,7 @@ pub fn row(body: &[u8], rows: &mut Rows) -> Result<(), Error> {
     let mut body = Body(body);
     let width = body.short()?;
     if u32::from(width) != rows.width {
-        return Err(garbage("a row that is not as wide as its description"));
+        return Err(garbage("a row has another number of columns than described"));
     }
     for _ in 0..width {
         match body.long()? {

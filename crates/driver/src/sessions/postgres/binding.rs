@@ -36,6 +36,6 @@ pub fn may_go_unbound(login: &Login, why: &str) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::user(format!("{} cannot bind the proof to its certificate", place(login)))
-        .because(format!("{why}, and channel_binding=require wants that"))
+        .because(format!("{why}, and channel_binding=require needs it"))
         .hint("encrypt (sslmode=require) and use scram-sha-256 there, or channel_binding=prefer"))
 }

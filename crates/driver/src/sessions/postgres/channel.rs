@@ -126,7 +126,7 @@ impl Channel {
         loop {
             if began.elapsed() > LONGEST_WAIT {
                 self.is_lost = true;
-                return Err(garbage("an answer without an end within a minute"));
+                return Err(garbage("an answer did not end within a minute"));
             }
             if let Err(error) = self.line.wait() {
                 return Err(self.connection_error(error));

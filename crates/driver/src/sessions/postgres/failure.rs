@@ -80,9 +80,9 @@ impl ErrorResponse {
     /// As the answer to a statement.
     pub fn error(&self) -> Error {
         let error = match self.state.as_str() {
-            "53100" => Error::host("the server cannot go on")
+            "53100" => Error::host("the server cannot continue")
                 .hint("the server's disk is full: free space, or put its data elsewhere"),
-            state if state.starts_with("58") => Error::host("the server cannot go on")
+            state if state.starts_with("58") => Error::host("the server cannot continue")
                 .hint("the server's own files failed: its log says more"),
             state if state.starts_with(SYNTAX) => {
                 Error::engine("the server does not understand a statement")
@@ -109,7 +109,7 @@ impl ErrorResponse {
             "3D000" => Error::user(message)
                 .hint(format!("create the database '{}' or name another", login.database)),
             "53300" => Error::user(message)
-                .hint("fewer connections, or a higher max_connections at the server"),
+                .hint("use fewer connections, or raise the server's max_connections"),
             "57P03" => Error::engine(message).hint("wait until the server has started"),
             state if state.starts_with(SYNTAX) || state == "22023" => {
                 Error::user(message).hint("check the session settings")

@@ -47,7 +47,7 @@ pub fn head(bytes: &[u8]) -> Result<Option<(u8, usize)>, Error> {
 pub fn garbage(what: impl std::fmt::Display) -> Error {
     Error::engine("the server does not speak PostgreSQL's protocol 3.0")
         .because(what)
-        .hint("is it a PostgreSQL server that listens there?")
+        .hint("check that a PostgreSQL server listens there")
         .code("protocol")
         .sql(0, "08P01")
 }
@@ -91,7 +91,7 @@ impl<'a> Body<'a> {
 
 #[cold]
 fn too_short() -> Error {
-    garbage("a message that ends too early")
+    garbage("a message ends too early")
 }
 
 /// Appends a message whose body is appended by `body`.

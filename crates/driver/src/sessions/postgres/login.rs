@@ -72,7 +72,7 @@ pub fn open_over(line: Line, reach: Reach, login: &Login) -> Result<LoggedIn, Er
             _ => {}
         }
     }
-    Err(garbage("a log-in without an end"))
+    Err(garbage("the log-in does not end"))
 }
 
 /// The settings go with the start-up message: one way there and back, and `RESET` keeps them.
@@ -119,7 +119,7 @@ impl LoginConnection {
 
     fn wait(&mut self, login: &Login) -> Result<(), Error> {
         if self.1.elapsed() > LONGEST_WAIT {
-            return Err(garbage("a log-in without an end within a minute"));
+            return Err(garbage("the log-in did not end within a minute"));
         }
         self.0.wait().map_err(|cause| {
             let (message, code) = (format!("cannot log in to {}", place(login)), "lost");
@@ -134,7 +134,7 @@ impl LoginConnection {
         }
         let message = Message::parse(&mut BytesMut::from(frame)).map_err(garbage)?;
         self.0.consume(length);
-        message.ok_or_else(|| garbage("a message without an end"))
+        message.ok_or_else(|| garbage("a message does not end"))
     }
 
     /// Asks for TLS; there is no going on without it.
@@ -154,7 +154,7 @@ impl LoginConnection {
             }
             b"N" => Err(Error::user(format!("{} offers no TLS", place(login)))
                 .hint("turn it on at the server (ssl = on), or ask for no encryption")),
-            _ => Err(garbage("the answer to the wish for TLS is neither yes nor no")),
+            _ => Err(garbage("the answer to the TLS request is neither yes nor no")),
         }
     }
 }
@@ -165,7 +165,7 @@ impl LoginConnection {
 fn prove(connection: &mut LoginConnection, reach: Reach, login: &Login) -> Result<(), Error> {
     let question = connection.next(login)?;
     if !matches!(question, Message::AuthenticationSasl(_)) {
-        binding::may_go_unbound(login, "it asks for no SCRAM")?;
+        binding::may_go_unbound(login, "it does not ask for SCRAM")?;
     }
     may_ask(&question, reach, login)?;
     if matches!(question, Message::AuthenticationOk) {
@@ -191,10 +191,13 @@ fn may_ask(question: &Message, reach: Reach, login: &Login) -> Result<(), Error>
     let wanted = &login.proof.require_auth;
     let is_wanted = wanted.iter().any(|it| it == method);
     if !wanted.is_empty() && !is_wanted {
-        let asks = format!("{} asks for another proof than require_auth has", place(login));
+        let asks = format!(
+            "{} asks for an authentication method that require_auth excludes",
+            place(login)
+        );
         return Err(Error::user(asks)
             .because(format!("for {method}"))
-            .hint(format!("is it the server that it should be? require_auth={method} takes it")));
+            .hint(format!("is it the right server? To allow it: require_auth={method} takes it")));
     }
     match method {
         "password" if reach == Reach::Open => {
@@ -205,7 +208,7 @@ fn may_ask(question: &Message, reach: Reach, login: &Login) -> Result<(), Error>
         _ => {
             let what = if method == "md5" { "an MD5 of the password" } else { "the password" };
             Err(Error::user(format!("{} wants {what}", place(login)))
-                .because("it has not proved who it is, and could be any other")
+                .because("its identity is not verified")
                 .hint(format!(
                     "verify it (sslmode=verify-full), have its pg_hba.conf say scram-sha-256, or \
                      allow it: require_auth={method}"
@@ -266,7 +269,7 @@ fn scram(
     };
     let count = iterations(body.data()).unwrap_or(0);
     if count < LEAST_ITERATIONS && !reach.knows_server() {
-        return Err(Error::user(format!("{} asks for a weak proof", place(login)))
+        return Err(Error::user(format!("{} asks for weak authentication", place(login)))
             .because(format!("SCRAM of {count} iterations; {LEAST_ITERATIONS} are the least"))
             .hint("verify the server (sslmode=verify-full), or raise its scram_iterations"));
     }
@@ -288,6 +291,6 @@ fn password(login: &Login) -> Result<&str, Error> {
 }
 
 fn unknown(kind: &str) -> Error {
-    Error::user(format!("the server asks for another proof than we can give: {kind}"))
+    Error::user(format!("the server asks for an unsupported authentication method: {kind}"))
         .hint("have the server's pg_hba.conf say scram-sha-256, md5 or trust")
 }

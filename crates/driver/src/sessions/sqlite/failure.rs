@@ -76,7 +76,7 @@ pub fn name(code: i32) -> String {
 pub fn error(code: i32, message: &str, sql: &str) -> Error {
     let state = state(code, message);
     let error = match code & 0xff {
-        7 | 10 | 13 | 14 => Error::host("the engine cannot go on").hint(remedy(code)),
+        7 | 10 | 13 | 14 => Error::host("the engine cannot continue").hint(remedy(code)),
         _ if state.starts_with("42") => Error::engine("the engine does not understand a statement")
             .hint(format!("is it written for another engine? {}", shorten(sql))),
         _ => Error::engine("the engine refused a statement"),

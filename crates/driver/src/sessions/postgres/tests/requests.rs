@@ -168,7 +168,7 @@ fn an_endless_log_in_is_given_up() {
         while peer.0.write_all(&message('S', b"a\0b\0")).is_ok() {}
     })]);
     let error = connect(&server.login).err().unwrap();
-    assert!(error.to_string().contains("a log-in without an end"), "{error}");
+    assert!(error.to_string().contains("the log-in does not end"), "{error}");
     server.end();
 }
 

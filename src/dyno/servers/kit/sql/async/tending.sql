@@ -146,7 +146,7 @@ BEGIN
   END WHILE;
   CLOSE v_accounts;
   IF v_failed THEN
-    SIGNAL SQLSTATE '99995' SET MESSAGE_TEXT = 'wishes or old jobs of an account could not be seen to';
+    SIGNAL SQLSTATE '99995' SET MESSAGE_TEXT = 'requests or old jobs of an account could not be processed';
   END IF;
 END $$
 

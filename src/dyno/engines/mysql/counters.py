@@ -1,0 +1,45 @@
+"""What a server of MySQL's family counts of its own work, under the names of probe `work`.
+
+Scans and temporary tables of our own questions are among them, a handful a trial.
+"""
+
+from __future__ import annotations
+
+from dyno.engines import Ask, Server
+
+#: A counter to the variables of SHOW STATUS whose sum it is: one storage engine's each.
+VARIABLES = {
+    "pages_read": ("Innodb_buffer_pool_reads", "Rocksdb_block_cache_miss"),
+    "page_requests": (
+        "Innodb_buffer_pool_read_requests",
+        "Rocksdb_block_cache_hit",
+        "Rocksdb_block_cache_miss",
+    ),
+    "rows_read": ("Innodb_rows_read", "Rocksdb_rows_read"),
+    "full_scans": ("Select_scan", "Select_full_join"),
+    "sorted_rows": ("Sort_rows",),
+    "temporary_tables": ("Created_tmp_tables",),
+    "temporary_disk_tables": ("Created_tmp_disk_tables",),
+    "log_bytes": ("Innodb_os_log_written", "Rocksdb_wal_bytes"),
+    "fsyncs": ("Innodb_data_fsyncs", "Rocksdb_wal_synced"),
+}
+_NAMES = sorted({name for names in VARIABLES.values() for name in names})
+COUNTERS_SQL = (
+    f"SHOW GLOBAL STATUS WHERE Variable_name IN ({', '.join(repr(name) for name in _NAMES)})"
+)
+
+
+class CountsInternals:
+    """The verb that asks for these counters."""
+
+    _ask: Ask
+
+    def count_internals(self, server: Server) -> dict[str, int]:
+        """Those of which the server has a variable at all."""
+        (rows,) = self._ask(server.session, [COUNTERS_SQL])
+        told = {str(name).lower(): int(value or 0) for name, value in rows}
+        return {
+            counter: sum(told.get(name.lower(), 0) for name in names)
+            for counter, names in VARIABLES.items()
+            if any(name.lower() in told for name in names)
+        }

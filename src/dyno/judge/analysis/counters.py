@@ -1,0 +1,172 @@
+"""What servers counted for an operation: each candidate's difference from the base, with interval.
+
+A block's datum is candidate − base in counts an operation. That is additive, and zeros are allowed,
+unlike in the ratios of metrics. Interval and p value are those of any other comparison (Student's t
+over blocks, at the level of the interim analysis); Holm adjusts over all counters of a candidate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dyno.judge.analysis.blocks import shared_loads
+from dyno.judge.analysis.measures import operations_of
+from dyno.judge.analysis.run_view import RunView
+from dyno.judge.stats.interim_analyses import InterimAnalyses
+from dyno.judge.stats.interval import Floats, Interval, independent_data, t_interval
+from dyno.judge.stats.verdict import holm
+from dyno.record import CounterDifference, PhaseRecord, Trial
+
+#: The probes whose readings are such counters.
+PROBES = ("work", "contention")
+#: Fewer blocks have no spread, hence no interval.
+BLOCKS_LEAST = 2
+#: A difference in counts an operation below which nobody would look for a cause.
+DIFFERENCE_LEAST = 0.001
+#: Nor below so many counts of a whole trial on either side: questions of ours cost some, of which a
+#: slower side has more an operation. Of bytes `BYTES_LEAST`.
+COUNT_LEAST, BYTES_LEAST = 50.0, 10_000.0
+#: What one of each costs at a guess, in ns: it ranks counters in a sentence and enters no number.
+NOMINAL_NS = {
+    "fsyncs": 100_000.0,
+    "temporary_disk_tables": 100_000.0,
+    "lock_waits": 50_000.0,
+    "temporary_tables": 10_000.0,
+    "page_splits": 10_000.0,
+    "pages_read": 10_000.0,
+    "full_scans": 1_000.0,
+    "sorted_rows": 100.0,
+    "rows_read": 100.0,
+    "page_requests": 50.0,
+    "temporary_bytes": 1.0,
+    "log_bytes": 1.0,
+}
+
+
+def compare_counters(view: RunView, candidate: str) -> tuple[CounterDifference, ...]:
+    """A candidate's counters in the phases that are judged, by their likely cost, the dearest
+    difference first; none where there are fewer than two blocks.
+    """
+    analyses = InterimAnalyses(view.run.design.analyses, view.run.design.alpha)
+    columns = list(_find_columns(view, candidate, analyses))
+    if not columns:
+        return ()
+    p_values = [float(analyses.adjust_p(each.interval.p, each.blocks)) for each in columns]
+    adjusted = holm(np.array(p_values))
+    rows = [
+        _difference(view, candidate, each, float(p))
+        for each, p in zip(columns, adjusted, strict=True)
+    ]
+    return tuple(sorted(rows, key=lambda row: (not row.differs, -_nominal_ns(row), row.counter)))
+
+
+def _nominal_ns(row: CounterDifference) -> float:
+    return abs(row.difference) * NOMINAL_NS.get(row.counter, 1.0)
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A counter of a phase, an operation's number in each block, on both sides; `counted` is the
+    whole count of a trial of the side with more.
+    """
+
+    workload: str
+    phase: str
+    counter: str
+    unit: str
+    base_values: Floats
+    values: Floats
+    interval: Interval
+    counted: float
+
+    @property
+    def blocks(self) -> int:
+        return self.values.size
+
+
+def _find_columns(view: RunView, candidate: str, analyses: InterimAnalyses) -> Iterator[_Column]:
+    base = view.run.design.base
+    for workload in view.run.workloads:
+        valid = view.blocks[workload.name].valid
+        blocks = valid[: analyses.last_reached(len(valid)) or len(valid)]
+        if len(blocks) < BLOCKS_LEAST:
+            continue
+        groups = shared_loads(blocks, (base, candidate))
+        phases = dict.fromkeys(each.phase for each in view.primaries_of(workload.name))
+        for phase in phases:
+            theirs = [_counts_per_operation(block[base], phase) for block in blocks]
+            own = [_counts_per_operation(block[candidate], phase) for block in blocks]
+            for counter in _shared_counters([*theirs, *own]):
+                base_values = np.array([row[counter] for row in theirs])
+                values = np.array([row[counter] for row in own])
+                data = independent_data(values - base_values, groups)
+                interval = t_interval(data, analyses.level(len(blocks)))
+                counted = max(
+                    _mean_count(blocks, side, phase, counter) for side in (base, candidate)
+                )
+                name, unit = counter
+                yield _Column(
+                    workload.name, phase, name, unit, base_values, values, interval, counted
+                )
+
+
+#: A counter's name and unit.
+_Counter = tuple[str, str]
+
+
+def _counts_per_operation(trial: Trial, phase: str) -> dict[_Counter, float]:
+    """A trial's counters in a phase; none where nothing was done in it."""
+    found: dict[_Counter, float] = {}
+    for record in trial.phases:
+        if record.phase == phase and (operations := operations_of(record)):
+            found |= {key: value / operations for key, value in _list_readings(record)}
+    return found
+
+
+def _mean_count(
+    blocks: Sequence[dict[str, Trial]], side: str, phase: str, counter: _Counter
+) -> float:
+    """The whole count of a trial's phase, on average."""
+    records = [it for block in blocks for it in block[side].phases if it.phase == phase]
+    found = [value for it in records for key, value in _list_readings(it) if key == counter]
+    return sum(found) / len(blocks)
+
+
+def _list_readings(record: PhaseRecord) -> Iterator[tuple[_Counter, float]]:
+    for reading in record.readings:
+        if reading.probe in PROBES:
+            yield (reading.name, reading.unit), reading.value
+
+
+def _shared_counters(columns: Sequence[dict[_Counter, float]]) -> list[_Counter]:
+    """Those that every trial has, in their order, and that are not 0 everywhere."""
+    first = columns[0] if columns else {}
+    shared = [key for key in first if all(key in column for column in columns)]
+    return [key for key in shared if any(column[key] for column in columns)]
+
+
+def _difference(view: RunView, candidate: str, column: _Column, p: float) -> CounterDifference:
+    design, interval = view.run.design, column.interval
+    base_value, value = float(column.base_values.mean()), float(column.values.mean())
+    difference, low, high = (float(it) for it in (interval.estimate, interval.low, interval.high))
+    least = max(DIFFERENCE_LEAST, design.margin_percent / 100 * max(base_value, value))
+    is_trifle = abs(difference) < least or column.counted < (
+        BYTES_LEAST if column.unit == "B" else COUNT_LEAST
+    )
+    return CounterDifference(
+        workload=column.workload,
+        phase=column.phase,
+        candidate=candidate,
+        counter=column.counter,
+        unit=column.unit,
+        base_value=base_value,
+        candidate_value=value,
+        difference=difference,
+        low=low,
+        high=high,
+        p_value=p,
+        differs=p <= design.alpha and (low > 0.0 or high < 0.0) and not is_trifle,
+    )
