@@ -172,4 +172,5 @@ def test_another_value_than_asked_for_fails_the_trial() -> None:
 
 def test_what_names_this_start_is_not_stored() -> None:
     told = {"datadir": "/home/x/data/", "server_uuid": "5", "version": "5.6.14", "socket": "/s"}
+    told |= {"gtid_executed": "56abbdb2:1-218", "gtid_binlog_pos": "0-1-7"}
     assert lasting_values(told, Path("/home/x")) == {"version": "5.6.14"}

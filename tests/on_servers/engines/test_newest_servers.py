@@ -55,6 +55,16 @@ def test_a_profile_leaves_no_default_of_a_release_that_costs_time(
     assert unlike
 
 
+@pytest.mark.parametrize("version", ["mysql@5.5.34", "mysql@9.7", "mariadb@10.5"])
+def test_a_release_that_takes_less_of_a_profile_s_threads_and_parts_is_played_so(
+    version: str,
+) -> None:
+    with started(version, {"innodb_buffer_pool_size": "64M"}) as server:
+        told = engine_of(version).settings(server)
+    assert told.get("innodb_buffer_pool_instances") in ("1", "8")
+    assert not {"gtid_executed", "gtid_binlog_state"} & told.keys()
+
+
 @pytest.mark.parametrize("version", ["mysql@5.6.14", "mysql@9.7", "mariadb@11.8"])
 def test_a_plan_is_a_row_for_each_table_whatever_the_release_shows_by_itself(version: str) -> None:
     engine = engine_of(version)

@@ -262,7 +262,9 @@ class Family(WeighsServer, CountsInternals, MysqlTables):
         free = "".join(str(name) for row in user for name in row).startswith(("skip-grants", "@"))
         told["skip_grant_tables"] = "ON" if free else "OFF"
         if started := server.handle:
-            check_values(started.launch.name, told, started.asked.strict(), started.asked.table)
+            check_values(
+                started.launch.name, told, started.asked.strict(), started.asked.select_firm()
+            )
         return lasting_values(told, server.home)
 
     def settle(self, server: Server) -> None:

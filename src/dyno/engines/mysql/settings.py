@@ -163,6 +163,11 @@ _COUNTERS = {
 FAST = (*_MEMORY, *_DISK, *_WORK, "max_connections")
 ROWS = _MEMORY | _DISK | _WORK | _CONNECTIONS | _COUNTERS
 
+#: Of which a server takes less where its version or a small pool allows no more.
+LOWERED = frozenset(
+    {"innodb_buffer_pool_instances", "innodb_page_cleaners", "innodb_purge_threads"}
+)
+
 #: Settings that are no variable of this name, or mean more to us than the variable does.
 OURS = {
     "profile": (
@@ -244,6 +249,10 @@ class AskedSettings:
     def all(self) -> dict[str, str]:
         """Every variable that the server is started with."""
         return self.table | self.own
+
+    def select_firm(self) -> dict[str, str]:
+        """What the server must report of the table, where it has it."""
+        return {name: value for name, value in self.table.items() if name not in LOWERED}
 
     def strict(self) -> dict[str, str]:
         """What the server must report, or the trial fails."""

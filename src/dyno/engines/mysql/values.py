@@ -108,7 +108,14 @@ def _table(listing: str) -> dict[str, str]:
 #: Words for on and off; the last is what a server calls the scheduler that it may not have.
 SWITCHES = {"on": 1.0, "true": 1.0, "yes": 1.0, "off": 0.0, "false": 0.0, "disabled": 0.0}
 #: Differ from start to start, and from machine to machine, and say nothing of the server.
-PASSING = frozenset({"hostname", "pid_file", "server_uuid", "server_uid", "socket", "timestamp"})
+PASSING = frozenset(
+    {
+        *("hostname", "pid_file", "server_uuid", "server_uid", "socket", "timestamp"),
+        # which transactions there were, and no setting; gtid_mode is one, and stays
+        *("gtid_executed", "gtid_purged", "gtid_owned", "gtid_binlog_pos", "gtid_binlog_state"),
+        *("gtid_current_pos", "gtid_slave_pos"),
+    }
+)
 
 
 def values_agree(requested: str, reported: str) -> bool:
