@@ -146,6 +146,14 @@ def test_a_decision_is_a_page_of_four_parts() -> None:
             assert count_words(page.read_text()) <= DECISION_WORDS_MAX, page.name
 
 
+def test_every_page_of_evidence_has_a_line_in_the_index() -> None:
+    folder = ROOT / "docs" / "evidence"
+    listed = re.findall(r"^\| \[(\S+)\]\(\1\.md\) \|", (folder / "README.md").read_text(), re.M)
+    assert sorted(listed) == sorted(
+        it.stem for it in folder.glob("*.md") if it.stem not in ("README", "claims")
+    )
+
+
 def test_the_readme_shows_a_run_that_is_here_as_it_is_judged_today(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
