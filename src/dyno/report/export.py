@@ -30,9 +30,12 @@ def json_rows(verdict: Verdict) -> list[dict[str, Any]]:
     is not known (an interval from one block) is None. `levels` is empty but where factors are
     crossed: there it maps the factors of the effect to their levels; several make an interaction.
     `doubts` lists the audits that doubt the row, each with its sentence; it is empty where none do.
+    `cause` says what changed on the candidate (plans, server counters); empty where nothing of that
+    is on record.
     """
     ordered = sorted(verdict.comparisons, key=lambda c: not c.primary)
-    return [_json_row(comparison) for comparison in ordered]
+    causes = {cause.candidate: cause.sentence for cause in verdict.causes}
+    return [_json_row(row) | {"cause": causes.get(row.candidate, "")} for row in ordered]
 
 
 def _json_row(comparison: Comparison) -> dict[str, Any]:

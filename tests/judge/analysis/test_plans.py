@@ -13,6 +13,7 @@ from report.page_text import words
 from dyno.judge.analysis.plans import first_difference
 from dyno.record import Cause, Trial
 from dyno.report import Book
+from dyno.report.export import json_rows
 from dyno.report.sections.cause import SECTION
 from dyno.report.text.verdict import verdict_text
 
@@ -45,6 +46,7 @@ def test_a_plan_that_changed_is_the_first_thing_said_and_both_are_shown() -> Non
     said = f"new has another plan: {STATEMENT}: {SEARCH} → {SCAN}"
     cause = find_cause(book)
     assert (cause.sentence, cause.statements) == (said, 1)
+    assert {row["cause"] for row in json_rows(book.verdict)} == {said}
     assert verdict_text(book.run, book.verdict, width=200).rstrip().endswith(said)
     shown = words(SECTION.render(book) or "")
     assert said in shown and "3 of 3 restarts" in shown
@@ -87,6 +89,14 @@ def test_statements_without_a_plan_are_counted_with_the_reason() -> None:
     cause = find_cause(book)
     assert cause.sentence == "1 statement could not be explained"
     assert "1 statement without a plan: it changes the schema" in words(SECTION.render(book) or "")
+
+
+def test_the_terminal_says_it_of_few_candidates_and_counts_the_others() -> None:
+    book = make_book({"plans": {"old": [SEARCH] * 3, "new": [SCAN] * 3}})
+    many = dataclasses.replace(book.verdict, causes=book.verdict.causes * 6)
+    told = verdict_text(book.run, many, width=200)
+    assert told.count("what changed: ") == 4
+    assert "what changed on 2 further candidates is in report.html" in told
 
 
 def test_where_nothing_was_looked_at_nothing_is_said() -> None:

@@ -22,6 +22,8 @@ from dyno.report.text import effects
 
 #: Dropped blocks that the terminal names; the page names all.
 DROPPED_SHOWN = 5
+#: Candidates of which the terminal says what changed; the page says it of all.
+CAUSES_SHOWN = 4
 #: Comparisons that are named beside the note that they share; more are counted.
 NAMED_OF_NOTE = 4
 _STYLES = {
@@ -176,7 +178,10 @@ def _overall(verdict: Verdict) -> list[RenderableType]:
     if not verdict.complete:
         parts.append(Text("the run is not complete: this is what has been measured so far"))
     style = _STYLES["doubtful" if verdict.doubts else verdict.overall]
-    causes = (Text(f"what changed: {cause.sentence}") for cause in verdict.causes)
+    causes = [Text(f"what changed: {cause.sentence}") for cause in verdict.causes[:CAUSES_SHOWN]]
+    if (more := len(verdict.causes) - CAUSES_SHOWN) > 0:
+        others = words.plural(more, "further candidate")
+        causes.append(Text(f"what changed on {others} is in report.html"))
     return [*parts, Text(verdict.sentence, style=style), *causes]
 
 
