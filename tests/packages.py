@@ -67,6 +67,11 @@ PACKAGES = {
         "one file per thing of the host that is watched", "record host/processes"
     ),
     "host/controls": _package("one file per thing of the host that is held still", "record builds"),
+    "profile": _package(
+        "where instructions went: counts by function, and the layers that functions belong to",
+        "builds",
+    ),
+    "judge/counts": _package("instruction counts compared: heavier or not", "record"),
     "judge/stats": _package("arrays in, estimates and warnings out"),
     "judge/settings": _package(
         "what engines' settings are known to cost, one TOML file each; how values are compared"
@@ -105,6 +110,11 @@ PACKAGES = {
         "the one preparation of a run, and what its pilot chooses: where, how many, how short",
         "record builds host/processes host/probes judge/analysis compare/experiment compare/resolve"
         " compare/forecast compare/play",
+    ),
+    "compare/count": _package(
+        "instructions per operation: the same seeded operations under callgrind, and their record",
+        "record builds driver host/probes host/processes judge/analysis profile compare/play"
+        " compare/resolve compare/run_folder",
     ),
     "compare/calibration": _package(
         "comparisons of known truth, played like any other; what they found of the method's errors",

@@ -18,6 +18,7 @@ PAIRS: dict[type, str] = {
     plan.Plan: "Plan",
     plan.Script: "Plan/Script",
     plan.SlicePlan: "Plan/Turns",
+    plan.Excerpt: "Plan/Excerpt",
     plan.Description: "Description",
     record.Phase: "Description/Phase",
     record.Stream: "Description/Stream",

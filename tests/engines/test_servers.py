@@ -216,7 +216,7 @@ def test_a_home_that_is_made_anew_meanwhile_is_another(home: Path) -> None:
 
 
 def test_a_watchdog_that_stands_still_keeps_nobody_waiting(home: Path) -> None:
-    dog = process.begin_watchdog(Path("/bin/sh"), home, signal.SIGTERM)
+    dog = process.begin_watchdog([Path("/bin/sh")], home, signal.SIGTERM)
     os.kill(dog.pid, signal.SIGSTOP)
     process.end_watchdog(dog)
     assert dog.returncode == -signal.SIGKILL

@@ -46,6 +46,7 @@ impl Folder {
             progress_s: 0.0,
             reports: false,
             turns: None,
+            excerpt: None,
         }
     }
 }

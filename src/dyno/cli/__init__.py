@@ -25,6 +25,7 @@ from dyno.cli import (
     clean,
     compare,
     completion,
+    count,
     doctor,
     engines,
     exits,
@@ -81,8 +82,8 @@ def _with_stars(word: bytes) -> bytes:
 
 
 EPILOG = """\b
-Exit codes of `compare`, `resume`, `run --gate`, `history --gate`, `report --strict`, and of
-`sysbench` and `pgbench` with `--compare`:
+Exit codes of `compare`, `count` (of *heavier*), `resume`, `run --gate`, `history --gate`,
+`report --strict`, and of `sysbench` and `pgbench` with `--compare`:
    0  not slower (or faster)     64  wrong word, number, file or host
    1  slower                     70  a fault of Dyno's own
    2  inconclusive              130  interrupted
@@ -104,7 +105,7 @@ def command() -> None:
     """
 
 
-MEASURING = (play, compare, run, resume, calibrate, sysbench, pgbench)
+MEASURING = (play, compare, count, run, resume, calibrate, sysbench, pgbench)
 READING = (plan, report, history, show, engines, doctor)
 OTHERS = (kit, server_options, watch, shim, restore, clean, completion)
 for module in (*MEASURING, *READING, *OTHERS):

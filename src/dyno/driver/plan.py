@@ -55,6 +55,16 @@ class SlicePlan:
 
 
 @dataclass(frozen=True)
+class Excerpt:
+    """So many events of one phase, of one user; phases before it are played whole, those after it
+    not at all. An empty `phase` is the first.
+    """
+
+    phase: str
+    events: int
+
+
+@dataclass(frozen=True)
 class Plan:
     """Everything that the driver needs to play one trial.
 
@@ -62,7 +72,8 @@ class Plan:
     threads, empty for any; `threads` how many of those where more are wanted; `progress_s` the
     seconds between progress events, 0 for none. `turns` are those that the phases of `run` take,
     None where they play all the time. With `reports` the driver says what sysbench reports
-    (`driver.Report`), with each progress and at the end.
+    (`driver.Report`), with each progress and at the end. `excerpt` is what is played of `run`, None
+    for all of it.
     """
 
     session: Session
@@ -74,6 +85,7 @@ class Plan:
     turns: SlicePlan | None = None
     threads: int = 0
     reports: bool = False
+    excerpt: Excerpt | None = None
     version: int = VERSION
 
     def line(self) -> str:

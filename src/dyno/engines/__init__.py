@@ -151,11 +151,15 @@ class Server:
 @dataclass(frozen=True)
 class StartConditions:
     """What the controls want of a server's process: the command that starts it under them
-    (`("setarch", "-R", "taskset", "-c", "0")`), and what joins its environment.
+    (`("setarch", "-R", "taskset", "-c", "0")`), and what joins its environment. `executor` is the
+    command of a program that executes the server's instructions, which stands right before it, and
+    `shown_as` the program that the kernel then shows in its place.
     """
 
     prefix: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
+    executor: tuple[str, ...] = ()
+    shown_as: Path | None = None
 
 
 #: Under no control at all.

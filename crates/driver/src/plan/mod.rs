@@ -7,6 +7,7 @@
 pub mod descriptors;
 pub mod error;
 pub mod event;
+pub mod excerpt;
 pub mod parent;
 pub mod phase;
 pub mod statement;
@@ -18,6 +19,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use excerpt::Excerpt;
 use phase::Phase;
 use statement::StatementTally;
 use turns::Turns;
@@ -53,6 +55,9 @@ pub struct Plan {
     /// How the phases of `run` are interleaved with those of other drivers; absent: they play all
     /// the time.
     pub turns: Option<Turns>,
+    /// What is played of `run`; absent: all of it.
+    #[serde(default)]
+    pub excerpt: Option<Excerpt>,
 }
 
 impl Plan {

@@ -124,7 +124,10 @@ fn work<'a>(
     link: &PoolLink,
 ) -> Option<WorkerReport<'a>> {
     let users: u32 = phase.streams.iter().map(|stream| stream.declared.connections).sum();
-    let loaded = prepare_thread(link.cpu, users == 1 && !phase.phase_ref.before.is_connected)
+    let phase_ref = &phase.phase_ref;
+    // an instrument that counts looks a library up in the process's own table of files
+    let is_shared = phase_ref.before.is_connected || phase_ref.plan.excerpt.is_some();
+    let loaded = prepare_thread(link.cpu, users == 1 && !is_shared)
         .and_then(|()| Worker::load(phase, places, live));
     let mut worker = match loaded {
         Ok(worker) => worker,

@@ -39,6 +39,10 @@ pub fn phases(plan: &Plan, command: &str) -> Result<(Vec<Phase>, Option<MainStat
     if command == "run" {
         let phases = run_phases(&state)?;
         refuse_interleaving(plan, &phases)?;
+        let phases = match &plan.excerpt {
+            Some(excerpt) => excerpt.cut(phases)?,
+            None => phases,
+        };
         return Ok((phases, MainState::of(state, plan.reports)?));
     }
     if state.slot(command, true)?.is_none() {

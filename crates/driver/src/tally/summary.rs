@@ -310,6 +310,7 @@ mod tests {
             progress_s: 0.0,
             reports: false,
             turns: None,
+            excerpt: None,
         }
     }
 

@@ -20,7 +20,9 @@ NO_COPY = "the data were loaded in this trial, and are as warm as that left them
 
 @dataclass(frozen=True)
 class ControlStack:
-    """What all controls together want; the calls by the control's name."""
+    """What all controls together want; the calls by the control's name. `executor`
+    and `shown_as` are as in `StartConditions`.
+    """
 
     prefix: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
@@ -28,6 +30,8 @@ class ControlStack:
     restored: dict[str, AfterRestore] = field(default_factory=dict)
     started: dict[str, AfterStart] = field(default_factory=dict)
     preload: str = ""
+    executor: tuple[str, ...] = ()
+    shown_as: Path | None = None
 
     @property
     def cpus(self) -> tuple[int, ...]:
@@ -43,6 +47,8 @@ class ControlStack:
             restored=self.restored | ({name: result.restored} if result.restored else {}),
             started=self.started | ({name: result.started} if result.started else {}),
             preload=name if result.preload else self.preload,
+            executor=self.executor,
+            shown_as=self.shown_as,
         )
 
 

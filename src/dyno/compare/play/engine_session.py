@@ -21,7 +21,7 @@ from dyno.compare.play.job import TrialJob, TrialNotes
 from dyno.compare.play.phases import PhaseLoop
 from dyno.compare.play.plans import read_plans, read_plans_before
 from dyno.compare.play.watch import Watch
-from dyno.driver.plan import Plan, Script
+from dyno.driver.plan import Excerpt, Plan, Script
 from dyno.engines import Server, StartConditions
 from dyno.errors import DynoError, InternalError, TrialFailed
 from dyno.private_files import open_private
@@ -34,7 +34,8 @@ class SessionPart:
     """Commands of a script, played under the workload's options and `options`, and what came of
     them.
 
-    `is_last` asks for the engine's settings and evidence at the end.
+    `is_last` asks for the engine's settings and evidence at the end; `excerpt` is what is played of
+    `run`, None for all of it.
     """
 
     commands: tuple[str, ...]
@@ -45,6 +46,7 @@ class SessionPart:
     counters: dict[str, int] = field(default_factory=dict)
     written: list[driver.WrittenKeys] = field(default_factory=list)
     examples: list[driver.StatementExample] = field(default_factory=list)
+    excerpt: Excerpt | None = None
 
     @property
     def seconds(self) -> float:
@@ -69,7 +71,8 @@ class EngineSession:
         An error while it ran is the one that is raised, whatever goes wrong at its stop.
         """
         job = self.job
-        under = StartConditions(self.controls.prefix, self.controls.environment)
+        held = self.controls
+        under = StartConditions(held.prefix, held.environment, held.executor, held.shown_as)
         server = job.engine.start(job.build, job.home, job.candidate.settings, under)
         try:
             with explain_death(server):
@@ -90,7 +93,7 @@ class EngineSession:
         script = Script(job.workload.script, job.workload.options | part.options)
         given = (part.seed, part.commands, self.controls.cpus, job.progress_s)
         turns = job.seat.turns if job.seat else None
-        plan = Plan(server.session, script, *given, turns=turns)
+        plan = Plan(server.session, script, *given, turns=turns, excerpt=part.excerpt)
         with self._drop_tables_after(plan, server, part):
             self._drive(plan, server, part)
             for name, count in part.counters.items():
@@ -193,9 +196,10 @@ def _launch(job: TrialJob, held: ControlStack, notes: TrialNotes) -> driver.Driv
     """
     engine = held if job.candidate.embedded else ControlStack()
     words = " ".join(f"{k}={v}" for k, v in driver.driver_environment().items())
-    notes.driver = DriverCondition(words, " ".join(engine.prefix), held.cpus, job.seed)
+    prefix = (*engine.prefix, *engine.executor)
+    notes.driver = DriverCondition(words, " ".join(prefix), held.cpus, job.seed)
     environment = engine.environment | {"TMPDIR": str(job.home)}
-    return driver.DriverLaunch(job.log, engine.prefix, environment)
+    return driver.DriverLaunch(job.log, prefix, environment)
 
 
 #: What the kernel may take, once a server's connections are gone, to show that it is gone too.

@@ -51,6 +51,11 @@ class ServerLaunch:
     dies_on: signal.Signals = signal.SIGKILL
     asked: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def programs(self) -> list[Path]:
+        """What its processes may be shown as."""
+        return [Path(self.command[0]), *filter(None, [self.under.shown_as])]
+
 
 @dataclass(frozen=True)
 class Running:
@@ -77,10 +82,11 @@ def start_server(launch: ServerLaunch) -> Running:
     log = home / "server.log"
     log.write_bytes(b"")
     account.give_folder(user, home)
-    command = [*launch.under.prefix, *account.account_prefix(user, launch.dies_on), *launch.command]
+    switch = account.account_prefix(user, launch.dies_on)
+    command = [*launch.under.prefix, *switch, *launch.under.executor, *launch.command]
     environment = _process.server_environment(home, launch.environment) | launch.under.environment
-    program, folder = Path(launch.command[0]), launch.socket.folder
-    watchdog = _process.begin_watchdog(program, home, launch.dies_on, folder)
+    folder = launch.socket.folder
+    watchdog = _process.begin_watchdog(launch.programs, home, launch.dies_on, folder)
     try:
         process = _process.spawn(command, environment, log, home)
     except BaseException:
@@ -131,7 +137,7 @@ def stop_server(server: Server, limit_s: float = STOP_S) -> None:
     running: Running = server.handle
     process = running.process
     if process.poll() is None:
-        _process.wake_family(Path(running.launch.command[0]), running.launch.home)
+        _process.wake_family(running.launch.programs, running.launch.home)
         process.send_signal(running.launch.stops_on)
         with suppress(subprocess.TimeoutExpired):
             process.wait(subprocesses.limit_of(limit_s))
@@ -145,6 +151,6 @@ def stop_server(server: Server, limit_s: float = STOP_S) -> None:
 def kill_server(running: Running) -> None:
     """Ends the server at once, and all that belongs to it; the folder made for its socket goes."""
     launch = running.launch
-    _process.end_process(running.process, Path(launch.command[0]), launch.home)
+    _process.end_process(running.process, launch.programs, launch.home)
     _process.end_watchdog(running.watchdog)
     launch.socket.remove()

@@ -118,38 +118,45 @@ def ask_program(command: Sequence[str], more: Mapping[str, str] | None = None) -
             raise UsageError(f"{command[0]} does not run", cause=failed.cause) from None
 
 
-def end_process(process: subprocess.Popen[bytes], program: Path, home: Path) -> None:
+def end_process(process: subprocess.Popen[bytes], programs: Sequence[Path], home: Path) -> None:
     """Kills a process and every other one of the programs beside it that works in `home`."""
     process.kill()
     process.wait()
-    end_family(program, home)
+    end_family(programs, home)
 
 
-def end_family(program: Path, home: Path) -> None:
-    """Kills every process of `program`, and of those that lie beside it, that works in `home`."""
+def end_family(programs: Sequence[Path], home: Path) -> None:
+    """Kills every process of `programs`, and of those that lie beside it, that works in `home`."""
     ends_s = time.monotonic() + KILL_S
-    folder, home = program.resolve().parent, home.resolve()
-    while (left := list(family(folder, home))) and time.monotonic() < ends_s:
+    folders, home = find_folders(programs), home.resolve()
+    while (left := list(family(folders, home))) and time.monotonic() < ends_s:
         for pid in left:
             send(pid, signal.SIGKILL)
         time.sleep(PAUSE_S)
 
 
-def wake_family(program: Path, home: Path) -> None:
-    """Lets every process of `program` that works in `home` go on where it was stopped."""
-    for pid in family(program.resolve().parent, home.resolve()):
+def wake_family(programs: Sequence[Path], home: Path) -> None:
+    """Lets every process of `programs` that works in `home` go on where it was stopped."""
+    for pid in family(find_folders(programs), home.resolve()):
         send(pid, signal.SIGCONT)
 
 
+def find_folders(programs: Sequence[Path]) -> list[Path]:
+    """The folders that programs lie in, by which their processes are known."""
+    return [program.resolve().parent for program in programs]
+
+
 def begin_watchdog(
-    program: Path, home: Path, death: signal.Signals, folder: Path | None = None
+    programs: Sequence[Path], home: Path, death: signal.Signals, folder: Path | None = None
 ) -> subprocess.Popen[bytes]:
     """Starts the watchdog of what will work in `home`; `folder` goes with it.
 
-    `program` is one of those it may be. `HostError` where it cannot be started.
+    `programs` are those it may be, each with what lies beside it. `HostError` where it cannot be
+    started.
     """
     quiet, handle = subprocess.DEVNULL, os.open(home, os.O_RDONLY | os.O_DIRECTORY)
-    about = [program.resolve().parent, home.resolve(), handle, int(death), folder or ""]
+    folders = os.pathsep.join(map(str, find_folders(programs)))
+    about = [folders, home.resolve(), handle, int(death), folder or ""]
     try:
         return subprocess.Popen(
             [sys.executable, "-IS", str(WATCHDOG), *map(str, about)],
@@ -177,12 +184,12 @@ def end_watchdog(watchdog: subprocess.Popen[bytes]) -> None:
 @contextmanager
 def _with_watchdog(program: str, home: Path) -> Iterator[None]:
     """Whatever `program` starts in `home` is killed when we die, and at the end."""
-    place = Path(shutil.which(program) or program)
-    watchdog = begin_watchdog(place, home, signal.SIGKILL)
+    places = [Path(shutil.which(program) or program)]
+    watchdog = begin_watchdog(places, home, signal.SIGKILL)
     try:
         yield
     finally:
-        end_family(place, home)
+        end_family(places, home)
         end_watchdog(watchdog)
 
 

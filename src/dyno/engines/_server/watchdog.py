@@ -6,7 +6,7 @@ waits beside each server and each tool of a server's, sends the signal to all of
 and kills what is left after a while.
 
 It is run by its path and imports nothing of Dyno's, so it is small and there before the server
-is. It knows the server by its place: its programs' folder and the home it works in.
+is. It knows the server by its place: its programs' folders and the home it works in.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -29,8 +29,8 @@ PAUSE_S = 0.02
 REMOVED = " (deleted)"
 
 
-def family(programs: Path, home: Path) -> Iterator[int]:
-    """The processes of the programs in the folder `programs` that work in `home` or below.
+def family(programs: Sequence[Path], home: Path) -> Iterator[int]:
+    """The processes of the programs in the folders `programs` that work in `home` or below.
 
     Neither parent nor group tells: a server's children may lead sessions of their own, and outlive
     it. They all sit in its data folder.
@@ -38,7 +38,7 @@ def family(programs: Path, home: Path) -> Iterator[int]:
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # it has ended, or is somebody else's
             place = Path(str((process / "cwd").readlink()).removesuffix(REMOVED))
-            if place.is_relative_to(home) and (process / "exe").readlink().parent == programs:
+            if place.is_relative_to(home) and (process / "exe").readlink().parent in programs:
                 yield int(process.name)
 
 
@@ -49,7 +49,7 @@ def send(pid: int, *signals: int) -> None:
             os.kill(pid, number)
 
 
-def end(programs: Path, home: Path, handle: int, death: int) -> None:
+def end(programs: Sequence[Path], home: Path, handle: int, death: int) -> None:
     """Sends the family `death`, then kills what is left; `handle` is the home, held open.
 
     Held open so that a home made anew in its place, by who resumes the run, is known for another.
@@ -86,7 +86,7 @@ def main(programs: str, home: str, handle: str, death: str, folder: str = "") ->
     if folder:
         # nobody is there to be told; what stays is swept by the next run, which says what it cannot
         shutil.rmtree(folder, ignore_errors=True)
-    end(Path(programs), Path(home), int(handle), int(death))
+    end([Path(each) for each in programs.split(os.pathsep)], Path(home), int(handle), int(death))
 
 
 if __name__ == "__main__":

@@ -53,6 +53,42 @@ fn declared_phases_ledger_and_size_are_read() {
     assert_eq!(phases(&plan, "run").unwrap().0, told.phases);
 }
 
+/// The phases of a script of which an excerpt is played: `load`, then `write` of 50 events.
+fn excerpt(streams: &str, phase: &str, events: u64) -> Result<Vec<Phase>, Error> {
+    let folder = Folder::new();
+    let mut plan = folder.plan(&format!(
+        "function one() end
+        local writes = {{{{name = 'w', run = 'one', connections = 1 {streams}}}}}
+        local load = {{{{name = 'l', run = 'one', connections = 2}}}}
+        function dyno.phases() return {{
+           {{name = 'load', streams = load, stop = {{kind = 'count', events = 7}}}},
+           {{name = 'write', streams = writes, stop = {{kind = 'count', events = 50}},
+              warmup_s = 3}},
+           {{name = 'after', streams = writes, stop = {{kind = 'time', duration_s = 1}}}}}} end"
+    ));
+    plan.excerpt = Some(Excerpt { phase: phase.to_owned(), events });
+    Ok(phases(&plan, "run")?.0)
+}
+
+#[test]
+fn an_excerpt_ends_with_so_many_events_of_its_phase() {
+    let played = excerpt("", "write", 20).unwrap();
+    let stops: Vec<_> = played.iter().map(|it| (it.name.as_str(), it.stop.clone())).collect();
+    let counted = |events| Stop::Count { events, within_s: 0.0 };
+    assert_eq!(stops, [("load", counted(7)), ("write", counted(20))]);
+    assert_eq!(played[1].warmup_s, 0.0);
+}
+
+#[test]
+fn an_excerpt_that_is_not_one_users_or_too_long_is_refused() {
+    let why = |streams, phase, events| excerpt(streams, phase, events).unwrap_err().to_string();
+    assert!(why("", "", 5).starts_with("phase load has 2 connections"));
+    assert!(why("", "write", 51).starts_with("phase write has 50 events, not 51"));
+    let paced = ", pace = {kind = 'uniform', rate_per_s = 9}";
+    assert!(why(paced, "write", 5).starts_with("phase write is paced"));
+    assert!(why("", "wrote", 5).starts_with("there is no phase wrote"));
+}
+
 #[test]
 fn a_brief_play_is_made_of_the_scripts_own_options() {
     let error = described("dyno.brief = {rows = '5'} function event() end", &[]).unwrap_err();

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Step, User, UserIdentity, describe, phases};
 use crate::plan::error::Error;
+use crate::plan::excerpt::Excerpt;
 use crate::plan::phase::{Pace, Phase, Stop};
 use crate::plan::{Login, Plan, Session, Tls, TlsMode};
 use crate::testing::Folder;

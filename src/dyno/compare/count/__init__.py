@@ -1,0 +1,1 @@
+"""Instructions per operation: the same seeded operations under callgrind, counted and compared."""

@@ -1,0 +1,102 @@
+"""Instruction counts compared: heavier, not heavier, lighter, or inconclusive.
+
+Repetitions are restarts of one seed. Where they agree exactly the difference is exact for this
+input; else they are data like any other, with an interval by Student's t over both sides' pooled
+variance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+from statistics import variance
+
+from dyno.record.count import (
+    CandidateCount,
+    Count,
+    CountComparison,
+    CountedFunction,
+    CountWord,
+    FunctionChange,
+)
+
+CONFIDENCE = 0.95
+#: A function whose change is below this share of the base is not told.
+TOLD_SHARE = 1e-5
+
+
+def compare_counts(count: Count) -> tuple[CountComparison, ...]:
+    """Each candidate against the first."""
+    base, *others = count.counts
+    return tuple(_compare(base, other, count.margin_percent) for other in others)
+
+
+def judge_overall(comparisons: Sequence[CountComparison]) -> CountWord:
+    """The worst word of all: heavier, then inconclusive, then not heavier, then lighter."""
+    order: tuple[CountWord, ...] = ("heavier", "inconclusive", "not heavier", "lighter")
+    return min((each.word for each in comparisons), key=order.index)
+
+
+def _compare(base: CandidateCount, other: CandidateCount, margin: float) -> CountComparison:
+    change = 100.0 * (other.instructions / base.instructions - 1.0)
+    half = 100.0 * _find_half_width(base.repeats, other.repeats) / base.instructions
+    low, high = change - half, change + half
+    least = TOLD_SHARE * base.instructions
+    changes = [each for each in _find_changes(base, other) if abs(each.change) >= least]
+    return CountComparison(
+        base=base.candidate,
+        candidate=other.candidate,
+        base_value=base.instructions,
+        candidate_value=other.instructions,
+        change_percent=change,
+        low_percent=low,
+        high_percent=high,
+        margin_percent=margin,
+        word=_choose_word(change, low, high, margin),
+        changes=tuple(changes),
+        layers=tuple(_find_layer_changes(base, other)),
+    )
+
+
+def _choose_word(change: float, low: float, high: float, margin: float) -> CountWord:
+    if low > 0.0 and change >= margin:
+        return "heavier"
+    if high < 0.0 and change <= -margin:
+        return "lighter"
+    return "not heavier" if high < margin else "inconclusive"
+
+
+def _find_half_width(one: Sequence[float], other: Sequence[float]) -> float:
+    """Half of the interval of the difference of two means."""
+    if len(set(one)) == len(set(other)) == 1:
+        return 0.0
+    from scipy.stats import t  # slow to load, and few commands ask
+
+    freedom = len(one) + len(other) - 2
+    squares = sum((len(each) - 1) * variance(each) for each in (one, other) if len(each) > 1)
+    spread = sqrt(squares / freedom * (1 / len(one) + 1 / len(other)))
+    return float(t.ppf((1 + CONFIDENCE) / 2, freedom)) * spread
+
+
+def _find_changes(base: CandidateCount, other: CandidateCount) -> list[FunctionChange]:
+    before, after = (_group_by_name(each.functions) for each in (base, other))
+    found = []
+    for key in before.keys() | after.keys():
+        layer = (after.get(key) or before[key]).layer
+        was, now = (side[key].instructions if key in side else 0.0 for side in (before, after))
+        found.append(FunctionChange(*key, layer, was, now))
+    return sorted(found, key=lambda each: (-abs(each.change), each.name))
+
+
+def _group_by_name(functions: Sequence[CountedFunction]) -> dict[tuple[str, str], CountedFunction]:
+    return {(each.name, each.object): each for each in functions}
+
+
+def _find_layer_changes(base: CandidateCount, other: CandidateCount) -> list[FunctionChange]:
+    before, after = base.layers, other.layers
+    found = [
+        FunctionChange("", "", layer, before.get(layer, 0.0), after.get(layer, 0.0))
+        for layer in before.keys() | after.keys()
+    ]
+    told = (each for each in found if abs(each.before) + abs(each.after) >= 0.05)
+    return sorted(told, key=lambda each: (-abs(each.change), each.layer))

@@ -1,0 +1,126 @@
+"""What `dyno count` leaves behind (`count.json`): instructions per operation of some candidates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from dyno.record.run import Candidate
+from dyno.record.schema import SCHEMA
+
+CountWord = Literal["heavier", "not heavier", "lighter", "inconclusive"]
+
+
+@dataclass(frozen=True)
+class CountedFunction:
+    """Instructions per operation in one function's own code, the mean over the repetitions.
+
+    `object` is the engine's name, or the file name of a library, `layer` the part of the
+    engine. Of code
+    outside of an embedded engine (the C library's) it is all that a call of the engine's took.
+    """
+
+    name: str
+    object: str
+    layer: str
+    instructions: float
+
+
+@dataclass(frozen=True)
+class CandidateCount:
+    """One candidate's instructions per operation.
+
+    `repeats` has the count of each repetition, a restart of its own, of the thread or process that
+    serves the one user (embedded: of the engine); `beside` those of all others of the engine.
+    `varied` are functions whose own counts differ most between the repetitions. `files` are the
+    folders with callgrind's files, within the run's.
+    """
+
+    candidate: str
+    repeats: tuple[float, ...]
+    beside: tuple[float, ...]
+    functions: tuple[CountedFunction, ...]
+    varied: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+    @property
+    def instructions(self) -> float:
+        """The mean over the repetitions."""
+        return sum(self.repeats) / len(self.repeats)
+
+    @property
+    def spread_percent(self) -> float:
+        """How far the repetitions lie apart, in percent of their mean."""
+        return 100.0 * (max(self.repeats) - min(self.repeats)) / self.instructions
+
+    @property
+    def layers(self) -> dict[str, float]:
+        """Instructions per operation by layer; they add up to those of all functions."""
+        sums: dict[str, float] = {}
+        for each in self.functions:
+            sums[each.layer] = sums.get(each.layer, 0.0) + each.instructions
+        return sums
+
+
+@dataclass(frozen=True)
+class Count:
+    """A count: what was played, and what came of each candidate; the first is the base.
+
+    A count is that of `long_operations` less that of `short_operations`, both from the same data
+    and `seed`, by their difference. An operation is a unit of the workload's `phase`.
+    """
+
+    name: str
+    created_utc: str
+    command: str
+    seed: int
+    workload: str
+    phase: str
+    unit: str
+    options: dict[str, str]
+    short_operations: int
+    long_operations: int
+    margin_percent: float
+    candidates: tuple[Candidate, ...]
+    counts: tuple[CandidateCount, ...]
+    valgrind: str
+    host: dict[str, str] = field(default_factory=dict)
+    dyno: str = ""
+    schema: int = SCHEMA
+
+
+@dataclass(frozen=True)
+class FunctionChange:
+    """A function's instructions per operation on both sides."""
+
+    name: str
+    object: str
+    layer: str
+    before: float
+    after: float
+
+    @property
+    def change(self) -> float:
+        """Instructions per operation more, negative: fewer."""
+        return self.after - self.before
+
+
+@dataclass(frozen=True)
+class CountComparison:
+    """A candidate against the base: the change of instructions per operation, with its 95 %
+    interval over the repetitions (of no width where they agree to the last instruction).
+
+    `changes` are functions, `layers` their sums, the largest change first.
+    """
+
+    base: str
+    candidate: str
+    base_value: float
+    candidate_value: float
+    change_percent: float
+    low_percent: float
+    high_percent: float
+    margin_percent: float
+    word: CountWord
+    changes: tuple[FunctionChange, ...]
+    layers: tuple[FunctionChange, ...]

@@ -1,0 +1,102 @@
+"""The page of a count: the verdict, the layers and functions that changed, how far it varies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from dyno.record.count import Count, CountComparison, FunctionChange
+from dyno.report.html.markup import HtmlTable, TableCell, TableRow, render, tables_html
+from dyno.report.html.page import PageHead, PagePart, page_text
+from dyno.report.text.counts import (
+    BLIND,
+    describe_cause,
+    describe_comparison,
+    describe_others,
+    describe_spread,
+)
+
+#: Rows of a table of functions.
+SHOWN = 40
+
+_PARAGRAPHS = "{% for each in sentences %}<p>{{ each }}</p>\n{% endfor %}"
+
+
+def render_count(count: Count, rows: Sequence[CountComparison]) -> str:
+    """The page as text."""
+    front = PageHead(
+        title=f"{count.name}: {', '.join(row.word for row in rows)}",
+        eyebrow="Dyno count",
+        heading=count.name,
+        question="How many instructions does an operation take?",
+        aside=count.created_utc,
+        leads=True,
+    )
+    return page_text(front, [*_make_verdict(count, rows), *_make_changes(rows), _make_basis(count)])
+
+
+def _make_verdict(count: Count, rows: Sequence[CountComparison]) -> list[PagePart]:
+    told = [f"{describe_comparison(count, row)} {describe_cause(row)}" for row in rows]
+    table = HtmlTable(
+        "Instructions per operation",
+        "candidate",
+        ("mean", "restarts apart, %", "others beside"),
+        [
+            TableRow(
+                each.candidate,
+                (
+                    TableCell(f"{each.instructions:,.1f}"),
+                    TableCell(f"{each.spread_percent:.4f}"),
+                    TableCell(f"{sum(each.beside) / len(each.beside):,.0f}"),
+                ),
+            )
+            for each in count.counts
+        ],
+    )
+    body = _render_paragraphs([*told, BLIND]) + tables_html([table])
+    return [PagePart("Verdict", "verdict", body)]
+
+
+def _make_changes(rows: Sequence[CountComparison]) -> list[PagePart]:
+    parts = []
+    for at, row in enumerate(rows, 1):
+        columns = (row.base, row.candidate, "change", "change, % of all")
+        layers = [_make_row(each.layer, "", each, row) for each in row.layers]
+        functions = [
+            _make_row(each.name, f"{each.layer} · {each.object}", each, row)
+            for each in row.changes[:SHOWN]
+        ]
+        tables = [
+            HtmlTable("By layer", "layer", columns, layers),
+            HtmlTable("Functions that changed", "function", columns, functions),
+        ]
+        title = f"What changed: {row.base} → {row.candidate}"
+        parts.append(PagePart(title, f"changes-{at}", tables_html(tables)))
+    return parts
+
+
+def _make_row(name: str, detail: str, each: FunctionChange, row: CountComparison) -> TableRow:
+    share = 100.0 * each.change / row.base_value
+    values = (f"{each.before:,.1f}", f"{each.after:,.1f}", f"{each.change:+,.1f}", f"{share:+.2f}")
+    mark = "low" if each.change > 0 else "high" if each.change < 0 else ""
+    marks = ("", "", mark, mark)
+    return TableRow(name, [TableCell(*pair) for pair in zip(values, marks, strict=True)], detail)
+
+
+def _make_basis(count: Count) -> PagePart:
+    options = " ".join(f"{name}={value}" for name, value in count.options.items())
+    told = [
+        f"{count.valgrind}'s callgrind, {count.workload}, phase {count.phase}, one user: the "
+        f"count of {count.long_operations:,} operations less that of {count.short_operations:,}, "
+        f"from the same data and seed ({count.seed}). Options: {options or 'none'}.",
+        *describe_spread(count.counts),
+        *filter(None, (describe_others(count, each) for each in count.counts)),
+        f"For KCachegrind: {', '.join(file for each in count.counts for file in each.files)}.",
+        f"To repeat: {count.command}",
+    ]
+    return PagePart("How it was counted", "basis", _render_paragraphs(told))
+
+
+def _render_paragraphs(sentences: Sequence[str]) -> Markup:
+    return render(_PARAGRAPHS, sentences=sentences)

@@ -1,0 +1,61 @@
+"""A count in words: the sentence, and what it cannot see."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dyno.record.count import CandidateCount, Count, CountComparison
+
+#: What no count of instructions sees.
+BLIND = (
+    "A count of instructions sees no caches, no waits, no system calls and no parallelism: heavier "
+    "is not slower. It is of one user, in user mode, for this seed."
+)
+#: Repetitions that lie this far apart are told of.
+SPREAD_PERCENT = 0.1
+
+
+def describe_comparison(count: Count, row: CountComparison) -> str:
+    """The verdict on one candidate."""
+    exact = row.low_percent == row.high_percent
+    interval = "" if exact else f" [{row.low_percent:+.3f}, {row.high_percent:+.3f}]"
+    return (
+        f"{row.candidate} is {row.word}: {row.candidate_value:,.0f} instructions "
+        f"{'an' if count.unit[0] in 'aeiou' else 'a'} {count.unit}, {row.base} "
+        f"{row.base_value:,.0f}: {row.change_percent:+.3f} %{interval} (margin "
+        f"{row.margin_percent:g} %)."
+    )
+
+
+def describe_cause(row: CountComparison) -> str:
+    """Where the difference lies: the functions that changed most."""
+    if not row.changes:
+        return "No function changed."
+    named = "; ".join(f"{each.name} ({each.layer}) {each.change:+,.1f}" for each in row.changes[:3])
+    return f"Most changed, in instructions: {named}."
+
+
+def describe_spread(counts: Sequence[CandidateCount]) -> list[str]:
+    """How well the repetitions agree, and which functions differ where they do not."""
+    told = []
+    for each in counts:
+        if len(each.repeats) < 2:
+            told.append(f"{each.candidate}: counted once, so nothing says how far it varies.")
+            continue
+        line = f"{each.candidate}: {len(each.repeats)} restarts lie {each.spread_percent:.4f} % "
+        line += "apart"
+        if each.spread_percent > SPREAD_PERCENT and each.varied:
+            line += f", most in {', '.join(each.varied[:3])}"
+        told.append(f"{line}.")
+    return told
+
+
+def describe_others(count: Count, each: CandidateCount) -> str:
+    """What an engine's other threads did, per operation; empty where there are none."""
+    mean = sum(each.beside) / len(each.beside)
+    if not mean:
+        return ""
+    return (
+        f"{each.candidate}'s other threads and processes: {mean:,.0f} instructions per "
+        f"{count.unit}, not counted with it."
+    )

@@ -1,0 +1,41 @@
+"""A candidate's count: what only the longer play did, by function."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from dyno.compare.count.candidate import (
+    CountedWork,
+    find_varied,
+    name_functions,
+    subtract_work,
+)
+from dyno.profile.callgrind import UNKNOWN, Function
+from dyno.profile.layers import read_layers
+
+MOVE = Function("sqlite3BtreeTableMoveto", UNKNOWN, "libsqlite3.so")
+OPEN = Function("openDatabase", UNKNOWN, "libsqlite3.so")
+STEP = Function("sqlite3_step", UNKNOWN, "libsqlite3.so")
+
+
+def test_what_both_plays_do_falls_out_of_the_difference() -> None:
+    short = CountedWork(10, Counter({MOVE: 1_000, OPEN: 5_000}), 200)
+    long = CountedWork(110, Counter({MOVE: 11_000, OPEN: 5_000, STEP: 300}), 700)
+    assert subtract_work(short, long) == ({MOVE: 100.0, STEP: 3.0}, 5.0)
+
+
+def test_functions_have_the_mean_of_the_repetitions_and_their_layers() -> None:
+    repeats = [{MOVE: 100.0, STEP: 3.0}, {MOVE: 102.0, STEP: 3.0}]
+    found = name_functions(repeats, read_layers("sqlite"))
+    assert [(each.name, each.layer, each.instructions) for each in found] == [
+        ("sqlite3BtreeTableMoveto", "b-tree", 101.0),
+        ("sqlite3_step", "virtual machine", 3.0),
+    ]
+
+
+def test_functions_that_differ_between_repetitions_are_named_the_widest_first() -> None:
+    repeats = [{MOVE: 100.0, STEP: 3.0, OPEN: 1.0}, {MOVE: 101.0, STEP: 9.0, OPEN: 1.0}]
+    assert find_varied(repeats) == [
+        "sqlite3_step (libsqlite3.so)",
+        "sqlite3BtreeTableMoveto (libsqlite3.so)",
+    ]
