@@ -8,13 +8,13 @@ import pytest
 
 from dyno.errors import HostError
 from dyno.profile.attribution import count_library, find_serving, tidy_function
-from dyno.profile.callgrind import Function, parse_profile, read_profile
+from dyno.profile.callgrind import CodeFunction, parse_profile, read_profile
 
 SMALL = Path(__file__).parent.parent / "golden" / "callgrind" / "small.out"
 ENGINE, LIBC = "/cache/engine/libengine.so", "/usr/lib/libc.so.6"
-PARSE = Function("parse_statement.part.0", "/src/engine/parser.c", ENGINE)
-FIND = Function("find_row", "/src/engine/parser.c", ENGINE)
-MALLOC = Function("malloc@@GLIBC_2.2.5", "./malloc/malloc.c", LIBC)
+PARSE = CodeFunction("parse_statement.part.0", "/src/engine/parser.c", ENGINE)
+FIND = CodeFunction("find_row", "/src/engine/parser.c", ENGINE)
+MALLOC = CodeFunction("malloc@@GLIBC_2.2.5", "./malloc/malloc.c", LIBC)
 
 
 def test_a_functions_own_instructions_hold_inlined_code_and_no_calls() -> None:
@@ -63,6 +63,6 @@ def test_whoever_did_the_most_serves_the_user() -> None:
     ],
 )
 def test_a_function_has_one_name_in_all_builds(name: str, tidy: str) -> None:
-    found = tidy_function(Function(name, "???", ENGINE), Path(ENGINE), "sqlite")
+    found = tidy_function(CodeFunction(name, "???", ENGINE), Path(ENGINE), "sqlite")
     assert found == (tidy, "???", "sqlite")
     assert tidy_function(MALLOC, Path(ENGINE), "sqlite").object == "libc.so.6"

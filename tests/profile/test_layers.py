@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dyno.profile.callgrind import UNKNOWN, Function
+from dyno.profile.callgrind import UNKNOWN, CodeFunction
 from dyno.profile.layers import TABLES, read_layers
 
 
@@ -28,7 +28,7 @@ from dyno.profile.layers import TABLES, read_layers
 def test_a_functions_layer_is_told_by_its_source_else_by_its_name(
     engine: str, name: str, file: str, layer: str
 ) -> None:
-    assert read_layers(engine).find_layer(Function(name, file, "engine")) == layer
+    assert read_layers(engine).find_layer(CodeFunction(name, file, "engine")) == layer
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_a_functions_layer_is_told_by_its_source_else_by_its_name(
     ],
 )
 def test_system_libraries_are_layers_of_their_own(name: str, library: str, layer: str) -> None:
-    assert read_layers("mysql").find_layer(Function(name, UNKNOWN, library)) == layer
+    assert read_layers("mysql").find_layer(CodeFunction(name, UNKNOWN, library)) == layer
 
 
 def test_every_table_can_be_read_and_names_each_layer_once() -> None:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
-from dyno.profile.callgrind import Function, InstructionProfile
+from dyno.profile.callgrind import CodeFunction, InstructionProfile
 
 #: What compilers and linkers append to a function's name: copies of it, versions, recursion.
 SUFFIX = re.compile(r"(\.(?:isra|part|constprop|cold|lto_priv|localalias)(?:\.\d+)*|@@?\S+|'\d+)+$")
@@ -18,7 +18,7 @@ ADDRESS = re.compile(r"0x[0-9a-f]+$")
 UNNAMED = "(no symbol)"
 
 
-def count_library(profile: InstructionProfile, library: Path) -> Counter[Function]:
+def count_library(profile: InstructionProfile, library: Path) -> Counter[CodeFunction]:
     """What a library executes itself, and all that it has others execute, by their first function.
 
     The driver that calls it is left out. A call back from another library (a comparison handed to
@@ -37,12 +37,12 @@ def find_serving(profiles: Mapping[str, InstructionProfile]) -> str:
     return max(profiles, key=lambda name: profiles[name].total)
 
 
-def tidy_function(function: Function, program: Path, engine: str) -> Function:
+def tidy_function(function: CodeFunction, program: Path, engine: str) -> CodeFunction:
     """The function under the name that it has in other builds; its object is `engine` where it is
     the engine's own `program`, else a file's name.
     """
     own = function.object == str(program.resolve())
     name = UNNAMED if ADDRESS.match(function.name) else SUFFIX.sub("", function.name)
-    return Function(
+    return CodeFunction(
         name or function.name, function.file, engine if own else Path(function.object).name
     )

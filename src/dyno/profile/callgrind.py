@@ -23,7 +23,7 @@ KINDS = {"fn": "function", "fl": "file", "fi": "file", "fe": "file", "ob": "obje
 UNKNOWN = "???"
 
 
-class Function(NamedTuple):
+class CodeFunction(NamedTuple):
     """A function by its name, source file (`???` where unknown) and the file it was loaded from."""
 
     name: str
@@ -32,14 +32,14 @@ class Function(NamedTuple):
 
 
 #: A call: who calls, and who is called.
-Call = tuple[Function, Function]
+Call = tuple[CodeFunction, CodeFunction]
 
 
 @dataclass
 class InstructionProfile:
     """Instructions of `own` code by function, and of `calls` with all that they call in turn."""
 
-    own: Counter[Function] = field(default_factory=Counter)
+    own: Counter[CodeFunction] = field(default_factory=Counter)
     calls: Counter[Call] = field(default_factory=Counter)
 
     @property
@@ -112,10 +112,10 @@ class _Reader:
             self._home = name
 
     def _read_cost(self, instructions: int) -> None:
-        here = Function(self._here["function"], self._home, self._here["object"])
+        here = CodeFunction(self._here["function"], self._home, self._here["object"])
         if self._is_call:
             at = {"file": self._here["file"], "object": self._here["object"]} | self._callee
-            called = Function(at["function"], at["file"], at["object"])
+            called = CodeFunction(at["function"], at["file"], at["object"])
             self.profile.calls[here, called] += instructions
             self._callee, self._is_call = {}, False
         else:

@@ -15,7 +15,7 @@ from fnmatch import translate
 from functools import cache
 from pathlib import Path
 
-from dyno.profile.callgrind import UNKNOWN, Function
+from dyno.profile.callgrind import UNKNOWN, CodeFunction
 
 TABLES = Path(__file__).with_name("layers")
 #: What a function is of that no pattern matches.
@@ -38,7 +38,7 @@ class LayerPattern:
     sources: re.Pattern[str] | None
     functions: re.Pattern[str] | None
 
-    def holds(self, function: Function) -> bool:
+    def holds(self, function: CodeFunction) -> bool:
         """Does the function belong to it?"""
         by_source = self.sources and function.file != UNKNOWN and self.sources.match(function.file)
         return bool(by_source or (self.functions and self.functions.match(function.name)))
@@ -50,7 +50,7 @@ class LayerTable:
 
     patterns: tuple[LayerPattern, ...]
 
-    def find_layer(self, function: Function) -> str:
+    def find_layer(self, function: CodeFunction) -> str:
         """The function's layer, one of the table's, a library's, or `other`."""
         library = Path(function.object).name
         if ALLOCATES.match(function.name):

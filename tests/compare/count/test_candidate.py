@@ -10,12 +10,12 @@ from dyno.compare.count.candidate import (
     name_functions,
     subtract_work,
 )
-from dyno.profile.callgrind import UNKNOWN, Function
+from dyno.profile.callgrind import UNKNOWN, CodeFunction
 from dyno.profile.layers import read_layers
 
-MOVE = Function("sqlite3BtreeTableMoveto", UNKNOWN, "libsqlite3.so")
-OPEN = Function("openDatabase", UNKNOWN, "libsqlite3.so")
-STEP = Function("sqlite3_step", UNKNOWN, "libsqlite3.so")
+MOVE = CodeFunction("sqlite3BtreeTableMoveto", UNKNOWN, "libsqlite3.so")
+OPEN = CodeFunction("openDatabase", UNKNOWN, "libsqlite3.so")
+STEP = CodeFunction("sqlite3_step", UNKNOWN, "libsqlite3.so")
 
 
 def test_what_both_plays_do_falls_out_of_the_difference() -> None:

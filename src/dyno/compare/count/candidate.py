@@ -18,7 +18,7 @@ from dyno.compare.run_folder import RunFolder
 from dyno.driver.plan import Excerpt
 from dyno.errors import TrialFailed
 from dyno.profile.attribution import count_library, find_serving, tidy_function
-from dyno.profile.callgrind import Function, read_profile
+from dyno.profile.callgrind import CodeFunction, read_profile
 from dyno.profile.layers import LayerTable, read_layers
 from dyno.profile.valgrind import Valgrind
 from dyno.record import Candidate, Phase, Stop
@@ -67,13 +67,13 @@ class CountedWork:
     """
 
     operations: int
-    serving: Counter[Function]
+    serving: Counter[CodeFunction]
     beside: int
 
 
 def count_candidate(candidate: Candidate, given: CountContext) -> CandidateCount:
     """Counts a candidate; callgrind's files of the first repetition stay in `folder`."""
-    per_operation: list[dict[Function, float]] = []
+    per_operation: list[dict[CodeFunction, float]] = []
     beside = []
     with temporary_run() as place:
         job = _make_job(candidate, given, place)
@@ -139,7 +139,7 @@ def read_work(play: CountedPlay, job: TrialJob) -> CountedWork:
     """What callgrind's files say of a play; `TrialFailed` where they say nothing."""
     profiles = {file.name: read_profile([file]) for file in play.files}
     if job.engine.embedded:
-        serving: Counter[Function] = Counter()
+        serving: Counter[CodeFunction] = Counter()
         for profile in profiles.values():
             serving.update(count_library(profile, job.build.program))
         beside = 0
@@ -152,15 +152,15 @@ def read_work(play: CountedPlay, job: TrialJob) -> CountedWork:
     return CountedWork(play.operations, _tidy(serving, job), beside)
 
 
-def _tidy(counts: Mapping[Function, int], job: TrialJob) -> Counter[Function]:
-    tidy: Counter[Function] = Counter()
+def _tidy(counts: Mapping[CodeFunction, int], job: TrialJob) -> Counter[CodeFunction]:
+    tidy: Counter[CodeFunction] = Counter()
     program, engine = job.build.program, job.candidate.engine
     for function, instructions in counts.items():
         tidy[tidy_function(function, program, engine)] += instructions
     return tidy
 
 
-def subtract_work(short: CountedWork, long: CountedWork) -> tuple[dict[Function, float], float]:
+def subtract_work(short: CountedWork, long: CountedWork) -> tuple[dict[CodeFunction, float], float]:
     """Instructions per operation by function, and of everybody else, of what only the longer play
     did.
     """
@@ -172,7 +172,7 @@ def subtract_work(short: CountedWork, long: CountedWork) -> tuple[dict[Function,
 
 
 def name_functions(
-    repeats: Sequence[Mapping[Function, float]], table: LayerTable
+    repeats: Sequence[Mapping[CodeFunction, float]], table: LayerTable
 ) -> list[CountedFunction]:
     """The functions' means over the repetitions, with their layers, the heaviest first."""
     functions = {function for each in repeats for function in each}
@@ -188,7 +188,7 @@ def name_functions(
     return sorted(named, key=lambda each: (-each.instructions, each.name))
 
 
-def find_varied(repeats: Sequence[Mapping[Function, float]]) -> list[str]:
+def find_varied(repeats: Sequence[Mapping[CodeFunction, float]]) -> list[str]:
     """The functions whose counts differ most between the repetitions, those that differ at all."""
     functions = {function for each in repeats for function in each}
     ranges = {
