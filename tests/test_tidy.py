@@ -35,6 +35,7 @@ CLI_ONLY = {"report", "cli"}
 PATCHED = {
     "deb.LISTS": "where the system keeps apt's lists: five functions would pass it on",
     "judged_run.play_and_judge": "a whole comparison, below commands that click hands only words",
+    "judged_run.tell_verdict": "a verdict that is doubtful on any host, below `dyno resume`",
 }
 
 RUST_FUNCTION = re.compile(r"^(\s*)(?:pub(?:\([a-z]+\))? )?(?:unsafe )?(?:extern \S+ )?fn (\w+)")

@@ -17,8 +17,9 @@ from pathlib import Path
 import pytest
 from processes import stop_driver_of
 
-from dyno.cli import exit_code
+from dyno.cli import exit_code, judged_run
 from dyno.compare.run_folder import RunFolder, all_runs
+from dyno.record import Comparison, Doubt, Metric, Verdict
 
 pytestmark = pytest.mark.chaos
 
@@ -93,6 +94,22 @@ def test_a_killed_dyno_leaves_no_process_and_its_run_goes_on(
     assert not Path(f"/proc/{driver}").exists()
     (folder,) = all_runs(runs)
     goes_on(folder)
+
+
+def test_a_run_that_is_resumed_is_a_strict_gate_where_strict_asks_for_it(
+    playing: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    playing.kill()
+    playing.wait()
+    metric = Metric("select", "run", "select", "rate_per_s", "row/s", "higher")
+    doubts = (Doubt("settings", "b logs every statement"),)
+    numbers = (1.0,) * 7
+    row = Comparison(metric, True, "a", "b", *numbers, 6, 0, 1.0, 1.0, 0.5, "slower", doubts=doubts)
+    doubtful = Verdict("slower", "so it is", True, (row,), (), ())
+    monkeypatch.setattr(judged_run, "tell_verdict", lambda *_: doubtful)
+    assert exit_code(["resume", "last"]) == 1
+    assert exit_code(["resume", "last", "--strict"]) == 4
+    assert exit_code(["report", "last", "--strict"]) == 4
 
 
 def goes_on(folder: RunFolder) -> None:

@@ -62,6 +62,28 @@ def test_a_line_of_an_older_dyno_is_read_without_what_is_gone(state: Path) -> No
     assert calibration.entries(file) == [entry()]
 
 
+@pytest.mark.parametrize(
+    "former,kind",
+    [
+        ("plant", "delay"),
+        ("p99 plant", "p99 delay"),
+        ("plant-noise", "delay-noise"),
+        ("ladder", "dose-response"),
+    ],
+)
+def test_a_kind_and_a_design_by_their_former_names_are_read_by_those_of_today(
+    former: str, kind: str
+) -> None:
+    file = stored(entry(settings={"design": "interleaved", "time": "9"}))
+    old = json.loads(file.read_text()) | {
+        "kind": former,
+        "settings": {"design": "by turns", "time": "9"},
+    }
+    file.write_text(file.read_text() + json.dumps(old) + "\n")
+    today, former_line = calibration.entries(file)
+    assert former_line == replace(today, kind=kind)
+
+
 def test_a_torn_line_is_passed_over_and_spoils_no_other(state: Path) -> None:
     file = stored(entry(), entry())
     whole = file.read_bytes()
