@@ -23,7 +23,7 @@ from paired import table
 
 from dyno.compare.experiment import Measuring, compare_candidates
 from dyno.compare.play.run import play_run
-from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.compare.resolve.experiment import draft_run
 from dyno.compare.run_folder import create_run
 from dyno.errors import DynoError
 from dyno.judge.analysis.carry_over import carry_over
@@ -64,7 +64,7 @@ def contrasts(case: Case, blocks: int, time_s: str) -> list[dict[str, float]]:
     measuring = Measuring(blocks=blocks, fixed=True, limits=CALM, aa=same, loads=1)
     options = {"time": time_s, "warmup_time": "0.2", "table_size": "1000", "threads": "1"}
     made = compare_candidates(case.specs, case.workload, options, measuring)
-    prepared = resolve_experiment(made, lambda clause: print(clause, file=sys.stderr))
+    prepared = draft_run(made, lambda clause: print(clause, file=sys.stderr)).freeze()
     time_slice = Slice(case.slice_s, case.slice_s / 10)
     turns = Interleaving(time_slice, epoch_s=1.0, frozen=case.suspended)
     run = replace(prepared.run, design=replace(prepared.run.design, interleaving=turns))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dyno.compare.experiment import Measuring, compare_candidates
 from dyno.compare.play.run import play_run
-from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.compare.resolve.experiment import draft_run
 from dyno.compare.run_folder import create_run
 from dyno.judge.analysis.judge import judge
 from dyno.record import Finding
@@ -127,9 +127,9 @@ def findings(
 ) -> list[Finding]:
     """What the audits say of three blocks."""
     measuring = Measuring(blocks=3, fixed=True, limits=NEIGHBOURS, seed=3, loads=0)
-    prepared = resolve_experiment(
+    prepared = draft_run(
         compare_candidates(sides, workload, dict(options), measuring), lambda _: None
-    )
+    ).freeze()
     kept = create_run(prepared.run, folder)
     play_run(prepared, kept, lambda _: None)
     return list(judge(prepared.run, kept.trials()).findings)

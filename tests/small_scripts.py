@@ -7,7 +7,7 @@ from typing import Any
 
 from dyno.compare import experiment
 from dyno.compare.experiment import Measuring
-from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.compare.resolve.experiment import draft_run
 from dyno.record import Run
 
 PLAIN = """
@@ -40,4 +40,4 @@ def resolve(
 ) -> Run:
     sides = specs or ("null@1us", "null@2us")
     made = experiment.compare_candidates(sides, str(script), options or {}, Measuring(**measuring))
-    return resolve_experiment(made, lambda _: None).run
+    return draft_run(made, lambda _: None).freeze().run

@@ -15,7 +15,7 @@ from dyno.cli import exit_code
 from dyno.compare.experiment import Measuring, compare_candidates
 from dyno.compare.play.run import play_once, play_run
 from dyno.compare.play.watch import TrialStarted
-from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.compare.resolve.experiment import draft_run
 from dyno.compare.run_folder import create_run
 from dyno.errors import HostError
 
@@ -84,9 +84,9 @@ def test_a_run_holds_its_programs_while_it_plays(program: Path, tmp_path: Path) 
     measuring = Measuring(fixed=True, blocks=3)
     options = {"table_size": "10", "time": "0.05", "warmup_time": "0"}
     specs = ["null@10us", "null@11us"]
-    prepared = resolve_experiment(
+    prepared = draft_run(
         compare_candidates(specs, "oltp_point_select", options, measuring), lambda _: None
-    )
+    ).freeze()
     for name, build in prepared.builds.items():
         prepared.builds[name] = dataclasses.replace(build, program=program)
     removed: list[bool] = []

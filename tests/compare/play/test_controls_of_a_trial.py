@@ -18,7 +18,7 @@ from dyno.compare.experiment import Measuring, compare_candidates
 from dyno.compare.play.controls import NO_COPY
 from dyno.compare.play.run import play_once
 from dyno.compare.resolve.controls import control_target
-from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.compare.resolve.experiment import draft_run
 from dyno.engines import NO_CONDITIONS, Server, StartConditions, null
 from dyno.errors import UsageError
 from dyno.host.controls import NOT_HERE, ControlTarget, allocator, controls
@@ -31,9 +31,9 @@ def _played(*words: str, spec: str = "null@10us", status: str = "ok") -> tuple[T
     """A trial under these controls (`NAME=VALUE`), and what was said before it."""
     measuring = Measuring(controls=dict(word.split("=") for word in words))
     said: list[str] = []
-    prepared = resolve_experiment(
+    prepared = draft_run(
         compare_candidates([spec], "oltp_point_select", SHORT, measuring), said.append
-    )
+    ).freeze()
     trial = play_once(prepared, lambda _: None)
     assert trial.status == status, trial.failure
     return trial, said

@@ -11,7 +11,7 @@ from dyno.compare import experiment
 from dyno.compare.experiment import Measuring
 from dyno.compare.experiment.factors import CrossedFactors
 from dyno.compare.play.run import play_run
-from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.compare.resolve.experiment import draft_run
 from dyno.compare.run_folder import RunFolder, create_run
 from dyno.judge.analysis.judge import judge
 from dyno.record import CLIENT_BASELINE, Run, Trial, Verdict
@@ -43,7 +43,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
     specs, options = ("fast=null@3ms", "slow=null@6ms"), {"time": "0.2", "warmup_time": "0"}
     made = experiment.compare_candidates(specs, str(folder / "mine.lua"), options, measuring)
     crossed = replace(made, crossed=CrossedFactors({"queries": ("1", "2")}))
-    prepared = resolve_experiment(crossed, lambda _: None)
+    prepared = draft_run(crossed, lambda _: None).freeze()
     kept = create_run(prepared.run, folder / "runs")
     play_run(prepared, kept, lambda _: None)
     run, found = kept.run(), kept.trials()

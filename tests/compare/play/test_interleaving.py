@@ -31,7 +31,7 @@ from dyno.compare.play.run import play_run, resume_run
 from dyno.compare.play.switch import Switch, iterate_turns
 from dyno.compare.resolve.design import TURNS
 from dyno.compare.resolve.draft import Prepared
-from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.compare.resolve.experiment import draft_run
 from dyno.compare.run_folder import RunFolder, create_run
 from dyno.driver.plan import SlicePlan
 from dyno.judge.analysis.carry_over import carry_over
@@ -52,7 +52,7 @@ def prepare(
     measuring = Measuring(blocks=blocks, fixed=True, seed=1, limits=CALM)
     options = {"time": time_s, "warmup_time": "0.2"}
     made = experiment.compare_candidates(specs, str(file), options, measuring)
-    return resolve_experiment(made, lambda _: None)
+    return draft_run(made, lambda _: None).freeze()
 
 
 @pytest.fixture
@@ -378,7 +378,7 @@ def test_connections_may_be_held_for_a_whole_trial(tmp_path: Path) -> None:
     file.write_text(PLAIN)
     measuring = Measuring(blocks=3, fixed=True, hold_connections=True)
     made = experiment.compare_candidates(["null@1ms", "null@2ms"], str(file), {}, measuring)
-    run = resolve_experiment(made, lambda _: None).run
+    run = draft_run(made, lambda _: None).freeze().run
     assert run.design.interleaving is not None
     assert (
         plan_turns(run.design.interleaving, run, run.workloads[0], 0, run.candidates)[0].epoch_turns

@@ -16,7 +16,7 @@ from dyno.compare.play import loads
 from dyno.compare.play.job import LoadChoice
 from dyno.compare.play.run import LoadChooser, Rules, play_run
 from dyno.compare.resolve.design import SLOW_LOAD_S
-from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.compare.resolve.experiment import draft_run
 from dyno.compare.run_folder import RunFolder, create_run
 from dyno.errors import UsageError
 from dyno.record import Conditions, LoadCondition, Trial, WorkloadPlan
@@ -75,7 +75,7 @@ def _played(
     options = {"table_size": "300", "time": "0.1", "warmup_time": "0"}
     measuring = Measuring(blocks=blocks, fixed=True, limits=CALM, seed=3, loads=loads_of)
     experiment = compare_candidates(specs, "oltp_write_only", options, measuring)
-    prepared = resolve_experiment(experiment, lambda _: None)
+    prepared = draft_run(experiment, lambda _: None).freeze()
     kept: RunFolder = create_run(prepared.run, folder)
     play_run(prepared, kept, lambda _: None, Rules(choose_load=choose_load))
     return [trial for trial in kept.trials() if trial.block >= 0]
@@ -109,7 +109,7 @@ def test_candidates_whose_files_differ_have_loads_of_their_own(tmp_path: Path) -
 def test_another_driver_may_make_other_rows_and_loads_anew(tmp_path: Path) -> None:
     measuring = Measuring(blocks=3, fixed=True, limits=CALM, seed=3, loads=1)
     experiment = compare_candidates(("sqlite@system",), "kv", BRIEF_KV, measuring)
-    prepared = resolve_experiment(experiment, lambda _: None)
+    prepared = draft_run(experiment, lambda _: None).freeze()
     for driver in ("this", "another"):
         run = dataclasses.replace(prepared.run, driver_sha256=driver)
         ours = dataclasses.replace(prepared, run=run)
@@ -129,7 +129,7 @@ def test_numbers_of_threads_share_a_load_of_our_own_scripts_and_of_no_others(
     for threads in ("1", "2"):
         asked = options | {"threads": threads}
         experiment = compare_candidates(("sqlite@system",), workload, asked, measuring)
-        prepared = resolve_experiment(experiment, lambda _: None)
+        prepared = draft_run(experiment, lambda _: None).freeze()
         kept = create_run(prepared.run, tmp_path / threads)
         play_run(prepared, kept, lambda _: None, Rules(choose_load=loads.choose_load))
         assert {t.status for t in kept.trials()} == {"ok"}

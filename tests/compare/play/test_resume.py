@@ -19,7 +19,7 @@ from dyno.compare.experiment import Measuring
 from dyno.compare.play import watch
 from dyno.compare.play.blocks import next_block
 from dyno.compare.play.run import resume_run
-from dyno.compare.resolve.experiment import changes_since, host_here, reopen_run, resolve_experiment
+from dyno.compare.resolve.experiment import changes_since, draft_run, host_here, reopen_run
 from dyno.compare.run_folder import RunFolder, create_run
 from dyno.errors import UsageError
 from dyno.record import Failure, Trial
@@ -40,7 +40,7 @@ def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
     calm = {"steal_percent": 100.0, "foreign_percent": 100.0}
     measuring = Measuring(blocks=BLOCKS, fixed=True, seed=1, limits=calm, sequential=True)
     made = experiment.compare_candidates(["null@1ms", "null@2ms"], str(script), OPTIONS, measuring)
-    return create_run(resolve_experiment(made, lambda _: None).run, tmp_path / "runs")
+    return create_run(draft_run(made, lambda _: None).freeze().run, tmp_path / "runs")
 
 
 def play(kept: RunFolder, told: Callable[[watch.Event], None] = lambda _: None) -> None:

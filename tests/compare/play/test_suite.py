@@ -17,7 +17,7 @@ from dyno.compare.play.run import Rules, play_run
 from dyno.compare.play.trial import TrialPlayer
 from dyno.compare.play.watch import BlockDropped, Event, Watch
 from dyno.compare.resolve.draft import Prepared
-from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.compare.resolve.experiment import draft_run
 from dyno.compare.run_folder import create_run
 from dyno.engines.null import Engine
 from dyno.judge.analysis.judge import judge
@@ -97,7 +97,7 @@ def test_the_driver_plays_a_suite_and_each_candidate_meets_the_base_in_its_block
     few_queries = {"point_selects": "2", **{f"{kind}_ranges": "0" for kind in kinds}}
     more = Workload("oltp_read_only", options | few_queries)
     made = dataclasses.replace(made, workloads=(*made.workloads, more))
-    prepared = resolve_experiment(made, lambda _: None)
+    prepared = draft_run(made, lambda _: None).freeze()
     home = create_run(prepared.run, tmp_path)
     play_run(prepared, home, lambda _: None)
     rows = [c for c in judge(home.run(), home.trials()).comparisons if c.primary]

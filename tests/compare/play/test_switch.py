@@ -15,7 +15,7 @@ from ways_to_be_fooled import assert_dropped
 from dyno.compare import experiment
 from dyno.compare.experiment import Measuring
 from dyno.compare.play.switch import LATE_NS, Switch
-from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.compare.resolve.experiment import draft_run
 from dyno.compare.run_folder import RunFolder, create_run
 from dyno.driver.plan import SlicePlan
 from dyno.judge.analysis.judge import judge
@@ -131,7 +131,7 @@ def _run(folder: Path, *, sequential: bool) -> RunFolder:
     measuring = Measuring(blocks=3, fixed=True, seed=1, limits=limits, sequential=sequential)
     options = {"time": "1.5", "warmup_time": "0.2"}
     made = experiment.compare_candidates(["null@1ms", "null@2ms"], str(file), options, measuring)
-    return create_run(resolve_experiment(made, lambda _: None).run, folder / "runs")
+    return create_run(draft_run(made, lambda _: None).freeze().run, folder / "runs")
 
 
 def _stopped(folder: RunFolder, who: str) -> Verdict:

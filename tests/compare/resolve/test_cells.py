@@ -15,7 +15,7 @@ from dyno.compare.forecast.detection import family_size
 from dyno.compare.play.blocks import baseline_attempt
 from dyno.compare.resolve.candidates import factor_kinds, requests
 from dyno.compare.resolve.design import baselines_due
-from dyno.compare.resolve.experiment import outline_experiment, resolve_experiment
+from dyno.compare.resolve.experiment import draft_run, outline_experiment
 from dyno.errors import UsageError
 from dyno.record import Factor, Run
 
@@ -52,7 +52,7 @@ def crossed(
 
 
 def resolve(*args: Any, **words: Any) -> Run:
-    return resolve_experiment(crossed(*args, **words), lambda _: None).run
+    return draft_run(crossed(*args, **words), lambda _: None).freeze().run
 
 
 def test_each_factor_is_known_by_whose_word_it_is(script: Path) -> None:

@@ -12,7 +12,7 @@ from small_scripts import PHASES, PLAIN, resolve
 from dyno.compare import experiment
 from dyno.compare.experiment import Experiment, Workload
 from dyno.compare.resolve.design import ANALYSES, LIMITS_INTERLEAVED
-from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.compare.resolve.experiment import draft_run
 from dyno.errors import UsageError
 from dyno.record import Run, Stop, WorkloadPlan
 
@@ -94,7 +94,7 @@ def test_an_experiment_may_name_its_primaries(script: Path) -> None:
     def judged_by(**primary: Any) -> dict[str, list[tuple[Any, ...]]]:
         workload = Workload(str(script), {}, (primary,))
         made = Experiment("x", sides, (workload,))
-        return primaries(only(resolve_experiment(made, lambda _: None).run))
+        return primaries(only(draft_run(made, lambda _: None).freeze().run))
 
     found = judged_by(phase="then", metric="latency_ns_p99", margin_percent=3)
     assert found == {"first": [], "then": [("one", "latency_ns_p99", 3)]}

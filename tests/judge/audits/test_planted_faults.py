@@ -14,7 +14,7 @@ import pytest
 
 from dyno.compare.experiment import Measuring, compare_candidates
 from dyno.compare.play.run import play_run
-from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.compare.resolve.experiment import draft_run
 from dyno.compare.run_folder import create_run
 from dyno.judge.analysis.judge import judge
 from dyno.record import Finding
@@ -77,9 +77,9 @@ def _found(folder: Path, *sides: str, script: str) -> list[Finding]:
     file.write_text(script)
     measuring = Measuring(blocks=3, fixed=True, limits=NEIGHBOURS, seed=3, loads=0)
     options = {"events": "200", "warmup_time": "0"}
-    prepared = resolve_experiment(
+    prepared = draft_run(
         compare_candidates(sides, str(file), options, measuring), lambda _: None
-    )
+    ).freeze()
     kept = create_run(prepared.run, folder)
     play_run(prepared, kept, lambda _: None)
     return list(judge(prepared.run, kept.trials()).findings)

@@ -9,7 +9,7 @@ import pytest
 
 from dyno.compare.experiment import Measuring, compare_candidates
 from dyno.compare.play.run import play_run
-from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.compare.resolve.experiment import draft_run
 from dyno.compare.run_folder import create_run
 from dyno.judge.analysis.judge import judge
 from dyno.judge.analysis.run_view import RunView
@@ -32,9 +32,9 @@ def test_a_slow_way_makes_a_servers_figures_doubtful(server: str, home: Path) ->
     """The way is made as long as three quarters of the answer, in the record: no time counts."""
     measuring = Measuring(blocks=3, fixed=True, limits=NEIGHBOURS, seed=3, loads=0, aa=True)
     sides = f"a={server}", f"b={server}"
-    prepared = resolve_experiment(
+    prepared = draft_run(
         compare_candidates(sides, "oltp_point_select", OPTIONS, measuring), lambda _: None
-    )
+    ).freeze()
     kept = create_run(prepared.run, home)
     play_run(prepared, kept, lambda _: None)
     run, trials = prepared.run, kept.trials()

@@ -9,7 +9,7 @@ import pytest
 from dyno.compare.calibration.cases import calibration_cases
 from dyno.compare.calibration.pilot import Shape, add_keys, measure_baseline, reading_value
 from dyno.compare.play.run import play_once
-from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.compare.resolve.experiment import draft_run
 from dyno.judge.analysis.measures import operations_of
 
 pytestmark = [pytest.mark.timeout(300)]
@@ -33,7 +33,7 @@ def test_each_operation_has_one_answer_to_hold_up(engine: str) -> None:
 def test_what_is_injected_is_what_the_client_waits_for(engine: str) -> None:
     """200 µs in each answer: counted by the library, and seen by the driver in every latency."""
     injected = add_keys(engine, {"inject": f"{SPIN_NS}ns"})
-    prepared = resolve_experiment(TINY.experiment([injected], "rate_per_s"), lambda _: None)
+    prepared = draft_run(TINY.experiment([injected], "rate_per_s"), lambda _: None).freeze()
     trial = play_once(prepared, lambda _: None)
     assert trial.status == "ok", trial.failure
     record = trial.phases[-1]

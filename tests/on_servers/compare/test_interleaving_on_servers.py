@@ -20,7 +20,7 @@ from processes import parent_of, processes_in, program_name, state_of, users_of,
 from dyno.compare.experiment import Measuring, compare_candidates
 from dyno.compare.play.run import Rules, play_run
 from dyno.compare.resolve.draft import Prepared
-from dyno.compare.resolve.experiment import reopen_run, resolve_experiment
+from dyno.compare.resolve.experiment import draft_run, reopen_run
 from dyno.compare.run_folder import RunFolder, create_run
 from dyno.judge.analysis.judge import judge
 from dyno.record import CLIENT_BASELINE, Trial
@@ -42,7 +42,7 @@ def _prepared(server: str, workload: str, **options: str) -> Prepared:
     given = {"time": "2.5", "warmup_time": "0.5", "table_size": "2000", "threads": "4"}
     sides = (f"a={server}", f"b={server}")
     made = compare_candidates(sides, workload, given | options, measuring)
-    return resolve_experiment(made, lambda _: None)
+    return draft_run(made, lambda _: None).freeze()
 
 
 @pytest.mark.parametrize("server", SERVERS)

@@ -18,7 +18,7 @@ from process_killers import Killer, Pauser, Stopper
 from dyno.compare.experiment import Measuring, compare_candidates
 from dyno.compare.play.run import play_once, play_run
 from dyno.compare.play.watch import Watch
-from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.compare.resolve.experiment import draft_run
 from dyno.compare.run_folder import all_runs, create_run
 from dyno.record import Failure, Trial
 
@@ -56,7 +56,7 @@ def server_of(runs: Path) -> Callable[[int], int]:
 def once(engine: str, killer: Watch, **options: str) -> Trial:
     """One trial, while somebody is killed."""
     experiment = compare_candidates([engine], "oltp_point_select", OPTIONS | options)
-    return play_once(resolve_experiment(experiment, lambda _: None), killer)
+    return play_once(draft_run(experiment, lambda _: None).freeze(), killer)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_driver_that_is_killed_leaves_no_server_behind(
 def test_a_run_goes_on_after_a_server_was_killed_and_plays_its_block_anew(runs: Path) -> None:
     measuring = Measuring(blocks=3, fixed=True, limits=CALM)
     experiment = compare_candidates([SERVER, SERVER], "oltp_point_select", OPTIONS, measuring)
-    prepared = resolve_experiment(experiment, lambda _: None)
+    prepared = draft_run(experiment, lambda _: None).freeze()
     folder = create_run(prepared.run, runs)
     play_run(prepared, folder, Killer(server_of(runs), "run"))
     torn, others = folder.trials()[:2], [t for t in folder.trials()[2:] if t.block >= 0]

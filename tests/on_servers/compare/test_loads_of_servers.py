@@ -9,7 +9,7 @@ import pytest
 from dyno.builds import cache
 from dyno.compare.experiment import Measuring, compare_candidates
 from dyno.compare.play.run import play_run
-from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.compare.resolve.experiment import draft_run
 from dyno.compare.run_folder import create_run
 from dyno.errors import HostError
 
@@ -34,9 +34,9 @@ def test_a_load_is_made_once_and_every_trial_starts_on_a_copy(
     drop = {"page_cache": "drop"}
     measuring = Measuring(blocks=3, fixed=True, limits=CALM, loads=1, controls=drop)
     sides = [engine, f"{engine}?{MEMORY[engine.partition('@')[0]]}"]
-    prepared = resolve_experiment(
+    prepared = draft_run(
         compare_candidates(sides, "oltp_write_only", OPTIONS, measuring), lambda _: None
-    )
+    ).freeze()
     folder = create_run(prepared.run, home)
     before = {entry.name for entry in cache.entries()}
     play_run(prepared, folder, lambda _: None)
@@ -57,8 +57,8 @@ def test_a_disk_that_is_too_small_is_noticed_before_anything_is_started(
     home: Path, engine: str
 ) -> None:
     options = OPTIONS | {"table_size": str(10**10)}
-    prepared = resolve_experiment(
+    prepared = draft_run(
         compare_candidates([engine, engine], "oltp_write_only", options), lambda _: None
-    )
+    ).freeze()
     with pytest.raises(HostError, match="MB free, and the run needs"):
         play_run(prepared, create_run(prepared.run, home), lambda _: None)

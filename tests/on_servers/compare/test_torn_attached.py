@@ -14,7 +14,7 @@ import pytest
 from dyno import driver
 from dyno.compare.experiment import Measuring, compare_candidates
 from dyno.compare.play.run import resume_run
-from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.compare.resolve.experiment import draft_run
 from dyno.compare.run_folder import LOADED, RunFolder, create_run
 from dyno.engines import Attaches, Server, find_engine
 from dyno.errors import UsageError
@@ -68,7 +68,7 @@ def begun(
     url = f"{engine}://{server.session['user']}@{place}/bench"
     measuring = Measuring(blocks=3, fixed=True, seed=1, limits=CALM, aa=True)
     made = compare_candidates([f"a={url}", f"b={url}"], "oltp_point_select", OPTIONS, measuring)
-    prepared = resolve_experiment(made, lambda _: None)
+    prepared = draft_run(made, lambda _: None).freeze()
     yield create_run(prepared.run, home), bench(server)
     driver.ask(server.session, ["DROP DATABASE bench"])
 

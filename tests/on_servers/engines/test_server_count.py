@@ -21,7 +21,7 @@ from dyno.compare.play.job import TrialJob
 from dyno.compare.play.phases import PhaseLoop
 from dyno.compare.play.run import play_once
 from dyno.compare.play.watch import Progressed
-from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.compare.resolve.experiment import draft_run
 from dyno.driver import DriverLaunch, DriverProcess
 from dyno.driver.plan import Plan, Script, Session
 from dyno.engines import Engine, Server, find_engine
@@ -172,9 +172,9 @@ def test_another_client_of_a_server_that_runs_already_is_noticed(
     monkeypatch.setenv("DYNO_TMP", str(tmp_path))
     options = {"time": "1.5", "warmup_time": "0", "table_size": "200", "rate": "200"}
     with theirs(kind) as (session, url):
-        prepared = resolve_experiment(
+        prepared = draft_run(
             compare_candidates([url], "oltp_point_select", options), lambda _: None
-        )
+        ).freeze()
 
         def hammer(told: object) -> None:
             if isinstance(told, Progressed):

@@ -9,7 +9,7 @@ from mysql_family import answers, asked, running
 
 from dyno.compare.experiment import Measuring, compare_candidates
 from dyno.compare.play.run import play_once
-from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.compare.resolve.experiment import draft_run
 from dyno.engines import Preloads
 
 pytestmark = [pytest.mark.timeout(180)]
@@ -26,9 +26,9 @@ def test_a_trial_records_what_its_controls_did_to_the_server(
 ) -> None:
     monkeypatch.setenv("DYNO_TMP", str(home))
     measuring = Measuring(controls=CONTROLS)
-    prepared = resolve_experiment(
+    prepared = draft_run(
         compare_candidates([engine], "oltp_point_select", SHORT, measuring), lambda _: None
-    )
+    ).freeze()
     trial = play_once(prepared, lambda _: None)
     assert trial.status == "ok", trial.failure
     found = trial.conditions.controls

@@ -11,7 +11,7 @@ from fake_engine import register_engine
 from dyno.builds import Build, Say
 from dyno.compare.experiment import Measuring, compare_candidates
 from dyno.compare.play.run import play_run
-from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.compare.resolve.experiment import draft_run
 from dyno.compare.run_folder import create_run
 from dyno.engines import postgres, sqlite
 from dyno.engines.sqlite import builds
@@ -27,9 +27,9 @@ OPTIONS = {"time": "0.3", "warmup_time": "0", "table_size": "20000"}
 def _found(home: Path, *sides: str, workload: str = "oltp_point_select") -> dict[str, Finding]:
     """The first finding of each audit after three blocks."""
     measuring = Measuring(blocks=3, fixed=True, limits=NEIGHBOURS, seed=3, loads=0)
-    prepared = resolve_experiment(
+    prepared = draft_run(
         compare_candidates(sides, workload, OPTIONS, measuring), lambda _: None
-    )
+    ).freeze()
     kept = create_run(prepared.run, home)
     play_run(prepared, kept, lambda _: None)
     findings = judge(prepared.run, kept.trials()).findings

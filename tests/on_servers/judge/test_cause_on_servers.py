@@ -12,7 +12,7 @@ from judging import judge_unaudited
 
 from dyno.compare.experiment import compare_candidates
 from dyno.compare.play.run import play_once
-from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.compare.resolve.experiment import draft_run
 from dyno.judge.analysis.measures import operations_of
 from dyno.record import Cause, Trial
 
@@ -31,7 +31,7 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def play(engine: str, workload: str, **options: str) -> Trial:
     wanted = compare_candidates([engine], workload, options)
-    trial = play_once(resolve_experiment(wanted, lambda _: None), lambda _: None)
+    trial = play_once(draft_run(wanted, lambda _: None).freeze(), lambda _: None)
     assert trial.status == "ok", trial.failure
     return trial
 

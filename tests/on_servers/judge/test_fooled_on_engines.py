@@ -11,7 +11,7 @@ from ways_to_be_fooled import assert_caught
 
 from dyno.compare.experiment import Measuring, compare_candidates
 from dyno.compare.play.run import play_run
-from dyno.compare.resolve.experiment import resolve_experiment
+from dyno.compare.resolve.experiment import draft_run
 from dyno.compare.run_folder import create_run
 from dyno.judge.analysis.judge import judge
 from dyno.record import Finding
@@ -88,7 +88,7 @@ def found(folder: Path, engine: str) -> list[Finding]:
     options = {"events": "200", "warmup_time": "0"}
     sides = (f"good={build}", f"bad={build}?{setting}")
     made = compare_candidates(sides, str(script), options, measuring)
-    prepared = resolve_experiment(made, lambda _: None)
+    prepared = draft_run(made, lambda _: None).freeze()
     kept = create_run(prepared.run, folder)
     play_run(prepared, kept, lambda _: None)
     return list(judge(prepared.run, kept.trials()).findings)

@@ -46,11 +46,6 @@ from dyno.record import (
 )
 
 
-def resolve_experiment(experiment: Experiment, say: Say) -> Prepared:
-    """The experiment as it was asked for, with nothing chosen by a pilot (`draft_run`)."""
-    return draft_run(experiment, say).freeze()
-
-
 def draft_run(experiment: Experiment, say: Say) -> RunDraft:
     """Fetches the builds, asks the scripts for their phases, and resolves every key.
 
