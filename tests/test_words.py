@@ -52,6 +52,7 @@ QUOTED = {
     "src/dyno/compare/calibration/store.py": "kinds in lines of an older Dyno",
     "CHANGELOG.md": "says what was renamed",
     "tests/test_words.py": "this list",
+    "tests/compare/calibration/test_calibration_store.py": "lines of an older Dyno",
     "tests/cli/test_former_names.py": "the old names are tried",
     "tests/record/test_decode.py": "the old keys are read",
     "docs/decisions/0026-a-renamed-key-is-read-under-both-names.md": "says what was renamed",
