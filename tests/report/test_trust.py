@@ -31,9 +31,16 @@ def found(book: Book, *findings: Finding) -> Book:
 def test_restarts_and_losses_are_told_with_their_reasons(book: Book) -> None:
     told = said(book)
     assert "18 restarts in 6 blocks, the data loaded anew for each." in told
-    assert "insert block 3 dropped: foreign CPU 14.2 % > 10 %" in told
+    assert "insert block 4 dropped: foreign CPU 14.2 % > 10 %" in told
     assert re.search(r"trial 16 \([^)]+\) failed: the driver was killed", told)
-    assert re.search(r"vary by [\d.]+ % to [\d.]+ % \(CoV\), at most in .* best to worst", told)
+    assert re.search(r"vary by [\d.]+ % to [\d.]+ % \(CoV\), most in .* best to worst", told)
+
+
+def test_blocks_are_counted_from_1_as_the_progress_of_a_run_counts_them(book: Book) -> None:
+    """The run's first block is number 0 in its records."""
+    assert "insert, block 4: foreign CPU 14.2 % > 10 %" in terminal(book)
+    rendered = AUDITS.render(book)
+    assert rendered and "<b>insert, block 4</b>: foreign CPU" in rendered
 
 
 def test_where_nothing_was_lost_the_limits_still_stand(book: Book) -> None:

@@ -212,7 +212,7 @@ def _loads(book: Book) -> str:
 def _losses(book: Book) -> list[str]:
     """What does not count, and why: blocks dropped, trials that failed, blocks begun anew."""
     dropped = [
-        f"{each.workload} block {each.block} dropped: {each.reason}"
+        f"{each.workload} block {each.block + 1} dropped: {each.reason}"
         for each in book.verdict.dropped
     ]
     failed = [t for t in book.view.played_trials if t.status != "ok"]
@@ -237,7 +237,7 @@ def _spread(book: Book) -> str:
         reach = f"{numbers.percent(narrowest.cov_percent)} to {reach}"
     where = f"{widest.candidate}, {words.full_metric_name(widest.metric)}"
     worst = f"best to worst {numbers.percent(widest.range_percent)}"
-    return f"vary by {reach} (CoV), at most in {where}: {worst}"
+    return f"vary by {reach} (CoV), most in {where}: {worst}"
 
 
 NONE = "none for this host: run `dyno calibrate`"

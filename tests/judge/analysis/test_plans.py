@@ -87,7 +87,7 @@ def test_statements_without_a_plan_are_counted_with_the_reason() -> None:
     why = ["it changes the schema"] * 3
     book = make_book({"unexplained": {"old": why, "new": why}})
     cause = find_cause(book)
-    assert cause.sentence == "1 statement could not be explained"
+    assert cause.sentence == "1 statement had no plan to compare"
     assert "1 statement without a plan: it changes the schema" in words(SECTION.render(book) or "")
 
 

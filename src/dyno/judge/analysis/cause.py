@@ -75,7 +75,7 @@ def _say_plans(candidate: str, plans: ComparedPlans) -> Iterator[str]:
     if varied := sum(change.kind == "varies" for change in plans.changes):
         yield f"{count_words(varied, 'plan')} varied between restarts"
     if left_out := sum(plans.unexplained.values()):
-        yield f"{count_words(left_out, 'statement')} could not be explained"
+        yield f"{count_words(left_out, 'statement')} had no plan to compare"
 
 
 def _say_change(change: PlanChange) -> str:

@@ -26,7 +26,7 @@ State = Literal["go on", "decided", "undecided", "too noisy", "failed"]
 
 #: The remedy of a host on which too few blocks are valid; `{}` is the limit that took most of them.
 QUIET_IT = (
-    "quiet it (`dyno doctor` says who is noisy), or allow more before the next run "
+    "reduce its load (`dyno doctor` names it), or allow more in the next run "
     "(`--limit {}`, or [limits] in the experiment)"
 )
 

@@ -22,13 +22,13 @@ _TEMPLATE = """
 {% if dropped %}
 <h3>Blocks dropped</h3>
 <ul>{% for each in dropped %}
-<li><b>{{ each.workload }}/{{ each.block }}</b>: {{ each.reason }}</li>
+<li><b>{{ each.workload }}, block {{ each.block + 1 }}</b>: {{ each.reason }}</li>
 {% endfor %}</ul>
 {% endif %}
 {% if lost %}
 <h3>Trials that failed or were interrupted</h3>
 <ul>{% for t in lost %}
-<li><b>trial {{ t.number }}</b>, {{ t.candidate }}, {{ t.workload }}, block {{ t.block }}:
+<li><b>trial {{ t.number }}</b>, {{ t.candidate }}, {{ t.workload }}, block {{ t.block + 1 }}:
 {{ t.status }}{% if t.failure %}: {{ t.failure }}{% endif %}</li>
 {% endfor %}</ul>
 {% endif %}

@@ -90,7 +90,7 @@ def _values(metric: Metric, values: Sequence[float]) -> Axis:
 
 
 def _dot(trial: Trial, value: float, at: int, out: bool, metric: Metric) -> Dot:
-    where = f"trial {trial.number}, block {trial.block}, attempt {trial.attempt}"
+    where = f"trial {trial.number}, block {trial.block + 1}, attempt {trial.attempt}"
     number = numbers.quantity(value, metric.unit)
     tip = f"{trial.candidate}: {number}\n{where}\n{trial.started_utc}"
     return Dot(at, value, tip, shape="hollow" if out else "full")

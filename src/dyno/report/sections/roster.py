@@ -15,7 +15,7 @@ _TEMPLATE = """
 <th scope="col">counts</th></tr></thead>
 <tbody>{% for trial, counts in trials %}
 <tr id="trial-{{ trial.number }}"><th scope="row" class="n">{{ trial.number }}</th>
-<td>{{ trial.workload }}</td><td class="n">{{ trial.block }}</td>
+<td>{{ trial.workload }}</td><td class="n">{{ trial.block + 1 if trial.block >= 0 else "" }}</td>
 <td class="n">{{ trial.attempt }}</td><td class="n">{{ trial.order + 1 }}</td>
 <td>{{ trial.candidate }}</td><td>{{ trial.started_utc }}</td><td>{{ counts }}</td></tr>
 {% endfor %}</tbody></table></div></details>

@@ -154,7 +154,7 @@ def _notes(comparisons: Sequence[Comparison]) -> list[RenderableType]:
 
 
 def _dropped(verdict: Verdict) -> list[RenderableType]:
-    lines = [f"{each.workload}/{each.block}: {each.reason}" for each in verdict.dropped]
+    lines = [f"{each.workload}, block {each.block + 1}: {each.reason}" for each in verdict.dropped]
     more = len(lines) - DROPPED_SHOWN
     lines = lines[:DROPPED_SHOWN] + ([f"and {more} more, in report.html"] if more > 0 else [])
     noise = "" if any(each.standstill for each in verdict.dropped) else " for noise"
