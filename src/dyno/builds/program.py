@@ -1,4 +1,4 @@
-"""What a program's own file tells of how it was built: compiler, flags, instrumentation.
+"""Reads from a program's file how it was built: compiler, flags, instrumentation.
 
 Looked for, in this order of trust: the entry points that a sanitizer's or a coverage runtime gives
 every program built with it (they stay in the dynamic symbols of a stripped file); what a program

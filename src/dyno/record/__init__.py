@@ -1,4 +1,4 @@
-"""The record format: what a run leaves behind, and all that a judge or a report may know of it.
+"""The record format: what a run leaves, which is all that judge and report know.
 
 A run is a folder; a trial is one file in it, written once and never rewritten. Everything else
 (`verdict.json`, `report.html`, `trials.csv`) is derived and can be made again with no engine

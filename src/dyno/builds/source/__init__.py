@@ -1,4 +1,4 @@
-"""Builds from source: a tree of somebody's, a recipe, flags, and what they make, in the cache.
+"""Builds engines from a user's source tree by a recipe and flags, into the cache.
 
     trees       a folder, a commit of a git repository, or a Debian source package, as a tree
     recipe      how a tree of one engine and era is built, as data (`engines/recipes/*.toml`)

@@ -1,5 +1,5 @@
-"""What a failure of a build or of a start means: the first real error of its output, its cause,
-what to do, and whether Dyno can do it. What is known stands in `catalogue/*.toml`.
+"""Diagnoses a failed build or start: the first real error of its output, its cause, the
+remedy, and whether Dyno can apply it. `catalogue/*.toml` lists the known failures.
 
 A build's last line says that something failed; the first line that is an error says what. An entry
 of the catalogue counts where it matches there or before. Entries that are *weak* (a clock that runs

@@ -1,1 +1,1 @@
-"""What a run will cost and what it can find, told before it is played."""
+"""Forecasts what a run will cost and which slowdown it can find."""

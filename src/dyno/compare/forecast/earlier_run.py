@@ -1,4 +1,4 @@
-"""What an earlier run tells of one that is planned: how its primaries vary, what trials cost."""
+"""Reads from an earlier run how its primaries vary and what trials cost, for planning."""
 
 from __future__ import annotations
 

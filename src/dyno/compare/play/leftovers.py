@@ -1,5 +1,5 @@
-"""What killed runs left on this machine, swept by the next run: folders among temporary things,
-engines' data, sockets, and entries of the cache in the making.
+"""Removes what killed runs left on this machine: temporary folders, engines' data, sockets, and
+unfinished entries of the cache.
 
 A lock that the kernel frees with its holder tells a dead Dyno's from a living one's; what was
 touched just now stays in any case, since whoever makes a folder locks it a moment later. Tables in

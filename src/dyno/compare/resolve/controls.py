@@ -1,4 +1,4 @@
-"""The controls before a run: what a killed run left is put back, what cannot be held is told."""
+"""Prepares the controls before a run: restores what a killed run left, names what it cannot set."""
 
 from __future__ import annotations
 

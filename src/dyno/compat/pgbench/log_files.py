@@ -1,5 +1,5 @@
-"""`-l`: what each client logged, put together as pgbench's files: one for each thread, in order of
-time, line by line or added up over stretches (`--aggregate-interval`).
+"""`-l`: writes pgbench's log files from what each client logged: one per thread, in order of time,
+line by line or aggregated (`--aggregate-interval`).
 """
 
 from __future__ import annotations

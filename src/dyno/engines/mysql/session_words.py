@@ -1,5 +1,4 @@
-"""Statements of MySQL's family that set a session or bound a transaction, taken apart and written
-anew.
+"""Parses and rewrites statements of MySQL and MariaDB that set a session or bound a transaction.
 
 What is written is of known words and plain values. A transaction is always begun READ ONLY, since
 all that is played in it reads. A text reaches the server in UTF-8, so no other character set of the

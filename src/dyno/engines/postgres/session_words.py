@@ -1,4 +1,4 @@
-"""PostgreSQL's statements that set a session or bound a transaction, taken apart and written anew.
+"""Parses and rewrites PostgreSQL's statements that set a session or bound a transaction.
 
 What is written is of known words and plain values. A transaction is always begun READ ONLY, since
 all that is played in it reads.

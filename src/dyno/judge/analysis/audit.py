@@ -1,4 +1,4 @@
-"""What an audit is to whoever judges a run; the audits themselves lie in the package `audits`.
+"""The interface of an audit; the audits themselves are in the package `audits`.
 
 They ask `RunView` what counts, so the package knows this one, and is found here by being scanned.
 """

@@ -1,4 +1,4 @@
-"""What a slice holds after one's own and after another's: does whoever played before leave traces?
+"""Compares slices after one's own with slices after another's: does the previous slice carry over?
 
 A block's order is a row of all candidates and its reverse, so that each round holds two slices of
 each. Where one of them follows the candidate's own and the other follows another's, both met the

@@ -1,4 +1,4 @@
-"""Section: how to read the page, for somebody who sees one for the first time."""
+"""Section: how to read the page, for first-time readers."""
 
 from __future__ import annotations
 

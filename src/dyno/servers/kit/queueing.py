@@ -1,5 +1,5 @@
-"""What the part `async` makes for one account that may queue jobs: its schema, its entry points to
-the queue, and the procedures that run its jobs and heed its wishes.
+"""Creates what the part `async` needs for an account that queues jobs: its schema, its entry points
+to the queue, and the procedures that run and cancel its jobs.
 
 An account writes to tables of its own only (`inbox`, `wishes`), and the kit reads those without a
 lock, so that no transaction of an account's makes anybody wait. What became of its jobs it is told

@@ -1,5 +1,5 @@
-"""What is kept of a log while it is read: in memory up to a bound, beyond it in a file that has no
-name, and is gone when we are.
+"""Spools a log while it is read: in memory up to a bound, beyond it in an unnamed file that is
+gone with the process.
 """
 
 from __future__ import annotations
