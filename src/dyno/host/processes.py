@@ -158,6 +158,12 @@ def _ended_ns(pid: int) -> int:
     return sum(int(text) for text in fields[13:15]) * TICK_NS
 
 
+def read_start_ticks(pid: int) -> int:
+    """When a process began, in ticks since the machine did; 0 where it is gone."""
+    fields = _stat(pid)
+    return int(fields[19]) if len(fields) > 19 else 0
+
+
 def threads_of(pid: int) -> list[Path]:
     """The folders of the living threads of `pid`; none once it is gone, be it while they are read.
 

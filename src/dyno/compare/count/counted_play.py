@@ -20,7 +20,7 @@ from dyno.compare.play.loads import PREPARE
 from dyno.driver.plan import Excerpt
 from dyno.errors import TrialFailed
 from dyno.host.probes import Measure, Probe, ProbeTarget
-from dyno.host.processes import process_family
+from dyno.host.processes import process_family, read_start_ticks
 from dyno.judge.analysis.measures import operations_of
 from dyno.profile.valgrind import FILES, Valgrind
 
@@ -48,10 +48,24 @@ class CountSwitch:
                 self.valgrind.write_counts(pid, self.folder)
             self._on.clear()
             return {}
-        self._on += process_family(watched.server_pid)
+        self._on += find_serving_processes(watched)
         for pid in self._on:
             self.valgrind.switch_on(pid, self.folder)
         return {}
+
+
+def find_serving_processes(watched: ProbeTarget) -> list[int]:
+    """Those that may serve the driver: the engine's process, or of a server of many those that
+    began since the driver did.
+
+    The others are left alone: callgrind may end a process that is switched on while a signal comes,
+    and a server's helpers wake each other by signals.
+    """
+    family = process_family(watched.server_pid)
+    if len(family) == 1 or watched.embedded:
+        return family[:1]
+    since = read_start_ticks(watched.client_pid)
+    return [pid for pid in family[1:] if read_start_ticks(pid) >= since]
 
 
 @dataclass(frozen=True)

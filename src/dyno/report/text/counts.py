@@ -53,7 +53,7 @@ def describe_spread(counts: Sequence[CandidateCount]) -> list[str]:
 def describe_others(count: Count, each: CandidateCount) -> str:
     """What an engine's other threads did, per operation; empty where there are none."""
     mean = sum(each.beside) / len(each.beside)
-    if not mean:
+    if mean < 0.5:
         return ""
     return (
         f"{each.candidate}'s other threads and processes: {mean:,.0f} instructions per "
