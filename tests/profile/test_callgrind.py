@@ -59,7 +59,9 @@ def test_whoever_did_the_most_serves_the_user() -> None:
         ("walk.part.0.constprop.1", "walk"),
         ("descend'2", "descend"),
         ("0x00000000000f1a20", "(no symbol)"),
-        ("std::vector<int, a::b>::at(unsigned long)", "std::vector<int, a::b>::at(unsigned long)"),
+        ("std::vector<int, a::b>::at(unsigned long) const", "std::vector<int, a::b>::at"),
+        ("std::less::operator()(int, int)", "std::less::operator()"),
+        ("walk(Tree*, void (*)(Node*))", "walk"),
     ],
 )
 def test_a_function_has_one_name_in_all_builds(name: str, tidy: str) -> None:

@@ -13,6 +13,8 @@ from dyno.profile.callgrind import CodeFunction, InstructionProfile
 
 #: What compilers and linkers append to a function's name: copies of it, versions, recursion.
 SUFFIX = re.compile(r"(\.(?:isra|part|constprop|cold|lto_priv|localalias)(?:\.\d+)*|@@?\S+|'\d+)+$")
+#: The parameters of a C++ function, which change from version to version: overloads are one row.
+PARAMETERS = re.compile(r"(?<!operator)\((?!anonymous)[^()]*(?:\([^()]*\)[^()]*)*\)(?: const)?$")
 #: Code without a symbol goes by its address, which is another one in each build.
 ADDRESS = re.compile(r"0x[0-9a-f]+$")
 UNNAMED = "(no symbol)"
@@ -42,7 +44,8 @@ def tidy_function(function: CodeFunction, program: Path, engine: str) -> CodeFun
     the engine's own `program`, else a file's name.
     """
     own = function.object == str(program.resolve())
-    name = UNNAMED if ADDRESS.match(function.name) else SUFFIX.sub("", function.name)
+    named = PARAMETERS.sub("", SUFFIX.sub("", function.name))
+    name = UNNAMED if ADDRESS.match(function.name) else named
     return CodeFunction(
         name or function.name, function.file, engine if own else Path(function.object).name
     )
