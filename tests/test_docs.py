@@ -305,12 +305,6 @@ PROSE = [
     "docs/METHOD.md",
     *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs" / "guides").glob("**/*.md")),
 ]
-#: Long sentences of pages that do not hold the limit yet. A number may only become smaller.
-LONG_AT_MOST = {
-    "docs/guides/kit/files-on-disk.md": 1,
-    "docs/guides/kit/options.md": 1,
-    "docs/guides/workloads/tpcc.md": 1,
-}
 #: A paragraph or an item of a list ends here; headings and tables are no sentences.
 PARAGRAPH_END = re.compile(r"\n\s*\n|\n(?=\s*[-*] |\s*\d+\. |#|\|)")
 SENTENCE_END = re.compile(r"(?<=[.?!:])[*_)\"]*\s+(?=[*_\"(\[]*[A-Z])")
@@ -329,8 +323,7 @@ def sentences(text: str) -> list[str]:
 def test_few_sentences_are_too_long_to_be_read_once(name: str) -> None:
     told = sentences((ROOT / name).read_text())
     long = [each for each in told if len(each.split()) > SENTENCE_WORDS_MAX]
-    most = max(LONG_AT_MOST.get(name, 0), int(len(told) * LONG_PERCENT_MAX / 100))
-    assert len(long) <= most, long
+    assert len(long) <= int(len(told) * LONG_PERCENT_MAX / 100), long
 
 
 def test_a_long_sentence_is_found_between_code_tables_and_lists() -> None:
