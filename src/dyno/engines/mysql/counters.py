@@ -29,7 +29,7 @@ COUNTERS_SQL = (
 )
 
 
-class CountsInternals:
+class CountsMysqlInternals:
     """The verb that asks for these counters."""
 
     _ask: Ask

@@ -37,7 +37,7 @@ from dyno.engines.mysql.builds import (
     source_build,
     suite_build,
 )
-from dyno.engines.mysql.counters import CountsInternals
+from dyno.engines.mysql.counters import CountsMysqlInternals
 from dyno.engines.mysql.data import Query, fill_data, prepare_database
 from dyno.engines.mysql.evidence import WeighsServer, needed_bytes
 from dyno.engines.mysql.likeness import settings_like
@@ -104,7 +104,7 @@ USER, DATABASE = "root", "dyno"
 QUESTIONS = ("SHOW GLOBAL VARIABLES", "SELECT CURRENT_USER()")
 
 
-class Family(WeighsServer, CountsInternals, MysqlTables):
+class Family(WeighsServer, CountsMysqlInternals, MysqlTables):
     """A server of this family on a private socket, with every variable of it as a setting.
 
     All of them are read back; one that differs from what was asked for fails the trial.

@@ -27,7 +27,7 @@ from dyno.engines._server import libraries
 from dyno.engines.postgres import evidence, settle
 from dyno.engines.postgres.attached import PostgresTables, attach_server, attached_server
 from dyno.engines.postgres.builds import RELEASES, check_build_name, find_build, list_offers
-from dyno.engines.postgres.counters import CountsInternals
+from dyno.engines.postgres.counters import CountsPostgresInternals
 from dyno.engines.postgres.data import FILED, NAME, close, cluster_bytes, lay_cluster
 from dyno.engines.postgres.evidence import CountsTransactions
 from dyno.engines.postgres.libpq import client_session as client_session
@@ -56,7 +56,7 @@ PAGE_BYTES = 8192
 OTHER_BYTES, BACKEND_BYTES = 128 << 20, 12 << 20
 
 
-class Engine(PostgresTables, CountsTransactions, CountsInternals):
+class Engine(PostgresTables, CountsTransactions, CountsPostgresInternals):
     """PostgreSQL in a process of its own.
 
     Its settings are those of the table that `dyno show postgres` prints, in one of its profiles,

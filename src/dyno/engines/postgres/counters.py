@@ -26,7 +26,7 @@ COLUMNS = (
 VERSION = "SELECT current_setting('server_version_num')::int / 10000"
 
 
-class CountsInternals:
+class CountsPostgresInternals:
     """The verb that asks for these counters."""
 
     _ask: Ask
