@@ -25,6 +25,8 @@ UNREAD = ("share/doc", "share/man", "share/locale", "share/lintian", "share/info
 #: Names and versions of all that a tree holds, beside it.
 CONTENTS = "packages.json"
 KIND, C_LIBRARY = "deb", "libc6"
+#: What a release of Debian builds its packages with; a suite that moves on has no one compiler.
+COMPILERS = {"bullseye": "gcc 10", "bookworm": "gcc 12", "trixie": "gcc 14"}
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ class Tree:
     folder: Path
     version: str
     packages: dict[str, str]
+    suite: str = ""
 
     def source(self, wanted: SuiteProgram) -> str:
         """Where it came from, as a record tells it."""
@@ -52,7 +55,9 @@ class Tree:
 
     def facts(self) -> dict[str, str]:
         """What it runs on that another program would take from the system."""
-        return {"c_library": f"glibc {self.packages[C_LIBRARY]}"}
+        told = {"c_library": f"glibc {self.packages[C_LIBRARY]}"}
+        compiler = COMPILERS.get(self.suite, "")
+        return told | ({"suite_compiler": compiler} if compiler else {})
 
 
 def fetch_tree(wanted: SuiteProgram, version: str, say: Say) -> Tree:
@@ -149,7 +154,7 @@ def version_in(name: str) -> str:
 
 def _tree(wanted: SuiteProgram, folder: Path) -> Tree:
     contents = json.loads((folder / CONTENTS).read_text())
-    return Tree(folder, contents[wanted.packages[0]], contents)
+    return Tree(folder, contents[wanted.packages[0]], contents, wanted.suite)
 
 
 def _needed(packages: Iterable[SuitePackage]) -> set[str]:

@@ -10,6 +10,7 @@ import pytest
 from fakes import make_run, make_trial
 
 from dyno.builds import program
+from dyno.builds.suite_tree import Tree
 from dyno.cli import exit_code
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits import audits
@@ -113,7 +114,45 @@ def test_like_builds_and_two_builds_of_one_version_are_no_finding() -> None:
     assert [it.soundness for it in _versions(made, made)] == ["sound"]
     other = made | {"compiler": "clang version 19.1.7", "cflags": "-O3"}
     assert [it.soundness for it in _judged(_run(old=made, new=other))] == ["sound"]
-    assert [it.soundness for it in _versions(made, {"assertions": "off"})] == ["sound"]
+
+
+def test_a_build_whose_compiler_is_stripped_is_not_checked_and_not_sound() -> None:
+    made = {"compiler": "gcc 12.2.0", "cflags": "-O2"}
+    sound, unknown = _versions(made, {"assertions": "off"})
+    assert sound.sentence == "1 of 2 builds tell how they were built: for release"
+    assert (unknown.soundness, unknown.sentence.endswith("(new)")) == ("not checked", True)
+    assert "distributions strip them" in unknown.sentence
+    (both,) = _versions({"assertions": "off"}, {"assertions": "off"})
+    assert both.soundness == "not checked"
+
+
+def test_compilers_are_known_by_the_suites_of_stripped_builds_and_of_no_moving_one() -> None:
+    old, new = {"suite_compiler": "gcc 10"}, {"suite_compiler": "gcc 14"}
+    (finding,) = _versions(old, new)
+    assert finding.soundness == "doubtful"
+    assert "compiler differs (old: gcc 10 (its suite's); new: gcc 14 (" in finding.sentence
+    (like,) = _versions(old, {"compiler": "gcc (Debian 10.2.1-6) 10.2.1"})
+    assert like.soundness == "sound"
+    (own,) = _versions(old, {"compiler": "gcc 16.1", "suite_compiler": "gcc 10"})
+    assert "new: gcc 16.1)" in own.sentence, "what the program says goes before its suite"
+    moving = {suite: _tree(suite).facts().get("suite_compiler") for suite in ("trixie", "sid")}
+    assert moving == {"trixie": "gcc 14", "sid": None}
+
+
+def _tree(suite: str) -> Tree:
+    return Tree(Path("/"), "1", {"libc6": "2"}, suite)
+
+
+def test_options_that_programs_report_are_compared_where_both_tell_them() -> None:
+    made = {"compiler": "gcc 12.2.0", "cflags": "-O2"}
+    sides = {"old": made | {"version": "1"}, "new": made | {"version": "2"}}
+    jemalloc = {"version_malloc_library": "jemalloc 5.2", "version_compile_machine": "x86_64"}
+    (finding,) = _judged(_run(**sides), old=jemalloc, new={"version_malloc_library": "system"})
+    assert finding.soundness == "doubtful" and "allocator differs" in finding.sentence
+    assert [it.soundness for it in _judged(_run(**sides), old=jemalloc)] == ["sound"]
+    one = {"compile_options": "ATOMIC_INTRINSICS=1 COMPILER=gcc-12.2.0 THREADSAFE=1"}
+    (finding,) = _versions(one, {"compile_options": "COMPILER=clang-19.1.7 THREADSAFE=2"})
+    assert "compiler and threads differ (old: gcc 12.2.0; new: clang 19.1.7)" in finding.sentence
 
 
 def test_code_made_for_size_is_doubtful_and_never_invalid() -> None:

@@ -112,15 +112,21 @@ def _factor_kind(factor: Factor) -> str:
 
 
 def build_lines(prepared: Prepared) -> str:
-    """What each candidate resolved to, where that says more than its name."""
+    """What each candidate resolved to, where that says more than its name, with the compiler and
+    optimisation that its build tells.
+    """
+    from dyno.record.build_facts import read_build_facts
+
+    made = {it.name: str(read_build_facts(it.build)) for it in prepared.run.candidates}
     if prepared.run.factors:
         programs = {f"{b.engine} {b.version}" for b in prepared.builds.values() if b.version}
         return f"(It is {' and '.join(sorted(programs))}.)" if len(programs) == 1 else ""
-    found = [
-        f"{name} is {build.engine} {build.version}"
-        for name, build in prepared.builds.items()
-        if build.program.is_file() and build.version not in name
-    ]
+    found = []
+    for name, build in prepared.builds.items():
+        version = f"{build.engine} {build.version}" if build.version not in name else ""
+        how = f"by {made[name]}" if made[name] else ""
+        if build.program.is_file() and (version or how):
+            found.append(f"{name} is {' '.join(filter(None, (version or 'built', how)))}")
     return f"({'; '.join(found)}.)" if found else ""
 
 

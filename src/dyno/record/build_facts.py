@@ -1,0 +1,107 @@
+"""How a build was made, read from a candidate's record: what its loose keys and a server's own
+report tell of compiler, flags and options, typed. What nobody told is empty, and never guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+#: Flags that change what is said of a program and not the program.
+SILENT = re.compile(r"-W.*|-g\d?|-f(?:debug|file|macro)-prefix-map=.*|-D.*|-I.*|-pipe")
+LEVEL = re.compile(r"(?:^|\s)(-O\S*)")
+#: Compilers' names and releases, without who packed them.
+COMPILER = re.compile(r"(gcc|g\+\+|clang|cc)\b[^\d]*?(?:\([^)]*\)\s*)?(\d+(?:\.\d+)*)", re.I)
+#: SQLite's own words of its compiler.
+COMPILED_BY = re.compile(r"\bCOMPILER=(\S+)")
+#: Options of a build that a program reports, by what they are: the report's name.
+REPORTED = {"machine": "version_compile_machine", "allocator": "version_malloc_library"}
+THREADS = re.compile(r"\b(THREADSAFE=\d)")
+
+
+@dataclass(frozen=True)
+class BuildFacts:
+    """`compiler` and its release; `flags` that change the program; `level`, the optimisation;
+    `source`, where it came from; `assertions` ("on", "off") and `instrumentation`; `options` by
+    kind. `by_suite` says that the compiler is the one of the distribution's release, since the
+    program does not name its own.
+    """
+
+    compiler: str = ""
+    compiler_version: str = ""
+    flags: frozenset[str] = frozenset()
+    level: str = ""
+    source: str = ""
+    assertions: str = ""
+    instrumentation: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
+    by_suite: bool = False
+
+    @property
+    def tells_how(self) -> bool:
+        """Is anything known of how it was compiled? That it carries no assertions is not enough."""
+        return bool(self.compiler or self.level or self.flags or self.instrumentation)
+
+    def differences(self, other: BuildFacts) -> list[str]:
+        """What of both is known and differs: the compiler, the flags, an option."""
+        found = [] if _is_like(self, other) else ["compiler"]
+        mine, others = self.flags or {self.level}, other.flags or {other.level}
+        if all(mine) and all(others) and mine != others:
+            found.append("flags")
+        both = self.options.keys() & other.options.keys()
+        return found + sorted(kind for kind in both if self.options[kind] != other.options[kind])
+
+    def __str__(self) -> str:
+        told = " (its suite's)" if self.by_suite else ""
+        compiler = f"{self.compiler} {self.compiler_version}{told}" if self.compiler else ""
+        return " ".join(filter(None, (compiler, self.level)))
+
+
+def read_build_facts(
+    build: Mapping[str, str], reported: Mapping[str, str] | None = None
+) -> BuildFacts:
+    """The facts in `Candidate.build`, and in what its server reports (`Trial.settings`).
+
+    Who compiled the program here knows better than what its file tells.
+    """
+    known = {**(reported or {}), **build}
+    options = known.get("compile_options", "")
+    named = known.get("compiler") or "".join(COMPILED_BY.findall(options)[:1])
+    suite = "" if named else known.get("suite_compiler", "")
+    compiler, release = _read_compiler(named or suite)
+    own = [value for name, value in known.items() if name.lower().endswith("cflags") and value]
+    flags = known.get("flags") or (own[0] if own else "")
+    level = known.get("optimisation") or (LEVEL.findall(own[0] if own else flags) or [""])[-1]
+    level = level or ("-O0" if own else "")
+    kinds = {kind: known[name] for kind, name in REPORTED.items() if known.get(name)}
+    if threads := THREADS.search(options):
+        kinds["threads"] = threads[1]
+    return BuildFacts(
+        compiler=compiler,
+        compiler_version=release,
+        flags=frozenset(each for each in flags.split() if not SILENT.fullmatch(each)),
+        level=level,
+        source=known.get("source", ""),
+        assertions=known.get("assertions", ""),
+        instrumentation=known.get("instrumentation", ""),
+        options=kinds,
+        by_suite=bool(suite and compiler),
+    )
+
+
+def _read_compiler(words: str) -> tuple[str, str]:
+    found = COMPILER.search(words)
+    if not found:
+        return "", ""
+    # Debian's `cc` is gcc, and so is the C++ compiler of the same release
+    return ("clang" if "clang" in found[1].lower() else "gcc"), found[2]
+
+
+def _is_like(one: BuildFacts, other: BuildFacts) -> bool:
+    """Nothing known speaks against one compiler; a suite tells its release only in part."""
+    if not (one.compiler and other.compiler):
+        return True
+    first, second = one.compiler_version.split("."), other.compiler_version.split(".")
+    shared = min(len(first), len(second)) if one.by_suite or other.by_suite else None
+    return one.compiler == other.compiler and first[:shared] == second[:shared]

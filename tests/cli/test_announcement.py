@@ -1,0 +1,36 @@
+"""What is said before a run: which builds are compared, and how each was made."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+from fakes import make_run
+
+from dyno.builds import Build
+from dyno.cli.terminal.announcement import build_lines
+from dyno.compare.resolve.draft import Prepared
+
+
+def prepared(program: Path, **facts: dict[str, str]) -> Prepared:
+    """A run of two candidates whose builds carry these facts."""
+    run = make_run()
+    sides = tuple(
+        dataclasses.replace(each, name=name, build=told)
+        for each, (name, told) in zip(run.candidates, facts.items(), strict=True)
+    )
+    builds = {name: Build("real", "", "9.9", program) for name in facts}
+    return Prepared(dataclasses.replace(run, candidates=sides), {}, builds)
+
+
+def test_each_build_is_announced_with_its_compiler_and_optimisation(tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    program.touch()
+    own = {"compiler": "cc (Debian 12.2.0-14+deb12u1) 12.2.0", "cflags": "-O2 -g"}
+    suite = {"suite_compiler": "gcc 14", "assertions": "off"}
+    assert build_lines(prepared(program, mine=own, debian=suite)) == (
+        "(mine is real 9.9 by gcc 12.2.0 -O2; debian is real 9.9 by gcc 14 (its suite's).)"
+    )
+    named = prepared(program, **{"a@9.9": own, "b@9.9": {}})
+    assert build_lines(named) == "(a@9.9 is built by gcc 12.2.0 -O2.)"
+    assert build_lines(prepared(program, **{"a@9.9": {}, "b@9.9": {}})) == ""
