@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import platform
 import shutil
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,12 +29,15 @@ WORD_S = 60.0
 
 @dataclass(frozen=True)
 class Valgrind:
-    """An unpacked valgrind: its two programs, the folder of its tools, and its version."""
+    """An unpacked valgrind: its two programs, the folder of its tools, its version, and what a
+    word to a counted process may take.
+    """
 
     launcher: Path
     switch: Path
     tools: Path
     version: str
+    limit_s: float = WORD_S
 
     def make_executor(self, folder: Path) -> tuple[str, ...]:
         """The command before a program whose instructions can be counted, into files in `folder`:
@@ -71,7 +75,14 @@ class Valgrind:
         if owner.st_uid != os.geteuid():  # the kernel lets nobody else answer through its pipes
             ids = (f"--reuid={owner.st_uid}", f"--regid={owner.st_gid}", "--clear-groups")
             command = ["setpriv", *ids, *command]
-        done = subprocesses.run(command, WORD_S)
+        try:
+            done = subprocesses.run(command, self.limit_s)
+        except subprocess.TimeoutExpired:
+            hint = (
+                "valgrind wakes a process by ptrace: is that allowed here (kernel.yama, container)?"
+            )
+            message = f"valgrind did not answer `{' '.join(words)}` in {self.limit_s:.0f} s"
+            raise TrialFailed(message, hint=hint) from None
         if done.returncode:
             lines = (done.stderr or done.stdout).strip().splitlines()
             cause = lines[-1] if lines else ""
