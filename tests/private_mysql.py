@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from kit_servers import choose_servers
 from private_servers import started
 
 from dyno import driver
@@ -16,7 +17,7 @@ from dyno.engines import Server
 #: All of 127/8 is ours: an address of this process, and ports that none is given by the kernel.
 HOST = f"127.78.{os.getpid() // 250 % 250}.{os.getpid() % 250 + 1}"
 PORTS = itertools.count(21306)
-VERSIONS = ("mysql@5.6.14", "mysql@8.0.33", "mariadb@debian")
+VERSIONS = choose_servers("mysql@5.6.14", "mysql@8.0.33", "mariadb@debian")
 PASSWORD = "tr0ub4dor"
 #: How each server makes a user who proves himself by a method, the method named by the user.
 USERS = {
@@ -26,11 +27,16 @@ USERS = {
         "caching": f"caching_sha2_password BY '{PASSWORD}'",
         "sha256": f"sha256_password BY '{PASSWORD}'",
     },
+    "mysql@9.7": {
+        "caching": f"caching_sha2_password BY '{PASSWORD}'",
+        "sha256": f"sha256_password BY '{PASSWORD}'",
+    },
     "mariadb@debian": {
         "native": f"mysql_native_password USING PASSWORD('{PASSWORD}')",
         "ed25519": f"ed25519 USING PASSWORD('{PASSWORD}')",
     },
 }
+USERS["mariadb@11.8"] = USERS["mariadb@debian"]
 TABLE = [
     "CREATE TABLE t (id int PRIMARY KEY, n bigint NOT NULL DEFAULT 0, x double, s varchar(20))",
     "INSERT INTO t (id) VALUES " + ", ".join(f"({i})" for i in range(1, 101)),
