@@ -44,7 +44,7 @@ def job(tmp_path: Path, asked: list[str]) -> TrialJob:
             raise TrialFailed(f"no plan of {refused[0]}")
         return [[["" if "nobody" in sql else f"plan of {sql}"]] for sql in statements]
 
-    tools = dataclasses.replace(setup.tools, ask=ask)
+    tools = dataclasses.replace(setup.tools, ask=ask, ask_briefly=ask)
     return setup.job(tmp_path, engine=ExplainingEngine(setup.journal), tools=tools)
 
 
@@ -85,6 +85,22 @@ def test_all_trials_of_a_run_are_asked_with_the_same_values(
     elsewhere = dataclasses.replace(job, block=1, statements=KnownStatements())
     assert not read_plans_before(PLAN, elsewhere)
     assert set(asked) == {"EXPLAIN SELECT a FROM t WHERE id=7"}
+
+
+def test_an_engine_that_explains_nothing_before_a_phase_is_asked_once(
+    job: TrialJob, asked: list[str]
+) -> None:
+    read_plans(PLAN, job, make_phases(make_statement(SELECT)), make_examples(SELECT))
+    refusing = dataclasses.replace(job.tools, ask_briefly=_refuse)
+    later = dataclasses.replace(job, block=1, tools=refusing)
+    assert read_plans_before(PLAN, later) == {}
+    asked.clear()
+    assert read_plans_before(PLAN, dataclasses.replace(job, block=2)) == {} and asked == []
+    assert read_plans(PLAN, job, make_phases(make_statement(SELECT)), []).plans, "at the end it is"
+
+
+def _refuse(session: Any, statements: Any) -> list[list[list[str | None]]]:
+    raise TrialFailed("the database is locked")
 
 
 def test_what_cannot_be_explained_is_told_with_the_reason(job: TrialJob, asked: list[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +13,7 @@ from dyno.builds import Build
 from dyno.compare.play.interleaving import TrialSlot
 from dyno.compare.play.known_statements import KnownStatements
 from dyno.compare.resolve.design import SLOW_LOAD_S
-from dyno.driver.plan import Description, Plan
+from dyno.driver.plan import Description, Plan, Session
 from dyno.engines import Ask, Engine
 from dyno.host.controls import Control, controls
 from dyno.host.probes import Probe, probes
@@ -28,6 +28,14 @@ from dyno.record import (
     StorageCondition,
     WorkloadPlan,
 )
+
+#: What a question may take while users' connections are open: one of them may hold a lock.
+BRIEF_S = 5.0
+
+
+def ask_briefly(session: Session, statements: Sequence[str]) -> list[list[list[str | None]]]:
+    """As `driver.ask`, within `BRIEF_S`."""
+    return driver.ask(session, statements, BRIEF_S)
 
 
 class DrivenProcess(Protocol):
@@ -51,7 +59,8 @@ class DrivenProcess(Protocol):
 class Tools:
     """What trials are played with: the driver, the probes and the controls.
 
-    `drive` starts a driver with a plan. A test hands in its own, and nobody patches a module.
+    `drive` starts a driver with a plan. `ask_briefly` gives up soon. A test hands in its own,
+    and nobody patches a module.
     """
 
     drive: Callable[[Plan, driver.DriverLaunch], AbstractContextManager[DrivenProcess]] = (
@@ -59,6 +68,7 @@ class Tools:
     )
     describe: Callable[[Plan], Description] = driver.describe
     ask: Ask = driver.ask
+    ask_briefly: Ask = ask_briefly
     probes: Mapping[str, Probe] = field(default_factory=probes)
     controls: Mapping[str, Control] = field(default_factory=controls)
 

@@ -22,6 +22,7 @@ class KnownStatements:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _examples: dict[Place, dict[str, str]] = field(default_factory=dict)
     _explained: dict[Place, dict[str, tuple[int, str]]] = field(default_factory=dict)
+    _refused: set[Place] = field(default_factory=set)
 
     def add(self, place: Place, examples: Mapping[str, str]) -> dict[str, str]:
         """Takes in what a trial has sent; answers all that is known, by digest."""
@@ -39,7 +40,16 @@ class KnownStatements:
                 known.setdefault(name, (block, sql))
 
     def explained_before(self, place: Place, block: int) -> dict[str, str]:
-        """Those of earlier blocks: each trial of a block is asked for the same."""
+        """Those of earlier blocks: each trial of a block is asked for the same. None where an
+        engine has refused before: it would again.
+        """
         with self._lock:
-            known = self._explained.get(place, {})
+            known = {} if place in self._refused else self._explained.get(place, {})
             return {name: sql for name, (since, sql) in known.items() if since < block}
+
+    def note_refusal(self, place: Place) -> None:
+        """An engine does not explain while the users' connections are open: one of them may hold
+        a lock, or the engine lets one process in.
+        """
+        with self._lock:
+            self._refused.add(place)

@@ -16,7 +16,7 @@ from dyno.compare.play.attached_tables import CLEANUP, PREPARE
 from dyno.compare.play.job import TrialJob
 from dyno.driver import StatementExample
 from dyno.driver.plan import Plan
-from dyno.engines import Explains
+from dyno.engines import Ask, Explains
 from dyno.errors import DynoError
 from dyno.record import PhaseRecord, StatementKind, StatementTally
 
@@ -52,9 +52,11 @@ def read_plans_before(plan: Plan, job: TrialJob) -> dict[str, str]:
     statements = job.statements.explained_before(_place(job), job.block)
     if not statements or not isinstance(job.engine, Explains):
         return {}
-    with suppress(DynoError):
-        return _ask_all(plan, job, statements)
-    return {}
+    try:
+        return _ask_all(plan, job, statements, job.tools.ask_briefly)
+    except DynoError:
+        job.statements.note_refusal(_place(job))
+        return {}
 
 
 def read_plans(
@@ -121,19 +123,19 @@ def _ask_each(plan: Plan, job: TrialJob, statements: Mapping[str, str]) -> ReadP
     plans: dict[str, str] = {}
     refused: dict[str, str] = {}
     with suppress(DynoError):
-        plans = _ask_all(plan, job, statements)
+        plans = _ask_all(plan, job, statements, job.tools.ask)
     for name, sql in statements.items() if not plans else ():
         try:
-            plans |= _ask_all(plan, job, {name: sql})
+            plans |= _ask_all(plan, job, {name: sql}, job.tools.ask)
         except DynoError as error:
             refused[name] = error.message
     empty = {name: NO_ROW for name, told in plans.items() if not told}
     return ReadPlans({n: told for n, told in plans.items() if told}, refused | empty)
 
 
-def _ask_all(plan: Plan, job: TrialJob, statements: Mapping[str, str]) -> dict[str, str]:
+def _ask_all(plan: Plan, job: TrialJob, statements: Mapping[str, str], ask: Ask) -> dict[str, str]:
     engine = job.engine
     assert isinstance(engine, Explains)
     questions = [f"{engine.explain} {sql}" for sql in statements.values()]
-    answers = job.tools.ask(plan.session, questions)
+    answers = ask(plan.session, questions)
     return {name: engine.plan_of(rows) for name, rows in zip(statements, answers, strict=True)}
