@@ -28,7 +28,11 @@ pub fn sample(parent: &Parent) -> Result<ExitCode, Error> {
                     going = Some(begun);
                 }
                 ("stop", Some(begun)) => print_json(&begun.end().map_err(Error::host)?)?,
-                (other, _) => return Err(Error::driver(format!("`{other}` makes no sense now"))),
+                (other, _) => {
+                    return Err(Error::driver(format!(
+                        "expected `start` or `stop` on stdin, not `{other}`"
+                    )));
+                }
             },
             Err(RecvTimeoutError::Timeout) => {
                 if let Some(begun) = going.as_mut() {
