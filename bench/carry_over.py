@@ -28,7 +28,7 @@ from dyno.compare.run_folder import create_run
 from dyno.errors import DynoError
 from dyno.judge.analysis.carry_over import carry_over
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.stats.interval import t_interval, to_percent
+from dyno.judge.stats.interval import compute_t_interval, to_percent
 from dyno.record import Interleaving, Slice
 
 ENGINES = ("sqlite@3.46.0", "duckdb", "postgres@18", "mysql@8.0.33", "mariadb@10.11.5")
@@ -71,7 +71,7 @@ def contrasts(case: Case, blocks: int, time_s: str) -> list[dict[str, float]]:
     with tempfile.TemporaryDirectory(prefix="dyno-") as place:
         folder = create_run(run, Path(place))
         play_run(replace(prepared, run=run), folder, lambda _: None)
-        view = RunView(run, folder.trials())
+        view = RunView(run, folder.read_trials())
     plan = run.workloads[0]
     phase = plan.phases[-1].name
     return [carry_over(run, plan, phase, block) for block in view.blocks[plan.name].valid]
@@ -97,7 +97,7 @@ def interval_words(logs: np.ndarray[tuple[int], np.dtype[np.float64]]) -> str:
     """`3.2 [3.0, 3.4]`: in percent."""
     if logs.size < 2:
         return "–"
-    found = t_interval(logs, LEVEL)
+    found = compute_t_interval(logs, LEVEL)
     estimate, low, high = (
         to_percent(float(each)) for each in (found.estimate, found.low, found.high)
     )

@@ -26,10 +26,10 @@ from pathlib import Path
 from paired import table
 from resolution import INTERLEAVED, Case, log_ratios, prepare, valid_blocks
 
-from dyno.compare.calibration.comparison import intermittent_hog
+from dyno.compare.calibration.comparison import burn_intermittently
 from dyno.compare.play.run import play_run
 from dyno.compare.run_folder import create_run
-from dyno.judge.analysis.host_noise import noise_shares
+from dyno.judge.analysis.host_noise import compute_noise_shares
 from dyno.judge.analysis.run_view import RunView
 from dyno.record import Trial
 
@@ -68,7 +68,9 @@ def hogs(share: float, as_steal: bool) -> Iterator[None]:
     with ExitStack() as stack:
         for core in cores if share else ():
             rests_s = tuple(seconds * (1 - share) / share for seconds in works_s)
-            pid = stack.enter_context(intermittent_hog([core], random.Random(), works_s, rests_s))
+            pid = stack.enter_context(
+                burn_intermittently([core], random.Random(), works_s, rests_s)
+            )
             if as_steal:
                 os.sched_setscheduler(pid, os.SCHED_FIFO, os.sched_param(1))
         yield
@@ -80,7 +82,7 @@ def play(case: Case, share: float, as_steal: bool, blocks: int, found: Found) ->
     with tempfile.TemporaryDirectory(prefix="dyno-") as place, hogs(share, as_steal):
         folder = create_run(prepared.run, Path(place))
         play_run(prepared, folder, lambda _: None)
-        view = RunView(prepared.run, folder.trials())
+        view = RunView(prepared.run, folder.read_trials())
     found.logs += log_ratios(view, case)
     phases = prepared.run.workloads[0].phase_names
     for block in valid_blocks(view):
@@ -90,7 +92,7 @@ def play(case: Case, share: float, as_steal: bool, blocks: int, found: Found) ->
 
 def worst_share(block: Mapping[str, Trial], phases: frozenset[str], limit: str) -> float:
     """What a limit looks at: the share of the trial that met the most."""
-    return max(noise_shares(trial, phases).get(limit, 0.0) for trial in block.values())
+    return max(compute_noise_shares(trial, phases).get(limit, 0.0) for trial in block.values())
 
 
 def row(case: Case, share: float, found: Found) -> dict[str, object]:

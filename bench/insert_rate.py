@@ -27,7 +27,7 @@ from serving import CLIENT_CORE, command, pinned, serving
 from spent import Spent, Usage, in_turn, run
 
 from dyno.engines import Server
-from dyno.host.processes import cpu_ns_of, process_family
+from dyno.host.processes import list_process_family, sum_cpu_ns
 
 BATCH = 100
 LIMITS: Limits = {peer: {"cpu_us": Limit(most=0.1)} for peer in ("python", "iibench")}
@@ -49,7 +49,7 @@ class Inserts:
 
     def server_ns(self) -> float:
         """CPU of the server's processes."""
-        return float(cpu_ns_of(process_family(self.server.pid)))
+        return float(sum_cpu_ns(list_process_family(self.server.pid)))
 
     def ours(self) -> Spent:
         """The driver's l.i0."""

@@ -120,7 +120,7 @@ def searched(kit: kit_server.KitServer, rounds: int, documents: int) -> None:
     took_s = timed_by(kit, half.format("<"))
     print(f"  {'half of the documents inserted':32} {took_s:8.2f} s")
     begin = time.monotonic()
-    routines.index_json(kit, INDEXED)
+    routines.create_index(kit, INDEXED)
     print(f"  {'an index over them made':32} {time.monotonic() - begin:8.2f} s")
     took_s = timed_by(kit, half.format(">="))
     print(f"  {'the other half, indexed meanwhile':32} {took_s:8.2f} s")

@@ -97,7 +97,7 @@ def documents(kit: kit_server.KitServer, server: Server, rounds: int, number: in
     # else a server takes the table for an empty one for seconds, and reads all of it
     kit.query("ANALYZE TABLE dyno.json2")
     begin = time.monotonic()
-    routines.index_json(kit, INDEXED)
+    routines.create_index(kit, INDEXED)
     print(f"  {f'A16, an index over {number} documents':42} {time.monotonic() - begin:8.3f} s")
     wanted = f'{{"last_name": "name {number // FOUND // 2}"}}'
     search = f"CALL kit.search('{INDEXED}', '{wanted}')"

@@ -25,9 +25,9 @@ from paired import BENCH
 from played import NULL, plan, play
 
 from dyno.engines.mysql import harmless as mysql
-from dyno.engines.mysql.session_words import session_words as words_of_mysql
+from dyno.engines.mysql.session_words import judge_session_words as words_of_mysql
 from dyno.engines.postgres import harmless as postgres
-from dyno.engines.postgres.session_words import session_words as words_of_postgres
+from dyno.engines.postgres.session_words import judge_session_words as words_of_postgres
 from dyno.workloads.replay.formats import read_log
 from dyno.workloads.replay.in_place import ServerRules
 from dyno.workloads.replay.layout import lay_out

@@ -80,7 +80,7 @@ def play(
 
 def take(process: DriverProcess, played: Played) -> bool:
     """Takes the next event; False after the last."""
-    event: Event = process.next(Limit("a phase", PHASE_LIMIT_S))
+    event: Event = process.read_event(Limit("a phase", PHASE_LIMIT_S))
     match event:
         case End(counters):
             played.counters = counters

@@ -11,7 +11,7 @@ import numpy as np
 from paired import table
 from spent import Spent
 
-from dyno.judge.stats.interval import t_interval
+from dyno.judge.stats.interval import compute_t_interval
 
 LEVEL = 0.05
 #: Stands for nothing measured (no tick fell there), so that its logarithm exists.
@@ -110,7 +110,7 @@ def ratio_of(ours: Sequence[float], peers: Sequence[float]) -> Ratio:
     if n < 2:
         return Ratio(math.exp(whole), 0.0, math.inf)
     without = np.log((a.sum() - a) / (b.sum() - b))
-    found = t_interval(n * whole - (n - 1) * without, LEVEL)
+    found = compute_t_interval(n * whole - (n - 1) * without, LEVEL)
     low, high = (math.exp(min(float(end), 700.0)) for end in (found.low, found.high))
     return Ratio(math.exp(whole), low, high)
 

@@ -38,7 +38,7 @@ from dyno.compare.resolve.experiment import draft_run
 from dyno.compare.run_folder import create_run
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.stats.interval import to_percent
-from dyno.judge.stats.power import detectable
+from dyno.judge.stats.power import compute_detectable
 from dyno.record import Slice, Trial
 
 ALPHA = 0.05
@@ -167,14 +167,14 @@ def play(case: Case, order: Order, blocks: int) -> Blocks:
         began = datetime.now().astimezone()
         play_run(prepared, folder, lambda _: None)
         ended = datetime.now().astimezone()
-        trials = folder.trials()
+        trials = folder.read_trials()
         view = RunView(prepared.run, trials)
         logs, slices = log_ratios(view, case), slice_errors(view, case)
     baselines = [t for t in trials if t.block < 0]
     first = min(datetime.fromisoformat(t.started_utc) for t in trials if t not in baselines)
     seconds = (ended - max(first, began)).total_seconds() / max(1, blocks)
     turns = prepared.run.design.interleaving
-    slice_s = turns.slice_of(case.workload).length_s if turns else 0.0
+    slice_s = turns.find_slice(case.workload).length_s if turns else 0.0
     return Blocks(logs, slices, [seconds] * len(logs), slice_s)
 
 
@@ -188,8 +188,8 @@ def log_ratios(view: RunView, case: Case) -> list[float]:
     primary = next(p for p in view.primaries if p.phase == case.phase)
     found = []
     for block in valid_blocks(view):
-        sides = [view.numbers(block[side]) for side in ("a", "b")]
-        metric = next(metric for metric in sides[0] if primary.names(metric))
+        sides = [view.compute_numbers(block[side]) for side in ("a", "b")]
+        metric = next(metric for metric in sides[0] if primary.matches(metric))
         found.append(math.log(sides[0][metric] / sides[1][metric]))
     return found
 
@@ -218,7 +218,7 @@ def slices_of(trial: Trial, phase: str) -> tuple[int, ...]:
 def judged(case: Case, order: Order, blocks: Blocks) -> dict[str, object]:
     """A row: sd in percent, MDE80 at `QUOTED_BLOCKS`, seconds of a block."""
     sd = statistics.stdev(blocks.logs)
-    mde80 = float(to_percent(detectable(QUOTED_BLOCKS, sd, ALPHA)))
+    mde80 = float(to_percent(compute_detectable(QUOTED_BLOCKS, sd, ALPHA)))
     return {
         "engine": case.engine,
         "workload": case.workload if case.phase == "run" else f"{case.workload} {case.phase}",

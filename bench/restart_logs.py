@@ -64,7 +64,7 @@ def play(folder: Path, engine: str, order: Order, blocks: int) -> None:
     with tempfile.TemporaryDirectory(prefix="dyno-") as place:
         made = create_run(prepared.run, Path(place))
         play_run(prepared, made, heard)
-        view = RunView(prepared.run, made.trials())
+        view = RunView(prepared.run, made.read_trials())
     turns = prepared.run.design.interleaving
     rates: dict[str, list[Sequence[float]]] = {side: [] for side in SIDES}
     for block in valid_blocks(view):
@@ -72,7 +72,7 @@ def play(folder: Path, engine: str, order: Order, blocks: int) -> None:
             if turns is None:
                 rates[side].append(heard.found[block[side].number])
             else:
-                time_slice = turns.slice_of(prepared.run.workloads[0].name)
+                time_slice = turns.find_slice(prepared.run.workloads[0].name)
                 counted_s = time_slice.length_s - time_slice.ramp_in_s
                 rates[side].append(join_turns(slices_of(block[side], phase.name), counted_s))
     folder.mkdir(parents=True, exist_ok=True)

@@ -19,7 +19,7 @@ from sysbench import command as sysbench
 from dyno import driver
 from dyno.driver.plan import Plan, Script, Session
 from dyno.errors import DynoError, UsageError
-from dyno.judge.stats.interval import t_interval
+from dyno.judge.stats.interval import compute_t_interval
 from dyno.record import PhaseRecord
 
 SEED = 20261122
@@ -123,7 +123,7 @@ def by_dyno(case: Case, script: Path, session: Session, word: str, run: int) -> 
     done, failed, why = 0, 0, ""
     try:
         with tempfile.TemporaryDirectory() as home, _started(plan, Path(home)) as process:
-            while not isinstance(event := process.next(_limit(word)), driver.End):
+            while not isinstance(event := process.read_event(_limit(word)), driver.End):
                 if isinstance(event, PhaseRecord):
                     done += sum(stream.done for stream in event.streams)
                     failed += sum(stream.failed for stream in event.streams)
@@ -189,7 +189,7 @@ def compared(theirs: Counts, ours: Counts) -> tuple[bool, list[str]]:
                 continue
             any_gap = True
             if len(a) > 1:
-                found = t_interval(b - a, LEVEL)
+                found = compute_t_interval(b - a, LEVEL)
                 alike = found.low <= 0 <= found.high
             else:
                 alike = abs(b[0] - a[0]) <= ONCE * a[0]

@@ -47,7 +47,7 @@ def total(costs: Sequence[Cost]) -> Cost:
 def ours(folder: Path, scale: float) -> Cost:
     """The driver's rows of all tables, a process each."""
     rows = [json.dumps({"kind": "ssb", "table": name, "scale": scale}) for name in TABLES]
-    commands = [(driver.driver_program(), "rows", each) for each in rows]
+    commands = [(driver.find_driver(), "rows", each) for each in rows]
     files = [folder / name for name in TABLES]
     return total([spent(*each) for each in zip(commands, files, strict=True)])
 

@@ -25,7 +25,7 @@ from paired import table
 from restart_logs import INTERLEAVED, SEQUENTIAL, play, stored
 from rules import RULES
 
-from dyno.judge.stats.simulate import clopper_pearson
+from dyno.judge.stats.simulate import compute_clopper_pearson
 
 RUNS, QUICK_RUNS = 500, 60
 #: What is injected, in percent.
@@ -48,7 +48,7 @@ class Row:
     @property
     def percent(self) -> tuple[float, float, float]:
         """The share called slower, and the bounds of its interval."""
-        low, high = clopper_pearson(self.slower, self.n)
+        low, high = compute_clopper_pearson(self.slower, self.n)
         return 100 * self.slower / self.n, 100 * low, 100 * high
 
     @property

@@ -120,7 +120,7 @@ def slices(server: Server, workload: str, switch: Switch, number: int) -> list[f
         DriverProcess(what, DriverLaunch(Path(home) / "log", pinned(CLIENT_CORE))) as process,
     ):
         awake = True
-        while not isinstance(event := process.next(Limit("a phase", 600)), End):
+        while not isinstance(event := process.read_event(Limit("a phase", 600)), End):
             if isinstance(event, Progress):
                 counts.append((event.elapsed_s, sum(it.done for it in event.streams)))
                 at = int((event.elapsed_s + 0.1 - 2) // SLICE_S)
@@ -162,17 +162,17 @@ def change(logs: list[float]) -> str:
 
 def full_copy_bytes(server: Server, folder: Path, duckdb: dict[str, object]) -> int:
     """What every row of every source takes in Parquet."""
-    watched = servers.reach(driver.ask, url(server))
+    watched = servers.reach_server(driver.ask, url(server))
     folder.mkdir()
     writer = store.WatchStore(folder, driver.ask, duckdb)
     now = datetime.now(UTC)
     answers = driver.ask(watched.session, [*watched.begin, *(it.whole for it in watched.questions)])
     rows = {
-        it.source: Changes(it.source).of(found, SampleTime(now.strftime(store.TIME)))
+        it.source: Changes(it.source).record_changes(found, SampleTime(now.strftime(store.TIME)))
         for it, found in zip(watched.questions, answers[len(watched.begin) :], strict=True)
     }
     writer.write(rows, now)
-    return store.size_bytes(folder)
+    return store.measure_size_bytes(folder)
 
 
 def main() -> None:
@@ -191,7 +191,7 @@ def measure(
     spec: str, server: Server, workloads: Sequence[str], groups: int, idle_s: float
 ) -> None:
     play(plan(server.session, "oltp_point_select", ["cleanup", "prepare"], table_size=100_000))
-    duckdb = store.library(driver.ask, print)
+    duckdb = store.open_library(driver.ask, print)
     with tempfile.TemporaryDirectory() as home:
         busy, idle = Path(home) / "busy", Path(home) / "idle"
         if groups:
@@ -220,9 +220,9 @@ def measure(
         copy = full_copy_bytes(server, Path(home) / "copy", duckdb)
         # as if the hour were over
         later = datetime.now(UTC) + timedelta(hours=2)
-        sources = store.with_samples(servers.sources_of("mysql"))
+        sources = store.with_samples(servers.list_sources("mysql"))
         store.WatchStore(idle, driver.ask, duckdb).merge(later, sources)
-        taken, samples = store.size_bytes(idle), idle_s + 2
+        taken, samples = store.measure_size_bytes(idle), idle_s + 2
         # the first sample is whole, as it is in each hour
         day = DAY_S * max(taken - copy, 0) / samples + 24 * copy
         print(

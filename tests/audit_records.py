@@ -9,7 +9,7 @@ from typing import Any
 from fakes import make_phase, make_record, make_run, make_tally, make_trial, make_workload
 
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits import audits
+from dyno.judge.audits import load_audits
 from dyno.record import (
     CLIENT_BASELINE,
     Candidate,
@@ -75,7 +75,7 @@ def recorded(trial: Trial, **changes: Any) -> Trial:
 
 
 def findings(name: str, run: Run, *trials: Trial) -> list[Finding]:
-    return audits()[name].judge(RunView(run, trials))
+    return load_audits()[name].judge(RunView(run, trials))
 
 
 def only(name: str, run: Run, *trials: Trial) -> Finding:

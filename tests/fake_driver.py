@@ -124,7 +124,7 @@ class FakeDriver:
     def __exit__(self, *_: object) -> None:
         self.journal.append("close")
 
-    def next(self, limit: driver.Limit) -> Event:
+    def read_event(self, limit: driver.Limit) -> Event:
         event = next(self.events)
         if isinstance(event, BaseException):
             raise event

@@ -14,7 +14,7 @@ from dyno.builds import Build
 from dyno.engines import NO_CONDITIONS, Ask, Engine, Server, StartConditions
 from dyno.host.controls import ControlResult, ControlTarget
 from dyno.host.probes import Measure, ProbeTarget
-from dyno.plugins import modules
+from dyno.plugins import load_modules
 from dyno.record import PinningCondition
 
 Journal = list[str]
@@ -25,7 +25,7 @@ def register_engine(
 ) -> None:
     """Offers `engine` under `name` for the time of the test, as a module of `engines/` would."""
     module = SimpleNamespace(Engine=engine, __doc__="")
-    monkeypatch.setitem(modules("dyno.engines"), name, module)
+    monkeypatch.setitem(load_modules("dyno.engines"), name, module)
 
 
 class FakeEngine:
@@ -76,7 +76,7 @@ class FakeControl:
     def check(self, value: str) -> None:
         assert value in self.values
 
-    def refusal(self, value: str, subject: ControlTarget) -> str:
+    def find_refusal(self, value: str, subject: ControlTarget) -> str:
         return ""
 
     @contextmanager

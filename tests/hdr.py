@@ -63,7 +63,7 @@ def percentile(histogram: Histogram, percent: float) -> int:
     As the driver reads its own: at least one value, and rounded up to a whole number of them.
     99.9 ÷ 100 is a little over 0.999, which of 1000 values would make the last of the 999th.
     """
-    largest, counts = histogram.values()
+    largest, counts = histogram.list_values()
     if not counts.size:
         return 0
     quantile = round(min(percent, 100.0) * 1000.0) / 100_000.0

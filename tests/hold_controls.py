@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from dyno.host.controls import ControlTarget, _knob, controls
+from dyno.host.controls import ControlTarget, _knob, load_controls
 
 NOBODY = 65534
 
@@ -29,7 +29,7 @@ def die_before_write(event: str, given: tuple[Any, ...]) -> None:
 
 def main() -> None:
     """Holds, tells, waits."""
-    words, known = sys.argv[1:], controls()
+    words, known = sys.argv[1:], load_controls()
     if words[0] == "--before-write":
         sys.addaudithook(die_before_write)
     if words[0] == "--as-nobody":

@@ -132,7 +132,7 @@ def findings(
     ).freeze()
     kept = create_run(prepared.run, folder)
     play_run(prepared, kept, lambda _: None)
-    return list(judge(prepared.run, kept.trials()).findings)
+    return list(judge(prepared.run, kept.read_trials()).findings)
 
 
 def injected(

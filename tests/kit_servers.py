@@ -13,7 +13,7 @@ from urllib.parse import quote
 from private_servers import made_home, started
 
 from dyno import driver
-from dyno.cli import exit_code
+from dyno.cli import run_words
 from dyno.engines import Server
 from dyno.servers.kit import server as kit_server
 
@@ -80,11 +80,11 @@ class KitServer:
 
     def kit(self, *words: str, url: str = "") -> int:
         """The exit code of `dyno kit` with these words."""
-        return exit_code(["kit", *words, "--dsn", url or self.url])
+        return run_words(["kit", *words, "--dsn", url or self.url])
 
     def reached(self, url: str = "") -> kit_server.KitServer:
         """The same server as the kit sees it."""
-        return kit_server.reach(driver.ask, url or self.url)
+        return kit_server.reach_server(driver.ask, url or self.url)
 
     def inventory(self) -> list[list[str | None]]:
         """Everything that stands in the server: what an uninstall must leave as it was."""

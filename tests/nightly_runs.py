@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from fakes import make_run, make_trial
 
-from dyno.cli import exit_code
+from dyno.cli import run_words
 from dyno.compare.run_folder import RunFolder, create_run
 from dyno.record import Candidate
 
@@ -23,7 +23,7 @@ def history_command(runs: Path, capsys: pytest.CaptureFixture[str]) -> HistoryCo
     """What `dyno history` says of the runs; its exit code is 0 whatever it flags."""
 
     def show(*words: str) -> str:
-        assert exit_code(["history", *words, str(runs)]) == 0
+        assert run_words(["history", *words, str(runs)]) == 0
         return capsys.readouterr().out
 
     return show

@@ -38,7 +38,7 @@ def play_plan(plan: Plan, home: Path) -> dict[str, PhaseRecord]:
     """The records by phase."""
     records = {}
     with driver.DriverProcess(plan, driver.DriverLaunch(home / "driver.log")) as process:
-        while not isinstance(event := process.next(driver.Limit("it", 30)), driver.End):
+        while not isinstance(event := process.read_event(driver.Limit("it", 30)), driver.End):
             if isinstance(event, PhaseRecord):
                 records[event.phase] = event
             process.go()

@@ -29,7 +29,7 @@ class Player:
         plan = Plan(self.session, Script(str(script), words), 7, (command,))
         tallies: list[Tally] = []
         with driver.DriverProcess(plan, driver.DriverLaunch(self.folder / "log")) as process:
-            while not isinstance(event := process.next(driver.Limit("it", 20)), driver.End):
+            while not isinstance(event := process.read_event(driver.Limit("it", 20)), driver.End):
                 if isinstance(event, PhaseRecord):
                     tallies += event.streams
                 if not isinstance(event, driver.Progress):

@@ -25,7 +25,7 @@ SMALL_INSERT: dict[str, Any] = {
     "query_rates": "500",
 }
 SMALL_TPCC: dict[str, Any] = {"warehouses": 2, "customers": 60, "items": 200, "warmup_time": 0}
-OLTP = sorted(name for name in workloads.all_workloads() if name.startswith("oltp_"))
+OLTP = sorted(name for name in workloads.list_workloads() if name.startswith("oltp_"))
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def play(
     plan = replace(plan, commands=commands or plan.commands)
     phases: dict[str, PhaseRecord] = {}
     with driver.DriverProcess(plan, driver.DriverLaunch(home / "driver.log")) as process:
-        while not isinstance(event := process.next(driver.Limit("a phase", 30)), driver.End):
+        while not isinstance(event := process.read_event(driver.Limit("a phase", 30)), driver.End):
             if isinstance(event, PhaseRecord):
                 phases[event.phase] = event
             process.go()

@@ -59,7 +59,7 @@ class Dummy:
     def check(self, value):
         pass
 
-    def refusal(self, value, subject):
+    def find_refusal(self, value, subject):
         return ""
 
     @contextmanager
@@ -113,7 +113,7 @@ run = ["true"]
 ADDITIONS = {
     "engines/recipes/dummy.toml": (
         RECIPE,
-        "from dyno.engines._source import recipes_of; print(recipes_of('dummy')[0].title)",
+        "from dyno.engines._source import load_recipes; print(load_recipes('dummy')[0].title)",
         "nothing",
     ),
     "engines/dummy.py": (
@@ -123,28 +123,28 @@ ADDITIONS = {
     ),
     "host/probes/dummy.py": (
         PROBE,
-        "from dyno.host.probes import probes; print('dummy' in probes())",
+        "from dyno.host.probes import load_probes; print('dummy' in load_probes())",
         "True",
     ),
     "judge/audits/dummy.py": (
         AUDIT,
-        "from dyno.judge.audits import audits; print('dummy' in audits())",
+        "from dyno.judge.audits import load_audits; print('dummy' in load_audits())",
         "True",
     ),
     "host/controls/dummy.py": (
         CONTROL,
-        "from dyno.host.controls import controls; print(controls()['dummy'].default)",
+        "from dyno.host.controls import load_controls; print(load_controls()['dummy'].default)",
         "keep",
     ),
     "host/checks/dummy.py": (
         CHECK,
-        "from dyno.host.checks import Machine, survey\n"
-        "print(*(o.points for o in survey(Machine()) if o.name == 'dummy'))",
+        "from dyno.host.checks import Machine, survey_host\n"
+        "print(*(o.points for o in survey_host(Machine()) if o.name == 'dummy'))",
         "6",
     ),
     "report/sections/dummy.py": (
         SECTION,
-        "from dyno.report import every_section; print(list(every_section().values())[-1].title)",
+        "from dyno.report import load_sections; print(list(load_sections().values())[-1].title)",
         "Dummy",
     ),
     "workloads/dummy.lua": (
@@ -154,7 +154,7 @@ ADDITIONS = {
     ),
     "compare/experiments/dummy.toml": (
         EXPERIMENT,
-        "from dyno.cli import exit_code; exit_code(['show', 'experiments', 'dummy'])",
+        "from dyno.cli import run_words; run_words(['show', 'experiments', 'dummy'])",
         EXPERIMENT.strip(),
     ),
 }

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from dyno.compare.experiments import every
-from dyno.plugins import modules
+from dyno.compare.experiments import list_experiments
+from dyno.plugins import load_modules
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = runpy.run_path(str(ROOT / "tools" / "reference.py"))
@@ -56,7 +56,7 @@ def test_every_figure_stands_in_a_document() -> None:
 def test_a_figure_that_is_wrong_is_mended() -> None:
     wrong = "Its 7 audits hold the driver's ledger. Analyses at 1 and 2 blocks. `--gate`: 0 x, 9 y;"
     mended = REFERENCE["with_figures"](wrong)
-    assert f"Its {len(modules('dyno.judge.audits'))} audits hold" in mended
+    assert f"Its {len(load_modules('dyno.judge.audits'))} audits hold" in mended
     assert "1 slower, 2 inconclusive" in mended and "Analyses at 1 and" not in mended
 
 
@@ -73,7 +73,7 @@ def test_every_experiment_that_the_documents_name_comes_along() -> None:
     text = "".join((ROOT / name).read_text() for name in [*DOCUMENTS, "tools/demo"])
     used = set(re.findall(r"dyno (?:run|plan) ([a-z0-9][\w.-]+)", text))
     assert used, "no document plays an experiment"
-    assert used <= set(every()), f"no such experiment: {used - set(every())}"
+    assert used <= set(list_experiments()), f"no such experiment: {used - set(list_experiments())}"
 
 
 def test_every_make_target_in_the_documents_exists() -> None:
@@ -158,12 +158,12 @@ def test_the_readme_shows_a_run_that_is_here_as_it_is_judged_today(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each line of its session, but for the command and the trials, is one of `dyno report`'s."""
-    from dyno.cli import exit_code
+    from dyno.cli import run_words
 
     monkeypatch.setenv("COLUMNS", "100")
     picture = runpy.run_path(str(ROOT / "tools" / "picture.py"))
     run = shutil.copytree(picture["RUN"], tmp_path / "run")
-    exit_code(["report", str(run)])
+    run_words(["report", str(run)])
     said = capsys.readouterr().out.splitlines()
     readme = (ROOT / "README.md").read_text()
     session = readme.partition("```console\n")[2].partition("```")[0].splitlines()
@@ -227,7 +227,7 @@ def test_every_document_that_is_cited_exists() -> None:
 
 @pytest.mark.parametrize("package", ["host.controls", "host.probes", "judge.audits", "engines"])
 def test_everything_in_a_package_is_documented_by_its_own_file(package: str) -> None:
-    for name, module in modules(f"dyno.{package}").items():
+    for name, module in load_modules(f"dyno.{package}").items():
         assert module.__doc__, f"{package}/{name} says nothing of itself"
 
 

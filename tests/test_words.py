@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from test_tidy import ROOT, package_files, shown, tracked, tree_of
 
 #: Classes that several files define: each engine's package offers one under this name.
@@ -78,3 +80,75 @@ def test_words_that_are_gone_do_not_come_back() -> None:
     assert not back, dict(back)
     stale = [name for name in QUOTED if not (ROOT / name).is_file()]
     assert not stale
+
+
+#: What a function's name may begin with. A comparison of two things answers `follows`, `covers`;
+#: `with_…` and `without_…` make a copy, `to_…`, `as_…` and `from_…` another form of the same.
+VERBS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+    abandon accept act add adjust advance aggregate agree align allow analyse announce answer
+    append apply ask assign assume attach begin bind break build burn calibrate call carry change
+    check choose claim clean clear clip close collect combine compare compile complete compute
+    conclude confirm connect convert copy count create cross cut decode derive describe detect
+    diagnose discard divide do download draft draw drive drop empty enable encode end ensure enter
+    enumerate escape estimate expand expect expel explain extract fetch fill filter find finish fit
+    flag flush follow forecast forget form format free freeze gather get give go grade grant group
+    guard guess hash hide hold identify indent initialize insert inspect install instrument
+    interrupt iterate join judge keep kill launch lay learn leave let liken link list load locate
+    log look lower make mark mask match measure meet merge move multiply name negate normalize note
+    number obey observe open outline override pack pair parse pause place plan play poll preload
+    prepare print probe put query quote rank reach read recognise record recover refuse release
+    remove rename render reopen repeat replace replay report require reset resolve restart resume
+    retry rewrite run sample saturate save say see select send serve set settle shade share shift
+    shorten show shuffle sift simulate size skip solve sort spawn spell spend split start stop
+    store stretch strip style subtract suggest sum summarize survey suspend swap sweep switch sync
+    taint take tell test thaw tidy tighten transform trim truncate try uninstall unload unpack
+    update upgrade use vacuum vary verify wait wake walk warm watch weigh wrap write
+    is are has can may needs does
+    affords applies covers exceeds follows holds keeps knows lacks matches sees separates speaks
+    with without to as from
+    """,
+    )
+)
+#: Names that begin with none, and why.
+NO_VERBS = {
+    "program": "Engine's interface, with `settings`: what an engine is, in ARCHITECTURE's words",
+    "settings": "Engine's interface",
+    "main": "a program begins there; Python's own name",
+    "on_broken_pipe": "rich's own name",
+    "shell_complete": "click's own name",
+}
+
+
+def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """All but properties, commands (click names them by what a user types) and `__init__` etc."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            decorators = " ".join(ast.unparse(each) for each in node.decorator_list)
+            named_elsewhere = re.search(r"property|\b(command|group)\b", decorators)
+            if not named_elsewhere and not node.name.startswith("__"):
+                yield node
+
+
+def test_a_function_begins_with_a_verb() -> None:
+    names = [
+        (f"{shown(path)}:{node.lineno}", node.name)
+        for path in package_files()
+        for node in _functions(tree_of(path))
+    ]
+    assert len(names) > 2500
+    others = [f"{place} {name}" for place, name in names if not _begins_with_verb(name)]
+    assert not others, others
+    stale = NO_VERBS.keys() - {name for _, name in names}
+    assert not stale, stale
+
+
+def _begins_with_verb(name: str) -> bool:
+    return name in NO_VERBS or name.strip("_").split("_")[0] in VERBS
+
+
+@pytest.mark.parametrize("name", ["found", "told", "said", "own", "_kept", "taken", "rows_of"])
+def test_dialect_is_no_verb(name: str) -> None:
+    assert not _begins_with_verb(name)

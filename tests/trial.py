@@ -33,7 +33,7 @@ def played(plan: Plan, begun: Callable[[int], None] = lambda _pid: None) -> Phas
     ) as process:
         begun(process.pid)
         limit = Limit("the script", PATIENCE_S)
-        while not isinstance(event := process.next(limit), driver.End):
+        while not isinstance(event := process.read_event(limit), driver.End):
             record = event if isinstance(event, PhaseRecord) else record
             process.go()
     assert record is not None, "no phase was played"

@@ -32,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from fuzz_cases import COLUMNS, FUNCTIONS, INDEX, LINES, STRING, Case, make_case
 
-from dyno.servers.kit.library import carried
+from dyno.servers.kit.library import find_own_library
 
 CORPUS = Path(__file__).parents[1] / "tests/golden/kit_cases.jsonl"
 #: What a child may take: twice the two largest bitmaps of a call, and Python.
@@ -327,7 +327,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=secrets.randbelow(2**31))
     parser.add_argument("--case", type=int, help="plays this one again; below zero: the corpus's")
     parser.add_argument("--function", choices=sorted(FUNCTIONS), help="plays this one alone")
-    parser.add_argument("--library", type=Path, default=carried())
+    parser.add_argument("--library", type=Path, default=find_own_library())
     parser.add_argument("--keep", action="store_true", help="adds what is found to the corpus")
     for name, kind in (("--child", Path), ("--begin", int), ("--until", float), ("--step", int)):
         parser.add_argument(name, type=kind, help=argparse.SUPPRESS)

@@ -28,7 +28,9 @@ from pathlib import Path
 from dyno.compare.run_folder import RunFolder
 from dyno.judge.analysis.judge import judge
 folder = RunFolder(Path(sys.argv[1]))
-json.dump(asdict(judge(folder.run(), folder.trials())), sys.stdout)
+# a checkout may be older than these names
+names = ("read_run", "read_trials") if hasattr(folder, "read_run") else ("run", "trials")
+json.dump(asdict(judge(*(getattr(folder, name)() for name in names))), sys.stdout)
 """
 Leaf = str | int | float | bool | None
 

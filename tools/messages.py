@@ -19,8 +19,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 ERRORS = {"DynoError", "UsageError", "HostError", "TrialFailed", "InternalError", "BadParameter"}
-ERRORS |= {"unknown"}
-NOTICES = {"say", "_say", "line", "lines", "tell", "_tell", "note", "_note", "refuse", "echo"}
+ERRORS |= {"build_unknown_error"}
+NOTICES = {
+    "say",
+    "_say",
+    "print_line",
+    "print_lines",
+    "tell",
+    "_tell",
+    "_print_note",
+    "refuse",
+    "echo",
+}
 #: Folders in which every sentence is for a user.
 TOLD = {"judge/audits": "finding", "host/checks": "advice"}
 #: Fewer words are a name, a format or a part of SQL.

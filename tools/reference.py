@@ -17,7 +17,7 @@ from pathlib import Path
 from dyno import errors
 from dyno.cli.judged_run import DOUBTFUL_EXIT, EXITS
 from dyno.compare.resolve.design import ANALYSES
-from dyno.plugins import modules
+from dyno.plugins import load_modules
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -85,7 +85,7 @@ def figures() -> dict[str, str]:
     analyses = [str(blocks) for blocks in ANALYSES]
     ends = {code: word for word, code in reversed(EXITS.items())}
     return {
-        r"(\d+) audits hold the driver's ledger": str(len(modules("dyno.judge.audits"))),
+        r"(\d+) audits hold the driver's ledger": str(len(load_modules("dyno.judge.audits"))),
         r"[Aa]nalyses at ([\d, and]+) blocks": f"{', '.join(analyses[:-1])} and {analyses[-1]}",
         r"looked at when ([\d, and]+) \(= MAX\)": f"{', '.join(analyses[:-1])} and {analyses[-1]}",
         r"--gate`: (\d [^;]+);": ", ".join(
@@ -110,7 +110,7 @@ def pages() -> dict[str, str]:
     made = {f"reference/{name}.md": page(name, names) for name, names in PAGES.items()}
     for package in WHOLE_PACKAGES:
         name = package.rpartition(".")[2]
-        made[f"reference/{name}.md"] = page(name, [f"{package}.{m}" for m in modules(package)])
+        made[f"reference/{name}.md"] = page(name, [f"{package}.{m}" for m in load_modules(package)])
     made["reference/audits.md"] = audits()
     made["reference/controls.md"] = controls()
     made["reference/cli.md"] = command_line()
@@ -121,7 +121,7 @@ def pages() -> dict[str, str]:
 
 def audits() -> str:
     """The page of the audits: what each catches in a line, then each with its reasons."""
-    found = modules("dyno.judge.audits")
+    found = load_modules("dyno.judge.audits")
     rows = "\n".join(f"| `{name}` | {each.AUDIT.summary} |" for name, each in found.items())
     table = f"| audit | is sound where |\n|---|---|\n{rows}\n"
     parts = [f"## {name}\n\n{prose(module)}\n" for name, module in found.items()]
@@ -131,7 +131,7 @@ def audits() -> str:
 
 def controls() -> str:
     """The page of the controls: what each holds and the values it takes, then the reasons."""
-    found = modules("dyno.host.controls")
+    found = load_modules("dyno.host.controls")
     rows = "\n".join(
         f"| `{name}` | {each.CONTROL.summary} | {each.CONTROL.default} |"
         for name, each in found.items()
@@ -192,9 +192,9 @@ def prose(thing: object) -> str:
 
 def command_line() -> str:
     """The page of the commands, which the command line makes itself."""
-    from dyno.cli.reference import reference
+    from dyno.cli.reference import build_reference
 
-    return reference()
+    return build_reference()
 
 
 def with_packages(text: str) -> str:

@@ -70,7 +70,7 @@ class InternalError(DynoError):
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
-def space(error: OSError, *places: Path) -> str:
+def find_fullest(error: OSError, *places: Path) -> str:
     """Of a disk that is full: the fullest of `places`, or of those above that are there, and how
     much is free in it, as ` (0.3 MB free in /runs)`; empty for any other error.
     """
@@ -89,7 +89,7 @@ def space(error: OSError, *places: Path) -> str:
     return f" ({free_bytes / 2**20:.1f} MB free in {there})"
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> UsageError:
+def build_unknown_error(kind: str, name: str, known: Iterable[str]) -> UsageError:
     """The error for a name that does not exist, with the nearest names that do.
 
     `kind` is a noun of the trade ("engine", "option"); `known` is every valid name.

@@ -26,7 +26,7 @@ class FormerNameWarning(FutureWarning):
     """A word goes by another name now; the old one is still taken."""
 
 
-def current_name(word: str, former: Mapping[str, str]) -> str:
+def find_current_name(word: str, former: Mapping[str, str]) -> str:
     """What the word is called now; warns (`FormerNameWarning`) where that is another name."""
     current = former.get(word, word)
     if current != word:
@@ -43,5 +43,5 @@ def rename_options(words: Sequence[str]) -> list[str]:
         if word == "--":
             break
         name, equals, value = word.partition("=")
-        renamed[at] = f"{current_name(name, former)}{equals}{value}"
+        renamed[at] = f"{find_current_name(name, former)}{equals}{value}"
     return renamed

@@ -19,7 +19,7 @@ _BYTE_SCALE = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
 _BYTES = {"B": 1.0, "byte": 1.0, "bytes": 1.0, "KB": 1e3, "KiB": 1024.0, "MB": 1e6, "GB": 1e9}
 
 
-def digits(value: float, significant: int = 3) -> str:
+def format_digits(value: float, significant: int = 3) -> str:
     """`value` in plain notation with so many significant digits, whole digits never cut."""
     if not math.isfinite(value):
         return DASH
@@ -33,7 +33,7 @@ def digits(value: float, significant: int = 3) -> str:
     return f"{value:.{places}f}"
 
 
-def quantity(value: float, unit: str, significant: int = 3) -> str:
+def format_quantity(value: float, unit: str, significant: int = 3) -> str:
     """A number with its unit, scaled for the eye: `912 µs`, `41.2 k/s`, `3.10 MB`.
 
     Times are known by ns, us, ms, s; sizes by B, KB, …; `row/s` and the like keep their unit off
@@ -41,28 +41,28 @@ def quantity(value: float, unit: str, significant: int = 3) -> str:
     """
     if not math.isfinite(value):
         return DASH
-    factor, suffix = scale(value, unit)
-    return f"{digits(value / factor, significant)}{suffix}"
+    factor, suffix = choose_scale(value, unit)
+    return f"{format_digits(value / factor, significant)}{suffix}"
 
 
-def scale(value: float, unit: str) -> tuple[float, str]:
-    """What to divide a value of this size by, and what `quantity` writes behind the quotient."""
+def choose_scale(value: float, unit: str) -> tuple[float, str]:
+    """What to divide a value of this size by, and what `format_quantity` writes behind it."""
     if unit in ("%", "percent"):
         return 1.0, " %"
     if unit in _NS:
-        return _scale(value, _NS[unit], _TIMES)
+        return _choose_scale(value, _NS[unit], _TIMES)
     if unit in _BYTES:
-        return _scale(value, _BYTES[unit], _BYTE_SCALE)
-    factor, suffix = _scale(value, 1.0, (*_THOUSANDS, (1.0, "")))
+        return _choose_scale(value, _BYTES[unit], _BYTE_SCALE)
+    factor, suffix = _choose_scale(value, 1.0, (*_THOUSANDS, (1.0, "")))
     return factor, f"{suffix}/s" if unit.endswith("/s") else suffix
 
 
-def labelled(title: str, unit: str) -> str:
-    """`title` with the unit, where `quantity` does not write it: `rate, row/s`."""
+def format_label(title: str, unit: str) -> str:
+    """`title` with the unit, where `format_quantity` does not write it: `rate, row/s`."""
     return title if unit in (_NS | _BYTES) or unit in ("%", "percent") else f"{title}, {unit}"
 
 
-def signed(percent: float) -> str:
+def format_signed_percent(percent: float) -> str:
     """A change in percent with its sign: `−0.31`, `+5.0`, `+618`, `> +9999`."""
     if not math.isfinite(percent):
         return DASH if math.isnan(percent) else ("+∞" if percent > 0 else "−∞")
@@ -75,12 +75,12 @@ def signed(percent: float) -> str:
     return text.replace("-", "−")
 
 
-def interval(low_percent: float, high_percent: float) -> str:
+def format_interval(low_percent: float, high_percent: float) -> str:
     """`[+4.8, +5.2]`."""
-    return f"[{signed(low_percent)}, {signed(high_percent)}]"
+    return f"[{format_signed_percent(low_percent)}, {format_signed_percent(high_percent)}]"
 
 
-def percent(value: float) -> str:
+def format_percent(value: float) -> str:
     """A size without a sign, in percent: `1.9 %`."""
     if not math.isfinite(value):
         return DASH
@@ -88,20 +88,22 @@ def percent(value: float) -> str:
         return f"> {_PERCENT_MAX} %"
     if value == 0:
         return "0 %"
-    return f"{digits(value, 2)} %" if value >= 0.01 else "< 0.01 %"
+    return f"{format_digits(value, 2)} %" if value >= 0.01 else "< 0.01 %"
 
 
-def ratio(value: float) -> str:
+def format_ratio(value: float) -> str:
     """Candidate ÷ base, two decimals as the insert benchmark's tables have them: `0.97`."""
     return f"{value:.2f}" if math.isfinite(value) else DASH
 
 
-def finite(value: float) -> float | None:
+def keep_finite(value: float) -> float | None:
     """`value` for JSON, which knows neither infinity nor NaN."""
     return value if math.isfinite(value) else None
 
 
-def _scale(value: float, size: float, units: tuple[tuple[float, str], ...]) -> tuple[float, str]:
+def _choose_scale(
+    value: float, size: float, units: tuple[tuple[float, str], ...]
+) -> tuple[float, str]:
     """For a `value` in units of `size`: the largest of `units` that leaves 1 or more of it."""
     rounded = abs(float(f"{value * size:.3g}"))
     factor, name = next((each for each in units if rounded >= each[0]), units[-1])
@@ -112,7 +114,7 @@ def _scale(value: float, size: float, units: tuple[tuple[float, str], ...]) -> t
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([kmgt])?(?:i?b)?)", re.IGNORECASE)
 
 
-def size_bytes(text: str, bare_bytes: float = 1.0) -> float | None:
+def parse_size_bytes(text: str, bare_bytes: float = 1.0) -> float | None:
     """`500M`, `64 MB`, `1GiB`, `4096` in bytes, None where it is no size. A number without a unit
     counts in `bare_bytes`.
     """
@@ -134,7 +136,7 @@ _DOUBLE = Context(prec=15)
 _EXACT = Context(prec=1000)
 
 
-def plain_value(text: str) -> str:
+def normalize_value(text: str) -> str:
     """A value of an answer in one spelling, so that texts are equal where values are.
 
     `619348737.0`, `619348737` and `6.19348737E8` are one number, so are `-0` and `0`; `t`, `true`
@@ -153,6 +155,6 @@ def plain_value(text: str) -> str:
     return text
 
 
-def same_value(one: str, other: str) -> bool:
+def are_equal(one: str, other: str) -> bool:
     """Are two values of answers one and the same, however they are spelled?"""
-    return plain_value(one) == plain_value(other)
+    return normalize_value(one) == normalize_value(other)

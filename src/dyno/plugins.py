@@ -11,11 +11,11 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from dyno.errors import unknown
+from dyno.errors import build_unknown_error
 
 
 @cache
-def modules(package: str) -> dict[str, ModuleType]:
+def load_modules(package: str) -> dict[str, ModuleType]:
     """Every module in `package` ("dyno.engines"), by its own name."""
     import pkgutil
 
@@ -26,13 +26,13 @@ def modules(package: str) -> dict[str, ModuleType]:
 
 def find(package: str, kind: str, name: str) -> ModuleType:
     """The module `name` of `package`; an unknown name raises `UsageError` with the nearest ones."""
-    found = modules(package)
+    found = load_modules(package)
     if name not in found:
-        raise unknown(kind, name, found)
+        raise build_unknown_error(kind, name, found)
     return found[name]
 
 
-def things(package: str, attribute: str) -> dict[str, Any]:
+def load_things(package: str, attribute: str) -> dict[str, Any]:
     """What the modules of `package` offer as `attribute`, by module name."""
-    found = modules(package).items()
+    found = load_modules(package).items()
     return {name: getattr(m, attribute) for name, m in found if hasattr(m, attribute)}

@@ -17,19 +17,19 @@ _CONTROL = re.compile(
 _BREAKS = str.maketrans({"\n": r"\n", "\t": r"\t"})
 
 
-def printable(text: str) -> str:
+def escape_text(text: str) -> str:
     """The text with codes in place of control characters; tabs and newlines stay."""
-    return _CONTROL.sub(_code, text)
+    return _CONTROL.sub(_encode, text)
 
 
-def one_line(text: str) -> str:
-    """The text as `printable` has it, with codes for its tabs and newlines, too: it can begin no
+def escape_line(text: str) -> str:
+    """The text as `escape_text` has it, with codes for its tabs and newlines, too: it can begin no
     line that would pass for one of ours.
     """
-    return printable(text).translate(_BREAKS)
+    return escape_text(text).translate(_BREAKS)
 
 
-def _code(found: re.Match[str]) -> str:
+def _encode(found: re.Match[str]) -> str:
     number = ord(found[0])
     if number < 0x100:
         return f"\\x{number:02x}"

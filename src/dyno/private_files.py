@@ -90,7 +90,7 @@ def open_private(path: str | Path, flags: int) -> int:
 
 
 @contextmanager
-def new_file(path: Path, mode: int = FILE) -> Iterator[IO[str]]:
+def write_new_file(path: Path, mode: int = FILE) -> Iterator[IO[str]]:
     """A text file that gets its name once it is whole and on the disk; `OSError` leaves nothing."""
     aside = path.with_name(f".{path.name}.{os.getpid()}.new")
     aside.unlink(missing_ok=True)
@@ -108,8 +108,8 @@ def new_file(path: Path, mode: int = FILE) -> Iterator[IO[str]]:
 
 
 def write_whole(path: Path, text: str, mode: int = FILE) -> None:
-    """`new_file` with this text."""
-    with new_file(path, mode) as out:
+    """`write_new_file` with this text."""
+    with write_new_file(path, mode) as out:
         out.write(text)
 
 

@@ -33,14 +33,14 @@ OURS = re.compile(
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def data_home() -> str:
+def find_data_home() -> str:
     """Where engines' data lie that are not in their run's folder: in `$DYNO_TMP`, root's else in
     /var/tmp (a server runs as another user, whom root's folders keep out); else empty.
     """
     return os.environ.get("DYNO_TMP") or ("/var/tmp" if os.geteuid() == 0 else "")
 
 
-def temporary_folder() -> str | None:
+def find_temporary_folder() -> str | None:
     """The folder `$DYNO_TMP`, made where it is missing; None where the user chose none."""
     name = os.environ.get("DYNO_TMP")
     if not name:
@@ -88,7 +88,7 @@ def make(use: str, parent: Path | str | None = None) -> Held:
 
 
 @contextmanager
-def folder(use: str, parent: Path | str | None = None) -> Iterator[Path]:
+def make_folder(use: str, parent: Path | str | None = None) -> Iterator[Path]:
     """A new folder, removed at the end."""
     held = make(use, parent)
     try:
@@ -109,14 +109,14 @@ def hold(path: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def leftovers() -> list[Path]:
+def list_leftovers() -> list[Path]:
     """All folders and files of such names that are ours to remove, held or not, by path.
 
     They are looked for where they are made: in `$TMPDIR`, in `$DYNO_TMP` (or where root's homes lie
     without it), and where sockets lie. Root removes everybody's: its servers are another user's.
     """
     sockets = dict.fromkeys((os.environ.get("XDG_RUNTIME_DIR"), "/tmp"), "dyno-socket-*")
-    places = sockets | {data_home(): "dyno-*", tempfile.gettempdir(): "dyno-*"}
+    places = sockets | {find_data_home(): "dyno-*", tempfile.gettempdir(): "dyno-*"}
     paths: set[Path] = set()
     for place, names in places.items():
         with suppress(OSError):  # a place that cannot be read holds nothing that we could remove

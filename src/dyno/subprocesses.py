@@ -33,7 +33,7 @@ def interrupt() -> None:
         kill(process)
 
 
-def limit_of(limit_s: float) -> float:
+def choose_limit(limit_s: float) -> float:
     """The time limit of a new wait, in s: shorter once we were interrupted."""
     return min(limit_s, AFTERWARDS_S) if _interrupts else limit_s
 
@@ -57,7 +57,7 @@ class Heed:
 
 
 @contextmanager
-def waited_for(process: subprocess.Popen[Any], heed: Heed) -> Iterator[None]:
+def wait_for(process: subprocess.Popen[Any], heed: Heed) -> Iterator[None]:
     """While `process` is waited for; `KeyboardInterrupt` where an interrupt has ended it.
 
     `heed` was made before the process was.
@@ -108,8 +108,8 @@ def finish(
     """
     with process:
         try:
-            with waited_for(process, heed):
-                said, words = process.communicate(given, timeout=limit_of(limit_s))
+            with wait_for(process, heed):
+                said, words = process.communicate(given, timeout=choose_limit(limit_s))
         except BaseException:
             kill(process)
             raise

@@ -10,12 +10,12 @@ from pathlib import Path
 LOG_BYTES = 8000
 
 
-def last_lines(text: str, most: int) -> str:
+def extract_last_lines(text: str, most: int) -> str:
     """The last `most` lines, without empty ones at their end."""
     return "\n".join(text.strip().splitlines()[-most:])
 
 
-def tail(log: Path | None, size: int = LOG_BYTES) -> str:
+def read_tail(log: Path | None, size: int = LOG_BYTES) -> str:
     """The end of a log, from the beginning of a line; empty where there is none."""
     if log is None:
         return ""
@@ -34,7 +34,7 @@ class GrowingLog:
     log: Path
     read: int = 0
 
-    def more(self) -> str:
+    def read_more(self) -> str:
         """The new text; of much only the end."""
         with suppress(OSError), self.log.open("rb") as file:
             size = self.log.stat().st_size

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 def test_a_bench_ends_in_one_line_of_json_with_its_ratio(name: str) -> None:
     done = subprocess.run(
         [ROOT / "bench" / "run", name, "--quick"],
-        env={**os.environ, "PYTHON": sys.executable, "DYNO_DRIVER": str(driver.driver_program())},
+        env={**os.environ, "PYTHON": sys.executable, "DYNO_DRIVER": str(driver.find_driver())},
         capture_output=True,
         text=True,
         check=True,

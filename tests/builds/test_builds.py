@@ -12,13 +12,13 @@ from stub_programs import SAID, stub
 
 from dyno.builds import cache, crate, npm, path
 from dyno.errors import HostError, UsageError
-from dyno.plugins import things
+from dyno.plugins import load_things
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 def test_every_source_offers_fetch() -> None:
-    assert {"crate", "npm", "path"} <= set(things("dyno.builds", "fetch"))
+    assert {"crate", "npm", "path"} <= set(load_things("dyno.builds", "fetch"))
 
 
 def test_a_missing_cargo_says_what_to_install(
@@ -44,7 +44,7 @@ def test_what_cargo_complains_of_is_shown(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     with pytest.raises(HostError, match="no network today"):
         crate.fetch("some-crate", "1.2.3", SAID.append)
-    assert cache.entries() == []
+    assert cache.list_entries() == []
 
 
 def test_a_path_must_be_a_file(tmp_path: Path) -> None:
@@ -57,9 +57,9 @@ def test_a_path_must_be_a_file(tmp_path: Path) -> None:
 
 
 def test_a_library_is_found_where_the_loader_finds_it() -> None:
-    assert path.library("libc.so.6", "libc6").is_file()
+    assert path.find_system_library("libc.so.6", "libc6").is_file()
     with pytest.raises(HostError, match=r"no libnone\.so\.1") as caught:
-        path.library("libnone.so.1", "libnone1")
+        path.find_system_library("libnone.so.1", "libnone1")
     assert "libnone1" in caught.value.hint
 
 
@@ -75,7 +75,7 @@ def test_npm_that_is_missing_or_offline_is_told(
     with pytest.raises(HostError, match=r"(?s)@some/thing@1\.0\.0.*ENOTFOUND") as caught:
         npm.fetch("@some/thing", "1.0.0", SAID.append)
     assert "mirror" in caught.value.hint
-    assert not [entry for entry in cache.entries() if entry.kind == "npm"]
+    assert not [entry for entry in cache.list_entries() if entry.kind == "npm"]
 
 
 @pytest.mark.parametrize(("source", "client"), [(npm, "npm"), (crate, "cargo")])

@@ -37,44 +37,44 @@ def test_a_full_disk_is_told_with_the_file_and_what_is_free(tmp_path: Path) -> N
         raise shutil.Error([("a/x", str(folder / "x"), full), ("a/y", "b/y", full)])
 
     with pytest.raises(HostError) as caught:
-        cache.cached_entry("crate", "it", copy, print)
+        cache.ensure_entry("crate", "it", copy, print)
     told = caught.value
     assert isinstance(told, HostError) and str(told).count("it-") == 1
     assert "no space left on device (" in told.cause and "/x) (" in told.cause
-    assert f"MB free in {cache.root()})" in told.cause
+    assert f"MB free in {cache.find_root()})" in told.cause
 
 
 def test_the_cache_follows_its_variables(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert cache.root() == tmp_path / "cache"
+    assert cache.find_root() == tmp_path / "cache"
     monkeypatch.delenv("DYNO_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert cache.root() == tmp_path / "xdg" / "dyno"
+    assert cache.find_root() == tmp_path / "xdg" / "dyno"
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    assert cache.root() == Path("/var/cache/dyno")
+    assert cache.find_root() == Path("/var/cache/dyno")
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert cache.root() == Path.home() / ".cache" / "dyno"
+    assert cache.find_root() == Path.home() / ".cache" / "dyno"
 
 
 def test_an_entry_is_made_once_listed_and_removed() -> None:
-    first = cache.cached_entry("program", "one", _write("first"), SAID.append)
-    again = cache.cached_entry("program", "one", _write("second"), SAID.append)
+    first = cache.ensure_entry("program", "one", _write("first"), SAID.append)
+    again = cache.ensure_entry("program", "one", _write("second"), SAID.append)
     assert (again / "content").read_text() == "first" and again == first
-    (entry,) = cache.entries()
+    (entry,) = cache.list_entries()
     assert (entry.kind, entry.name, entry.size_bytes) == ("program", "one", 5)
     assert stat.S_IMODE(first.stat().st_mode) == 0o755
     cache.remove(entry)
     cache.remove(entry)
-    assert cache.entries() == [] and list((cache.root() / "program").iterdir()) == []
+    assert cache.list_entries() == [] and list((cache.find_root() / "program").iterdir()) == []
 
 
 def test_the_longest_unused_entry_stands_first() -> None:
     for name in ("old", "new"):
-        cache.cached_entry("program", name, _write(name), SAID.append)
-    os.utime(cache.root() / "program" / "new", (1, 1))
-    assert [entry.name for entry in cache.entries()] == ["new", "old"]
-    cache.cached_entry("program", "new", _write(""), SAID.append)
-    assert [entry.name for entry in cache.entries()] == ["old", "new"]
+        cache.ensure_entry("program", name, _write(name), SAID.append)
+    os.utime(cache.find_root() / "program" / "new", (1, 1))
+    assert [entry.name for entry in cache.list_entries()] == ["new", "old"]
+    cache.ensure_entry("program", "new", _write(""), SAID.append)
+    assert [entry.name for entry in cache.list_entries()] == ["old", "new"]
 
 
 def test_a_failed_entry_leaves_nothing_behind() -> None:
@@ -83,15 +83,15 @@ def test_a_failed_entry_leaves_nothing_behind() -> None:
         raise UsageError("no")
 
     with pytest.raises(UsageError):
-        cache.cached_entry("program", "one", fail, SAID.append)
-    assert list((cache.root() / "program").iterdir()) == []
+        cache.ensure_entry("program", "one", fail, SAID.append)
+    assert list((cache.find_root() / "program").iterdir()) == []
 
 
 def test_what_a_killed_process_left_is_swept() -> None:
-    left = cache.root() / "program" / ".making-one-abc"
+    left = cache.find_root() / "program" / ".making-one-abc"
     left.mkdir(parents=True)
-    assert cache.entries() == []
-    cache.cached_entry("program", "one", _write("whole"), SAID.append)
+    assert cache.list_entries() == []
+    cache.ensure_entry("program", "one", _write("whole"), SAID.append)
     assert not left.exists()
 
 
@@ -101,7 +101,7 @@ def test_a_cache_that_cannot_be_written_says_so(
     (tmp_path / "file").touch()
     monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "file"))
     with pytest.raises(HostError, match="cannot fill the cache") as caught:
-        cache.cached_entry("program", "one", _write(""), SAID.append)
+        cache.ensure_entry("program", "one", _write(""), SAID.append)
     assert "DYNO_CACHE" in caught.value.hint
 
 
@@ -110,7 +110,7 @@ def test_of_two_processes_one_makes_and_the_other_waits() -> None:
     code = (
         "import sys\nfrom dyno.builds import cache\n"
         "def make(folder):\n    print('making', flush=True)\n    sys.stdin.read()\n"
-        "cache.cached_entry('program', 'one', make, lambda clause: print(clause, flush=True))"
+        "cache.ensure_entry('program', 'one', make, lambda clause: print(clause, flush=True))"
     )
     words, pipe = [sys.executable, "-c", code], subprocess.PIPE
     with subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True) as first:
@@ -131,7 +131,7 @@ def test_two_entries_are_made_side_by_side() -> None:
 
     def make(name: str) -> None:
         try:
-            cache.cached_entry("program", name, meet, SAID.append)
+            cache.ensure_entry("program", name, meet, SAID.append)
         except BaseException as error:
             errors.append(error)
 
@@ -140,12 +140,12 @@ def test_two_entries_are_made_side_by_side() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert errors == [] and len(cache.entries()) == 2
+    assert errors == [] and len(cache.list_entries()) == 2
 
 
 def test_an_entry_in_use_is_young() -> None:
-    cache.cached_entry("program", "one", _write(""), SAID.append)
-    assert abs(cache.entries()[0].used_s - time.time()) < 60
+    cache.ensure_entry("program", "one", _write(""), SAID.append)
+    assert abs(cache.list_entries()[0].used_s - time.time()) < 60
 
 
 def test_two_copies_do_not_wait_for_each_others_locks(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dyno.builds import cache
-from dyno.cli import exit_code
+from dyno.cli import run_words
 from dyno.compare.experiment import Measuring, compare_candidates
 from dyno.compare.play.run import play_once, play_run
 from dyno.compare.play.watch import TrialStarted
@@ -39,7 +39,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("DYNO_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv("DYNO_TMP", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    return cache.cached_entry("program", "it-1", filled, print) / "bin" / "it"
+    return cache.ensure_entry("program", "it-1", filled, print) / "bin" / "it"
 
 
 def test_what_another_process_uses_is_not_cleaned_until_that_ends(
@@ -49,31 +49,31 @@ def test_what_another_process_uses_is_not_cleaned_until_that_ends(
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as user:
         assert user.stdout is not None and user.stdout.readline() == "held\n"
-        assert exit_code(["clean", "--yes"]) == 0
+        assert run_words(["clean", "--yes"]) == 0
         said = capsys.readouterr().out
         # tests beside this one may hold sockets, which stay too
         assert "it-1 is used by a run and stays\n" in said
         assert said.endswith("nothing to free\n")
-        assert exit_code(["engines", "remove", "it-1"]) == 64
+        assert run_words(["engines", "remove", "it-1"]) == 64
         assert "it-1 is used by a run\nhint: wait" in capsys.readouterr().err
         assert program.exists()
         user.kill()
-    assert exit_code(["clean", "--yes"]) == 0
-    assert not cache.entries()
+    assert run_words(["clean", "--yes"]) == 0
+    assert not cache.list_entries()
 
 
 def test_room_is_made_of_what_nobody_uses(program: Path) -> None:
-    cache.cached_entry("program", "it-2", filled, print)
+    cache.ensure_entry("program", "it-2", filled, print)
     with cache.keep_entries([program]):
         cache.trim("program", 5000)
-    assert [entry.name for entry in cache.entries()] == ["it-1"]
+    assert [entry.name for entry in cache.list_entries()] == ["it-1"]
 
 
 def test_files_out_of_the_cache_are_nobodys_and_what_is_gone_is_told(
     program: Path, tmp_path: Path
 ) -> None:
     with cache.keep_entries([Path("/bin/sh"), tmp_path, Path()]):
-        assert cache.remove(cache.entries()[0])
+        assert cache.remove(cache.list_entries()[0])
     gone = pytest.raises(HostError, match="it-1 was removed from the cache while it was needed")
     with gone as caught, cache.keep_entries([program]):
         pytest.fail("it is not there")
@@ -93,30 +93,30 @@ def test_a_run_holds_its_programs_while_it_plays(program: Path, tmp_path: Path) 
 
     def watch(event: object) -> None:
         if isinstance(event, TrialStarted):
-            removed.append(cache.remove(cache.entries()[0]))
+            removed.append(cache.remove(cache.list_entries()[0]))
 
     play_once(prepared, watch)
     assert removed == [False]
     play_run(prepared, create_run(prepared.run, tmp_path / "runs"), watch)
     assert len(removed) >= 7 and not any(removed)
-    assert cache.remove(cache.entries()[0])
+    assert cache.remove(cache.list_entries()[0])
 
 
 @pytest.mark.usefixtures("own_cache")
 def test_a_work_folder_that_somebody_works_in_is_not_swept_as_a_dead_ones() -> None:
-    with cache.work_folder("building") as folder:
+    with cache.make_work_folder("building") as folder:
         cache.remove_unfinished(folder)
         assert folder.is_dir()
-    assert not cache.unfinished()
+    assert not cache.list_unfinished()
 
 
 @pytest.mark.usefixtures("own_cache")
 def test_many_at_once_keep_their_work_folders() -> None:
     def work(number: int) -> bool:
-        with cache.work_folder("building") as folder:
+        with cache.make_work_folder("building") as folder:
             (folder / "file").write_text(str(number))
             return (folder / "file").read_text() == str(number)
 
     with ThreadPoolExecutor(max_workers=8) as threads:
         assert all(threads.map(work, range(40)))
-    assert not cache.unfinished()
+    assert not cache.list_unfinished()

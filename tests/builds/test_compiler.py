@@ -37,7 +37,7 @@ def test_other_flags_or_another_source_make_another_entry(answer: Recipe) -> Non
     compile_library(Recipe("answer", answer.source, "-O1", "ANSWER=43"), SAID.append)
     answer.source.write_text("int answer(void) { return ANSWER + 1; }\n")
     compile_library(answer, SAID.append)
-    assert len(cache.entries()) == 4
+    assert len(cache.list_entries()) == 4
 
 
 def test_another_compiler_makes_another_entry(
@@ -48,7 +48,7 @@ def test_another_compiler_makes_another_entry(
     stub(tmp_path / "bin", "other", script)
     monkeypatch.setenv("CC", str(tmp_path / "bin" / "other"))
     assert compile_library(answer, SAID.append).facts["compiler"] == "other 1.0"
-    assert len(cache.entries()) == 2
+    assert len(cache.list_entries()) == 2
 
 
 def test_a_failed_compilation_shows_the_last_lines_and_leaves_no_entry(answer: Recipe) -> None:
@@ -56,7 +56,7 @@ def test_a_failed_compilation_shows_the_last_lines_and_leaves_no_entry(answer: R
     with pytest.raises(UsageError, match="cannot compile answer") as caught:
         compile_library(answer, SAID.append)
     assert "answer.c:1" in str(caught.value) and "-O1 ANSWER=42" in caught.value.hint
-    assert cache.entries() == []
+    assert cache.list_entries() == []
 
 
 def test_unbalanced_quotes_in_flags_are_an_error(answer: Recipe) -> None:

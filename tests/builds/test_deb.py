@@ -54,10 +54,10 @@ def test_packages_are_unpacked_into_one_folder_without_running_a_script(
 
 def test_apts_candidate_is_asked_for_without_fetching(stub: Stub) -> None:
     stub("apt-cache", "printf 'Package: thing\\nVersion: 1:10.11.19-0+deb12u1\\nPriority: x\\n'")
-    assert deb.installable_version("thing") == "1:10.11.19-0+deb12u1"
+    assert deb.find_installable_version("thing") == "1:10.11.19-0+deb12u1"
     stub("apt-cache", "true")
     with pytest.raises(HostError, match="apt has no version of thing"):
-        deb.installable_version("thing")
+        deb.find_installable_version("thing")
 
 
 def test_a_machine_without_apt_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_a_machine_without_apt_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path
         deb.fetch("thing", "1.0", SAID.append)
     assert "by its path" in caught.value.hint
     with pytest.raises(HostError, match="no apt-cache on PATH"):
-        deb.installable_version("thing")
+        deb.find_installable_version("thing")
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_what_apt_refuses_is_told_with_its_words(said: str, hint: str, stub: Stu
         deb.fetch("thing", "1.0", SAID.append)
     assert said in str(caught.value) and "unsandboxed" not in str(caught.value)
     assert "thing=1.0" in caught.value.message and hint in caught.value.hint
-    assert cache.entries() == []
+    assert cache.list_entries() == []
 
 
 def test_a_torn_package_leaves_nothing_in_the_cache(stub: Stub) -> None:
@@ -92,7 +92,7 @@ def test_a_torn_package_leaves_nothing_in_the_cache(stub: Stub) -> None:
     stub("dpkg-deb", "echo 'dpkg-deb: error: unexpected end of file' >&2; exit 2")
     with pytest.raises(HostError, match="unexpected end of file"):
         deb.fetch("thing", "1.0", SAID.append)
-    assert cache.entries() == []
+    assert cache.list_entries() == []
 
 
 @pytest.mark.parametrize(
@@ -104,38 +104,41 @@ def test_a_library_is_found_under_the_name_that_this_release_gives_it(
     stub("apt-cache", RELEASE.format(names=name))
     stub("apt-get", f"touch {name}_amd64.deb")
     stub("dpkg-deb", UNPACKED.format(file=file))
-    folder = deb.library("libaio1", "libaio.so.1", SAID.append)
+    folder = deb.fetch_library("libaio1", "libaio.so.1", SAID.append)
     assert (folder / "libaio.so.1").read_text() == "content\n"
     assert {each.name for each in folder.iterdir()} == {"libaio.so.1", f"{file}.0.2"}
     assert f"apt-get --quiet download {name}=1:0.3-4\n" in (tmp_path / "asked").read_text()
-    assert ":" not in folder.name and deb.library("libaio1", "libaio.so.1", SAID.append) == folder
+    assert (
+        ":" not in folder.name
+        and deb.fetch_library("libaio1", "libaio.so.1", SAID.append) == folder
+    )
 
 
 def test_a_library_that_no_package_holds_is_told(stub: Stub) -> None:
     stub("apt-cache", RELEASE.format(names="libaio1"))
     with pytest.raises(HostError, match="apt-cache cannot get thing"):
-        deb.library("thing", "thing.so.1", SAID.append)
+        deb.fetch_library("thing", "thing.so.1", SAID.append)
     stub("apt-get", "touch libaio1_amd64.deb")
     stub("dpkg-deb", UNPACKED.format(file="libaio.so.2"))
     with pytest.raises(HostError, match=r"libaio1 1:0\.3-4 holds no libaio\.so\.1"):
-        deb.library("libaio1", "libaio.so.1", SAID.append)
+        deb.fetch_library("libaio1", "libaio.so.1", SAID.append)
 
 
 def test_a_system_without_lists_gets_lists_of_our_own_once_a_day(
     stub: Stub, tmp_path: Path
 ) -> None:
     (tmp_path / "lists" / "mirror_main_Packages.lz4").unlink()
-    cache.cached_entry("apt", "lists-1", _laid, _none)
+    cache.ensure_entry("apt", "lists-1", _laid, _none)
     stub("apt-get", "touch thing_amd64.deb")
     stub("apt-cache", "printf 'Version: 1.0\\n'")
     stub("dpkg-deb", "true")
-    assert deb.installable_version("thing", SAID.append) == "1.0"
+    assert deb.find_installable_version("thing", SAID.append) == "1.0"
     deb.fetch("thing", "1.0", SAID.append)
     assert SAID == ["fetching lists of packages (apt)", "fetching thing=1.0 (apt)"]
     update, show, download, *_ = (tmp_path / "asked").read_text().splitlines()
     assert update.startswith("apt-get --quiet update -o Dir::State::Lists=")
-    (lists,) = (entry.name for entry in cache.entries() if entry.kind == "apt")
-    ours = f"-o Dir::State::Lists={cache.root()}/apt/{lists}/lists "
+    (lists,) = (entry.name for entry in cache.list_entries() if entry.kind == "apt")
+    ours = f"-o Dir::State::Lists={cache.find_root()}/apt/{lists}/lists "
     assert show.startswith(f"apt-cache show --no-all-versions thing {ours}")
     assert download.startswith(f"apt-get --quiet download thing=1.0 {ours}")
 
@@ -144,6 +147,6 @@ def test_lists_that_cannot_be_fetched_are_told_and_not_kept(stub: Stub, tmp_path
     (tmp_path / "lists" / "mirror_main_Packages.lz4").unlink()
     stub("apt-get", "echo 'E: Could not resolve mirror' >&2; exit 100")
     with pytest.raises(HostError, match="apt-get cannot get its lists") as caught:
-        deb.installable_version("thing")
+        deb.find_installable_version("thing")
     assert "resolve mirror" in str(caught.value) and "reach its mirrors" in caught.value.hint
-    assert cache.entries() == []
+    assert cache.list_entries() == []

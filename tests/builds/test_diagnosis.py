@@ -15,13 +15,13 @@ from stub_programs import SAID
 from dyno.builds.source.build import build_planned
 from dyno.builds.source.diagnosis import (
     Failed,
-    build_entries,
     diagnose,
     diagnose_start,
+    list_build_entries,
     read_entries,
 )
 from dyno.builds.source.work import BuildFailed
-from dyno.engines._server.log import failure_of
+from dyno.engines._server.log import diagnose_failure
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 
@@ -47,11 +47,11 @@ def failing_tree(folder: Path, words: str, version: str) -> Path:
 
 
 def test_the_catalogue_has_an_example_of_each_kind_and_at_least_25() -> None:
-    names = [entry.name for entry in build_entries()]
+    names = [entry.name for entry in list_build_entries()]
     assert set(names) == set(BUILDS) and len(names) == len(set(names))
     assert {entry.name for entry in read_entries("start")} == set(STARTS)
     assert len(names) >= 25
-    for entry in (*build_entries(), *read_entries("start")):
+    for entry in (*list_build_entries(), *read_entries("start")):
         assert entry.cause and entry.remedy and entry.source, entry.name
 
 
@@ -82,12 +82,12 @@ def test_a_server_that_does_not_start_is_told_why(name: str) -> None:
 
 
 def test_a_servers_error_carries_the_cause_and_the_remedy() -> None:
-    told = failure_of("mysqld did not start", STARTS["secure-file-priv"])
+    told = diagnose_failure("mysqld did not start", STARTS["secure-file-priv"])
     assert "LOAD DATA" in told.cause and STARTS["secure-file-priv"] in told.cause
     assert "secure_file_priv=NULL" in told.hint
-    aio = failure_of("mysqld did not start", STARTS["libaio-renamed"])
+    aio = diagnose_failure("mysqld did not start", STARTS["libaio-renamed"])
     assert "libaio1t64" in aio.hint and "this system has no libaio.so.1" in aio.cause
-    assert failure_of("it failed", "odd words").hint == ""
+    assert diagnose_failure("it failed", "odd words").hint == ""
 
 
 def test_the_first_error_is_shown_where_nothing_is_known_of_it() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from stub_programs import SAID
 
-from dyno.builds import cache, maven, sha256
+from dyno.builds import cache, compute_sha256, maven
 from dyno.errors import HostError
 
 pytestmark = pytest.mark.usefixtures("own_cache")
@@ -54,7 +54,7 @@ def packed(tmp_path: Path) -> Path:
 
 def test_an_artifact_is_unpacked_as_it_was_packed(mvn: Mvn, packed: Path, tmp_path: Path) -> None:
     mvn(f"cp {packed} $to/thing.zip")
-    folder = maven.fetch(NAME, "1.0", SAID.append, checksum=sha256(packed))
+    folder = maven.fetch(NAME, "1.0", SAID.append, checksum=compute_sha256(packed))
     server, link = folder / "bin" / "server", folder / "lib" / "real.so"
     assert server.read_text() == "a program" and stat.S_IMODE(server.stat().st_mode) == 0o755
     assert link.is_symlink() and link.read_text() == "a library"
@@ -78,7 +78,7 @@ def test_another_checksum_is_refused_and_nothing_kept(mvn: Mvn, packed: Path) ->
     mvn(f"cp {packed} $to/thing.zip")
     with pytest.raises(HostError, match="has the wrong checksum: its sha256 is") as caught:
         maven.fetch(NAME, "1.0", SAID.append, checksum="0" * 64)
-    assert "local repository" in caught.value.hint and cache.entries() == []
+    assert "local repository" in caught.value.hint and cache.list_entries() == []
 
 
 def test_a_member_that_reaches_out_is_refused(mvn: Mvn, tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_member_that_reaches_out_is_refused(mvn: Mvn, tmp_path: Path) -> None:
         mvn(f"cp {tmp_path}/evil.zip $to/thing.zip")
         with pytest.raises(HostError, match="reaches out of its folder"):
             maven.fetch(NAME, "1.0", SAID.append)
-    assert cache.entries() == [] and not list(tmp_path.rglob("evil"))
+    assert cache.list_entries() == [] and not list(tmp_path.rglob("evil"))
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_what_mvn_complains_of_is_told(mvn: Mvn, said: str, message: str, hint: 
     with pytest.raises(HostError, match=message) as caught:
         maven.fetch(NAME, "1.0", SAID.append)
     assert hint in caught.value.hint and said.removeprefix("[ERROR] ") in str(caught.value)
-    assert cache.entries() == []
+    assert cache.list_entries() == []
 
 
 def test_what_is_no_archive_is_refused(mvn: Mvn) -> None:

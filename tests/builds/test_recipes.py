@@ -62,7 +62,7 @@ def test_a_tree_has_the_recipe_of_its_era(
 ) -> None:
     tree = mysql_tree(tmp_path / "tree", version, facebook=facebook)
     recipe = choose_recipe(MYSQL, tree, "here")
-    assert recipe.name == name and recipe.version_of(tree) == version
+    assert recipe.name == name and recipe.read_version(tree) == version
 
 
 def test_a_tree_of_no_era_has_none(tmp_path: Path) -> None:

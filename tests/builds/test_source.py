@@ -70,7 +70,7 @@ def test_what_is_built_is_built_once_wherever_the_same_tree_lies(
 ) -> None:
     first = built(tree, recipes)
     again = built(small_tree(tmp_path / "other"), recipes)
-    assert again.prefix == first.prefix and len(cache.entries_of("built")) == 1
+    assert again.prefix == first.prefix and len(cache.find_entries("built")) == 1
 
 
 def test_other_flags_content_words_or_patches_are_other_builds(
@@ -140,7 +140,7 @@ def test_a_submodule_comes_along_and_one_that_is_not_there_is_named(
     commit_all(tree, "with a part")
     assert said_by(built(f"{tree}@HEAD", recipes).prefix) == "small of a submodule"
     git(tree, "submodule", "--quiet", "deinit", "--force", "part")
-    cache.remove(cache.entries_of("built")[0])
+    cache.remove(cache.find_entries("built")[0])
     with pytest.raises(UsageError, match="the submodule part is not there") as refused:
         built(f"{tree}@HEAD", recipes)
     assert "submodule update --init" in refused.value.hint
@@ -264,12 +264,12 @@ def test_a_build_that_is_killed_leaves_no_process_and_no_build_and_goes_on(
         _wait_for(begun.exists)
         process.kill()
     _wait_for(lambda: not _at_work(tmp_path))
-    assert not cache.entries_of("built")
+    assert not cache.find_entries("built")
     gate.touch()
     made = built(tree, recipes)
     assert said_by(made.prefix) == "small 1.2", "half an object was taken for a whole one"
     assert any("going on after source, configure" in words for words in SAID)
-    assert not list((cache.root() / "built").glob(".making-*")), "the work stays"
+    assert not list((cache.find_root() / "built").glob(".making-*")), "the work stays"
 
 
 def _wait_for(condition: object, most_s: float = 50.0) -> None:
@@ -323,11 +323,11 @@ def test_a_name_means_its_build_until_that_is_removed(
     assert "`dyno engines build small PLACE --name mine`" in unnamed.value.hint
     names.name_build("small", "mine", names.Named(made.prefix.name, str(tree)))
     assert names.find_named("small", "mine") == made.prefix
-    assert names.known_names("small") == ["mine"]
+    assert names.list_names("small") == ["mine"]
     with pytest.raises(UsageError, match="unknown small build from source 'mein'") as refused:
         names.find_named("small", "mein")
     assert "did you mean mine" in refused.value.hint
-    cache.remove(cache.entries_of("built")[0])
+    cache.remove(cache.find_entries("built")[0])
     with pytest.raises(HostError, match="is no longer in the cache") as gone:
         names.find_named("small", "mine")
     assert str(tree) in gone.value.hint

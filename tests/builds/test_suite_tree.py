@@ -62,8 +62,8 @@ def test_libraries_are_followed_and_what_is_no_library_is_left_out(suite: Stub) 
 def test_a_tree_is_fetched_once_and_serves_without_the_suite(suite: Stub) -> None:
     tree = suite_tree.fetch_tree(THING, "2", SAID.append)
     assert tree.version == "1:2.0-1" and tree.packages["libc6"] == "2.43-7"
-    assert tree.source(THING) == "deb thing-server 1:2.0-1 (sid)"
-    assert tree.facts() == {"c_library": "glibc 2.43-7"}
+    assert tree.describe_source(THING) == "deb thing-server 1:2.0-1 (sid)"
+    assert tree.list_facts() == {"c_library": "glibc 2.43-7"}
     assert suite_tree.is_in_tree(tree.folder / "usr" / "sbin" / "thingd")
     assert not suite_tree.is_in_tree(Path("/usr/sbin/thingd"))
     assert ":" not in tree.folder.name and not (tree.folder / "usr" / "share" / "doc").exists()
@@ -77,7 +77,7 @@ def test_a_tree_is_fetched_once_and_serves_without_the_suite(suite: Stub) -> Non
 def test_a_version_that_the_suite_has_no_longer_is_told(suite: Stub) -> None:
     with pytest.raises(HostError, match=r"sid has thing-server 1:2\.0-1, not 1\.9"):
         suite_tree.fetch_tree(THING, "1.9", SAID.append)
-    assert cache.entries_of("deb") == [] and not suite_tree.is_cached(THING)
+    assert cache.find_entries("deb") == [] and not suite_tree.is_cached(THING)
 
 
 def test_of_two_cached_versions_the_newer_is_meant(suite: Stub) -> None:
@@ -102,10 +102,10 @@ def test_what_was_downloaded_before_a_failure_is_kept_for_the_next_try(suite: St
     suite("dpkg-deb", "echo 'No space left on device' >&2; exit 2")
     with pytest.raises(HostError, match="the disk is full"):
         suite_tree.fetch_tree(THING, "", SAID.append)
-    (left,) = cache.unfinished()
-    assert len(list(left.glob("*.deb"))) == 6 and cache.entries_of("deb") == []
+    (left,) = cache.list_unfinished()
+    assert len(list(left.glob("*.deb"))) == 6 and cache.find_entries("deb") == []
     suite("dpkg-deb", UNPACK)
-    assert suite_tree.fetch_tree(THING, "", SAID.append) and cache.unfinished() == []
+    assert suite_tree.fetch_tree(THING, "", SAID.append) and cache.list_unfinished() == []
 
 
 def test_two_fetches_at_once_make_one_tree(suite: Stub, tmp_path: Path) -> None:
@@ -123,6 +123,8 @@ def test_two_fetches_at_once_make_one_tree(suite: Stub, tmp_path: Path) -> None:
     [("1:11.8.9+ds-0+deb13u1", "11.8.9"), ("19~rc1-1", "19rc1"), ("9.7.4-2", "9.7.4")],
 )
 def test_a_packages_version_tells_its_authors(version: str, own: str) -> None:
-    assert suite_tree.upstream(version) == own
-    assert suite_tree.begins(version, own) and suite_tree.begins(version, "")
-    assert not suite_tree.begins(version, own[:1] + "0") and not suite_tree.begins(version, "1.")
+    assert suite_tree.strip_packaging(version) == own
+    assert suite_tree.matches_version(version, own) and suite_tree.matches_version(version, "")
+    assert not suite_tree.matches_version(
+        version, own[:1] + "0"
+    ) and not suite_tree.matches_version(version, "1.")

@@ -52,36 +52,36 @@ def test_a_suite_is_read_from_the_systems_own_mirror_by_private_lists(
     stub("apt-get", TARGETS)
     stub("apt-cache", SHOWN)
     found = suites.open_suite("sid", SAID.append)
-    (entry,) = cache.entries_of("apt")
+    (entry,) = cache.find_entries("apt")
     text = (entry.path / "suite.sources").read_text()
     assert "URIs: http://mirror/d/\nSuites: sid\nComponents: main\nTargets: Packages\n" in text
     update = next(line for line in _asked(tmp_path) if " update " in line)
     for private in ("Dir::Etc::sourcelist=", "Dir::State::Lists=", "Dir::State::status="):
-        assert f"-o {private}{cache.root()}/apt/" in update
+        assert f"-o {private}{cache.find_root()}/apt/" in update
     assert "-o Dir::Etc::sourceparts=/dev/null" in update
     suites.open_suite("sid", SAID.append)
     assert SAID == ["fetching sid's lists (apt)"]
-    assert found.packages(["thing"]) == [
+    assert found.find_packages(["thing"]) == [
         suites.SuitePackage("thing", "1:2.0~rc1-1", "libs", ("libc6", "libone1", "perl"))
     ]
     with pytest.raises(HostError, match="sid has no package other"):
-        found.version("other")
+        found.find_version("other")
 
 
 def test_a_suite_of_new_things_only_takes_all_else_from_the_one_below(stub: Stub) -> None:
     stub("apt-get", TARGETS)
     suites.open_suite("experimental", SAID.append)
-    (entry,) = cache.entries_of("apt")
+    (entry,) = cache.find_entries("apt")
     assert "Suites: experimental sid\n" in (entry.path / "suite.sources").read_text()
 
 
 def test_lists_of_yesterday_go_and_those_of_other_suites_stay(stub: Stub) -> None:
     stub("apt-get", TARGETS)
     for name in ("suite-sid-packages-1", "suite-sid-sources-1", "lists-1"):
-        cache.cached_entry("apt", name, lambda folder: None, SAID.append)
+        cache.ensure_entry("apt", name, lambda folder: None, SAID.append)
     suites.open_suite("sid", SAID.append)
-    names = {entry.name for entry in cache.entries_of("apt")}
-    assert names == {f"suite-sid-packages-{deb.days()}", "suite-sid-sources-1", "lists-1"}
+    names = {entry.name for entry in cache.find_entries("apt")}
+    assert names == {f"suite-sid-packages-{deb.count_days()}", "suite-sid-sources-1", "lists-1"}
 
 
 def test_the_newest_source_is_fetched_once_and_needs_no_lists_afterwards(
@@ -93,12 +93,12 @@ def test_the_newest_source_is_fetched_once_and_needs_no_lists_afterwards(
     assert (source.name, source.version) == ("thing", "1.0-10")
     assert {file.name for file in source.folder.iterdir()} == {"thing.dsc", "thing.tar"}
     assert any(" source thing=1.0-10 --download-only " in line for line in _asked(tmp_path))
-    (entry,) = cache.entries_of("apt")
+    (entry,) = cache.find_entries("apt")
     assert "Types: deb-src\n" in (entry.path / "suite.sources").read_text()
     stub("apt-get", "exit 100")
     assert suites.fetch_source("sid", "thing", SAID.append) == source
     assert suites.fetch_source("sid", "thing", SAID.append, "1.0-10") == source
-    assert cache.unfinished() == []
+    assert cache.list_unfinished() == []
 
 
 def test_a_source_that_the_mirror_only_lists_is_told_and_the_one_before_serves(stub: Stub) -> None:
@@ -118,10 +118,10 @@ def test_what_was_fetched_before_a_failure_is_there_for_the_next_try(
     stub("apt-get", FETCHED + '\ncase "$*" in *download-only*) exit 100;; esac')
     with pytest.raises(HostError, match=r"cannot get thing=1\.0-10"):
         suites.fetch_source("sid", "thing", SAID.append)
-    assert cache.entries_of("deb-src") == [] and len(cache.unfinished()) == 1
+    assert cache.find_entries("deb-src") == [] and len(cache.list_unfinished()) == 1
     stub("apt-get", f'{TARGETS}\ncase "$*" in *download-only*) test -f thing.tar;; esac')
     source = suites.fetch_source("sid", "thing", SAID.append)
-    assert (source.folder / "thing.tar").is_file() and cache.unfinished() == []
+    assert (source.folder / "thing.tar").is_file() and cache.list_unfinished() == []
 
 
 def test_dyno_clean_removes_what_a_failed_fetch_left(stub: Stub) -> None:
@@ -129,9 +129,9 @@ def test_dyno_clean_removes_what_a_failed_fetch_left(stub: Stub) -> None:
     stub("apt-get", FETCHED + '\ncase "$*" in *download-only*) exit 100;; esac')
     with pytest.raises(HostError):
         suites.fetch_source("sid", "thing", SAID.append)
-    (left,) = cache.unfinished()
+    (left,) = cache.list_unfinished()
     cache.remove_unfinished(left)
-    assert cache.unfinished() == []
+    assert cache.list_unfinished() == []
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_each_refusal_says_what_it_means_and_leaves_nothing(
     with pytest.raises(HostError, match="apt-get cannot get its lists") as caught:
         suites.open_suite("sid", SAID.append)
     assert told in caught.value.cause and hint in caught.value.hint
-    assert cache.entries() == []
+    assert cache.list_entries() == []
 
 
 def test_a_system_whose_archive_is_not_known_is_told(stub: Stub) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from fakes import make_run
 
 from dyno.builds import Build
-from dyno.cli.terminal.announcement import build_lines
+from dyno.cli.terminal.announcement import format_builds
 from dyno.compare.resolve.draft import Prepared
 
 
@@ -28,9 +28,9 @@ def test_each_build_is_announced_with_its_compiler_and_optimisation(tmp_path: Pa
     program.touch()
     own = {"compiler": "cc (Debian 12.2.0-14+deb12u1) 12.2.0", "cflags": "-O2 -g"}
     suite = {"suite_compiler": "gcc 14", "assertions": "off"}
-    assert build_lines(prepared(program, mine=own, debian=suite)) == (
+    assert format_builds(prepared(program, mine=own, debian=suite)) == (
         "(mine is real 9.9 by gcc 12.2.0 -O2; debian is real 9.9 by gcc 14 (its suite's).)"
     )
     named = prepared(program, **{"a@9.9": own, "b@9.9": {}})
-    assert build_lines(named) == "(a@9.9 is built by gcc 12.2.0 -O2.)"
-    assert build_lines(prepared(program, **{"a@9.9": {}, "b@9.9": {}})) == ""
+    assert format_builds(named) == "(a@9.9 is built by gcc 12.2.0 -O2.)"
+    assert format_builds(prepared(program, **{"a@9.9": {}, "b@9.9": {}})) == ""

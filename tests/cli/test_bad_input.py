@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from dyno.cli import exit_code
-from dyno.compare.run_folder import all_runs
+from dyno.cli import run_words
+from dyno.compare.run_folder import list_runs
 
 WORKLOAD = ["-w", "oltp_point_select"]
 PAIR = ["null@100us", "null@110us"]
@@ -28,7 +28,7 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     """The sentence with which `dyno WORDS` ends with 64; a hint follows it, and no traceback."""
-    assert exit_code(words) == 64
+    assert run_words(words) == 64
     said = [line for line in capsys.readouterr().err.splitlines() if not line.endswith(" …")]
     assert said[0].startswith("dyno: "), said
     assert len(said) == 2 and said[1].startswith("hint: "), said
@@ -47,7 +47,7 @@ def test_a_mistake_in_what_is_played_last_is_told_before_the_load(
         "    stop = {kind = 'count', events = 1}, primary = {}}}\n"
         "end\n"
     )
-    assert exit_code(["play", "sqlite@system", "-w", str(script)]) == 64
+    assert run_words(["play", "sqlite@system", "-w", str(script)]) == 64
     said = "".join(capsys.readouterr())
     assert "no such mix" in said and "nothing was played" in said and "loaded" not in said
 
@@ -89,7 +89,7 @@ def test_a_wrong_word_of_compare_is_refused_before_anything_is_made(
     said = refused(["compare", *words], capsys)
     assert sentence in said
     assert near in said
-    assert not all_runs(runs)
+    assert not list_runs(runs)
 
 
 @pytest.mark.parametrize(
@@ -149,15 +149,15 @@ def test_a_mistake_in_a_script_names_file_line_and_connection_and_is_kept(
 ) -> None:
     script = tmp_path / "wrong.lua"
     script.write_text("function event()\n  local t = nil\n  return t.x\nend\n")
-    assert exit_code(["compare", *PAIR, "-w", str(script)]) == 64
+    assert run_words(["compare", *PAIR, "-w", str(script)]) == 64
     said = capsys.readouterr().err
     assert "wrong.lua:3" in said
     assert "connection 0" in said
-    (folder,) = all_runs(runs)
+    (folder,) = list_runs(runs)
     # interleaved the first to meet the mistake stops the other
-    assert {trial.status for trial in folder.trials()} - {"interrupted"} == {"failed"}
+    assert {trial.status for trial in folder.read_trials()} - {"interrupted"} == {"failed"}
     assert str(folder.path) in said
-    assert exit_code(["play", "null", "-w", str(script)]) == 64
+    assert run_words(["play", "null", "-w", str(script)]) == 64
     assert "wrong.lua:3" in capsys.readouterr().err
 
 
@@ -167,6 +167,6 @@ def test_a_run_of_a_newer_dyno_is_left_alone(
     (runs / "r").mkdir(parents=True)
     (runs / "r" / "run.json").write_text(json.dumps({"schema": 99}))
     for command in ("report", "resume", "show"):
-        assert exit_code([command, "r"]) == 64
+        assert run_words([command, "r"]) == 64
         assert "newer dyno" in capsys.readouterr().err
     assert [p.name for p in (runs / "r").iterdir()] == ["run.json"]

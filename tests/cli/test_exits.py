@@ -14,7 +14,7 @@ import click
 import pytest
 from small_logs import GENERAL, SHOP, write
 
-from dyno.cli import exit_code, exits, judged_run
+from dyno.cli import exits, judged_run, run_words
 from dyno.errors import HostError, InternalError, UsageError
 from dyno.record import Comparison, Doubt, Metric, Verdict, VerdictName
 
@@ -47,7 +47,7 @@ def stops_with(error: BaseException) -> int:
 def test_a_wrong_word_is_one_sentence_a_hint_and_64(
     words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert exit_code(words) == 64
+    assert run_words(words) == 64
     said = capsys.readouterr()
     assert not said.out
     assert said.err.startswith("dyno: ")
@@ -122,12 +122,12 @@ def test_clicks_own_ways_to_stop_are_overridden() -> None:
     assert stops_with(click.UsageError("x")) == 64
     assert stops_with(click.Abort()) == 130
     assert stops_with(click.exceptions.Exit(3)) == 3
-    assert exit_code(["--help"]) == exit_code(["--version"]) == 0
+    assert run_words(["--help"]) == run_words(["--version"]) == 0
 
 
 def test_no_command_at_all_gets_the_help_and_64(capsys: pytest.CaptureFixture[str]) -> None:
     for words in ([], ["engines"]):
-        assert exit_code(words) == 64
+        assert run_words(words) == 64
         said = capsys.readouterr()
         assert said.err.startswith("Usage: dyno")
         assert not said.out
@@ -144,9 +144,9 @@ def test_a_comparison_ends_with_its_verdict(
     monkeypatch.setattr(judged_run, "play_and_judge", lambda *_: verdict)
     file = tmp_path / "x.toml"
     file.write_text('candidates = ["null", "null"]\n[[workload]]\nname = "insert"\n')
-    assert exit_code(["compare", "null", "null", "-w", "insert"]) == code
-    assert exit_code(["run", str(file), "--gate"]) == code
-    assert exit_code(["run", str(file)]) == 0
+    assert run_words(["compare", "null", "null", "-w", "insert"]) == code
+    assert run_words(["run", str(file), "--gate"]) == code
+    assert run_words(["run", str(file)]) == 0
 
 
 @pytest.mark.parametrize(
@@ -167,18 +167,18 @@ def test_a_doubtful_comparison_ends_with_4_where_strict_asks_for_it(
     file = tmp_path / "x.toml"
     file.write_text('candidates = ["null", "null"]\n[[workload]]\nname = "insert"\n')
     for words in (["compare", "null", "null", "-w", "insert"], ["run", str(file), "--gate"]):
-        assert exit_code(words) == code
-        assert exit_code([*words, "--strict"]) == strict
-    assert exit_code(["run", str(file), "--strict"]) == strict, "it is a gate by itself"
+        assert run_words(words) == code
+        assert run_words([*words, "--strict"]) == strict
+    assert run_words(["run", str(file), "--strict"]) == strict, "it is a gate by itself"
     for line in (["sysbench", "oltp_read_only", "run"], ["pgbench", "-S"]):
         compared = [*line, "--compare", "null", "null"]
-        assert exit_code(compared) == code
-        assert exit_code([*compared, "--strict"]) == strict
-        assert exit_code([*line, "--strict"]) not in (0, 4), "a play alone says nothing"
+        assert run_words(compared) == code
+        assert run_words([*compared, "--strict"]) == strict
+        assert run_words([*line, "--strict"]) not in (0, 4), "a play alone says nothing"
     monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "cache"))
     files = write(tmp_path, "it.log", GENERAL), write(tmp_path, "shop.sql", SHOP)
     replayed = ["--log", str(files[0]), "--data", str(files[1])]
-    assert exit_code(["compare", "null", "null", *replayed, "--strict"]) == strict
+    assert run_words(["compare", "null", "null", *replayed, "--strict"]) == strict
 
 
 def test_a_reader_that_leaves_is_no_failure() -> None:
@@ -196,8 +196,8 @@ def test_a_reader_that_leaves_is_no_failure() -> None:
 
 def test_help_loads_no_heavy_library() -> None:
     code = (
-        "import sys\nfrom dyno.cli import exit_code\n"
-        "exit_code(['--help'])\nexit_code(['compare', '--help'])\n"
+        "import sys\nfrom dyno.cli import run_words\n"
+        "run_words(['--help'])\nrun_words(['compare', '--help'])\n"
         "heavy = {'rich', 'scipy', 'numpy', 'statsmodels', 'jinja2'} & set(sys.modules)\n"
         "sys.exit(f'help loaded {heavy}' if heavy else 0)"
     )

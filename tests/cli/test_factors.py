@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dyno.cli import exit_code
+from dyno.cli import run_words
 
 WORKLOAD = ["-w", "oltp_point_select", "--set", "table_size=10"]
 ASLR = ["--factor", "aslr=on,off"]
@@ -45,7 +45,7 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_is_no_factor_is_refused_in_a_sentence_with_a_hint(
     words: list[str], sentence: str, hint: str, runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert exit_code(["compare", "null@1us", *WORKLOAD, *words]) == 64
+    assert run_words(["compare", "null@1us", *WORKLOAD, *words]) == 64
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 2 and said[0].startswith("dyno: ") and sentence in said[0], said
     assert said[1].startswith("hint: ") and hint in said[1], said
@@ -59,7 +59,7 @@ def test_a_crossed_comparison_says_its_cells_and_ends_by_its_main_effects(
     quickly = ["--set", "time=0.1", "--set", "warmup_time=0", "--blocks", "3"]
     words = ["null@1ms", "null@3ms", "--factor", "threads=1,2", *quickly]
     found = tmp_path / "rows.json"
-    end = exit_code(["compare", *words, *WORKLOAD, "--json", str(found)])
+    end = run_words(["compare", *words, *WORKLOAD, "--json", str(found)])
     said = capsys.readouterr().out
     assert "candidate (null@1ms, null@3ms), threads (workload option: 1, 2)? 2 × 2 = 4 cells." in (
         " ".join(said.split())
@@ -80,5 +80,5 @@ def test_an_experiment_with_factors_is_shown_with_its_cells(
         '[[workload]]\nname = "oltp_point_select"\n'
     )
     monkeypatch.chdir(tmp_path)
-    assert exit_code(["show", "experiments", "mine"]) == 0
+    assert run_words(["show", "experiments", "mine"]) == 0
     assert "# 2 cells; a block is 2 restarts, 5 blocks are 10\n" in capsys.readouterr().out

@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from dyno import former_names
-from dyno.cli import calibrate, command, exit_code
-from dyno.compare.resolve.candidates import control_values
+from dyno.cli import calibrate, command, run_words
+from dyno.compare.resolve.candidates import resolve_control_values
 from dyno.former_names import FormerNameWarning
-from dyno.host.controls import controls
+from dyno.host.controls import load_controls
 
 
 def test_an_option_under_its_former_name_does_the_same_and_says_its_name(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     words = ["calibrate", "--engine", "null@0", "--kind"]
-    codes = [exit_code([*words, "plant", "--plant=0"]), exit_code([*words, "delay", "--inject=0"])]
+    codes = [run_words([*words, "plant", "--plant=0"]), run_words([*words, "delay", "--inject=0"])]
     notes, now = capsys.readouterr().err.split("--inject must be above 0")[:2]
     assert codes == [64, 64]
     assert "note: '--plant' is now '--inject'" in notes and "note: 'plant' is now 'delay'" in notes
@@ -29,7 +29,7 @@ def test_every_former_name_leads_to_one_that_is_there() -> None:
         ]
         assert set(renamed.values()) <= set(known) and not renamed.keys() & set(known)
     assert set(former_names.KINDS.values()) <= set(calibrate.KINDS)
-    assert set(former_names.CONTROLS.values()) <= controls().keys()
+    assert set(former_names.CONTROLS.values()) <= load_controls().keys()
 
 
 def test_what_follows_two_dashes_is_nobodys_option() -> None:
@@ -38,4 +38,4 @@ def test_what_follows_two_dashes_is_nobodys_option() -> None:
 
 def test_a_control_under_its_former_name_is_held_under_its_name() -> None:
     with pytest.warns(FormerNameWarning, match="'plant' is now 'inject'"):
-        assert control_values({"plant": "10ns"})["inject"] == "10ns"
+        assert resolve_control_values({"plant": "10ns"})["inject"] == "10ns"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from guides import GUIDES, guide
 
-from dyno.cli import exit_code, judged_run
+from dyno.cli import judged_run, run_words
 from dyno.compare.experiment import Experiment
 from dyno.compare.resolve.experiment import outline_experiment
 from dyno.record import Verdict
@@ -41,4 +41,4 @@ def test_the_commands_of_a_guide_do_what_it_says(
     for words in commands:
         has_time = words[0] == "play" and "--log" not in words
         quick = ["--time", "0.1", "--set", "warmup_time=0"] if has_time else []
-        assert exit_code(words + quick) == 0, capsys.readouterr().err
+        assert run_words(words + quick) == 0, capsys.readouterr().err

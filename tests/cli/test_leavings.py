@@ -12,7 +12,7 @@ from processes import wait_for
 
 from dyno import scratch
 from dyno.access import socket
-from dyno.cli import exit_code
+from dyno.cli import run_words
 
 #: Longer than any test waits.
 PLAY = ["play", "null", "-w", "oltp_point_select", "--set", "time=60", "--set", "warmup_time=0"]
@@ -32,7 +32,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def found(place: Path) -> list[Path]:
-    return [path for path in scratch.leftovers() if path.is_relative_to(place)]
+    return [path for path in scratch.list_leftovers() if path.is_relative_to(place)]
 
 
 def test_what_a_killed_play_leaves_is_listed_and_cleared(
@@ -44,15 +44,15 @@ def test_what_a_killed_play_leaves_is_listed_and_cleared(
         wait_for(lambda: len(list(place.glob("homes/dyno-*/0001"))) == 1)
         names = [path.name for path in found(place)]
         assert len(names) == 2
-        assert exit_code(["clean", "--yes", *names]) == 0
+        assert run_words(["clean", "--yes", *names]) == 0
         assert capsys.readouterr().out.count("is in use and stays") == 2
         assert [path.name for path in found(place)] == names
         play.kill()
     assert [path.name for path in found(place)] == names
-    assert exit_code(["clean", "--temporary", *names]) == 0
+    assert run_words(["clean", "--temporary", *names]) == 0
     said = capsys.readouterr().out
     assert all(name in said for name in names) and "nothing was freed" in said
-    assert exit_code(["clean", "--yes", *names]) == 0
+    assert run_words(["clean", "--yes", *names]) == 0
     assert not found(place)
     assert {path for path in place.rglob("*") if "cache" not in str(path)} <= before
 
@@ -61,21 +61,21 @@ def test_the_data_of_a_run_whose_folder_is_gone_are_cleared(place: Path) -> None
     home = place / "homes" / "dyno-20261122T101500Z-null-vs-null-0123abcd"
     home.mkdir()
     with scratch.hold(home):
-        assert exit_code(["clean", "--yes", home.name]) == 0
+        assert run_words(["clean", "--yes", home.name]) == 0
         assert home.exists()
-    assert exit_code(["clean", "--yes", home.name]) == 0
+    assert run_words(["clean", "--yes", home.name]) == 0
     assert not home.exists()
 
 
 def test_sockets_and_tracebacks_are_cleared_too(place: Path) -> None:
     made = socket.place_socket(place / ("deep" * 30), "s.sock")
     folder = made.folder
-    assert folder is not None and folder in scratch.leftovers() and scratch.is_held(folder)
+    assert folder is not None and folder in scratch.list_leftovers() and scratch.is_held(folder)
     trace = place / "tmp" / "dyno-traceback-ab12_x9z.txt"
     trace.touch()
     assert made.held
     os.close(made.held.handle)  # as the kernel does, when we are killed
-    assert exit_code(["clean", "--yes", folder.name, trace.name]) == 0
+    assert run_words(["clean", "--yes", folder.name, trace.name]) == 0
     assert not folder.exists() and not trace.exists()
 
 

@@ -25,7 +25,7 @@ def test_a_pipe_gets_one_plain_line_per_trial_and_nothing_else(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     run = make_run()
-    with live.live_watch(FORECAST) as told:
+    with live.watch_live(FORECAST) as told:
         told(watch.RunStarted(run, Path("x"), 0))
         told(started(0))
         told(watch.PhaseStarted("run", 10.0))
@@ -49,20 +49,20 @@ def test_a_trial_that_is_interrupted_in_its_warm_up_has_a_rate_of_0() -> None:
     early = dataclasses.replace(phase, measured_ns=phase.ended_ns + 1, streams=(tally,))
     assert early.duration_s == 0.0
     trial = dataclasses.replace(trial, phases=(early,))
-    line = live.trial_line(make_run(), trial)
+    line = live.format_trial(make_run(), trial)
     assert "interrupted  run 0 queries/s" in line
-    assert str(play.stream_rows(trial)[0][2]) == "0 queries"
+    assert str(play.format_stream_rows(trial)[0][2]) == "0 queries"
 
 
 def test_the_panel_says_block_trial_phase_rate_and_the_time_left() -> None:
     state = live.RunState(FORECAST)
-    assert live.panel_lines(state) == ["starting …"]
+    assert live.format_panel(state) == ["starting …"]
     state.take(watch.RunStarted(make_run(), Path("x"), 0))
     state.take(started(0, 2, "new"))
     state.take(watch.PhaseStarted("run", 10.0))
     stream = watch.StreamProgress("reader", 10, 2, 4321.0, 1_500_000)
     state.take(watch.Progressed("run", 3.0, (stream,)))
-    block, trial, phase = live.panel_lines(state)
+    block, trial, phase = live.format_panel(state)
     assert block == "block 1/24 · 1 min to the analysis at 6, at most 4 min"
     assert trial == "trial 2 of 2 · new · select"
     assert phase == "phase run · 3 s of about 10 s · reader 4,321/s, slowest 1.50 ms, 2 failed"
@@ -72,8 +72,8 @@ def test_the_baseline_is_called_by_its_name() -> None:
     state = live.RunState(FORECAST)
     state.take(watch.RunStarted(make_run(), Path("x"), 0))
     state.take(started(-1, 1, CLIENT_BASELINE))
-    assert "baseline" in live.panel_lines(state)[0]
-    assert "null" in live.panel_lines(state)[1]
+    assert "baseline" in live.format_panel(state)[0]
+    assert "null" in live.format_panel(state)[1]
 
 
 def test_what_should_stay_on_the_screen_is_a_failed_trial_and_a_dropped_block() -> None:
@@ -86,14 +86,14 @@ def test_what_should_stay_on_the_screen_is_a_failed_trial_and_a_dropped_block() 
 
 
 def test_a_block_beyond_the_last_replays_what_noise_has_spoilt() -> None:
-    assert live.block_place(make_run(), 23) == "block 24/24"
-    assert live.block_place(make_run(), 24) == "block 25 (replay)"
+    assert live.format_block_place(make_run(), 23) == "block 24/24"
+    assert live.format_block_place(make_run(), 24) == "block 25 (replay)"
 
 
 def test_measured_blocks_replace_the_forecast() -> None:
     state = live.RunState(FORECAST)
-    assert state.block_s() == 10.0
+    assert state.estimate_block_s() == 10.0
     state.take(started(0))
     state.take(started(0, 2, "new"))
     state.take(started(1))
-    assert state.block_s() < 10.0
+    assert state.estimate_block_s() < 10.0

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from small_logs import GENERAL, SHOP, write
 
-from dyno.cli import exit_code
+from dyno.cli import run_words
 
 LOG = ["--log", "it.log"]
 
@@ -49,7 +49,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_cannot_be_replayed_is_one_sentence_and_a_hint(
     words: list[str], sentence: str, hint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert exit_code(["play", "sqlite@system", *words]) == 64
+    assert run_words(["play", "sqlite@system", *words]) == 64
     said = capsys.readouterr().err
     assert f"dyno: {sentence}" in said or sentence in said, said
     assert hint in said.partition("hint: ")[2], said
@@ -58,7 +58,7 @@ def test_what_cannot_be_replayed_is_one_sentence_and_a_hint(
 def test_a_log_is_not_played_in_a_database_that_was_not_named_for_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert exit_code(["play", "mysql://app@127.0.0.1:1/shop", *LOG]) == 64
+    assert run_words(["play", "mysql://app@127.0.0.1:1/shop", *LOG]) == 64
     said = capsys.readouterr().err
     assert "a log on a server that runs already needs --data or --in-place: " in said
     assert "mysql://app@127.0.0.1:1/shop may be in use" in said
@@ -66,7 +66,7 @@ def test_a_log_is_not_played_in_a_database_that_was_not_named_for_it(
 
 
 def test_what_is_left_out_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code(["play", "sqlite@system", *LOG, "--data", "shop.sql"]) == 0
+    assert run_words(["play", "sqlite@system", *LOG, "--data", "shop.sql"]) == 0
     said = capsys.readouterr()
     assert "6 of 12 statements are played, of 3 sessions on 2 connections" in said.err
     assert "left out: 1 not understood: it ends within a quoted text (line 17)" in said.err

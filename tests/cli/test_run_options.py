@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dyno.cli import exit_code, judged_run
+from dyno.cli import judged_run, run_words
 from dyno.compare.experiment import Experiment
 from dyno.record import Verdict
 
@@ -40,7 +40,7 @@ def test_options_that_are_set_are_those_of_each_workload(
     tmp_path: Path, played: list[Experiment]
 ) -> None:
     (tmp_path / "x.toml").write_text(FILE)
-    assert exit_code(["run", str(tmp_path / "x.toml"), "--set", "table-size=99"]) == 0
+    assert run_words(["run", str(tmp_path / "x.toml"), "--set", "table-size=99"]) == 0
     (made,) = played
     assert [it.options["table_size"] for it in made.workloads] == ["99"] * 3
     assert [it.options.get("time") for it in made.workloads] == ["1", "1", None]
@@ -54,7 +54,7 @@ def test_a_sweep_takes_the_values_that_are_set(tmp_path: Path, played: list[Expe
         (SWEPT, "threads=8,1", [{"threads": "8"}, {"threads": "1"}]),
     ):
         file.write_text(text)
-        assert exit_code(["run", str(file), "--set", setting]) == 0
+        assert run_words(["run", str(file), "--set", setting]) == 0
         made = played.pop()
         assert [it.sweep for it in made.workloads] == sweeps
         swept = [it.sweep.get("threads", "4") for it in made.workloads]
@@ -68,5 +68,5 @@ def test_what_cannot_be_set_is_refused(tmp_path: Path, capsys: pytest.CaptureFix
         ("threads=1,1", "the values of a sweep must differ"),
         ("tabel_size=4", "tabel"),
     ):
-        assert exit_code(["run", str(tmp_path / "x.toml"), "--set", setting]) == 64
+        assert run_words(["run", str(tmp_path / "x.toml"), "--set", setting]) == 64
         assert why in capsys.readouterr().err

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import pytest
 
-from dyno.cli import exit_code
-from dyno.compare.experiments import every as experiments
-from dyno.host.controls import controls
-from dyno.host.probes import probes
-from dyno.judge.audits import audits
-from dyno.plugins import modules
-from dyno.workloads import all_workloads as workloads
+from dyno.cli import run_words
+from dyno.compare.experiments import list_experiments as experiments
+from dyno.host.controls import load_controls
+from dyno.host.probes import load_probes
+from dyno.judge.audits import load_audits
+from dyno.plugins import load_modules
+from dyno.workloads import list_workloads as workloads
 
 PACKAGES = {
-    "engines": list(modules("dyno.engines")),
+    "engines": list(load_modules("dyno.engines")),
     "workloads": list(workloads()),
-    "controls": list(controls()),
-    "probes": list(probes()),
-    "audits": list(audits()),
+    "controls": list(load_controls()),
+    "probes": list(load_probes()),
+    "audits": list(load_audits()),
     "experiments": list(experiments()),
 }
 NAMES = [(package, name) for package, names in PACKAGES.items() for name in names]
 
 
 def shown(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
-    assert exit_code(["show", *words]) == 0
+    assert run_words(["show", *words]) == 0
     return capsys.readouterr().out
 
 
@@ -48,7 +48,7 @@ def test_each_thing_is_shown_by_its_room_and_by_its_name_alone(
     package: str, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert len(shown([package, name], capsys)) > 20
-    assert exit_code(["show", name]) == 0
+    assert run_words(["show", name]) == 0
 
 
 def test_a_workload_shows_options_defaults_meanings_and_owners(
@@ -68,9 +68,9 @@ def test_an_engine_shows_whose_each_key_is(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_an_unknown_thing_offers_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code(["show", "isnert"]) == 64
+    assert run_words(["show", "isnert"]) == 64
     assert "did you mean insert" in capsys.readouterr().err
-    assert exit_code(["show", "engines", "nul"]) == 64
+    assert run_words(["show", "engines", "nul"]) == 64
     assert "did you mean null?" in capsys.readouterr().err
-    assert exit_code(["show", "."]) == 64
+    assert run_words(["show", "."]) == 64
     assert "known: engines, workloads, " in capsys.readouterr().err

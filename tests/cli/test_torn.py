@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 from processes import stop_driver_of
 
-from dyno.cli import exit_code, judged_run
-from dyno.compare.run_folder import RunFolder, all_runs
+from dyno.cli import judged_run, run_words
+from dyno.compare.run_folder import RunFolder, list_runs
 from dyno.record import Comparison, Doubt, Metric, Verdict
 
 pytestmark = pytest.mark.chaos
@@ -67,7 +67,7 @@ def playing(runs: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def ended_well(folder: RunFolder) -> list[tuple[int, str]]:
-    return sorted((t.block, t.candidate) for t in folder.trials() if t.status == "ok")
+    return sorted((t.block, t.candidate) for t in folder.read_trials() if t.status == "ok")
 
 
 def test_an_interrupted_run_ends_with_130_and_goes_on_where_it_stopped(
@@ -75,7 +75,7 @@ def test_an_interrupted_run_ends_with_130_and_goes_on_where_it_stopped(
 ) -> None:
     playing.send_signal(signal.SIGINT)
     _, said = playing.communicate(timeout=20)
-    (folder,) = all_runs(runs)
+    (folder,) = list_runs(runs)
     assert playing.returncode == 130, said
     assert f"dyno resume {folder.path.name}" in said
     assert "Traceback" not in said
@@ -92,7 +92,7 @@ def test_a_killed_dyno_leaves_no_process_and_its_run_goes_on(
     while Path(f"/proc/{driver}").exists() and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not Path(f"/proc/{driver}").exists()
-    (folder,) = all_runs(runs)
+    (folder,) = list_runs(runs)
     goes_on(folder)
 
 
@@ -107,15 +107,15 @@ def test_a_run_that_is_resumed_is_a_strict_gate_where_strict_asks_for_it(
     row = Comparison(metric, True, "a", "b", *numbers, 6, 0, 1.0, 1.0, 0.5, "slower", doubts=doubts)
     doubtful = Verdict("slower", "so it is", True, (row,), (), ())
     monkeypatch.setattr(judged_run, "tell_verdict", lambda *_: doubtful)
-    assert exit_code(["resume", "last"]) == 1
-    assert exit_code(["resume", "last", "--strict"]) == 4
-    assert exit_code(["report", "last", "--strict"]) == 4
+    assert run_words(["resume", "last"]) == 1
+    assert run_words(["resume", "last", "--strict"]) == 4
+    assert run_words(["report", "last", "--strict"]) == 4
 
 
 def goes_on(folder: RunFolder) -> None:
     """`dyno resume` finishes the run, and counts each side of a block once."""
-    assert exit_code(["resume", "last"]) in (0, 1, 2)
-    verdict = folder.verdict()
+    assert run_words(["resume", "last"]) in (0, 1, 2)
+    verdict = folder.read_verdict()
     assert verdict
     assert verdict.complete
     assert {c.blocks for c in verdict.comparisons if c.primary} == {3}
@@ -128,8 +128,8 @@ def test_a_killed_driver_costs_its_trial_and_not_the_run(
     os.kill(stop_driver_of(playing.pid), signal.SIGKILL)
     playing.send_signal(signal.SIGCONT)
     playing.communicate(timeout=30)
-    (folder,) = all_runs(runs)
-    (failed,) = [trial for trial in folder.trials() if trial.status == "failed"]
+    (folder,) = list_runs(runs)
+    (failed,) = [trial for trial in folder.read_trials() if trial.status == "failed"]
     assert "killed" in failed.why_failed
     assert playing.returncode in (0, 1, 2)
     assert {block for block, _ in ended_well(folder)} >= {0, 1, 2}
@@ -149,7 +149,7 @@ def test_a_full_disk_is_said_and_what_was_written_stays(runs: Path) -> None:
     assert "File too large" in done.stderr
     assert "hint: " in done.stderr
     assert "Traceback" not in done.stderr
-    (folder,) = all_runs(runs)
-    assert folder.run().candidates, "run.json is whole"
+    (folder,) = list_runs(runs)
+    assert folder.read_run().candidates, "run.json is whole"
     assert str(folder.path) in done.stderr
-    assert not folder.trials(), "a torn file is no trial"
+    assert not folder.read_trials(), "a torn file is no trial"

@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 import pytest
 
-from dyno.cli import exit_code
-from dyno.cli.watch_words import CELL, MomentType, cell
-from dyno.report.html.watched import TimePlot, watched_page
+from dyno.cli import run_words
+from dyno.cli.watch_words import CELL, MomentType, format_cell
+from dyno.report.html.watched import TimePlot, build_watched_page
 
 
 def moment(text: str) -> datetime:
@@ -48,19 +48,19 @@ def test_what_cannot_be_read_or_recorded_is_refused_by_name(
         (["watch", "as-of", "soon"], "is no time"),
         (["watch", "--dsn", "sqlite@3.54.1"], "takes the URL of a server"),
     ):
-        assert exit_code([*words]) == 64
+        assert run_words([*words]) == 64
         assert said in capsys.readouterr().err
 
 
 def test_a_field_is_shown_on_one_line_and_cut() -> None:
-    assert cell("a\n  b") == "a b" and cell(None) == ""
-    assert len(cell("x" * 100)) == CELL
+    assert format_cell("a\n  b") == "a b" and format_cell(None) == ""
+    assert len(format_cell("x" * 100)) == CELL
 
 
 def test_the_page_breaks_a_line_where_no_sample_was_taken() -> None:
     points = [(float(at), 1.0) for at in (*range(10), *range(50, 60))]
-    page = watched_page("a server", "a while", [TimePlot("Load", [("all", points)])])
+    page = build_watched_page("a server", "a while", [TimePlot("Load", [("all", points)])])
     (line,) = [part for part in page.split("<path ") if 'data-name="all"' in part]
     assert line.split(' d="')[1].split('"')[0].count("M") == 2
     assert "https:" not in page
-    assert "Empty" not in watched_page("a server", "a while", [TimePlot("Empty", [])])
+    assert "Empty" not in build_watched_page("a server", "a while", [TimePlot("Empty", [])])

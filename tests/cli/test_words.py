@@ -10,7 +10,7 @@ import pytest
 from fakes import make_run
 
 from dyno.cli.options import DURATION, PERCENT, SETTING, SIZE
-from dyno.cli.runs import run_folder, run_names
+from dyno.cli.runs import find_run, list_run_names
 from dyno.cli.terminal import screen
 from dyno.compare.run_folder import create_run
 from dyno.errors import UsageError
@@ -95,15 +95,15 @@ def test_a_run_is_found_by_path_name_beginning_and_as_the_last(
 ) -> None:
     monkeypatch.setenv("DYNO_RUNS", str(tmp_path / "here"))
     with pytest.raises(UsageError, match="no run yet"):
-        run_folder("last")
+        find_run("last")
     first = create_run(make_run(), tmp_path / "here")
     second = create_run(make_run(), tmp_path / "here")
     name = second.path.name
-    assert run_names() == sorted([first.path.name, name])
-    assert run_folder(str(first.path)).path == first.path
-    assert run_folder(name).path == second.path
-    assert run_folder("last").path.name == run_names()[-1]
+    assert list_run_names() == sorted([first.path.name, name])
+    assert find_run(str(first.path)).path == first.path
+    assert find_run(name).path == second.path
+    assert find_run("last").path.name == list_run_names()[-1]
     with pytest.raises(UsageError, match="more than one run"):
-        run_folder(name[:4])
+        find_run(name[:4])
     with pytest.raises(UsageError, match="unknown run"):
-        run_folder("nothing-such")
+        find_run("nothing-such")

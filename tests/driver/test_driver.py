@@ -30,9 +30,9 @@ def plan(act: str = "") -> Plan:
 
 def play(act: str, log: Path, limit_s: float = 20) -> list[driver.Event]:
     with DriverProcess(plan(act), DriverLaunch(log / "log")) as process:
-        events = [process.next(Limit("phase run", limit_s))]
+        events = [process.read_event(Limit("phase run", limit_s))]
         process.go()
-        events.append(process.next(Limit("phase run", limit_s)))
+        events.append(process.read_event(Limit("phase run", limit_s)))
     return events
 
 
@@ -90,7 +90,7 @@ def test_a_driver_that_hangs_is_given_up_and_killed(tmp_path: Path) -> None:
 
 def test_no_driver_outlives_its_process(tmp_path: Path) -> None:
     with DriverProcess(plan("hang"), DriverLaunch(tmp_path / "log")) as process:
-        process.next(Limit("the start", 20))
+        process.read_event(Limit("the start", 20))
         os.kill(process.pid, 0)
     with pytest.raises(ProcessLookupError):
         os.kill(process.pid, 0)
@@ -98,7 +98,7 @@ def test_no_driver_outlives_its_process(tmp_path: Path) -> None:
 
 def test_a_driver_leads_its_own_group_so_that_ctrl_c_is_ours_to_pass_on(tmp_path: Path) -> None:
     with DriverProcess(plan("hang"), DriverLaunch(tmp_path / "log")) as process:
-        process.next(Limit("the start", 20))
+        process.read_event(Limit("the start", 20))
         assert os.getpgid(process.pid) == process.pid
 
 
@@ -107,15 +107,15 @@ def test_of_the_user_s_environment_the_driver_sees_its_own_words_only(
 ) -> None:
     monkeypatch.setenv("DYNO_WIRE", "epoll")
     monkeypatch.setenv("PGPASSWORD", "secret")
-    assert driver.driver_environment().keys() == {"PATH", "LANG", "DYNO_WIRE"}
-    assert driver.driver_environment()["DYNO_WIRE"] == "epoll"
+    assert driver.build_driver_environment().keys() == {"PATH", "LANG", "DYNO_WIRE"}
+    assert driver.build_driver_environment()["DYNO_WIRE"] == "epoll"
 
 
 def test_a_prefix_and_the_environment_reach_the_driver(tmp_path: Path) -> None:
     marks = {"MARK": "set"}
     show = ("/bin/sh", "-c", 'echo "$MARK ${HOME-none}" >&2; exec "$@"', "sh")
     with DriverProcess(plan(), DriverLaunch(tmp_path / "log", show, marks)) as process:
-        process.next(Limit("the start", 20))
+        process.read_event(Limit("the start", 20))
     assert (tmp_path / "log").read_text().startswith("set none\n")
 
 
@@ -152,20 +152,20 @@ def test_a_missing_driver_is_named_with_the_remedy(
 ) -> None:
     monkeypatch.setenv("DYNO_DRIVER", str(tmp_path / "gone"))
     with pytest.raises(HostError, match="is not a program"):
-        driver.driver_program()
+        driver.find_driver()
     monkeypatch.delenv("DYNO_DRIVER")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
     with pytest.raises(HostError, match=r"not installed(.|\n)*make setup"):
-        driver.driver_program()
+        driver.find_driver()
 
 
 def test_a_driver_killed_from_outside_is_noticed_at_once(tmp_path: Path) -> None:
     with DriverProcess(plan("hang"), DriverLaunch(tmp_path / "log")) as process:
-        process.next(Limit("the start", 20))
+        process.read_event(Limit("the start", 20))
         process.go()
         began = time.monotonic()
         os.kill(process.pid, signal.SIGKILL)
         with pytest.raises(TrialFailed, match="signal 9"):
-            process.next(Limit("phase run", 20))
+            process.read_event(Limit("phase run", 20))
         assert time.monotonic() - began < 10

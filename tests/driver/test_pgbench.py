@@ -109,7 +109,9 @@ def test_a_pipeline_is_sent_at_its_end(tmp_path: Path) -> None:
     assert tally.service_ns is not None
 
 
-@pytest.mark.parametrize("name", [n for n in workloads.all_workloads() if n.startswith("pgbench_")])
+@pytest.mark.parametrize(
+    "name", [n for n in workloads.list_workloads() if n.startswith("pgbench_")]
+)
 def test_pgbenchs_own_scripts_play_on_its_tables(
     name: str, sqlite: Session, tmp_path: Path
 ) -> None:

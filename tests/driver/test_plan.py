@@ -52,7 +52,7 @@ JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 @cache
 def schemas() -> dict[str, Any]:
-    return driver.schema()
+    return driver.read_schema()
 
 
 def theirs(name: str) -> Mapping[str, Any]:

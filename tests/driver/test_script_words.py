@@ -12,7 +12,7 @@ import pytest
 from dyno import driver
 from dyno.driver import DriverLaunch, DriverProcess, Limit
 from dyno.driver.plan import Plan, Script
-from dyno.driver.questions import driver_program
+from dyno.driver.questions import find_driver
 from dyno.errors import UsageError
 
 #: Every word of the driver's that a forger would like to say.
@@ -55,7 +55,7 @@ def test_what_a_script_and_its_programs_write_is_no_word_of_the_drivers(tmp_path
     events: list[driver.Event] = []
     with DriverProcess(plan, DriverLaunch(tmp_path / "log")) as process:
         while not events or not isinstance(events[-1], driver.End):
-            events.append(process.next(Limit("the script", 60)))
+            events.append(process.read_event(Limit("the script", 60)))
             if not isinstance(events[-1], driver.Progress | driver.End):
                 process.go()
     assert events[-1] == driver.End({}), "its own, and not the forged one"
@@ -78,8 +78,8 @@ def test_a_program_of_a_script_has_no_file_that_the_driver_was_started_with(tmp_
     secret = tmp_path / "secret"
     with secret.open("w") as inherited:
         done = subprocess.run(
-            [driver_program(), "describe"],
-            input=plan.line(),
+            [find_driver(), "describe"],
+            input=plan.to_line(),
             pass_fds=(inherited.fileno(),),
             capture_output=True,
             text=True,

@@ -27,7 +27,7 @@ def reports(folder: Path, text: str, **options: object) -> Iterator[driver.Repor
     asked = Script(str(script), {"time": "0.3"} | words, ("s.lua", "run"))
     plan = Plan(NULL, asked, 7, ("run",), progress_s=0.1, reports=True)
     with driver.DriverProcess(plan, driver.DriverLaunch(folder / "log")) as process:
-        while not isinstance(event := process.next(driver.Limit("it", 20)), driver.End):
+        while not isinstance(event := process.read_event(driver.Limit("it", 20)), driver.End):
             if isinstance(event, driver.Report):
                 yield event
             elif not isinstance(event, driver.Progress):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dyno import passwords
-from dyno.cli import exit_code
+from dyno.cli import run_words
 from dyno.compare.experiment import candidates
 from dyno.errors import UsageError
 
@@ -79,12 +79,12 @@ def test_a_mistyped_url_is_refused_without_its_password(
         ["plan", "null", word],
         ["show", word],
     ):
-        assert exit_code(words) == 64
+        assert run_words(words) == 64
         assert "s3cret" not in "".join(capsys.readouterr()), words
     file = tmp_path / "mine.toml"
     text = word.replace("\\", "\\\\")
     file.write_text(f'candidates = ["null", "{text}"]\n[[workload]]\nname = "insert"\n')
-    assert exit_code(["run", str(file)]) == 64
+    assert run_words(["run", str(file)]) == 64
     assert "s3cret" not in "".join(capsys.readouterr())
 
 

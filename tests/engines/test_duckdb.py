@@ -9,7 +9,7 @@ import pytest
 from engine_callbacks import ask_nothing, say_nothing
 
 from dyno.builds import Build
-from dyno.builds.path import library
+from dyno.builds.path import find_system_library
 from dyno.driver.plan import Session
 from dyno.engines import Ask, find_engine
 from dyno.engines.duckdb import find_library
@@ -49,7 +49,7 @@ def test_what_is_no_duckdb_is_refused(tmp_path: Path) -> None:
         find_engine("duckdb", ask_nothing).program("2.0.0", {}, say_nothing)
     with pytest.raises(UsageError, match="is not a DuckDB library: undefined symbol"):
         find_engine("duckdb", ask_nothing).program(
-            str(library("libc.so.6", "libc6")), {}, say_nothing
+            str(find_system_library("libc.so.6", "libc6")), {}, say_nothing
         )
 
 

@@ -7,9 +7,9 @@ from engine_callbacks import ask_nothing
 
 from dyno.engines import Checks, find_engine
 from dyno.errors import UsageError
-from dyno.plugins import modules
+from dyno.plugins import load_modules
 
-PACKAGE = sorted(modules("dyno.engines"))
+PACKAGE = sorted(load_modules("dyno.engines"))
 VERBS = ("program", "start", "settings", "settle", "stop")
 
 

@@ -11,7 +11,7 @@ from dyno.builds import Build
 from dyno.engines import Accepts, Checks, find_engine
 from dyno.engines.mysql.builds import Prefix
 from dyno.engines.mysql.settings import sort_settings
-from dyno.engines.mysql.values import check_values, lasting_values, values_agree
+from dyno.engines.mysql.values import check_values, compare_values, select_lasting_values
 from dyno.errors import TrialFailed, UsageError
 
 MYSQL = find_engine("mysql", ask_nothing)
@@ -106,7 +106,7 @@ def test_a_profile_fills_in_what_the_user_left_open(tmp_path: Path) -> None:
     cached = sort_settings({"innodb_doublewrite": "OFF"}, {})
     assert cached.table["innodb_buffer_pool_size"] == "1G"
     assert "innodb_doublewrite" not in cached.table
-    words = cached.arguments(_prefix(tmp_path))
+    words = cached.list_arguments(_prefix(tmp_path))
     assert "--innodb_doublewrite=OFF" in words and "--skip-log-bin" in words
     # a row that a build lacks must not keep it from starting, and 5.5 takes no words
     assert "--loose-innodb_redo_log_capacity=512M" in words
@@ -120,10 +120,10 @@ def test_what_is_no_variable_becomes_words_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "plugin").mkdir()
     (tmp_path / "plugin" / "ha_rocksdb.so").touch()
     chosen = sort_settings({"engine": "RocksDB", "skip_grant_tables": "on", "log_bin": "on"}, {})
-    words = chosen.arguments(_prefix(tmp_path))
+    words = chosen.list_arguments(_prefix(tmp_path))
     for word in ("--plugin-load-add=ha_rocksdb.so", "--skip-grant-tables", "--log-bin=binlog"):
         assert word in words
-    assert chosen.strict() == {"log_bin": "on", "skip_grant_tables": "ON"}
+    assert chosen.list_strict() == {"log_bin": "on", "skip_grant_tables": "ON"}
 
 
 def test_ones_own_file_takes_the_place_of_a_profile(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_ones_own_file_takes_the_place_of_a_profile(tmp_path: Path) -> None:
     ],
 )
 def test_a_value_is_recognised_as_the_server_spells_it(wanted: str, told: str, same: bool) -> None:
-    assert values_agree(wanted, told) is same
+    assert compare_values(wanted, told) is same
 
 
 def test_another_value_than_asked_for_fails_the_trial() -> None:
@@ -173,4 +173,4 @@ def test_another_value_than_asked_for_fails_the_trial() -> None:
 def test_what_names_this_start_is_not_stored() -> None:
     told = {"datadir": "/home/x/data/", "server_uuid": "5", "version": "5.6.14", "socket": "/s"}
     told |= {"gtid_executed": "56abbdb2:1-218", "gtid_binlog_pos": "0-1-7"}
-    assert lasting_values(told, Path("/home/x")) == {"version": "5.6.14"}
+    assert select_lasting_values(told, Path("/home/x")) == {"version": "5.6.14"}

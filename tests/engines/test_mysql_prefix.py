@@ -16,10 +16,10 @@ from dyno.engines.mysql.builds import (
     RegistryPackage,
     describe_build,
     fetch_build,
-    local_build,
-    prefix_of,
-    program_in,
-    version_of,
+    find_local_build,
+    find_prefix,
+    find_program_in,
+    read_version,
 )
 from dyno.errors import HostError, InternalError, UsageError
 
@@ -48,20 +48,20 @@ def _laid(folder: Path, program: str, share: str, version: str = "5.6.14") -> Pa
 def test_the_parts_are_found_from_the_program(
     program: str, share: str, base: str, tmp_path: Path
 ) -> None:
-    found = prefix_of(program_in(_laid(tmp_path, program, share)))
+    found = find_prefix(find_program_in(_laid(tmp_path, program, share)))
     assert found.program == tmp_path / program and found.share == tmp_path / share
     assert found.base == (tmp_path / base).resolve()
-    assert f"--lc-messages-dir={tmp_path / share}" in found.arguments()
-    assert version_of(found) == ("5.6.14", ())
+    assert f"--lc-messages-dir={tmp_path / share}" in found.list_arguments()
+    assert read_version(found) == ("5.6.14", ())
 
 
 def test_libraries_that_came_along_are_on_the_path_of_the_loader(tmp_path: Path) -> None:
     _laid(tmp_path, "bin/mysqld", "share")
     (tmp_path / "libs").mkdir()
     (tmp_path / "libs" / "libjemalloc.so.1").touch()
-    found = prefix_of(tmp_path / "bin" / "mysqld")
-    assert found.environment() == {"LD_LIBRARY_PATH": str(tmp_path / "libs")}
-    more = prefix_of(tmp_path / "bin" / "mysqld", [tmp_path / "fetched"]).environment()
+    found = find_prefix(tmp_path / "bin" / "mysqld")
+    assert found.build_environment() == {"LD_LIBRARY_PATH": str(tmp_path / "libs")}
+    more = find_prefix(tmp_path / "bin" / "mysqld", [tmp_path / "fetched"]).build_environment()
     assert more == {"LD_LIBRARY_PATH": f"{tmp_path / 'libs'}:{tmp_path / 'fetched'}"}
 
 
@@ -81,14 +81,14 @@ def test_a_missing_library_is_told_with_its_package(
 
 def test_a_folder_without_a_server_or_its_messages_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no server in"):
-        program_in(tmp_path)
+        find_program_in(tmp_path)
     (tmp_path / "mysqld").write_text("")
     with pytest.raises(UsageError, match=r"lacks its share/english/errmsg\.sys"):
-        prefix_of(program_in(tmp_path / "mysqld"))
+        find_prefix(find_program_in(tmp_path / "mysqld"))
     folder = _laid(tmp_path / "other", "bin/mysqld", "share")
     (folder / "bin" / "mysqld").write_text("#!/bin/sh\necho nonsense\n")
     with pytest.raises(UsageError, match="is not a server of MySQL's family: nonsense"):
-        local_build("mysql", str(folder), say_nothing)
+        find_local_build("mysql", str(folder), say_nothing)
 
 
 def test_a_package_that_holds_another_version_is_our_fault(tmp_path: Path) -> None:
@@ -111,11 +111,11 @@ def test_a_package_that_holds_another_version_is_our_fault(tmp_path: Path) -> No
 
 def test_what_a_version_means_otherwise_is_adjusted() -> None:
     engine = mariadb.Engine(lambda *_: [])
-    assert engine.adjusted_settings("10.1.23") == {"table_open_cache_instances": ""}
-    assert engine.adjusted_settings("10.11.5")["innodb_log_file_size"] == "512M"
-    assert engine.adjusted_settings("11.4.5")[
-        "ssl"
-    ] == "OFF" and "ssl" not in engine.adjusted_settings("10.11.5")
+    assert engine.adjust_settings("10.1.23") == {"table_open_cache_instances": ""}
+    assert engine.adjust_settings("10.11.5")["innodb_log_file_size"] == "512M"
+    assert engine.adjust_settings("11.4.5")["ssl"] == "OFF" and "ssl" not in engine.adjust_settings(
+        "10.11.5"
+    )
 
 
 @pytest.fixture

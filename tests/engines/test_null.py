@@ -8,7 +8,7 @@ import pytest
 from engine_callbacks import ask_nothing, say_nothing
 
 from dyno.engines import find_engine
-from dyno.engines.null import delay_ns
+from dyno.engines.null import parse_delay_ns
 from dyno.errors import UsageError
 
 
@@ -30,5 +30,5 @@ def test_bare_null_answers_at_once() -> None:
 @pytest.mark.parametrize("text", ["200", "us", "-5us", "1h", "fast", "1e3us", "61s", ""])
 def test_what_is_no_delay_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(UsageError) as caught:
-        delay_ns(text)
+        parse_delay_ns(text)
     assert caught.value.hint

@@ -11,7 +11,7 @@ import pytest
 from dyno.compare.experiment import candidates
 from dyno.driver.plan import Session
 from dyno.engines import find_engine
-from dyno.engines.postgres.libpq import client_session
+from dyno.engines.postgres.libpq import make_client_session
 from dyno.errors import UsageError
 
 
@@ -63,17 +63,17 @@ def test_a_proof_is_bound_to_the_certificate_in_libpqs_words() -> None:
     for word in ("disable", "prefer", "require"):
         assert _proof(f"{at}?channel_binding={word}") == {"channel_binding": word}
         told = {"PGHOST": "db.example", "PGCHANNELBINDING": word}
-        assert client_session({}, told, "pgbench")["proof"] == {"channel_binding": word}
+        assert make_client_session({}, told, "pgbench")["proof"] == {"channel_binding": word}
         line = {"dbname": f"host=db.example dbname=d channel_binding={word}"}
-        assert client_session(line, {}, "pgbench")["proof"] == {"channel_binding": word}
+        assert make_client_session(line, {}, "pgbench")["proof"] == {"channel_binding": word}
     with pytest.raises(UsageError, match="unknown value of channel_binding"):
         _proof(f"{at}?channel_binding=always")
     with pytest.raises(UsageError, match="unknown value of channel_binding"):
-        client_session({}, {"PGHOST": "db.example", "PGCHANNELBINDING": "yes"}, "pgbench")
+        make_client_session({}, {"PGHOST": "db.example", "PGCHANNELBINDING": "yes"}, "pgbench")
 
 
 def test_the_environment_of_postgresqls_programs_has_the_same_opt_in() -> None:
     told = {"PGHOST": "db.example", "PGUSER": "joe", "PGREQUIREAUTH": "md5,scram-sha-256"}
-    session = client_session({}, told, "pgbench")
+    session = make_client_session({}, told, "pgbench")
     assert session["proof"] == {"require_auth": ["md5", "scram-sha-256"]}
-    assert "proof" not in client_session({}, {"PGHOST": "db.example"}, "pgbench")
+    assert "proof" not in make_client_session({}, {"PGHOST": "db.example"}, "pgbench")

@@ -14,8 +14,8 @@ from dyno.driver.plan import Session
 from dyno.engines import Ask, Server, find_engine
 from dyno.engines._server import ServerLaunch
 from dyno.engines.postgres.builds import PACKAGES, check_build_name, find_build
-from dyno.engines.postgres.data import EMPTY_BYTES, cluster_bytes
-from dyno.engines.postgres.settings import TABLE, choose_settings, settings_file
+from dyno.engines.postgres.data import EMPTY_BYTES, estimate_cluster_bytes
+from dyno.engines.postgres.settings import TABLE, choose_settings, format_settings_file
 from dyno.errors import TrialFailed, UsageError
 
 ENGINE = find_engine("postgres", ask_nothing)
@@ -91,7 +91,7 @@ def test_a_file_of_the_users_replaces_the_profile_and_keeps_the_server_private(
 ) -> None:
     (tmp_path / "mine.conf").write_text("listen_addresses = '*'\nwork_mem = '7MB'\n")
     settings = {"config": str(tmp_path / "mine.conf"), "search_path": "it's"}
-    lines = settings_file(settings, 18, tmp_path).splitlines()
+    lines = format_settings_file(settings, 18, tmp_path).splitlines()
     assert lines[:2] == ["listen_addresses = '*'", "work_mem = '7MB'"]
     assert lines.index("listen_addresses = ''") > 1 and "search_path = 'it''s'" in lines
     assert f"unix_socket_directories = '{tmp_path}'" in lines
@@ -152,8 +152,8 @@ def test_a_setting_that_something_else_decides_fails_the_trial(
 
 def test_the_disk_holds_rows_indexes_and_log() -> None:
     gigabyte = 1 << 30
-    assert cluster_bytes(gigabyte, "8GB") == (6 << 30) + EMPTY_BYTES
-    assert cluster_bytes(gigabyte, "512") == (3 << 30) + (576 << 20)
+    assert estimate_cluster_bytes(gigabyte, "8GB") == (6 << 30) + EMPTY_BYTES
+    assert estimate_cluster_bytes(gigabyte, "512") == (3 << 30) + (576 << 20)
 
 
 def test_a_program_that_is_no_server_is_refused(home: Path) -> None:

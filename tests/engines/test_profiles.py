@@ -6,10 +6,10 @@ import pytest
 from engine_callbacks import ask_nothing
 
 from dyno.engines import Checks, find_engine
-from dyno.engines._idle_keys import OFF, Idle, idle_keys
+from dyno.engines._idle_keys import OFF, Idle, find_idle_keys
 from dyno.engines.mysql.settings import sort_settings
 from dyno.engines.postgres.settings import choose_settings
-from dyno.engines.sqlite.settings import pragmas
+from dyno.engines.sqlite.settings import list_pragmas
 from dyno.errors import UsageError
 
 PAIRS = (Idle("sync_binlog|binlog_.*", "log_bin", OFF), Idle("log_bin.*", "log_bin", OFF))
@@ -30,7 +30,7 @@ PAIRS = (Idle("sync_binlog|binlog_.*", "log_bin", OFF), Idle("log_bin.*", "log_b
 def test_a_key_is_idle_only_beside_a_value_that_is_known_to_disarm_it(
     asked: dict[str, str], chosen: dict[str, str], told: list[str]
 ) -> None:
-    found = list(idle_keys(asked, chosen, PAIRS))
+    found = list(find_idle_keys(asked, chosen, PAIRS))
     assert len(found) == len(told)
     assert all(each.startswith(words) for each, words in zip(found, told, strict=True))
 
@@ -38,7 +38,9 @@ def test_a_key_is_idle_only_beside_a_value_that_is_known_to_disarm_it(
 def test_durable_is_cached_but_for_the_commit() -> None:
     cached, durable = (choose_settings({"profile": name}, 18) for name in ("cached", "durable"))
     assert {name for name in cached if cached[name] != durable[name]} == {"synchronous_commit"}
-    ours, waits = (sort_settings({"profile": name}, {}).all() for name in ("cached", "durable"))
+    ours, waits = (
+        sort_settings({"profile": name}, {}).list_all() for name in ("cached", "durable")
+    )
     assert {name: waits[name] for name in ours if ours[name] != waits[name]} == {
         "innodb_flush_log_at_trx_commit": "1",
         "rocksdb_flush_log_at_trx_commit": "1",
@@ -46,23 +48,25 @@ def test_durable_is_cached_but_for_the_commit() -> None:
     }
     logs = [{"profile": "durable"}, {}, {"profile": "durable", "log_bin": "off"}]
     assert [sort_settings(each, {}).log_bin for each in logs] == ["on", "off", "off"]
-    assert dict(pragmas({"profile": "durable"})) == dict(pragmas({})) | {"synchronous": "full"}
+    assert dict(list_pragmas({"profile": "durable"})) == dict(list_pragmas({})) | {
+        "synchronous": "full"
+    }
 
 
 def test_stock_sets_nothing_but_what_a_user_asks_for_and_nobody_else_is_let_in() -> None:
     assert choose_settings({"profile": "stock", "jit": "off"}, 18) == {"jit": "off"}
     asked = sort_settings({"profile": "stock", "back_log": "5"}, {})
-    assert asked.all() == {"skip_networking": "ON", "mysqlx": "OFF", "back_log": "5"}
+    assert asked.list_all() == {"skip_networking": "ON", "mysqlx": "OFF", "back_log": "5"}
     assert (asked.storage, asked.log_bin) == ("", "")
-    assert pragmas({"profile": "stock"}) == [["busy_timeout", "5000"]]
-    own = pragmas({"profile": "stock", "cache_size": "-9", "page_size": "512"})
+    assert list_pragmas({"profile": "stock"}) == [["busy_timeout", "5000"]]
+    own = list_pragmas({"profile": "stock", "cache_size": "-9", "page_size": "512"})
     assert [name for name, _ in own] == ["page_size", "cache_size", "busy_timeout"]
 
 
 @pytest.mark.parametrize("name", ["mysql", "mariadb", "postgres", "sqlite"])
 def test_a_stock_load_is_never_taken_for_one_of_ours(name: str) -> None:
     engine = find_engine(name, ask_nothing)
-    kept = getattr(engine, "file_settings")  # noqa: B009
+    kept = getattr(engine, "select_file_settings")  # noqa: B009
     assert kept({"profile": "stock"}) != kept({"profile": "durable"})
     logged = {"log_bin": "on"} if name in ("mysql", "mariadb") else {}
     assert kept({"profile": "durable"}) == kept({}) | logged

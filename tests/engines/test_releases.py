@@ -41,7 +41,7 @@ RELEASES = Releases(
     ],
 )
 def test_a_suites_build_is_meant_where_there_is_a_choice(asked: str, meant: list[str]) -> None:
-    found = RELEASES.choices(asked)
+    found = RELEASES.list_choices(asked)
     assert [f"{it.version} {it.program.suite if it.program else ''}".strip() for it in found] == (
         meant
     )
@@ -60,17 +60,17 @@ def test_a_suites_build_is_meant_where_there_is_a_choice(asked: str, meant: list
 )
 def test_what_no_build_has_is_answered_with_what_there_is(asked: str, told: str) -> None:
     with pytest.raises(UsageError) as caught:
-        RELEASES.choices(asked)
+        RELEASES.list_choices(asked)
     assert told in caught.value.hint
 
 
 def test_versions_stand_in_the_order_of_releases() -> None:
     assert RELEASES.versions == (*NUMBERED[:3], "17.12", "18.4", "18.6", "19rc1")
     lines = ["8.0.33", "8.4.1", "9.7.4", "10.11.5", "11.8.9", "18.6", "19rc1", "19.0"]
-    assert sorted(set(lines), key=_builds.version_key) == lines
+    assert sorted(set(lines), key=_builds.parse_version) == lines
     two = Releases("thing", {}, {})
-    assert [two.line(each) for each in ("10.11.5", "8.0.33")] == ["10.11", "8.0"]
-    assert RELEASES.line("19rc1") == "19"
+    assert [two.find_line(each) for each in ("10.11.5", "8.0.33")] == ["10.11", "8.0"]
+    assert RELEASES.find_line("19rc1") == "19"
 
 
 def _fetched(asked: str, refusal: DynoError | None = None) -> tuple[Build, list[str]]:

@@ -17,7 +17,7 @@ from dyno.compare.play.phases import (
 )
 from dyno.driver.plan import Session
 from dyno.engines import Ask, CountsWork, Server, find_engine, postgres
-from dyno.host.probes import ProbeTarget, probes
+from dyno.host.probes import ProbeTarget, load_probes
 
 SERVER = Server({}, Path("/none"))
 
@@ -112,7 +112,7 @@ def test_the_count_is_taken_before_the_phase_and_once_the_connections_are_closed
         heard.append(after_disconnect)
         return {"statements": 100 * len(heard)}
 
-    every, watched = probes(), ProbeTarget(None, os.getpid(), tmp_path, counted=count)
+    every, watched = load_probes(), ProbeTarget(None, os.getpid(), tmp_path, counted=count)
     before = sample_before(every, watched)
     after = sample_answered(every, watched)
     assert heard == [False], "not while connections are open"

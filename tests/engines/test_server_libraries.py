@@ -11,7 +11,7 @@ from stub_programs import stub
 
 from dyno.builds import Build
 from dyno.engines._server import libraries
-from dyno.engines.mysql.builds import describe_build, prefix_of
+from dyno.engines.mysql.builds import describe_build, find_prefix
 from dyno.engines.postgres.builds import find_build
 from dyno.errors import HostError
 
@@ -70,8 +70,8 @@ def test_what_is_missing_is_fetched_until_the_loader_has_all(lacking: Path, mirr
         f"/bin/server /own:{mirror}/{LIBAIO}",
         f"/bin/server /own:{mirror}/{LIBAIO}:{mirror}/{LIBNUMA}",
     ]
-    assert libraries.facts(found) == {"libraries": f"{LIBAIO}, {LIBNUMA}"}
-    assert libraries.environment(()) == {} and libraries.facts(()) == {}
+    assert libraries.list_facts(found) == {"libraries": f"{LIBAIO}, {LIBNUMA}"}
+    assert libraries.build_environment(()) == {} and libraries.list_facts(()) == {}
 
 
 def test_a_program_that_lacks_nothing_is_left_alone(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_mysql_is_asked_for_its_version_with_them(mirror: Path) -> None:
     build = describe_build("mysql", "5.6.14", program, "file", say_nothing)
     _check_build(build, mirror)
     path = f"{mirror}/{LIBAIO}:{mirror}/{LIBNUMA}"
-    assert prefix_of(program, build.libraries).environment() == {"LD_LIBRARY_PATH": path}
+    assert find_prefix(program, build.libraries).build_environment() == {"LD_LIBRARY_PATH": path}
 
 
 @pytest.mark.usefixtures("lacking")

@@ -15,7 +15,7 @@ from dyno.errors import HostError, TrialFailed
 
 
 def test_a_program_whose_parent_died_first_does_not_run(home: Path) -> None:
-    guarded = account.account_prefix(account.server_account(), signal.SIGKILL)
+    guarded = account.build_account_prefix(account.find_server_account(), signal.SIGKILL)
     command = [*guarded[:-1], "1", "echo", "it runs"]
     done = subprocess.run(command, capture_output=True, check=False)
     assert done.returncode == 1 and done.stdout == b""
@@ -35,7 +35,7 @@ def test_a_socket_moves_where_its_path_would_be_too_long(home: Path) -> None:
     assert far.passing and len(str(far.path)) <= 107
     folder = far.path.parent
     assert folder.stat().st_mode & 0o777 == 0o700
-    assert folder.stat().st_uid == account.server_account().uid
+    assert folder.stat().st_uid == account.find_server_account().uid
     far.remove()
     assert not folder.exists()
     with pytest.raises(HostError, match="is too long for a socket"):
@@ -45,14 +45,17 @@ def test_a_socket_moves_where_its_path_would_be_too_long(home: Path) -> None:
 def test_the_user_is_who_called_sudo_else_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.delenv("SUDO_UID", raising=False)
-    assert (account.server_account().name, account.server_account().switch) == ("nobody", True)
+    assert (account.find_server_account().name, account.find_server_account().switch) == (
+        "nobody",
+        True,
+    )
     monkeypatch.setenv("SUDO_UID", "1")
-    assert (account.server_account().uid, account.server_account().switch) == (1, True)
+    assert (account.find_server_account().uid, account.find_server_account().switch) == (1, True)
     monkeypatch.setenv("SUDO_UID", "4000000")
     with pytest.raises(HostError, match="do not run as root"):
-        account.server_account()
+        account.find_server_account()
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert not account.server_account().switch
+    assert not account.find_server_account().switch
 
 
 def test_a_closed_folder_on_the_way_is_named(tmp_path: Path) -> None:
@@ -70,5 +73,5 @@ def test_without_setpriv_no_server_is_started(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(HostError, match="setpriv is not on PATH") as caught:
-        account.account_prefix(account.server_account(), signal.SIGKILL)
+        account.build_account_prefix(account.find_server_account(), signal.SIGKILL)
     assert "util-linux" in caught.value.hint

@@ -60,7 +60,7 @@ def test_a_server_starts_answers_and_stops(home: Path) -> None:
 def test_a_server_is_not_root_and_owns_its_home(home: Path) -> None:
     server = started(home, OBEDIENT)
     uid = Path(f"/proc/{server.pid}").stat().st_uid
-    assert uid == home.stat().st_uid == account.server_account().uid != 0
+    assert uid == home.stat().st_uid == account.find_server_account().uid != 0
     assert home.stat().st_mode & 0o777 == 0o700
     _server.stop_server(server)
 

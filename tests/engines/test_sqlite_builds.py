@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from engine_callbacks import ask_nothing, say_nothing
 
-from dyno.builds.path import library
+from dyno.builds.path import find_system_library
 from dyno.engines import find_engine
 from dyno.errors import HostError, UsageError
 
@@ -38,7 +38,7 @@ def test_a_file_that_is_no_library_is_refused_in_one_sentence(
 def test_another_library_is_refused_too() -> None:
     engine = find_engine("sqlite", ask_nothing)
     with pytest.raises(UsageError, match="is not a SQLite library: undefined symbol"):
-        engine.program(str(library("libc.so.6", "libc6")), {}, say_nothing)
+        engine.program(str(find_system_library("libc.so.6", "libc6")), {}, say_nothing)
 
 
 def test_a_library_that_is_built_already_takes_no_flags() -> None:

@@ -58,7 +58,7 @@ def test_a_run_from_before_is_closed_when_it_is_touched(tmp_path: Path) -> None:
     (folder.path / "logs" / "0001.log").write_text("said")
     for path in (folder.path, *folder.path.rglob("*")):
         path.chmod(0o777)
-    with folder.alone():
+    with folder.hold_alone():
         assert open_to_others(folder.path) == []
 
 
@@ -76,11 +76,11 @@ def test_the_calibrations_store_and_kept_loads_are_private(tmp_path: Path, own_c
     file.touch(mode=0o666)
     store.append(file, entry())
     assert open_to_others(file.parent) == []
-    assert len(store.entries(file)) == 1
+    assert len(store.read_entries(file)) == 1
     for kind in cache.PRIVATE:
-        home = cache.cached_entry(kind, "x", lambda place: None, lambda _: None)
+        home = cache.ensure_entry(kind, "x", lambda place: None, lambda _: None)
         home.chmod(0o755)
-        cache.cached_entry(kind, "x", lambda place: None, lambda _: None)
+        cache.ensure_entry(kind, "x", lambda place: None, lambda _: None)
         assert home.stat().st_mode & 0o777 == 0o700
 
 
@@ -154,7 +154,7 @@ def fill(folder: Path) -> None:
         lambda folder: write_json(folder / "run.json", {"a": 1}),
         lambda folder: replace_file(folder / "report.html", "x"),
         lambda folder: write_user_file(folder / "page.html", "x"),
-        lambda folder: cache.cached_entry("program", "x", fill, lambda _: None),
+        lambda folder: cache.ensure_entry("program", "x", fill, lambda _: None),
         lambda folder: create_run(make_run(), folder),
     ],
 )
@@ -176,8 +176,8 @@ def test_the_homes_of_a_run_are_private_where_only_we_go_there(
     monkeypatch.setenv("DYNO_TMP", str(tmp_path / "elsewhere"))
     os.umask(0o077)
     folder.make_homes()
-    assert folder.homes().stat().st_mode & 0o777 == 0o711, "a server's user passes through"
+    assert folder.find_homes().stat().st_mode & 0o777 == 0o711, "a server's user passes through"
     if os.geteuid():
         monkeypatch.delenv("DYNO_TMP")
         folder.make_homes()
-        assert folder.homes().stat().st_mode & 0o777 == 0o700
+        assert folder.find_homes().stat().st_mode & 0o777 == 0o700

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dyno.cli.play import ledger_words
-from dyno.compare.play.evidence import digest_rows
-from dyno.numbers import plain_value, same_value
+from dyno.cli.play import describe_ledger
+from dyno.compare.play.evidence import compute_rows_digest
+from dyno.numbers import are_equal, normalize_value
 from dyno.record import Evidence, Trial
 
 
@@ -30,8 +30,8 @@ from dyno.record import Evidence, Trial
     ],
 )
 def test_one_value_in_two_spellings_is_one(one: str, other: str) -> None:
-    assert same_value(one, other)
-    assert digest_rows([["a", one]]) == digest_rows([["a", other]])
+    assert are_equal(one, other)
+    assert compute_rows_digest([["a", one]]) == compute_rows_digest([["a", other]])
 
 
 @pytest.mark.parametrize(
@@ -52,23 +52,23 @@ def test_one_value_in_two_spellings_is_one(one: str, other: str) -> None:
     ],
 )
 def test_two_values_are_two(one: str, other: str) -> None:
-    assert not same_value(one, other)
+    assert not are_equal(one, other)
 
 
 def test_no_value_is_none_of_them() -> None:
-    digests = {digest_rows([[cell]]) for cell in (None, "", "0", "NULL", "None")}
+    digests = {compute_rows_digest([[cell]]) for cell in (None, "", "0", "NULL", "None")}
     assert len(digests) == 5
 
 
 def test_a_long_text_of_digits_stays_what_it_is() -> None:
-    assert plain_value("9" * 5000) == "9" * 5000
-    assert not same_value("1" + "0" * 500, "1" + "0" * 499 + "1")
+    assert normalize_value("9" * 5000) == "9" * 5000
+    assert not are_equal("1" + "0" * 500, "1" + "0" * 499 + "1")
 
 
 def test_a_play_says_that_a_number_differs_only_where_it_does() -> None:
     def told(found: str) -> list[str]:
         trial = Trial(1, "tpcc", 0, "new", 1, 0, "", "ok", evidence=(seen(found),))
-        return ledger_words(trial)
+        return describe_ledger(trial)
 
     def seen(found: str) -> Evidence:
         return Evidence("sum", "SELECT", 619348737, found)

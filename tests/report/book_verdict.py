@@ -8,8 +8,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from dyno.judge.analysis.measures import measures
-from dyno.judge.stats.components import cov_interval, cov_percent, range_percent
+from dyno.judge.analysis.measures import compute_measures
+from dyno.judge.stats.components import (
+    compute_cov_interval,
+    compute_cov_percent,
+    compute_range_percent,
+)
 from dyno.record import (
     Comparison,
     Dropped,
@@ -32,7 +36,7 @@ def make_verdict(run: Run, trials: Sequence[Trial]) -> Verdict:
     comparisons = [
         _comparison(run, trials, metric, (base, name))
         for name in others
-        for metric in dict.fromkeys(m for t in trials[:3] for m in measures(t))
+        for metric in dict.fromkeys(m for t in trials[:3] for m in compute_measures(t))
         if all(b > 0 and c > 0 for b, c in _pairs(trials, metric, (base, name)))
     ]
     findings = (
@@ -47,11 +51,15 @@ def make_verdict(run: Run, trials: Sequence[Trial]) -> Verdict:
 
 def _spreads(run: Run, trials: Sequence[Trial], primaries: set[Metric]) -> Iterator[Spread]:
     for side in run.candidates:
-        own = [measures(t) for t in trials if t.candidate == side.name and t.status == "ok"]
+        own = [compute_measures(t) for t in trials if t.candidate == side.name and t.status == "ok"]
         for metric in sorted(primaries):
             values = np.array([each[metric] for each in own if metric in each])
-            mean, cov, (low, high) = float(values.mean()), cov_percent(values), cov_interval(values)
-            between = range_percent(values)
+            mean, cov, (low, high) = (
+                float(values.mean()),
+                compute_cov_percent(values),
+                compute_cov_interval(values),
+            )
+            between = compute_range_percent(values)
             yield Spread(side.name, metric, values.size, mean, between, cov, low, high)
 
 
@@ -99,7 +107,7 @@ def _pairs(
     trials: Sequence[Trial], metric: Metric, sides: tuple[str, str]
 ) -> list[tuple[float, float]]:
     found: dict[tuple[int, str], float] = {
-        (t.block, t.candidate): measures(t)[metric]
+        (t.block, t.candidate): compute_measures(t)[metric]
         for t in trials
         if t.status == "ok" and t.block != DROPPED_BLOCK
     }

@@ -27,7 +27,7 @@ def said(book: Book) -> str:
 def terminal(book: Book) -> str:
     console = Console(width=300, color_system=None)
     with console.capture() as drawn:
-        console.print(brief.brief_table(book))
+        console.print(brief.build_brief_table(book))
     return drawn.get()
 
 

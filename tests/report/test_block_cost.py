@@ -12,7 +12,7 @@ from judging import judge_unaudited
 from dyno.compare.resolve.design import TURNS
 from dyno.record import Interleaving, Trial
 from dyno.report import Book
-from dyno.report.block_cost import block_cost_words, block_costs
+from dyno.report.block_cost import compute_block_costs, describe_block_cost
 from dyno.report.sections.trust import SECTION
 from report.page_text import words
 
@@ -37,7 +37,7 @@ def book(turns: Interleaving | None, after_s: tuple[float, float] = (0.5, 1.5)) 
 
 
 def test_interleaved_the_slowest_of_each_part_counts() -> None:
-    cost, same = block_costs(book(TURNS))
+    cost, same = compute_block_costs(book(TURNS))
     assert cost == same
     assert (cost.whole_s, cost.counted_s) == (14.5, 8.0)
     assert (cost.before_s, cost.warmup_s, cost.after_s) == (2.0, 1.0, 1.5)
@@ -45,7 +45,7 @@ def test_interleaved_the_slowest_of_each_part_counts() -> None:
 
 
 def test_one_after_the_other_all_of_them_count() -> None:
-    cost, _ = block_costs(book(None))
+    cost, _ = compute_block_costs(book(None))
     assert (cost.whole_s, cost.before_s, cost.warmup_s, cost.after_s) == (28.0, 4.0, 2.0, 2.0)
 
 
@@ -55,9 +55,9 @@ def test_it_is_told_where_it_is_known_and_of_whole_blocks_only() -> None:
         "ramp-ins and pauses 2 s, ledger and stop 1.5 s"
     )
     known = book(TURNS)
-    assert block_cost_words(known) == f"a {told}"
+    assert describe_block_cost(known) == f"a {told}"
     assert f"A {told}." in words(SECTION.render(known))
     older = [dataclasses.replace(t, began_ns=0, over_ns=0) for t in known.trials]
     torn = [t for t in known.trials if (t.block, t.candidate) != (1, "new")]
-    assert block_cost_words(dataclasses.replace(known, trials=older)) == ""
-    assert len(block_costs(dataclasses.replace(known, trials=torn))) == 1
+    assert describe_block_cost(dataclasses.replace(known, trials=older)) == ""
+    assert len(compute_block_costs(dataclasses.replace(known, trials=torn))) == 1

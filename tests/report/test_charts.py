@@ -20,17 +20,17 @@ from dyno.report.html.charts import (
     Dots,
     Line,
     Note,
-    duration_axis,
-    linear_axis,
-    slowdown_axis,
+    make_duration_axis,
+    make_linear_axis,
+    make_slowdown_axis,
 )
-from dyno.report.html.drawing import figure
+from dyno.report.html.drawing import draw_figure
 
 TEN = Axis("", 0, 10, [(0, "0"), (5, "five")])
 
 
 def drawn(*marks: Dots | Line | Band | Note, y: Axis = TEN) -> str:
-    return str(figure([Chart("one", "described", TEN, [ChartPanel(y, marks)])], "caption"))
+    return str(draw_figure([Chart("one", "described", TEN, [ChartPanel(y, marks)])], "caption"))
 
 
 def texts(axis: Axis) -> list[str]:
@@ -50,36 +50,36 @@ def texts(axis: Axis) -> list[str]:
 def test_ticks_stand_at_round_numbers_that_can_be_told_apart(
     low: float, high: float, unit: str, shown: list[str]
 ) -> None:
-    axis = linear_axis("", low, high, unit)
+    axis = make_linear_axis("", low, high, unit)
     assert texts(axis)[: len(shown)] == shown
     assert 3 <= len(set(texts(axis))) == len(axis.ticks) <= 10
     assert all(low - 1e-9 <= at <= high + 1e-9 for at, _ in axis.ticks)
 
 
 def test_a_logarithmic_axis_has_the_reader_s_units_and_equal_steps_for_equal_ratios() -> None:
-    axis = duration_axis("latency", [2e-5, 3e-3])
+    axis = make_duration_axis("latency", [2e-5, 3e-3])
     assert texts(axis) == ["20 µs", "50 µs", "100 µs", "200 µs", "500 µs", "1 ms", "2 ms"]
-    first, second, third = (axis.share(at) for at in (1e-4, 1e-3, 1e-2))
+    first, second, third = (axis.find_share(at) for at in (1e-4, 1e-3, 1e-2))
     assert second - first == pytest.approx(third - second)
-    assert 0 < axis.share(2e-5) < 0.1 and 0.9 < axis.share(3e-3) < 1
-    assert axis.share(0.0) == 0, "an interval that reaches to nothing ends at the edge"
+    assert 0 < axis.find_share(2e-5) < 0.1 and 0.9 < axis.find_share(3e-3) < 1
+    assert axis.find_share(0.0) == 0, "an interval that reaches to nothing ends at the edge"
 
 
 @pytest.mark.parametrize("seconds", [[1e-3], [1e-3, 1.01e-3], [1e-8, 100.0]])
 def test_an_axis_of_durations_has_room_and_a_scale_whatever_is_shown(seconds: list[float]) -> None:
-    axis = duration_axis("latency", seconds)
+    axis = make_duration_axis("latency", seconds)
     assert axis.low < min(seconds) <= max(seconds) < axis.high
     assert 3 <= len(set(texts(axis))) == len(axis.ticks) <= 12
 
 
 def test_slowdowns_are_shown_against_zero() -> None:
-    axis = slowdown_axis([4.0, 6.0])
+    axis = make_slowdown_axis([4.0, 6.0])
     assert axis.zero and axis.low < 0 and "0" in texts(axis)
 
 
 def test_a_single_value_has_an_axis_too() -> None:
     for value in (0.0, 5.0, -5.0):
-        axis = slowdown_axis([value])
+        axis = make_slowdown_axis([value])
         assert axis.low < value < axis.high
 
 
@@ -93,7 +93,7 @@ def test_marks_stand_where_their_numbers_are_and_the_lower_ones_below() -> None:
 
 def test_a_tick_beyond_the_axis_is_not_shown() -> None:
     axis = Axis("", 0, 10, [(5, "within"), (11, "beyond"), (-1, "before")])
-    page = str(figure([Chart("one", "described", axis, [ChartPanel(axis, [])])], ""))
+    page = str(draw_figure([Chart("one", "described", axis, [ChartPanel(axis, [])])], ""))
     assert page.count("within") == 2 and "beyond" not in page and "before" not in page
 
 
@@ -116,7 +116,11 @@ def test_what_is_no_number_is_left_out() -> None:
 
 
 def test_an_axis_of_nothing_or_of_what_is_no_number_still_stands() -> None:
-    for axis in (duration_axis("", []), duration_axis("", [0.0]), slowdown_axis([math.inf])):
+    for axis in (
+        make_duration_axis("", []),
+        make_duration_axis("", [0.0]),
+        make_slowdown_axis([math.inf]),
+    ):
         assert math.isfinite(axis.low) and axis.low < axis.high
 
 
@@ -135,7 +139,7 @@ def test_every_word_is_escaped_and_the_svg_is_well_formed() -> None:
         Note(evil, x=1),
     ]
     chart = Chart(evil, evil, axis, [ChartPanel(axis, marks, columns=[(1, evil), (2, evil)])])
-    page = str(figure([chart, chart], evil))
+    page = str(draw_figure([chart, chart], evil))
     root = ElementTree.fromstring(page.replace(" hidden>", ">"))
     assert {each.tag for each in root.iter()} & {"b", "script"} == set()
     assert [each.get("aria-label") for each in root.iter("svg") if each.get("role")] == [evil] * 2
@@ -149,8 +153,8 @@ def test_a_legend_stands_where_there_are_two_names_and_a_choice_where_two_charts
     assert "<button" not in drawn(dots("a"), dots("a"))
     assert drawn(dots("a"), dots("b"), Line([], "red", "b")).count("<button") == 2
     chart = Chart("one", "described", TEN, [ChartPanel(TEN, [dots("a")])])
-    assert "<select>" not in figure([chart], "")
-    both = figure([chart, chart], "")
+    assert "<select>" not in draw_figure([chart], "")
+    both = draw_figure([chart, chart], "")
     assert both.count("<option>") == both.count('<div class="plot"') == 2
     assert both.count(" hidden>") == 1
 
@@ -164,7 +168,7 @@ def test_charts_beyond_the_first_are_packed_and_the_page_stays_small() -> None:
             [ChartPanel(TEN, [Dots([Dot(1, 1, "tip")], "red", "a")])],
         )
 
-    few, many = (figure([chart(n) for n in range(count)], "") for count in (12, 300))
+    few, many = (draw_figure([chart(n) for n in range(count)], "") for count in (12, 300))
     assert few.count("<circle") == many.count("<circle") == 12 and "<script" not in few
     assert many.count("<option>") == many.count('<div class="plot"') == 300
     packed = re.search(r'<script type="application/gzip">(.*?)</script>', many)

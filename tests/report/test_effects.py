@@ -13,13 +13,13 @@ from judging import judge_unaudited
 
 from dyno import numbers
 from dyno.record import Crossing
-from dyno.report import Book, every_section
+from dyno.report import Book, load_sections
 from dyno.report.html import page
 from dyno.report.html.charts import Band, Dots, Note
 from dyno.report.sections import effects, spread
 from dyno.report.text import verdict as text
 
-SECTIONS = every_section()
+SECTIONS = load_sections()
 
 
 def make_book(crossing: Crossing = "factorial") -> Book:
@@ -41,10 +41,10 @@ def words(page: str) -> str:
 
 
 def test_the_effects_are_dots_with_the_main_effects_on_top() -> None:
-    ((metric, rows),) = effects.effects_by_metric(
-        effects.primary_effects(make_book().verdict.comparisons)
+    ((metric, rows),) = effects.group_effects(
+        effects.list_primary_effects(make_book().verdict.comparisons)
     )
-    (panel,) = effects.effects_chart(metric, rows).panels
+    (panel,) = effects.draw_effects(metric, rows).panels
     band, *notes, dots = panel.marks
     assert isinstance(band, Band) and isinstance(dots, Dots)
     labels = {each.text: each.y for each in notes if isinstance(each, Note)}
@@ -74,16 +74,16 @@ def test_the_spread_of_each_cell_is_a_table_and_so_is_that_of_each_level() -> No
     for side in book.run.candidates:
         assert said.count(side.name) == 1, "mean and worst of one metric are one number"
     assert "level mean range worst range mean CoV worst CoV" in said
-    levels = dict(spread.by_level(book.run, book.verdict.spread))
+    levels = dict(spread.summarize_levels(book.run, book.verdict.spread))
     assert list(levels) == ["aslr=on", "aslr=off", "preload=off", "preload=on", "all cells"]
     own = [s.range_percent for s in book.verdict.spread if s.candidate.startswith("aslr=off")]
-    assert levels["aslr=off"][:2] == [numbers.percent(v) for v in (sum(own) / 2, max(own))]
+    assert levels["aslr=off"][:2] == [numbers.format_percent(v) for v in (sum(own) / 2, max(own))]
 
 
 def test_levels_that_one_at_a_time_leaves_with_unequally_many_cells_are_not_compared() -> None:
     book = make_book("one at a time")
     assert "By level" not in rendered("spread", book)
-    assert "all  " in text.verdict_text(book.run, book.verdict)
+    assert "all  " in text.format_verdict(book.run, book.verdict)
 
 
 def test_a_main_effect_s_note_stands_below_it() -> None:
@@ -101,7 +101,7 @@ def test_a_published_spread_stands_beside_the_cell_s_own() -> None:
 def test_the_page_holds_no_table_of_cells_against_the_base() -> None:
     book = make_book()
     assert "against" not in words(rendered("verdict", book)).partition("Slowdown")[0]
-    assert "Effects of the factors" in page.run_page(book)
+    assert "Effects of the factors" in page.build_run_page(book)
 
 
 def test_a_run_without_factors_has_no_effects() -> None:
@@ -112,7 +112,7 @@ def test_a_run_without_factors_has_no_effects() -> None:
 
 def test_the_terminal_fits_a_hundred_columns_and_ends_with_the_verdict() -> None:
     book = make_book()
-    lines = text.verdict_text(book.run, book.verdict).splitlines()
+    lines = text.format_verdict(book.run, book.verdict).splitlines()
     assert max(map(len, lines)) <= 100
     assert lines[0] == "effects on select / run / reader rate, margin 2 %"
     said = " ".join(lines[-3:])
@@ -123,5 +123,5 @@ def test_the_terminal_fits_a_hundred_columns_and_ends_with_the_verdict() -> None
 
 def test_everything_shows_an_interaction_once() -> None:
     book = make_book()
-    said = text.verdict_text(book.run, book.verdict, everything=True)
+    said = text.format_verdict(book.run, book.verdict, everything=True)
     assert said.count("aslr=off × preload=on") == 1

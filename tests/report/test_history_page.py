@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from dyno.cli.history import series_rows
+from dyno.cli.history import format_series_rows
 from dyno.record import History
 from dyno.report.html import history, timeline
 from dyno.report.html.charts import Chart, Dots, Line, Note
@@ -17,7 +17,7 @@ from report.test_page import EVIL, Reader
 
 @pytest.fixture(scope="module")
 def text() -> str:
-    return history.history_page(make_history())
+    return history.build_history_page(make_history())
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def part(text: str, anchor: str) -> str:
 
 
 def drawn() -> Chart:
-    return timeline.series_chart(make_history().series[0])
+    return timeline.draw_series(make_history().series[0])
 
 
 def test_a_part_for_each_series_with_a_flagged_change_and_one_for_the_rest(reader: Reader) -> None:
@@ -103,7 +103,7 @@ def test_a_point_s_words_name_build_value_day_and_run() -> None:
 def test_a_wide_interval_does_not_squeeze_the_points() -> None:
     series = make_history().series[0]
     wild = replace(series.points[0], low=1.0, high=1e9)
-    axis = timeline.series_chart(replace(series, points=(wild, *series.points[1:]))).panels[0].y
+    axis = timeline.draw_series(replace(series, points=(wild, *series.points[1:]))).panels[0].y
     assert 8e3 < axis.low < 9.5e3
     assert 1.03e4 < axis.high < 1.2e4
 
@@ -111,18 +111,18 @@ def test_a_wide_interval_does_not_squeeze_the_points() -> None:
 def test_builds_of_one_version_are_told_by_their_day() -> None:
     series = make_history().series[0]
     points = tuple(replace(point, version="9.0") for point in series.points)
-    axis = timeline.series_chart(replace(series, points=points)).x
+    axis = timeline.draw_series(replace(series, points=points)).x
     assert [text for _, text in axis.ticks[:2]] == ["2026-01-01", "2026-01-03"]
 
 
 def test_names_from_users_are_escaped() -> None:
-    evil = history.history_page(make_history(EVIL))
+    evil = history.build_history_page(make_history(EVIL))
     assert "<script>alert" not in evil
-    assert Reader(evil).scripts == Reader(history.history_page(make_history())).scripts
+    assert Reader(evil).scripts == Reader(history.build_history_page(make_history())).scripts
 
 
 def test_a_history_without_anything_still_has_a_page() -> None:
-    empty = Reader(history.history_page(History(0.01, 10, ())))
+    empty = Reader(history.build_history_page(History(0.01, 10, ())))
     assert empty.anchors == ["flagged", "excluded"]
 
 
@@ -132,8 +132,8 @@ def test_many_quiet_series_are_folded() -> None:
     many = tuple(
         replace(quiet, metric=replace(RATE, phase=f"p{n}"), flagged_changes=()) for n in range(9)
     )
-    assert "open>" in history.history_page(made)
-    assert " open>" not in history.history_page(replace(made, series=many))
+    assert "open>" in history.build_history_page(made)
+    assert " open>" not in history.build_history_page(replace(made, series=many))
 
 
 def test_a_series_held_against_a_base_says_so_and_shows_each_distance() -> None:
@@ -144,12 +144,12 @@ def test_a_series_held_against_a_base_says_so_and_shows_each_distance() -> None:
     )
     held = replace(rates, points=points, relative_to={"version": "1.0"})
     told, before = (
-        part(history.history_page(each), "series-1")
+        part(history.build_history_page(each), "series-1")
         for each in (replace(plain, series=(held, *plain.series[1:])), plain)
     )
     said = "Changes are searched in the distance from 1.0, which every run measured along"
     assert said in told and said not in before
     assert "+5.0\u202f%" in told and "+16.0\u202f%" in told and "+16.0\u202f%" not in before
-    (_, note, *_) = series_rows(replace(plain, series=(held,)))
+    (_, note, *_) = format_series_rows(replace(plain, series=(held,)))
     assert note[0] == f"  {said[0].lower()}{said[1:]}, so that the host's nights cancel"
-    assert len(list(series_rows(replace(plain, series=(rates,))))) == 1
+    assert len(list(format_series_rows(replace(plain, series=(rates,))))) == 1

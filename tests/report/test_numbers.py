@@ -7,7 +7,7 @@ import math
 import pytest
 
 from dyno import numbers
-from dyno.report.html.markup import with_code
+from dyno.report.html.markup import mark_code
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ from dyno.report.html.markup import with_code
 def test_a_quantity_has_three_digits_and_a_readable_unit(
     value: float, unit: str, shown: str
 ) -> None:
-    assert numbers.quantity(value, unit) == shown
+    assert numbers.format_quantity(value, unit) == shown
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_a_quantity_has_three_digits_and_a_readable_unit(
     ],
 )
 def test_a_change_has_its_sign(percent: float, shown: str) -> None:
-    assert numbers.signed(percent) == shown
+    assert numbers.format_signed_percent(percent) == shown
 
 
 @pytest.mark.parametrize(
@@ -58,14 +58,14 @@ def test_a_change_has_its_sign(percent: float, shown: str) -> None:
     [(1.94, "1.9 %"), (0.001, "< 0.01 %"), (1.2e30, "> 9999 %"), (float("nan"), "—")],
 )
 def test_a_size_in_percent_stays_short(percent: float, shown: str) -> None:
-    assert numbers.percent(percent) == shown
+    assert numbers.format_percent(percent) == shown
 
 
 def test_commands_in_a_sentence_are_code_and_the_rest_is_escaped() -> None:
-    said = with_code("quiet it (`dyno doctor <x>`), or <b>")
+    said = mark_code("quiet it (`dyno doctor <x>`), or <b>")
     assert said == "quiet it (<code>dyno doctor &lt;x&gt;</code>), or &lt;b&gt;"
 
 
 def test_no_line_is_broken_before_a_sign_of_percent() -> None:
-    said = with_code("3 % more, % or `x % 3 %`")
+    said = mark_code("3 % more, % or `x % 3 %`")
     assert said == "3\u00a0% more, % or <code>x % 3 %</code>"

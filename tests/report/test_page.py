@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from dyno.report import Book, every_section, export
+from dyno.report import Book, export, load_sections
 from dyno.report.html import page
 from dyno.report.html.charts import Dots, Line
 from dyno.report.sections import restarts, throughput
@@ -76,11 +76,11 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Book:
 
 @pytest.fixture(scope="module")
 def reader(book: Book) -> Reader:
-    return Reader(page.run_page(book))
+    return Reader(page.build_run_page(book))
 
 
 def test_every_section_is_on_the_page_in_its_place(book: Book, reader: Reader) -> None:
-    own = list(every_section())
+    own = list(load_sections())
     absent = ("sweep", "effects", "cause", "sizes", "suite")
     assert reader.anchors == [name for name in own if name not in absent]
     assert reader.anchors[0] == "verdict"
@@ -93,14 +93,16 @@ def test_nothing_is_fetched(reader: Reader) -> None:
 
 
 def test_the_page_forbids_the_browser_to_fetch(book: Book) -> None:
-    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page.run_page(book))
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page.build_run_page(book))
     assert policy
     assert "default-src 'none'" in policy[1]
     assert "http" not in policy[1]
 
 
 def test_a_page_is_no_larger_than_what_it_shows(book: Book) -> None:
-    assert len(page.run_page(book).encode()) < 600_000, "21 trials, a chart for each of 60 metrics"
+    assert len(page.build_run_page(book).encode()) < 600_000, (
+        "21 trials, a chart for each of 60 metrics"
+    )
 
 
 def test_every_chart_is_drawn_and_described_with_its_dots_inside_the_frame(reader: Reader) -> None:
@@ -116,7 +118,7 @@ def test_every_chart_is_drawn_and_described_with_its_dots_inside_the_frame(reade
 
 
 def test_the_median_line_of_the_throughput_chart_is_the_median_of_the_trials(book: Book) -> None:
-    thin, thick = throughput.charts(book)[0].panels[0].marks[:2]
+    thin, thick = throughput.draw_charts(book)[0].panels[0].marks[:2]
     assert isinstance(thin, Line) and isinstance(thick, Line)
     first_second = sorted(run[0][1] for run in thin.runs)
     assert len(first_second) == 6
@@ -124,7 +126,7 @@ def test_the_median_line_of_the_throughput_chart_is_the_median_of_the_trials(boo
 
 
 def test_a_pointer_on_the_throughput_chart_sees_all_candidates_at_that_second(book: Book) -> None:
-    at, words = throughput.charts(book)[0].panels[0].columns[3]
+    at, words = throughput.draw_charts(book)[0].panels[0].columns[3]
     assert at == 3
     lines = words.splitlines()
     assert lines[0] == "second 3"
@@ -133,7 +135,7 @@ def test_a_pointer_on_the_throughput_chart_sees_all_candidates_at_that_second(bo
 
 
 def test_a_dropped_block_is_hollow_and_shaded(book: Book, reader: Reader) -> None:
-    marks = restarts.charts(book)[0].panels[0].marks
+    marks = restarts.draw_charts(book)[0].panels[0].marks
     shapes = [[dot.shape for dot in dots.dots] for dots in marks if isinstance(dots, Dots)]
     assert [each.count("hollow") for each in shapes] == [1, 1, 1]
     drawn = reader.figures[2][0]
@@ -143,7 +145,7 @@ def test_a_dropped_block_is_hollow_and_shaded(book: Book, reader: Reader) -> Non
 
 def test_names_from_users_are_escaped(tmp_path: Path) -> None:
     plain, evil = (
-        page.run_page(make_book(tmp_path, ("old", name), blocks=3, phases=1))
+        page.build_run_page(make_book(tmp_path, ("old", name), blocks=3, phases=1))
         for name in ("new", EVIL)
     )
     assert EVIL not in evil
@@ -153,7 +155,7 @@ def test_names_from_users_are_escaped(tmp_path: Path) -> None:
 
 
 def test_a_writer_that_missed_its_target_is_grey_and_says_why(book: Book) -> None:
-    assert 'missed"\n title="insert kept 91\u00a0% of its target"' in page.run_page(book)
+    assert 'missed"\n title="insert kept 91\u00a0% of its target"' in page.build_run_page(book)
 
 
 def test_a_page_is_written_whole_beside_its_run(tmp_path: Path) -> None:
@@ -166,7 +168,7 @@ def test_a_page_is_written_whole_beside_its_run(tmp_path: Path) -> None:
 def test_a_run_without_trials_still_has_a_page(tmp_path: Path) -> None:
     book = make_book(tmp_path, ("old", "new"), blocks=2, phases=1)
     verdict = type(book.verdict)("invalid", "no trial ended well", False, (), (), ())
-    empty = Reader(page.run_page(Book(tmp_path, book.run, [], verdict)))
+    empty = Reader(page.build_run_page(Book(tmp_path, book.run, [], verdict)))
     assert empty.anchors[0] == "verdict"
     assert empty.figures == []
 
@@ -193,7 +195,7 @@ def test_no_name_in_trials_csv_is_a_formula_to_a_spreadsheet(book: Book, tmp_pat
 def test_control_characters_in_a_name_are_codes_on_the_page(book: Book) -> None:
     hostile = "a\x1b[31m\u202e</script><script>alert(1)</script>"
     run = replace(book.run, name=hostile, question=hostile)
-    text = page.run_page(replace(book, run=run))
+    text = page.build_run_page(replace(book, run=run))
     assert r"a\x1b[31m\u202e&lt;/script&gt;" in text
     assert not set(text) & {"\x1b", "\u202e"}
-    assert Reader(text).scripts == Reader(page.run_page(book)).scripts
+    assert Reader(text).scripts == Reader(page.build_run_page(book)).scripts

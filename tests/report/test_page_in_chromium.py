@@ -12,7 +12,7 @@ import pytest
 
 from dyno.report.html import history, page
 from dyno.report.html.charts import Axis, Chart, ChartPanel, Dot, Dots
-from dyno.report.html.drawing import figure
+from dyno.report.html.drawing import draw_figure
 from report.book import make_book
 from report.chromium import browser, needed
 from report.made_history import make_history
@@ -57,7 +57,7 @@ def written(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     if kind == "report":
         return page.write_page(make_book(folder, blocks=5, phases=2))
     file = folder / "history.html"
-    file.write_text(history.history_page(make_history()), encoding="utf-8")
+    file.write_text(history.build_history_page(make_history()), encoding="utf-8")
     return file
 
 
@@ -158,9 +158,9 @@ def test_a_chart_that_is_packed_is_drawn_when_it_is_chosen(tmp_path: Path) -> No
         for n in range(40)
     ]
     file = tmp_path / "page.html"
-    part = page.PagePart("Charts", "charts", figure(charts, "caption"))
+    part = page.PagePart("Charts", "charts", draw_figure(charts, "caption"))
     head = page.PageHead("many", "", "many", "", "")
-    file.write_text(page.page_text(head, [part]), encoding="utf-8")
+    file.write_text(page.build_page(head, [part]), encoding="utf-8")
     chosen = """document.querySelectorAll('.plot')[39].querySelector('circle')"""
     with browser(needed(), tmp_path / "profile") as opened:
         opened.open(file.as_uri())

@@ -24,12 +24,12 @@ from judging import NOISY
 from dyno.judge.analysis import judge
 from dyno.judge.analysis.run_view import RunView
 from dyno.record import Verdict
-from dyno.report import Book, every_section
+from dyno.report import Book, load_sections
 from dyno.report.html.charts import Dots
-from dyno.report.sections.sweep import charts
+from dyno.report.sections.sweep import draw_charts
 from dyno.report.text import verdict as text
 
-SECTION = every_section()["sweep"]
+SECTION = load_sections()["sweep"]
 #: Threads to the base's rate; the new one has a quarter less.
 RATES = {"1": 1_000.0, "4": 3_000.0, "16": 4_000.0}
 
@@ -60,7 +60,7 @@ def _record(value: str, share: float, block: int, host: Mapping[str, float]) -> 
 
 def panels(book: Book) -> list[list[Dots]]:
     """The dots of each candidate: of the rates, then of the latencies."""
-    (chart,) = charts(book)
+    (chart,) = draw_charts(book)
     return [[m for m in panel.marks if isinstance(m, Dots)] for panel in chart.panels]
 
 
@@ -79,7 +79,7 @@ def test_each_candidate_is_a_line_of_rates_and_one_of_latencies() -> None:
     reach = [dot.high - dot.y for dot in rates[0].dots if dot.high is not None]
     assert reach == pytest.approx([50, 150, 200], rel=0.05)
     assert rates[0].dots[0].tip == "old: 1.05 k/s at 1"
-    (chart,) = charts(make_book(list(RATES)))
+    (chart,) = draw_charts(make_book(list(RATES)))
     assert chart.label == "select / run / reader by threads"
     assert chart.x.log and chart.panels[1].y.log
     assert [text for _, text in chart.x.ticks] == ["1", "4", "16"]
@@ -104,7 +104,7 @@ def test_a_dropped_block_of_one_value_is_left_out_of_that_value_alone() -> None:
 
 
 def test_levels_that_are_words_stand_in_a_row() -> None:
-    (chart,) = charts(make_book(["off", "on"]))
+    (chart,) = draw_charts(make_book(["off", "on"]))
     assert not chart.x.log
     assert [(dot.x) for dot in panels(make_book(["off", "on"]))[0][0].dots] == [0, 1]
     assert chart.x.ticks == [(0, "off"), (1, "on")]
@@ -113,5 +113,5 @@ def test_levels_that_are_words_stand_in_a_row() -> None:
 def test_the_terminal_s_table_has_the_values_in_the_experiment_s_order() -> None:
     book = make_book(["1", "4", "16"])
     verdict = judge.judge(book.run, book.trials)
-    said = text.verdict_text(book.run, verdict)
+    said = text.format_verdict(book.run, verdict)
     assert re.findall(r"threads=(\d+)\n", said)[:3] == ["1", "4", "16"]

@@ -41,18 +41,18 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Book:
 
 
 def test_the_table_of_a_run_with_two_candidates_is_as_it_was(book: Book) -> None:
-    check("table.txt", text.verdict_text(book.run, book.verdict))
+    check("table.txt", text.format_verdict(book.run, book.verdict))
 
 
 def test_the_table_shows_exploratory_metrics_when_asked(tmp_path: Path) -> None:
     book = make_book(tmp_path, ("3.24.0", "3.54.1"), phases=1)
-    check("table-everything.txt", text.verdict_text(book.run, book.verdict, everything=True))
+    check("table-everything.txt", text.format_verdict(book.run, book.verdict, everything=True))
 
 
 def test_a_quick_run_that_is_not_complete_says_both(tmp_path: Path) -> None:
     book = make_book(tmp_path, ("3.24.0", "3.54.1"), phases=1, quick=True)
     verdict = dataclasses.replace(book.verdict, complete=False)
-    found = text.verdict_text(book.run, verdict)
+    found = text.format_verdict(book.run, verdict)
     assert found.startswith("QUICK")
     assert "not complete" in found
 
@@ -61,7 +61,7 @@ def test_a_note_that_many_comparisons_share_is_said_once(book: Book) -> None:
     first = next(c for c in book.verdict.comparisons if c.primary)
     notes = [("so far: 5 of 10 blocks",)] * 6 + [("on its own",)]
     shared = tuple(dataclasses.replace(first, notes=each) for each in notes)
-    found = text.verdict_text(book.run, dataclasses.replace(book.verdict, comparisons=shared))
+    found = text.format_verdict(book.run, dataclasses.replace(book.verdict, comparisons=shared))
     assert found.count("so far: 5 of 10 blocks") == 1
     assert "6 of 7 comparisons: so far: 5 of 10 blocks" in found
     assert f"{first.candidate}, " in found[: found.index("on its own")].splitlines()[-1]
@@ -69,7 +69,9 @@ def test_a_note_that_many_comparisons_share_is_said_once(book: Book) -> None:
 
 def test_the_table_fits_a_hundred_columns_and_wraps_in_fewer(book: Book) -> None:
     for width in (100, 72):
-        lines = text.verdict_text(book.run, book.verdict, everything=True, width=width).splitlines()
+        lines = text.format_verdict(
+            book.run, book.verdict, everything=True, width=width
+        ).splitlines()
         assert max(map(len, lines)) <= width
 
 
@@ -77,37 +79,37 @@ def test_names_are_not_torn_where_each_row_has_a_count_of_blocks(book: Book) -> 
     first, *others = book.verdict.comparisons
     unlike = dataclasses.replace(first, dropped=5)
     verdict = dataclasses.replace(book.verdict, comparisons=(unlike, *others))
-    found = text.verdict_text(book.run, verdict)
+    found = text.format_verdict(book.run, verdict)
     assert "  l.i0 server CPU/op " in found and f" {first.blocks}/{first.blocks + 5} " in found
 
 
 def test_no_word_claims_that_nothing_changed(book: Book) -> None:
-    assert "no change" not in text.verdict_text(book.run, book.verdict, everything=True).lower()
+    assert "no change" not in text.format_verdict(book.run, book.verdict, everything=True).lower()
 
 
 def test_names_that_look_like_markup_are_shown_as_they_are(tmp_path: Path) -> None:
     book = make_book(tmp_path, ("[red]old[/red]", "[bold]"), phases=1)
-    found = text.verdict_text(book.run, book.verdict)
+    found = text.format_verdict(book.run, book.verdict)
     assert "[bold] against [red]old[/red]" in found
 
 
 def test_a_verdict_without_comparisons_still_says_its_sentence() -> None:
     verdict = Verdict("invalid", "no trial ended well", False, (), (), ())
-    assert "no trial ended well" in text.verdict_text(make_run(), verdict)
+    assert "no trial ended well" in text.format_verdict(make_run(), verdict)
 
 
 def test_the_rows_are_as_they_were(tmp_path: Path) -> None:
     book = make_book(tmp_path, ("3.24.0", "3.54.1"), phases=3)
     rounded = [
         {k: round(v, 6) if isinstance(v, float) else v for k, v in row.items()}
-        for row in export.json_rows(book.verdict)
+        for row in export.to_json_rows(book.verdict)
         if row["primary"]
     ]
     check("rows.json", json.dumps(rounded, indent=1) + "\n")
 
 
 def test_a_row_has_the_promised_keys_and_its_interval_holds_its_change(book: Book) -> None:
-    for row in export.json_rows(book.verdict):
+    for row in export.to_json_rows(book.verdict):
         assert " ".join(row) == KEYS
         assert row["low_percent"] <= row["change_percent"] <= row["high_percent"]
 
@@ -115,7 +117,7 @@ def test_a_row_has_the_promised_keys_and_its_interval_holds_its_change(book: Boo
 def test_a_number_that_json_does_not_know_is_null(tmp_path: Path) -> None:
     book = make_book(tmp_path, ("3.24.0", "3.54.1"), phases=1)
     first = dataclasses.replace(book.verdict.comparisons[0], low_percent=float("-inf"))
-    found = export.json_rows(dataclasses.replace(book.verdict, comparisons=(first,)))
+    found = export.to_json_rows(dataclasses.replace(book.verdict, comparisons=(first,)))
     assert found[0]["low_percent"] is None
     json.dumps(found, allow_nan=False)
 
@@ -131,7 +133,7 @@ def test_a_gate_that_is_the_mean_is_told_with_its_rows_in_text_and_on_the_page(b
     )
     row = f"new against {mean.base} on the whole: not slower, ≤ 0.50 %"
     for one, show in ((gated, True), (book, False)):
-        told = " ".join(text.verdict_text(one.run, one.verdict, width=200).split())
+        told = " ".join(text.format_verdict(one.run, one.verdict, width=200).split())
         page = words(section.SECTION.render(one))
         for said in (told, page):
             assert (row in said) == show

@@ -99,7 +99,7 @@ def test_what_does_not_apply_is_counted_apart_from_what_could_not_be_seen(book: 
     drawn = SECTION.render(judged)
     assert drawn.index("nobody was asked") < drawn.index("what does not apply to this run")
     assert "<b>d</b>: there is no d" in drawn
-    assert '<span class="badge does-not-apply">2 do not apply' in page.run_page(judged)
+    assert '<span class="badge does-not-apply">2 do not apply' in page.build_run_page(judged)
 
 
 def test_controls_that_differ_or_could_not_be_held_stand_open(book: Book) -> None:
@@ -152,18 +152,18 @@ def test_many_observations_are_folded(book: Book) -> None:
 
 
 def test_every_link_on_the_page_leads_somewhere(book: Book) -> None:
-    drawn = page.run_page(book)
+    drawn = page.build_run_page(book)
     assert not set(re.findall(r'href="#([^"]+)"', drawn)) - set(re.findall(r'id="([^"]+)"', drawn))
     assert "#trial-2" in AUDITS.render(book)
 
 
 def test_a_long_row_of_trials_is_cut(book: Book) -> None:
-    told = words(markup.trial_links(range(1, 31))).strip()
+    told = words(markup.link_trials(range(1, 31))).strip()
     assert told == "1, 2, 3, 4, 5, 6, 7, 8 and 22 more"
 
 
 def test_each_trial_says_whether_it_counts(book: Book) -> None:
-    drawn = words(page.run_page(book))
+    drawn = words(page.build_run_page(book))
     assert drawn.count("Z yes") == 18
     assert drawn.count("no: its block was dropped") == 3
     assert drawn.count("no: failed") == 1
@@ -187,7 +187,7 @@ def test_the_first_screen_says_whether_the_verdict_is_to_be_relied_on(book: Book
     )
     findings = tuple(Finding(each.audit, "doubtful", each.sentence) for each in (told, why))
     verdict = dataclasses.replace(book.verdict, comparisons=rows, findings=findings)
-    drawn = page.run_page(dataclasses.replace(book, verdict=verdict))
+    drawn = page.build_run_page(dataclasses.replace(book, verdict=verdict))
     first = drawn.partition("<nav")[0]
     assert '<p class="verdict doubtful">' in first
     assert '<span class="badge doubtful">2 doubtful</span>' in first

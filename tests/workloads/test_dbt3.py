@@ -31,7 +31,7 @@ def play_command(session: Session, command: str, home: Path, **options: Any) -> 
     plan = make_plan(session, "dbt3", **BRIEF | options)
     part = Plan(plan.session, plan.script, plan.seed, (command,), progress_s=0)
     with driver.DriverProcess(part, driver.DriverLaunch(home / "driver.log")) as process:
-        while not isinstance(process.next(driver.Limit("a phase", 60)), driver.End):
+        while not isinstance(process.read_event(driver.Limit("a phase", 60)), driver.End):
             process.go()
 
 

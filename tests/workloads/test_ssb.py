@@ -41,7 +41,7 @@ DIGESTS = {
 @pytest.mark.parametrize("table", DIGESTS)
 def test_rows_at_scale_1_are_ssb_dbgens_byte_for_byte(table: str) -> None:
     """That program ends each field with a bar."""
-    command = [str(driver.driver_program()), "rows", json.dumps({"kind": "ssb", "table": table})]
+    command = [str(driver.find_driver()), "rows", json.dumps({"kind": "ssb", "table": table})]
     digest = hashlib.sha256()
     with subprocess.Popen(command, stdout=subprocess.PIPE) as made:
         assert made.stdout

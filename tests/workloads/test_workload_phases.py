@@ -73,9 +73,9 @@ def test_a_workload_is_found_by_name_or_path(tmp_path: Path) -> None:
     script = tmp_path / "mine.lua"
     script.write_text('local c = require("shared")\n')
     assert workloads.find_workload(str(script)) == script.resolve()
-    before = workloads.checksum(script)
+    before = workloads.compute_checksum(script)
     (tmp_path / "shared.lua").write_text("return {}\n")
-    assert workloads.checksum(script) != before
+    assert workloads.compute_checksum(script) != before
     with pytest.raises(UsageError, match="no script at"):
         workloads.find_workload(str(tmp_path / "other.lua"))
     with pytest.raises(UsageError, match="unknown workload"):
@@ -95,9 +95,9 @@ def test_modules_are_sought_as_sysbench_does_and_ones_own_beside_the_script(
     script.write_text(f"sysbench.cmdline.options = {{ [{names}] = {{ 'text', 1 }} }}\n")
     monkeypatch.chdir(here)
     assert "here_beside" in {option.name for option in described(str(script)).options}
-    before = workloads.checksum(script)
+    before = workloads.compute_checksum(script)
     (here / "_own.lua").write_text("return 'other'\n")
     (beside / "shared.lua").write_text("return 'other'\n")
-    assert workloads.checksum(script) == before
+    assert workloads.compute_checksum(script) == before
     (beside / "_own.lua").write_text("return 'other'\n")
-    assert workloads.checksum(script) != before
+    assert workloads.compute_checksum(script) != before

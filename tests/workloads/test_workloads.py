@@ -59,7 +59,7 @@ def test_an_oltp_event_sends_its_statements_and_its_ledger_balances(
     assert_ledger_balances(played)
 
 
-@pytest.mark.parametrize("workload", workloads.all_workloads())
+@pytest.mark.parametrize("workload", workloads.list_workloads())
 def test_every_workload_plays_on_null_for_the_client_only_baseline(
     workload: str, tmp_path: Path
 ) -> None:
@@ -70,7 +70,7 @@ def test_every_workload_plays_on_null_for_the_client_only_baseline(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workload", workloads.all_workloads())
+@pytest.mark.parametrize("workload", workloads.list_workloads())
 def test_what_a_workload_loads_does_not_depend_on_its_threads(
     workload: str, sqlite: Session, tmp_path: Path
 ) -> None:

@@ -31,7 +31,7 @@ class Account:
     switch: bool
 
 
-def server_account() -> Account:
+def find_server_account() -> Account:
     """The user whom servers run as; `HostError` where root has nobody to switch to."""
     uid = os.geteuid()
     if uid:
@@ -47,7 +47,7 @@ def server_account() -> Account:
     return Account(found.pw_name, found.pw_uid, found.pw_gid, switch=True)
 
 
-def account_prefix(user: Account, death: signal.Signals) -> list[str]:
+def build_account_prefix(user: Account, death: signal.Signals) -> list[str]:
     """The command that starts a program as `user`, and sends it `death` when the thread that
     started it ends: start servers from a thread that lives as long as they should.
     """
@@ -76,12 +76,12 @@ def check_reach(user: Account, path: Path, hint: str) -> None:
     if not user.switch:
         return
     for folder in sorted({*path.absolute().parents, *path.resolve().parents}):
-        if not _may_enter(user, folder.stat()):
+        if not _can_enter(user, folder.stat()):
             cause = f"{user.name}, as whom servers run, may not enter {folder}"
             raise HostError(f"a server could not reach {path}", cause=cause, hint=hint)
 
 
-def _may_enter(user: Account, found: os.stat_result) -> bool:
+def _can_enter(user: Account, found: os.stat_result) -> bool:
     if found.st_uid == user.uid:
         return bool(found.st_mode & stat.S_IXUSR)
     if found.st_gid == user.gid:

@@ -43,7 +43,7 @@ def place_socket(home: Path, file: str) -> Socket:
     """
     if len(os.fsencode(home / file)) <= LONGEST_BYTES:
         return Socket(home / file, passing=False)
-    user = account.server_account()
+    user = account.find_server_account()
     own = os.environ.get("XDG_RUNTIME_DIR", "") if not user.switch else ""
     for parent in filter(None, (own, "/tmp")):
         if os.access(parent, os.W_OK | os.X_OK):

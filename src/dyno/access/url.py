@@ -21,7 +21,7 @@ from urllib.parse import quote, unquote
 
 from dyno.builds import Build
 from dyno.driver.plan import Session
-from dyno.errors import UsageError, unknown
+from dyno.errors import UsageError, build_unknown_error
 from dyno.passwords import HIDDEN
 
 
@@ -43,7 +43,7 @@ class Login:
     ca: str | None = None
     proof: Mapping[str, Any] = field(default_factory=dict)
 
-    def session(self, kind: str, **more: Any) -> Session:
+    def to_session(self, kind: str, **more: Any) -> Session:
         """The session of this kind with this login, and the kind's own fields."""
         tls = {"mode": self.tls, "ca": self.ca}
         return {
@@ -148,25 +148,25 @@ def check_url(build: str, flags: Mapping[str, str], settings: Mapping[str, str])
         hint = "set it there yourself; it will be read back"
         raise UsageError(f"{SOURCE} cannot be configured: '{next(iter(settings))}'", hint=hint)
     if (value := flags.get("readonly", "off")) not in ("on", "off"):
-        raise unknown("value of readonly", value, ("on", "off"))
+        raise build_unknown_error("value of readonly", value, ("on", "off"))
     if not re.fullmatch(r"[1-9]\d{0,5}", limit := flags.get("time_limit", "60")):
         raise UsageError(f"time_limit must be seconds (got '{limit}')")
     if (mode := flags.get("sslmode", "disable")) not in MODES:
-        raise unknown("value of sslmode", mode, MODES)
+        raise build_unknown_error("value of sslmode", mode, MODES)
     for name in ("sslrootcert", "server-public-key-path"):
         if (file := flags.get(name)) and not Path(file).expanduser().is_file():
             raise UsageError(f"there is no file {file}", hint=f"{name} names a PEM file")
     for method in filter(None, flags.get("require_auth", "").split(",")):
         if method not in METHODS:
-            raise unknown("value of require_auth", method, METHODS)
+            raise build_unknown_error("value of require_auth", method, METHODS)
     if (binding := flags.get("channel_binding") or "prefer") not in BINDINGS:
-        raise unknown("value of channel_binding", binding, BINDINGS)
+        raise build_unknown_error("value of channel_binding", binding, BINDINGS)
     for name in SWITCHES:
         if flags.get(name, "off") not in ("on", "off"):
             raise UsageError(f"{name} must be on or off (got '{flags[name]}')")
 
 
-def attached_build(
+def describe_attached_build(
     engine: str, at: Address, flags: Mapping[str, str], password: str | None
 ) -> Build:
     """The server as a build, its version not asked yet; `at.host` is as the driver takes it."""
@@ -180,16 +180,16 @@ def attached_build(
     return Build(engine, at.text, "", Path(os.devnull), facts, attached=True, secret=password or "")
 
 
-def login_of(parts: Build) -> Login:
+def read_login(parts: Build) -> Login:
     """How the driver logs in to this build; a Unix socket has no port."""
     at = parse_url(parts.facts["address"], 0)
     port = 0 if at.host.startswith("/") else at.port
     tls, ca = parts.facts["sslmode"], parts.facts.get("sslrootcert")
-    proof = proof_of(parts.facts)
+    proof = read_proof(parts.facts)
     return Login(at.host, at.user, at.database, port, parts.secret or None, tls, ca, proof)
 
 
-def proof_of(words: Mapping[str, str]) -> dict[str, Any]:
+def read_proof(words: Mapping[str, str]) -> dict[str, Any]:
     """The opt-ins among these words (`PROOFS`), as the driver's plan has them."""
     proof: dict[str, Any] = {
         name.replace("-", "_"): True for name in SWITCHES if words.get(name) == "on"
@@ -203,17 +203,17 @@ def proof_of(words: Mapping[str, str]) -> dict[str, Any]:
     return proof
 
 
-def reads_only(build: Build) -> bool:
+def is_read_only(build: Build) -> bool:
     """Does its URL say that nothing is written there?"""
     return build.facts.get("readonly") == "on"
 
 
-def time_limit_s(build: Build) -> int:
+def find_time_limit_s(build: Build) -> int:
     """What a statement may take where the URL says that nothing is written: seconds."""
     return int(build.facts["time_limit"])
 
 
-def fields(
+def read_fields(
     kind: str, questions: Sequence[str], answers: Sequence[Sequence[Sequence[str | None]]]
 ) -> list[str]:
     """The one field that each answer must have; `UsageError` where it has none: whatever listens
@@ -229,7 +229,7 @@ def fields(
     return found
 
 
-def local_pid(path: str) -> int | None:
+def find_local_pid(path: str) -> int | None:
     """The process that listens on a Unix socket; None where it is not of this machine."""
     with suppress(OSError), socket.socket(socket.AF_UNIX) as line:
         line.connect(path)

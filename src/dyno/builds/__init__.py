@@ -55,7 +55,7 @@ class Source(Protocol):
         """A folder (or file) with `name` at `version`, from the cache or fetched into it."""
 
 
-def sha256(file: Path) -> str:
+def compute_sha256(file: Path) -> str:
     """The checksum of a file, in hex."""
     with file.open("rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()

@@ -52,7 +52,7 @@ class NotOnMirror(HostError):
     """The mirror lists a file and does not have it."""
 
 
-def with_options(settings: Sequence[str]) -> list[str]:
+def format_options(settings: Sequence[str]) -> list[str]:
     """Settings (`Dir::Cache=/x`) as words of apt's command line."""
     return [word for setting in settings for word in (OPTION, setting)]
 
@@ -98,11 +98,11 @@ def run(
         hint = "are apt's mirrors (/etc/apt/sources.list.d) reachable?"
         raise HostError(f"{command[0]} ran for {limit_s:.0f} s", hint=hint) from None
     if done.returncode:
-        raise _refusal(command, done.stderr)
+        raise _explain_refusal(command, done.stderr)
     return done.stdout
 
 
-def _refusal(command: Sequence[str], said: str) -> HostError:
+def _explain_refusal(command: Sequence[str], said: str) -> HostError:
     """Why apt has nothing for us, by its lines of errors; its warnings are left out."""
     lines = [line.strip() for line in said.splitlines() if line[:2] != "W:"]
     words = "it says\n" + ("\n".join(lines[-6:]) or "nothing")

@@ -19,7 +19,7 @@ from dyno.builds.cache import CacheEntry
 from dyno.builds.source.build import read_built
 from dyno.builds.source.names import Named
 from dyno.builds.source.plan import BUILT
-from dyno.builds.source.recipe import version_number
+from dyno.builds.source.recipe import parse_version
 from dyno.errors import HostError
 
 #: What each source's builds are fetched and made with.
@@ -91,13 +91,13 @@ def list_available(
     """The engine's builds by release line, the oldest first. A suite's that is cached shows the
     version that it had then.
     """
-    rows = [row for offer in offers for row in _rows_of(engine, offer, find, machine)]
-    return sorted(rows, key=lambda row: (version_number(row.line), version_number(row.version)))
+    rows = [row for offer in offers for row in _build_rows(engine, offer, find, machine)]
+    return sorted(rows, key=lambda row: (parse_version(row.line), parse_version(row.version)))
 
 
 def list_built(engine: str, candidate: str, named: Named) -> AvailableBuild:
     """A build from source by its name, of a line of its own: `source`."""
-    (entry,) = cache.entries_of(BUILT, named.entry)
+    (entry,) = cache.find_entries(BUILT, named.entry)
     try:
         version = read_built(entry.path).version
         refusal = ""
@@ -118,8 +118,8 @@ def list_built(engine: str, candidate: str, named: Named) -> AvailableBuild:
     )
 
 
-def _rows_of(engine: str, offer: Offer, find: Find, machine: str) -> Iterator[AvailableBuild]:
-    found = [each for pattern in offer.entries for each in cache.entries_of(*pattern)]
+def _build_rows(engine: str, offer: Offer, find: Find, machine: str) -> Iterator[AvailableBuild]:
+    found = [each for pattern in offer.entries for each in cache.find_entries(*pattern)]
     groups = _group_by_version(found) if offer.suite else {offer.version: found}
     for version, entries in (groups or {offer.version: []}).items():
         yield AvailableBuild(
@@ -128,11 +128,11 @@ def _rows_of(engine: str, offer: Offer, find: Find, machine: str) -> Iterator[Av
             version=version,
             candidate=f"{engine}@{version if offer.name == offer.version else offer.name}",
             source=f"{offer.source} {offer.suite}".strip(),
-            date=_newest_day(entries),
+            date=_find_newest_day(entries),
             size_bytes=sum(entry.size_bytes for entry in entries),
             cached=bool(entries),
             entries=tuple(entry.name for entry in entries),
-            refusal="" if entries else _refusal(offer, find, machine or platform.machine()),
+            refusal="" if entries else _find_refusal(offer, find, machine or platform.machine()),
         )
 
 
@@ -140,12 +140,12 @@ def _group_by_version(entries: Iterable[CacheEntry]) -> dict[str, list[CacheEntr
     """A suite's entries by their authors' version: `bookworm_postgresql-15_15.18-0+deb12u1_key`."""
     groups: dict[str, list[CacheEntry]] = {}
     for entry in entries:
-        version = suite_tree.upstream(suite_tree.version_in(entry.name))
+        version = suite_tree.strip_packaging(suite_tree.parse_entry_version(entry.name))
         groups.setdefault(version, []).append(entry)
     return groups
 
 
-def _refusal(offer: Offer, find: Find, machine: str) -> str:
+def _find_refusal(offer: Offer, find: Find, machine: str) -> str:
     """Why this host cannot have it; empty where nothing is known that speaks against it."""
     if offer.machines and machine not in offer.machines:
         return f"made for {' or '.join(sorted(offer.machines))}, this is {machine}"
@@ -153,9 +153,9 @@ def _refusal(offer: Offer, find: Find, machine: str) -> str:
     return f"no {lacking[0]} on PATH" if lacking else ""
 
 
-def _newest_day(entries: Iterable[CacheEntry]) -> str:
+def _find_newest_day(entries: Iterable[CacheEntry]) -> str:
     """The day of the newest file that an archive brought with its date."""
-    files = (path.lstat() for entry in entries for path in _files_in(entry.path))
+    files = (path.lstat() for entry in entries for path in _list_files(entry.path))
     dated = [
         found.st_mtime
         for found in files
@@ -164,5 +164,5 @@ def _newest_day(entries: Iterable[CacheEntry]) -> str:
     return f"{datetime.fromtimestamp(max(dated), UTC):%F}" if dated else ""
 
 
-def _files_in(folder: Path) -> Iterator[Path]:
+def _list_files(folder: Path) -> Iterator[Path]:
     return (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from dyno import numbers, private_files, subprocesses, tails
 from dyno.builds import Say
-from dyno.errors import HostError, UsageError, space
+from dyno.errors import HostError, UsageError, find_fullest
 from dyno.locks import share_lock, try_lock
 
 #: How often a lock that another process holds is tried.
@@ -34,7 +34,7 @@ PAUSE_S = 0.1
 
 
 @contextmanager
-def exclusive_lock(file: Path, waiting: Callable[[], object]) -> Iterator[None]:
+def hold_lock(file: Path, waiting: Callable[[], object]) -> Iterator[None]:
     """Holds the lock `file`, which it makes; calls `waiting` first where somebody else does."""
     heed = subprocesses.Heed()
     with file.open("w") as lock:
@@ -52,11 +52,11 @@ def share_entry(entry: Path) -> Iterator[None]:
     try:
         handle = os.open(entry, os.O_RDONLY | os.O_DIRECTORY)
     except FileNotFoundError:
-        raise _gone_error(entry) from None
+        raise _build_gone_error(entry) from None
     try:
         share_lock(handle)
         if not entry.exists():  # removed between the two calls
-            raise _gone_error(entry)
+            raise _build_gone_error(entry)
         yield
     finally:
         os.close(handle)
@@ -82,7 +82,7 @@ def is_used(entry: Path) -> bool:
         return not free
 
 
-def _gone_error(entry: Path) -> HostError:
+def _build_gone_error(entry: Path) -> HostError:
     hint = "start again: what is missing is fetched or made anew"
     return HostError(f"{entry.name} was removed from the cache while it was needed", hint=hint)
 
@@ -113,7 +113,7 @@ class CacheEntry:
     used_s: float
 
 
-def root() -> Path:
+def find_root() -> Path:
     """The cache's folder; it need not exist yet."""
     own, shared = os.environ.get("DYNO_CACHE"), os.environ.get("XDG_CACHE_HOME")
     if own:
@@ -123,56 +123,56 @@ def root() -> Path:
     return (Path("/var/cache") if os.geteuid() == 0 else Path.home() / ".cache") / "dyno"
 
 
-def cached_entry(kind: str, name: str, make: Callable[[Path], None], say: Say) -> Path:
+def ensure_entry(kind: str, name: str, make: Callable[[Path], None], say: Say) -> Path:
     """The entry's folder; where it is missing, `make` fills an empty one that becomes it.
 
     Safe among threads and processes: one makes, the others wait. What `make` raises passes
     through and leaves nothing behind; `HostError` where the cache cannot be written.
     """
-    home = root() / kind / name
+    home = find_root() / kind / name
     try:
         if not home.is_dir():
-            with _alone(kind, name, say):
+            with _hold_alone(kind, name, say):
                 _make(home, make)
         os.utime(home)
         with suppress(PermissionError):  # somebody else's, that we may use
-            home.chmod(_mode(home))
+            home.chmod(choose_mode(home))
     except OSError as refused:
-        raise _not_filled(refused, name) from None
+        raise _build_not_filled_error(refused, name) from None
     return home
 
 
-def _mode(home: Path) -> int:
+def choose_mode(home: Path) -> int:
     """Programs must be reached by a server's user; data and statements are for us alone."""
     return 0o700 if home.parent.name in PRIVATE else 0o755
 
 
 @contextmanager
-def resumed_folder(kind: str, name: str) -> Iterator[Path]:
+def hold_resumed_folder(kind: str, name: str) -> Iterator[Path]:
     """A folder for what the entry `name` is being made of: it stays where that fails, so that what
     was fetched is not fetched again, and goes with `dyno clean`, or once the entry is made.
 
     Only whoever makes the entry may call it: its lock guards the folder.
     """
-    folder = root() / kind / f"{UNDER_WAY}{name}{ARCHIVES}"
+    folder = find_root() / kind / f"{UNDER_WAY}{name}{ARCHIVES}"
     folder.mkdir(exist_ok=True)
     yield folder
     shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
-def work_folder(kind: str) -> Iterator[Path]:
+def make_work_folder(kind: str) -> Iterator[Path]:
     """A folder beside the entries of `kind`, for one that is named by its content; what is left in
     it is removed. So is what a killed process left in such a folder.
 
     What cannot be removed is swept by the next run, which says where it cannot either.
     """
-    parent = root() / kind
+    parent = find_root() / kind
     prefix = f"{UNDER_WAY}work-"
     try:
         with ExitStack() as held:
             # a folder that is made and not yet held must not pass for a dead process's
-            with _alone(kind, "work", lambda _: None):
+            with _hold_alone(kind, "work", lambda _: None):
                 for stale in parent.glob(f"{prefix}*"):
                     with claim_unused(stale) as free:
                         if free:
@@ -182,36 +182,36 @@ def work_folder(kind: str) -> Iterator[Path]:
                 held.enter_context(share_entry(fresh))
             yield fresh
     except OSError as refused:
-        raise _not_filled(refused, kind) from None
+        raise _build_not_filled_error(refused, kind) from None
 
 
-def _not_filled(refused: OSError, name: str) -> HostError:
-    cause = _why(refused, name)
+def _build_not_filled_error(refused: OSError, name: str) -> HostError:
+    cause = _explain(refused, name)
     hint = "free some room, or set DYNO_CACHE to a folder that can be written"
-    return HostError(f"cannot fill the cache at {root()}", cause=cause, hint=hint)
+    return HostError(f"cannot fill the cache at {find_root()}", cause=cause, hint=hint)
 
 
-def _why(refused: OSError, name: str) -> str:
+def _explain(refused: OSError, name: str) -> str:
     """What the system refused, and of which file; of many that could not be copied, the first."""
     if isinstance(refused, shutil.Error) and isinstance(refused.args[0], list):
         _, target, why = refused.args[0][0]
         full = OSError(errno.ENOSPC, why) if os.strerror(errno.ENOSPC) in str(why) else refused
         why = os.strerror(errno.ENOSPC) if full is not refused else why
-        return f"{str(why).lower()} ({target}){space(full, root())}"
+        return f"{str(why).lower()} ({target}){find_fullest(full, find_root())}"
     why = (refused.strerror or str(refused)).lower()
-    return f"{why} ({refused.filename or name}){space(refused, root())}"
+    return f"{why} ({refused.filename or name}){find_fullest(refused, find_root())}"
 
 
-def entries() -> list[CacheEntry]:
+def list_entries() -> list[CacheEntry]:
     """Everything cached, the longest unused first."""
-    folders = (path for path in root().glob("*/*") if path.is_dir() and path.name[0] != ".")
-    return sorted((_entry(path) for path in folders), key=lambda entry: entry.used_s)
+    folders = (path for path in find_root().glob("*/*") if path.is_dir() and path.name[0] != ".")
+    return sorted((_read_entry(path) for path in folders), key=lambda entry: entry.used_s)
 
 
-def entries_of(kind: str, pattern: str = "*") -> list[CacheEntry]:
+def find_entries(kind: str, pattern: str = "*") -> list[CacheEntry]:
     """Entries of one kind whose names match, the longest unused first."""
-    folders = (path for path in (root() / kind).glob(pattern) if path.is_dir())
-    made = (_entry(path) for path in folders if path.name[0] != ".")
+    folders = (path for path in (find_root() / kind).glob(pattern) if path.is_dir())
+    made = (_read_entry(path) for path in folders if path.name[0] != ".")
     return sorted(made, key=lambda entry: entry.used_s)
 
 
@@ -221,7 +221,7 @@ def keep_entries(files: Iterable[Path]) -> Iterator[None]:
 
     `HostError` where one is not there any more.
     """
-    home, places = root().resolve(), [file.resolve() for file in files]
+    home, places = find_root().resolve(), [file.resolve() for file in files]
     within = [place.relative_to(home).parts[:2] for place in places if place.is_relative_to(home)]
     with ExitStack() as stack:
         for parts in set(within):
@@ -231,7 +231,7 @@ def keep_entries(files: Iterable[Path]) -> Iterator[None]:
 
 def remove(entry: CacheEntry) -> bool:
     """Frees an entry, in one step for whoever looks for it meanwhile; False where a run uses it."""
-    with _alone(entry.kind, entry.name, lambda _: None), claim_unused(entry.path) as free:
+    with _hold_alone(entry.kind, entry.name, lambda _: None), claim_unused(entry.path) as free:
         if free and entry.path.exists():
             doomed = Path(tempfile.mkdtemp(prefix=UNDER_WAY, dir=entry.path.parent))
             entry.path.rename(doomed / entry.name)
@@ -244,9 +244,9 @@ def remove(entry: CacheEntry) -> bool:
 _COPYING = threading.Lock()
 
 
-def unfinished() -> list[Path]:
+def list_unfinished() -> list[Path]:
     """The folders of entries that are being made or removed, or were when we were killed."""
-    return sorted(path for path in root().glob(f"*/{UNDER_WAY}*") if path.is_dir())
+    return sorted(path for path in find_root().glob(f"*/{UNDER_WAY}*") if path.is_dir())
 
 
 def remove_unfinished(path: Path) -> None:
@@ -254,7 +254,7 @@ def remove_unfinished(path: Path) -> None:
     name = path.name.removeprefix(UNDER_WAY)[:-SUFFIX]
     if not name:  # it was on its way out, in a folder without its name
         name = next((each.name for each in path.iterdir()), "")
-    lock = root() / LOCKS / f"{path.parent.name}-{name}"
+    lock = find_root() / LOCKS / f"{path.parent.name}-{name}"
     with open(lock, "a", opener=private_files.open_private) as held, claim_unused(path) as free:
         if free and try_lock(held.fileno()):
             private_files.remove_all(path)
@@ -271,32 +271,32 @@ def copy(source: Path, target: Path) -> None:
     except subprocess.TimeoutExpired:
         raise HostError(f"copying to {target} took longer than {COPY_S:.0f} s") from None
     if done.returncode:
-        cause = tails.last_lines(done.stderr, 1) or "cp failed"
+        cause = tails.extract_last_lines(done.stderr, 1) or "cp failed"
         hint = "free some room (dyno clean), or set DYNO_TMP to another file system"
         raise HostError(f"cannot copy to {target}", cause=cause, hint=hint)
 
 
 def trim(kind: str, most_bytes: int) -> None:
     """Removes unused entries of `kind`, the oldest first, until they take `most_bytes` or less."""
-    own = entries_of(kind)
+    own = find_entries(kind)
     total = sum(entry.size_bytes for entry in own)
     for entry in own:
         if total > most_bytes and remove(entry):
             total -= entry.size_bytes
 
 
-def limit_bytes() -> int:
+def read_limit_bytes() -> int:
     """What loads may take in the cache: `$DYNO_CACHE_LIMIT` (`500M`, `20G`, bytes), or 20 GB."""
     text = os.environ.get("DYNO_CACHE_LIMIT", "").strip()
     if not text:
         return LIMIT_BYTES
-    size = numbers.size_bytes(text)
+    size = numbers.parse_size_bytes(text)
     if size is None:
         raise UsageError(f"$DYNO_CACHE_LIMIT cannot be '{text}'", hint="for instance 500M or 20G")
     return int(size)
 
 
-def _entry(path: Path) -> CacheEntry:
+def _read_entry(path: Path) -> CacheEntry:
     size = sum(file.lstat().st_size for file in path.rglob("*") if file.is_file())
     return CacheEntry(path.parent.name, path.name, path, size, path.stat().st_mtime)
 
@@ -313,7 +313,7 @@ def _make(home: Path, make: Callable[[Path], None]) -> None:
     fresh = Path(tempfile.mkdtemp(prefix=f"{UNDER_WAY}{home.name}-", dir=home.parent))
     try:
         make(fresh)
-        fresh.chmod(_mode(home))
+        fresh.chmod(choose_mode(home))
         # else a power cut leaves an entry that seems whole, with files of zeros in it
         private_files.sync_tree(fresh)
         fresh.rename(home)
@@ -323,9 +323,9 @@ def _make(home: Path, make: Callable[[Path], None]) -> None:
         raise
 
 
-def _alone(kind: str, name: str, say: Say) -> AbstractContextManager[None]:
+def _hold_alone(kind: str, name: str, say: Say) -> AbstractContextManager[None]:
     """Holds the lock under which the entry is made or removed."""
-    (root() / kind).mkdir(parents=True, exist_ok=True)
-    (root() / LOCKS).mkdir(exist_ok=True)
-    lock = root() / LOCKS / f"{kind}-{name}"
-    return exclusive_lock(lock, lambda: say(f"waiting for {name}, which another dyno makes"))
+    (find_root() / kind).mkdir(parents=True, exist_ok=True)
+    (find_root() / LOCKS).mkdir(exist_ok=True)
+    lock = find_root() / LOCKS / f"{kind}-{name}"
+    return hold_lock(lock, lambda: say(f"waiting for {name}, which another dyno makes"))

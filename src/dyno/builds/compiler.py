@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dyno import subprocesses
-from dyno.builds import Say, cache, sha256
+from dyno.builds import Say, cache, compute_sha256
 from dyno.errors import HostError, UsageError
-from dyno.tails import last_lines
+from dyno.tails import extract_last_lines
 
 #: How many of the compiler's last lines a failure shows.
 TAIL_LINES = 15
@@ -57,35 +57,35 @@ def compile_library(recipe: Recipe, say: Say) -> CompiledLibrary:
         "cflags": recipe.cflags,
         "defines": recipe.defines,
         "libraries": " ".join(recipe.libraries),
-        "compiler": _version(compiler),
+        "compiler": _read_version(compiler),
         "machine": platform.machine(),
-        "source_sha256": sha256(recipe.source),
+        "source_sha256": compute_sha256(recipe.source),
     }
     key = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
     file = f"lib{recipe.name}.so"
 
     def make(folder: Path) -> None:
         say(f"compiling {recipe.name} ({recipe.cflags})")
-        _run([*compiler, *_arguments(recipe), "-o", str(folder / file)], recipe)
+        _run([*compiler, *_build_arguments(recipe), "-o", str(folder / file)], recipe)
 
-    program = cache.cached_entry("program", f"{recipe.name}-{key}", make, say) / file
-    return CompiledLibrary(program, {**facts, "sha256": sha256(program)})
+    program = cache.ensure_entry("program", f"{recipe.name}-{key}", make, say) / file
+    return CompiledLibrary(program, {**facts, "sha256": compute_sha256(program)})
 
 
-def _arguments(recipe: Recipe) -> list[str]:
-    defines = [f"-D{macro}" for macro in _words(recipe.defines)]
+def _build_arguments(recipe: Recipe) -> list[str]:
+    defines = [f"-D{macro}" for macro in _split_words(recipe.defines)]
     links = [f"-l{library}" for library in recipe.libraries]
-    return ["-shared", "-fPIC", *_words(recipe.cflags), *defines, str(recipe.source), *links]
+    return ["-shared", "-fPIC", *_split_words(recipe.cflags), *defines, str(recipe.source), *links]
 
 
-def _words(flags: str) -> list[str]:
+def _split_words(flags: str) -> list[str]:
     try:
         return shlex.split(flags)
     except ValueError as unbalanced:
         raise UsageError(f"cannot read the flags '{flags}'", cause=unbalanced) from None
 
 
-def _version(compiler: list[str]) -> str:
+def _read_version(compiler: list[str]) -> str:
     """The first line of `cc --version`: it names the compiler and its release."""
     try:
         command = [*compiler, "--version"]
@@ -103,7 +103,7 @@ def _run(command: list[str], recipe: Recipe) -> None:
         hint = "name another compiler in CC"
         raise HostError(f"compiling {recipe.name} took over {COMPILE_S:.0f} s", hint=hint) from None
     if done.returncode:
-        tail = last_lines(done.stderr, TAIL_LINES)
+        tail = extract_last_lines(done.stderr, TAIL_LINES)
         cause = f"the compiler's last lines are\n{tail or f'(none; exit code {done.returncode})'}"
         hint = f"the flags were: {recipe.cflags} {recipe.defines}"
         raise UsageError(f"cannot compile {recipe.name}", cause=cause, hint=hint)

@@ -12,7 +12,7 @@ from pathlib import Path
 from dyno import scratch
 from dyno.builds import RegistryClient, Say, cache
 from dyno.errors import HostError
-from dyno.tails import last_lines
+from dyno.tails import extract_last_lines
 
 #: How long cargo may take over a slow line, the registry's index included.
 FETCH_S = 900.0
@@ -40,25 +40,25 @@ def fetch(name: str, version: str, say: Say, limit_s: float = FETCH_S) -> Path:
 
     def make(folder: Path) -> None:
         say(f"fetching crate {name} {version}")
-        with scratch.folder("crate") as package:
+        with scratch.make_folder("crate") as package:
             (package / "Cargo.toml").write_text(MANIFEST.format(name=name, version=version))
             (package / "lib.rs").touch()
-            _vendor(package, f"{name} {version}", say, limit_s)
+            _fill_vendor(package, f"{name} {version}", say, limit_s)
             shutil.copytree(package / "vendor" / name, folder, dirs_exist_ok=True)
 
-    return cache.cached_entry(*entry_pattern(name, version), make, say)
+    return cache.ensure_entry(*build_entry_pattern(name, version), make, say)
 
 
-def entry_pattern(name: str, version: str) -> tuple[str, str]:
+def build_entry_pattern(name: str, version: str) -> tuple[str, str]:
     """The cache's kind and name of a crate."""
     return "crate", f"{name}-{version}"
 
 
-def _vendor(package: Path, crate: str, say: Say, limit_s: float) -> None:
+def _fill_vendor(package: Path, crate: str, say: Say, limit_s: float) -> None:
     """Puts the package's dependencies into `vendor/`: unpacked, each checksum verified."""
     command = ["cargo", "vendor", "--quiet", "vendor"]
     done = CLIENT.run(command, package, f"crate {crate}", say, limit_s)
     if done.returncode:
-        tail = last_lines(done.stderr, 12)
+        tail = extract_last_lines(done.stderr, 12)
         hint = "cargo must reach a registry; a mirror goes into cargo's own configuration"
         raise HostError(f"cannot fetch crate {crate}", cause=f"cargo says\n{tail}", hint=hint)

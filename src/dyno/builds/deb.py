@@ -38,22 +38,22 @@ def fetch(name: str, version: str, say: Say, beside: Sequence[str] = ()) -> Path
     def make(folder: Path) -> None:
         say(f"fetching {' '.join(packages)} (apt)")
         with tempfile.TemporaryDirectory(prefix=".fetched-", dir=folder) as scratch:
-            download = ["apt-get", "--quiet", "download", *packages, *_lists(say)]
+            download = ["apt-get", "--quiet", "download", *packages, *_choose_lists(say)]
             apt.run(download, Path(scratch), say)
             for archive in sorted(Path(scratch).glob("*.deb")):
                 apt.run(["dpkg-deb", "--extract", str(archive), str(folder)], folder)
 
     # another choice of companions is another entry; a colon would end a word of a library path
     choice = hashlib.sha256(" ".join(beside).encode()).hexdigest()[:8]
-    return cache.cached_entry("deb", f"{name}-{version.replace(':', '_')}-{choice}", make, say)
+    return cache.ensure_entry("deb", f"{name}-{version.replace(':', '_')}-{choice}", make, say)
 
 
-def library(package: str, soname: str, say: Say) -> Path:
+def fetch_library(package: str, soname: str, say: Say) -> Path:
     """A folder with the shared library `soname`, and others of its `package`, and nothing else.
 
     `HostError` where apt has no such package, or it holds no such library.
     """
-    name, version = _package_of(package, say)
+    name, version = _find_package(package, say)
 
     def make(folder: Path) -> None:
         for file in fetch(name, version, say).rglob("lib*.so*"):
@@ -65,15 +65,15 @@ def library(package: str, soname: str, say: Say) -> Path:
         if not (folder / soname).is_file():
             raise HostError(f"{name} {version} holds no {soname}")
 
-    return cache.cached_entry("library", f"{name}-{version.replace(':', '_')}-{soname}", make, say)
+    return cache.ensure_entry("library", f"{name}-{version.replace(':', '_')}-{soname}", make, say)
 
 
-def installable_version(name: str, say: Say = lambda _: None) -> str:
+def find_installable_version(name: str, say: Say = lambda _: None) -> str:
     """The version of package `name` that apt would install now; nothing of it is fetched.
 
     `HostError` where there is no apt, or it knows no such package.
     """
-    show = ["apt-cache", "show", "--no-all-versions", name, *_lists(say)]
+    show = ["apt-cache", "show", "--no-all-versions", name, *_choose_lists(say)]
     said = apt.run(show, Path("/"))
     found = [line.partition(": ")[2] for line in said.splitlines() if line[:8] == "Version:"]
     if not found:
@@ -81,15 +81,15 @@ def installable_version(name: str, say: Say = lambda _: None) -> str:
     return found[0]
 
 
-def _package_of(package: str, say: Say) -> tuple[str, str]:
+def _find_package(package: str, say: Say) -> tuple[str, str]:
     """The name that this release gives a library's package, and apt's version of it."""
     try:
-        return package, installable_version(package, say)
+        return package, find_installable_version(package, say)
     except HostError:
-        return package + TIME64, installable_version(package + TIME64, say)
+        return package + TIME64, find_installable_version(package + TIME64, say)
 
 
-def _lists(say: Say) -> list[str]:
+def _choose_lists(say: Say) -> list[str]:
     """What apt must be told to find lists of packages: nothing where the system has its own."""
     if shutil.which("apt-get") is None or any(LISTS.glob("*_Packages*")):
         return []
@@ -98,20 +98,20 @@ def _lists(say: Say) -> list[str]:
         say("fetching lists of packages (apt)")
         drop_lists("lists-")
         apt.make_list_folders(folder)
-        update = ["apt-get", "--quiet", "update", *apt.with_options(apt.list_settings(folder))]
+        update = ["apt-get", "--quiet", "update", *apt.format_options(apt.list_settings(folder))]
         apt.run(update, folder, say)
 
-    lists = cache.cached_entry("apt", f"lists-{days()}", make, say)
-    return apt.with_options(apt.list_settings(lists))
+    lists = cache.ensure_entry("apt", f"lists-{count_days()}", make, say)
+    return apt.format_options(apt.list_settings(lists))
 
 
-def days() -> int:
+def count_days() -> int:
     """The day by which lists of our own are named."""
     return int(time.time() // LISTS_S)
 
 
 def drop_lists(beginning: str) -> None:
     """Removes lists of our own whose names begin so: those of the days before."""
-    for entry in cache.entries_of("apt"):
+    for entry in cache.find_entries("apt"):
         if entry.name.startswith(beginning):
             cache.remove(entry)

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from dyno.builds import RegistryClient, Say, cache, sha256
+from dyno.builds import RegistryClient, Say, cache, compute_sha256
 from dyno.errors import HostError
 
 #: The plugin that copies an artifact out of the local repository, once it is there.
@@ -60,10 +60,10 @@ def fetch(
     # another choice of members is another entry
     choice = hashlib.sha256("\n".join(members).encode()).hexdigest()[:8]
     entry = "-".join(filter(None, (artifact, version, classifier, choice)))
-    return cache.cached_entry("maven", entry, make, say)
+    return cache.ensure_entry("maven", entry, make, say)
 
 
-def entry_pattern(name: str, version: str) -> tuple[str, str]:
+def build_entry_pattern(name: str, version: str) -> tuple[str, str]:
     """The cache's kind and names of an artifact, with whatever members."""
     return "maven", f"{name.split(':')[1]}-{version}-*"
 
@@ -75,11 +75,11 @@ def _copy_archive(scratch: Path, coordinate: str, say: Say) -> Path:
     done = CLIENT.run(command, scratch, coordinate, say, FETCH_S)
     archives = [file for file in scratch.iterdir() if file.suffix in (".jar", ".zip")]
     if done.returncode or len(archives) != 1:
-        raise _refusal(coordinate, done.stdout + done.stderr)
+        raise _explain_refusal(coordinate, done.stdout + done.stderr)
     return archives[0]
 
 
-def _refusal(coordinate: str, said: str) -> HostError:
+def _explain_refusal(coordinate: str, said: str) -> HostError:
     """Why mvn has nothing for us: it writes its errors to stdout, the cause in the first."""
     words = (ADORNED.sub("", line).strip() for line in said.splitlines())
     cause = next(filter(None, words), "nothing").partition(" -> [Help")[0]
@@ -94,7 +94,7 @@ def _refusal(coordinate: str, said: str) -> HostError:
 
 
 def _verify(archive: Path, coordinate: str, checksum: str) -> None:
-    found = sha256(archive) if checksum else ""
+    found = compute_sha256(archive) if checksum else ""
     if found != checksum:
         hint = "remove it from Maven's local repository and fetch again; if it stays, do not use it"
         cause = f"its sha256 is {found}, not {checksum}"
@@ -104,7 +104,7 @@ def _verify(archive: Path, coordinate: str, checksum: str) -> None:
 def _unpack(archive: Path, folder: Path, members: Sequence[str]) -> None:
     try:
         with zipfile.ZipFile(archive) as packed:
-            around = _common_folder(packed.namelist())
+            around = _find_common_folder(packed.namelist())
             for member in packed.infolist():
                 name = member.filename.removeprefix(around)
                 if name and not member.is_dir() and _is_wanted(name, members):
@@ -114,7 +114,7 @@ def _unpack(archive: Path, folder: Path, members: Sequence[str]) -> None:
         raise HostError(f"cannot unpack {archive.name}", cause=broken, hint=hint) from None
 
 
-def _common_folder(names: Sequence[str]) -> str:
+def _find_common_folder(names: Sequence[str]) -> str:
     """The one folder that all members lie in, with its slash; empty where there is none."""
     tops = {name.partition("/")[0] for name in names}
     top = f"{tops.pop()}/" if len(tops) == 1 else ""

@@ -12,7 +12,7 @@ from pathlib import Path
 from dyno import scratch
 from dyno.builds import RegistryClient, Say, cache, tar
 from dyno.errors import HostError
-from dyno.tails import last_lines
+from dyno.tails import extract_last_lines
 
 #: The folder that every package is packed into.
 PACKED = "package/"
@@ -39,13 +39,13 @@ def fetch(name: str, version: str, say: Say, limit_s: float = FETCH_S) -> Path:
 
     def make(folder: Path) -> None:
         say(f"fetching npm package {name} {version}")
-        with scratch.folder("npm") as place:
+        with scratch.make_folder("npm") as place:
             _unpack(_pack(place, f"{name}@{version}", say, limit_s), folder)
 
-    return cache.cached_entry(*entry_pattern(name, version), make, say)
+    return cache.ensure_entry(*build_entry_pattern(name, version), make, say)
 
 
-def entry_pattern(name: str, version: str) -> tuple[str, str]:
+def build_entry_pattern(name: str, version: str) -> tuple[str, str]:
     """The cache's kind and name of a package."""
     return "npm", f"{name.lstrip('@').replace('/', '-')}-{version}"
 
@@ -56,7 +56,7 @@ def _pack(place: Path, package: str, say: Say, limit_s: float) -> Path:
     done = CLIENT.run([*command, package], place, package, say, limit_s)
     archives = list(place.glob("*.tgz"))
     if done.returncode or len(archives) != 1:
-        tail = last_lines(done.stderr, 12) or "nothing"
+        tail = extract_last_lines(done.stderr, 12) or "nothing"
         hint = "npm must reach a registry; a mirror goes into npm's own configuration"
         raise HostError(f"cannot fetch npm package {package}", cause=f"npm says\n{tail}", hint=hint)
     return archives[0]

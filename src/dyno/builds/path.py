@@ -35,7 +35,7 @@ def fetch(name: str, version: str, say: Say) -> Path:
     return file
 
 
-def library(soname: str, package: str) -> Path:
+def find_system_library(soname: str, package: str) -> Path:
     """The file that this machine's loader finds for `soname` ("libsqlite3.so.0").
 
     `package` names what to install in the hint of the `HostError`, where it finds none.

@@ -40,7 +40,7 @@ COMMENTS = (
 WEAK = ("-O0", "-Og", "-O", "-O1", "-Os", "-Oz")
 
 
-def build_facts(program: Path) -> dict[str, str]:
+def read_build_facts(program: Path) -> dict[str, str]:
     """`compiler`, `flags`, `instrumentation` and `optimisation`, each where the file tells it;
     empty for an empty file.
 
@@ -59,24 +59,24 @@ def _read_facts(program: Path, _size: int, _changed_ns: int) -> dict[str, str]:
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
     ):
         found = [name for mark, name in RUNTIMES.items() if content.find(mark) >= 0]
-        produced = {_text(match) for match in PRODUCER.finditer(content)}
-        told = {"compiler": _compiler(content), "flags": _own_flags(content)}
-    levels = [optimisation(each) for each in ({told["flags"]} if told["flags"] else produced)]
+        produced = {_decode(match) for match in PRODUCER.finditer(content)}
+        told = {"compiler": _find_compiler(content), "flags": _find_own_flags(content)}
+    levels = [find_optimisation(each) for each in ({told["flags"]} if told["flags"] else produced)]
     told |= {"instrumentation": ", ".join(found)}
-    told |= {"optimisation": max(levels, key=_strength) if levels else ""}
+    told |= {"optimisation": max(levels, key=_rank_level) if levels else ""}
     return {name: value for name, value in told.items() if value}
 
 
-def _compiler(content: mmap.mmap) -> str:
+def _find_compiler(content: mmap.mmap) -> str:
     """The compiler's name and release, as it or the program writes them."""
     if said := COMPILED_BY.search(content):
-        return _text(said)
+        return _decode(said)
     named = [match for pattern in COMMENTS for match in pattern.finditer(content)]
     newest = max(named, key=lambda match: int(match["release"]), default=None)
     return newest[0].decode(errors="replace").replace("GCC: ", "gcc ") if newest else ""
 
 
-def _own_flags(content: mmap.mmap) -> str:
+def _find_own_flags(content: mmap.mmap) -> str:
     """The flags that a program keeps as one text, which begins and ends with them."""
     for match in OWN_LEVEL.finditer(content):
         begins = content.rfind(b"\0", max(0, match.start() - REACH), match.start()) + 1
@@ -87,15 +87,15 @@ def _own_flags(content: mmap.mmap) -> str:
     return ""
 
 
-def _text(match: re.Match[bytes]) -> str:
+def _decode(match: re.Match[bytes]) -> str:
     return match[1].decode(errors="replace")
 
 
-def optimisation(flags: str) -> str:
+def find_optimisation(flags: str) -> str:
     """The level in a compiler's flags, the last of several; without one it is `-O0`."""
     levels = LEVEL.findall(flags)
     return f"-{levels[-1]}" if levels else "-O0"
 
 
-def _strength(level: str) -> int:
+def _rank_level(level: str) -> int:
     return WEAK.index(level) if level in WEAK else len(WEAK)

@@ -49,11 +49,11 @@ class Tree:
     packages: dict[str, str]
     suite: str = ""
 
-    def source(self, wanted: SuiteProgram) -> str:
+    def describe_source(self, wanted: SuiteProgram) -> str:
         """Where it came from, as a record tells it."""
         return f"deb {wanted.packages[0]} {self.version} ({wanted.suite})"
 
-    def facts(self) -> dict[str, str]:
+    def list_facts(self) -> dict[str, str]:
         """What it runs on that another program would take from the system."""
         told = {"c_library": f"glibc {self.packages[C_LIBRARY]}"}
         compiler = COMPILERS.get(self.suite, "")
@@ -66,41 +66,41 @@ def fetch_tree(wanted: SuiteProgram, version: str, say: Say) -> Tree:
 
     `HostError` where apt cannot get it, or the suite has another version by now.
     """
-    cached = {version_in(entry.name): entry.path for entry in _cached(wanted)}
-    fitting = [each for each in cached if begins(each, version)]
+    cached = {parse_entry_version(entry.name): entry.path for entry in _find_cached(wanted)}
+    fitting = [each for each in cached if matches_version(each, version)]
     if fitting:
-        return _tree(wanted, cached[suites.newest(fitting)])
+        return _read_tree(wanted, cached[suites.find_newest(fitting)])
     suite = suites.open_suite(wanted.suite, say)
-    found = suite.version(wanted.packages[0])
-    if not begins(found, version):
+    found = suite.find_version(wanted.packages[0])
+    if not matches_version(found, version):
         hint = f"{wanted.suite} moves on; name what it has, or a build of your own by its path"
         message = f"{wanted.suite} has {wanted.packages[0]} {found}, not {version}"
         raise HostError(message, hint=hint)
-    name = entry_name(wanted, found)
+    name = name_entry(wanted, found)
 
     def make(folder: Path) -> None:
         packages = find_closure(suite, wanted.packages)
         say(f"fetching {wanted.packages[0]} {found} of {wanted.suite}, {len(packages)} packages")
-        with cache.resumed_folder(KIND, name) as archives:
+        with cache.hold_resumed_folder(KIND, name) as archives:
             suite.download(packages, archives, say)
             _unpack(archives, folder)
         programs = [folder / each for each in wanted.programs]
-        own_loader.set_loader(folder, cache.root() / KIND / name, programs)
+        own_loader.set_loader(folder, cache.find_root() / KIND / name, programs)
         contents = {package.name: package.version for package in packages}
         (folder / CONTENTS).write_text(json.dumps(contents, indent=1))
 
-    return _tree(wanted, cache.cached_entry(KIND, name, make, say))
+    return _read_tree(wanted, cache.ensure_entry(KIND, name, make, say))
 
 
 def find_closure(suite: Suite, names: Sequence[str]) -> list[SuitePackage]:
     """The packages of these names, and all libraries that they need; `HostError` without one."""
-    found = {package.name: package for package in suite.packages(names)}
+    found = {package.name: package for package in suite.find_packages(names)}
     if missing := [name for name in names if name not in found]:
         raise HostError(f"{suite.name} has no package {missing[0]}")
     closure, asked = dict(found), set(found)
-    while fresh := _needed(found.values()) - asked:
+    while fresh := _find_needed(found.values()) - asked:
         asked |= fresh
-        beside = suite.packages(sorted(fresh), beside=True)
+        beside = suite.find_packages(sorted(fresh), beside=True)
         found = {package.name: package for package in beside if package.section == LIBRARIES}
         closure |= found
     return list(closure.values())
@@ -108,7 +108,7 @@ def find_closure(suite: Suite, names: Sequence[str]) -> list[SuitePackage]:
 
 def is_cached(wanted: SuiteProgram) -> bool:
     """Is the program there, whatever its version?"""
-    return bool(_cached(wanted))
+    return bool(_find_cached(wanted))
 
 
 def is_in_tree(program: Path) -> bool:
@@ -116,48 +116,48 @@ def is_in_tree(program: Path) -> bool:
     return any((folder / CONTENTS).is_file() for folder in program.parents)
 
 
-def begins(version: str, beginning: str) -> bool:
+def matches_version(version: str, beginning: str) -> bool:
     """Is `1:11.8.9+ds-4` a version that `11.8` means? Only its authors' part counts."""
-    rest = upstream(version).removeprefix(beginning)
-    return upstream(version).startswith(beginning) and not (beginning and rest[:1].isdigit())
+    rest = strip_packaging(version).removeprefix(beginning)
+    return strip_packaging(version).startswith(beginning) and not (beginning and rest[:1].isdigit())
 
 
-def upstream(version: str) -> str:
+def strip_packaging(version: str) -> str:
     """The part of a package's version that its authors gave: `11.8.9` of `1:11.8.9+ds-4`, and
     `19rc1` of `19~rc1-1`.
     """
     return version.rpartition(":")[2].rpartition("-")[0].partition("+")[0].replace("~", "")
 
 
-def entry_name(wanted: SuiteProgram, version: str) -> str:
+def name_entry(wanted: SuiteProgram, version: str) -> str:
     """The cache's name for it; another choice of packages, or another place, is another entry: the
     loader's path stands in the program.
     """
-    choice = " ".join((*wanted.packages, *wanted.programs, str(cache.root())))
+    choice = " ".join((*wanted.packages, *wanted.programs, str(cache.find_root())))
     key = hashlib.sha256(choice.encode()).hexdigest()[:8]
-    return f"{wanted.suite}_{wanted.packages[0]}_{suites.spelled(version)}_{key}"
+    return f"{wanted.suite}_{wanted.packages[0]}_{suites.spell_version(version)}_{key}"
 
 
-def entry_pattern(wanted: SuiteProgram) -> tuple[str, str]:
+def build_entry_pattern(wanted: SuiteProgram) -> tuple[str, str]:
     """The cache's kind and names of the program, in whatever version."""
-    return KIND, entry_name(wanted, "*")
+    return KIND, name_entry(wanted, "*")
 
 
-def _cached(wanted: SuiteProgram) -> list[cache.CacheEntry]:
-    return cache.entries_of(*entry_pattern(wanted))
+def _find_cached(wanted: SuiteProgram) -> list[cache.CacheEntry]:
+    return cache.find_entries(*build_entry_pattern(wanted))
 
 
-def version_in(name: str) -> str:
+def parse_entry_version(name: str) -> str:
     """The package's version in such a name."""
     return name.split("_")[2].replace("%3a", ":")
 
 
-def _tree(wanted: SuiteProgram, folder: Path) -> Tree:
+def _read_tree(wanted: SuiteProgram, folder: Path) -> Tree:
     contents = json.loads((folder / CONTENTS).read_text())
     return Tree(folder, contents[wanted.packages[0]], contents, wanted.suite)
 
 
-def _needed(packages: Iterable[SuitePackage]) -> set[str]:
+def _find_needed(packages: Iterable[SuitePackage]) -> set[str]:
     return {name for package in packages for name in package.depends}
 
 

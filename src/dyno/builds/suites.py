@@ -57,11 +57,11 @@ class Suite:
     name: str
     options: tuple[str, ...]
 
-    def packages(self, names: Iterable[str], *, beside: bool = False) -> list[SuitePackage]:
+    def find_packages(self, names: Iterable[str], *, beside: bool = False) -> list[SuitePackage]:
         """Those of `names` that it has, each in the version that it would install; `beside` takes
         what a suite of new things only has in common with the one below from that.
         """
-        own = [] if beside else apt.with_options([f"APT::Default-Release={self.name}"])
+        own = [] if beside else apt.format_options([f"APT::Default-Release={self.name}"])
         asked = ["apt-cache", "show", "--no-all-versions", *names, *self.options, *own]
         try:
             said = apt.run(asked, Path("/"))
@@ -69,11 +69,11 @@ class Suite:
             if any(words in refused.cause for words in apt.ABSENT):
                 return []
             raise
-        return [_package(_fields(text)) for text in said.split("\n\n") if text.strip()]
+        return [_read_package(_parse_fields(text)) for text in said.split("\n\n") if text.strip()]
 
-    def version(self, name: str) -> str:
+    def find_version(self, name: str) -> str:
         """The version of package `name`; `HostError` where it has none."""
-        for package in self.packages([name]):
+        for package in self.find_packages([name]):
             return package.version
         hint = "name another suite, or a build of your own by its path"
         raise HostError(f"{self.name} has no package {name}", hint=hint)
@@ -116,12 +116,12 @@ def open_suite(name: str, say: Say, *, sources: bool = False) -> Suite:
         deb.drop_lists(kind)
         apt.make_list_folders(folder)
         (folder / "status").touch()
-        (folder / "suite.sources").write_text(_sources_text(name, mirror, sources))
-        update = ["apt-get", "--quiet", "update", *apt.with_options(_settings(folder))]
+        (folder / "suite.sources").write_text(_format_sources(name, mirror, sources))
+        update = ["apt-get", "--quiet", "update", *apt.format_options(_list_settings(folder))]
         apt.run(update, folder, say)
 
-    lists = cache.cached_entry("apt", f"{kind}{deb.days()}", make, say)
-    return Suite(name, tuple(apt.with_options(_settings(lists))))
+    lists = cache.ensure_entry("apt", f"{kind}{deb.count_days()}", make, say)
+    return Suite(name, tuple(apt.format_options(_list_settings(lists))))
 
 
 def find_mirror() -> str:
@@ -130,7 +130,7 @@ def find_mirror() -> str:
     asked = ["apt-get", "indextargets", "--no-release-info", "Created-By: Packages"]
     said = apt.run([*asked, "--format", form], Path("/"))
     rows = [line.split("\t") for line in said.splitlines()]
-    own = [uri for uri, *named in rows if named in ([name, "main"] for name in releases())]
+    own = [uri for uri, *named in rows if named in ([name, "main"] for name in list_releases())]
     if own:
         return own[0]
     hint = "apt's sources (/etc/apt/sources.list.d) name no archive with a component main"
@@ -143,9 +143,9 @@ def fetch_source(suite: str, source: str, say: Say, version: str = "") -> Source
     One that is cached already serves without lists. Where the mirror lists the newest and does not
     have it, the one before stands in, which `say` is told. `HostError` where none can be had.
     """
-    cached = cache.entries_of("deb-src", f"{suite}_{source}_{spelled(version or '*')}")
+    cached = cache.find_entries("deb-src", f"{suite}_{source}_{spell_version(version or '*')}")
     if cached:
-        return _described(source, cached[-1].path)
+        return _describe_source(source, cached[-1].path)
     found = open_suite(suite, say, sources=True)
     versions = [version] if version else _list_versions(found, source)
     for at, each in enumerate(versions, 1):
@@ -161,7 +161,7 @@ def fetch_source(suite: str, source: str, say: Say, version: str = "") -> Source
 def _fetch_version(suite: Suite, source: str, version: str, say: Say) -> SourceArchives:
     def make(folder: Path) -> None:
         say(f"fetching the source of {source} {version} ({suite.name})")
-        with cache.resumed_folder("deb-src", name) as archives:
+        with cache.hold_resumed_folder("deb-src", name) as archives:
             command = ["apt-get", "--quiet", "source", f"{source}={version}"]
             command += ["--download-only", *suite.options]
             apt.run(command, archives, say, SOURCE_S)
@@ -169,24 +169,24 @@ def _fetch_version(suite: Suite, source: str, version: str, say: Say) -> SourceA
                 if file.is_file():
                     file.rename(folder / file.name)
 
-    name = f"{suite.name}_{source}_{spelled(version)}"
-    return _described(source, cache.cached_entry("deb-src", name, make, say))
+    name = f"{suite.name}_{source}_{spell_version(version)}"
+    return _describe_source(source, cache.ensure_entry("deb-src", name, make, say))
 
 
-def spelled(version: str) -> str:
+def spell_version(version: str) -> str:
     """A version as it may stand in a file's name, as dpkg spells it there."""
     return version.replace(":", "%3a")
 
 
-def _described(source: str, folder: Path) -> SourceArchives:
+def _describe_source(source: str, folder: Path) -> SourceArchives:
     description = next(folder.glob("*.dsc"))
-    fields = _fields(description.read_text())
+    fields = _parse_fields(description.read_text())
     return SourceArchives(source, fields["Version"], description)
 
 
-def newest(versions: Iterable[str]) -> str:
+def find_newest(versions: Iterable[str]) -> str:
     """The newest of some versions, as dpkg orders them."""
-    return max(versions, key=functools.cmp_to_key(_compared))
+    return max(versions, key=functools.cmp_to_key(_compare_versions))
 
 
 def _list_versions(suite: Suite, source: str) -> list[str]:
@@ -195,10 +195,10 @@ def _list_versions(suite: Suite, source: str) -> list[str]:
     versions = set(re.findall(r"^Version: (\S+)$", apt.run(asked, Path("/")), re.M))
     if not versions:
         raise HostError(f"{suite.name} has no source of {source}")
-    return sorted(versions, key=functools.cmp_to_key(_compared), reverse=True)
+    return sorted(versions, key=functools.cmp_to_key(_compare_versions), reverse=True)
 
 
-def _compared(one: str, other: str) -> int:
+def _compare_versions(one: str, other: str) -> int:
     """Below, at or above 0 as dpkg orders the two versions."""
     if one == other:
         return 0
@@ -206,7 +206,7 @@ def _compared(one: str, other: str) -> int:
     return -1 if subprocesses.run(command, 60.0).returncode == 0 else 1
 
 
-def _settings(folder: Path) -> list[str]:
+def _list_settings(folder: Path) -> list[str]:
     """apt's settings by which it knows this suite and nothing else, and nothing installed."""
     return [
         *apt.list_settings(folder),
@@ -218,7 +218,7 @@ def _settings(folder: Path) -> list[str]:
     ]
 
 
-def _sources_text(suite: str, mirror: str, sources: bool) -> str:
+def _format_sources(suite: str, mirror: str, sources: bool) -> str:
     suites = " ".join(filter(None, (suite, PARTIAL.get(suite))))
     types, targets = ("deb-src", "Sources") if sources else ("deb", "Packages")
     text = LISTED.format(types=types, targets=targets, mirror=mirror, suites=suites)
@@ -226,20 +226,20 @@ def _sources_text(suite: str, mirror: str, sources: bool) -> str:
     return text + (f"Signed-By: {keyring}\n" if keyring else "")
 
 
-def releases() -> list[str]:
+def list_releases() -> list[str]:
     """The names that this system's release may have in its sources."""
     with suppress(OSError):
         return [platform.freedesktop_os_release().get("VERSION_CODENAME", ""), *MOVING]
     return list(MOVING)
 
 
-def _fields(text: str) -> dict[str, str]:
+def _parse_fields(text: str) -> dict[str, str]:
     """The fields of a stanza, each a line; what goes over several is left out."""
     lines = (line.partition(": ") for line in text.splitlines() if line[:1] != " ")
     return {name: value for name, colon, value in lines if colon}
 
 
-def _package(fields: dict[str, str]) -> SuitePackage:
+def _read_package(fields: dict[str, str]) -> SuitePackage:
     words = f"{fields.get('Pre-Depends', '')}, {fields.get('Depends', '')}"
     first = (each.split("|")[0].strip() for each in words.split(","))
     names = tuple(re.split(r"[\s:(]", each)[0] for each in first if each)

@@ -17,7 +17,7 @@ def unpack(archive: Path, folder: Path, renamed: Callable[[str], str]) -> None:
     `tarfile.TarError` for what is damaged, reaches out of `folder`, or is no file, folder or link.
     """
     safe: Callable[[tarfile.TarInfo, str], tarfile.TarInfo]
-    safe = getattr(tarfile, "data_filter", _safe)
+    safe = getattr(tarfile, "data_filter", _filter_member)
     with tarfile.open(archive) as packed:
         # every member has been through a filter already
         packed.extraction_filter = lambda member, _: member
@@ -27,7 +27,7 @@ def unpack(archive: Path, folder: Path, renamed: Callable[[str], str]) -> None:
                 packed.extract(safe(member, str(folder)), folder)
 
 
-def _safe(member: tarfile.TarInfo, folder: str) -> tarfile.TarInfo:
+def _filter_member(member: tarfile.TarInfo, folder: str) -> tarfile.TarInfo:
     """What `tarfile.data_filter` makes of it, where Python has none."""
     home = Path(folder).resolve()
     place = Path(folder, member.name).resolve()

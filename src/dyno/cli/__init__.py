@@ -119,7 +119,7 @@ def interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def exit_code(words: Sequence[str] | None = None) -> int:
+def run_words(words: Sequence[str] | None = None) -> int:
     """Plays the command line's words (those of the process if None): the exit code, which is
     `EXITS`' of a comparison, and else an error's own (`errors`)."""
 
@@ -140,4 +140,4 @@ def main() -> None:
     signal.signal(signal.SIGTERM, interrupt)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, interrupt)
-    sys.exit(exit_code())
+    sys.exit(run_words())

@@ -27,16 +27,16 @@ def print_known() -> None:
     from dyno.compare import calibration
     from dyno.compare.calibration.session import instrument_here
 
-    known = calibration.known_error_rates(instrument_here())
+    known = calibration.find_error_rates(instrument_here())
     if known is None:
-        screen.line("this host has not been calibrated; run `dyno calibrate`")
+        screen.print_line("this host has not been calibrated; run `dyno calibrate`")
         return
-    screen.table(HEADS, map(score_row, known.scores), right=range(2, 9))
-    screen.gap()
-    screen.paragraph(known_in_words(known))
+    screen.print_table(HEADS, map(format_score_row, known.scores), right=range(2, 9))
+    screen.print_gap()
+    screen.print_paragraph(describe_known(known))
 
 
-def score_row(score: Score) -> Sequence[object]:
+def format_score_row(score: Score) -> Sequence[object]:
     """A score as a line of the table; `held` is the share of intervals that held the truth."""
     between = f"{score.low_percent:.1f} to {score.high_percent:.1f} %"
     size = "" if score.injected_percent is None else f"{score.injected_percent:.2f} %"
@@ -49,7 +49,7 @@ def score_row(score: Score) -> Sequence[object]:
     )
 
 
-def known_in_words(known: Calibration) -> str:
+def describe_known(known: Calibration) -> str:
     """When it was found, how to read it, and why it is stale if it is."""
     dates = f"{known.first_utc[:10]} to {known.last_utc[:10]}"
     reading = (
@@ -131,11 +131,11 @@ def command(**words: Any) -> None:
     dyno calibrate --show
     """
     if not words["show"]:
-        play_missing(options_from(**words))
+        play_missing(read_options(**words))
     print_known()
 
 
-def options_from(**words: Any) -> CalibrationOptions:
+def read_options(**words: Any) -> CalibrationOptions:
     """The words as `compare/calibration` takes them."""
     from dyno.compare.calibration.cases import GOALS, INJECTED_PERCENT, QUICK
     from dyno.compare.calibration.pilot import Shape
@@ -163,34 +163,36 @@ def play_missing(wanted: CalibrationOptions) -> None:
 
     sweep()
     session = CalibrationSession(wanted, print_progress, print_entry)
-    screen.line(f"{len(session.current())} comparisons of this host are stored ({session.file})")
+    screen.print_line(
+        f"{len(session.find_current())} comparisons of this host are stored ({session.file})"
+    )
     try:
         done = session.play()
     except KeyboardInterrupt:
         hint = "what was found is stored; run the same command to continue"
         raise KeyboardInterrupt(hint) from None
-    screen.lines("" if done else "\nthe budget is spent; run the same command to continue\n")
+    screen.print_lines("" if done else "\nthe budget is spent; run the same command to continue\n")
 
 
 def print_entry(entry: CalibrationEntry, done: int, of: int) -> None:
     """A line for each comparison, as it is stored."""
     words = ", ".join(f"{word} {count:,}" for word, count in entry.words.items() if count)
     if entry.kind == "synthetic":
-        screen.line(f"{entry.kind}  {entry.what}: {words}")
+        screen.print_line(f"{entry.kind}  {entry.what}: {words}")
         return
     (word,) = entry.words
-    found = f"{word}  {interval_words(entry)}{size_note(entry)}  {entry.seconds:.0f} s"
-    screen.line(f"{entry.engine}  {entry.what}  {done}/{of}  {found}")
+    found = f"{word}  {describe_interval(entry)}{describe_size(entry)}  {entry.seconds:.0f} s"
+    screen.print_line(f"{entry.engine}  {entry.what}  {done}/{of}  {found}")
 
 
-def interval_words(entry: CalibrationEntry) -> str:
+def describe_interval(entry: CalibrationEntry) -> str:
     """The slowdown found, with its bounds; without them, why there are none."""
     if entry.low_percent == entry.high_percent:
         return f"no interval: {entry.dropped_blocks} blocks were dropped for noise"
     return f"{entry.slowdown_percent:+.1f} % [{entry.low_percent:+.1f}, {entry.high_percent:+.1f}]"
 
 
-def size_note(entry: CalibrationEntry) -> str:
+def describe_size(entry: CalibrationEntry) -> str:
     """What was really injected, and that it is not what was asked for, if it is not."""
     from dyno.compare.calibration.comparison import is_other_size
 

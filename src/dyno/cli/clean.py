@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import click
 
 from dyno.cli.options import DURATION, SIZE, Word
-from dyno.cli.runs import runs_home
+from dyno.cli.runs import find_runs_home
 from dyno.cli.terminal import screen
-from dyno.errors import HostError, unknown
+from dyno.errors import HostError, build_unknown_error
 
 if TYPE_CHECKING:
     from dyno.builds.cache import CacheEntry
@@ -39,13 +39,13 @@ class Item:
     stays: str = ""
 
 
-def names_at_hand() -> list[str]:
+def complete_names() -> list[str]:
     """What a shell offers for NAME."""
-    return [item.name for item in all_items()]
+    return [item.name for item in list_items()]
 
 
 @click.command("clean")
-@click.argument("names", nargs=-1, type=Word("name", names_at_hand), metavar="[NAME]...")
+@click.argument("names", nargs=-1, type=Word("name", complete_names), metavar="[NAME]...")
 @click.option("--runs", "kind", flag_value="run", help="Runs only.")
 @click.option("--cache", "kind", flag_value="cache", help="Cached sources and builds only.")
 @click.option(
@@ -62,26 +62,24 @@ def command(names: tuple[str, ...], kind: str | None, older: float, larger: int,
     """
     from dyno.builds import cache
 
-    cache.limit_bytes()  # a limit that is no size is refused here too
+    cache.read_limit_bytes()  # a limit that is no size is refused here too
     items = choose_items(names, kind)
     items = [i for i in items if i.age_s >= older and i.size_bytes >= larger]
     for item in items:
         if item.stays:
-            screen.line(f"{item.name} {item.stays} and stays")
+            screen.print_line(f"{item.name} {item.stays} and stays")
     items = [item for item in items if not item.stays]
     if not items:
-        screen.line("nothing to free")
+        screen.print_line("nothing to free")
         return
-    rows = [
-        (i.kind, i.name, screen.format_bytes(i.size_bytes), age_in_words(i.age_s)) for i in items
-    ]
-    screen.table(("what", "name", "size", "age"), rows, right=(2, 3))
+    rows = [(i.kind, i.name, screen.format_bytes(i.size_bytes), format_age(i.age_s)) for i in items]
+    screen.print_table(("what", "name", "size", "age"), rows, right=(2, 3))
     total = screen.format_bytes(sum(i.size_bytes for i in items))
     if not yes:
-        screen.lines(f"\n{total} in all; nothing was freed, --yes frees what is listed")
+        screen.print_lines(f"\n{total} in all; nothing was freed, --yes frees what is listed")
         return
     freed = [item for item in items if free_or_say(item)]
-    screen.lines(f"\nfreed {screen.format_bytes(sum(i.size_bytes for i in freed))}")
+    screen.print_lines(f"\nfreed {screen.format_bytes(sum(i.size_bytes for i in freed))}")
 
 
 def free_or_say(item: Item) -> bool:
@@ -93,37 +91,39 @@ def free_or_say(item: Item) -> bool:
         hint = "remove it with the rights of its owner, then dyno clean again"
         why = error.strerror or str(error)
         raise HostError(f"{item.name} could not be removed", cause=why, hint=hint) from None
-    screen.line(f"{item.name} is in use and stays")
+    screen.print_line(f"{item.name} is in use and stays")
     return False
 
 
 def choose_items(names: tuple[str, ...], kind: str | None) -> list[Item]:
     """Everything at hand of `kind`, or what `names` pick of it, largest first."""
-    items = [item for item in all_items() if kind in (None, item.kind)]
+    items = [item for item in list_items() if kind in (None, item.kind)]
     known = {item.name for item in items}
     for name in names:
         if name not in known:
-            raise unknown("run, cache entry or temporary folder", name, known)
+            raise build_unknown_error("run, cache entry or temporary folder", name, known)
     picked = [item for item in items if not names or item.name in names]
     return sorted(picked, key=lambda item: -item.size_bytes)
 
 
-def all_items() -> list[Item]:
+def list_items() -> list[Item]:
     """Each run, each entry of the cache, and what lies among temporary things, but for the data
     of those runs, which go with them.
     """
     from dyno import scratch
     from dyno.builds import cache
-    from dyno.compare.run_folder import all_runs
+    from dyno.compare.run_folder import list_runs
 
-    runs = all_runs(runs_home())
-    homes = {run.homes().resolve() for run in runs}
-    items = [run_item(run) for run in runs]
-    items += [cache_item(entry) for entry in cache.entries()]
-    return items + [temporary_item(path) for path in scratch.leftovers() if path not in homes]
+    runs = list_runs(find_runs_home())
+    homes = {run.find_homes().resolve() for run in runs}
+    items = [describe_run(run) for run in runs]
+    items += [describe_entry(entry) for entry in cache.list_entries()]
+    return items + [
+        describe_temporary(path) for path in scratch.list_leftovers() if path not in homes
+    ]
 
 
-def cache_item(entry: CacheEntry) -> Item:
+def describe_entry(entry: CacheEntry) -> Item:
     """An entry of the cache."""
     from dyno.builds import cache
 
@@ -133,26 +133,26 @@ def cache_item(entry: CacheEntry) -> Item:
     return Item("cache", entry.name, entry.size_bytes, age_s, free, stays)
 
 
-def run_item(run: RunFolder) -> Item:
+def describe_run(run: RunFolder) -> Item:
     """A run with the disk it takes (blocks, not lengths) and the time since it was written.
 
     What a killed one left of its engines' data goes with it, wherever that lies.
     """
-    size_bytes, age_s = disk_use(run.path, run.homes())
+    size_bytes, age_s = measure_disk_use(run.path, run.find_homes())
     stays = "is being played" if run.is_played() else ""
     return Item("run", run.path.name, size_bytes, age_s, partial(free_item, run), stays)
 
 
-def temporary_item(path: Path) -> Item:
+def describe_temporary(path: Path) -> Item:
     """A folder or file that a Dyno made among temporary things."""
     from dyno import scratch
 
     stays = "is in use" if scratch.is_held(path) else ""
-    size_bytes, age_s = disk_use(path)
+    size_bytes, age_s = measure_disk_use(path)
     return Item("temporary", path.name, size_bytes, age_s, partial(scratch.clear, path), stays)
 
 
-def disk_use(*places: Path) -> tuple[int, float]:
+def measure_disk_use(*places: Path) -> tuple[int, float]:
     """The disk that all in these places takes, and the seconds since any of it was written.
 
     What goes meanwhile takes none.
@@ -175,6 +175,6 @@ def free_item(run: RunFolder) -> None:
     shutil.rmtree(run.path)
 
 
-def age_in_words(seconds: float) -> str:
+def format_age(seconds: float) -> str:
     """Time since, in its largest unit: a list needs no more."""
     return " ".join(screen.format_duration(max(seconds, 1)).split()[:2])

@@ -9,8 +9,8 @@ import click
 
 from dyno.cli import judged_run, options
 from dyno.cli.options import ENGINE, PERCENT, WORKLOAD
-from dyno.cli.pgbench_words import chosen_scripts, pgbench_words
-from dyno.cli.replay_words import reached, replay_words
+from dyno.cli.pgbench_words import add_pgbench_options, choose_scripts
+from dyno.cli.replay_words import add_replay_options, rewrite_candidates
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     help="What is played: a workload's name, a Lua script, or a script file of pgbench; may be "
     "repeated.",
 )
-@pgbench_words
-@replay_words
+@add_pgbench_options
+@add_replay_options
 @options.SET
 @options.CONTROL
 @options.LIMIT
@@ -98,11 +98,11 @@ def command(**words: Any) -> int:
     dyno compare sqlite --factor journal_mode=wal,delete --factor aslr=on,off -w insert
     """
     wanted = judged_run.RunOptions(words["budget"], words["json_file"])
-    verdict = judged_run.play_and_judge(experiment(**words), wanted)
-    return judged_run.exit_of(verdict, strict=words["strict"])
+    verdict = judged_run.play_and_judge(read_experiment(**words), wanted)
+    return judged_run.choose_exit_code(verdict, strict=words["strict"])
 
 
-def experiment(**words: Any) -> Experiment:
+def read_experiment(**words: Any) -> Experiment:
     """The command line's words as an experiment."""
     from dyno.compare import experiment as experiments
     from dyno.compare.experiment.factors import cross_factors
@@ -129,11 +129,11 @@ def experiment(**words: Any) -> Experiment:
         hold_connections=words["hold_connections"],
         precision_percent=words["precision"],
     )
-    words["candidates"] = reached(words, words["candidates"])
-    (first, *others), chosen = chosen_scripts(words)
+    words["candidates"] = rewrite_candidates(words, words["candidates"])
+    (first, *others), chosen = choose_scripts(words)
     chosen |= dict(words["settings"])
     made = experiments.compare_candidates(
-        words["candidates"], first, chosen, measuring, judged_run.typed_command()
+        words["candidates"], first, chosen, measuring, judged_run.quote_command()
     )
     more = tuple(experiments.Workload(name, chosen) for name in others)
     return replace(made, workloads=made.workloads + more, crossed=crossed, like=words["like"] or "")

@@ -30,6 +30,6 @@ def command(ctx: click.Context, shell: str) -> None:
     kind = get_completion_class(shell)
     if kind is None:
         raise InternalError(f"no completion for {shell}")
-    screen.lines(
+    screen.print_lines(
         PREFACES.get(shell, "") + kind(ctx.find_root().command, {}, "dyno", VARIABLE).source()
     )

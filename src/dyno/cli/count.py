@@ -11,7 +11,7 @@ import click
 
 from dyno.cli import judged_run, options
 from dyno.cli.options import ENGINE, PERCENT, WORKLOAD
-from dyno.cli.runs import runs_home
+from dyno.cli.runs import find_runs_home
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
 
@@ -94,7 +94,7 @@ def command(**words: Any) -> int:
 
     judged_run.sweep()
     draft = draft_run(_make_experiment(words), judged_run.print_progress)
-    folder, count = count_run(draft, _make_plan(words), runs_home(), judged_run.print_progress)
+    folder, count = count_run(draft, _make_plan(words), find_runs_home(), judged_run.print_progress)
     rows = compare_counts(count)
     _write_files(folder, count, rows, words["json_file"])
     _print_count(folder, count, rows)
@@ -109,7 +109,7 @@ def _make_experiment(words: dict[str, Any]) -> Experiment:
         raise UsageError("a comparison needs two candidates", hint=hint)
     chosen = {"threads": "1"} | dict(words["settings"])
     measuring = Measuring(seed=words["seed"], controls=dict(words["controls"]))
-    command = judged_run.typed_command()
+    command = judged_run.quote_command()
     return compare_candidates(words["candidates"], words["workload"], chosen, measuring, command)
 
 
@@ -138,24 +138,24 @@ def _print_count(folder: Path, count: Count, rows: Sequence[CountComparison]) ->
     from dyno.report.text import counts as text
 
     for row in rows:
-        screen.gap()
-        screen.paragraph(f"{text.describe_comparison(count, row)} {text.describe_cause(row)}")
+        screen.print_gap()
+        screen.print_paragraph(f"{text.describe_comparison(count, row)} {text.describe_cause(row)}")
         heads = ("layer", row.base, row.candidate, "change")
         layers = [(each.layer, *_format_cells(each)) for each in row.layers]
-        screen.table(heads, layers, right=(1, 2, 3))
-        screen.gap()
+        screen.print_table(heads, layers, right=(1, 2, 3))
+        screen.print_gap()
         heads_of_functions = ("function", "layer", row.base, row.candidate, "change")
-        screen.table(
+        screen.print_table(
             heads_of_functions, map(_make_function_row, row.changes[:SHOWN]), right=(2, 3, 4)
         )
-    screen.gap()
+    screen.print_gap()
     for sentence in text.describe_spread(count.counts):
-        screen.line(sentence)
+        screen.print_line(sentence)
     for each in count.counts:
         if sentence := text.describe_others(count, each):
-            screen.line(sentence)
-    screen.paragraph(text.BLIND)
-    screen.line(f"report: {folder / 'report.html'}")
+            screen.print_line(sentence)
+    screen.print_paragraph(text.BLIND)
+    screen.print_line(f"report: {folder / 'report.html'}")
 
 
 def _make_function_row(each: FunctionChange) -> tuple[str, ...]:

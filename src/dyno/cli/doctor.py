@@ -44,21 +44,21 @@ def command(folder: Path | None, watch: float, everything: bool, gate: bool, as_
     It changes nothing and needs no root. FOLDER is where the data will lie; default: where runs put
     them.
     """
-    from dyno.compare.run_folder import run_to_come
-    from dyno.host.checks import Machine, survey
+    from dyno.compare.run_folder import make_run_to_come
+    from dyno.host.checks import Machine, survey_host
 
     if folder is not None and not folder.is_dir():
         raise UsageError(f"there is no folder {folder}")
-    data = folder.absolute() if folder else run_to_come().homes()
-    found = survey(Machine(data=data, watch_s=watch))
+    data = folder.absolute() if folder else make_run_to_come().find_homes()
+    found = survey_host(Machine(data=data, watch_s=watch))
     if as_json:
-        screen.lines(survey_json(found))
+        screen.print_lines(format_survey_json(found))
     else:
         print_survey(found, everything)
-    return gate_code(found) if gate else 0
+    return choose_exit_code(found) if gate else 0
 
 
-def gate_code(found: Sequence[Observation]) -> int:
+def choose_exit_code(found: Sequence[Observation]) -> int:
     """The exit code of `--gate`."""
     return POOR_EXIT if any(o.mark == "poor" for o in found) else 0
 
@@ -66,22 +66,22 @@ def gate_code(found: Sequence[Observation]) -> int:
 def print_survey(observations: tuple[Observation, ...], everything: bool) -> None:
     """The score, then what is not good with its remedy, then the rest in a line."""
     from dyno.host.checks import grade
-    from dyno.record import host_score
+    from dyno.record import compute_host_score
 
-    screen.line(f"{host_score(observations)} of 100, {grade(observations)}")
-    screen.gap()
+    screen.print_line(f"{compute_host_score(observations)} of 100, {grade(observations)}")
+    screen.print_gap()
     shown = [o for o in observations if everything or o.mark in ("poor", "fair")]
     if shown:
-        screen.draw(survey_table(shown))
+        screen.draw(build_survey_table(shown))
     for mark in () if everything else ("unknown", "good"):
         names = [o.name for o in observations if o.mark == mark]
         if names:
-            screen.paragraph(f"{mark}: {', '.join(names)}")
+            screen.print_paragraph(f"{mark}: {', '.join(names)}")
     if not everything:
-        screen.lines("\n--all says what each of them is, and why it counts")
+        screen.print_lines("\n--all says what each of them is, and why it counts")
 
 
-def survey_table(observations: Sequence[Observation]) -> Table:
+def build_survey_table(observations: Sequence[Observation]) -> Table:
     """A row each: the mark, what was found with why and what to do below it, the points."""
     from rich.table import Table
     from rich.text import Text
@@ -95,10 +95,10 @@ def survey_table(observations: Sequence[Observation]) -> Table:
     return made
 
 
-def survey_json(observations: tuple[Observation, ...]) -> str:
+def format_survey_json(observations: tuple[Observation, ...]) -> str:
     """The survey as JSON."""
     from dyno.host.checks import grade
-    from dyno.record import host_score
+    from dyno.record import compute_host_score
 
-    told = {"score": host_score(observations), "grade": grade(observations)}
+    told = {"score": compute_host_score(observations), "grade": grade(observations)}
     return json.dumps(told | {"observations": [asdict(o) for o in observations]}, indent=1)

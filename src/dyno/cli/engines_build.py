@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 LINE_SHARE = 0.25
 
 
-def engine_names() -> list[str]:
+def list_engine_names() -> list[str]:
     """Every engine that is built from source."""
     from dyno.engines import BuildsFromSource
-    from dyno.plugins import things
+    from dyno.plugins import load_things
 
-    kinds = things("dyno.engines", "Engine").items()
+    kinds = load_things("dyno.engines", "Engine").items()
     return [name for name, kind in kinds if issubclass(kind, BuildsFromSource)]
 
 
 @click.command("build")
-@click.argument("engine", type=Word("engine", engine_names))
+@click.argument("engine", type=Word("engine", list_engine_names))
 @click.argument("place", required=False)
 @click.option("--source", metavar="DIR", help="A folder that holds the tree.")
 @click.option("--git", metavar="DIR@REF", help="A commit, tag or branch of a git repository.")
@@ -62,30 +62,30 @@ def command(
 
     builder = find_engine(engine, ask)
     if not isinstance(builder, BuildsFromSource):
-        hint = f"{', '.join(engine_names())} are"
+        hint = f"{', '.join(list_engine_names())} are"
         raise UsageError(f"{engine} is not built from source", hint=hint)
-    where = _only_place(place, source, git)
+    where = _choose_place(place, source, git)
     if name:
         names.check_name(name)
     fix = bool(own.pop("fix"))
     flags = {key: value for key, value in own.items() if value}
     plan = builder.plan_build(where, flags, print_progress)
     _announce(plan)
-    with shown_build() as watch:
+    with show_build() as watch:
         built = build_planned(plan, print_progress, watch, fix=fix)
     called = name or plan.label
     names.name_build(engine, called, names.Named(built.prefix.name, where))
-    screen.line(f"{engine} {built.version}  {built.prefix}")
-    screen.line(
+    screen.print_line(f"{engine} {built.version}  {built.prefix}")
+    screen.print_line(
         f"compiler {built.facts['compiler']}, flags {built.facts['cflags']} {built.facts['always']}"
     )
     for kind in ("edits", "fixes"):
         if told := built.facts.get(kind):
-            screen.line(f"{kind}: {told}")
-    screen.line(f"use it as {engine}@source:{called}")
+            screen.print_line(f"{kind}: {told}")
+    screen.print_line(f"use it as {engine}@source:{called}")
 
 
-def _only_place(place: str | None, source: str | None, git: str | None) -> str:
+def _choose_place(place: str | None, source: str | None, git: str | None) -> str:
     given = [each for each in (place, source, git) if each]
     if len(given) != 1:
         hint = "dyno engines build ENGINE --source DIR, or --git DIR@REF, or deb:SUITE"
@@ -104,7 +104,7 @@ def _announce(plan: BuildPlan) -> None:
     ccache = ", ccache" if tools.ccache else ""
     jobs = "1 job" if tools.jobs == 1 else f"{tools.jobs} jobs"
     limit = screen.format_duration(plan.limit_s)
-    screen.line(
+    screen.print_line(
         f"building {plan.request.engine} {plan.version} from {plan.tree.source} by the recipe "
         f"{plan.recipe.name}: {tools.compiler}{ccache}, {jobs}, "
         f"up to {limit} and {cost.disk_mb} MB",
@@ -113,11 +113,11 @@ def _announce(plan: BuildPlan) -> None:
 
 
 @contextmanager
-def shown_build() -> Iterator[Watch]:
+def show_build() -> Iterator[Watch]:
     """A bar with the step on a terminal; on a pipe a line at each quarter of a step."""
-    console = screen.console(stderr=True)
+    console = screen.make_console(stderr=True)
     if not console.is_terminal:
-        yield _lines()
+        yield _watch_lines()
         return
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
@@ -130,21 +130,21 @@ def shown_build() -> Iterator[Watch]:
     with Bar(*columns, TimeElapsedColumn(), console=console, transient=True) as bar:
         task = bar.add_task("", total=1.0)
 
-        def watch(progress: StepProgress) -> None:
+        def show_progress(progress: StepProgress) -> None:
             words = f"{progress.step} ({progress.number} of {progress.steps})"
             bar.update(task, description=words, completed=progress.share or 0.0)
 
-        yield watch
+        yield show_progress
 
 
-def _lines() -> Watch:
+def _watch_lines() -> Watch:
     shown = {"at": 0.0}
 
-    def watch(progress: StepProgress) -> None:
+    def print_step(progress: StepProgress) -> None:
         if progress.share is None or progress.share == 0.0:
             shown["at"] = 0.0
         elif progress.share - shown["at"] >= LINE_SHARE:
             shown["at"] = progress.share
-            screen.line(f"{progress.step}: {progress.share:.0%}", err=True)
+            screen.print_line(f"{progress.step}: {progress.share:.0%}", err=True)
 
-    return watch
+    return print_step

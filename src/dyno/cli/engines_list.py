@@ -23,17 +23,17 @@ HEADS = ("engine, line", "ENGINE@…", "source", "newest file", "size", "here")
 NUMBERS = (4,)
 
 
-def engine_names() -> list[str]:
+def list_engine_names() -> list[str]:
     """Every engine whose builds can be fetched."""
     from dyno.builds.available import OffersBuilds
-    from dyno.plugins import things
+    from dyno.plugins import load_things
 
-    kinds = things("dyno.engines", "Engine").items()
+    kinds = load_things("dyno.engines", "Engine").items()
     return [name for name, kind in kinds if issubclass(kind, OffersBuilds)]
 
 
 @click.command("list")
-@click.argument("engines", nargs=-1, type=Word("engine", engine_names), metavar="[ENGINE]...")
+@click.argument("engines", nargs=-1, type=Word("engine", list_engine_names), metavar="[ENGINE]...")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON instead.")
 def command(engines: tuple[str, ...], as_json: bool) -> None:
     """List the builds of each ENGINE by release line: where each comes from, and what is cached.
@@ -42,24 +42,24 @@ def command(engines: tuple[str, ...], as_json: bool) -> None:
     system has (ENGINE@system) work too.
     """
     from dyno.builds import cache
-    from dyno.errors import unknown
+    from dyno.errors import build_unknown_error
 
     for name in engines:
-        if name not in engine_names():
-            raise unknown("engine", name, engine_names())
-    builds = list_builds(engines or engine_names())
+        if name not in list_engine_names():
+            raise build_unknown_error("engine", name, list_engine_names())
+    builds = list_builds(engines or list_engine_names())
     if as_json:
-        screen.verbatim(json.dumps([asdict(build) for build in builds], indent=1))
+        screen.print_verbatim(json.dumps([asdict(build) for build in builds], indent=1))
         return
-    screen.table(HEADS, rows_of(builds), right=NUMBERS)
+    screen.print_table(HEADS, format_rows(builds), right=NUMBERS)
     if not engines:
-        print_cache(cache.entries(), builds)
+        print_cache(cache.list_entries(), builds)
 
 
 def list_builds(engines: Sequence[str]) -> list[AvailableBuild]:
     """All builds of the engines: those to fetch, and those built from source."""
     from dyno.builds.available import OffersBuilds, list_available, list_built
-    from dyno.builds.source.names import named_builds
+    from dyno.builds.source.names import list_named_builds
     from dyno.driver import ask
     from dyno.engines import find_engine
 
@@ -68,12 +68,12 @@ def list_builds(engines: Sequence[str]) -> list[AvailableBuild]:
         engine = find_engine(name, ask)
         if isinstance(engine, OffersBuilds):
             found += list_available(name, engine.list_offers())
-        own = [each for each in named_builds() if each[0].partition("@")[0] == name]
+        own = [each for each in list_named_builds() if each[0].partition("@")[0] == name]
         found += [list_built(name, candidate, named) for candidate, named in own]
     return found
 
 
-def rows_of(builds: Sequence[AvailableBuild]) -> Iterator[tuple[object, ...]]:
+def format_rows(builds: Sequence[AvailableBuild]) -> Iterator[tuple[object, ...]]:
     """The table's rows: an engine's name, below it each line, told once, with its builds."""
     for engine, own in groupby(builds, key=lambda build: build.engine):
         yield (engine, *[""] * (len(HEADS) - 1))
@@ -96,12 +96,12 @@ def print_cache(entries: Sequence[CacheEntry], builds: Sequence[AvailableBuild])
     from dyno.builds import cache
 
     listed = {name for build in builds for name in build.entries}
-    screen.gap()
+    screen.print_gap()
     if not entries:
-        screen.line("nothing in the cache yet")
+        screen.print_line("nothing in the cache yet")
         return
     total = screen.format_bytes(sum(entry.size_bytes for entry in entries))
-    screen.line(f"in the cache at {cache.root()}: {total}; beside the builds above")
+    screen.print_line(f"in the cache at {cache.find_root()}: {total}; beside the builds above")
     others = sorted((e for e in entries if e.name not in listed), key=lambda e: (e.kind, e.name))
     rows = []
     for kind, each in groupby(others, key=lambda entry: entry.kind):
@@ -111,4 +111,4 @@ def print_cache(entries: Sequence[CacheEntry], builds: Sequence[AvailableBuild])
         else:
             size = screen.format_bytes(sum(entry.size_bytes for entry in alike))
             rows.append((kind, f"{len(alike)} of workloads and runs", size))
-    screen.table(("kind", "name", "size"), rows, right=(2,))
+    screen.print_table(("kind", "name", "size"), rows, right=(2,))

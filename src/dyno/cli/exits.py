@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from dyno.cli import memory
-from dyno.cli.pgbench_words import answer_of
+from dyno.cli.pgbench_words import explain_option
 from dyno.cli.terminal import screen
 from dyno.errors import (
     INTERNAL_EXIT,
@@ -27,7 +27,7 @@ from dyno.errors import (
     InternalError,
     TrialFailed,
     UsageError,
-    space,
+    find_fullest,
 )
 from dyno.former_names import FormerNameWarning
 from dyno.passwords import mask_sentence, mask_word
@@ -76,7 +76,7 @@ def print_former_names() -> Iterator[None]:
 
         def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
             if issubclass(category, FormerNameWarning):
-                screen.line(f"note: {message}", err=True)
+                screen.print_line(f"note: {message}", err=True)
             else:
                 show_others(message, category, *where, **more)
 
@@ -113,7 +113,7 @@ def run_guarded(command: Callable[[], object]) -> int:
 def report_failure(error: Exception) -> int:
     """Says `error` in our form and answers the code that it ends with."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        screen.lines(error.ctx.get_help(), err=True)
+        screen.print_lines(error.ctx.get_help(), err=True)
         return USAGE_EXIT
     fault = as_dyno_error(error)
     if fault.exit_code == INTERNAL_EXIT and not isinstance(fault, TrialFailed):
@@ -127,17 +127,17 @@ def as_dyno_error(error: Exception) -> DynoError:
     if isinstance(error, DynoError):
         return error
     if isinstance(error, click.ClickException):
-        return clause_of_click(error)
+        return convert_click_error(error)
     if lack := memory.as_memory_limit(error):
         return lack
     if isinstance(error, OSError) and error.errno in HOST_HINTS:
         where = f" ({error.filename})" if error.filename else ""
-        cause = os.strerror(error.errno).lower() + where + space(error, *_places(error))
+        cause = os.strerror(error.errno).lower() + where + find_fullest(error, *_find_places(error))
         return HostError("the operating system refused", cause=cause, hint=HOST_HINTS[error.errno])
     return InternalError("internal error", cause=f"{type(error).__name__}: {error}".strip(": "))
 
 
-def _places(error: OSError) -> list[Path]:
+def _find_places(error: OSError) -> list[Path]:
     """Where a disk may be full: at the file that the error names, or wherever we write."""
     if error.filename:
         return [Path(str(error.filename)).parent]
@@ -150,7 +150,7 @@ def _places(error: OSError) -> list[Path]:
     ]
 
 
-def clause_of_click(error: click.ClickException) -> UsageError:
+def convert_click_error(error: click.ClickException) -> UsageError:
     """click's sentence in our form: lower case, no full stop, remedy on its own line."""
     context = getattr(error, "ctx", None)
     path = context.command_path if context else "dyno"
@@ -160,13 +160,15 @@ def clause_of_click(error: click.ClickException) -> UsageError:
         message = f"unknown command '{error.command_name}'"
     else:
         message = as_clause(error.format_message())
-    return UsageError(message, hint=_hint_of_click(error, path))
+    return UsageError(message, hint=_suggest_remedy(error, path))
 
 
-def _hint_of_click(error: click.ClickException, path: str) -> str:
+def _suggest_remedy(error: click.ClickException, path: str) -> str:
     """What may have been meant; who comes from sysbench gives a workload's options as our own."""
     taken = error.ctx.command.params if isinstance(error, click.NoSuchOption) and error.ctx else ()
-    if isinstance(error, click.NoSuchOption) and (answer := answer_of(error.option_name, taken)):
+    if isinstance(error, click.NoSuchOption) and (
+        answer := explain_option(error.option_name, taken)
+    ):
         return answer
     hidden = {name for it in taken if getattr(it, "hidden", False) for name in it.opts}
     near = [it for it in getattr(error, "possibilities", None) or () if it not in hidden]
@@ -188,7 +190,7 @@ def add_traceback_hint(fault: DynoError, error: Exception) -> DynoError:
     trace = _mask_words("".join(traceback.format_exception(error)))
     please = "this is a fault of Dyno's own; please report it with the traceback"
     if os.environ.get("DYNO_TRACEBACK") == "1":
-        screen.lines(trace, err=True)
+        screen.print_lines(trace, err=True)
         return InternalError(fault.message, cause=fault.cause, hint=f"{please} above")
     import tempfile
 
@@ -210,9 +212,12 @@ def print_error(error: DynoError) -> None:
     quote, as of a URL that was mistyped, is left unsaid.
     """
     sentence, hint = _mask_words(error.sentence), _mask_words(error.hint)
-    for name, said in ((screen.Styled("dyno:", "red"), sentence), (screen.bold("hint:"), hint)):
+    for name, said in (
+        (screen.Styled("dyno:", "red"), sentence),
+        (screen.style_bold("hint:"), hint),
+    ):
         if said:
-            screen.lines(name, f" {screen.indent(said)}", err=True)
+            screen.print_lines(name, f" {screen.indent(said)}", err=True)
 
 
 def _mask_words(text: str) -> str:

@@ -17,7 +17,7 @@ import click
 
 from dyno.cli.judged_run import DOUBTFUL_EXIT, EXITS
 from dyno.cli.options import STRICT, OutputFile
-from dyno.cli.runs import runs_home, runs_under
+from dyno.cli.runs import find_runs, find_runs_home
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
 from dyno.record.former_keys import encode_with_former_keys
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 WORST = ("invalid", "slower", "inconclusive")
 
 
-def gate_code(history: History, since: datetime | None, *, strict: bool = False) -> int:
+def choose_exit_code(history: History, since: datetime | None, *, strict: bool = False) -> int:
     """That of the worst slowdown which stands and was flagged on a run since then; 0 without.
     Where `strict`, that of a doubt where a fresh comparison of one of them is doubtful.
     """
@@ -37,16 +37,16 @@ def gate_code(history: History, since: datetime | None, *, strict: bool = False)
     standing = [
         each
         for series, each in history.flagged_changes
-        if each.slowdown_percent > 0 and each.stands and series.counts(each)
+        if each.slowdown_percent > 0 and each.stands and series.is_counted(each)
         if series.points[each.at].began_utc >= day
     ]
     if strict and any(each.trial and each.trial.doubts for each in standing):
         return DOUBTFUL_EXIT
-    words = {flagged_change_word(each) for each in standing}
+    words = {describe_flagged_change(each) for each in standing}
     return EXITS[next((each for each in WORST if each in words), "not slower")]
 
 
-def flagged_change_word(flagged: FlaggedChange) -> str:
+def describe_flagged_change(flagged: FlaggedChange) -> str:
     """What its fresh comparison said; a suspicion that nobody has tried is inconclusive."""
     return flagged.trial.verdict if flagged.trial else "inconclusive"
 
@@ -60,30 +60,32 @@ NAMED = 5
 
 def print_history(history: History) -> None:
     """The series, what is flagged in them, what was not looked at, what it all is worth."""
-    from dyno.report.words import flagged_changes_worth
+    from dyno.report.words import describe_changes_worth
 
-    screen.table(("series", "points", "time"), series_rows(history), right=(1,))
-    screen.lines("\neach bar a build in a run, in the order of the builds; higher took longer\n")
+    screen.print_table(("series", "points", "time"), format_series_rows(history), right=(1,))
+    screen.print_lines(
+        "\neach bar a build in a run, in the order of the builds; higher took longer\n"
+    )
     for series, flagged in history.flagged_changes:
         print_flagged_change(series, flagged, history.alpha)
-    left_out_note(history)
-    screen.paragraph(flagged_changes_worth(history))
+    print_left_out(history)
+    screen.print_paragraph(describe_changes_worth(history))
 
 
-def series_rows(history: History) -> Iterator[tuple[object, ...]]:
+def format_series_rows(history: History) -> Iterator[tuple[object, ...]]:
     """Each series with its points drawn, and what cut it from an earlier one below."""
-    from dyno.report.words import relative_words, series_name
+    from dyno.report.words import describe_reference, format_series
 
     for each in history.tested:
         at = [flagged.at for flagged in each.flagged_changes]
-        yield series_name(each), len(each.points), draw_bars(time_logs(each), at)
-        if relative := relative_words(each):
+        yield format_series(each), len(each.points), draw_bars(find_time_logs(each), at)
+        if relative := describe_reference(each):
             yield f"  {relative}", "", ""
         if each.cut:
             yield f"  cut from an earlier series: {'; '.join(each.cut)}", "", ""
 
 
-def time_logs(series: HistorySeries) -> list[float]:
+def find_time_logs(series: HistorySeries) -> list[float]:
     """The logs of the points' times, whatever the metric's direction."""
     sign = -1.0 if series.metric.better == "higher" else 1.0
     return [sign * log(point.value) for point in series.points]
@@ -101,34 +103,34 @@ def draw_bars(values: Sequence[float], changes: Sequence[int]) -> str:
 def print_flagged_change(series: HistorySeries, flagged: FlaggedChange, alpha: float) -> None:
     """What seems to have changed, between which builds, and what settles it or has."""
     from dyno.report.words import (
-        flagged_change_place,
-        flagged_change_size,
-        past_verdict,
-        point_name,
-        series_name,
+        format_change_place,
+        format_change_size,
+        format_past_verdict,
+        format_point,
+        format_series,
     )
 
     before, after = series.points[flagged.at - 1 : flagged.at + 1]
-    heading = screen.bold("flagged")
-    screen.line(heading, f": {series_name(series)}: {flagged_change_size(flagged, alpha)}")
-    screen.line(f"  before: {point_name(before)}")
-    screen.line(f"  after:  {point_name(after)}")
-    if place := flagged_change_place(series, flagged):
-        screen.line(f"  place:  {place}")
-    screen.line(f"  verdict: {past_verdict(flagged)}")
-    screen.line(f"  to confirm or reject: {flagged.confirm or flagged.why_none}")
-    screen.gap()
+    heading = screen.style_bold("flagged")
+    screen.print_line(heading, f": {format_series(series)}: {format_change_size(flagged, alpha)}")
+    screen.print_line(f"  before: {format_point(before)}")
+    screen.print_line(f"  after:  {format_point(after)}")
+    if place := format_change_place(series, flagged):
+        screen.print_line(f"  place:  {place}")
+    screen.print_line(f"  verdict: {format_past_verdict(flagged)}")
+    screen.print_line(f"  to confirm or reject: {flagged.confirm or flagged.why_none}")
+    screen.print_gap()
 
 
-def left_out_note(history: History) -> None:
+def print_left_out(history: History) -> None:
     """What was not looked at."""
     short = len(history.series) - len(history.tested)
     if short:
-        screen.line(f"not tested: {short} series of fewer than {history.points_least} points")
+        screen.print_line(f"not tested: {short} series of fewer than {history.points_least} points")
     for each in history.left_out[:NAMED]:
-        screen.line(f"left out: {each.run}: {each.why}")
+        screen.print_line(f"left out: {each.run}: {each.why}")
     if len(history.left_out) > NAMED:
-        screen.line(f"left out: and {len(history.left_out) - NAMED} more")
+        screen.print_line(f"left out: and {len(history.left_out) - NAMED} more")
 
 
 @dataclass(frozen=True)
@@ -190,13 +192,13 @@ def command(folders: tuple[Path, ...], alpha: float, **words: object) -> int:
     from dyno.compare.history import build_history
 
     asked = check_asked(HistoryOptions(**words))  # type: ignore[arg-type]
-    found = build_history(runs_under(folders or (runs_home(),)), alpha)
+    found = build_history(find_runs(folders or (find_runs_home(),)), alpha)
     if not found.tested:
-        raise no_series_error(found)
+        raise build_no_series_error(found)
     print_history(found)
     write_files(found, asked)
     is_gate = asked.gate or asked.strict
-    return gate_code(found, asked.since, strict=asked.strict) if is_gate else 0
+    return choose_exit_code(found, asked.since, strict=asked.strict) if is_gate else 0
 
 
 def check_asked(chosen: HistoryOptions) -> HistoryOptions:
@@ -209,16 +211,16 @@ def check_asked(chosen: HistoryOptions) -> HistoryOptions:
     return chosen
 
 
-def no_series_error(history: History) -> UsageError:
+def build_no_series_error(history: History) -> UsageError:
     """Why there is nothing to look at, and what was in the way."""
-    from dyno.report.words import plural
+    from dyno.report.words import format_count
 
     longest = max((len(each.points) for each in history.series), default=0)
     cuts = [clause for each in history.series for clause in each.cut]
     cut = f"; series were cut where {cuts[-1]}" if cuts else ""
     missing = [f"{each.run} is left out: {each.why}" for each in history.left_out[:NAMED]]
     return UsageError(
-        f"no series is long enough: the longest has {plural(longest, 'point')}",
+        f"no series is long enough: the longest has {format_count(longest, 'point')}",
         cause="; ".join(missing),
         hint=f"at least {history.points_least} are needed, each a build in a run, with equal "
         f"workload, settings, controls, host and driver{cut}",
@@ -235,6 +237,6 @@ def write_files(history: History, chosen: HistoryOptions) -> None:
     if chosen.html_file:
         from dyno.report.html import history as history_page
 
-        page.write_user_file(chosen.html_file, history_page.history_page(history))
-        screen.gap()
-        screen.line(f"page: {chosen.html_file}")
+        page.write_user_file(chosen.html_file, history_page.build_history_page(history))
+        screen.print_gap()
+        screen.print_line(f"page: {chosen.html_file}")

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dyno.cli.runs import runs_home
+from dyno.cli.runs import find_runs_home
 from dyno.cli.terminal import screen
 from dyno.cli.terminal.announcement import announce
-from dyno.cli.terminal.live import live_watch
+from dyno.cli.terminal.live import watch_live
 from dyno.errors import DynoError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ EXITS = {"not slower": 0, "faster": 0, "slower": 1, "inconclusive": 2, "invalid"
 DOUBTFUL_EXIT = 4
 
 
-def exit_of(verdict: Verdict, *, strict: bool = False) -> int:
+def choose_exit_code(verdict: Verdict, *, strict: bool = False) -> int:
     """The exit code of a verdict."""
     return DOUBTFUL_EXIT if strict and verdict.doubts else EXITS[verdict.overall]
 
@@ -43,7 +43,7 @@ class RunOptions:
     json_file: Path | None = None
 
 
-def typed_command() -> str:
+def quote_command() -> str:
     """The command that is being played, as one would type it again, without a password."""
     import shlex
 
@@ -66,9 +66,9 @@ def play_and_judge(experiment: Experiment, chosen: RunOptions) -> Verdict:
     quote_error_rates(draft)
     prepared = prepare(draft, print_progress, chosen.budget_s)
     forecast = forecast_run(prepared)
-    folder = create_run(prepared.run, runs_home())
+    folder = create_run(prepared.run, find_runs_home())
     announce(prepared, forecast, folder)
-    with shown_progress(folder, forecast) as watch:
+    with show_progress(folder, forecast) as watch:
         play_run(prepared, folder, watch)
     return tell_verdict(folder, chosen.json_file)
 
@@ -77,26 +77,26 @@ def sweep() -> None:
     """Removes what killed runs left, and says so in a line on stderr, and what it cannot remove."""
     from dyno.compare.play.leftovers import sweep_leftovers
 
-    swept = sweep_leftovers(runs_home())
+    swept = sweep_leftovers(find_runs_home())
     for sentence in swept.left:
-        screen.line(f"note: a killed run's {sentence}", err=True)
+        screen.print_line(f"note: a killed run's {sentence}", err=True)
     if swept.count:
         things = "a folder" if swept.count == 1 else f"{swept.count} folders"
         size = screen.format_bytes(swept.size_bytes)
-        screen.line(f"note: {things} of killed runs removed, {size}", err=True)
+        screen.print_line(f"note: {things} of killed runs removed, {size}", err=True)
 
 
 def print_progress(clause: str) -> None:
     """Prints a step of the preparation to stderr, so that stdout holds results only."""
-    screen.line(f"{clause} …", err=True)
+    screen.print_line(f"{clause} …", err=True)
 
 
 @contextmanager
-def shown_progress(folder: RunFolder, forecast: Forecast | None) -> Iterator[Watch]:
+def show_progress(folder: RunFolder, forecast: Forecast | None) -> Iterator[Watch]:
     """The live display of a run; whatever stops it, what was measured stays and can go on."""
     name = folder.path.name
     try:
-        with live_watch(forecast) as watch:
+        with watch_live(forecast) as watch:
             yield watch
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
@@ -116,14 +116,14 @@ def tell_verdict(folder: RunFolder, json_file: Path | None) -> Verdict:
     book = derive_files(folder)
     if json_file:
         write_rows(book.verdict, json_file)
-    screen.gap()
-    screen.draw(brief.brief_table(book))
-    screen.gap()
-    screen.line(f"report: {folder.path / 'report.html'}")
+    screen.print_gap()
+    screen.draw(brief.build_brief_table(book))
+    screen.print_gap()
+    screen.print_line(f"report: {folder.path / 'report.html'}")
     if not book.verdict.complete:
-        screen.line(f"to go on: dyno resume {folder.path.name}")
+        screen.print_line(f"to go on: dyno resume {folder.path.name}")
     elif book.run.command:
-        screen.line(f"to repeat: {repeat_command(book.run)}")
+        screen.print_line(f"to repeat: {build_repeat_command(book.run)}")
     tell_standing(book.verdict)
     return book.verdict
 
@@ -133,14 +133,14 @@ def tell_standing(verdict: Verdict) -> None:
     invalid = [found.audit for found in verdict.findings if found.soundness == "invalid"]
     if verdict.overall == "invalid" and invalid:
         told = f"invalid by {', '.join(dict.fromkeys(invalid))}: the figures say nothing"
-        screen.line(screen.Styled(told, "magenta"))
+        screen.print_line(screen.Styled(told, "magenta"))
     elif verdict.doubts:
         audits = ", ".join(dict.fromkeys(doubt.audit for doubt in verdict.doubts))
         told = f"doubtful by {audits}: read why before you rely on it (exit code 4 with --strict)"
-        screen.line(screen.Styled(told, "yellow"))
+        screen.print_line(screen.Styled(told, "yellow"))
 
 
-def repeat_command(run: Run) -> str:
+def build_repeat_command(run: Run) -> str:
     """The command that plays a run once more: the same seed, and as many connections as its pilot
     chose, which in another hour may choose others and so ask another question.
     """
@@ -162,7 +162,7 @@ def derive_files(folder: RunFolder) -> Book:
     from dyno.report import Book, export
     from dyno.report.html import page
 
-    run, played = folder.run(), folder.trials()
+    run, played = folder.read_run(), folder.read_trials()
     verdict = judge(run, played)
     folder.write_verdict(verdict)
     book = Book(folder.path, run, played, verdict)
@@ -173,7 +173,7 @@ def derive_files(folder: RunFolder) -> Book:
 
 def write_rows(verdict: Verdict, file: Path) -> None:
     """`--json`: a list with a row per comparison."""
-    from dyno.report.export import json_rows
+    from dyno.report.export import to_json_rows
     from dyno.report.html.page import write_user_file
 
-    write_user_file(file, json.dumps(json_rows(verdict), indent=1) + "\n")
+    write_user_file(file, json.dumps(to_json_rows(verdict), indent=1) + "\n")

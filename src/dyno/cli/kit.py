@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dyno.servers.kit.server import KitServer
 
 
-def part_names() -> list[str]:
+def complete_part_names() -> list[str]:
     """What a shell offers for PART."""
     from dyno.servers.kit.parts import PARTS
 
@@ -21,7 +21,7 @@ def part_names() -> list[str]:
 
 
 PART = click.argument(
-    "parts", nargs=-1, required=True, type=Word("part", part_names), metavar="PART..."
+    "parts", nargs=-1, required=True, type=Word("part", complete_part_names), metavar="PART..."
 )
 DSN = click.option(
     "--dsn",
@@ -31,12 +31,12 @@ DSN = click.option(
 )
 
 
-def reach(dsn: str) -> KitServer:
+def reach_server(dsn: str) -> KitServer:
     """The server at a URL."""
     from dyno import driver
     from dyno.servers.kit import server
 
-    return server.reach(driver.ask, dsn)
+    return server.reach_server(driver.ask, dsn)
 
 
 @click.group("kit")
@@ -66,7 +66,7 @@ def install(parts: tuple[str, ...], dsn: str, accounts: tuple[str, ...]) -> None
     from dyno.servers.kit.parts import find_parts
 
     found = find_parts(parts)
-    verbs.install(reach(dsn), found, screen.line, accounts)
+    verbs.install(reach_server(dsn), found, screen.print_line, accounts)
 
 
 @command.command("upgrade")
@@ -75,7 +75,7 @@ def upgrade(dsn: str) -> None:
     """Upgrade every installed part to this Dyno's version, and repair what is damaged."""
     from dyno.servers.kit import verbs
 
-    verbs.upgrade(reach(dsn), screen.line)
+    verbs.upgrade(reach_server(dsn), screen.print_line)
 
 
 @command.command("status")
@@ -84,9 +84,11 @@ def status(dsn: str) -> None:
     """Show which parts the server has, and in which state."""
     from dyno.servers.kit import verbs
 
-    server = reach(dsn)
-    rows = [(it.part.name, it.state, it.detail, it.part.summary) for it in verbs.status(server)]
-    screen.table(("part", "state", "version", "what it is"), rows)
+    server = reach_server(dsn)
+    rows = [
+        (it.part.name, it.state, it.detail, it.part.summary) for it in verbs.read_status(server)
+    ]
+    screen.print_table(("part", "state", "version", "what it is"), rows)
 
 
 @command.command("uninstall")
@@ -98,7 +100,7 @@ def uninstall(parts: tuple[str, ...], dsn: str) -> None:
     from dyno.servers.kit.parts import find_parts
 
     found = find_parts(parts)
-    verbs.uninstall(reach(dsn), found, screen.line)
+    verbs.uninstall(reach_server(dsn), found, screen.print_line)
 
 
 @command.command("index-json")
@@ -110,11 +112,11 @@ def index_json(column: str, drop: bool, dsn: str) -> None:
     from dyno.servers.kit import routines
 
     if drop:
-        routines.drop_index(reach(dsn), column)
-        screen.line(f"{column}: the index is dropped")
+        routines.drop_index(reach_server(dsn), column)
+        screen.print_line(f"{column}: the index is dropped")
         return
-    routines.index_json(reach(dsn), column)
-    screen.line(f"{column}: indexed; CALL kit.search('{column}', '{{…}}') finds rows")
+    routines.create_index(reach_server(dsn), column)
+    screen.print_line(f"{column}: indexed; CALL kit.search('{column}', '{{…}}') finds rows")
 
 
 @command.command("library")
@@ -122,4 +124,4 @@ def library() -> None:
     """Show where dyno_kit.so is, to copy it to a server on another machine."""
     from dyno.servers.kit import library as _library
 
-    screen.line(str(_library.carried()))
+    screen.print_line(str(_library.find_own_library()))

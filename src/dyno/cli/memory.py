@@ -22,7 +22,7 @@ WORDS = ("failed to map segment", "cannot allocate memory", "memory allocation",
 HINT = "raise it (`ulimit -v unlimited`): a comparison wants 512 MB beside its engines"
 
 
-def limit_bytes() -> int | None:
+def find_limit_bytes() -> int | None:
     """The least that this process may have, None where it is not limited."""
     limits = (resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
     return min((each for each in limits if each != resource.RLIM_INFINITY), default=None)
@@ -35,9 +35,9 @@ class ImportGuard:
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Finds nothing; `HostError` for what could not be loaded."""
-        limit = limit_bytes() if name in HEAVY else None
+        limit = find_limit_bytes() if name in HEAVY else None
         if limit is not None and limit < LOADED_BYTES:
-            raise _limit_error(f"{name} cannot be loaded", limit)
+            raise _build_limit_error(f"{name} cannot be loaded", limit)
         return None
 
 
@@ -53,14 +53,14 @@ def as_memory_limit(error: BaseException) -> HostError | None:
     words = str(error).lower()
     if not is_lack and not any(each in words for each in WORDS):
         return None
-    if (limit := limit_bytes()) is not None:
+    if (limit := find_limit_bytes()) is not None:
         what = "a library cannot be loaded" if isinstance(error, ImportError) else "memory ran out"
-        return _limit_error(what, limit)
+        return _build_limit_error(what, limit)
     return (
         HostError("memory ran out", hint="free some, or make the data smaller") if is_lack else None
     )
 
 
-def _limit_error(message: str, limit: int) -> HostError:
+def _build_limit_error(message: str, limit: int) -> HostError:
     cause = f"memory is limited to {limit >> 20} MB (ulimit -v)"
     return HostError(message, cause=cause, hint=HINT)

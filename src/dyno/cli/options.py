@@ -15,10 +15,10 @@ import click
 from click.shell_completion import CompletionItem
 
 from dyno import numbers
-from dyno.cli.runs import run_names
+from dyno.cli.runs import list_run_names
 from dyno.errors import DynoError
-from dyno.former_names import current_name
-from dyno.printable import one_line
+from dyno.former_names import find_current_name
+from dyno.printable import escape_line
 
 SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -67,7 +67,7 @@ class Size(click.ParamType[int]):
         """Bytes."""
         if isinstance(value, int):
             return value
-        size = numbers.size_bytes(value)
+        size = numbers.parse_size_bytes(value)
         if size is None:
             self.fail(f"'{value}' is not a size such as 500M or 2G", param, ctx)
         return int(size)
@@ -126,7 +126,7 @@ class RenamedChoice(click.Choice[str]):
 
     def convert(self, value: Any, param: Param, ctx: Context) -> str:
         """The word as it is now."""
-        return super().convert(current_name(str(value), self.former), param, ctx)
+        return super().convert(find_current_name(str(value), self.former), param, ctx)
 
 
 class Word(click.ParamType[str]):
@@ -143,7 +143,9 @@ class Word(click.ParamType[str]):
             names = sorted(self.known())
         except (DynoError, OSError, ImportError):
             return []
-        names = [name for name in names if one_line(name) == name]  # a shell would obey the others
+        names = [
+            name for name in names if escape_line(name) == name
+        ]  # a shell would obey the others
         found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
         return found or [CompletionItem(incomplete, type="file")]
 
@@ -155,42 +157,42 @@ class EngineWord(Word):
         """The word, an address as our URL."""
         if not re.search(r"://|^(\w+)\s*=\s*\S+(\s|$)", value):
             return str(value)
-        from dyno.plugins import things
+        from dyno.plugins import load_things
 
-        spelled = (read(value) for read in things("dyno.engines", "spelled_url").values())
+        spelled = (read(value) for read in load_things("dyno.engines", "convert_address").values())
         return next((url for url in spelled if url), str(value))
 
 
-def engine_names() -> list[str]:
+def list_engine_names() -> list[str]:
     """Every engine, and every build of it that has a number."""
     from dyno.engines import Engine
-    from dyno.plugins import things
+    from dyno.plugins import load_things
 
-    packages: dict[str, type[Engine]] = things("dyno.engines", "Engine")
+    packages: dict[str, type[Engine]] = load_things("dyno.engines", "Engine")
     numbered = [f"{name}@{version}" for name, kind in packages.items() for version in kind.versions]
     return [*packages, *numbered]
 
 
-def workload_names() -> list[str]:
+def list_workload_names() -> list[str]:
     """Every workload that ships with Dyno."""
     from dyno import workloads
 
-    return list(workloads.all_workloads())
+    return list(workloads.list_workloads())
 
 
-def experiment_names() -> list[str]:
+def list_experiment_names() -> list[str]:
     """Every experiment that ships with Dyno or lies in ./experiments."""
     from dyno.compare import experiments
 
-    return list(experiments.every())
+    return list(experiments.list_experiments())
 
 
 DURATION, PERCENT, SETTING, SIZE = Duration(), Percent(), SettingType(), Size()
 LEVELS, LIMIT_VALUE = LevelsType(), LimitValue()
-ENGINE = EngineWord("engine@build", engine_names)
-WORKLOAD = Word("workload", workload_names)
-EXPERIMENT = Word("experiment.toml", experiment_names)
-RUN = Word("run", lambda: [*run_names(), "last"])
+ENGINE = EngineWord("engine@build", list_engine_names)
+WORKLOAD = Word("workload", list_workload_names)
+EXPERIMENT = Word("experiment.toml", list_experiment_names)
+RUN = Word("run", lambda: [*list_run_names(), "last"])
 
 
 class OutputFile(click.Path):

@@ -52,7 +52,7 @@ def command(words: tuple[str, ...]) -> int:
 
 def tell(line: str) -> None:
     """A line on stderr."""
-    screen.verbatim(line, err=True)
+    screen.print_verbatim(line, err=True)
 
 
 def tell_error(error: DynoError) -> None:
@@ -65,25 +65,25 @@ def tell_error(error: DynoError) -> None:
 def obey(words: Sequence[str]) -> int:
     """Does what the command line asks for; pgbench's exit code."""
     from dyno.compat.pgbench import tables, usage
-    from dyno.compat.pgbench.scripts import builtin_file, find_builtin, listed
-    from dyno.compat.pgbench.server import session_of
+    from dyno.compat.pgbench.scripts import find_builtin, find_builtin_file, list_builtins
+    from dyno.compat.pgbench.server import make_session
     from dyno.compat.pgbench.words import read_words
 
-    if asked := usage.asked(words):
-        screen.verbatim(asked)
+    if asked := usage.find_asked_text(words):
+        screen.print_verbatim(asked)
         return 0
     settings = read_words(words, os.environ)
     if settings.text.get("builtin") == "list":
-        tell("\n".join(listed()))
+        tell("\n".join(list_builtins()))
         return 0
     if name := settings.text.get("show-script"):
         whole = find_builtin(name)
-        text = builtin_file(whole).read_text()
+        text = find_builtin_file(whole).read_text()
         tell(f"-- {whole}: {text.removeprefix('--').strip()}")
         return 0
-    session = session_of(settings, os.environ)
+    session = make_session(settings, os.environ)
     if settings.has("initialize"):
-        tables.initialize(session, settings, tell)
+        tables.initialize_tables(session, settings, tell)
         return 0
     return play_scripts(settings, session)
 
@@ -92,29 +92,29 @@ def play_scripts(settings: PgbenchSettings, session: Session) -> int:
     """Reads the scripts, looks at the server, plays, reports."""
     from dyno import scratch
     from dyno.compat.pgbench import log_files, report
-    from dyno.compat.pgbench.play import Moment, PgbenchRun, seed_of
+    from dyno.compat.pgbench.play import Moment, PgbenchRun, choose_seed
     from dyno.compat.pgbench.server import look_at, vacuum
 
-    with scratch.folder("pgbench") as folder:
-        run = PgbenchRun(session, settings, folder / "board", seed_of(settings))
+    with scratch.make_folder("pgbench") as folder:
+        run = PgbenchRun(session, settings, folder / "board", choose_seed(settings))
         run.check()
         facts = look_at(session, settings, tell)
         lines = report.ProgressLines(settings)
 
-        def on_ready() -> None:
+        def start_clock() -> None:
             if settings.seed is not None:
                 tell(f"pgbench: setting random seed to {settings.seed}")
-            screen.verbatim(report.head(facts))
+            screen.print_verbatim(report.format_head(facts))
             vacuum(session, settings, tell)
 
-        def on_progress(moment: Moment) -> None:
+        def print_progress(moment: Moment) -> None:
             if settings.has("progress"):
-                tell(lines.line(moment))
+                tell(lines.format_progress(moment))
 
-        played = run.play(facts, on_ready, on_progress)
+        played = run.play(facts, start_clock, print_progress)
         if settings.has("log"):
             log_files.write_logs(settings, folder / "board.log")
-        return finish(settings, played, report.final_report(settings, facts, played))
+        return finish(settings, played, report.format_report(settings, facts, played))
 
 
 def finish(settings: PgbenchSettings, played: PlayedRun, lines: Iterable[str]) -> int:
@@ -126,7 +126,7 @@ def finish(settings: PgbenchSettings, played: PlayedRun, lines: Iterable[str]) -
         tell("pgbench: error: Run was aborted due to an error in thread 0")
         return ABORTED_EXIT
     for line in lines:
-        screen.verbatim(line)
+        screen.print_verbatim(line)
     if was_aborted:
         tell("pgbench: error: Run was aborted; the above results are incomplete.")
     return ABORTED_EXIT if was_aborted else 0
@@ -149,7 +149,7 @@ def play_comparison(words: Sequence[str]) -> int:
         raise UsageError(f"a comparison has no database '{settings.database}'", hint=hint)
     valued = {name.rstrip("=") for name in OPTIONS if name.endswith("=")}
     spoken = {"builtin", "file", "select-only", "skip-some-updates", "define", "time"}
-    said = [word for script in settings.scripts for word in _script_words(script)]
+    said = [word for script in settings.scripts for word in _describe_script(script)]
     said += [word for name, value in settings.defined for word in ("--define", f"{name}={value}")]
     for name in sorted(settings.given - spoken - set(SILENT)):
         said += [f"--{name}", settings.text[name]] if name in valued else [f"--{name}"]
@@ -165,7 +165,7 @@ def play_comparison(words: Sequence[str]) -> int:
     return code
 
 
-def _script_words(script: ScriptWord) -> list[str]:
+def _describe_script(script: ScriptWord) -> list[str]:
     from dyno.compat.pgbench.scripts import BUILTINS
 
     builtin = next((name for name, shown in BUILTINS.items() if shown == script.shown), "")

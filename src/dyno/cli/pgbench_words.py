@@ -12,8 +12,8 @@ from typing import Any
 
 import click
 
-from dyno.cli.replay_words import chosen_log
-from dyno.compat.pgbench.scripts import BUILTINS, builtin_file, find_builtin, weighed
+from dyno.cli.replay_words import choose_log
+from dyno.compat.pgbench.scripts import BUILTINS, find_builtin, find_builtin_file, parse_weight
 from dyno.errors import UsageError
 
 #: What is not taken, and what does it here.
@@ -51,7 +51,7 @@ class Weighed(click.ParamType[tuple[str, str]]):
         """Name and weight."""
         if isinstance(value, tuple):
             return value
-        name, weight = weighed(value)
+        name, weight = parse_weight(value)
         return name, "" if name == value else str(weight)
 
 
@@ -140,27 +140,27 @@ _TAKEN: tuple[Decorator, ...] = (
 )
 
 
-def pgbench_words(command: Callable[..., Any]) -> Callable[..., Any]:
+def add_pgbench_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds pgbench's options to a command."""
     for option in reversed(_TAKEN):
         command = option(command)
     return command
 
 
-def chosen_scripts(words: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]:
+def choose_scripts(words: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]:
     """The workloads of `--workload` and of pgbench's words, and the options that go with them."""
     workloads = [words["workload"]] if words.get("workload") else [*words.get("workloads", ())]
     for name in workloads:
         _check_ending(name)
-    mixed = _mixed(words)
-    options = _settings(words)
-    if log := chosen_log(words):
+    mixed = _read_mix(words)
+    options = _read_settings(words)
+    if log := choose_log(words):
         if workloads or mixed or words["sql"]:
             hint = "play one; pgbench's --log is the trial's record here"
             raise UsageError("--log and a script cannot be combined", hint=hint)
         return [log[0]], log[1]
     if words["sql"]:
-        workloads = [_sql_file(words["sql"], [*workloads, *mixed])]
+        workloads = [_find_sql_file(words["sql"], [*workloads, *mixed])]
         options["marked"] = "on"
     elif mixed:
         (first, weight), *others = mixed
@@ -181,7 +181,7 @@ def _check_ending(name: str) -> None:
         raise UsageError(f"{name} is not a workload", hint=hint)
 
 
-def _sql_file(name: str, others: Sequence[object]) -> str:
+def _find_sql_file(name: str, others: Sequence[object]) -> str:
     if others:
         hint = "compare them one after the other; weights mix statements within a file"
         raise UsageError("--sql and another script cannot be combined", hint=hint)
@@ -193,7 +193,7 @@ def _sql_file(name: str, others: Sequence[object]) -> str:
     return str(Path(name).resolve())
 
 
-def _mixed(words: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _read_mix(words: Mapping[str, Any]) -> list[tuple[str, str]]:
     found = []
     for name, weight in words["files"]:
         if not Path(name).is_file():
@@ -204,11 +204,11 @@ def _mixed(words: Mapping[str, Any]) -> list[tuple[str, str]]:
     flags = [("select-only", "")] * words["select_only"]
     flags += [("simple-update", "")] * words["skip_some_updates"]
     for name, weight in (*words["builtins"], *flags):
-        found.append((str(builtin_file(find_builtin(name))), weight))
+        found.append((str(find_builtin_file(find_builtin(name))), weight))
     return found
 
 
-def _settings(words: Mapping[str, Any]) -> dict[str, str]:
+def _read_settings(words: Mapping[str, Any]) -> dict[str, str]:
     clients, transactions, rate = words["client"], words["transactions"], words["rate"]
     if transactions is not None and words.get("time") is not None:
         raise UsageError(
@@ -228,7 +228,7 @@ def _settings(words: Mapping[str, Any]) -> dict[str, str]:
     return given | {f":{name}": value for name, value in words["define"]}
 
 
-def answer_of(option: str, taken: Sequence[click.Parameter]) -> str:
+def explain_option(option: str, taken: Sequence[click.Parameter]) -> str:
     """What does here what an option of pgbench's does there; empty where it is none, or the command
     plays nothing.
     """

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dyno.cli.options import DURATION, EXPERIMENT, PERCENT, RUN, OutputFile
-from dyno.cli.runs import run_folder, run_names, runs_home
+from dyno.cli.runs import find_run, find_runs_home, list_run_names
 from dyno.cli.terminal import screen
 
 if TYPE_CHECKING:
@@ -52,11 +52,11 @@ def command(
     """
     if budget is not None and detect is not None:
         raise click.UsageError("--budget and --detect cannot be combined")
-    planner, played_by = planner_of(experiment, source)
+    planner, played_by = find_planner(experiment, source)
     if detect is not None:
-        plan = planner.to_detect(detect)
+        plan = planner.plan_detection(detect)
     elif budget is not None:
-        plan = planner.for_budget(budget)
+        plan = planner.plan_budget(budget)
     else:
         plan = planner.plan_for(planner.run.design.analyses[-1])
     if json_file:
@@ -66,41 +66,43 @@ def command(
     print_plan(played_by, plan, planner.run.design.analyses)
 
 
-def planner_of(word: str, source: str | None) -> tuple[Planner, str]:
+def find_planner(word: str, source: str | None) -> tuple[Planner, str]:
     """A planner for the experiment (or run) that `word` means, and the command that plays it.
 
     It knows the run meant by `source`, or else that run itself, or the last one of the experiment.
     """
     from dyno.compare import experiment as experiments
-    from dyno.compare.forecast.earlier_run import learn_from, newest_run
+    from dyno.compare.forecast.earlier_run import find_newest_run, learn_from
     from dyno.compare.forecast.planner import Planner
     from dyno.compare.resolve.draft import Prepared
     from dyno.compare.resolve.experiment import outline_experiment
-    from dyno.compare.run_folder import all_runs
+    from dyno.compare.run_folder import list_runs
 
     if is_run(word):
-        folder = run_folder(word)
-        run = folder.run()
-        earlier = learn_from(run_folder(source) if source else folder)
+        folder = find_run(word)
+        run = folder.read_run()
+        earlier = learn_from(find_run(source) if source else folder)
         return Planner(Prepared(run, {}, {}), earlier), run.command
 
     def say(text: str) -> None:
-        screen.lines(f"note: {text}", err=True)
+        screen.print_lines(f"note: {text}", err=True)
 
     prepared = outline_experiment(experiments.read_experiment(Path(word)))
     command = f"dyno run {word}"
     if source:
-        return Planner(prepared, learn_from(run_folder(source))), command
-    return Planner(prepared, newest_run(all_runs(runs_home()), prepared.run, say)), command
+        return Planner(prepared, learn_from(find_run(source))), command
+    return Planner(
+        prepared, find_newest_run(list_runs(find_runs_home()), prepared.run, say)
+    ), command
 
 
 def is_run(word: str) -> bool:
     """Does `word` mean a run? An experiment of that name, or a file, goes before."""
-    from dyno.compare.experiments import every, former_names
+    from dyno.compare.experiments import list_experiments, read_former_names
 
-    if word in every() or word in former_names() or Path(word).is_file():
+    if word in list_experiments() or word in read_former_names() or Path(word).is_file():
         return False
-    names = run_names()
+    names = list_run_names()
     return word == "last" or (Path(word) / "run.json").is_file() or word in names
 
 
@@ -108,17 +110,19 @@ def print_plan(command: str, plan: RunPlan, own: tuple[int, ...]) -> None:
     """The plan as a paragraph and a table, and how to play it; `own` are the experiment's
     analyses.
     """
-    screen.paragraph(plan_summary(plan))
-    screen.gap()
-    screen.table(HEADS, [primary_row(each) for each in plan.forecasts], range(1, len(HEADS)))
-    screen.lines(f"\n{MEANINGS}")
+    screen.print_paragraph(describe_plan(plan))
+    screen.print_gap()
+    screen.print_table(
+        HEADS, [format_primary_row(each) for each in plan.forecasts], range(1, len(HEADS))
+    )
+    screen.print_lines(f"\n{MEANINGS}")
     for each in plan.lengths:
-        screen.gap()
-        screen.line(length_note(each))
+        screen.print_gap()
+        screen.print_line(describe_length(each))
     blocks = "" if plan.analyses == own else f" --blocks {plan.analyses[-1]}"
     if command:
-        screen.gap()
-        screen.line(f"to play it: {command}{blocks}")
+        screen.print_gap()
+        screen.print_line(f"to play it: {command}{blocks}")
 
 
 HEADS = ("primary", "block sd", "MDE80", "with twice", "margin", "found", "cleared")
@@ -128,7 +132,7 @@ A block sd that was measured counts with its upper 80 % bound, since few blocks 
 found: how often a slowdown of the margin is called slower; cleared: an equal build not slower"""
 
 
-def plan_summary(plan: RunPlan) -> str:
+def describe_plan(plan: RunPlan) -> str:
     """Blocks, analyses, time, and where the numbers come from."""
     times = (plan.block_s, plan.expected_s, plan.full_s, plan.worst_s)
     block, expected, full, worst = map(screen.format_duration, times)
@@ -144,7 +148,7 @@ def plan_summary(plan: RunPlan) -> str:
     )
 
 
-def primary_row(forecast: DetectionForecast) -> tuple[str, ...]:
+def format_primary_row(forecast: DetectionForecast) -> tuple[str, ...]:
     """A primary, as the heads have it."""
     percents = (
         forecast.sd_percent,
@@ -156,7 +160,7 @@ def primary_row(forecast: DetectionForecast) -> tuple[str, ...]:
     return (forecast.primary, *(f"{percent:.2g} %" for percent in percents), *shares)
 
 
-def length_note(each: PhaseLength) -> str:
+def describe_length(each: PhaseLength) -> str:
     """How long a phase is best measured, where that is worth a word."""
     now = f"{each.phase} is measured for {each.seconds:g} s in each trial"
     if each.time_saved < 0.05:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dyno.cli import options
-from dyno.cli.judged_run import print_progress, sweep, typed_command
+from dyno.cli.judged_run import print_progress, quote_command, sweep
 from dyno.cli.options import DURATION, ENGINE, WORKLOAD
-from dyno.cli.pgbench_words import chosen_scripts, pgbench_words
-from dyno.cli.replay_words import reached, replay_words
+from dyno.cli.pgbench_words import add_pgbench_options, choose_scripts
+from dyno.cli.replay_words import add_replay_options, rewrite_candidates
 from dyno.cli.terminal import screen
-from dyno.cli.terminal.live import stream_line
+from dyno.cli.terminal.live import format_stream
 from dyno.errors import UsageError
-from dyno.numbers import same_value
+from dyno.numbers import are_equal
 
 if TYPE_CHECKING:
     from dyno.compare.play.watch import Event
@@ -45,8 +45,8 @@ PERCENTILES = ("50", "95", "99", "99.9")
     metavar="NAME",
     help="A command of the script, instead of prepare and run; may be repeated.",
 )
-@pgbench_words
-@replay_words
+@add_pgbench_options
+@add_replay_options
 def command(engine: str, **words: Any) -> None:
     """Play a workload once on ENGINE and show its rate and latency each second.
 
@@ -60,10 +60,10 @@ def command(engine: str, **words: Any) -> None:
     from dyno.compare.pilot.prepare import prepare
     from dyno.compare.play.run import play_once
     from dyno.compare.resolve.experiment import draft_run
-    from dyno.judge.analysis.sentence import pilot_words
+    from dyno.judge.analysis.sentence import describe_pilot
 
-    (engine,) = reached(words, (engine,))
-    scripts, chosen = chosen_scripts(words | {"candidates": (engine,)})
+    (engine,) = rewrite_candidates(words, (engine,))
+    scripts, chosen = choose_scripts(words | {"candidates": (engine,)})
     chosen |= dict(words["settings"])
     if words["time"] is not None:
         chosen["time"] = f"{words['time']:g}"
@@ -71,15 +71,15 @@ def command(engine: str, **words: Any) -> None:
         raise UsageError("--workload and pgbench's scripts cannot be combined", hint="play one")
     (script,) = scripts
     measuring = Measuring(controls=dict(words["controls"]))
-    experiment = compare_candidates([engine], script, chosen, measuring, command=typed_command())
+    experiment = compare_candidates([engine], script, chosen, measuring, command=quote_command())
     sweep()
     draft = draft_run(experiment, print_progress)
     prepared = prepare(draft, print_progress, known={})
     if words["commands"]:
         workload = replace(prepared.workloads[0], commands=words["commands"])
         prepared = replace(prepared, run=replace(prepared.run, workloads=(workload,)))
-    for sentence in pilot_words(prepared.run):
-        screen.line(sentence)
+    for sentence in describe_pilot(prepared.run):
+        screen.print_line(sentence)
     print_summary(play_once(prepared, print_second))
 
 
@@ -88,23 +88,23 @@ def print_second(event: Event) -> None:
     from dyno.compare.play.watch import PhaseStarted, Printed, Progressed
 
     if isinstance(event, PhaseStarted):
-        screen.line(f"phase {event.phase}")
+        screen.print_line(f"phase {event.phase}")
     elif isinstance(event, Progressed):
-        streams = "  ".join(stream_line(stream) for stream in event.streams)
-        screen.line(f"{event.elapsed_s:6.0f} s  {streams}")
+        streams = "  ".join(format_stream(stream) for stream in event.streams)
+        screen.print_line(f"{event.elapsed_s:6.0f} s  {streams}")
     elif isinstance(event, Printed):
-        screen.verbatim(event.text, newline=False)
+        screen.print_verbatim(event.text, newline=False)
     sys.stdout.flush()
 
 
 def print_summary(trial: Trial) -> None:
     """What the trial measured; a failed one is said last, as an error."""
-    screen.gap()
+    screen.print_gap()
     if trial.phases:
         heads = ("phase", "stream", "rate/s", *(f"p{p}" for p in PERCENTILES), "max", "failed")
-        screen.table(heads, stream_rows(trial), right=range(2, len(heads)))
-    for line in (*error_words(trial), *ledger_words(trial)):
-        screen.line(line)
+        screen.print_table(heads, format_stream_rows(trial), right=range(2, len(heads)))
+    for line in (*describe_errors(trial), *describe_ledger(trial)):
+        screen.print_line(line)
     if trial.status == "interrupted":
         raise KeyboardInterrupt
     if trial.status == "failed":
@@ -113,33 +113,35 @@ def print_summary(trial: Trial) -> None:
         why = trial.failure or Failure("the trial failed")
         played = "what was measured before stands above" if trial.phases else "nothing was played"
         raise UsageError(why.message, cause=why.cause, hint=why.hint or played)
-    screen.lines("\nno verdict: one restart proves nothing; `dyno compare` plays blocks of them")
+    screen.print_lines(
+        "\nno verdict: one restart proves nothing; `dyno compare` plays blocks of them"
+    )
 
 
-def stream_rows(trial: Trial) -> list[tuple[object, ...]]:
+def format_stream_rows(trial: Trial) -> list[tuple[object, ...]]:
     """A row per phase and stream, and one per transaction type where a script names them."""
     rows: list[tuple[object, ...]] = []
     for phase in trial.phases:
         for tally in phase.streams:
             done = tally.done * tally.units_per_event
             per_s = done / phase.duration_s if phase.duration_s else 0.0
-            rate = f"{screen.format_rate(per_s)} {screen.plural(tally.unit)}"
+            rate = f"{screen.format_rate(per_s)} {screen.form_plural(tally.unit)}"
             failed = f"{tally.failed:,}"
-            rows.append((phase.phase, tally.name, rate, *latency_words(tally.latency), failed))
+            rows.append((phase.phase, tally.name, rate, *format_latency(tally.latency), failed))
             rows += [
-                ("", f"  {name}", _type_words(latency, phase), *latency_words(latency), "")
+                ("", f"  {name}", _describe_type(latency, phase), *format_latency(latency), "")
                 for name, latency in tally.transactions.items()
             ]
     return rows
 
 
-def _type_words(latency: Latency, phase: PhaseRecord) -> str:
+def _describe_type(latency: Latency, phase: PhaseRecord) -> str:
     """How many events of a transaction type there were, and how many a minute."""
     per_min = 60 * latency.count / phase.duration_s if phase.duration_s else 0.0
     return f"{latency.count:,} in all, {screen.format_rate(per_min)}/min"
 
 
-def latency_words(latency: Latency) -> tuple[str, ...]:
+def format_latency(latency: Latency) -> tuple[str, ...]:
     """Percentiles and maximum, spelled."""
     if not latency.count:
         return ("-",) * (len(PERCENTILES) + 1)
@@ -147,7 +149,7 @@ def latency_words(latency: Latency) -> tuple[str, ...]:
     return tuple(screen.format_latency(value) for value in values)
 
 
-def error_words(trial: Trial) -> list[str]:
+def describe_errors(trial: Trial) -> list[str]:
     """What engines refused and what was not sent, by stream."""
     lines = []
     for phase in trial.phases:
@@ -170,11 +172,11 @@ def error_words(trial: Trial) -> list[str]:
     return lines
 
 
-def ledger_words(trial: Trial) -> list[str]:
+def describe_ledger(trial: Trial) -> list[str]:
     """Whether the database holds what the driver says it did."""
     return [
         f"ledger: {e.name}: {e.found} found, {e.expected} expected"
-        + ("" if same_value(e.found, str(e.expected)) else "  <- they differ")
+        + ("" if are_equal(e.found, str(e.expected)) else "  <- they differ")
         for e in trial.evidence
         if not e.digest
     ]

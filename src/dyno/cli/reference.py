@@ -7,16 +7,16 @@ import click
 WIDTH = 100
 
 
-def reference() -> str:
+def build_reference() -> str:
     """docs/reference/cli.md: each command's usage, words and options, as `--help` says them."""
     from dyno.cli import command
 
     return "\n".join(
-        ["# dyno\n", "Made from the commands by `make docs`.\n", *page(command, "dyno")]
+        ["# dyno\n", "Made from the commands by `make docs`.\n", *build_page(command, "dyno")]
     )
 
 
-def page(command: click.Command, name: str, parent: click.Context | None = None) -> list[str]:
+def build_page(command: click.Command, name: str, parent: click.Context | None = None) -> list[str]:
     """A command's help, and that of the commands under it."""
     context = command.make_context(
         name, [], parent, resilient_parsing=True, terminal_width=WIDTH, max_content_width=WIDTH
@@ -25,5 +25,5 @@ def page(command: click.Command, name: str, parent: click.Context | None = None)
     if isinstance(command, click.Group):
         for child in command.list_commands(context):
             if not command.commands[child].hidden:
-                parts += page(command.commands[child], child, context)
+                parts += build_page(command.commands[child], child, context)
     return parts

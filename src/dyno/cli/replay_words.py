@@ -52,14 +52,14 @@ NEEDS_LOG = {
 }
 
 
-def replay_words(command: Callable[..., Any]) -> Callable[..., Any]:
+def add_replay_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds a replay's options to a command."""
     for option in reversed(_TAKEN):
         command = option(command)
     return command
 
 
-def chosen_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
+def choose_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
     """The script that replays the log, and its options; None where none is to be replayed.
 
     `UsageError` where there is no copy to play it on, or a table is missing there.
@@ -72,9 +72,9 @@ def chosen_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
     from dyno.compare.resolve.copies import (
         Copy,
         check_copies,
-        databases_beside,
-        rules_in_place,
-        rules_of_copies,
+        find_databases_beside,
+        find_rules_in_place,
+        find_rules_of_copies,
     )
     from dyno.workloads.replay.layout import lay_out
     from dyno.workloads.replay.sessions import Bounds
@@ -84,17 +84,17 @@ def chosen_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
             "--set setup=… does not apply to a replay", hint="--data FILE makes the copy"
         )
     _check_free(words)
-    limit = _limit(words["statement_limit"])
+    limit = _parse_limit(words["statement_limit"])
     data = Path(words["data"]).resolve() if words["data"] else None
     is_reading = words["in_place"] and not words["writes"]
-    rules = rules_in_place(words["candidates"], data) if is_reading else []
+    rules = find_rules_in_place(words["candidates"], data) if is_reading else []
     for account in dict.fromkeys(each.account for each in rules if each.account):
-        screen.line(f"{account}: a role that may only SELECT is safer", err=True)
+        screen.print_line(f"{account}: a role that may only SELECT is safer", err=True)
     # where something is written, or a copy is read, only the URL's own database is reached
     is_bound = bool(data or words["writes"]) and not is_reading
-    beside = databases_beside(words["candidates"]) if is_bound else []
+    beside = find_databases_beside(words["candidates"]) if is_bound else []
     if data and not words["in_place"] and not words["writes"]:
-        rules = rules_of_copies(words["candidates"])
+        rules = find_rules_of_copies(words["candidates"])
     bounds = Bounds(tuple(rules), tuple(beside), asks=is_reading)
     replay = lay_out(Path(words["log"]), words["writes"], _say, limit, bounds)
     copy = Copy(data, words["in_place"], words["writes"], beside)
@@ -104,7 +104,7 @@ def chosen_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
     return str(replay.script), {name: text for name, text in found.items() if text}
 
 
-def reached(words: Mapping[str, Any], candidates: Sequence[str]) -> tuple[str, ...]:
+def rewrite_candidates(words: Mapping[str, Any], candidates: Sequence[str]) -> tuple[str, ...]:
     """The candidates as they are reached: where a log is only read, a server's URL says so."""
     if not words["log"]:
         return tuple(candidates)
@@ -117,12 +117,12 @@ def reached(words: Mapping[str, Any], candidates: Sequence[str]) -> tuple[str, .
 LIMIT_MOST = 1 << 29
 
 
-def _limit(text: str | None) -> int:
+def _parse_limit(text: str | None) -> int:
     from dyno.workloads.replay.logs import LIMIT
 
     if text is None:
         return LIMIT
-    size = numbers.size_bytes(text)
+    size = numbers.parse_size_bytes(text)
     if size is None or not 1 <= size <= LIMIT_MOST:
         raise UsageError(f"--statement-limit cannot be '{text}'", hint="1M, 16M or up to 512M")
     return int(size)
@@ -146,9 +146,9 @@ def _check_free(words: Mapping[str, Any]) -> None:
 
 
 def _say(clause: str) -> None:
-    screen.line(f"{clause} …", err=True)
+    screen.print_line(f"{clause} …", err=True)
 
 
 def _tell(replay: Replay) -> None:
-    for sentence in replay.sentences():
-        screen.line(sentence, err=True)
+    for sentence in replay.describe():
+        screen.print_line(sentence, err=True)

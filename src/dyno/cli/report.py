@@ -8,7 +8,7 @@ import click
 
 from dyno.cli import judged_run, options
 from dyno.cli.options import RUN
-from dyno.cli.runs import run_folder
+from dyno.cli.runs import find_run
 
 
 @click.command("report")
@@ -21,5 +21,5 @@ def command(run: str, *, strict: bool, json_file: Path | None) -> int:
     RUN is its folder, its name, a unique beginning of the name, or `last`. It needs only the
     records, no engine. Exits with 0, or with --strict as `compare` does.
     """
-    verdict = judged_run.tell_verdict(run_folder(run), json_file)
-    return judged_run.exit_of(verdict, strict=True) if strict else 0
+    verdict = judged_run.tell_verdict(find_run(run), json_file)
+    return judged_run.choose_exit_code(verdict, strict=True) if strict else 0

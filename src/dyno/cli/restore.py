@@ -18,16 +18,16 @@ def command(dry_run: bool) -> None:
     folder. A setting that somebody has changed since is left alone. Exits with 0 if everything is
     restored, and with 64 if something could not be.
     """
-    from dyno.host.controls import knobs_of_root, put_back
+    from dyno.host.controls import list_knobs_of_root, put_back
 
     outcomes = put_back(dry=dry_run)
     for outcome in outcomes:
         would = dry_run and outcome.state == "put back"
-        screen.line(f"would put back {outcome.intended}" if would else str(outcome))
-    if roots := knobs_of_root():
-        screen.line(f"left in root's journal: {', '.join(roots)} (sudo dyno restore)")
+        screen.print_line(f"would put back {outcome.intended}" if would else str(outcome))
+    if roots := list_knobs_of_root():
+        screen.print_line(f"left in root's journal: {', '.join(roots)} (sudo dyno restore)")
     if failed := [outcome for outcome in outcomes if outcome.state == "refused"]:
         hint = "set it by hand, or run this as root; the journal keeps what was found"
         raise HostError(f"not put back: {failed[0].entry.path}", cause=failed[0].why, hint=hint)
     if not outcomes and not roots:
-        screen.line("nothing to put back")
+        screen.print_line("nothing to put back")

@@ -8,7 +8,7 @@ import click
 
 from dyno.cli import judged_run, options
 from dyno.cli.options import RUN
-from dyno.cli.runs import run_folder
+from dyno.cli.runs import find_run
 
 
 @click.command("resume")
@@ -23,9 +23,9 @@ def command(run: str, *, strict: bool, json_file: Path | None) -> int:
     """
     from dyno.compare.play.run import resume_run
 
-    made = run_folder(run)
-    made.run()
+    made = find_run(run)
+    made.read_run()
     judged_run.sweep()
-    with judged_run.shown_progress(made, None) as watch:
+    with judged_run.show_progress(made, None) as watch:
         resume_run(made, watch, judged_run.print_progress)
-    return judged_run.exit_of(judged_run.tell_verdict(made, json_file), strict=strict)
+    return judged_run.choose_exit_code(judged_run.tell_verdict(made, json_file), strict=strict)

@@ -47,12 +47,12 @@ def command(experiment: str, *, gate: bool, strict: bool, **words: Any) -> int:
         read,
         workloads=override_options(read.workloads, dict(words["settings"])),
         measuring=replace(measuring, controls=held, limits=limits),
-        command=judged_run.typed_command(),
+        command=judged_run.quote_command(),
     )
     verdict = judged_run.play_and_judge(
         made, judged_run.RunOptions(words["budget"], words["json_file"])
     )
-    return judged_run.exit_of(verdict, strict=strict) if gate or strict else 0
+    return judged_run.choose_exit_code(verdict, strict=strict) if gate or strict else 0
 
 
 def override_options(
@@ -61,10 +61,10 @@ def override_options(
     """The file's workloads with these options; a swept one has values apart by commas, in the place
     of the file's. `UsageError` for several values where nothing is swept over them, or none.
     """
-    from dyno.compare.experiment.comparison import options_as_text
+    from dyno.compare.experiment.comparison import format_options
 
-    for option, text in options_as_text(settings).items():
-        values = _values_of_sweep(option, text) if _sweeps(workloads, option) else [text]
+    for option, text in format_options(settings).items():
+        values = _parse_sweep(option, text) if _is_swept(workloads, option) else [text]
         plain = [it.name for it in workloads if option not in it.sweep]
         if len(values) > 1 and plain:
             raise UsageError(
@@ -75,11 +75,11 @@ def override_options(
     return workloads
 
 
-def _sweeps(workloads: tuple[Workload, ...], option: str) -> bool:
+def _is_swept(workloads: tuple[Workload, ...], option: str) -> bool:
     return any(option in it.sweep for it in workloads)
 
 
-def _values_of_sweep(option: str, text: str) -> list[str]:
+def _parse_sweep(option: str, text: str) -> list[str]:
     values = [it.strip() for it in text.split(",")]
     if not all(values) or len(set(values)) < len(values):
         raise UsageError(

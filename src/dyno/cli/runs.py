@@ -12,27 +12,29 @@ if TYPE_CHECKING:
     from dyno.compare.run_folder import RunFolder
 
 
-def runs_home() -> Path:
+def find_runs_home() -> Path:
     """Where runs lie."""
     from dyno.compare import run_folder
 
-    return run_folder.runs_home()
+    return run_folder.find_runs_home()
 
 
-def run_names() -> list[str]:
+def list_run_names() -> list[str]:
     """The runs at home, oldest first (a run's name begins with its time)."""
-    from dyno.compare.run_folder import all_runs
+    from dyno.compare.run_folder import list_runs
 
-    return [run.path.name for run in all_runs(runs_home())]
+    return [run.path.name for run in list_runs(find_runs_home())]
 
 
-def run_folder(word: str) -> RunFolder:
+def find_run(word: str) -> RunFolder:
     """The run that `word` means: a path, a name, a unique beginning of one, or `last`."""
     from dyno.compare.run_folder import open_run
 
-    names = run_names()
+    names = list_run_names()
     if word == "last" and not names:
-        raise UsageError(f"there is no run yet in {runs_home()}", hint="`dyno compare` makes one")
+        raise UsageError(
+            f"there is no run yet in {find_runs_home()}", hint="`dyno compare` makes one"
+        )
     found = names[-1:] if word == "last" else [name for name in names if name.startswith(word)]
     if len(found) > 1 and word not in names:
         cause = f"{len(found)} runs begin so, {found[0]} to {found[-1]}"
@@ -40,10 +42,10 @@ def run_folder(word: str) -> RunFolder:
             f"'{word}' names more than one run", cause=cause, hint="write more of the name"
         )
     only = found[0] if len(found) == 1 else word
-    return open_run(Path(only), runs_home())
+    return open_run(Path(only), find_runs_home())
 
 
-def runs_under(folders: Sequence[Path]) -> list[RunFolder]:
+def find_runs(folders: Sequence[Path]) -> list[RunFolder]:
     """Every run in or below `folders`; `UsageError` where there is none."""
     from dyno.compare.run_folder import RunFolder
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dyno.cli.kit import DSN, reach
+from dyno.cli.kit import DSN, reach_server
 from dyno.cli.options import Word
 from dyno.cli.terminal import screen
-from dyno.errors import UsageError, unknown
+from dyno.errors import UsageError, build_unknown_error
 
 if TYPE_CHECKING:
     from dyno.servers.kit.options import Options
@@ -30,12 +30,12 @@ def show(variable: str | None, dsn: str) -> None:
     """Show each option of a VARIABLE, or of all that are lists, as new sessions get them."""
     from dyno.servers.kit import options
 
-    found = options.read(reach(dsn))
+    found = options.read(reach_server(dsn))
     if variable and variable.lower() not in found:
-        raise unknown("list variable", variable, found)
+        raise build_unknown_error("list variable", variable, found)
     wanted = [variable.lower()] if variable else list(found)
     rows = [(name, it, value) for name in wanted for it, value in found[name].items()]
-    screen.table(("variable", "option", "value"), rows)
+    screen.print_table(("variable", "option", "value"), rows)
 
 
 @command.command("set")
@@ -48,8 +48,8 @@ def set_(variable: str, option: str, value: str, dsn: str, persist: bool) -> Non
     """Set one OPTION of a VARIABLE on or off for all sessions to come; the others stay."""
     from dyno.servers.kit import options
 
-    options.set_option(reach(dsn), variable.lower(), option, value, persist=persist)
-    screen.line(f"{variable}: {option} is {value}")
+    options.set_option(reach_server(dsn), variable.lower(), option, value, persist=persist)
+    screen.print_line(f"{variable}: {option} is {value}")
 
 
 @command.command("diff")
@@ -61,15 +61,15 @@ def diff(first: str, second: str) -> None:
     """
     from dyno.servers.kit import options
 
-    found = options.differences(_options(first), _options(second))
+    found = options.find_differences(_read_options(first), _read_options(second))
     if not found:
-        screen.line("no option differs")
+        screen.print_line("no option differs")
         return
     rows = [(it.variable, it.option, it.first or "-", it.second or "-") for it in found]
-    screen.table(("variable", "option", "A", "B"), rows)
+    screen.print_table(("variable", "option", "A", "B"), rows)
 
 
-def _options(text: str) -> Options:
+def _read_options(text: str) -> Options:
     """Of a server that runs, or of one that is started for it and stopped again."""
     from dyno import driver, scratch
     from dyno.compare.experiment.candidates import parse_candidate
@@ -78,7 +78,7 @@ def _options(text: str) -> Options:
 
     spec = parse_candidate(text)
     if spec.is_url:
-        return options.read(reach(text))
+        return options.read(reach_server(text))
     engine = find_engine(spec.engine, driver.ask)
     if spec.engine not in server.KINDS:
         raise UsageError(
@@ -87,8 +87,8 @@ def _options(text: str) -> Options:
         )
     if isinstance(engine, Checks):
         engine.check(spec.build, {}, spec.keys)
-    build = engine.program(spec.build, {}, screen.line)
-    with scratch.folder("play", scratch.temporary_folder()) as home:
+    build = engine.program(spec.build, {}, screen.print_line)
+    with scratch.make_folder("play", scratch.find_temporary_folder()) as home:
         home.chmod(0o711)  # the server's user passes through
         (home / "server").mkdir()
         started = engine.start(build, home / "server", spec.keys)
@@ -96,4 +96,4 @@ def _options(text: str) -> Options:
             rows = driver.ask(started.session, ["SHOW GLOBAL VARIABLES"])[0]
         finally:
             engine.stop(started)
-    return options.options_of({str(name).lower(): value or "" for name, value in rows})
+    return options.parse_options({str(name).lower(): value or "" for name, value in rows})

@@ -26,7 +26,7 @@ def command(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name in PROGRAMS:
-            screen.line(str(write_launcher(folder / name)))
+            screen.print_line(str(write_launcher(folder / name)))
     except OSError as error:
         hint = "name a folder that you may write to"
         cause = (error.strerror or "").lower()

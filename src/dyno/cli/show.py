@@ -12,35 +12,35 @@ import click
 
 from dyno.cli import show_details
 from dyno.cli.options import Word
-from dyno.cli.runs import run_names
+from dyno.cli.runs import list_run_names
 from dyno.cli.terminal import screen
-from dyno.errors import DynoError, unknown
+from dyno.errors import DynoError, build_unknown_error
 from dyno.former_names import AUDITS
-from dyno.plugins import modules, things
+from dyno.plugins import load_modules, load_things
 
 Rows = list[tuple[str, str]]
 
 
-def names_of(what: str) -> list[str]:
+def list_names(what: str) -> list[str]:
     """The names in a package, or of the runs and experiments at hand; none where there is no
     such.
     """
     return [name for name, _ in OVERVIEWS[what]()] if what in OVERVIEWS else []
 
 
-def every_name() -> list[str]:
+def list_every_name() -> list[str]:
     """Every word that `dyno show` understands."""
-    return [*OVERVIEWS, *(name for what in OVERVIEWS for name in names_of(what)), "last"]
+    return [*OVERVIEWS, *(name for what in OVERVIEWS for name in list_names(what)), "last"]
 
 
 def complete_name(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """What a shell offers for NAME: the names in the package that was written before it."""
     package = ctx.params.get("what")
-    return [name for name in names_of(package) if name.startswith(incomplete)] if package else []
+    return [name for name in list_names(package) if name.startswith(incomplete)] if package else []
 
 
 @click.command("show")
-@click.argument("what", required=False, type=Word("what", every_name))
+@click.argument("what", required=False, type=Word("what", list_every_name))
 @click.argument("name", required=False, shell_complete=complete_name)
 def command(what: str | None, name: str | None) -> None:
     """Show engines, workloads, controls and the like, with their options.
@@ -57,25 +57,25 @@ def command(what: str | None, name: str | None) -> None:
     elif what in OVERVIEWS and name is not None:
         print_detail(what, name)
     else:
-        print_detail(kind_of_name(what), what)
+        print_detail(find_kind(what), what)
 
 
-def kind_of_name(word: str) -> str:
+def find_kind(word: str) -> str:
     """The package in which `word` is a name."""
-    from dyno.compare.experiments import former_names
+    from dyno.compare.experiments import read_former_names
 
     for package in ("engines", "workloads", "controls", "probes", "audits", "experiments"):
-        if word in names_of(package):
+        if word in list_names(package):
             return package
     if word in AUDITS:
         return "audits"
-    if word in former_names():
+    if word in read_former_names():
         return "experiments"
     if Path(word).suffix in (".lua", ".sql", ".pgbench"):
         return "workloads"
-    if word == "last" or any(name.startswith(word) for name in names_of("runs")) or "/" in word:
+    if word == "last" or any(name.startswith(word) for name in list_names("runs")) or "/" in word:
         return "runs"
-    near = unknown("thing to show", word, every_name())
+    near = build_unknown_error("thing to show", word, list_every_name())
     if near.hint.startswith("known: "):  # a sorted list would begin with dozens of runs
         near.hint = f"known: {', '.join(OVERVIEWS)}, or a name in one of them"
     raise near
@@ -84,9 +84,9 @@ def kind_of_name(word: str) -> str:
 def print_overview(package: str) -> None:
     """A package's names with a line on each."""
     rows = OVERVIEWS[package]()
-    screen.line(screen.bold(package))
-    screen.table((), [(f"  {name}", said) for name, said in rows] or [("  (none)", "")])
-    screen.gap()
+    screen.print_line(screen.style_bold(package))
+    screen.print_table((), [(f"  {name}", said) for name, said in rows] or [("  (none)", "")])
+    screen.print_gap()
 
 
 def print_detail(package: str, name: str) -> None:
@@ -94,35 +94,36 @@ def print_detail(package: str, name: str) -> None:
     show_details.DETAILS[package](name)
 
 
-def first_sentence(text: str) -> str:
+def extract_first_sentence(text: str) -> str:
     """What a docstring or comment says first."""
     return " ".join(text.split("\n\n")[0].split()).split(". ")[0].removesuffix(".")
 
 
-def overview_of(package: str, attribute: str) -> Callable[[], Rows]:
+def build_overview(package: str, attribute: str) -> Callable[[], Rows]:
     """The overview of a package of things that sum themselves up."""
     return lambda: [
-        (name, first_sentence(thing.summary)) for name, thing in things(package, attribute).items()
+        (name, extract_first_sentence(thing.summary))
+        for name, thing in load_things(package, attribute).items()
     ]
 
 
-def engines() -> Rows:
+def list_engines() -> Rows:
     """Each engine with what its module says of itself."""
-    packages = modules("dyno.engines").items()
-    return [(name, first_sentence(module.__doc__ or "")) for name, module in packages]
+    packages = load_modules("dyno.engines").items()
+    return [(name, extract_first_sentence(module.__doc__ or "")) for name, module in packages]
 
 
-def workloads() -> Rows:
+def list_workloads() -> Rows:
     """Each workload with the first sentence of its script."""
     from dyno import workloads as known
 
     return [
-        (name, first_sentence(opening_comment(script)))
-        for name, script in known.all_workloads().items()
+        (name, extract_first_sentence(extract_opening_comment(script)))
+        for name, script in known.list_workloads().items()
     ]
 
 
-def opening_comment(script: Path) -> str:
+def extract_opening_comment(script: Path) -> str:
     """The comment that a Lua script begins with."""
     lines: list[str] = []
     for line in script.read_text(encoding="utf-8").splitlines():
@@ -132,13 +133,13 @@ def opening_comment(script: Path) -> str:
     return "\n".join(lines)
 
 
-def experiments() -> Rows:
+def list_experiments() -> Rows:
     """Each experiment with its question."""
     from dyno.compare.experiment import read_experiment
-    from dyno.compare.experiments import every
+    from dyno.compare.experiments import list_experiments
 
     rows = []
-    for name, file in every().items():
+    for name, file in list_experiments().items():
         try:
             said = read_experiment(file).question
         except DynoError as error:
@@ -148,11 +149,11 @@ def experiments() -> Rows:
 
 
 OVERVIEWS: dict[str, Callable[[], Rows]] = {
-    "engines": engines,
-    "workloads": workloads,
-    "controls": show_details.controls_overview,
-    "probes": overview_of("dyno.host.probes", "PROBE"),
-    "audits": overview_of("dyno.judge.audits", "AUDIT"),
-    "experiments": experiments,
-    "runs": lambda: [(name, "") for name in run_names()],
+    "engines": list_engines,
+    "workloads": list_workloads,
+    "controls": show_details.list_controls,
+    "probes": build_overview("dyno.host.probes", "PROBE"),
+    "audits": build_overview("dyno.judge.audits", "AUDIT"),
+    "experiments": list_experiments,
+    "runs": lambda: [(name, "") for name in list_run_names()],
 }

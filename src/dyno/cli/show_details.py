@@ -9,12 +9,12 @@ import textwrap
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dyno.cli.runs import run_folder
+from dyno.cli.runs import find_run
 from dyno.cli.terminal import screen
-from dyno.cli.terminal.announcement import cells_comment
-from dyno.errors import unknown
-from dyno.former_names import AUDITS, current_name
-from dyno.plugins import modules, things
+from dyno.cli.terminal.announcement import format_cells_comment
+from dyno.errors import build_unknown_error
+from dyno.former_names import AUDITS, find_current_name
+from dyno.plugins import load_modules, load_things
 
 if TYPE_CHECKING:
     from dyno.host.controls import Control, ControlTarget
@@ -28,40 +28,40 @@ def show_run(word: str) -> None:
     from dyno.report.sections import components
     from dyno.report.text import brief
 
-    made = run_folder(word)
-    run, trials = made.run(), made.trials()
-    screen.line(screen.bold(made.path.name))
-    screen.gap()
-    screen.line(run.question or run.command)
-    screen.gap()
+    made = find_run(word)
+    run, trials = made.read_run(), made.read_trials()
+    screen.print_line(screen.style_bold(made.path.name))
+    screen.print_gap()
+    screen.print_line(run.question or run.command)
+    screen.print_gap()
     rows = [(c.name, c.engine, c.build.get("version", ""), c.spec) for c in run.candidates]
-    screen.table(("candidate", "engine", "version", "as written"), rows)
-    screen.gap()
-    screen.line(f"{len(trials)} trials on {', '.join(w.name for w in run.workloads)}")
-    screen.gap()
+    screen.print_table(("candidate", "engine", "version", "as written"), rows)
+    screen.print_gap()
+    screen.print_line(f"{len(trials)} trials on {', '.join(w.name for w in run.workloads)}")
+    screen.print_gap()
     book = Book(made.path, run, trials, judge(run, trials))
-    screen.draw(brief.brief_table(book, everything=True))
-    screen.draw(components.sources_table(book))
+    screen.draw(brief.build_brief_table(book, everything=True))
+    screen.draw(components.build_sources_table(book))
 
 
 Rows = list[tuple[str, str]]
 
 
-def controls_overview() -> Rows:
+def list_controls() -> Rows:
     """Each control with its values, and what of it this host does not allow."""
-    from dyno.host.controls import controls
+    from dyno.host.controls import load_controls
 
-    return [(name, control_lines(control)) for name, control in controls().items()]
+    return [(name, describe_control(control)) for name, control in load_controls().items()]
 
 
-def control_lines(control: Control) -> str:
+def describe_control(control: Control) -> str:
     """What it does; its values; and which of them cannot be held here, by the reason."""
     from dyno.host.controls import NOT_HERE
 
     others = [value for value in control.values if value != control.default]
     barred: dict[str, list[str]] = {}
     for value in control.values:
-        if why := control_refusal(control, value):
+        if why := find_refusal(control, value):
             barred.setdefault(why, []).append(value)
     lines = [control.summary, ", ".join([f"{control.default} (default)", *others])]
     for why, values in barred.items():
@@ -72,71 +72,75 @@ def control_lines(control: Control) -> str:
 
 def show_control(name: str) -> None:
     """A control's values, each with what stands in its way here."""
-    from dyno.host.controls import controls
-    from dyno.plugins import modules
+    from dyno.host.controls import load_controls
+    from dyno.plugins import load_modules
 
-    if name not in controls():
-        raise unknown("control", name, controls())
-    control = controls()[name]
-    screen.line(screen.bold(name))
-    screen.gap()
-    screen.lines((modules("dyno.host.controls")[name].__doc__ or control.summary).strip() + "\n")
+    if name not in load_controls():
+        raise build_unknown_error("control", name, load_controls())
+    control = load_controls()[name]
+    screen.print_line(screen.style_bold(name))
+    screen.print_gap()
+    screen.print_lines(
+        (load_modules("dyno.host.controls")[name].__doc__ or control.summary).strip() + "\n"
+    )
     rows = [
         (
             value,
             "default" if value == control.default else "",
-            control_refusal(control, value),
+            find_refusal(control, value),
             meaning,
         )
         for value, meaning in control.values.items()
     ]
-    screen.table(("value", "", "not controllable here", "meaning"), rows)
-    screen.lines(
+    screen.print_table(("value", "", "not controllable here", "meaning"), rows)
+    screen.print_lines(
         f"\nwritten as --control {name}=VALUE for all candidates, as ENGINE@BUILD?{name}=VALUE "
         "for one,\nor under [controls] of an experiment"
     )
 
 
-def control_refusal(control: Control, value: str) -> str:
+def find_refusal(control: Control, value: str) -> str:
     """Why this host cannot hold `value` for an engine that could; empty where it can."""
-    return control.refusal(value, any_engine())
+    return control.find_refusal(value, make_any_engine())
 
 
-def any_engine() -> ControlTarget:
+def make_any_engine() -> ControlTarget:
     """An engine of no kind: what a control needs of one is there."""
-    from dyno.compare.run_folder import run_to_come
-    from dyno.host.controls import ControlTarget, controls
+    from dyno.compare.run_folder import make_run_to_come
+    from dyno.host.controls import ControlTarget, load_controls
 
-    home = run_to_come().homes()
-    settings = {name: {value: {"": ""} for value in c.values} for name, c in controls().items()}
+    home = make_run_to_come().find_homes()
+    settings = {
+        name: {value: {"": ""} for value in c.values} for name, c in load_controls().items()
+    }
     return ControlTarget(embedded=False, home=home, settings=settings, preloads=True)
 
 
 def find_thing(package: str, attribute: str, kind: str, name: str) -> Any:
     """The thing `name` of a package, or the error with its neighbours' names."""
-    found = things(package, attribute)
+    found = load_things(package, attribute)
     if name not in found:
-        raise unknown(kind, name, found)
+        raise build_unknown_error(kind, name, found)
     return found[name]
 
 
 def show_engine(name: str) -> None:
     """An engine's versions, build flags and settings, and how they are written."""
     kind = find_thing("dyno.engines", "Engine", "engine", name)
-    print_heading(name, modules("dyno.engines")[name].__doc__ or "")
+    print_heading(name, load_modules("dyno.engines")[name].__doc__ or "")
     where = "the driver's process" if kind.embedded else "its own process"
-    screen.lines(f"runs in {where}; written as {name}@BUILD?key=value&key=value\n")
+    screen.print_lines(f"runs in {where}; written as {name}@BUILD?key=value&key=value\n")
     if kind.versions:
         versions = textwrap.fill(", ".join(kind.versions), 96, break_on_hyphens=False)
-        screen.lines(f"versions that can be fetched:\n{textwrap.indent(versions, '  ')}\n")
-    rows = [("build flag", *option_row(item)) for item in kind.flags.items()]
-    if rows := rows + [("engine setting", *option_row(item)) for item in kind.options.items()]:
-        screen.table(("whose", "key", "default", "meaning"), rows)
+        screen.print_lines(f"versions that can be fetched:\n{textwrap.indent(versions, '  ')}\n")
+    rows = [("build flag", *format_option(item)) for item in kind.flags.items()]
+    if rows := rows + [("engine setting", *format_option(item)) for item in kind.options.items()]:
+        screen.print_table(("whose", "key", "default", "meaning"), rows)
     more = "one of the engine's variables, or " if hasattr(kind, "accept") else ""
-    screen.lines(f"\nA key may also be {more}a control: `dyno show controls`.")
+    screen.print_lines(f"\nA key may also be {more}a control: `dyno show controls`.")
 
 
-def option_row(item: tuple[str, tuple[str, str]]) -> tuple[str, str, str]:
+def format_option(item: tuple[str, tuple[str, str]]) -> tuple[str, str, str]:
     """Key, default, meaning."""
     key, (default, meaning) = item
     return key, default, meaning
@@ -144,9 +148,9 @@ def option_row(item: tuple[str, tuple[str, str]]) -> tuple[str, str, str]:
 
 def print_heading(name: str, text: str) -> None:
     """A name and what it says of itself."""
-    screen.line(screen.bold(name))
-    screen.gap()
-    screen.lines(textwrap.dedent(text).strip() + "\n")
+    screen.print_line(screen.style_bold(name))
+    screen.print_gap()
+    screen.print_lines(textwrap.dedent(text).strip() + "\n")
 
 
 def show_workload(name: str) -> None:
@@ -159,24 +163,29 @@ def show_workload(name: str) -> None:
     plan = Plan({"kind": "null", "delay_ns": 0}, Script(str(script)), seed=1)
     said = driver.describe(plan)
     print_heading(name, said.summary)
-    screen.lines(f"script: {script}\ncommands: {', '.join(said.commands)}\n")
+    screen.print_lines(f"script: {script}\ncommands: {', '.join(said.commands)}\n")
     phases = [
-        (p.name, ", ".join(s.name for s in p.streams), stop_rule_words(p.stop), primary_names(p))
+        (
+            p.name,
+            ", ".join(s.name for s in p.streams),
+            describe_stop_rule(p.stop),
+            list_primary_names(p),
+        )
         for p in said.phases
     ]
-    screen.table(("phase", "streams", "stops after", "judged by"), phases)
-    screen.gap()
+    screen.print_table(("phase", "streams", "stops after", "judged by"), phases)
+    screen.print_gap()
     own_first = sorted(said.options, key=lambda o: (o.owner != "script", o.name))
     options = [(o.owner, o.name, o.default, o.help) for o in own_first]
-    screen.table(("whose", "option", "default", "meaning"), options)
+    screen.print_table(("whose", "option", "default", "meaning"), options)
 
 
-def primary_names(phase: Any) -> str:
+def list_primary_names(phase: Any) -> str:
     """The metrics that a verdict on a phase rests on."""
     return ", ".join(f"{p.stream} {p.metric}" for p in phase.primary) or "(explored only)"
 
 
-def stop_rule_words(stop: Stop) -> str:
+def describe_stop_rule(stop: Stop) -> str:
     """A stop rule in words."""
     if stop.kind == "time":
         return screen.format_duration(stop.duration_s or 0.0)
@@ -194,24 +203,24 @@ def show_probe(name: str) -> None:
         (m.name, m.unit, m.better, "per operation" if m.per_operation else "")
         for m in probe.measures
     ]
-    screen.table(("number", "unit", "better", ""), rows)
+    screen.print_table(("number", "unit", "better", ""), rows)
 
 
 def show_audit(name: str) -> None:
     """What an audit catches."""
-    name = current_name(name, AUDITS)
+    name = find_current_name(name, AUDITS)
     print_heading(name, find_thing("dyno.judge.audits", "AUDIT", "audit", name).summary)
 
 
 def show_experiment(name: str) -> None:
     """An experiment's file, as it is; where factors are crossed, how many cells that makes."""
-    from dyno.compare.experiments import every, find_experiment
+    from dyno.compare.experiments import find_experiment, list_experiments
 
     file = find_experiment(name)
     if file is None:
-        raise unknown("experiment", name, every())
-    text = file.read_text(encoding="utf-8") + cells_comment(file)
-    screen.verbatim(text, newline=False)
+        raise build_unknown_error("experiment", name, list_experiments())
+    text = file.read_text(encoding="utf-8") + format_cells_comment(file)
+    screen.print_verbatim(text, newline=False)
 
 
 DETAILS: dict[str, Callable[[str], None]] = {

@@ -53,27 +53,27 @@ def command(words: tuple[str, ...]) -> int:
 
 def say(text: str) -> None:
     """A line on stdout, at once: a script prints there, too."""
-    screen.verbatim(text)
+    screen.print_verbatim(text)
     sys.stdout.flush()
 
 
 def play_line(words: Words) -> int:
     """Plays one command of a script; its exit code."""
-    from dyno.compat.sysbench.help import help_lines
-    from dyno.compat.sysbench.play import NOTICE, TEST_IS_OLD, deprecations
+    from dyno.compat.sysbench.help import format_help
+    from dyno.compat.sysbench.play import NOTICE, TEST_IS_OLD, list_deprecations
     from dyno.compat.sysbench.words import BUILT_IN
 
     if words.is_on("help"):
-        say("\n".join(help_lines()))
+        say("\n".join(format_help()))
         return 0
     if words.is_on("version"):
         say(VERSION)
         return 0
     if words.options["test"]:
-        screen.line(TEST_IS_OLD, err=True)
-    for line in deprecations(words):
+        screen.print_line(TEST_IS_OLD, err=True)
+    for line in list_deprecations(words):
         say(line)
-    if words.number("verbosity") >= NOTICE:
+    if words.read_number("verbosity") >= NOTICE:
         say(f"{VERSION} (played by dyno {dyno.__version__})\n")
     if words.script in BUILT_IN:
         raise UsageError(
@@ -91,7 +91,7 @@ def play_text(words: Words, text: str) -> int:
 
     from dyno import scratch
 
-    with scratch.folder("sysbench") as folder:
+    with scratch.make_folder("sysbench") as folder:
         file = folder / "stdin.lua"
         file.write_text(text)
         return play_script(replace(words, script=str(file), command=""))
@@ -102,7 +102,7 @@ def play_script(words: Words) -> int:
     from dyno import driver
     from dyno.compat.sysbench import play
 
-    plan = play.plan_of(words, play.find_script(words.script))
+    plan = play.make_plan(words, play.find_script(words.script))
     try:
         if not words.command:
             return play.load_script(plan)
@@ -113,7 +113,7 @@ def play_script(words: Words) -> int:
             raise
         return play.play_command(words, plan, described, say)
     except DynoError as error:
-        say(play.fatal_line(error))
+        say(play.format_fatal(error))
         return FAILED_EXIT
 
 
@@ -121,20 +121,20 @@ def compare_builds(words: Words) -> int:
     """The line as a comparison of two builds: the verdict's exit code."""
     from dyno.cli import judged_run
     from dyno.compare.experiment import Measuring, compare_candidates
-    from dyno.compat.sysbench.play import compared_options, find_script
+    from dyno.compat.sysbench.play import find_script, split_options
 
     if words.command != "run":
         raise UsageError("--compare needs the command run", hint="it prepares by itself")
     script = str(find_script(words.script).resolve())
-    options, unused = compared_options(words)
+    options, unused = split_options(words)
     for name in unused:
-        screen.line(f"--{name} is ignored: a comparison starts each build itself", err=True)
+        screen.print_line(f"--{name} is ignored: a comparison starts each build itself", err=True)
     made = compare_candidates(
         words.compare,
         script,
         options,
         Measuring(quick=words.is_quick),
-        command=judged_run.typed_command(),
+        command=judged_run.quote_command(),
     )
     verdict = judged_run.play_and_judge(made, judged_run.RunOptions())
-    return judged_run.exit_of(verdict, strict=words.is_strict)
+    return judged_run.choose_exit_code(verdict, strict=words.is_strict)

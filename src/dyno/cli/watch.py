@@ -18,7 +18,7 @@ import click
 from dyno import subprocesses
 from dyno.cli.options import Duration, OutputFile, Size
 from dyno.cli.terminal import screen
-from dyno.cli.watch_words import MomentType, cell, told
+from dyno.cli.watch_words import MomentType, format_cell, format_time
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
@@ -87,12 +87,12 @@ def _record(dsn: str, into: Path, for_s: float | None, **words: Any) -> None:
     from dyno.servers.watch import servers, store
     from dyno.servers.watch.reading import Record
     from dyno.servers.watch.recorder import Recorder, RecorderOptions
-    from dyno.servers.watch.segments import segments
+    from dyno.servers.watch.segments import list_segments
 
-    reader = store.library(driver.ask, screen.line)
-    watched = servers.reach(driver.ask, dsn)
+    reader = store.open_library(driver.ask, screen.print_line)
+    watched = servers.reach_server(driver.ask, dsn)
     for remark in watched.remarks:
-        screen.line(f"note: {remark}")
+        screen.print_line(f"note: {remark}")
     wanted = RecorderOptions(
         every_s=words["every"],
         flush_s=words["flush"],
@@ -102,27 +102,29 @@ def _record(dsn: str, into: Path, for_s: float | None, **words: Any) -> None:
     )
     stop = threading.Event()
     with (
-        store.opened(into, watched.kind, watched.name),
-        _at_low_priority(),
+        store.open_folder(into, watched.kind, watched.name),
+        _lower_priority(),
         driver.Conversation(limit_s=60) as ask,
     ):
-        writer = store.WatchStore(into.absolute(), driver.ask, reader, _note)
-        recorder = Recorder(ask, watched, writer, wanted, screen.line, stop)
-        if segments(into):
+        writer = store.WatchStore(into.absolute(), driver.ask, reader, _print_note)
+        recorder = Recorder(ask, watched, writer, wanted, screen.print_line, stop)
+        if list_segments(into):
             try:
-                recorder.go_on(Record(into.absolute(), driver.ask, reader, _note))
+                recorder.go_on(Record(into.absolute(), driver.ask, reader, _print_note))
             except UsageError as nothing:  # all of it is damaged
-                _note(f"{nothing.message}; counters start again from zero")
-        screen.line(f"recording {watched.version} at {watched.name} into {into}/")
-        with _ended_by_signals(stop, ask.abandon):
+                _print_note(f"{nothing.message}; counters start again from zero")
+        screen.print_line(f"recording {watched.version} at {watched.name} into {into}/")
+        with _end_by_signals(stop, ask.abandon):
             taken = recorder.run()
     if not taken:
         raise KeyboardInterrupt
-    screen.line(f"{taken} samples, {screen.format_bytes(store.size_bytes(into))} in {into}/")
+    screen.print_line(
+        f"{taken} samples, {screen.format_bytes(store.measure_size_bytes(into))} in {into}/"
+    )
 
 
 @contextmanager
-def _ended_by_signals(stop: threading.Event, abandon: Callable[[], None]) -> Iterator[None]:
+def _end_by_signals(stop: threading.Event, abandon: Callable[[], None]) -> Iterator[None]:
     """The first SIGINT or SIGTERM sets `stop`, and has the server's answer waited for no longer
     than a moment; another one ends everything at once.
     """
@@ -145,7 +147,7 @@ def _ended_by_signals(stop: threading.Event, abandon: Callable[[], None]) -> Ite
 
 
 @contextmanager
-def _at_low_priority() -> Iterator[None]:
+def _lower_priority() -> Iterator[None]:
     """On a machine that both share, what is watched comes first."""
     before = os.nice(0)
     os.nice(NICENESS)
@@ -156,21 +158,21 @@ def _at_low_priority() -> Iterator[None]:
             os.setpriority(os.PRIO_PROCESS, 0, before)
 
 
-def _note(sentence: str) -> None:
+def _print_note(sentence: str) -> None:
     """What a reader of the record should know; on stderr, since stdout may be JSON."""
-    screen.line(f"note: {sentence}", err=True)
+    screen.print_line(f"note: {sentence}", err=True)
 
 
-def _progress(clause: str) -> None:
-    screen.line(f"{clause} …", err=True)
+def _print_progress(clause: str) -> None:
+    screen.print_line(f"{clause} …", err=True)
 
 
 def _open(folder: Path) -> Record:
     from dyno import driver
     from dyno.servers.watch import reading, store
 
-    library = store.library(driver.ask, _progress)
-    return reading.Record(folder.absolute(), driver.ask, library, _note)
+    library = store.open_library(driver.ask, _print_progress)
+    return reading.Record(folder.absolute(), driver.ask, library, _print_note)
 
 
 @command.command("as-of")
@@ -190,7 +192,7 @@ def as_of(time: datetime, report: str | None, folder: Path, **shown: Any) -> Non
     if not report:
         _list(record)
         return
-    _show(record, report, record.span(time), shown)
+    _show(record, report, record.find_span(time), shown)
 
 
 @command.command("diff")
@@ -209,7 +211,7 @@ def diff(times: tuple[datetime, datetime], report: str | None, folder: Path, **s
         _list(record)
         return
     since, until = times
-    _show(record, report, record.span(until, since), shown)
+    _show(record, report, record.find_span(until, since), shown)
 
 
 @command.command("top")
@@ -223,75 +225,79 @@ def top(time: datetime, for_s: float, folder: Path, rows: int) -> None:
     """Show what the server was doing in the minute before TIME (default: now): load, statements,
     waits, files, sessions.
     """
-    from dyno.servers.watch.reading import TOP, reports_of, title_of
+    from dyno.servers.watch.reading import TOP, list_reports, read_title
 
     record = _open(folder)
-    span = record.span_before(time, for_s)
-    screen.line(_heading(span))
-    for path in reports_of(record.kind, TOP).values():
-        screen.gap()
-        screen.line(screen.bold(title_of(path)))
-        looked = record.looked(path, span)
+    span = record.find_span_before(time, for_s)
+    screen.print_line(_format_heading(span))
+    for path in list_reports(record.kind, TOP).values():
+        screen.print_gap()
+        screen.print_line(screen.style_bold(read_title(path)))
+        looked = record.find_asked(path, span)
         if looked.is_between:
             _print(record.ask(path, span, rows))
         else:
-            screen.line(f"not known yet: asked in every {looked.every}th sample")
+            screen.print_line(f"not known yet: asked in every {looked.every}th sample")
 
 
 def _list(record: Record) -> None:
-    from dyno.servers.watch.reading import reports_of, title_of
+    from dyno.servers.watch.reading import list_reports, read_title
 
-    found = reports_of(record.kind)
-    screen.table(("report", "shows"), [(name, title_of(path)) for name, path in found.items()])
+    found = list_reports(record.kind)
+    screen.print_table(
+        ("report", "shows"), [(name, read_title(path)) for name, path in found.items()]
+    )
 
 
 def _show(record: Record, report: str, span: Span, shown: Mapping[str, Any]) -> None:
     as_json = shown["as_json"]
     most = -1 if as_json else shown["rows"]
-    path = record.report(report)
+    path = record.find_report(report)
     answer = record.ask(path, span, most, shown["where"])
     if as_json:
-        screen.lines(
+        screen.print_lines(
             json.dumps([dict(zip(answer.columns, row, strict=True)) for row in answer.rows])
         )
         return
-    looked = record.looked(path, span)
-    screen.line(_heading(span))
+    looked = record.find_asked(path, span)
+    screen.print_line(_format_heading(span))
     if (looked.since, looked.until) != (span.since, span.until):
-        screen.line(f"asked in every {looked.every}th sample: {_asked(looked)}")
-    screen.gap()
+        screen.print_line(f"asked in every {looked.every}th sample: {_describe_asked(looked)}")
+    screen.print_gap()
     _print(answer)
 
 
-def _asked(looked: Asked) -> str:
+def _describe_asked(looked: Asked) -> str:
     """When the ends of what is shown were asked for."""
     if looked.since is None:
-        return f"as of {told(looked.until)}"
+        return f"as of {format_time(looked.until)}"
     if not looked.is_between:
-        return f"not since {told(looked.until)}"
-    return f"{told(looked.since)} to {told(looked.until)}"
+        return f"not since {format_time(looked.until)}"
+    return f"{format_time(looked.since)} to {format_time(looked.until)}"
 
 
-def _heading(span: Span) -> str:
+def _format_heading(span: Span) -> str:
     """Of what time the answer is; a restart of the server is said."""
     if span.since is None:
-        return f"as of {told(span.until)}"
+        return f"as of {format_time(span.until)}"
     restarts = f", the server restarted {span.restarts} times" if span.restarts else ""
-    return f"{told(span.since)} to {told(span.until)}: {span.samples} samples{restarts}"
+    return (
+        f"{format_time(span.since)} to {format_time(span.until)}: {span.samples} samples{restarts}"
+    )
 
 
 def _print(answer: Answer) -> None:
     """A table where that is as wide as the screen, else a paragraph for each row."""
-    shown = [[cell(it) for it in row] for row in answer.rows]
+    shown = [[format_cell(it) for it in row] for row in answer.rows]
     width = sum(max(map(len, column)) + 2 for column in zip(answer.columns, *shown, strict=True))
     if not shown:
-        screen.line("nothing")
-    elif width <= screen.console().width:
-        screen.table(answer.columns, shown)
+        screen.print_line("nothing")
+    elif width <= screen.make_console().width:
+        screen.print_table(answer.columns, shown)
     else:
         for row in shown:
             fields = zip(answer.columns, row, strict=True)
-            screen.paragraph(
+            screen.print_paragraph(
                 "  ".join(f"{name}={it}" for name, it in fields if it not in ("", "0"))
             )
 
@@ -311,14 +317,14 @@ def _print(answer: Answer) -> None:
 def plot(since: datetime, until: datetime, folder: Path, output: Path) -> None:
     """Plot what the server did between two times, as one HTML file."""
     from dyno.report.html.page import write_user_file
-    from dyno.report.html.watched import TimePlot, watched_page
-    from dyno.servers.watch.reading import PLOT, reports_of, title_of
+    from dyno.report.html.watched import TimePlot, build_watched_page
+    from dyno.servers.watch.reading import PLOT, list_reports, read_title
 
     record = _open(folder)
-    span = record.span(until, max(since, record.begins))
+    span = record.find_span(until, max(since, record.begins))
     plots = [
-        TimePlot(title_of(path), [(it.name, it.points) for it in record.plot(path, span)])
-        for path in reports_of(record.kind, PLOT).values()
+        TimePlot(read_title(path), [(it.name, it.points) for it in record.read_curves(path, span)])
+        for path in list_reports(record.kind, PLOT).values()
     ]
-    write_user_file(output, watched_page(record.server, _heading(span), plots))
-    screen.line(f"wrote {output}")
+    write_user_file(output, build_watched_page(record.server, _format_heading(span), plots))
+    screen.print_line(f"wrote {output}")

@@ -40,12 +40,12 @@ class MomentType(click.ParamType[datetime]):
         return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def cell(text: str | None) -> str:
+def format_cell(text: str | None) -> str:
     """A field on one line, of a bearable length."""
     line = " ".join((text or "").split())
     return line if len(line) <= CELL else f"{line[: CELL - 1]}…"
 
 
-def told(at: datetime) -> str:
+def format_time(at: datetime) -> str:
     """A time as all are written."""
     return f"{at:%Y-%m-%d %H:%M:%S} UTC"

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dyno import private_files, scratch
-from dyno.errors import HostError, UsageError, space, unknown
+from dyno.errors import HostError, UsageError, build_unknown_error, find_fullest
 from dyno.locks import try_lock
-from dyno.record import CLIENT_BASELINE, SCHEMA, Run, Trial, Verdict, decode, echo_of
+from dyno.record import CLIENT_BASELINE, SCHEMA, Run, Trial, Verdict, decode, name_echo
 from dyno.record.former_keys import encode_with_former_keys
 
 T = TypeVar("T")
@@ -36,20 +36,20 @@ def read_json(kind: type[T], file: Path) -> T:
     except FileNotFoundError:
         raise UsageError(f"there is no {file}") from None
     except RecursionError:
-        raise _damage_error(file, "it is nested too deeply") from None
+        raise _build_damage_error(file, "it is nested too deeply") from None
     except OSError as error:
         raise HostError(f"cannot read {file}", cause=(error.strerror or "").lower()) from error
     except ValueError as error:
-        raise _damage_error(
+        raise _build_damage_error(
             file, f"it is not JSON, {str(error)[:1].lower()}{str(error)[1:]}"
         ) from error
     _check_schema(file, data)
     try:
         return decode.decode(kind, data)
     except decode.UnknownField as error:
-        raise _newer_error(f"{file} was made by a newer dyno: {error}") from error
+        raise _build_newer_error(f"{file} was made by a newer dyno: {error}") from error
     except ValueError as error:
-        raise _damage_error(file, error) from error
+        raise _build_damage_error(file, error) from error
 
 
 def _read_text(file: Path) -> str:
@@ -65,7 +65,7 @@ def _read_text(file: Path) -> str:
     return file.read_text()
 
 
-def _damage_error(file: Path, cause: object) -> UsageError:
+def _build_damage_error(file: Path, cause: object) -> UsageError:
     hint = "nothing can be told without it"
     if file.parent.name == "trials":
         hint = "move it away; `dyno resume` then plays another block for the one that it was in"
@@ -80,7 +80,7 @@ def _check_schema(file: Path, data: Any) -> None:
     if not isinstance(written, int) or written == SCHEMA:
         return
     if written > SCHEMA:
-        raise _newer_error(
+        raise _build_newer_error(
             f"{file} is of schema {written}, from a newer dyno; this one reads up to {SCHEMA}"
         )
     raise UsageError(
@@ -89,20 +89,20 @@ def _check_schema(file: Path, data: Any) -> None:
     )
 
 
-def _newer_error(sentence: str) -> UsageError:
+def _build_newer_error(sentence: str) -> UsageError:
     return UsageError(sentence, hint="use the dyno that wrote it, or a newer one")
 
 
 def write_json(file: Path, data: dict[str, Any]) -> Path:
     """Writes a file of a run, whole or not at all; `HostError` where the disk is full."""
     try:
-        with private_files.new_file(file) as out:
+        with private_files.write_new_file(file) as out:
             json.dump(data, out, separators=(",", ":"))
     except OSError as error:
         hint = "what was written before is kept; dyno resume goes on from there"
         if file.name == "verdict.json":
             hint = "`dyno show RUN` only reads; to judge it anew, copy the run where you may write"
-        cause = f"{error.strerror}{space(error, file.parent)}"
+        cause = f"{error.strerror}{find_fullest(error, file.parent)}"
         raise HostError(f"cannot write {file}", cause=cause, hint=hint) from error
     return file
 
@@ -117,11 +117,11 @@ class RunFolder:
 
     path: Path
 
-    def run(self) -> Run:
+    def read_run(self) -> Run:
         """`run.json`; `UsageError` where it is missing, broken or from a newer Dyno."""
         return read_json(Run, self.path / "run.json")
 
-    def trials(self) -> list[Trial]:
+    def read_trials(self) -> list[Trial]:
         """Every trial on disk, by number, torn ones included; `UsageError` for one of another run,
         whose workload or candidate this one has not.
         """
@@ -129,14 +129,14 @@ class RunFolder:
         found = [read_json(Trial, file) for file in files]
         if not found:
             return []
-        run = self.run()
+        run = self.read_run()
         workloads = {each.name for each in run.workloads}
         names = {each.name for each in run.candidates}
-        candidates = names | {echo_of(name) for name in names} | {CLIENT_BASELINE}
+        candidates = names | {name_echo(name) for name in names} | {CLIENT_BASELINE}
         for file, trial in zip(files, found, strict=True):
             if trial.workload not in workloads or trial.candidate not in candidates:
                 cause = f"'{trial.candidate}' on '{trial.workload}' is not in run.json"
-                raise _damage_error(file, cause)
+                raise _build_damage_error(file, cause)
         return found
 
     def write_trial(self, trial: Trial) -> None:
@@ -146,7 +146,7 @@ class RunFolder:
             raise UsageError(f"{file} already exists", hint="another dyno may be playing this run")
         write_json(file, asdict(trial))
 
-    def verdict(self) -> Verdict | None:
+    def read_verdict(self) -> Verdict | None:
         """`verdict.json`, or None where nothing has judged the run yet."""
         file = self.path / "verdict.json"
         return read_json(Verdict, file) if file.exists() else None
@@ -160,12 +160,12 @@ class RunFolder:
         """Where trial `number` writes its log."""
         return self.path / "logs" / f"{number:04}.log"
 
-    def loaded(self, number: int) -> Path:
+    def find_loaded_list(self, number: int) -> Path:
         """Where trial `number` lists what it loaded into somebody's server, while it is there."""
         return self.path / LOADED / f"{number:04}.json"
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def hold_alone(self) -> Iterator[None]:
         """Locks the run while it is played; `UsageError` where another dyno plays it.
 
         The kernel lets go of it however we end.
@@ -182,12 +182,12 @@ class RunFolder:
         with _try_lock(self.path) as ours:
             return not ours
 
-    def homes(self) -> Path:
-        """The folder for the engines' data: in the run's own, or elsewhere (`scratch.data_home`).
+    def find_homes(self) -> Path:
+        """The folder for the engines' data: in the run's own, or elsewhere (`scratch`).
 
         Runs that began elsewhere in the same second have the same name, and not the same path.
         """
-        if chosen := scratch.data_home():
+        if chosen := scratch.find_data_home():
             own = hashlib.sha256(bytes(self.path.resolve())).hexdigest()[:8]
             return Path(chosen).absolute() / f"dyno-{self.path.name}-{own}"
         return self.path.absolute() / "home"
@@ -196,7 +196,7 @@ class RunFolder:
         """Makes that folder: private where only we go there, else others may pass through and not
         look into it.
         """
-        homes = self.homes()
+        homes = self.find_homes()
         private_files.make_folder(homes)
         if homes.parent != self.path.absolute():
             homes.chmod(0o711)
@@ -205,17 +205,17 @@ class RunFolder:
         """Removes the engines' data, those of torn trials too; answers why some stay, a sentence,
         empty where none do.
         """
-        return private_files.remove_folder(self.homes())
+        return private_files.remove_folder(self.find_homes())
 
 
-def runs_home() -> Path:
+def find_runs_home() -> Path:
     """Where runs lie: `$DYNO_RUNS`, else `./runs`."""
     return Path(os.environ.get("DYNO_RUNS") or "runs")
 
 
-def run_to_come() -> RunFolder:
+def make_run_to_come() -> RunFolder:
     """A run that is not there yet, which knows where the data of its engines will lie."""
-    return RunFolder(runs_home() / "any")
+    return RunFolder(find_runs_home() / "any")
 
 
 @contextmanager
@@ -232,14 +232,14 @@ def create_run(run: Run, runs: Path) -> RunFolder:
     """A new folder ``<utc>-<name>`` under `runs`, with `run.json` in it."""
     stamp = re.sub(r"[-:]|\.\d+", "", run.created_utc)
     name = re.sub(r"[^A-Za-z0-9._@-]+", "-", run.name).strip("-")[:60]
-    path = _new_folder(runs, f"{stamp}-{name}")
+    path = _make_folder(runs, f"{stamp}-{name}")
     for inner in ("trials", "logs"):
         private_files.make_folder(path / inner)
     write_json(path / "run.json", asdict(run))
     return RunFolder(path)
 
 
-def _new_folder(runs: Path, name: str) -> Path:
+def _make_folder(runs: Path, name: str) -> Path:
     for count in range(1, 1000):
         path = runs / (name if count == 1 else f"{name}-{count}")
         try:
@@ -248,7 +248,7 @@ def _new_folder(runs: Path, name: str) -> Path:
             continue
         except OSError as error:
             hint = "name another folder for runs with DYNO_RUNS"
-            cause = f"{error.strerror}{space(error, runs)}"
+            cause = f"{error.strerror}{find_fullest(error, runs)}"
             raise HostError(f"cannot make {path}", cause=cause, hint=hint) from error
         return path
     raise HostError(f"too many runs are named {name}")
@@ -261,9 +261,9 @@ def open_run(path: Path, runs: Path) -> RunFolder:
             return RunFolder(folder)
     if path.is_dir():
         raise UsageError(f"there is no run in {path}", hint="run.json is missing")
-    raise unknown("run", str(path), [f.path.name for f in all_runs(runs)])
+    raise build_unknown_error("run", str(path), [f.path.name for f in list_runs(runs)])
 
 
-def all_runs(runs: Path) -> list[RunFolder]:
+def list_runs(runs: Path) -> list[RunFolder]:
     """All runs under `runs`, oldest first."""
     return [RunFolder(file.parent) for file in sorted(runs.glob("*/run.json"))]

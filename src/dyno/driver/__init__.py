@@ -20,7 +20,7 @@ from dyno.driver.events import (
     WrittenKeys,
 )
 from dyno.driver.process import DriverLaunch, DriverProcess, Limit
-from dyno.driver.questions import ask, describe, driver_environment, driver_program, schema
+from dyno.driver.questions import ask, build_driver_environment, describe, find_driver, read_schema
 
 __all__ = [
     "Answered",
@@ -44,8 +44,8 @@ __all__ = [
     "WrittenKey",
     "WrittenKeys",
     "ask",
+    "build_driver_environment",
     "describe",
-    "driver_environment",
-    "driver_program",
-    "schema",
+    "find_driver",
+    "read_schema",
 ]

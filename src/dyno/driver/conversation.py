@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from dyno import subprocesses
-from dyno.driver.events import error_of_silence, rows_of
+from dyno.driver.events import explain_silence, extract_rows
 from dyno.driver.plan import VERSION, Session
 from dyno.driver.questions import (
     ANSWER_BYTES,
     QUESTION_S,
-    driver_environment,
-    driver_program,
+    build_driver_environment,
+    find_driver,
 )
 from dyno.errors import InternalError, TrialFailed
 
@@ -48,9 +48,9 @@ class Conversation:
         question = {"version": VERSION, "session": session, "statements": list(statements)}
         assert self._process
         try:
-            with subprocesses.waited_for(self._process, self._heed):
-                said = json.loads(self._answer(json.dumps(question)))
-            return rows_of(said, len(statements))
+            with subprocesses.wait_for(self._process, self._heed):
+                said = json.loads(self._build_answer(json.dumps(question)))
+            return extract_rows(said, len(statements))
         except (ValueError, RecursionError) as error:
             self.close()
             raise InternalError("cannot parse the driver's answer", cause=error) from error
@@ -87,18 +87,21 @@ class Conversation:
         pipe = subprocess.PIPE
         self._session = session
         self._process = subprocess.Popen(
-            [driver_program(), "ask"],
+            [find_driver(), "ask"],
             stdin=pipe,
             stdout=pipe,
             stderr=pipe,
-            env=driver_environment(),
+            env=build_driver_environment(),
             process_group=0,
             bufsize=0,
         )
 
-    def _answer(self, line: str) -> bytes:
+    def _build_answer(self, line: str) -> bytes:
         """The line that answers this one."""
-        process, until_s = self._process, time.monotonic() + subprocesses.limit_of(self._limit_s)
+        process, until_s = (
+            self._process,
+            time.monotonic() + subprocesses.choose_limit(self._limit_s),
+        )
         assert process and process.stdin and process.stdout and process.stderr
         # a driver that is gone is noticed where its answer is missing
         with suppress(BrokenPipeError):
@@ -113,7 +116,7 @@ class Conversation:
             chunk = os.read(process.stdout.fileno(), 1 << 18)
             if not chunk:
                 words = os.read(process.stderr.fileno(), WORDS_BYTES).decode(errors="replace")
-                raise error_of_silence(process.wait(), words)
+                raise explain_silence(process.wait(), words)
             self._heard += chunk
             if len(self._heard) > ANSWER_BYTES:
                 raise TrialFailed(f"the engine answered with more than {ANSWER_BYTES >> 20} MB")

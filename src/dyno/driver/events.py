@@ -21,7 +21,7 @@ _BLAME: dict[str, type[DynoError]] = {
 }
 
 
-def error_of_event(event: Mapping[str, Any]) -> DynoError:
+def convert_error(event: Mapping[str, Any]) -> DynoError:
     """The driver's error event as the exception of whoever can put it right, with its place."""
     said = {name: text for name, text in event.items() if isinstance(text, str)}
     place, phase, stream = (said.get(name, "") for name in ("place", "phase", "stream"))
@@ -43,7 +43,7 @@ def error_of_event(event: Mapping[str, Any]) -> DynoError:
     return fault
 
 
-def error_of_silence(code: int, text: str) -> DynoError:
+def explain_silence(code: int, text: str) -> DynoError:
     """Why a driver that gave no reason is gone."""
     if code < 0:
         return TrialFailed(f"the driver was killed (signal {-code})")
@@ -51,12 +51,12 @@ def error_of_silence(code: int, text: str) -> DynoError:
     return TrialFailed(f"the driver ended early (exit code {code})", cause="".join(lines[-1:]))
 
 
-def rows_of(said: Any, statements: int) -> list[list[list[str | None]]]:
+def extract_rows(said: Any, statements: int) -> list[list[list[str | None]]]:
     """The rows of the answers to so many statements; an error event is raised, and so is what is no
     such list.
     """
     if isinstance(said, dict) and said.get("event") == "error":
-        raise error_of_event(said)
+        raise convert_error(said)
     answers = said if isinstance(said, list) else []
     rows: list[Any] = [answer.get("rows") for answer in answers if isinstance(answer, dict)]
     if len(rows) != statements or not all(isinstance(each, list) for each in rows):
@@ -235,7 +235,7 @@ def parse_event(line: bytes) -> Hello | Event:
         said = json.loads(line)
         kind = said.pop("event")
         if kind == "error":
-            raise error_of_event(said)
+            raise convert_error(said)
         event: Hello | Event = decode.decode(_EVENTS[kind], said)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InternalError("cannot parse the driver's event", cause=error) from error

@@ -88,7 +88,7 @@ class Plan:
     excerpt: Excerpt | None = None
     version: int = VERSION
 
-    def line(self) -> str:
+    def to_line(self) -> str:
         """The plan as the one line of JSON that the driver reads."""
         return json.dumps(asdict(self))
 

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import IO
 
 from dyno import private_files
-from dyno.driver.events import Event, Hello, error_of_silence, parse_event
+from dyno.driver.events import Event, Hello, explain_silence, parse_event
 from dyno.driver.plan import VERSION, Plan
-from dyno.driver.questions import driver_environment, driver_program
+from dyno.driver.questions import build_driver_environment, find_driver
 from dyno.errors import HostError, InternalError, TrialFailed
-from dyno.tails import tail
+from dyno.tails import read_tail
 
 #: What a line of the driver's may take; a phase of thousands of streams needs far less.
 LINE_BYTES = 64 << 20
@@ -40,7 +40,7 @@ class DriverLaunch:
     passed: tuple[int, ...] = ()
 
 
-def _passed(launch: DriverLaunch) -> dict[str, str]:
+def _choose_environment(launch: DriverLaunch) -> dict[str, str]:
     """Names to the driver what it may hand on: it keeps all else that it was started with."""
     return {"DYNO_PASSED": ",".join(map(str, launch.passed))} if launch.passed else {}
 
@@ -55,7 +55,7 @@ class Limit:
 
 
 @contextmanager
-def _opened(launch: DriverLaunch) -> Iterator[IO[bytes] | int | None]:
+def _open_stderr(launch: DriverLaunch) -> Iterator[IO[bytes] | int | None]:
     """The driver's stderr."""
     if launch.log is None:
         yield launch.stderr
@@ -72,9 +72,9 @@ class DriverProcess:
     def __init__(self, plan: Plan, launch: DriverLaunch) -> None:
         """Starts the driver and hands it the plan; `HostError` where it cannot be started."""
         self._log = launch.log
-        command = [*launch.prefix, str(driver_program()), "run"]
+        command = [*launch.prefix, str(find_driver()), "run"]
         sys.stdout.flush()
-        with _opened(launch) as stderr:
+        with _open_stderr(launch) as stderr:
             try:
                 self._process = subprocess.Popen(
                     command,
@@ -82,7 +82,9 @@ class DriverProcess:
                     stdout=subprocess.PIPE,
                     stderr=stderr,
                     pass_fds=launch.passed,
-                    env=driver_environment() | launch.environment | _passed(launch),
+                    env=build_driver_environment()
+                    | launch.environment
+                    | _choose_environment(launch),
                     process_group=0,
                     bufsize=0,
                 )
@@ -90,7 +92,7 @@ class DriverProcess:
                 raise HostError(f"cannot start '{command[0]}'", cause=error.strerror) from error
         self.pid = self._process.pid
         self._buffer = bytearray()
-        self._say(plan.line())
+        self._say(plan.to_line())
 
     def go(self, start_ns: int | None = None) -> None:
         """Lets the driver go on after a `Settle`, `Ready`, `Answered` or a phase's record.
@@ -99,13 +101,13 @@ class DriverProcess:
         """
         self._say("go" if start_ns is None else f"go {start_ns}")
 
-    def next(self, limit: Limit) -> Event:
+    def read_event(self, limit: Limit) -> Event:
         """The next event; the driver's own error is raised as the exception it stands for.
 
         `TrialFailed` where the driver is gone or the limit is over.
         """
         while True:
-            event = parse_event(self._line(limit))
+            event = parse_event(self._read_line(limit))
             if not isinstance(event, Hello):
                 return event
             if event.version != VERSION:
@@ -141,13 +143,13 @@ class DriverProcess:
             if self._process.stdin is not None:
                 self._process.stdin.write(line.encode() + b"\n")
 
-    def _line(self, limit: Limit) -> bytes:
+    def _read_line(self, limit: Limit) -> bytes:
         searched = 0
         while (end := self._buffer.find(b"\n", searched)) < 0:
             searched = len(self._buffer)
             chunk = self._read(limit)
             if not chunk:
-                raise error_of_silence(self._process.wait(), tail(self._log))
+                raise explain_silence(self._process.wait(), read_tail(self._log))
             self._buffer += chunk
             if len(self._buffer) > LINE_BYTES:
                 raise InternalError(f"the driver sent a line of more than {LINE_BYTES >> 20} MB")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from dyno import subprocesses
-from dyno.driver.events import error_of_event, error_of_silence, rows_of
+from dyno.driver.events import convert_error, explain_silence, extract_rows
 from dyno.driver.plan import VERSION, Description, Plan, Session
 from dyno.errors import HostError, InternalError, TrialFailed
 from dyno.record import decode
@@ -27,7 +27,7 @@ from dyno.record import decode
 OURS = ("DYNO_WIRE", "LUA_PATH", "LUA_CPATH")
 
 
-def driver_program() -> Path:
+def find_driver() -> Path:
     """The driver: ``$DYNO_DRIVER``, else beside the interpreter, else on the path."""
     if chosen := os.environ.get("DYNO_DRIVER"):
         if not os.access(chosen, os.X_OK):
@@ -40,7 +40,7 @@ def driver_program() -> Path:
     return Path(found).absolute()
 
 
-def driver_environment() -> dict[str, str]:
+def build_driver_environment() -> dict[str, str]:
     """The environment of every driver process, as small as it can be, so that runs agree."""
     chosen = {name: os.environ[name] for name in OURS if name in os.environ}
     return {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"} | chosen
@@ -71,7 +71,7 @@ _ASKED = {
 
 def describe(plan: Plan) -> Description:
     """What the plan's script declares under the plan's options; an error of it is raised."""
-    return decode.decode(Description, _question("describe", plan.line()))
+    return decode.decode(Description, _ask_question("describe", plan.to_line()))
 
 
 def ask(
@@ -86,21 +86,21 @@ def ask(
     server = session.get("host"), session.get("port")
     is_known = server in _answered or not server[0]
     try:
-        said = _question(
+        said = _ask_question(
             "ask", json.dumps(question), limit_s if is_known else min(limit_s, FIRST_S)
         )
         _answered.add(server)
-        return rows_of(said, len(statements))
+        return extract_rows(said, len(statements))
     except _TooLong as endless:
-        number = _answers(endless.said)
+        number = _count_answers(endless.said)
         statement = " ".join(statements[min(number, len(statements) - 1)].split())
         shown = statement if len(statement) <= SHOWN else f"{statement[:SHOWN]}…"
         raise TrialFailed(f"{endless}: {shown}") from None
 
 
-def schema() -> dict[str, Any]:
+def read_schema() -> dict[str, Any]:
     """The JSON Schemas of everything that the driver reads and says, by type."""
-    said: dict[str, Any] = _question("schema", "")
+    said: dict[str, Any] = _ask_question("schema", "")
     return said
 
 
@@ -112,30 +112,30 @@ class _TooLong(TrialFailed):
         self.said = said
 
 
-def _question(command: str, line: str, limit_s: float = QUESTION_S) -> Any:
+def _ask_question(command: str, line: str, limit_s: float = QUESTION_S) -> Any:
     """One question to a driver of its own, and its answer."""
-    pipe, limit_s = subprocess.PIPE, subprocesses.limit_of(limit_s)
+    pipe, limit_s = subprocess.PIPE, subprocesses.choose_limit(limit_s)
     with os.fdopen(os.memfd_create("question"), "w+b") as question:
         question.write(line.encode() + b"\n")
         question.seek(0)
         heed = subprocesses.Heed()
         with subprocess.Popen(
-            [driver_program(), command],
+            [find_driver(), command],
             stdin=question,
             stdout=pipe,
             stderr=pipe,
-            env=driver_environment(),
+            env=build_driver_environment(),
             process_group=0,
         ) as process:
             try:
-                with subprocesses.waited_for(process, heed):
+                with subprocesses.wait_for(process, heed):
                     said, words = _read(process, _ASKED[command], limit_s)
                     code = process.wait(limit_s)
             except subprocess.TimeoutExpired:
-                raise _late(_ASKED[command], limit_s) from None
+                raise _build_late_error(_ASKED[command], limit_s) from None
             finally:
                 process.kill()
-    return _answer(command, subprocess.CompletedProcess(command, code, said, words))
+    return _read_answer(command, subprocess.CompletedProcess(command, code, said, words))
 
 
 def _read(process: subprocess.Popen[bytes], who: str, limit_s: float) -> tuple[str, str]:
@@ -151,7 +151,7 @@ def _read(process: subprocess.Popen[bytes], who: str, limit_s: float) -> tuple[s
         while waiting.get_map():
             ready = waiting.select(max(until_s - time.monotonic(), 0.0))
             if not ready:
-                raise _late(who, limit_s)
+                raise _build_late_error(who, limit_s)
             for handle in (key.fd for key, _ in ready):
                 chunk = os.read(handle, 1 << 16)
                 heard[handle] += chunk
@@ -163,11 +163,11 @@ def _read(process: subprocess.Popen[bytes], who: str, limit_s: float) -> tuple[s
     return said, words
 
 
-def _late(who: str, limit_s: float) -> TrialFailed:
+def _build_late_error(who: str, limit_s: float) -> TrialFailed:
     return TrialFailed(f"{who} did not answer in {limit_s:.0f} s")
 
 
-def _answers(said: bytes) -> int:
+def _count_answers(said: bytes) -> int:
     """How many answers of a list are whole, in its beginning."""
     text, decoder = said.decode(errors="replace"), json.JSONDecoder()
     at = count = 0
@@ -180,13 +180,13 @@ def _answers(said: bytes) -> int:
     return count
 
 
-def _answer(command: str, done: subprocess.CompletedProcess[str]) -> Any:
+def _read_answer(command: str, done: subprocess.CompletedProcess[str]) -> Any:
     try:
         said = json.loads(done.stdout)
     except (ValueError, RecursionError):
-        raise error_of_silence(done.returncode, done.stderr) from None
+        raise explain_silence(done.returncode, done.stderr) from None
     if isinstance(said, dict) and said.get("event") == "error":
-        raise error_of_event(said)
+        raise convert_error(said)
     if done.returncode != 0:
         raise InternalError(f"the driver's '{command}' ended with exit code {done.returncode}")
     return said

@@ -13,8 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from dyno.driver.events import error_of_event
-from dyno.driver.questions import driver_environment, driver_program
+from dyno.driver.events import convert_error
+from dyno.driver.questions import build_driver_environment, find_driver
 from dyno.errors import HostError, TrialFailed
 from dyno.record import decode
 from dyno.record.profile import CpuProfile
@@ -42,11 +42,11 @@ class CpuSampler:
         """Starts the sampler; `HostError` where it cannot be started."""
         try:
             self._process = subprocess.Popen(
-                [str(driver_program()), "sample"],
+                [str(find_driver()), "sample"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env=driver_environment(),
+                env=build_driver_environment(),
                 process_group=0,
                 bufsize=0,
             )
@@ -84,7 +84,7 @@ class CpuSampler:
     def _answer(self) -> Any:
         answer = json.loads(self._read_line())
         if isinstance(answer, dict) and answer.get("event") == "error":
-            raise error_of_event(answer)
+            raise convert_error(answer)
         return answer
 
     def _read_line(self) -> bytes:

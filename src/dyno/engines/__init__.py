@@ -44,7 +44,7 @@ class WeighsData(Protocol):
 class Attaches(Protocol):
     """An engine of which a build may run already (`Build.attached`), in a database named by URL."""
 
-    def tables(self, build: Build) -> list[str]:
+    def list_tables(self, build: Build) -> list[str]:
         """Every table and view of that database, by name, but for those we tried it with."""
 
     def drop(self, build: Build, tables: Sequence[str]) -> None:
@@ -101,7 +101,7 @@ class Explains(Protocol):
 
     explain: ClassVar[str]
 
-    def plan_of(self, rows: list[list[str | None]]) -> str:
+    def extract_plan(self, rows: list[list[str | None]]) -> str:
         """The plan's shape in lines, of what it answered: no estimates, which differ by chance."""
 
 
@@ -117,7 +117,7 @@ class Preloads(Protocol):
 class ReachesDatabases(Protocol):
     """An engine whose statements can reach other databases of a server than the one of its URL."""
 
-    def other_databases(self, build: Build) -> list[str]:
+    def list_other_databases(self, build: Build) -> list[str]:
         """Those that the account sees, but for what nobody can write to."""
 
 
@@ -125,7 +125,7 @@ class ReachesDatabases(Protocol):
 class ReadsInPlace(Protocol):
     """An engine in whose attached build a log can be played that only reads: a URL's `readonly`."""
 
-    def rules(self, build: Build) -> ServerRules:
+    def read_rules(self, build: Build) -> ServerRules:
         """Which statements it is asked; `UsageError` where none can be told from its text."""
 
 
@@ -230,7 +230,7 @@ class Accepts(Protocol):
 class Likens(Protocol):
     """An engine that can be started with the settings of a server that runs already."""
 
-    def settings_like(self, running: Build, build: Build) -> dict[str, str]:
+    def liken_settings(self, running: Build, build: Build) -> dict[str, str]:
         """The settings with which `build` runs as the attached `running` does, by name."""
 
 
@@ -238,7 +238,7 @@ class Likens(Protocol):
 class Remarks(Protocol):
     """An engine that knows which of its settings are easily mistaken, though it takes them."""
 
-    def remarks(self, build: Build, settings: dict[str, str]) -> list[str]:
+    def list_remarks(self, build: Build, settings: dict[str, str]) -> list[str]:
         """A clause for each: a key without effect beside another, a bare number's unit."""
 
 
@@ -247,7 +247,7 @@ class Snapshots(Protocol):
     """An engine whose home, once stopped, may be copied and started elsewhere: where loading is
     slow, data are loaded a few times and copied for each trial."""
 
-    def file_settings(self, settings: dict[str, str]) -> dict[str, str]:
+    def select_file_settings(self, settings: dict[str, str]) -> dict[str, str]:
         """Those of `settings` that the files depend on: a page's size, not a cache's."""
 
 
@@ -262,7 +262,9 @@ class Knobs(Protocol):
 class HoldsMemory(Protocol):
     """An engine that knows what its processes take of memory: interleaved, all of them at once."""
 
-    def memory_bytes(self, build: Build, settings: dict[str, str], connections: int) -> int:
+    def estimate_memory_bytes(
+        self, build: Build, settings: dict[str, str], connections: int
+    ) -> int:
         """The caches that `settings` resolve to, filled, and an allowance for all else."""
 
 
@@ -270,7 +272,7 @@ class HoldsMemory(Protocol):
 class LimitsConnections(Protocol):
     """A server that lets in so many connections at once and no more."""
 
-    def most_connections(self, build: Build, settings: dict[str, str]) -> int:
+    def find_most_connections(self, build: Build, settings: dict[str, str]) -> int:
         """How many: what `settings` resolve to, or what the attached server says."""
 
 
@@ -278,7 +280,7 @@ class LimitsConnections(Protocol):
 class Outgrows(Protocol):
     """An engine that knows what its files take beside the data (logs, redo, undo, temporaries)."""
 
-    def disk_bytes(self, data_bytes: int, settings: dict[str, str]) -> int:
+    def estimate_disk_bytes(self, data_bytes: int, settings: dict[str, str]) -> int:
         """The most that a home may take while `data_bytes` of rows are loaded and changed."""
 
 

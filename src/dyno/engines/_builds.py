@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from dyno.errors import HostError, UsageError, unknown
+from dyno.errors import HostError, UsageError, build_unknown_error
 
 
 def choose_version(
@@ -23,21 +23,21 @@ def choose_version(
     beginning = f"{version_asked}." if version_asked else ""
     begins = [version for version in known if f"{version}.".startswith(beginning)]
     if begins:
-        return max(begins, key=version_key)
-    raise unknown_version(engine, version_asked, known, words)
+        return max(begins, key=parse_version)
+    raise build_unknown_version_error(engine, version_asked, known, words)
 
 
-def unknown_version(
+def build_unknown_version_error(
     engine: str, asked: str, known: Sequence[str], words: Sequence[str] = ()
 ) -> UsageError:
     """The error for a version that is none of `known`: versions are numbers, so their neighbours
     are the nearest, and not what is spelled alike.
     """
     if not PART.fullmatch(asked.replace(".", "")):
-        return unknown(f"{engine} build", asked, [*known, *words])
-    older = [version for version in known if version_key(version) < version_key(asked)]
-    newer = [version for version in known if version_key(version) > version_key(asked)]
-    near = [*sorted(older, key=version_key)[-1:], *sorted(newer, key=version_key)[:1]]
+        return build_unknown_error(f"{engine} build", asked, [*known, *words])
+    older = [version for version in known if parse_version(version) < parse_version(asked)]
+    newer = [version for version in known if parse_version(version) > parse_version(asked)]
+    near = [*sorted(older, key=parse_version)[-1:], *sorted(newer, key=parse_version)[:1]]
     hint = f"nearest: {' and '.join(near)}; or a build of your own by its path"
     return UsageError(f"unknown {engine} version '{asked}'", hint=hint)
 
@@ -47,7 +47,7 @@ STAGES = {"devel": -4, "alpha": -3, "beta": -2, "rc": -1}
 PART = re.compile(rf"(\d+)(?:~?({'|'.join(STAGES)})(\d*))?")
 
 
-def version_key(version: str) -> tuple[int, ...]:
+def parse_version(version: str) -> tuple[int, ...]:
     """A version to compare by, of numbers: `19rc1` stands between `18.6` and `19.0`."""
     key: list[int] = []
     for number, stage, count in PART.findall(version):
@@ -56,9 +56,9 @@ def version_key(version: str) -> tuple[int, ...]:
     return tuple(key)
 
 
-def line_of(version: str, parts: int) -> str:
+def find_line(version: str, parts: int) -> str:
     """The release line of a version, of so many numbers: `10.11` of `10.11.8`."""
-    return ".".join(map(str, version_key(version)[:parts]))
+    return ".".join(map(str, parse_version(version)[:parts]))
 
 
 def is_release(version: str) -> bool:

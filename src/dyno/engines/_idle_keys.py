@@ -30,7 +30,7 @@ class Idle:
 OFF = ("off", "0", "false", "no")
 
 
-def idle_keys(
+def find_idle_keys(
     asked: Mapping[str, str], chosen: Mapping[str, str], pairs: Sequence[Idle]
 ) -> Iterator[str]:
     """A clause for each key of `asked` that has no effect under `chosen`, all that will hold."""

@@ -56,7 +56,7 @@ class LibraryKind:
         return json.loads(done.stdout)
 
 
-def all_settings(
+def read_all_settings(
     options: Mapping[str, tuple[str, str]],
     chosen: Mapping[str, str],
     valid: Callable[[str, str], str],
@@ -76,6 +76,6 @@ def start_library(build: Build, home: Path, **own: Any) -> Server:
     return Server(session, home)
 
 
-def data_bytes(server: Server) -> int:
+def measure_data_bytes(server: Server) -> int:
     """The database's file and what lies beside it, its log for one."""
     return sum(file.stat().st_size for file in server.home.glob(f"{DATABASE}*"))

@@ -51,32 +51,34 @@ class Releases:
     @property
     def versions(self) -> tuple[str, ...]:
         """Every version, in order."""
-        return tuple(sorted({*self.numbered, *self.suites}, key=_builds.version_key))
+        return tuple(sorted({*self.numbered, *self.suites}, key=_builds.parse_version))
 
-    def line(self, version: str) -> str:
+    def find_line(self, version: str) -> str:
         """The release line of a version: `10.11` of `10.11.8`."""
-        return _builds.line_of(version, self.parts)
+        return _builds.find_line(version, self.parts)
 
-    def choices(self, asked: str) -> list[Choice]:
+    def list_choices(self, asked: str) -> list[Choice]:
         """What `asked` may mean, the best first: the newest line's build of a suite, and what
         stands in for it. `UsageError` with the nearest versions where that is nothing.
         """
         source, of, number = asked.rpartition(OF)
         if of:
-            return [Choice(self._numbered(source, number))]
+            return [Choice(self._format_numbered(source, number))]
         suites = {
             version: program for version, program in self.suites.items() if asked == program.suite
         }
         if suites:
             return [Choice(version, program) for version, program in suites.items()]
-        numbered = [each for each in self.numbered if _means(asked, each)]
+        numbered = [each for each in self.numbered if _covers(asked, each)]
         found = [Choice(version) for version in numbered]
         for version, program in self.suites.items():
-            loosely = not numbered and is_within(asked, self.line(version))
-            if loosely or (_means(asked, version) and self._is_meant(asked, version)):
+            loosely = not numbered and is_within(asked, self.find_line(version))
+            if loosely or (_covers(asked, version) and self._is_meant(asked, version)):
                 found.append(Choice(version, program))
         if not found:
-            raise _builds.unknown_version(self.engine, asked, self.versions, self._words())
+            raise _builds.build_unknown_version_error(
+                self.engine, asked, self.versions, self._describe_versions()
+            )
         found.sort(key=self._rank, reverse=True)
         first = next((i for i, each in enumerate(found) if not each.program), len(found))
         return found[: first + 1]
@@ -93,7 +95,7 @@ class Releases:
         is told and stands in its facts. `HostError` where none can be had.
         """
         instead = ""
-        choices = self.choices(asked)
+        choices = self.list_choices(asked)
         for choice in choices:
             try:
                 if choice.program is None:
@@ -106,7 +108,9 @@ class Releases:
             except HostError as refused:
                 if choice == choices[-1]:
                     raise
-                instead = f"{choice.version} of {_place(choice)} cannot be had: {refused.message}"
+                instead = (
+                    f"{choice.version} of {_rank_choice(choice)} cannot be had: {refused.message}"
+                )
                 say(f"{self.engine} {instead}; using another build")
         raise AssertionError("no choice at all")
 
@@ -118,9 +122,9 @@ class Releases:
         """
         found = [
             Offer(
-                self._shortest(Choice(version), f"{source}{OF}{version}"),
+                self._choose_shortest(Choice(version), f"{source}{OF}{version}"),
                 version,
-                self.line(version),
+                self.find_line(version),
                 source,
                 entries=entries(version),
                 machines=machines,
@@ -128,17 +132,17 @@ class Releases:
             for version, source in self.numbered.items()
         ]
         for version, program in self.suites.items():
-            name = self._shortest(Choice(version, program), program.suite)
-            kept = (suite_tree.entry_pattern(program),)
-            found.append(Offer(name, version, self.line(version), DEBIAN, program.suite, kept))
+            name = self._choose_shortest(Choice(version, program), program.suite)
+            kept = (suite_tree.build_entry_pattern(program),)
+            found.append(Offer(name, version, self.find_line(version), DEBIAN, program.suite, kept))
         return found
 
-    def _shortest(self, choice: Choice, otherwise: str) -> str:
+    def _choose_shortest(self, choice: Choice, otherwise: str) -> str:
         """The version, where that alone means this build, else the other name."""
-        means = self.choices(choice.version)[0]
+        means = self.list_choices(choice.version)[0]
         return choice.version if means == choice else otherwise
 
-    def _numbered(self, source: str, number: str) -> str:
+    def _format_numbered(self, source: str, number: str) -> str:
         known = [version for version, kept in self.numbered.items() if kept == source]
         if not known:
             places = sorted(set(self.numbered.values()))
@@ -148,17 +152,17 @@ class Releases:
 
     def _is_meant(self, asked: str, version: str) -> bool:
         """A candidate of a release is meant only by its own line."""
-        return _builds.is_release(version) or _means(self.line(version), asked)
+        return _builds.is_release(version) or _covers(self.find_line(version), asked)
 
     def _rank(self, choice: Choice) -> tuple[tuple[int, ...], bool, tuple[int, ...]]:
-        line = _builds.version_key(self.line(choice.version))
-        return line, choice.program is not None, _builds.version_key(choice.version)
+        line = _builds.parse_version(self.find_line(choice.version))
+        return line, choice.program is not None, _builds.parse_version(choice.version)
 
-    def _words(self) -> list[str]:
+    def _describe_versions(self) -> list[str]:
         return [*self.words, *sorted({program.suite for program in self.suites.values()})]
 
 
-def _means(beginning: str, version: str) -> bool:
+def _covers(beginning: str, version: str) -> bool:
     """Does `18` mean `18.6`, and not `180`?"""
     rest = version.removeprefix(beginning)
     return version.startswith(beginning) and not (beginning and rest[:1].isdigit())
@@ -169,5 +173,5 @@ def is_within(version: str, line: str) -> bool:
     return bool(re.fullmatch(rf"{re.escape(line)}(\.\d+|[a-z]+\d+)*", version))
 
 
-def _place(choice: Choice) -> str:
+def _rank_choice(choice: Choice) -> str:
     return choice.program.suite if choice.program else "a registry"

@@ -38,7 +38,7 @@ def is_place(text: str) -> bool:
     return "/" in text or text.startswith((".", "~", DEBIAN))
 
 
-def recipes_of(engine: str) -> tuple[BuildRecipe, ...]:
+def load_recipes(engine: str) -> tuple[BuildRecipe, ...]:
     """The engine's recipes."""
     return read_recipes(RECIPES, engine)
 
@@ -74,7 +74,7 @@ def find_source(engine: str, build: str, flags: Mapping[str, str], say: Say) -> 
 
 def plan_source(engine: str, place: str, flags: Mapping[str, str], say: Say) -> BuildPlan:
     """The plan of a build of the tree at `place`; `UsageError` where the engine has no recipe."""
-    recipes = recipes_of(engine)
+    recipes = load_recipes(engine)
     if not recipes:
         raise UsageError(f"no recipe builds {engine}", hint="name your own build by its path")
     patch = Path(flags["patch"]).expanduser() if flags.get("patch") else None

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from dyno import numbers
-from dyno.builds import Build, Say, npm, sha256
+from dyno.builds import Build, Say, compute_sha256, npm
 from dyno.builds import path as path_source
 from dyno.builds.available import Offer
 from dyno.engines import (
@@ -25,7 +25,7 @@ from dyno.engines import (
     _builds,
     _library,
 )
-from dyno.errors import HostError, InternalError, TrialFailed, UsageError, unknown
+from dyno.errors import HostError, InternalError, TrialFailed, UsageError, build_unknown_error
 from dyno.record import DataCondition
 
 #: DuckDB reports a size in binary units; a `MB` of its own is decimal, and not taken.
@@ -60,36 +60,36 @@ OPTIONS = {
 }
 
 
-def valid_setting(name: str, value: str) -> str:
+def check_setting(name: str, value: str) -> str:
     """The value as it is handed to DuckDB; `UsageError` where it is none of the setting's."""
     if name not in OPTIONS:
-        raise unknown("duckdb setting", name, OPTIONS)
+        raise build_unknown_error("duckdb setting", name, OPTIONS)
     if name in SIZES:
         if not SIZE.fullmatch(value):
             raise UsageError(f"cannot set {name} to '{value}'", hint="a size, for instance 512MiB")
         return value
     if name in SWITCHES:
         if value.lower() not in ("true", "false"):
-            raise unknown(f"value of {name}", value, ("true", "false"))
+            raise build_unknown_error(f"value of {name}", value, ("true", "false"))
         return value.lower()
     if not value.isdecimal() or int(value) < 1:
         raise UsageError(f"cannot set {name} to '{value}'", hint="a whole number from 1 on")
     return str(int(value))
 
 
-def settings_agree(requested: str, reported: str) -> bool:
+def compare_setting(requested: str, reported: str) -> bool:
     """Is this what was asked for, as DuckDB reports it?"""
-    wanted_bytes, told_bytes = size_bytes(requested), size_bytes(reported)
+    wanted_bytes, told_bytes = parse_size_bytes(requested), parse_size_bytes(reported)
     if wanted_bytes is None or told_bytes is None:
         return requested == reported
     return abs(told_bytes - wanted_bytes) <= ROUNDED * (
-        numbers.size_bytes(f"1{reported[-3:]}") or 0
+        numbers.parse_size_bytes(f"1{reported[-3:]}") or 0
     )
 
 
-def size_bytes(text: str) -> float | None:
+def parse_size_bytes(text: str) -> float | None:
     """A size in bytes; None where the text is none."""
-    return numbers.size_bytes(text) if SIZE.fullmatch(text) else None
+    return numbers.parse_size_bytes(text) if SIZE.fullmatch(text) else None
 
 
 PACKAGE = "@duckdb/node-bindings-linux-"
@@ -138,7 +138,7 @@ def find_library(build: str, say: Say, fetch: Callable[[str, str, Say], Path] = 
     """The library at a path, or of a version in `PACKAGES`, whose package `fetch` brings."""
     if _library.is_path(build):
         return _describe(build, path_source.fetch("DuckDB library", build, say), "file")
-    package = PACKAGE + _machine()
+    package = PACKAGE + _name_machine()
     folder = fetch(package, PACKAGES[build], say)
     source = f"npm {package} {PACKAGES[build]}"
     with _builds.check_cached(folder.name):
@@ -148,7 +148,7 @@ def find_library(build: str, say: Say, fetch: Callable[[str, str, Say], Path] = 
     return made
 
 
-def _machine() -> str:
+def _name_machine() -> str:
     machine = platform.machine()
     if machine not in MACHINES:
         hint = "name a libduckdb.so built for this machine by its path"
@@ -158,7 +158,7 @@ def _machine() -> str:
 
 def _describe(build: str, program: Path, source: str) -> Build:
     """The build as the library itself describes it."""
-    facts = {"source": source, "sha256": sha256(program)}
+    facts = {"source": source, "sha256": compute_sha256(program)}
     return Build("duckdb", build, str(LIBRARY.ask(program)).removeprefix("v"), program, facts)
 
 
@@ -188,11 +188,11 @@ class Engine:
     def check(self, build: str, flags: dict[str, str], settings: dict[str, str]) -> None:
         """`UsageError` for what DuckDB would refuse, or fetch, later."""
         for name, value in settings.items():
-            valid_setting(name, value)
+            check_setting(name, value)
         if flags:
-            raise unknown("duckdb build flag", next(iter(flags)), self.flags)
+            raise build_unknown_error("duckdb build flag", next(iter(flags)), self.flags)
         if build not in ("", *PACKAGES) and not _library.is_path(build):
-            raise _builds.unknown_version("duckdb", build, self.versions)
+            raise _builds.build_unknown_version_error("duckdb", build, self.versions)
 
     def list_offers(self) -> list[Offer]:
         """Every version that can be fetched."""
@@ -201,9 +201,9 @@ class Engine:
             Offer(
                 version,
                 version,
-                _builds.line_of(version, 2),
+                _builds.find_line(version, 2),
                 "npm",
-                entries=(npm.entry_pattern(package, number),),
+                entries=(npm.build_entry_pattern(package, number),),
                 machines=frozenset(MACHINES),
             )
             for version, number in PACKAGES.items()
@@ -223,7 +223,7 @@ class Engine:
     ) -> Server:
         """A session on a new database in `home`; nothing is opened yet."""
         return _library.start_library(
-            build, home, settings=_library.all_settings(OPTIONS, settings, valid_setting)
+            build, home, settings=_library.read_all_settings(OPTIONS, settings, check_setting)
         )
 
     def settings(self, server: Server) -> dict[str, str]:
@@ -236,7 +236,7 @@ class Engine:
         rows, version = self._ask(server.session, [all_of_them, "SELECT version()"])
         found = {str(name): value or "" for name, value in rows}
         for name, value in server.session["settings"]:
-            if not settings_agree(value, found.get(name, "")):
+            if not compare_setting(value, found.get(name, "")):
                 raise TrialFailed(
                     f"duckdb runs with {name}={found.get(name)}, though {value} was asked for",
                     hint=f"this build refuses {value}",
@@ -244,7 +244,7 @@ class Engine:
         kept = {name: value for name, value in found.items() if str(server.home) not in value}
         return kept | {"version": str(version[0][0]).removeprefix("v")}
 
-    def plan_of(self, rows: list[list[str | None]]) -> str:
+    def extract_plan(self, rows: list[list[str | None]]) -> str:
         """The tree without its frames and estimated rows."""
         lines = (re.sub(r"[^\w\s.,:;()<>=+*/-]+", " ", str(row[-1])) for row in rows)
         words = (line.strip() for text in lines for line in text.splitlines())
@@ -257,11 +257,13 @@ class Engine:
     def stop(self, server: Server) -> None:
         """Nothing to stop: the engine ends with the driver's connections."""
 
-    def memory_bytes(self, build: Build, settings: dict[str, str], connections: int) -> int:
+    def estimate_memory_bytes(
+        self, build: Build, settings: dict[str, str], connections: int
+    ) -> int:
         """The buffer pool, which all connections share, and what lies outside of it."""
         del build, connections
         limit = settings.get("memory_limit", OPTIONS["memory_limit"][0])
-        return round(size_bytes(limit) or 0) + OUTSIDE_BYTES
+        return round(parse_size_bytes(limit) or 0) + OUTSIDE_BYTES
 
     def weigh(
         self, server: Server, requested: dict[str, str], reported: dict[str, str]
@@ -270,9 +272,9 @@ class Engine:
         alone, and of tables in the file: temporary ones and other databases promise less.
         """
         del requested
-        pool_bytes = size_bytes(reported.get("memory_limit", ""))
+        pool_bytes = parse_size_bytes(reported.get("memory_limit", ""))
         return DataCondition(
-            size_bytes=_library.data_bytes(server),
+            size_bytes=_library.measure_data_bytes(server),
             cache_bytes=None if pool_bytes is None else round(pool_bytes),
             survives=SURVIVES[-1] if FLUSHING.match(reported.get("version", "")) else "",
             autocommits=True,

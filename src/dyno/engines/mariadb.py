@@ -18,7 +18,7 @@ from dyno.builds.available import Offer
 from dyno.builds.suite_tree import SuiteProgram
 from dyno.engines import _builds
 from dyno.engines._releases import Releases
-from dyno.engines.mysql.builds import X86, RegistryPackage, describe_build, program_in
+from dyno.engines.mysql.builds import X86, RegistryPackage, describe_build, find_program_in
 from dyno.engines.mysql.server import Family
 from dyno.errors import HostError, UsageError
 
@@ -80,7 +80,7 @@ NO_CHANGE_BUFFER = (10, 5)
 
 
 #: apt takes a second to answer.
-_candidate = cache(deb.installable_version)
+_candidate = cache(deb.find_installable_version)
 
 
 class Engine(Family):
@@ -94,12 +94,12 @@ class Engine(Family):
     versions: ClassVar[tuple[str, ...]] = RELEASES.versions
     releases: ClassVar[Releases] = RELEASES
 
-    def adjusted_settings(self, version: str) -> dict[str, str]:
+    def adjust_settings(self, version: str) -> dict[str, str]:
         """The size of both redo logs together, for the one; no change is put off where this is on
         its way out; the table cache parts itself here; and no key is made for TLS unless
         certificates are named.
         """
-        number = _builds.version_key(version)
+        number = _builds.parse_version(version)
         one = {"innodb_log_file_size": "512M"} if number >= ONE_LOG else {}
         none = {"innodb_change_buffering": "none"} if number >= NO_CHANGE_BUFFER else {}
         plain = {"ssl": "OFF"} if number >= MAKES_KEYS else {}
@@ -117,8 +117,10 @@ class Engine(Family):
     def fetch_build(self, build: str, say: Say) -> Build:
         """The server of a version."""
         if _is_debians(build):
-            return _debians(build, say)
-        return RELEASES.fetch(build, say, self.of_suite(build, say), self.by_number(PACKAGES, say))
+            return _find_debian_build(build, say)
+        return RELEASES.fetch(
+            build, say, self.make_from_suite(build, say), self.make_by_number(PACKAGES, say)
+        )
 
 
 def _is_debians(build: str) -> bool:
@@ -126,22 +128,22 @@ def _is_debians(build: str) -> bool:
     if build == "debian":
         return True
     try:
-        return build not in RELEASES.versions and build == _upstream(_candidate(DEBIAN))
+        return build not in RELEASES.versions and build == _parse_upstream(_candidate(DEBIAN))
     except HostError:
         return False
 
 
-def _upstream(version: str) -> str:
+def _parse_upstream(version: str) -> str:
     """MariaDB's part of `1:10.11.19-0+deb12u1`."""
     return version.rpartition(":")[2].partition("-")[0]
 
 
-def _debians(build: str, say: Say) -> Build:
+def _find_debian_build(build: str, say: Say) -> Build:
     version = _candidate(DEBIAN)
     beside = [f"{name}={version}" for name in PLUGINS] + list(LIBRARIES)
     folder = deb.fetch(DEBIAN, version, say, beside)
-    program = program_in(folder)
+    program = find_program_in(folder)
     made = describe_build("mariadb", build, program, f"deb {DEBIAN} {version}", say)
-    if made.version != _upstream(version):
+    if made.version != _parse_upstream(version):
         raise UsageError(f"{made.facts['source']} holds mariadb {made.version}")
     return made

@@ -35,12 +35,12 @@ class Engine:
     def check(self, build: str, flags: dict[str, str], settings: dict[str, str]) -> None:
         """`UsageError` where `build` is no delay."""
         del flags, settings
-        delay_ns(build or "0")
+        parse_delay_ns(build or "0")
 
     def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
         """The delay as a build; `UsageError` where it is not one."""
         del flags, say
-        delay = delay_ns(build or "0")
+        delay = parse_delay_ns(build or "0")
         facts = {"source": "none", "delay_ns": str(delay)}
         return Build("null", build, build or "0", Path(os.devnull), facts)
 
@@ -66,7 +66,7 @@ class Engine:
         """Nothing to stop."""
 
 
-def delay_ns(text: str) -> int:
+def parse_delay_ns(text: str) -> int:
     """A duration such as `200us` in ns; 0 needs no unit."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-zµ]*)", text)
     number, unit = match.groups() if match else ("", "")

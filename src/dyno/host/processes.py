@@ -2,7 +2,7 @@
 
 A process that is gone counts nothing. One that the kernel does not let us read (`hidepid`, another
 user's) is a `PermissionError`: a sum without it would be too small, so probes leave it out whole
-(`unless_refused`).
+(`read_unless_refused`).
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ STILL_S = 0.02
 LOOK_AGAIN_S = 0.0002
 
 
-def unless_refused(read: Callable[[], dict[str, float]]) -> dict[str, float]:
+def read_unless_refused(read: Callable[[], dict[str, float]]) -> dict[str, float]:
     """What `read` answers; nothing where the kernel refuses us a part of it."""
     with suppress(PermissionError):
         return read()
     return {}
 
 
-def process_family(*roots: int | None) -> list[int]:
+def list_process_family(*roots: int | None) -> list[int]:
     """`roots` and their descendants, parents first, zombies too; a server may be many processes.
 
     Read off every process's parent: the kernel's own lists (`task/TID/children`) may miss one
@@ -45,7 +45,7 @@ def process_family(*roots: int | None) -> list[int]:
     for pid in pids:
         fields: list[bytes] = []
         with suppress(PermissionError):  # somebody else's: no child of ours
-            fields = _stat(pid)
+            fields = _read_stat(pid)
         if len(fields) > 1:
             children.setdefault(int(fields[1]), []).append(pid)
     for parent in found:
@@ -53,18 +53,18 @@ def process_family(*roots: int | None) -> list[int]:
     return found
 
 
-def stopping_family(root: int, still_s: float = STILL_S) -> Iterator[int]:
+def iterate_stopping_family(root: int, still_s: float = STILL_S) -> Iterator[int]:
     """`root` and its descendants, parents first, for a caller who stops each before the next.
 
     A process that is amid `fork` when the signal comes still starts that child, which has no
     signal of its own. So the family is read again until a reading that began when all of them
     stood still finds nobody new; the wait for them to stand still ends after `still_s`.
     """
-    list_family = _walk_children if _has_lists_of_children() else process_family
+    list_family = _walk_children if _has_lists_of_children() else list_process_family
     deadline_s = time.monotonic() + still_s
     found: dict[int, None] = {}
     while True:
-        are_still = bool(found) and all(map(_stands_still, found))
+        are_still = bool(found) and all(map(_is_standing_still, found))
         known = len(found)
         for pid in list_family(root):
             if pid not in found:
@@ -88,13 +88,13 @@ def _walk_children(root: int) -> Iterator[int]:
     found = [root]
     for pid in found:
         yield pid
-        for task in _tasks(pid):
+        for task in _list_tasks(pid):
             found += map(int, _read(task / "children").split())
 
 
-def _stands_still(pid: int) -> bool:
+def _is_standing_still(pid: int) -> bool:
     """Has every task of `pid` stopped or ended? True for one that we may not signal."""
-    for task in _tasks(pid):
+    for task in _list_tasks(pid):
         fields = _read(task / "stat").rpartition(b")")[2].split()
         if fields and fields[0] not in STILL:
             return not _may_signal(pid)
@@ -109,10 +109,10 @@ def _may_signal(pid: int) -> bool:
     return False
 
 
-def _tasks(pid: int) -> list[Path]:
+def _list_tasks(pid: int) -> list[Path]:
     """The folders of the living tasks of `pid`; none where it is gone or not ours to see."""
     with suppress(PermissionError):
-        return threads_of(pid)
+        return list_threads(pid)
     return []
 
 
@@ -123,18 +123,18 @@ def _read(file: Path) -> bytes:
     return b""
 
 
-def ticks_ns(pid: int) -> tuple[int, int]:
+def read_ticks_ns(pid: int) -> tuple[int, int]:
     """CPU in user mode and in the kernel, of `pid` and of all its descendants that have ended and
     were waited for, in ns but each true to a tick.
     """
-    fields = _stat(pid)
+    fields = _read_stat(pid)
     if len(fields) < 15:
         return 0, 0
     user, system, child_user, child_system = (int(text) * TICK_NS for text in fields[11:15])
     return user + child_user, system + child_system
 
 
-def cpu_ns(pid: int) -> int:
+def read_cpu_ns(pid: int) -> int:
     """CPU of all threads of `pid`, ended ones too, true to the ns; 0 where it is gone.
 
     The clock's number is made as glibc's `clock_getcpuclockid` makes it; `/proc/PID/schedstat`
@@ -148,23 +148,23 @@ def cpu_ns(pid: int) -> int:
         raise
 
 
-def cpu_ns_of(pids: list[int]) -> int:
+def sum_cpu_ns(pids: list[int]) -> int:
     """CPU of `pids`, and to a tick that of their children that have ended and were waited for."""
-    return sum(cpu_ns(pid) + _ended_ns(pid) for pid in pids)
+    return sum(read_cpu_ns(pid) + _read_ended_ns(pid) for pid in pids)
 
 
-def _ended_ns(pid: int) -> int:
-    fields = _stat(pid)
+def _read_ended_ns(pid: int) -> int:
+    fields = _read_stat(pid)
     return sum(int(text) for text in fields[13:15]) * TICK_NS
 
 
 def read_start_ticks(pid: int) -> int:
     """When a process began, in ticks since the machine did; 0 where it is gone."""
-    fields = _stat(pid)
+    fields = _read_stat(pid)
     return int(fields[19]) if len(fields) > 19 else 0
 
 
-def threads_of(pid: int) -> list[Path]:
+def list_threads(pid: int) -> list[Path]:
     """The folders of the living threads of `pid`; none once it is gone, be it while they are read.
 
     `Path.glob` would raise then: a backend that ended between two looks cost a run its trial.
@@ -177,21 +177,23 @@ def threads_of(pid: int) -> list[Path]:
         return []
 
 
-def threads_ns(pid: int) -> dict[int, tuple[int, int]]:
+def read_threads_ns(pid: int) -> dict[int, tuple[int, int]]:
     """How long each living thread of `pid` has run, and how long it stood ready and waited for a
     core, in ns, by its number (`/proc/PID/task/TID/schedstat`: sched-stats.rst).
     """
-    read = {int(thread.name): text_of(thread / "schedstat").split() for thread in threads_of(pid)}
+    read = {
+        int(thread.name): read_text(thread / "schedstat").split() for thread in list_threads(pid)
+    }
     return {thread: (int(words[0]), int(words[1])) for thread, words in read.items() if words}
 
 
-def pairs(path: Path) -> dict[str, int]:
+def read_pairs(path: Path) -> dict[str, int]:
     """The `name: number` lines of a file such as `/proc/PID/io`; empty where it is gone."""
-    lines = (line.split() for line in text_of(path).splitlines())
+    lines = (line.split() for line in read_text(path).splitlines())
     return {w[0].rstrip(":"): int(w[1]) for w in lines if len(w) > 1 and w[1].isdigit()}
 
 
-def _stat(pid: int) -> list[bytes]:
+def _read_stat(pid: int) -> list[bytes]:
     """The fields of `/proc/PID/stat` from the state on (proc_pid_stat(5), where it is field 3).
 
     Read as bytes: every process of the machine is, several times a phase.
@@ -205,7 +207,7 @@ def _stat(pid: int) -> list[bytes]:
         return []
 
 
-def text_of(path: Path) -> str:
+def read_text(path: Path) -> str:
     """A file of the kernel's; empty where its process is gone."""
     try:
         return path.read_text()

@@ -97,7 +97,7 @@ def find_valgrind(say: Say) -> Valgrind:
         return found
     hint = "install valgrind, or use a Debian or an Ubuntu, where dyno fetches it"
     try:
-        version = deb.installable_version(PACKAGE, say)
+        version = deb.find_installable_version(PACKAGE, say)
         folder = deb.fetch(PACKAGE, version, say)
     except DynoError as refused:
         raise HostError("there is no valgrind", cause=refused.sentence, hint=hint) from None

@@ -36,8 +36,8 @@ from dyno.record.run import (
     Observation,
     Run,
     Slice,
-    echo_stand,
-    host_score,
+    compute_host_score,
+    find_echo_stand,
 )
 from dyno.record.schema import SCHEMA
 from dyno.record.trial import (
@@ -58,7 +58,7 @@ from dyno.record.trial import (
     Tally,
     Trial,
     Usage,
-    echo_of,
+    name_echo,
 )
 from dyno.record.verdict import (
     Comparison,
@@ -152,7 +152,7 @@ __all__ = [
     "Verdict",
     "VerdictName",
     "WorkloadPlan",
-    "echo_of",
-    "echo_stand",
-    "host_score",
+    "compute_host_score",
+    "find_echo_stand",
+    "name_echo",
 ]

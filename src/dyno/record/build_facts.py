@@ -43,7 +43,7 @@ class BuildFacts:
         """Is anything known of how it was compiled? That it carries no assertions is not enough."""
         return bool(self.compiler or self.level or self.flags or self.instrumentation)
 
-    def differences(self, other: BuildFacts) -> list[str]:
+    def list_differences(self, other: BuildFacts) -> list[str]:
         """What of both is known and differs: the compiler, the flags, an option."""
         found = [] if _is_like(self, other) else ["compiler"]
         mine, others = self.flags or {self.level}, other.flags or {other.level}

@@ -27,7 +27,7 @@ def decode(kind: type[T], data: Any) -> T:
     Raises `WrongShape` with the path of the field that does not fit, `UnknownField` of one too
     many.
     """
-    read: Loader = _loader(kind)  # type: ignore[arg-type]
+    read: Loader = _make_loader(kind)  # type: ignore[arg-type]
     made: T = read(data, kind.__name__)
     return made
 
@@ -36,41 +36,45 @@ Loader = Callable[[Any, str], Any]
 
 
 @cache
-def _loader(hint: Any) -> Loader:
+def _make_loader(hint: Any) -> Loader:
     """How to read one type; made once per type, since a run has many trials."""
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-        return _dataclass(hint)
+        return _make_dataclass_loader(hint)
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
-        return _optional(next(_loader(each) for each in inner if each is not type(None)))
+        return _make_optional_loader(
+            next(_make_loader(each) for each in inner if each is not type(None))
+        )
     if origin is tuple and inner[-1] is Ellipsis:
-        return _sequence(_loader(inner[0]))
+        return _make_sequence_loader(_make_loader(inner[0]))
     if origin is dict:
-        return _mapping(_loader(inner[1]))
+        return _make_mapping_loader(_make_loader(inner[1]))
     if origin is Literal:
-        return _literal(inner)
-    return _scalar(hint)
+        return _make_literal_loader(inner)
+    return _make_scalar_loader(hint)
 
 
-def _dataclass(kind: type) -> Loader:
+def _make_dataclass_loader(kind: type) -> Loader:
     fields = {f.name: f for f in dataclasses.fields(kind) if f.init}
     hints = get_type_hints(kind)
     needed = {n for n, f in fields.items() if _is_needed(f)}
 
     def load_it(data: Any, place: str) -> Any:
         _expect(data, dict, place)
-        data = _renamed(kind.__name__, data)
+        data = _rename_keys(kind.__name__, data)
         if unknown := data.keys() - fields.keys():
             raise UnknownField(f"{place}: unknown field {sorted(unknown)[0]}")
         if missing := needed - data.keys():
             raise WrongShape(f"{place}: no field {sorted(missing)[0]}")
-        values = {n: _loader(hints[n])(_renamed(n, v), f"{place}.{n}") for n, v in data.items()}
+        values = {
+            n: _make_loader(hints[n])(_rename_keys(n, v), f"{place}.{n}") for n, v in data.items()
+        }
         return kind(**values)
 
     return load_it
 
 
-def _renamed(name: str, data: Any) -> Any:
+def _rename_keys(name: str, data: Any) -> Any:
     """A mapping with the keys that it has today, by its class or the field that holds it."""
     former = FORMER_KEYS.get(name)
     if former is None or not isinstance(data, dict):
@@ -83,11 +87,11 @@ def _is_needed(field: dataclasses.Field[Any]) -> bool:
     return field.default is missing and field.default_factory is missing
 
 
-def _optional(inner: Loader) -> Loader:
+def _make_optional_loader(inner: Loader) -> Loader:
     return lambda data, place: None if data is None else inner(data, place)
 
 
-def _sequence(inner: Loader) -> Loader:
+def _make_sequence_loader(inner: Loader) -> Loader:
     def load_it(data: Any, place: str) -> Any:
         _expect(data, list, place)
         return tuple(inner(each, f"{place}[{i}]") for i, each in enumerate(data))
@@ -95,7 +99,7 @@ def _sequence(inner: Loader) -> Loader:
     return load_it
 
 
-def _mapping(inner: Loader) -> Loader:
+def _make_mapping_loader(inner: Loader) -> Loader:
     def load_it(data: Any, place: str) -> Any:
         _expect(data, dict, place)
         return {key: inner(value, f"{place}.{key}") for key, value in data.items()}
@@ -103,7 +107,7 @@ def _mapping(inner: Loader) -> Loader:
     return load_it
 
 
-def _literal(allowed: tuple[Any, ...]) -> Loader:
+def _make_literal_loader(allowed: tuple[Any, ...]) -> Loader:
     def load_it(data: Any, place: str) -> Any:
         if data not in allowed:
             raise WrongShape(f"{place}: {data!r} is none of {allowed}")
@@ -112,7 +116,7 @@ def _literal(allowed: tuple[Any, ...]) -> Loader:
     return load_it
 
 
-def _scalar(kind: Any) -> Loader:
+def _make_scalar_loader(kind: Any) -> Loader:
     def load_it(data: Any, place: str) -> Any:
         if kind is float and isinstance(data, int) and not isinstance(data, bool):
             return float(data)

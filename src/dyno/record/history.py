@@ -99,7 +99,7 @@ class HistorySeries:
     relative_to: dict[str, str] = field(default_factory=dict)
     gate_alpha: float = 1.0
 
-    def counts(self, flagged: FlaggedChange) -> bool:
+    def is_counted(self, flagged: FlaggedChange) -> bool:
         """For a gate that is asked every night: it was tried, or it is rare enough for tonight."""
         return flagged.trial is not None or flagged.p_value <= self.gate_alpha
 

@@ -34,7 +34,7 @@ class Observation:
     points: int = 0
 
 
-def host_score(survey: Sequence[Observation]) -> int:
+def compute_host_score(survey: Sequence[Observation]) -> int:
     """A hundred, less what each observation costs; never below 0."""
     return max(0, 100 - sum(observation.points for observation in survey))
 
@@ -120,11 +120,11 @@ class Interleaving:
     slices: dict[str, Slice] = field(default_factory=dict)
     running: tuple[str, ...] = ()
 
-    def freezes(self, workload: str) -> bool:
+    def is_freezing(self, workload: str) -> bool:
         """Do engines stand still in the workload of this name while others have their turn?"""
         return self.frozen and workload not in self.running
 
-    def slice_of(self, workload: str) -> Slice:
+    def find_slice(self, workload: str) -> Slice:
         """That of the workload of this name."""
         return self.slices.get(workload, self.slice)
 
@@ -199,21 +199,21 @@ class Run:
     sources_sha256: str = ""
     schema: int = SCHEMA
 
-    def echo_stand(self, side: Candidate) -> Candidate:
+    def find_echo_stand(self, side: Candidate) -> Candidate:
         """The candidate whose echo counts for the server `side`."""
-        return echo_stand(side, self.candidates, self.design.controls)
+        return find_echo_stand(side, self.candidates, self.design.controls)
 
 
-def echo_stand(
+def find_echo_stand(
     side: Candidate, candidates: Sequence[Candidate], run_controls: Mapping[str, str]
 ) -> Candidate:
     """The first of `candidates` that is of the engine of the server `side`, reached and placed as
     it is, and sends the same requests: its echo counts for all of these.
     """
 
-    def stand(each: Candidate) -> tuple[str, ...]:
+    def list_parts(each: Candidate) -> tuple[str, ...]:
         pinning = each.controls.get("pinning", run_controls.get("pinning", ""))
         options = (f"{name}={value}" for name, value in sorted(each.options.items()))
         return each.engine, pinning, each.build.get("address", ""), *options
 
-    return next(each for each in candidates if stand(each) == stand(side))
+    return next(each for each in candidates if list_parts(each) == list_parts(side))

@@ -338,7 +338,7 @@ Status = Literal["ok", "failed", "interrupted"]
 CLIENT_BASELINE = "(floor)"
 
 
-def echo_of(candidate: str) -> str:
+def name_echo(candidate: str) -> str:
     """The candidate name of the trials that play an echo in the place of a server."""
     return f"(echo) {candidate}"
 

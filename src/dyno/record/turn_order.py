@@ -20,15 +20,17 @@ CONNECT_S, CONNECTION_S = 0.01, 0.003
 EPOCH_TIMES_CONNECT = 10
 
 
-def turn_order(run: Run, workload: WorkloadPlan, block: int, candidates: int) -> tuple[int, ...]:
+def draw_turn_order(
+    run: Run, workload: WorkloadPlan, block: int, candidates: int
+) -> tuple[int, ...]:
     """Whose turn each turn of a block is, by the candidates' places in it (`Trial.order`); it comes
     again after the last one.
     """
     rng = random.Random(f"{run.seed}/turns/{workload.name}/{block}")
-    return tuple(islice(_rows(candidates, rng), ORDER_TURNS // candidates * candidates))
+    return tuple(islice(_draw_rows(candidates, rng), ORDER_TURNS // candidates * candidates))
 
 
-def _rows(candidates: int, rng: random.Random) -> Iterator[int]:
+def _draw_rows(candidates: int, rng: random.Random) -> Iterator[int]:
     """Every candidate once in random order, then once more in the reverse: ABBA or BAAB. A drift of
     the host that is straight over such a round cancels.
     """
@@ -44,9 +46,9 @@ def connect_s(workload: WorkloadPlan) -> float:
     return CONNECT_S + CONNECTION_S * workload.most_connections
 
 
-def epoch_turns(design: Interleaving, workload: WorkloadPlan, candidates: int) -> int:
+def count_epoch_turns(design: Interleaving, workload: WorkloadPlan, candidates: int) -> int:
     """After how many turns of all candidates their users connect anew; 0: never."""
     if design.epoch_s <= 0:
         return 0
     own_s = max(design.epoch_s, EPOCH_TIMES_CONNECT * connect_s(workload))
-    return max(2, 2 * round(own_s / design.slice_of(workload.name).length_s / 2)) * candidates
+    return max(2, 2 * round(own_s / design.find_slice(workload.name).length_s / 2)) * candidates

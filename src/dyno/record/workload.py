@@ -177,7 +177,7 @@ class WorkloadPlan:
         """Those of the phase that has the most; the driver's own without any."""
         return max((phase.connections for phase in self.phases), default=1)
 
-    def under(self, options: dict[str, str]) -> WorkloadPlan:
+    def with_options(self, options: dict[str, str]) -> WorkloadPlan:
         """The workload with a cell's own options, as it is played; itself without any."""
         if not options:
             return self

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from dyno.judge.analysis.run_view import RunView
-from dyno.plugins import things
+from dyno.plugins import load_things
 from dyno.record import Run, Trial, Verdict
 
 
@@ -41,7 +41,7 @@ class Section(Protocol):
         """The section's HTML, or None where it has nothing to say of this run."""
 
 
-def every_section() -> dict[str, Section]:
+def load_sections() -> dict[str, Section]:
     """Every section by its file's name, in the order of the page."""
-    found: dict[str, Section] = things("dyno.report.sections", "SECTION")
+    found: dict[str, Section] = load_things("dyno.report.sections", "SECTION")
     return dict(sorted(found.items(), key=lambda pair: pair[1].place))

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from dyno import numbers
-from dyno.judge.analysis.sentence import slice_words
+from dyno.judge.analysis.sentence import describe_slices
 from dyno.record import Conditions, Run, Score, Trial
 from dyno.report import Book, words
 
@@ -68,20 +68,20 @@ class ControlSummary:
         return f"{self.control} {', '.join(each if self.differs else sides)}"
 
 
-def control_summaries(book: Book) -> list[ControlSummary]:
+def summarize_controls(book: Book) -> list[ControlSummary]:
     """Every control of the run: those that differ, those refused, those held, those left."""
     names = {name for side in book.run.candidates for name in side.controls}
     names |= book.run.design.controls.keys()
     trials = [trial for trial in book.view.played_trials if trial.status == "ok"]
-    held = [_control_summary(book, name, trials) for name in sorted(names)]
+    held = [_summarize_control(book, name, trials) for name in sorted(names)]
     return sorted(held, key=lambda h: (not h.differs, not h.refused, h.is_kept))
 
 
-def _control_summary(book: Book, control: str, trials: list[Trial]) -> ControlSummary:
+def _summarize_control(book: Book, control: str, trials: list[Trial]) -> ControlSummary:
     sides = {side.name: side for side in book.run.candidates}
     every = book.run.design.controls.get(control, "")
-    found = [control_facts(t.conditions, control) for t in trials]
-    texts = {key: values_in_words([f[key] for f in found if key in f]) for key in _keys(found)}
+    found = [list_control_facts(t.conditions, control) for t in trials]
+    texts = {key: format_values([f[key] for f in found if key in f]) for key in _list_keys(found)}
     refusals = [f["state"] for f in found if "state" in f]
     return ControlSummary(
         control=control,
@@ -93,7 +93,7 @@ def _control_summary(book: Book, control: str, trials: list[Trial]) -> ControlSu
     )
 
 
-def control_facts(conditions: Conditions, control: str) -> dict[str, str]:
+def list_control_facts(conditions: Conditions, control: str) -> dict[str, str]:
     """What a control did, by name, as the page shows it; empty where it is not on record."""
     found = conditions.controls.get(control)
     if found is None:
@@ -102,45 +102,45 @@ def control_facts(conditions: Conditions, control: str) -> dict[str, str]:
     if found.refused:
         facts["state"] = f"{REFUSED}: {found.refused}"
     if control == "pinning" and conditions.pinning:
-        facts["driver"] = _cores(conditions.pinning.driver)
-        facts["engine"] = _cores(conditions.pinning.engine)
+        facts["driver"] = _format_cores(conditions.pinning.driver)
+        facts["engine"] = _format_cores(conditions.pinning.engine)
     return {name: text for name, text in facts.items() if text} | found.details
 
 
-def _cores(cores: Sequence[int]) -> str:
+def _format_cores(cores: Sequence[int]) -> str:
     return ",".join(map(str, cores))
 
 
-def condition_facts(conditions: Conditions) -> dict[str, dict[str, str]]:
+def list_condition_facts(conditions: Conditions) -> dict[str, dict[str, str]]:
     """All conditions of a trial as the page shows them: each by name, its facts by name."""
-    found = {name: control_facts(conditions, name) for name in conditions.controls}
+    found = {name: list_control_facts(conditions, name) for name in conditions.controls}
     for name in ("driver", "load", "storage", "data"):
         part = getattr(conditions, name)
         facts = asdict(part) if part else {}
         decided_by = facts.pop("decided_by", {})
         found[name] = {
-            fact: _cores(value) if isinstance(value, tuple) else str(value)
+            fact: _format_cores(value) if isinstance(value, tuple) else str(value)
             for fact, value in (facts | decided_by).items()
             if value not in (None, "")
         }
     return found
 
 
-def _keys(found: list[dict[str, str]]) -> list[str]:
+def _list_keys(found: list[dict[str, str]]) -> list[str]:
     return list(dict.fromkeys(key for each in found for key in each))
 
 
-def values_in_words(values: list[str], most: int = 4) -> str:
+def format_values(values: list[str], most: int = 4) -> str:
     """The values, with how many trials had each where there are several."""
     counts = Counter(values)
     if len(counts) < 2:
         return next(iter(counts), "")
-    each = [f"{value} ({words.plural(n, 'trial')})" for value, n in counts.most_common(most)]
+    each = [f"{value} ({words.format_count(n, 'trial')})" for value, n in counts.most_common(most)]
     more = len(counts) - most
     return ", ".join(each) + (f" and {more} other values" if more > 0 else "")
 
 
-def controls_sentence(controls: list[ControlSummary]) -> str:
+def describe_controls(controls: list[ControlSummary]) -> str:
     """`aslr on, pinning apart (driver on core 1, engine on 0); 10 more are left as
     this host has them; not available here: turbo`; refused ones aside.
     """
@@ -155,7 +155,7 @@ def controls_sentence(controls: list[ControlSummary]) -> str:
     return "; ".join(filter(None, parts))
 
 
-def limits_sentence(run: Run) -> str:
+def describe_limits(run: Run) -> str:
     """`foreign ≤ 10 %, steal ≤ 2 %`: what a block was dropped for."""
     told = []
     for name, most in sorted(run.design.limits.items()):
@@ -174,27 +174,33 @@ class RestartSummary:
     losses: list[str]
 
 
-def restart_summary(book: Book) -> RestartSummary:
+def summarize_restarts(book: Book) -> RestartSummary:
     """All of it; a clause is empty where there is nothing to say."""
-    return RestartSummary(_restarts_clause(book), _loads(book), _spread(book), _losses(book))
+    return RestartSummary(
+        _describe_restarts(book),
+        _describe_loads(book),
+        _describe_spread(book),
+        _describe_losses(book),
+    )
 
 
-def _restarts_clause(book: Book) -> str:
+def _describe_restarts(book: Book) -> str:
     """`18 restarts in 6 blocks of 3`; by workload where there are several."""
     parts = []
     for workload in book.run.workloads:
-        trials = book.view.counted_of(workload.name)
+        trials = book.view.list_counted(workload.name)
         if trials:
             blocks = len({trial.block for trial in trials})
             where = f" of {workload.name}" if len(book.run.workloads) > 1 else ""
-            told = f"{words.plural(len(trials), 'restart')} in {words.plural(blocks, 'block')}"
+            restarts = words.format_count(len(trials), "restart")
+            told = f"{restarts} in {words.format_count(blocks, 'block')}"
             parts.append(told + where)
-    if parts and (slices := slice_words(book.run)):
+    if parts and (slices := describe_slices(book.run)):
         parts.append(f"interleaved in slices of {slices}")
     return ", ".join(parts) or "no restart counts"
 
 
-def _loads(book: Book) -> str:
+def _describe_loads(book: Book) -> str:
     """On how many loads of the data that rests."""
     trials = list(book.view.counted_trials)
     numbers_of: dict[str, set[int]] = defaultdict(set)
@@ -205,11 +211,11 @@ def _loads(book: Book) -> str:
         return ""
     if not numbers_of:
         return "the data loaded anew for each"
-    each = [f"{words.plural(len(n), 'load')} of {w}" for w, n in numbers_of.items()]
+    each = [f"{words.format_count(len(n), 'load')} of {w}" for w, n in numbers_of.items()]
     return f"on {', '.join(each)} for each candidate"
 
 
-def _losses(book: Book) -> list[str]:
+def _describe_losses(book: Book) -> list[str]:
     """What does not count, and why: blocks dropped, trials that failed, blocks begun anew."""
     dropped = [
         f"{each.workload} block {each.block + 1} dropped: {each.reason}"
@@ -221,22 +227,22 @@ def _losses(book: Book) -> list[str]:
         for t in failed
     ]
     torn = book.view.torn_numbers - {t.number for t in failed}
-    anew = [f"{words.plural(len(torn), 'trial')} of blocks begun anew"] if torn else []
+    anew = [f"{words.format_count(len(torn), 'trial')} of blocks begun anew"] if torn else []
     left = [f"trial {t.number}: {each}" for t in book.view.trials for each in t.left_behind]
     return [*dropped, *lost, *anew, *left]
 
 
-def _spread(book: Book) -> str:
+def _describe_spread(book: Book) -> str:
     """The spreads in one clause, with the widest named."""
     found = sorted(book.verdict.spread, key=lambda each: -each.cov_percent)
     if not found:
         return ""
     widest, narrowest = found[0], found[-1]
-    reach = numbers.percent(widest.cov_percent)
+    reach = numbers.format_percent(widest.cov_percent)
     if narrowest is not widest:
-        reach = f"{numbers.percent(narrowest.cov_percent)} to {reach}"
-    where = f"{widest.candidate}, {words.full_metric_name(widest.metric)}"
-    worst = f"best to worst {numbers.percent(widest.range_percent)}"
+        reach = f"{numbers.format_percent(narrowest.cov_percent)} to {reach}"
+    where = f"{widest.candidate}, {words.format_full_metric(widest.metric)}"
+    worst = f"best to worst {numbers.format_percent(widest.range_percent)}"
     return f"vary by {reach} (CoV), most in {where}: {worst}"
 
 
@@ -260,7 +266,7 @@ class CalibrationSummary:
     without: Sequence[str] = ()
 
 
-def calibration_summary(run: Run) -> CalibrationSummary:
+def summarize_calibration(run: Run) -> CalibrationSummary:
     """The run's snapshot, sorted by what matters to it."""
     known = run.calibration
     if known is None:
@@ -281,13 +287,15 @@ def calibration_summary(run: Run) -> CalibrationSummary:
     )
 
 
-def score_sentence(score: Score) -> str:
+def format_score(score: Score) -> str:
     """`A/A on x (same build): 2 of 40 called slower, 5.0 % [0.61, 16.9]`."""
     share = f"{score.slower_percent:.3g} % [{score.low_percent:.3g}, {score.high_percent:.3g}]"
     called = "found" if score.effect_percent else "called slower"
     where = f" on {score.engine}" if score.engine and score.kind != MADE_UP else ""
     size = score.injected_percent
-    measured = f"measured {numbers.signed(size)} %" if score.effect_percent and size else ""
+    measured = (
+        f"measured {numbers.format_signed_percent(size)} %" if score.effect_percent and size else ""
+    )
     what = ", ".join(filter(None, (score.what, score.settings.get("design"), measured)))
     told = f"{score.slower:,} of {score.comparisons:,} {called}, {share}"
     return f"{score.kind}{where} ({what}): {told}"

@@ -35,20 +35,20 @@ class BlockCost:
         return max(0.0, self.whole_s - sum(told))
 
 
-def block_costs(book: Book) -> list[BlockCost]:
+def compute_block_costs(book: Book) -> list[BlockCost]:
     """Of every whole block whose trials say when they began and were over."""
     blocks: dict[tuple[str, int, int], list[Trial]] = defaultdict(list)
     for t in book.trials:
-        if t.block >= 0 and t.status == "ok" and t.over_ns and _compared(book, t):
+        if t.block >= 0 and t.status == "ok" and t.over_ns and _list_compared(book, t):
             blocks[t.workload, t.block, t.attempt].append(t)
     whole = (own for own in blocks.values() if len(own) == len(book.run.candidates))
-    return [_cost(book, own) for own in whole]
+    return [_compute_cost(book, own) for own in whole]
 
 
-def _cost(book: Book, trials: Sequence[Trial]) -> BlockCost:
+def _compute_cost(book: Book, trials: Sequence[Trial]) -> BlockCost:
     interleaved = book.run.design.interleaving is not None
     add: Callable[[Iterable[int]], int] = max if interleaved else sum
-    phases = [_compared(book, t) for t in trials]
+    phases = [_list_compared(book, t) for t in trials]
     pairs = list(zip(trials, phases, strict=True))
     if interleaved:
         whole_ns = max(t.over_ns for t in trials) - min(t.began_ns for t in trials)
@@ -63,24 +63,26 @@ def _cost(book: Book, trials: Sequence[Trial]) -> BlockCost:
     )
 
 
-def _compared(book: Book, trial: Trial) -> list[PhaseRecord]:
+def _list_compared(book: Book, trial: Trial) -> list[PhaseRecord]:
     names = next(w.phase_names for w in book.run.workloads if w.name == trial.workload)
     return [phase for phase in trial.phases if phase.phase in names]
 
 
-def block_cost_words(book: Book) -> str:
+def describe_block_cost(book: Book) -> str:
     """The means over all blocks in a sentence; empty where no trial says when it was over."""
-    costs = block_costs(book)
+    costs = compute_block_costs(book)
     if not costs:
         return ""
 
-    def told(name: str) -> str:
+    def format_mean(name: str) -> str:
         # what is left of a difference of sums is no time
         seconds = round(mean(getattr(cost, name) for cost in costs), 6)
         return f"{seconds:.0f} s" if seconds >= 100 else f"{seconds:.2g} s"
 
     return (
-        f"a block took {told('whole_s')}, of which {told('counted_s')} are compared; the rest: "
-        f"start and load {told('before_s')}, warm-up {told('warmup_s')}, ramp-ins and pauses "
-        f"{told('between_s')}, ledger and stop {told('after_s')}"
+        f"a block took {format_mean('whole_s')}, "
+        f"of which {format_mean('counted_s')} are compared; the rest: "
+        f"start and load {format_mean('before_s')}, "
+        f"warm-up {format_mean('warmup_s')}, ramp-ins and pauses "
+        f"{format_mean('between_s')}, ledger and stop {format_mean('after_s')}"
     )

@@ -14,13 +14,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from dyno.numbers import finite
+from dyno.numbers import keep_finite
 from dyno.record import Comparison, Trial, Verdict
 from dyno.report import Book
 from dyno.report.html.page import replace_file
 
 
-def json_rows(verdict: Verdict) -> list[dict[str, Any]]:
+def to_json_rows(verdict: Verdict) -> list[dict[str, Any]]:
     """One dict per comparison, primaries first, ready for `json.dump`.
 
     `base` and `candidate` are the sides' names. `change_percent`, `low_percent` and
@@ -35,10 +35,10 @@ def json_rows(verdict: Verdict) -> list[dict[str, Any]]:
     """
     ordered = sorted(verdict.comparisons, key=lambda c: not c.primary)
     causes = {cause.candidate: cause.sentence for cause in verdict.causes}
-    return [_json_row(row) | {"cause": causes.get(row.candidate, "")} for row in ordered]
+    return [_to_json_row(row) | {"cause": causes.get(row.candidate, "")} for row in ordered]
 
 
-def _json_row(comparison: Comparison) -> dict[str, Any]:
+def _to_json_row(comparison: Comparison) -> dict[str, Any]:
     metric = comparison.metric
     return {
         "workload": metric.workload,
@@ -49,12 +49,12 @@ def _json_row(comparison: Comparison) -> dict[str, Any]:
         "primary": comparison.primary,
         "base": comparison.base,
         "candidate": comparison.candidate,
-        "change_percent": finite(comparison.slowdown_percent),
-        "low_percent": finite(comparison.low_percent),
-        "high_percent": finite(comparison.high_percent),
+        "change_percent": keep_finite(comparison.slowdown_percent),
+        "low_percent": keep_finite(comparison.low_percent),
+        "high_percent": keep_finite(comparison.high_percent),
         "blocks": comparison.blocks,
         "dropped": comparison.dropped,
-        "mde80_percent": finite(comparison.mde80_percent),
+        "mde80_percent": keep_finite(comparison.mde80_percent),
         "verdict": comparison.verdict,
         "levels": comparison.levels,
         "doubts": [asdict(doubt) for doubt in comparison.doubts],
@@ -95,15 +95,15 @@ def write_csv(book: Book) -> Path:
     rows = csv.writer(out, lineterminator="\n")
     factors = [factor.name for factor in book.run.factors]
     levels = {side.name: side.levels for side in book.run.candidates}
-    rows.writerow(map(_no_formula, (*COLUMNS, *(f"level_{name}" for name in factors))))
+    rows.writerow(map(_escape_formula, (*COLUMNS, *(f"level_{name}" for name in factors))))
     for trial in book.trials:
         own = levels.get(trial.candidate, {})
         more = tuple(own.get(name, "") for name in factors)
-        rows.writerows(map(_no_formula, (*row, *more)) for row in _csv_rows(book, trial))
+        rows.writerows(map(_escape_formula, (*row, *more)) for row in _build_csv_rows(book, trial))
     return replace_file(book.folder / "trials.csv", out.getvalue())
 
 
-def _no_formula(cell: object) -> object:
+def _escape_formula(cell: object) -> object:
     """The cell; a text that begins as a formula does, behind an apostrophe. Numbers, which come as
     text where all their digits count, stay.
     """
@@ -112,10 +112,10 @@ def _no_formula(cell: object) -> object:
     return f"'{text}" if begins and not _NUMBER.fullmatch(text) else cell
 
 
-def _csv_rows(book: Book, trial: Trial) -> Iterator[tuple[object, ...]]:
+def _build_csv_rows(book: Book, trial: Trial) -> Iterator[tuple[object, ...]]:
     who = (trial.workload, trial.block, trial.attempt, trial.order, trial.number)
     what = (trial.candidate, trial.status, trial.started_utc)
-    found = sorted(book.view.numbers(trial).items())
+    found = sorted(book.view.compute_numbers(trial).items())
     for m, value in found:
         yield (*who, *what, m.phase, m.transaction, m.name, m.unit, m.better, repr(value))
     if not found:

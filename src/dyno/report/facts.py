@@ -34,7 +34,7 @@ class StreamFacts:
         return f"{self.workload} / {self.phase} / {self.name}"
 
 
-def compared(book: Book) -> list[str]:
+def list_compared(book: Book) -> list[str]:
     """The candidates; where factors are crossed, the base and then every main effect."""
     if not book.run.factors:
         return book.view.candidates
@@ -42,7 +42,7 @@ def compared(book: Book) -> list[str]:
     return [book.run.design.base, *dict.fromkeys(mains)]
 
 
-def streams(book: Book, workload: str) -> list[StreamFacts]:
+def list_streams(book: Book, workload: str) -> list[StreamFacts]:
     """Every stream that a trial of `workload` played, in the order of the phases."""
     found: dict[StreamFacts, None] = {}
     for trial in book.view.played_trials:
@@ -54,12 +54,14 @@ def streams(book: Book, workload: str) -> list[StreamFacts]:
     return list(found)
 
 
-def all_streams(book: Book) -> list[StreamFacts]:
+def list_all_streams(book: Book) -> list[StreamFacts]:
     """The streams of every workload, in the run's order."""
-    return [s for workload in book.run.workloads for s in streams(book, workload.name)]
+    return [s for workload in book.run.workloads for s in list_streams(book, workload.name)]
 
 
-def tallies(trials: Iterable[Trial], stream: StreamFacts) -> list[tuple[Trial, PhaseRecord, Tally]]:
+def collect_tallies(
+    trials: Iterable[Trial], stream: StreamFacts
+) -> list[tuple[Trial, PhaseRecord, Tally]]:
     """What each of `trials` did in `stream`."""
     return [
         (trial, record, tally)
@@ -71,16 +73,16 @@ def tallies(trials: Iterable[Trial], stream: StreamFacts) -> list[tuple[Trial, P
     ]
 
 
-def typical(book: Book, trials: Sequence[Trial]) -> dict[tuple[str, Metric], float]:
+def compute_medians(book: Book, trials: Sequence[Trial]) -> dict[tuple[str, Metric], float]:
     """The median over `trials` of each number, by (candidate, metric)."""
     values: dict[tuple[str, Metric], list[float]] = defaultdict(list)
     for trial in trials:
-        for metric, value in book.view.numbers(trial).items():
+        for metric, value in book.view.compute_numbers(trial).items():
             values[trial.candidate, metric].append(value)
     return {key: median(found) for key, found in values.items()}
 
 
-def worst_first(findings: Iterable[Finding]) -> list[Finding]:
+def sort_worst_first(findings: Iterable[Finding]) -> list[Finding]:
     """Invalid, doubtful, not checked, does not apply, sound."""
     return sorted(findings, key=lambda f: WORST_FIRST.index(f.soundness))
 
@@ -91,13 +93,13 @@ def count_findings(findings: Iterable[Finding]) -> dict[Soundness, int]:
     return {word: counts[word] for word in COUNTED if counts[word]}
 
 
-def count_words(word: Soundness, number: int) -> str:
+def format_count(word: Soundness, number: int) -> str:
     """`21 sound`, `11 do not apply`."""
     plural = word == "does not apply" and number > 1
     return f"{number} {'do not apply' if plural else word}"
 
 
-def metric_order(book: Book, metric: Metric) -> tuple[int, int, str, str]:
+def make_sort_key(book: Book, metric: Metric) -> tuple[int, int, str, str]:
     """Sorts metrics by workload and phase as played, then by stream and name."""
     names = [workload.name for workload in book.run.workloads]
     phases = [p.name for w in book.run.workloads if w.name == metric.workload for p in w.phases]

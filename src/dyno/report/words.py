@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 from dyno import numbers
 from dyno.judge.analysis.effect_words import (
+    describe_verdict,
+    format_metric_name,
     is_slight_gain,
-    metric_name,
-    verdict_words,
 )
-from dyno.numbers import interval
+from dyno.numbers import format_interval
 from dyno.record import (
     Comparison,
     FlaggedChange,
@@ -32,14 +32,14 @@ BLOCK = "block: every candidate once, each newly started, next to each other in 
 MDE80 = "MDE80: the smallest slowdown that this many blocks would find 4 times in 5"
 
 
-def metric(metric: Metric) -> str:
+def format_metric(metric: Metric) -> str:
     """The metric within its phase: `query rate`, `insert latency p99`, `server CPU …`."""
-    return f"{metric.transaction} {metric_name(metric.name)}".strip()
+    return f"{metric.transaction} {format_metric_name(metric.name)}".strip()
 
 
-def full_metric_name(metric_: Metric) -> str:
+def format_full_metric(metric_: Metric) -> str:
     """The metric within its run: `insert / qr100 / query rate`."""
-    return f"{metric_.workload} / {metric_.phase} / {metric(metric_)}"
+    return f"{metric_.workload} / {metric_.phase} / {format_metric(metric_)}"
 
 
 #: The cost that stands beside every rate: it is less noisy, and the same work at a lower cost is a
@@ -47,7 +47,7 @@ def full_metric_name(metric_: Metric) -> str:
 SERVER_CPU = "server_cpu_us_per_op"
 
 
-def main_comparisons(comparisons: Sequence[Comparison]) -> list[Comparison]:
+def list_main_comparisons(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """The rows of the main table: the primaries, and after those of a phase its server CPU/op."""
     found: list[Comparison] = []
     by_place: dict[tuple[str, ...], list[Comparison]] = {}
@@ -59,51 +59,50 @@ def main_comparisons(comparisons: Sequence[Comparison]) -> list[Comparison]:
     return found
 
 
-def verdict(comparison: Comparison, margin: bool = True) -> str:
+def format_verdict(comparison: Comparison, margin: bool = True) -> str:
     """The verdict in the metric's own word, with its bound where it passes, and with the margin:
     `not slower, ≤ 1.8 % (margin 2 %)`; and before it all that an audit doubts it.
     """
-    told = _verdict(comparison, margin)
+    told = _format_verdict(comparison, margin)
     return f"doubtful: {told}" if comparison.is_doubtful else told
 
 
-def _verdict(comparison: Comparison, margin: bool) -> str:
-    word = verdict_words(comparison)
+def _format_verdict(comparison: Comparison, margin: bool) -> str:
+    word = describe_verdict(comparison)
     if not word.startswith("not "):
         return word
     if is_slight_gain(comparison):
         return f"{word}; better by < {comparison.margin_percent:g} %"
     held = f" (margin {comparison.margin_percent:g} %)" if margin else ""
-    bound = numbers.percent(max(comparison.high_percent, 0.0))
+    bound = numbers.format_percent(max(comparison.high_percent, 0.0))
     return f"{word}, {bound if bound.startswith('<') else f'≤ {bound}'}{held}"
 
 
-def standing(comparison: Comparison) -> str:
+def choose_standing(comparison: Comparison) -> str:
     """The word that gives a comparison its colour: its verdict's, or *doubtful*."""
     return "doubtful" if comparison.is_doubtful else comparison.verdict
 
 
-def of_played(comparison: Comparison) -> str:
+def format_played(comparison: Comparison) -> str:
     """Blocks that count, of those that were played: `6/8`."""
     return f"{comparison.blocks}/{comparison.blocks + comparison.dropped}"
 
 
-def outcome(comparison: Comparison) -> str:
+def format_outcome(comparison: Comparison) -> str:
     """The comparison in one sentence, for a reader who wants no table."""
-    bounds = interval(comparison.low_percent, comparison.high_percent)
-    what = (
-        f"{comparison.candidate} against {comparison.base} in {full_metric_name(comparison.metric)}"
-    )
-    return f"{what}: {verdict(comparison)}, slowdown {bounds} %"
+    bounds = format_interval(comparison.low_percent, comparison.high_percent)
+    metric = format_full_metric(comparison.metric)
+    what = f"{comparison.candidate} against {comparison.base} in {metric}"
+    return f"{what}: {format_verdict(comparison)}, slowdown {bounds} %"
 
 
-def factors(run: Run) -> str:
+def format_factors(run: Run) -> str:
     """`aslr (control): on, off. …`, the first level of each being the base."""
     found = (f"{f.name} ({f.kind}): {', '.join(f.levels)}." for f in run.factors)
     return " ".join(found)
 
 
-def plural(count: int, noun: str) -> str:
+def format_count(count: int, noun: str) -> str:
     """`1 block`, `2 blocks`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
@@ -114,12 +113,13 @@ GATE_MEAN = (
 )
 
 
-def mean_outcomes(verdict_: Verdict) -> list[str]:
+def format_mean_outcomes(verdict_: Verdict) -> list[str]:
     """A line for each candidate where the mean decides: word, size, interval, margin."""
     return [
-        f"{c.candidate} against {c.base} on the whole: {verdict(c)}, slowdown "
-        f"{numbers.signed(c.slowdown_percent)} % {interval(c.low_percent, c.high_percent)}, "
-        f"MDE80 {numbers.percent(c.mde80_percent)}{f' ({c.notes[0]})' if c.notes else ''}"
+        f"{c.candidate} against {c.base} on the whole: {format_verdict(c)}, slowdown "
+        f"{numbers.format_signed_percent(c.slowdown_percent)} % "
+        f"{format_interval(c.low_percent, c.high_percent)}, "
+        f"MDE80 {numbers.format_percent(c.mde80_percent)}{f' ({c.notes[0]})' if c.notes else ''}"
         for c in verdict_.means
     ]
 
@@ -135,14 +135,14 @@ LIMIT = (
 )
 
 
-def series_name(series: HistorySeries) -> str:
+def format_series(series: HistorySeries) -> str:
     """`insert / l.i0 / insert rate, sqlite, journal_mode=wal`."""
     pairs = [(*name.partition(" "), value) for name, value in series.alike.items()]
     chosen = [f"{name or group}={value}" for group, _, name, value in pairs if group in CHOSEN]
-    return ", ".join((full_metric_name(series.metric), series.engine, *chosen))
+    return ", ".join((format_full_metric(series.metric), series.engine, *chosen))
 
 
-def relative_words(series: HistorySeries) -> str:
+def describe_reference(series: HistorySeries) -> str:
     """Against which build's points changes were searched; empty where against none's."""
     if not (base := series.relative_to):
         return ""
@@ -153,22 +153,22 @@ def relative_words(series: HistorySeries) -> str:
     )
 
 
-def point_name(point: HistoryPoint) -> str:
+def format_point(point: HistoryPoint) -> str:
     """The candidate as written, its version, the run and its day."""
-    restarts = plural(point.restarts, "restart")
+    restarts = format_count(point.restarts, "restart")
     day = point.began_utc[:10]
     return f"{point.candidate} ({point.version or 'no version'}), {day}, {restarts} in {point.run}"
 
 
-def flagged_change_size(flagged: FlaggedChange, alpha: float) -> str:
+def format_change_size(flagged: FlaggedChange, alpha: float) -> str:
     """`slowdown +5.1 %, 99 % interval [+4.3, +5.9], p 0.002`."""
     level = f"{100 * (1 - alpha):g} % interval"
-    bounds = numbers.interval(flagged.low_percent, flagged.high_percent)
-    slowdown = numbers.signed(flagged.slowdown_percent)
+    bounds = numbers.format_interval(flagged.low_percent, flagged.high_percent)
+    slowdown = numbers.format_signed_percent(flagged.slowdown_percent)
     return f"slowdown {slowdown} %, {level} {bounds}, p {flagged.p_value:.3f}"
 
 
-def flagged_change_place(series: HistorySeries, flagged: FlaggedChange) -> str:
+def format_change_place(series: HistorySeries, flagged: FlaggedChange) -> str:
     """Which builds may have changed the level, where it may be another than the one named; else
     empty.
     """
@@ -179,23 +179,23 @@ def flagged_change_place(series: HistorySeries, flagged: FlaggedChange) -> str:
     return f"any of {last - first + 1} builds, {' to '.join(ends)}, may have brought it (99 %)"
 
 
-def past_verdict(flagged: FlaggedChange) -> str:
+def format_past_verdict(flagged: FlaggedChange) -> str:
     """What a fresh comparison said, or that there was none, and whether the level came back."""
     trial = flagged.trial
     later = "" if flagged.stands else "; the level has come back since"
     if trial is None:
         return f"flagged, not tried{later}"
     ends = [end for end in (trial.low_percent, trial.high_percent) if end is not None]
-    bounds = f", {numbers.interval(*ends)} %," if len(ends) == 2 else ""
+    bounds = f", {numbers.format_interval(*ends)} %," if len(ends) == 2 else ""
     doubt = f", doubtful: {trial.doubts[0].sentence}" if trial.doubts else ""
     return f"{trial.verdict}{bounds} by the fresh comparison in {trial.run}{doubt}{later}"
 
 
-def flagged_changes_worth(history: History) -> str:
+def describe_changes_worth(history: History) -> str:
     """What the flagged changes are worth: how often there is one where nothing changed."""
     found, tested = len(history.flagged_changes), len(history.tested)
     return (
-        f"{plural(found, 'flagged change')} in {tested} series; where nothing changed, "
+        f"{format_count(found, 'flagged change')} in {tested} series; where nothing changed, "
         f"{100 * history.alpha:g} % of the series get one all the same. A flagged change is no "
         "verdict: only a fresh paired comparison confirms."
     )

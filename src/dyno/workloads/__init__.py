@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from dyno.errors import UsageError, unknown
+from dyno.errors import UsageError, build_unknown_error
 
 _ROOM = Path(__file__).parent
 #: Where sysbench's scripts lie, and where they are looked for that others require.
@@ -20,7 +20,7 @@ SYSBENCH = (Path("/usr/local/share/sysbench"), Path("/usr/share/sysbench"))
 _MEASURING = frozenset({"time", "warmup_time", "events", "rate", "report_interval"})
 
 
-def all_workloads() -> dict[str, Path]:
+def list_workloads() -> dict[str, Path]:
     """Dyno's own workloads, by name; a leading underscore marks a file that others include."""
     files = sorted((*_ROOM.glob("*.lua"), *_ROOM.glob("*.sql")))
     return {p.stem: p for p in files if p.stem[0] != "_"}
@@ -34,41 +34,41 @@ def find_workload(name: str) -> Path:
             hint = "a workload is a name, a Lua file, or a script file of pgbench"
             raise UsageError(f"no script at '{name}'", hint=hint)
         return path.resolve()
-    found = all_workloads()
+    found = list_workloads()
     if name not in found:
-        raise unknown("workload", name, found)
+        raise build_unknown_error("workload", name, found)
     return found[name]
 
 
-def data_options(script: Path, options: Mapping[str, str]) -> dict[str, str]:
+def select_data_options(script: Path, options: Mapping[str, str]) -> dict[str, str]:
     """Those of the options that the data which `script` loads may depend on.
 
     Our own scripts load in one thread and ask nowhere how many there are. Another's may share out
     its rows by `threads`, as sysbench's parallel `prepare` does, or draw them in each.
     """
-    own = script in all_workloads().values()
+    own = script in list_workloads().values()
     idle = _MEASURING | {"threads"} if own else _MEASURING
     return {name: value for name, value in options.items() if name not in idle}
 
 
-def checksum(script: Path, options: Mapping[str, str] = MappingProxyType({})) -> str:
+def compute_checksum(script: Path, options: Mapping[str, str] = MappingProxyType({})) -> str:
     """SHA-256 of a script, of the scripts beside it that it requires, directly or not, of those
     that its option `also` mixes with it, and of the SQL file `setup` that makes its tables.
     """
     text = hashlib.sha256()
     named = f"{options.get('also', '')},{options.get('setup', '')}"
-    for file in (*_with_required(script, []), *_mixed(script, named)):
+    for file in (*_add_required(script, []), *_find_mixed(script, named)):
         text.update(file.read_bytes())
     return text.hexdigest()
 
 
-def _mixed(script: Path, also: str) -> list[Path]:
+def _find_mixed(script: Path, also: str) -> list[Path]:
     names = (word.strip().rpartition("@") for word in also.split(",") if word.strip())
     files = (script.parent / (name or rest) for name, _, rest in names)
     return [file for file in files if file.is_file()]
 
 
-def _with_required(script: Path, found: list[Path]) -> list[Path]:
+def _add_required(script: Path, found: list[Path]) -> list[Path]:
     if script in found:
         return found
     found.append(script)
@@ -79,5 +79,5 @@ def _with_required(script: Path, found: list[Path]) -> list[Path]:
         near = near[::-1] if file.startswith("_") else near
         places = (folder / file for folder in (*near, *SYSBENCH))
         if required := next((place for place in places if place.is_file()), None):
-            _with_required(required, found)
+            _add_required(required, found)
     return found

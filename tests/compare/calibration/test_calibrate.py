@@ -7,21 +7,21 @@ from typing import Any
 
 import pytest
 
-from dyno.cli import exit_code
+from dyno.cli import run_words
 from dyno.cli.calibrate import print_entry
 from dyno.compare import calibration
 from dyno.compare.calibration import CalibrationEntry
 from dyno.compare.calibration.cases import CalibrationCase
-from dyno.compare.calibration.comparison import case_settings
+from dyno.compare.calibration.comparison import choose_settings
 from dyno.compare.calibration.dose_response import DoseResponse
 from dyno.compare.calibration.pilot import CalibrationPilot, Shape
 from dyno.compare.calibration.session import (
     CalibrationOptions,
     CalibrationSession,
-    exclusive_folder,
+    hold_folder,
     instrument_here,
 )
-from dyno.compare.calibration.store import relevant_facts
+from dyno.compare.calibration.store import select_facts
 from dyno.compare.experiment.candidates import parse_candidate
 from dyno.engines import null
 from dyno.errors import HostError, UsageError
@@ -50,11 +50,11 @@ def made_up_session(goals: dict[str, int], **changes: object) -> CalibrationSess
     def blank(
         case: CalibrationCase, shape: Shape, pilot: CalibrationPilot, *_: object
     ) -> CalibrationEntry:
-        chosen = case_settings(case, shape, pilot)
+        chosen = choose_settings(case, shape, pilot)
         facts = {
             "utc": "2026-11-21T12:00:00Z",
             "dyno": "0.1",
-            "host": relevant_facts(instrument_here()),
+            "host": select_facts(instrument_here()),
             "settings": chosen,
         }
         truth = (case.kind, parse_candidate(case.base).engine, case.title, case.effect_percent)
@@ -78,12 +78,12 @@ def test_a_calibration_on_null_goes_all_the_way() -> None:
     """
     now = session({"aa": 1, "delay": 1}, injected_percent=(900.0,))
     assert now.play()
-    same, injected = now.current()
+    same, injected = now.find_current()
     assert same.settings["design"] == injected.settings["design"] == "interleaved"
     assert (same.kind, same.injected_percent, same.effect_percent) == ("A/A", None, 0.0)
     assert injected.injected_percent is not None and injected.injected_percent > 200.0
     assert (injected.words, injected.coverable) == ({"slower": 1}, 1)
-    known = calibration.known_error_rates(instrument_here())
+    known = calibration.find_error_rates(instrument_here())
     assert known is not None
     assert {score.kind for score in known.scores} == {"A/A", "delay"}
     assert not now.file.with_suffix(".playing").exists()
@@ -93,7 +93,7 @@ def test_a_calibration_on_null_goes_all_the_way() -> None:
 def test_a_comparison_beside_a_cpu_hog_is_stored_too() -> None:
     now = session({"noise": 1})
     assert now.play()
-    (entry,) = now.current()
+    (entry,) = now.find_current()
     assert entry.kind == "noise"
     assert sum(entry.words.values()) == 1
 
@@ -115,9 +115,9 @@ def test_where_a_delay_is_not_transmitted_no_delay_is_compared() -> None:
         now = made_up_session({"aa": 1, "delay": 1, "p99": 1}, engine="sqlite@3.24.0")
         now = replace(now, measure_baseline=lambda *_: pilot, run_dose_series=run_dose_series)
         assert now.play()
-        assert {entry.kind for entry in now.current()} == {"A/A", "dose-response"}
+        assert {entry.kind for entry in now.find_current()} == {"A/A", "dose-response"}
     assert asked == ["sqlite@3.24.0"], "what is known is not asked again"
-    known = calibration.known_error_rates(instrument_here())
+    known = calibration.find_error_rates(instrument_here())
     assert known is not None and {score.kind for score in known.scores} == {"A/A"}
 
 
@@ -125,13 +125,13 @@ def test_what_is_there_is_not_played_again() -> None:
     for wanted, there in ((1, 1), (1, 1), (3, 3)):
         now = made_up_session({"aa": wanted})
         assert now.play()
-        assert len(now.current()) == there
+        assert len(now.find_current()) == there
 
 
 def test_lots_take_turns_so_that_each_has_some() -> None:
     now = made_up_session({"aa": 4, "noise": 2})
     assert now.play()
-    assert [entry.kind for entry in now.current()][:3] == ["A/A", "noise", "A/A"]
+    assert [entry.kind for entry in now.find_current()][:3] == ["A/A", "noise", "A/A"]
 
 
 def test_a_delay_is_sized_by_the_last_comparison_under_the_same_noise() -> None:
@@ -141,7 +141,7 @@ def test_a_delay_is_sized_by_the_last_comparison_under_the_same_noise() -> None:
     made_up = now.play_comparison
 
     def play(case: CalibrationCase, *more: Any) -> CalibrationEntry:
-        delay_ns = null.delay_ns(case.candidate.partition("@")[2])
+        delay_ns = null.parse_delay_ns(case.candidate.partition("@")[2])
         delays_us.append((case.beside_hog, delay_ns / 1000 - 1000))
         operation_ns = 1e6 if case.beside_hog else 2.5e5
         return replace(made_up(case, *more), operation_ns=operation_ns)
@@ -154,14 +154,14 @@ def test_another_size_is_another_lot() -> None:
     assert made_up_session({"aa": 1}).play()
     larger = made_up_session({"aa": 1}, shape=replace(TINY, blocks=5))
     assert larger.play()
-    assert len(larger.current()) == 2
+    assert len(larger.find_current()) == 2
 
 
 def test_a_comparison_that_would_not_end_within_the_budget_is_not_begun() -> None:
     assert made_up_session({"aa": 1}).play()
     now = made_up_session({"aa": 2}, budget_s=8.0)
     assert not now.play()
-    assert len(now.current()) == 1
+    assert len(now.find_current()) == 1
 
 
 def test_nothing_can_be_injected_in_no_delay() -> None:
@@ -175,12 +175,12 @@ def test_a_host_that_changes_meanwhile_ends_it() -> None:
     now.host = now.host | {"kernel": "the next"}
     with pytest.raises(HostError, match="changed while it was calibrated"):
         now.play()
-    assert len(calibration.entries(now.file)) == 1
+    assert len(calibration.read_entries(now.file)) == 1
 
 
 def test_one_calibration_at_a_time() -> None:
     now = session({"aa": 1})
-    with exclusive_folder(now.file), pytest.raises(HostError, match="another dyno is calibrating"):
+    with hold_folder(now.file), pytest.raises(HostError, match="another dyno is calibrating"):
         now.play()
 
 
@@ -195,7 +195,7 @@ def test_one_calibration_at_a_time() -> None:
 def test_a_word_that_cannot_be_is_refused_before_anything_is_said_or_played(
     words: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert exit_code(["calibrate", *words]) == 64
+    assert run_words(["calibrate", *words]) == 64
     said = capsys.readouterr()
     assert said.out == "" and told in said.err
 
@@ -203,7 +203,7 @@ def test_a_word_that_cannot_be_is_refused_before_anything_is_said_or_played(
 def test_a_comparison_without_a_calm_block_is_told_without_an_interval(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    here = relevant_facts(instrument_here())
+    here = select_facts(instrument_here())
     entry = CalibrationEntry("A/A", "null", "same build", 0.0, {"inconclusive": 1}, "", "0.1", here)
     print_entry(replace(entry, dropped_blocks=20), 2, 40)
     print_entry(replace(entry, slowdown_percent=1.0, low_percent=-1.0, high_percent=3.0), 3, 40)

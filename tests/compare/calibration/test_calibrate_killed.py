@@ -14,7 +14,7 @@ import pytest
 
 from dyno.compare import calibration
 from dyno.compare.calibration import CalibrationEntry
-from dyno.compare.resolve.experiment import host_here
+from dyno.compare.resolve.experiment import describe_host
 
 pytestmark = pytest.mark.chaos
 
@@ -29,7 +29,7 @@ def started() -> subprocess.Popen[str]:
 
 
 def stored_now() -> list[CalibrationEntry]:
-    return calibration.entries(calibration.store_file(host_here()))
+    return calibration.read_entries(calibration.find_store(describe_host()))
 
 
 @pytest.mark.timeout(180)
@@ -55,7 +55,7 @@ WITH_HOG = """
 import random, time
 from dyno.compare.calibration import comparison
 comparison.RESTS_S, comparison.WORKS_S = (0.0, 0.01), (60, 60)
-with comparison.intermittent_hog((), random.Random(1)):
+with comparison.burn_intermittently((), random.Random(1)):
     time.sleep(60)
 """
 

@@ -12,11 +12,11 @@ import pytest
 from fakes import make_latency, make_readings, make_record, make_run, make_tally, make_trial
 
 from dyno.compare.calibration import comparison, session
-from dyno.compare.calibration.cases import CalibrationCase, calibration_cases
-from dyno.compare.calibration.comparison import injected_percent, is_other_size
-from dyno.compare.calibration.copies import two_copies
+from dyno.compare.calibration.cases import CalibrationCase, list_cases
+from dyno.compare.calibration.comparison import compute_injected_percent, is_other_size
+from dyno.compare.calibration.copies import make_two_copies
 from dyno.compare.calibration.dose_response import run_dose_series
-from dyno.compare.calibration.pilot import CalibrationPilot, Shape, pilot_figures
+from dyno.compare.calibration.pilot import CalibrationPilot, Shape, summarize_pilot
 from dyno.compare.experiment import Experiment
 from dyno.compare.experiment.candidates import parse_candidate
 from dyno.judge.stats.scenarios import Scenario
@@ -40,7 +40,7 @@ def trial(block: int, candidate: str, per_s: float, injected_ns: float, lost: fl
 
 
 def test_spins_are_sized_by_the_pilot() -> None:
-    found = calibration_cases("thing@1?colour=red", PILOT, ALL)
+    found = list_cases("thing@1?colour=red", PILOT, ALL)
     assert [(case.kind, case.goal) for case in found] == [
         ("A/A", 4),
         ("noise", 1),
@@ -58,7 +58,7 @@ def test_spins_are_sized_by_the_pilot() -> None:
 def test_what_is_injected_is_played_beside_a_hog_too_where_asked() -> None:
     goals = {"delay": 10, "delay-noise": 2}
     for text in ("thing@1", "null@70us"):
-        alone, beside = calibration_cases(text, PILOT, goals, (1.0,))
+        alone, beside = list_cases(text, PILOT, goals, (1.0,))
         assert (alone.beside_hog, beside.beside_hog) == (False, True)
         assert (alone.base, alone.candidate) == (beside.base, beside.candidate)
         assert alone.title != beside.title
@@ -67,18 +67,18 @@ def test_what_is_injected_is_played_beside_a_hog_too_where_asked() -> None:
 
 def test_a_margin_is_that_of_every_comparison_and_of_its_score() -> None:
     shape = dataclasses.replace(Shape(), margin_percent=0.5)
-    made = shape.experiment(["a=null@1us", "b=null@2us"], "rate_per_s")
+    made = shape.build_experiment(["a=null@1us", "b=null@2us"], "rate_per_s")
     assert made.measuring.margin_percent == 0.5
     assert shape.settings != Shape().settings
 
 
 def test_where_no_delay_reaches_the_engine_none_is_tried() -> None:
-    found = calibration_cases("thing", dataclasses.replace(PILOT, answers_per_op=0.0), ALL)
+    found = list_cases("thing", dataclasses.replace(PILOT, answers_per_op=0.0), ALL)
     assert {case.kind for case in found} == {"A/A", "noise"}
 
 
 def test_the_pilot_counts_answers_for_each_operation() -> None:
-    pilot = pilot_figures(trial(0, "base", 1000.0, 20.0), "3.1")
+    pilot = summarize_pilot(trial(0, "base", 1000.0, 20.0), "3.1")
     assert pilot.answers_per_op == pytest.approx(1.0)
     assert pilot.per_op_ns == pytest.approx(1e6)
 
@@ -90,12 +90,14 @@ def test_the_size_is_what_was_spun_more_than_in_the_base() -> None:
         for n in range(3)
     ]
     case = CalibrationCase("delay", "5 % injected", 5.0, 1, "a", "b")
-    assert injected_percent(case, blocks, "base", "new") == pytest.approx(5.0)
+    assert compute_injected_percent(case, blocks, "base", "new") == pytest.approx(5.0)
     rare = dataclasses.replace(case, metric="latency_ns_p99")
     held_ms = 1.0 + 50 * 0.05
-    assert injected_percent(rare, blocks, "base", "new") == pytest.approx(100 * (held_ms / 3 - 1))
+    assert compute_injected_percent(rare, blocks, "base", "new") == pytest.approx(
+        100 * (held_ms / 3 - 1)
+    )
     same = CalibrationCase("A/A", "same build", 0.0, 1, "a", "a")
-    assert injected_percent(same, blocks, "base", "new") is None
+    assert compute_injected_percent(same, blocks, "base", "new") is None
 
 
 def test_the_size_of_null_is_that_of_its_median_answer() -> None:
@@ -109,7 +111,7 @@ def test_the_size_of_null_is_that_of_its_median_answer() -> None:
     base, slower = answered("base", 200_000.0, 230_000), answered("null", 210_000.0, 215_000)
     blocks = [{"base": base, "null": slower}]
     case = CalibrationCase("delay", "5 % injected", 5.0, 1, "a", "b")
-    assert injected_percent(case, blocks, "base", "null") == pytest.approx(5.0)
+    assert compute_injected_percent(case, blocks, "base", "null") == pytest.approx(5.0)
 
 
 def test_a_delay_is_told_of_where_it_is_another() -> None:
@@ -118,7 +120,7 @@ def test_a_delay_is_told_of_where_it_is_another() -> None:
 
 
 def test_a_comparison_is_judged_in_one_primary_and_declared_where_it_is_aa() -> None:
-    made = Shape().experiment(["a=null@1us", "b=null@1us"], "latency_ns_p99", aa=True)
+    made = Shape().build_experiment(["a=null@1us", "b=null@1us"], "latency_ns_p99", aa=True)
     assert made.workloads[0].primary == ({"metric": "latency_ns_p99"},)
     assert made.measuring.aa
     assert made.measuring.blocks == 12
@@ -141,7 +143,7 @@ def burning() -> list[Path]:
 def test_the_hog_comes_and_is_gone_at_the_end() -> None:
     """Its CPU is not ours while it works: else nobody would take it for foreign."""
     seen_burning, before = 0, os.times().children_user
-    with comparison.intermittent_hog((), random.Random(1), (0.05, 0.06), (0.01, 0.02)):
+    with comparison.burn_intermittently((), random.Random(1), (0.05, 0.06), (0.01, 0.02)):
         ends_s = time.monotonic() + 20
         while seen_burning < 20 and time.monotonic() < ends_s:
             seen_burning += bool(burning())
@@ -153,7 +155,7 @@ def test_the_hog_comes_and_is_gone_at_the_end() -> None:
 
 def test_a_scenario_is_a_line_of_many_comparisons() -> None:
     scenario = Scenario("normal", truth_percent=5.0)
-    found = session.scenario_entry(scenario, {"cpu": "two"}, runs=500)
+    found = session.play_scenario(scenario, {"cpu": "two"}, runs=500)
     assert sum(found.words.values()) == found.coverable == 500
     assert found.words["slower"] > 490
     assert (found.what, found.effect_percent) == ("5 % slower, normal", 5.0)
@@ -187,13 +189,11 @@ def test_a_program_in_one_file_is_compared_with_a_copy_of_itself(tmp_path: Path)
     program = tmp_path / "libthing.so"
     program.write_text("machine code")
     pilot = dataclasses.replace(PILOT, program=str(program))
-    with two_copies("thing@1", pilot) as copies:
+    with make_two_copies("thing@1", pilot) as copies:
         paths = [Path(parse_candidate(spec).build) for spec in copies]
         assert [each.read_text() for each in paths] == ["machine code"] * 2
         (case,) = [
-            each
-            for each in calibration_cases("thing@1", pilot, {"paths": 2}, copies=copies)
-            if each.goal
+            each for each in list_cases("thing@1", pilot, {"paths": 2}, copies=copies) if each.goal
         ]
     assert case.is_aa and (case.base, case.candidate) == copies
     assert case.kind == "A/A at two paths"
@@ -205,7 +205,9 @@ def test_what_has_no_file_of_its_own_is_not_copied(tmp_path: Path) -> None:
     program.write_text("machine code")
     served = dataclasses.replace(PILOT, program=str(program), embedded=False)
     for text, pilot in (("thing", PILOT), ("thing", served)):
-        with two_copies(text, pilot) as copies:
+        with make_two_copies(text, pilot) as copies:
             assert copies == ()
-    with two_copies("thing@1?cflags=-O0", dataclasses.replace(served, embedded=True)) as copies:
+    with make_two_copies(
+        "thing@1?cflags=-O0", dataclasses.replace(served, embedded=True)
+    ) as copies:
         assert copies == ()

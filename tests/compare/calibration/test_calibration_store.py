@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from fakes import make_run
 
-from dyno.cli.calibrate import known_in_words
+from dyno.cli.calibrate import describe_known
 from dyno.compare import calibration
 from dyno.compare.calibration import METHOD, CalibrationEntry
 from dyno.compare.calibration.error_rates import AGE_DAYS_MAX
-from dyno.compare.calibration.store import relevant_facts
+from dyno.compare.calibration.store import select_facts
 from dyno.errors import HostError
 from dyno.record import Run, decode
 
@@ -32,7 +32,7 @@ def entry(word: str = "not slower", **changes: object) -> CalibrationEntry:
         words={word: 1},
         utc="2026-11-20T12:00:00Z",
         dyno="0.1",
-        host=relevant_facts(HOST),
+        host=select_facts(HOST),
         covered=1,
         coverable=1,
     )
@@ -40,26 +40,26 @@ def entry(word: str = "not slower", **changes: object) -> CalibrationEntry:
 
 
 def stored(*found: CalibrationEntry) -> Path:
-    file = calibration.store_file(HOST)
+    file = calibration.find_store(HOST)
     for each in found:
         calibration.append(file, each)
     return file
 
 
 def test_a_host_that_was_never_calibrated_is_known_for_nothing() -> None:
-    assert calibration.known_error_rates(HOST) is None
+    assert calibration.find_error_rates(HOST) is None
 
 
 def test_lines_come_back_as_they_were_written() -> None:
     found = [entry(), entry("slower", injected_percent=4.9)]
-    assert calibration.entries(stored(*found)) == found
+    assert calibration.read_entries(stored(*found)) == found
 
 
 def test_a_line_of_an_older_dyno_is_read_without_what_is_gone(state: Path) -> None:
     file = stored(entry())
     old = json.loads(file.read_text()) | {"restarts": [{"block": 0, "candidate": "a", "value": 1}]}
     file.write_text(json.dumps(old) + "\n")
-    assert calibration.entries(file) == [entry()]
+    assert calibration.read_entries(file) == [entry()]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_a_kind_and_a_design_by_their_former_names_are_read_by_those_of_today(
         "settings": {"design": "by turns", "time": "9"},
     }
     file.write_text(file.read_text() + json.dumps(old) + "\n")
-    today, former_line = calibration.entries(file)
+    today, former_line = calibration.read_entries(file)
     assert former_line == replace(today, kind=kind)
 
 
@@ -88,19 +88,19 @@ def test_a_torn_line_is_passed_over_and_spoils_no_other(state: Path) -> None:
     file = stored(entry(), entry())
     whole = file.read_bytes()
     os.truncate(file, len(whole) - 40)
-    assert calibration.entries(file) == [entry()]
+    assert calibration.read_entries(file) == [entry()]
     calibration.append(file, entry("slower"))
-    assert calibration.entries(file) == [entry(), entry("slower")]
+    assert calibration.read_entries(file) == [entry(), entry("slower")]
     assert file.parent == state / "calibration"
 
 
 def test_lines_that_are_passed_over_are_counted_and_said() -> None:
     file = stored(entry(), entry())
     file.write_text(file.read_text() + '{"kind":"A/A","colour":"red"}\n{"kind":')
-    known = calibration.known_error_rates(HOST, NOW)
+    known = calibration.find_error_rates(HOST, NOW)
     assert known and known.passed_over == 2
-    assert "2 lines could not be read" in known_in_words(known)
-    assert "could not be read" not in known_in_words(replace(known, passed_over=0))
+    assert "2 lines could not be read" in describe_known(known)
+    assert "could not be read" not in describe_known(replace(known, passed_over=0))
 
 
 def test_a_store_that_cannot_be_read_is_not_taken_for_none(
@@ -113,20 +113,20 @@ def test_a_store_that_cannot_be_read_is_not_taken_for_none(
 
     monkeypatch.setattr(Path, "read_text", refuse)
     with pytest.raises(HostError, match="cannot read"):
-        calibration.known_error_rates(HOST, NOW)
+        calibration.find_error_rates(HOST, NOW)
 
 
 def test_a_line_of_a_newer_dyno_is_passed_over() -> None:
     file = stored(entry())
     file.write_text('{"kind":"A/A","colour":"red"}\n' + file.read_text())
-    assert calibration.entries(file) == [entry()]
+    assert calibration.read_entries(file) == [entry()]
 
 
 def test_comparisons_are_added_up_by_kind_engine_and_settings() -> None:
     injected = entry("slower", kind="delay", effect_percent=5.0, injected_percent=4.8)
     stored(entry(), entry("slower"), injected, replace(injected, injected_percent=5.2))
     stored(entry(settings={"time": "9"}))
-    known = calibration.known_error_rates(HOST, NOW)
+    known = calibration.find_error_rates(HOST, NOW)
     assert known is not None and known.stale == ()
     same, found, longer = known.scores
     assert (same.comparisons, same.slower, same.words) == (2, 1, {"not slower": 1, "slower": 1})
@@ -147,20 +147,20 @@ def test_comparisons_are_added_up_by_kind_engine_and_settings() -> None:
 )
 def test_another_host_makes_it_stale(change: dict[str, str], told: str) -> None:
     stored(entry())
-    known = calibration.known_error_rates(HOST | change, NOW)
+    known = calibration.find_error_rates(HOST | change, NOW)
     assert known is not None and known.stale == (told,)
 
 
 def test_what_comes_and_goes_does_not_make_it_stale() -> None:
     stored(entry())
-    known = calibration.known_error_rates(HOST | {"load_1min": "9.99"}, NOW)
+    known = calibration.find_error_rates(HOST | {"load_1min": "9.99"}, NOW)
     assert known is not None and not known.stale
 
 
 def test_another_method_or_old_age_makes_it_stale() -> None:
     stored(entry(method=METHOD - 1))
     late = NOW + timedelta(days=AGE_DAYS_MAX + 1)
-    known = calibration.known_error_rates(HOST, late)
+    known = calibration.find_error_rates(HOST, late)
     assert known is not None
     said = " and ".join(known.stale)
     assert f"the method was version {METHOD - 1} and is {METHOD}" in said
@@ -168,16 +168,16 @@ def test_another_method_or_old_age_makes_it_stale() -> None:
 
 
 def test_what_was_found_on_the_host_as_it_is_goes_before_what_was_not() -> None:
-    old = relevant_facts(HOST | {"kernel": "5.0"})
+    old = select_facts(HOST | {"kernel": "5.0"})
     stored(entry(), *[entry("slower", host=old)] * 3)
-    known = calibration.known_error_rates(HOST, NOW)
+    known = calibration.find_error_rates(HOST, NOW)
     assert known is not None and known.stale == ()
     assert known.scores[0].comparisons == 1
 
 
 def test_a_run_carries_what_was_known(state: Path) -> None:
     stored(entry())
-    run = replace(make_run(), calibration=calibration.known_error_rates(HOST, NOW))
+    run = replace(make_run(), calibration=calibration.find_error_rates(HOST, NOW))
     import json
     from dataclasses import asdict
 
@@ -191,4 +191,4 @@ def test_a_folder_that_cannot_be_written_is_the_hosts_fault(
     monkeypatch.setenv("DYNO_STATE", str(tmp_path / "state"))
     with pytest.raises(HostError, match="cannot write"):
         stored(entry())
-    assert calibration.known_error_rates(HOST) is None
+    assert calibration.find_error_rates(HOST) is None

@@ -26,7 +26,7 @@ def test_what_is_no_spec_is_refused(text: str) -> None:
 
 
 def test_the_same_spec_twice_is_two_candidates() -> None:
-    twice = candidates.unique_names([candidates.parse_candidate("null@200us")] * 2)
+    twice = candidates.make_names_unique([candidates.parse_candidate("null@200us")] * 2)
     assert [spec.name for spec in twice] == ["null@200us", "null@200us#2"]
 
 

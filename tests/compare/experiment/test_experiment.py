@@ -10,7 +10,7 @@ from repository import ROOT
 from dyno.cli import compare
 from dyno.compare import experiment
 from dyno.compare.experiment import Measuring
-from dyno.compare.experiments import every
+from dyno.compare.experiments import list_experiments
 from dyno.errors import UsageError
 
 GOOD = """
@@ -56,7 +56,7 @@ def test_what_decides_a_suite_is_each_workload_or_their_mean(tmp_path: Path) -> 
         experiment.read_experiment(wrong)
     words = ["null@0s", "null@1s", "-w", "insert", "-w", "point", "--gate", "mean"]
     context = compare.command.make_context("compare", words)
-    assert compare.experiment(**context.params).measuring.gate == "mean"
+    assert compare.read_experiment(**context.params).measuring.gate == "mean"
 
 
 def test_an_a_a_comparison_is_declared(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_an_a_a_comparison_is_declared(tmp_path: Path) -> None:
     words = ["null@0s", "null@0s", "-w", "insert"]
     for more, meant in ([], False), (["--aa"], True):
         context = compare.command.make_context("compare", words + more)
-        assert compare.experiment(**context.params).measuring.aa is meant
+        assert compare.read_experiment(**context.params).measuring.aa is meant
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_a_missing_experiment_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
         experiment.read_experiment(Path("query-cash"))
 
 
-@pytest.mark.parametrize("path", every().values(), ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", list_experiments().values(), ids=lambda p: p.stem)
 def test_the_experiments_that_come_along_can_be_read(path: Path) -> None:
     read = experiment.read_experiment(path)
     assert read.question

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from dyno.cli import exit_code
+from dyno.cli import run_words
 from dyno.compare import experiment, experiments
-from dyno.compare.experiment.factors import all_cells
-from dyno.compare.resolve.candidates import factor_kinds
+from dyno.compare.experiment.factors import list_cells
+from dyno.compare.resolve.candidates import find_factor_kinds
 from dyno.compare.resolve.workloads import resolve_workloads
 from dyno.former_names import FormerNameWarning
 
@@ -30,9 +30,11 @@ def test_an_experiment_can_be_played_as_it_is_written(file: Path) -> None:
         "workload": {plan.name for plan in plans},
         "phase": phases,
         "candidate": {side.name for side in found.candidates[1:]},
-        "cell": {cell.name for cell in all_cells(found.candidates, found.crossed)},
+        "cell": {cell.name for cell in list_cells(found.candidates, found.crossed)},
     }
-    assert bool(factor_kinds(found)) == bool(found.crossed.levels), "each factor is somebody's word"
+    assert bool(find_factor_kinds(found)) == bool(found.crossed.levels), (
+        "each factor is somebody's word"
+    )
     for figure in found.published:
         assert set(figure) <= KEYS and figure["figure"] and figure["source"]
         assert set(figure) & (KEYS - {"figure", "source", "stream"}), "it names no line"
@@ -44,20 +46,20 @@ def test_experiments_are_known_by_name_in_any_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert [*experiments.every()] == sorted(file.stem for file in FILES)
+    assert [*experiments.list_experiments()] == sorted(file.stem for file in FILES)
     read = experiment.read_experiment(Path("query-cache"))
     assert (read.name, read.command) == ("query-cache", "dyno run query-cache")
 
 
-@pytest.mark.parametrize("former", experiments.former_names())
+@pytest.mark.parametrize("former", experiments.read_former_names())
 def test_an_experiment_is_found_under_its_former_name_and_says_its_name(
     former: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    name = experiments.former_names()[former]
+    name = experiments.read_former_names()[former]
     note = f"'{former}' is now '{name}'"
     with pytest.warns(FormerNameWarning, match=note):
         assert experiment.read_experiment(Path(former)).name == name
-    assert exit_code(["show", former]) == 0
+    assert run_words(["show", former]) == 0
     assert note in capsys.readouterr().err
 
 
@@ -68,7 +70,7 @@ def test_a_folder_of_ones_own_adds_to_them_and_goes_before(
     for name in ("mine", "query-cache"):
         (tmp_path / "experiments" / f"{name}.toml").touch()
     monkeypatch.chdir(tmp_path)
-    found = experiments.every()
+    found = experiments.list_experiments()
     assert found["mine"] == Path("experiments/mine.toml")
     assert found["query-cache"] == Path("experiments/query-cache.toml")
     assert len(found) == len(FILES) + 1 and [*found] == sorted(found)

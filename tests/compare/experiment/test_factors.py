@@ -8,7 +8,7 @@ import pytest
 
 from dyno.compare import experiment
 from dyno.compare.experiment import candidates
-from dyno.compare.experiment.factors import CrossedFactors, all_cells, cross_factors
+from dyno.compare.experiment.factors import CrossedFactors, cross_factors, list_cells
 from dyno.errors import UsageError
 
 TEXT = """
@@ -30,8 +30,8 @@ def read(folder: Path, levels: str = '["on", "off"]', design: str = "") -> exper
 
 
 def cells(specs: list[str], varied: CrossedFactors) -> list[str]:
-    parsed = candidates.unique_names([candidates.parse_candidate(text) for text in specs])
-    return [cell.name for cell in all_cells(parsed, varied)]
+    parsed = candidates.make_names_unique([candidates.parse_candidate(text) for text in specs])
+    return [cell.name for cell in list_cells(parsed, varied)]
 
 
 def test_a_factorial_has_every_combination_and_the_base_first() -> None:

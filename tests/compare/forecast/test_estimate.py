@@ -14,17 +14,17 @@ from dyno.compare.forecast.estimate import (
     OVERHEAD_S,
     SERVER_S,
     RunCost,
-    block_s,
+    estimate_block_s,
     fit_budget,
     forecast_run,
 )
 from dyno.compare.forecast.planner import Planner
 from dyno.compare.resolve.design import TURNS
 from dyno.compare.resolve.draft import Prepared, RunDraft
-from dyno.compare.resolve.preconditions import SPARE_BYTES, disk_bytes
+from dyno.compare.resolve.preconditions import SPARE_BYTES, compute_disk_bytes
 from dyno.errors import UsageError
 from dyno.judge.stats.interval import to_log
-from dyno.judge.stats.power import BlockErrors, mde80
+from dyno.judge.stats.power import BlockErrors, compute_mde80
 from dyno.record import Phase, Stop, WorkloadPlan
 from dyno.record.workload import UNKNOWN_S
 from dyno.workloads import find_workload
@@ -74,7 +74,8 @@ def test_those_that_take_turns_start_and_stop_side_by_side() -> None:
     )
     (workload,) = run.workloads
     alone, both = (
-        block_s(workload, Prepared(each, {}, {}, 20_000_000)) for each in (run, interleaved)
+        estimate_block_s(workload, Prepared(each, {}, {}, 20_000_000))
+        for each in (run, interleaved)
     )
     played_s, loads_s, restart_s = 2 * 10.0, 2 * 1.0, SERVER_S + OVERHEAD_S
     assert alone == pytest.approx(played_s + loads_s + 2 * restart_s)
@@ -107,10 +108,10 @@ def test_loads_that_are_kept_are_made_once_for_all_numbers_of_threads() -> None:
 def test_a_budget_counts_loads_in_the_blocks_that_make_them() -> None:
     cost = RunCost(baseline_s=5, block_s=10, loads_s=20, loads=8)
     for blocks in (3, 7, 8, 9, 20):
-        assert cost.blocks_within(cost.total_s(blocks)) == blocks
-        assert cost.blocks_within(cost.total_s(blocks + 1) - 1) == blocks
+        assert cost.count_blocks_within(cost.compute_total_s(blocks)) == blocks
+        assert cost.count_blocks_within(cost.compute_total_s(blocks + 1) - 1) == blocks
     with pytest.raises(UsageError, match="3 blocks take 95 s"):
-        cost.blocks_within(94)
+        cost.count_blocks_within(94)
 
 
 def test_a_counted_phase_lasts_as_long_as_its_script_guesses() -> None:
@@ -151,9 +152,12 @@ def test_a_budget_cuts_the_analyses_and_never_adds_any() -> None:
 
 def test_no_fewer_blocks_would_do_though_one_more_may_see_less() -> None:
     known = Planner(make_prepared())  # spreads of 1, 2, 5 % are assumed, the last of which decides
-    seen = {n: mde80(known.analyses(n), BlockErrors(to_log(5.0)), 1) for n in (6, 7, 8, 9)}
+    seen = {
+        n: compute_mde80(known.choose_analyses(n), BlockErrors(to_log(5.0)), 1)
+        for n in (6, 7, 8, 9)
+    }
     assert seen[9] < seen[7] < seen[8] < seen[6]  # the look at 6 costs sight, and saves time
-    assert known.to_detect(seen[7] + 0.01).analyses == (7,)
+    assert known.plan_detection(seen[7] + 0.01).analyses == (7,)
 
 
 def test_every_phase_has_a_limit_far_above_its_length() -> None:
@@ -164,7 +168,7 @@ def test_every_phase_has_a_limit_far_above_its_length() -> None:
 
 
 class Outgrowing:
-    def disk_bytes(self, data_bytes: int, settings: dict[str, str]) -> int:
+    def estimate_disk_bytes(self, data_bytes: int, settings: dict[str, str]) -> int:
         return data_bytes + int(settings.get("redo", "1000"))
 
 
@@ -173,8 +177,8 @@ def test_an_engine_says_what_its_files_take_beside_the_data() -> None:
     big = dataclasses.replace(run.candidates[1], settings={"redo": "9000"})
     run = dataclasses.replace(run, candidates=(run.candidates[0], big))
     engines: dict[str, Any] = dict.fromkeys(("old", "new"), Outgrowing())
-    assert disk_bytes(Prepared(run, engines, {}, 500)) == SPARE_BYTES + 9500
-    assert disk_bytes(Prepared(run, {}, {}, 500)) == SPARE_BYTES + 1000
+    assert compute_disk_bytes(Prepared(run, engines, {}, 500)) == SPARE_BYTES + 9500
+    assert compute_disk_bytes(Prepared(run, {}, {}, 500)) == SPARE_BYTES + 1000
 
 
 @pytest.mark.parametrize(
@@ -183,7 +187,7 @@ def test_an_engine_says_what_its_files_take_beside_the_data() -> None:
 )
 def test_a_load_that_is_kept_is_there_twice(loads: int | None, size_bytes: int, homes: int) -> None:
     prepared = dataclasses.replace(make_prepared(loads=loads), size_bytes=size_bytes)
-    assert disk_bytes(prepared) == SPARE_BYTES + homes * 2 * size_bytes
+    assert compute_disk_bytes(prepared) == SPARE_BYTES + homes * 2 * size_bytes
 
 
 def test_trials_that_take_turns_have_their_data_on_the_disk_at_once() -> None:
@@ -191,5 +195,5 @@ def test_trials_that_take_turns_have_their_data_on_the_disk_at_once() -> None:
     interleaved = dataclasses.replace(
         run, design=dataclasses.replace(run.design, interleaving=TURNS)
     )
-    alone, both = (disk_bytes(Prepared(each, {}, {}, 500)) for each in (run, interleaved))
+    alone, both = (compute_disk_bytes(Prepared(each, {}, {}, 500)) for each in (run, interleaved))
     assert (alone, both) == (SPARE_BYTES + 1000, SPARE_BYTES + 2000)

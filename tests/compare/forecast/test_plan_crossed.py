@@ -13,7 +13,7 @@ from dyno.compare.forecast.estimate import forecast_run
 from dyno.compare.forecast.planner import Planner, RunPlan
 from dyno.compare.resolve.draft import Prepared
 from dyno.compare.run_folder import RunFolder, create_run
-from dyno.judge.analysis.effects import Effect, effects
+from dyno.judge.analysis.effects import Effect, list_effects
 from dyno.judge.stats.interim_analyses import InterimAnalyses
 from dyno.judge.stats.interval import Floats, to_log
 from dyno.judge.stats.simulate import Rule, simulate_runs
@@ -30,7 +30,7 @@ def planned(run: Run, source: RunFolder | None = None) -> RunPlan:
 
 
 def mains(run: Run) -> list[Effect]:
-    return [effect for effect in effects(run) if not effect.interaction]
+    return [effect for effect in list_effects(run) if not effect.interaction]
 
 
 def found(run: Run, moved: Effect, slowdown_percent: float) -> float:
@@ -48,7 +48,7 @@ def found(run: Run, moved: Effect, slowdown_percent: float) -> float:
     rule = Rule(
         InterimAnalyses(run.design.analyses, run.design.alpha), 1e-4, family=len(mains(run))
     )
-    return simulate_runs(own[:, None, :], rule).share("slower")
+    return simulate_runs(own[:, None, :], rule).compute_share("slower")
 
 
 def weights(effect: Effect, names: list[str]) -> Floats:

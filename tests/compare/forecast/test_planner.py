@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from fakes import make_load, make_run, make_trials, make_workload
 
-from dyno.cli import exit_code
-from dyno.compare.forecast.earlier_run import learn_from, newest_run
+from dyno.cli import run_words
+from dyno.compare.forecast.earlier_run import find_newest_run, learn_from
 from dyno.compare.forecast.planner import Planner
 from dyno.compare.resolve.draft import Prepared
-from dyno.compare.run_folder import RunFolder, all_runs, create_run
+from dyno.compare.run_folder import RunFolder, create_run, list_runs
 from dyno.errors import UsageError
 from dyno.record import Conditions, Run
 
@@ -50,7 +50,7 @@ def planner(run: Run, source: RunFolder | None = None) -> Planner:
 
 
 def test_without_a_run_three_spreads_are_assumed() -> None:
-    plan = planner(make_run()).for_budget(5 * 60)
+    plan = planner(make_run()).plan_budget(5 * 60)
     assert plan.source == ""
     assert plan.analyses == (6, 10, 14)  # 20.4 s a block
     assert [round(each.sd_percent, 6) for each in plan.forecasts] == [1.0, 2.0, 5.0]
@@ -60,7 +60,7 @@ def test_without_a_run_three_spreads_are_assumed() -> None:
 
 
 def test_an_earlier_run_tells_spread_and_cost(tmp_path: Path) -> None:
-    plan = planner(make_run(), played(tmp_path, make_run())).for_budget(10 * 60)
+    plan = planner(make_run(), played(tmp_path, make_run())).plan_budget(10 * 60)
     assert plan.source.endswith("-fake")
     assert plan.block_s == pytest.approx(2 * 14)
     assert plan.analyses[-1] == int(600 / 28)
@@ -77,8 +77,10 @@ def test_older_runs_of_the_same_experiment_on_the_same_host_tell_too(tmp_path: P
     elsewhere = dataclasses.replace(run, host={"cpu": "another"})
     for each in (elsewhere, run, run):
         played(tmp_path, each)
-    alone = planner(run, all_runs(tmp_path)[-1]).plan_for(24)
-    pooled = Planner(Prepared(run, {}, {}), newest_run(all_runs(tmp_path), run, print)).plan_for(24)
+    alone = planner(run, list_runs(tmp_path)[-1]).plan_for(24)
+    pooled = Planner(
+        Prepared(run, {}, {}), find_newest_run(list_runs(tmp_path), run, print)
+    ).plan_for(24)
     assert (alone.pooled, pooled.pooled) == (0, 1)
     assert pooled.forecasts[0].sd_percent == pytest.approx(alone.forecasts[0].sd_percent)
     assert pooled.forecasts[0].planned_sd_percent < alone.forecasts[0].planned_sd_percent
@@ -98,7 +100,7 @@ def test_loads_that_took_turns_will_again(tmp_path: Path) -> None:
 
 def test_the_fewest_blocks_that_find_it_are_found(tmp_path: Path) -> None:
     known = planner(make_run(), played(tmp_path, make_run()))
-    fewer = known.plan_for((plan := known.to_detect(1.5)).analyses[-1] - 1)
+    fewer = known.plan_for((plan := known.plan_detection(1.5)).analyses[-1] - 1)
     assert plan.forecasts[0].mde80_percent <= 1.5 < fewer.forecasts[0].mde80_percent
     assert {24, 32} < set(plan.analyses) and plan.analyses[-1] < 80
 
@@ -107,14 +109,14 @@ def test_what_cannot_be_had_is_said(tmp_path: Path) -> None:
     known = planner(make_run(), played(tmp_path, make_run()))
     most = r"200 blocks, the maximum, are too few(.|\n)*200 blocks find .* in select / run"
     with pytest.raises(UsageError, match=most):
-        known.to_detect(0.1)
+        known.plan_detection(0.1)
     assumed = r"200 blocks find .* if blocks vary by 5 %, as is assumed"
     with pytest.raises(UsageError, match=assumed):
-        planner(make_run()).to_detect(0.1)
+        planner(make_run()).plan_detection(0.1)
     with pytest.raises(UsageError, match=r"a budget of 60 s is too short(.|\n)*3 blocks take 84"):
-        known.for_budget(60)
+        known.plan_budget(60)
     with pytest.raises(UsageError, match="cannot be detected"):
-        known.to_detect(0)
+        known.plan_detection(0)
 
 
 def test_more_candidates_and_primaries_see_less() -> None:
@@ -128,7 +130,7 @@ def test_more_candidates_and_primaries_see_less() -> None:
 def test_an_experiment_with_one_analysis_keeps_it() -> None:
     run = make_run(analyses=(10,))
     assert planner(run).plan_for(10).analyses == (10,)
-    assert planner(run).for_budget(20.5 * 20.4).analyses == (6, 10, 14, 20)
+    assert planner(run).plan_budget(20.5 * 20.4).analyses == (6, 10, 14, 20)
 
 
 def test_a_run_of_something_else_or_too_short_is_no_source(tmp_path: Path) -> None:
@@ -136,12 +138,12 @@ def test_a_run_of_something_else_or_too_short_is_no_source(tmp_path: Path) -> No
     played(tmp_path, other)
     played(tmp_path, make_run(), blocks=2)
     said: list[str] = []
-    assert newest_run(all_runs(tmp_path), make_run(), said.append) is None
+    assert find_newest_run(list_runs(tmp_path), make_run(), said.append) is None
     assert said and all(each.startswith("not planned from ") for each in said)
     with pytest.raises(UsageError, match="2 valid blocks, too few"):
-        learn_from(all_runs(tmp_path)[-1])
+        learn_from(list_runs(tmp_path)[-1])
     wanted = played(tmp_path, make_run())
-    found = newest_run(all_runs(tmp_path), make_run(), print)
+    found = find_newest_run(list_runs(tmp_path), make_run(), print)
     assert found is not None and found.name == wanted.path.name and found.blocks == 12
 
 
@@ -149,7 +151,7 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
     monkeypatch.setenv("DYNO_RUNS", str(tmp_path / "runs"))
     file = tmp_path / "fake.toml"
     file.write_text(EXPERIMENT)
-    return exit_code(["plan", str(file), *words])
+    return run_words(["plan", str(file), *words])
 
 
 def test_a_run_is_planned_by_its_name_or_as_the_last_one(
@@ -159,11 +161,11 @@ def test_a_run_is_planned_by_its_name_or_as_the_last_one(
     monkeypatch.chdir(tmp_path)
     run = played(tmp_path, make_run())
     for word in ("last", run.path.name):
-        assert exit_code(["plan", word, "--detect", "1.5%"]) == 0
+        assert run_words(["plan", word, "--detect", "1.5%"]) == 0
         said = capsys.readouterr().out
         assert f"as in {run.path.name}" in " ".join(said.split())
         assert f"to play it: {make_run().command} --blocks " in said
-    assert exit_code(["plan", "lst"]) == 64
+    assert run_words(["plan", "lst"]) == 64
     assert "unknown experiment 'lst'" in capsys.readouterr().err
 
 

@@ -11,7 +11,7 @@ import pytest
 from fakes import make_run
 from nightly_runs import HistoryCommand, history_command, make_build, write_nightly_runs, write_run
 
-from dyno.cli import command, exit_code
+from dyno.cli import command, run_words
 from dyno.record import Run
 
 
@@ -101,7 +101,7 @@ def test_a_step_injected_in_the_null_engine_is_flagged(
         '[[workload]]\nname = "oltp_point_select"\n'
         'options = { time = "0.1", warmup_time = "0" }\n'
     )
-    assert exit_code(["run", str(toml)]) == 0
+    assert run_words(["run", str(toml)]) == 0
     said = shown("--alpha", "0.05")
     assert "before: null@1004us" in said
     assert "dyno compare null@1004us null@10000us -w oltp_point_select" in said

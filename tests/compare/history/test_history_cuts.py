@@ -11,7 +11,7 @@ import pytest
 from fakes import make_run
 from nightly_runs import HistoryCommand, history_command, write_nightly_runs, write_run
 
-from dyno.cli import exit_code
+from dyno.cli import run_words
 from dyno.compare.run_folder import create_run
 from dyno.record import Interleaving, Slice
 
@@ -29,7 +29,7 @@ def shown(runs: Path, capsys: pytest.CaptureFixture[str]) -> HistoryCommand:
 @pytest.fixture
 def refused(capsys: pytest.CaptureFixture[str]) -> HistoryCommand:
     def refuse(*words: str) -> str:
-        assert exit_code(["history", *words]) == 64
+        assert run_words(["history", *words]) == 64
         sentence, hint = capsys.readouterr().err.splitlines()
         assert (sentence[:6], hint[:6]) == ("dyno: ", "hint: ")
         return f"{sentence}\n{hint}"

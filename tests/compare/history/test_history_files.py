@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from nightly_runs import write_nightly_runs
 
-from dyno.cli import exit_code
+from dyno.cli import run_words
 from dyno.record import SCHEMA, History, decode
 
 
@@ -22,7 +22,7 @@ def runs(tmp_path: Path) -> Path:
 
 def test_json_reads_back_as_the_record_and_holds_every_point(runs: Path, tmp_path: Path) -> None:
     file = tmp_path / "history.json"
-    assert exit_code(["history", str(runs), "--json", str(file)]) == 0
+    assert run_words(["history", str(runs), "--json", str(file)]) == 0
     found = decode.decode(History, json.loads(file.read_text()))
     assert (found.alpha, found.points_least, found.schema) == (0.01, 10, SCHEMA)
     (tested,) = found.tested
@@ -45,7 +45,7 @@ def test_the_page_says_what_the_terminal_says(
     runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "history.html"
-    assert exit_code(["history", str(runs), "--html", str(file)]) == 0
+    assert run_words(["history", str(runs), "--html", str(file)]) == 0
     said, page = capsys.readouterr().out, file.read_text()
     assert f"page: {file}" in said
     assert "1 flagged change in 1 series" in page
@@ -56,7 +56,7 @@ def test_the_page_says_what_the_terminal_says(
 def test_a_pipe_is_written_to_and_not_replaced(runs: Path, tmp_path: Path) -> None:
     file, link = tmp_path / "real.json", tmp_path / "link.json"
     link.symlink_to(file)
-    assert exit_code(["history", str(runs), "--json", str(link)]) == 0
+    assert run_words(["history", str(runs), "--json", str(link)]) == 0
     assert link.is_symlink()
     assert json.loads(file.read_text())["alpha"] == 0.01
 
@@ -80,7 +80,7 @@ def test_what_makes_no_sense_is_one_sentence(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(runs)
-    assert exit_code(["history", str(runs), *words]) == 64
+    assert run_words(["history", str(runs), *words]) == 64
     sentence, hint = capsys.readouterr().err.splitlines()
     assert told in sentence
     assert hint.startswith("hint: ")
@@ -93,7 +93,7 @@ def test_a_copy_of_a_run_is_no_further_point(
     first = sorted(runs.iterdir())[0]
     shutil.copytree(first, runs / "backup-of-it")
     file = tmp_path / "history.json"
-    assert exit_code(["history", str(runs), str(first), "--json", str(file)]) == 0
+    assert run_words(["history", str(runs), str(first), "--json", str(file)]) == 0
     found = decode.decode(History, json.loads(file.read_text()))
     assert [len(each.points) for each in found.tested] == [12]
     assert f"left out: backup-of-it: a copy of {first.name}" in capsys.readouterr().out

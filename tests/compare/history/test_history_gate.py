@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from nightly_runs import fail_restarts, write_nightly_runs, write_run
 
-from dyno.cli import exit_code
+from dyno.cli import run_words
 
 #: Of 12 points no order is rare enough for a gate that is asked every night.
 STEP = [0.0] * 8 + [0.05] * 8
@@ -23,7 +23,7 @@ def runs(tmp_path: Path) -> Path:
 @pytest.fixture
 def gate(runs: Path, capsys: pytest.CaptureFixture[str]) -> Gate:
     def shut(*words: str) -> tuple[int, str]:
-        code = exit_code(["history", "--gate", *words, str(runs)])
+        code = run_words(["history", "--gate", *words, str(runs)])
         return code, capsys.readouterr().out
 
     return shut
@@ -62,10 +62,10 @@ def test_a_doubtful_comparison_says_so_first_and_last_on_the_terminal(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = str(write_run(runs, 20, {"1.8": 0.0, "1.9": 0.05}, restarts=6))
-    assert exit_code(["report", made, "--strict"]) == 1
+    assert run_words(["report", made, "--strict"]) == 1
     assert "doubtful" not in capsys.readouterr().out.replace(str(runs), "")
     fail_restarts(Path(made), "1.9")
-    assert exit_code(["report", made, "--strict"]) == 4
+    assert run_words(["report", made, "--strict"]) == 4
     said = " ".join(capsys.readouterr().out.split())
     assert "Doubtful: 1.9 is slower than 1.8: select takes 5.4 % more time" in said
     assert "doubtful: slower" in said, "in the table, too"
@@ -133,7 +133,7 @@ def test_only_what_is_new_since_a_day_counts(runs: Path, gate: Gate, day: str, c
 def test_without_the_gate_a_confirmed_change_ends_with_0(runs: Path) -> None:
     write_nightly_runs(runs, STEP)
     write_run(runs, 20, {"1.8": 0.0, "1.9": 0.05}, restarts=6)
-    assert exit_code(["history", str(runs)]) == 0
+    assert run_words(["history", str(runs)]) == 0
 
 
 def test_too_short_a_history_passes_no_gate(runs: Path, gate: Gate) -> None:

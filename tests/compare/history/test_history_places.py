@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from nightly_runs import write_nightly_runs, write_run
 
-from dyno.cli import exit_code
+from dyno.cli import run_words
 
 #: Series of a size of step; docs/evidence/history-gate.md has the figures of 250.
 SERIES = int(os.environ.get("DYNO_GATE_SERIES", "8"))
@@ -27,7 +27,7 @@ def made_levels(sds: float, seed: int) -> list[float]:
 
 
 def gate(runs: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
-    code = exit_code(["history", "--gate", str(runs)])
+    code = run_words(["history", "--gate", str(runs)])
     return code, capsys.readouterr().out
 
 

@@ -9,24 +9,24 @@ from fake_driver import GOOD, FakeSetup, fake_setup
 from fakes import make_record, make_run, make_tally, make_workload
 from ways_to_be_fooled import assert_caught
 
-from dyno.cli.judged_run import repeat_command
+from dyno.cli.judged_run import build_repeat_command
 from dyno.compare.experiment import Experiment, Measuring, Workload, compare_candidates
 from dyno.compare.pilot.connections import (
-    _loads_tried,
+    _try_loads,
+    apply_connections,
     choose_connections,
-    fewest_connections,
-    idle_percent,
-    tried_load,
-    under_connections,
+    choose_fewest_connections,
+    compute_idle_percent,
+    summarize_load,
 )
-from dyno.compare.pilot.pinning import chosen_pinning
+from dyno.compare.pilot.pinning import choose_pinning
 from dyno.compare.pilot.prepare import prepare
 from dyno.compare.play.brief_play import BRIEF, PilotContext, play_briefly
 from dyno.compare.resolve.draft import RunDraft
 from dyno.compare.resolve.experiment import draft_run
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.analysis.sentence import conditions_words, pilot_words
-from dyno.judge.audits import audits
+from dyno.judge.analysis.sentence import describe_conditions, describe_pilot
+from dyno.judge.audits import load_audits
 from dyno.record import (
     SWEPT,
     Finding,
@@ -60,7 +60,7 @@ def test_the_fewest_connections_that_leave_next_to_nothing_idle(
 ) -> None:
     """Or that come as near to the least, where the server waits for something else."""
     tried = [TriedLoad(2**n, percent) for n, percent in enumerate(idle)]
-    assert fewest_connections(tried) == connections
+    assert choose_fewest_connections(tried) == connections
 
 
 def _record(usage: Usage = NO_USAGE, /, **readings: float) -> PhaseRecord:
@@ -71,27 +71,27 @@ def _record(usage: Usage = NO_USAGE, /, **readings: float) -> PhaseRecord:
 
 def test_idle_is_what_the_server_leaves_of_its_cores() -> None:
     spent = _record(server_cpu_us=1.5e6)
-    assert idle_percent([spent], APART) == pytest.approx(50)
-    assert idle_percent([spent, _record(server_cpu_us=3e6)], APART) == pytest.approx(25)
-    assert idle_percent([_record(server_cpu_us=3.1e6)], APART) == 0.0
+    assert compute_idle_percent([spent], APART) == pytest.approx(50)
+    assert compute_idle_percent([spent, _record(server_cpu_us=3e6)], APART) == pytest.approx(25)
+    assert compute_idle_percent([_record(server_cpu_us=3.1e6)], APART) == 0.0
 
 
 def test_on_shared_cores_the_drivers_work_is_not_idle() -> None:
     both = _record(Usage(200_000_000, 100_000_000, 0, 0, 0), server_cpu_us=0.5e6)
-    assert idle_percent([both], PinningCondition((3,), (3,))) == pytest.approx(20)
+    assert compute_idle_percent([both], PinningCondition((3,), (3,))) == pytest.approx(20)
 
 
 def test_others_work_is_idleness_only_while_the_server_wanted_no_core() -> None:
     """A third of its cores went to others, for half of which it stood ready."""
     others = {"busy_ns": 100 * SECOND_NS, "own_ns": 0.0, "server_cpu_us": 1.5e6}
     waited = _record(server_wait_ns=0.5 * SECOND_NS, **others)
-    assert idle_percent([waited], APART) == pytest.approx(100 * (1 - 2.0 / 3))
-    assert idle_percent([_record(**others)], APART) == pytest.approx(50)
+    assert compute_idle_percent([waited], APART) == pytest.approx(100 * (1 - 2.0 / 3))
+    assert compute_idle_percent([_record(**others)], APART) == pytest.approx(50)
     elsewhere = {"placed_steal_ns": 0.0, "placed_busy_ns": 0.0, "placed_total_ns": 4.0 * SECOND_NS}
     alone = _record(server_wait_ns=0.5 * SECOND_NS, **others, **elsewhere)
-    assert idle_percent([alone], APART) == pytest.approx(50)
+    assert compute_idle_percent([alone], APART) == pytest.approx(50)
     shares = _record(busy_ns=60.0, own_ns=20.0, idle_ns=30.0, steal_ns=10.0)
-    assert tried_load(1, [shares, shares], None).foreign_percent == pytest.approx(40)
+    assert summarize_load(1, [shares, shares], None).foreign_percent == pytest.approx(40)
 
 
 @pytest.mark.parametrize(
@@ -101,12 +101,12 @@ def test_others_work_is_idleness_only_while_the_server_wanted_no_core() -> None:
 def test_one_core_for_both_where_the_way_between_two_is_long(
     apart: int, together: int, chosen: str
 ) -> None:
-    assert chosen_pinning({"apart": apart, "together": together}) == chosen
+    assert choose_pinning({"apart": apart, "together": together}) == chosen
 
 
 def test_where_a_place_could_not_be_tried_the_server_stands_apart() -> None:
-    assert chosen_pinning({"apart": 66_000}) == chosen_pinning({"together": 4_000}) == "apart"
-    assert chosen_pinning({}) == "apart"
+    assert choose_pinning({"apart": 66_000}) == choose_pinning({"together": 4_000}) == "apart"
+    assert choose_pinning({}) == "apart"
 
 
 def _run(sides: tuple[str, ...], options: dict[str, str], **controls: str) -> Run:
@@ -133,12 +133,12 @@ def test_what_the_user_set_stays() -> None:
 
 
 def _words(run: Run, *found: Saturation, **empty_ns: int) -> list[str]:
-    return pilot_words(dataclasses.replace(run, pilot=Pilot("together", empty_ns, found)))
+    return describe_pilot(dataclasses.replace(run, pilot=Pilot("together", empty_ns, found)))
 
 
 def test_what_was_chosen_is_said() -> None:
     run = _run(("null@200us", "null@210us"), {})
-    assert pilot_words(run) == []
+    assert describe_pilot(run) == []
     (pinned,) = _words(run, apart=66_400, together=4_100)
     assert pinned == (
         "Pinning together: an empty answer takes 66 µs between two cores and 4 µs on one."
@@ -163,7 +163,7 @@ def _told(*found: Saturation, workloads: int = 1, **empty_ns: int) -> str:
     run = _run(("null@200us", "null@210us"), {})
     plans = tuple(dataclasses.replace(run.workloads[0], name=f"w{n}") for n in range(workloads))
     pilot = Pilot("together", empty_ns, found)
-    return conditions_words(dataclasses.replace(run, workloads=plans, pilot=pilot))
+    return describe_conditions(dataclasses.replace(run, workloads=plans, pilot=pilot))
 
 
 def test_the_verdicts_sentence_names_what_was_chosen() -> None:
@@ -187,7 +187,7 @@ def test_to_repeat_a_run_asks_for_the_connections_that_its_pilot_chose() -> None
     def repeated(command: str, *numbers: int) -> str:
         made = make_run(workloads=[make_workload(f"w{n}") for n in range(2)])
         found = tuple(Saturation(f"w{n}", "old", number) for n, number in enumerate(numbers))
-        return repeat_command(
+        return build_repeat_command(
             dataclasses.replace(made, command=command, pilot=Pilot(saturation=found))
         )
 
@@ -221,7 +221,7 @@ def test_a_client_that_waits_for_the_disk_is_known_by_idle_cores_writes_and_wait
 def test_what_waits_for_the_disk_is_swept_and_each_number_has_its_own_name() -> None:
     plain = Workload("oltp_insert", {"table_size": "9"})
     found = Saturation("oltp_insert", "old", 0, (_waiting(90.0, 80.0),), "old waits", SWEPT)
-    swept = list(under_connections(plain, found))
+    swept = list(apply_connections(plain, found))
     assert [each.options["threads"] for each in swept] == ["1", "8", "32"]
     assert [each.sweep for each in swept] == [{"threads": count} for count in ("1", "8", "32")]
     made = compare_candidates(("null@1us", "null@2us"), "oltp_insert", {"table_size": "9"})
@@ -232,7 +232,7 @@ def test_what_waits_for_the_disk_is_swept_and_each_number_has_its_own_name() -> 
     assert [plan.most_connections for plan in draft.workloads] == list(SWEPT)
     assert len(draft.experiment.workloads) == len(SWEPT), "what follows looks up each by its place"
     eight = Saturation("oltp_insert", "old", 8, (TriedLoad(8, 3.0),))
-    assert [each.options for each in under_connections(plain, eight)] == [
+    assert [each.options for each in apply_connections(plain, eight)] == [
         {"table_size": "9", "threads": "8"}
     ]
 
@@ -258,11 +258,11 @@ def test_a_sweep_is_said_with_its_reason_and_is_no_saturation() -> None:
 
 def test_what_a_number_of_connections_shows_is_read_off_its_phases() -> None:
     readings = {"written_bytes": 5e6, "disk_wait_ns": 0.7 * SECOND_NS, "server_cpu_us": 0.3e6}
-    load = tried_load(1, [_record(**readings)], APART)
+    load = summarize_load(1, [_record(**readings)], APART)
     assert load.written_bytes_per_event == pytest.approx(5e6 / 10_000)
     assert load.disk_wait_percent == pytest.approx(70)
     assert load.idle_percent == pytest.approx(90)
-    assert tried_load(1, [_record()], APART).disk_wait_percent is None
+    assert summarize_load(1, [_record()], APART).disk_wait_percent is None
 
 
 def test_what_a_pilot_chose_beside_others_is_doubtful() -> None:
@@ -271,7 +271,7 @@ def test_what_a_pilot_chose_beside_others_is_doubtful() -> None:
 
     def judged(*found: Saturation) -> list[Finding]:
         pilot = Pilot(saturation=found)
-        return audits()["pilot"].judge(RunView(dataclasses.replace(run, pilot=pilot), ()))
+        return load_audits()["pilot"].judge(RunView(dataclasses.replace(run, pilot=pilot), ()))
 
     found = judged(Saturation("w", "old", 8, (noisy,)))
     assert_caught("noisy-pilot", found)
@@ -310,10 +310,10 @@ def test_a_pilot_plays_on_one_start_of_the_engine_and_one_load() -> None:
 
 def test_numbers_of_connections_are_tried_until_the_users_are_seen_to_rest() -> None:
     setup, draft, context = _faked()
-    tried = _loads_tried(draft, draft.workloads[0], draft.candidates[0], (1, 2), context)
+    tried = _try_loads(draft, draft.workloads[0], draft.candidates[0], (1, 2), context)
     assert [each.connections for each in tried] == [1, 2]
     setup, draft, context = _faked()
     resting = make_record([dataclasses.replace(make_tally(100.0), rested_ns=5)])
     setup.driver_says = [GOOD, (*GOOD[:3], resting, GOOD[-1])]
-    assert _loads_tried(draft, draft.workloads[0], draft.candidates[0], (1, 2), context) == ()
+    assert _try_loads(draft, draft.workloads[0], draft.candidates[0], (1, 2), context) == ()
     assert setup.journal.count("stop a") == 1

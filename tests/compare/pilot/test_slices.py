@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dyno.builds import Say
-from dyno.cli.terminal.announcement import _order
+from dyno.cli.terminal.announcement import _describe_order
 from dyno.compare.experiment import Measuring, Workload, compare_candidates
 from dyno.compare.pilot.slices import (
     SHORTER_S,
@@ -27,7 +27,7 @@ from dyno.compare.play.interleaving import plan_turns
 from dyno.compare.resolve.design import TURNS
 from dyno.compare.resolve.draft import RunDraft
 from dyno.compare.resolve.experiment import draft_run
-from dyno.judge.analysis.sentence import pilot_words, slice_words
+from dyno.judge.analysis.sentence import describe_pilot, describe_slices
 from dyno.record import Pilot, Run, Saturation, Slice, TriedLoad
 
 pytestmark = pytest.mark.slow
@@ -126,39 +126,40 @@ def test_events_are_tried_on_every_candidate_and_what_was_found_is_noted_and_sai
     assert run.pilot and run.pilot.latency_ns_p99[SELECT] > 1000
     found = choose_slice(run.pilot.latency_ns_p99[SELECT], SHORTEST_S)
     assert run.design.interleaving == replace(TURNS, slices={SELECT: found}, running=(SELECT,))
-    assert any(words.startswith("Slices of ") for words in pilot_words(run))
+    assert any(words.startswith("Slices of ") for words in describe_pilot(run))
 
 
 def test_slices_hold_the_events_of_the_slowest_candidate() -> None:
     run = _settled(_draft("null@1us", "null@10ms"))
     assert run.pilot and run.pilot.latency_ns_p99[SELECT] >= 10_000_000
-    assert run.design.interleaving and run.design.interleaving.slice_of(SELECT).drain_s >= 0.01
+    assert run.design.interleaving and run.design.interleaving.find_slice(SELECT).drain_s >= 0.01
 
 
 def test_only_who_is_alone_takes_the_shortest_turns() -> None:
     for threads, slice_s in (("1", 0.001), ("2", 0.005)):
         run = _chosen(_draft(threads=threads), TriedEvents(50_000, 0))
         assert (
-            run.design.interleaving and run.design.interleaving.slice_of(SELECT).length_s == slice_s
+            run.design.interleaving
+            and run.design.interleaving.find_slice(SELECT).length_s == slice_s
         )
 
 
 def test_engines_stand_still_unless_events_were_seen_to_change_nothing() -> None:
     for rows_changed, freezes in ((0, False), (1, True)):
         run = _chosen(_draft(), TriedEvents(60_000, rows_changed))
-        assert run.design.interleaving and run.design.interleaving.freezes(SELECT) is freezes
-        assert run.design.interleaving.freezes("another")
-    assert TURNS.freezes(SELECT)  # nothing was seen
+        assert run.design.interleaving and run.design.interleaving.is_freezing(SELECT) is freezes
+        assert run.design.interleaving.is_freezing("another")
+    assert TURNS.is_freezing(SELECT)  # nothing was seen
 
 
 def test_engines_whose_work_at_rest_differs_stand_still_without_a_turn() -> None:
     for resting_percent, freezes in ((1.0, False), (0.5, True)):
         tried = [TriedEvents(60_000, 0, 0.9), TriedEvents(50_000, 0, resting_percent)]
         run = _chosen(_draft(), *tried)
-        assert run.design.interleaving and run.design.interleaving.freezes(SELECT) is freezes
+        assert run.design.interleaving and run.design.interleaving.is_freezing(SELECT) is freezes
         assert run.pilot and run.pilot.latency_ns_p99 == {SELECT: 60_000}
         said = "Idle engines are suspended: at rest one takes 0.4 % of a core more"
-        assert any(words.startswith(said) for words in pilot_words(run)) is freezes
+        assert any(words.startswith(said) for words in describe_pilot(run)) is freezes
 
 
 def test_a_candidate_under_two_names_is_tried_once() -> None:
@@ -174,7 +175,9 @@ def test_what_the_search_for_saturation_saw_of_the_base_is_not_tried_again() -> 
     said: list[str] = []
     run = _settled(draft, said.append)
     assert said == ["finding how long an event of oltp_point_select takes on null@2us"]
-    assert run.design.interleaving and run.design.interleaving.slice_of(SELECT) == Slice(0.2, 0.04)
+    assert run.design.interleaving and run.design.interleaving.find_slice(SELECT) == Slice(
+        0.2, 0.04
+    )
 
 
 FAILS_ONCE_RUN = """
@@ -189,16 +192,16 @@ def test_a_pilot_that_failed_knows_nothing_so_the_defaults_stay_and_engines_are_
     script.write_text(FAILS_ONCE_RUN)
     said: list[str] = []
     run = _settled(_draft(script=str(script)), said.append)
-    assert run.design.interleaving == TURNS and run.design.interleaving.freezes("fails")
+    assert run.design.interleaving == TURNS and run.design.interleaving.is_freezing("fails")
     assert run.pilot and set(run.pilot.untried) == {"fails"}
     assert any("slices of 100 ms" in each for each in said)
-    assert any("could not be tried" in each for each in pilot_words(run))
+    assert any("could not be tried" in each for each in describe_pilot(run))
 
 
 def test_what_is_known_of_one_candidate_alone_chooses_no_slices() -> None:
     for unknown in (None, TriedEvents(0, 0)):
         run = _chosen(_draft(), TriedEvents(60_000, 0), unknown)
-        assert run.design.interleaving == TURNS and run.design.interleaving.freezes(SELECT)
+        assert run.design.interleaving == TURNS and run.design.interleaving.is_freezing(SELECT)
 
 
 def test_what_saturation_saw_of_the_base_stands_for_no_candidate_that_cannot_be_tried() -> None:
@@ -213,7 +216,7 @@ def test_a_count_gets_slices_that_hold_its_events() -> None:
     """It is tried by time: a count of events says nothing of how long one takes."""
     run = _settled(_draft("null@1us", "null@10ms", events="100"))
     assert run.workloads[0].phases[0].stop.kind == "count"
-    assert run.design.interleaving and run.design.interleaving.slice_of(SELECT).drain_s >= 0.01
+    assert run.design.interleaving and run.design.interleaving.find_slice(SELECT).drain_s >= 0.01
 
 
 def test_a_rate_that_is_given_keeps_the_default() -> None:
@@ -249,8 +252,11 @@ def test_each_workload_of_a_run_has_slices_of_its_own() -> None:
         (100_000_000, 5_000_000, 10_000_000),
     ]
     told = "slices of 20 ms (oltp_point_select), 100 ms (insert)"
-    assert slice_words(run) in told and _order(run) == f"which then play interleaved in {told}"
-    assert pilot_words(run) == [
+    assert (
+        describe_slices(run) in told
+        and _describe_order(run) == f"which then play interleaved in {told}"
+    )
+    assert describe_pilot(run) == [
         f"S{told[1:]}: 99 of 100 events take 61 µs (oltp_point_select) at most.",
         "Idle engines keep running in oltp_point_select: no row is changed.",
     ]
@@ -261,5 +267,5 @@ def test_without_turns_there_are_no_slices() -> None:
     before = draft.freeze().run
     said: list[str] = []
     assert _settled(draft, said.append) == _chosen(draft, TriedEvents(1000, 0)) == before
-    assert slice_words(before) == ""
+    assert describe_slices(before) == ""
     assert not said

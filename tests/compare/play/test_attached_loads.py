@@ -27,7 +27,7 @@ class Theirs:
     def __init__(self, *names: str) -> None:
         self.names = set(names)
 
-    def tables(self, build: Build) -> list[str]:
+    def list_tables(self, build: Build) -> list[str]:
         return sorted(self.names)
 
     def drop(self, build: Build, tables: Sequence[str]) -> None:
@@ -83,7 +83,7 @@ def loaded(theirs: Theirs, folder: RunFolder) -> LoadedTables:
         controls={},
         home=folder.path,
         log=folder.log(7),
-        loaded=folder.loaded(7),
+        loaded=folder.find_loaded_list(7),
     )
     return LoadedTables(job)
 
@@ -93,7 +93,7 @@ def test_what_appeared_during_the_load_is_listed_until_it_is_cleaned_up(tmp_path
     list_of = loaded(theirs, RunFolder(tmp_path))
     list_of.begin()
     theirs.names |= {"two", "one"}
-    list_of.note()
+    list_of.note_tables()
     kept = json.loads((tmp_path / "loaded" / "0007.json").read_text())
     assert kept == {"candidate": "old", "tables": ["one", "two"]}
     list_of.drop()
@@ -106,8 +106,8 @@ def test_what_a_script_has_left_of_its_tables_is_dropped_and_nothing_else(tmp_pa
     list_of.drop()  # before anything was loaded
     list_of.begin()
     theirs.names |= {"one", "two"}
-    list_of.note()
-    list_of.note()  # as after a load that failed
+    list_of.note_tables()
+    list_of.note_tables()  # as after a load that failed
     theirs.names = {"two", "made_since"}
     list_of.drop()
     assert theirs.names == {"made_since"}
@@ -118,7 +118,7 @@ def test_a_torn_run_drops_what_it_listed_and_nothing_else(tmp_path: Path) -> Non
     list_of = loaded(theirs, RunFolder(tmp_path))
     list_of.begin()
     theirs.names |= {"one", "two"}
-    list_of.note()
+    list_of.note_tables()
     theirs.names = {"two", "made_since"}
     engines, builds = {"old": cast(Engine, theirs)}, {"old": build()}
     drop_leftovers(RunFolder(tmp_path), engines, builds, said.append)

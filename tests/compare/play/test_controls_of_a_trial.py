@@ -17,11 +17,11 @@ from dyno.builds import Build
 from dyno.compare.experiment import Measuring, compare_candidates
 from dyno.compare.play.controls import NO_COPY
 from dyno.compare.play.run import play_once
-from dyno.compare.resolve.controls import control_target
+from dyno.compare.resolve.controls import make_control_target
 from dyno.compare.resolve.experiment import draft_run
 from dyno.engines import NO_CONDITIONS, Server, StartConditions, null
 from dyno.errors import UsageError
-from dyno.host.controls import NOT_HERE, ControlTarget, allocator, controls
+from dyno.host.controls import NOT_HERE, ControlTarget, allocator, load_controls
 from dyno.record import ControlCondition, Trial
 
 SHORT = {"time": "0.2", "warmup_time": "0", "table_size": "10"}
@@ -43,7 +43,7 @@ def test_a_trial_has_every_control_among_its_conditions(knobs: Path) -> None:
     before = fake_sysfs.read_all(knobs)
     trial, said = _played("thp=never", "governor=performance")
     found = trial.conditions.controls
-    assert found.keys() == controls().keys()
+    assert found.keys() == load_controls().keys()
     assert found["thp"] == ControlCondition("never", before="madvise", set="never")
     assert found["swap"].value == "keep" and not found["swap"].set
     assert all(each.before for each in found.values())
@@ -69,7 +69,7 @@ def test_the_engine_s_process_is_looked_at_once_it_runs(
     knobs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Some other library stands for an allocator: whether it is one, nobody looks."""
-    library = allocator.library_of("jemalloc") or _some_library()
+    library = allocator.find_library("jemalloc") or _some_library()
     listed = "echo 'libjemalloc.so.2 (libc6,x86-64) => {}'"
     stub(tmp_path / "bin", "ldconfig", listed.format(library))
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
@@ -87,7 +87,7 @@ def test_the_engine_s_process_is_looked_at_once_it_runs(
 
 def _some_library() -> str:
     """A library that the driver is not linked with."""
-    found = dict(allocator._loader_list())
+    found = dict(allocator._list_libraries())
     return next(
         found[name] for name in ("libz.so.1", "librt.so.1", "libutil.so.1") if name in found
     )
@@ -101,7 +101,7 @@ def test_a_process_of_its_own_keeps_from_huge_pages() -> None:
 
 
 def test_a_value_that_another_run_holds_is_shared_and_another_refused(knobs: Path) -> None:
-    with controls()["swap"].hold("10", ControlTarget(embedded=False)):
+    with load_controls()["swap"].hold("10", ControlTarget(embedded=False)):
         trial, _ = _played("swap=10")
         assert trial.conditions.controls["swap"].set == "10"
         refused, _ = _played("swap=20", status="failed")
@@ -161,7 +161,7 @@ def test_a_control_and_a_setting_that_are_one_thing_may_not_differ(knobbed: type
 def test_a_server_that_runs_already_is_recorded_as_not_held(tmp_path: Path) -> None:
     engine = null.Engine(driver.ask)
     build = dataclasses.replace(engine.program("0", {}, lambda _: None), attached=True)
-    subject = control_target(engine, build, tmp_path)
+    subject = make_control_target(engine, build, tmp_path)
     assert subject.attached
     for name in ("aslr", "pinning"):
-        assert controls()[name].refusal(controls()[name].default, subject)
+        assert load_controls()[name].find_refusal(load_controls()[name].default, subject)

@@ -46,7 +46,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
     prepared = draft_run(crossed, lambda _: None).freeze()
     kept = create_run(prepared.run, folder / "runs")
     play_run(prepared, kept, lambda _: None)
-    run, found = kept.run(), kept.trials()
+    run, found = kept.read_run(), kept.read_trials()
     return kept, run, found, judge(run, found)
 
 
@@ -69,7 +69,7 @@ def test_a_block_plays_every_cell_with_its_own_options(played: Played) -> None:
 
 def test_the_terminal_shows_effects_first_and_then_the_spread(played: Played) -> None:
     _, run, _, verdict = played
-    said = text.verdict_text(run, verdict)
+    said = text.format_verdict(run, verdict)
     places = [said.index(word) for word in ("slow against fast", "slow × queries=2", "spread")]
     assert places == sorted(places)
     assert "fast queries=1" in said and "all cells" in said
@@ -77,7 +77,7 @@ def test_the_terminal_shows_effects_first_and_then_the_spread(played: Played) ->
 
 def test_rows_and_trials_carry_the_levels(played: Played) -> None:
     kept, run, found, verdict = played
-    assert export.json_rows(verdict)[0]["levels"] == {"candidate": "slow"}
+    assert export.to_json_rows(verdict)[0]["levels"] == {"candidate": "slow"}
     with export.write_csv(Book(kept.path, run, found, verdict)).open() as file:
         lines = list(csv.DictReader(file))
     assert {(r["level_candidate"], r["level_queries"]) for r in lines} == {

@@ -8,7 +8,7 @@ from typing import Any
 
 from fakes import make_record, make_tally, make_trial
 
-from dyno.cli.play import error_words
+from dyno.cli.play import describe_errors
 from dyno.record import Tally, Trial, decode
 
 
@@ -18,8 +18,8 @@ def cut_off(events: int) -> Trial:
 
 
 def test_a_trial_says_how_many_events_were_cut_off_and_after_how_long() -> None:
-    assert error_words(cut_off(0)) == []
-    (one,), (four,) = error_words(cut_off(1)), error_words(cut_off(4))
+    assert describe_errors(cut_off(0)) == []
+    (one,), (four,) = describe_errors(cut_off(1)), describe_errors(cut_off(4))
     assert one.startswith("run reader: 1 event was cut off without an answer")
     assert four.startswith("run reader: 4 events were cut off without an answer")
     assert "the longest after 13" in four and "at least as long" in four

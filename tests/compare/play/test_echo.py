@@ -15,11 +15,11 @@ from fakes import make_phase, make_record, make_run, make_tally, make_trial, mak
 
 from dyno import driver
 from dyno.builds import Build
-from dyno.compare.play.echo import EchoEngine, echo_build, echo_plan, echoes_due
+from dyno.compare.play.echo import EchoEngine, find_echo_build, list_due_echoes, make_echo_plan
 from dyno.compare.resolve.draft import Prepared
 from dyno.driver.plan import Plan, Script
 from dyno.errors import TrialFailed
-from dyno.record import Candidate, PhaseRecord, Reading, Run, Status, Trial, echo_of
+from dyno.record import Candidate, PhaseRecord, Reading, Run, Status, Trial, name_echo
 
 SIDES = ("old", "new")
 OURS = Build("real", "1", "1", Path("/dev/null"))
@@ -37,7 +37,7 @@ def _due(run: Run, *played: Trial, build: Build = OURS) -> list[tuple[str, str, 
     prepared = Prepared(run, {}, dict.fromkeys(SIDES, build))
     return [
         (plan.options["phases"], side.name, attempt)
-        for plan, side, _, attempt in echoes_due(prepared, run.workloads[0], played)
+        for plan, side, _, attempt in list_due_echoes(prepared, run.workloads[0], played)
     ]
 
 
@@ -54,7 +54,7 @@ def _echo(status: Status = "ok", attempt: int = 1, foreign: float = 0.0) -> Tria
         for name, value in (("busy_ns", foreign), ("idle_ns", 100.0 - foreign), ("own_ns", 0.0))
     )
     noisy = make_record([make_tally(1)], readings=readings)
-    calm = replace(make_trial(3, echo_of("old"), -1, 1), phases=(noisy,))
+    calm = replace(make_trial(3, name_echo("old"), -1, 1), phases=(noisy,))
     return replace(calm, status=status, attempt=attempt)
 
 
@@ -75,7 +75,7 @@ def test_candidates_that_stand_alike_share_an_echo() -> None:
     run = _run()
     both = [_trial("old"), _trial("new")]
     assert [name for _, name, _ in _due(run, *both)] == ["(echo) old"]
-    assert run.echo_stand(run.candidates[1]) == run.candidates[0]
+    assert run.find_echo_stand(run.candidates[1]) == run.candidates[0]
     for own in ({"controls": {"pinning": "off"}}, {"engine": "other"}, {"build": {"address": "x"}}):
         apart = replace(run, candidates=(run.candidates[0], replace(run.candidates[1], **own)))
         assert [name for _, name, _ in _due(apart, *both)] == ["(echo) old", "(echo) new"]
@@ -92,9 +92,9 @@ def _runs_already(host: str) -> Build:
 def test_a_server_that_runs_already_is_stood_in_for_on_its_kind_of_socket(
     host: str, kind: str
 ) -> None:
-    found = echo_build(_runs_already(host))
+    found = find_echo_build(_runs_already(host))
     assert found is not None and (found.name, found.attached) == (kind, True)
-    ours = echo_build(OURS)
+    ours = find_echo_build(OURS)
     assert ours is not None and (ours.name, ours.attached) == ("unix", False)
 
 
@@ -120,7 +120,7 @@ def test_an_echo_that_fails_twice_is_given_up() -> None:
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("kind", ["unix", "tcp"])
 def test_an_echo_answers_until_it_is_stopped(kind: str, tmp_path: Path) -> None:
-    engine, plan = EchoEngine(), echo_plan("w", [("a b", 2, 1, 9), ("c", 1, 300, 70_000)], 0.1)
+    engine, plan = EchoEngine(), make_echo_plan("w", [("a b", 2, 1, 9), ("c", 1, 300, 70_000)], 0.1)
     (tmp_path / "home").mkdir(mode=0o700)
     server = engine.start(engine.program(kind, {}, lambda _: None), tmp_path / "home", {})
     try:
@@ -139,7 +139,7 @@ def test_an_echo_answers_until_it_is_stopped(kind: str, tmp_path: Path) -> None:
 def _played(plan: Plan, log: Path) -> list[PhaseRecord]:
     found, limit = [], driver.Limit("the echo", 20)
     with driver.DriverProcess(plan, driver.DriverLaunch(log)) as process:
-        while not isinstance(event := process.next(limit), driver.End):
+        while not isinstance(event := process.read_event(limit), driver.End):
             if isinstance(event, PhaseRecord):
                 found.append(event)
             if isinstance(event, driver.Settle | driver.Ready | driver.Answered | PhaseRecord):

@@ -17,7 +17,7 @@ from processes import state_of, wait_for
 from dyno.compare.play.freezer import NeverFrozen, ProcessFreezer
 from dyno.compare.play.switch import Switch
 from dyno.driver.plan import SlicePlan
-from dyno.host.processes import process_family, stopping_family
+from dyno.host.processes import iterate_stopping_family, list_process_family
 
 #: A crowded host keeps a process from its core for longer than a slice would wait for it.
 PATIENCE_S = 10.0
@@ -36,15 +36,15 @@ while True:
 
 def test_a_server_that_starts_children_all_the_time_leaves_none_of_them_running() -> None:
     server = subprocess.Popen([sys.executable, "-c", FORKS], start_new_session=True)
-    freezer = ProcessFreezer(lambda: stopping_family(server.pid, PATIENCE_S))
+    freezer = ProcessFreezer(lambda: iterate_stopping_family(server.pid, PATIENCE_S))
     try:
-        wait_for(lambda: len(process_family(server.pid)) > 20)
+        wait_for(lambda: len(list_process_family(server.pid)) > 20)
         freezer.freeze()
-        frozen = process_family(server.pid)
+        frozen = list_process_family(server.pid)
         wait_for(lambda: not {state_of(pid) for pid in frozen} - {"T", "Z"})
-        assert process_family(server.pid) == frozen
+        assert list_process_family(server.pid) == frozen
         freezer.thaw()
-        wait_for(lambda: process_family(server.pid) != frozen)
+        wait_for(lambda: list_process_family(server.pid) != frozen)
     finally:
         os.killpg(server.pid, signal.SIGKILL)
         server.wait()
@@ -74,7 +74,7 @@ def test_a_child_whose_fork_is_under_way_when_its_parent_is_stopped_is_found() -
     stopping = threading.Thread(target=fork_and_stop, args=(server.stdout,))
     order = threading.Timer(0.2, server.stdin.write, [b"fork\n"])
     try:
-        family = stopping_family(server.pid, PATIENCE_S)
+        family = iterate_stopping_family(server.pid, PATIENCE_S)
         assert next(family) == server.pid
         stopping.start()
         order.start()
@@ -107,4 +107,4 @@ def test_a_process_that_may_not_be_signalled_is_counted_and_not_taken_for_suspen
     )
     switch = Switch(turns, time.monotonic_ns(), {0: freezer, 1: NeverFrozen()})
     freezer.freeze()
-    assert [switch.switches()[own].refused for own in (0, 1)] == [1, 0]
+    assert [switch.list_switches()[own].refused for own in (0, 1)] == [1, 0]

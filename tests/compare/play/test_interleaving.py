@@ -38,7 +38,7 @@ from dyno.judge.analysis.carry_over import carry_over
 from dyno.judge.analysis.run_view import RunView
 from dyno.record import Trial
 
-SLICE = TURNS.slice_of("select")
+SLICE = TURNS.find_slice("select")
 #: What counts of a slice.
 COUNTED_S = SLICE.length_s - SLICE.ramp_in_s
 CALM = {"steal_percent": 100.0, "foreign_percent": 100.0}
@@ -101,7 +101,7 @@ def test_trials_that_take_turns_share_the_time_and_count_their_own(begun: RunFol
     which Dyno stood still is followed by one in its place.
     """
     resume_run(begun, lambda _: None)
-    trials = [t for t in begun.trials() if t.block >= 0]
+    trials = [t for t in begun.read_trials() if t.block >= 0]
     assert {t.status for t in trials} == {"ok"} and len(trials) >= 6
     slice_ns = round(1e9 * COUNTED_S)
     for trial in trials:
@@ -123,7 +123,7 @@ def test_an_open_loop_pauses_its_schedule_while_others_have_their_turn(tmp_path:
     prepared.run.workloads[0].options["rate"] = "500"
     folder = create_run(prepared.run, tmp_path / "runs")
     play_run(prepared, folder, lambda _: None)
-    for trial in (t for t in folder.trials() if t.block >= 0):
+    for trial in (t for t in folder.read_trials() if t.block >= 0):
         tally = trial.phases[-1].streams[0]
         assert tally.intended == tally.done + tally.failed + tally.skipped
         assert tally.intended == pytest.approx(500 * 6 * COUNTED_S, rel=0.05)
@@ -227,16 +227,16 @@ def test_where_one_fails_the_others_are_told_and_nobody_waits_or_stands_still() 
     def other() -> None:
         with (
             pytest.raises(InterleavingBroken),
-            block.seat(1).taken(TrialProcesses(engine, (), told.set)),
+            block.make_slot(1).take(TrialProcesses(engine, (), told.set)),
         ):
-            block.ready()
+            block.wait_ready()
         ended.append("broken")
 
     thread = threading.Thread(target=other)
     thread.start()
     wait_for(lambda: bool(block.places))
     engine.freeze()
-    block.fail()
+    block.break_off()
     thread.join(10)
     assert ended == ["broken"]
     assert told.is_set()
@@ -245,7 +245,10 @@ def test_where_one_fails_the_others_are_told_and_nobody_waits_or_stands_still() 
 def test_who_fails_while_frozen_is_woken_before_it_is_looked_at() -> None:
     block = InterleavedBlock([turns(0)], frozen=True)
     engine = Noted()
-    with pytest.raises(ValueError), block.seat(0).taken(TrialProcesses(engine, (), lambda: None)):
+    with (
+        pytest.raises(ValueError),
+        block.make_slot(0).take(TrialProcesses(engine, (), lambda: None)),
+    ):
         block._switch = Switch(turns(0), time.monotonic_ns(), {0: engine})
         engine.freeze()
         raise ValueError
@@ -254,11 +257,11 @@ def test_who_fails_while_frozen_is_woken_before_it_is_looked_at() -> None:
 
 def test_who_comes_late_to_a_broken_block_does_not_begin() -> None:
     block = InterleavedBlock([turns(0), turns(1)], frozen=True)
-    block.fail()
+    block.break_off()
     begun: list[bool] = []
     with (
         pytest.raises(InterleavingBroken),
-        block.seat(0).taken(TrialProcesses(Noted(), (), lambda: None)),
+        block.make_slot(0).take(TrialProcesses(Noted(), (), lambda: None)),
     ):
         begun.append(True)
     assert not begun and not block.places
@@ -280,7 +283,7 @@ def in_block(block: int, act: Callable[[], None]) -> Callable[[watch.Event], Non
 
 
 def states(folder: RunFolder) -> list[tuple[int, int, str]]:
-    return [(t.block, t.attempt, t.status) for t in folder.trials() if t.block >= 0]
+    return [(t.block, t.attempt, t.status) for t in folder.read_trials() if t.block >= 0]
 
 
 def counted(trials: list[Trial]) -> list[tuple[int, str]]:
@@ -295,12 +298,12 @@ EACH_ONCE = [(block, name) for block in range(3) for name in ("null@1ms", "null@
 @pytest.mark.chaos
 def test_a_killed_driver_tears_its_block_which_is_played_anew(begun: RunFolder) -> None:
     def kill() -> None:
-        os.kill(users_of(begun.homes())[0], signal.SIGKILL)
+        os.kill(users_of(begun.find_homes())[0], signal.SIGKILL)
 
     resume_run(begun, in_block(1, kill))
     assert sorted(states(begun)[2:4]) == [(1, 1, "failed"), (1, 1, "interrupted")]
-    assert counted(begun.trials()) == EACH_ONCE
-    failed = next(t for t in begun.trials() if t.status == "failed")
+    assert counted(begun.read_trials()) == EACH_ONCE
+    failed = next(t for t in begun.read_trials() if t.status == "failed")
     assert "killed (signal 9)" in failed.why_failed
 
 
@@ -309,7 +312,7 @@ def frozen_driver(folder: RunFolder) -> int:
     found: list[int] = []
 
     def look() -> bool:
-        found.extend(p for p in users_of(folder.homes()) if state_of(p) == "T")
+        found.extend(p for p in users_of(folder.find_homes()) if state_of(p) == "T")
         return bool(found)
 
     wait_for(look)
@@ -325,7 +328,7 @@ def test_an_embedded_engine_that_is_killed_while_frozen_tears_its_block_only(
     kill = threading.Timer(after_s, lambda: os.kill(frozen_driver(begun), signal.SIGKILL))
     resume_run(begun, in_block(1, kill.start))
     assert sorted(states(begun)[2:4]) == [(1, 1, "failed"), (1, 1, "interrupted")]
-    assert counted(begun.trials()) == EACH_ONCE
+    assert counted(begun.read_trials()) == EACH_ONCE
     assert not users_of(begun.path)
 
 
@@ -342,7 +345,7 @@ def test_ctrl_c_ends_all_trials_and_the_run_goes_on(begun: RunFolder) -> None:
     assert states(begun)[2:] == [(1, 1, "interrupted")] * 2
     assert not users_of(begun.path)
     resume_run(begun, lambda _: None)
-    assert counted(begun.trials()) == EACH_ONCE
+    assert counted(begun.read_trials()) == EACH_ONCE
 
 
 #: Goes on with a run, and kills itself in the middle of a phase of the second block.
@@ -370,7 +373,7 @@ def test_a_killed_dyno_leaves_nothing_that_stands_still_and_its_run_goes_on(
     assert done.returncode == -9
     wait_for(lambda: not users_of(begun.path))
     resume_run(begun, lambda _: None)
-    assert counted(begun.trials()) == EACH_ONCE
+    assert counted(begun.read_trials()) == EACH_ONCE
 
 
 def test_connections_may_be_held_for_a_whole_trial(tmp_path: Path) -> None:
@@ -411,7 +414,7 @@ def test_what_slices_lose_after_anothers_is_seen_in_what_was_played(tmp_path: Pa
     prepared = prepare(tmp_path, "null@1ms", "null@2ms", time_s="3", script=COLD)
     folder = create_run(prepared.run, tmp_path / "runs")
     play_run(prepared, folder, lambda _: None)
-    view = RunView(prepared.run, folder.trials())
+    view = RunView(prepared.run, folder.read_trials())
     for block in view.blocks["select"].valid:
         found = carry_over(prepared.run, prepared.run.workloads[0], "run", block)
         assert found.keys() == block.keys() and min(found.values()) > 0.15

@@ -66,7 +66,7 @@ def test_folders_of_the_dead_go_and_those_of_the_living_stay(place: Path) -> Non
     ]
     stays[-1].mkdir()
     (place / "tmp" / "dyno-npm-linklink").symlink_to(place / "tmp" / "other")
-    with scratch.folder("pgbench") as living:
+    with scratch.make_folder("pgbench") as living:
         age(living)
         swept = sweep_leftovers(place / "runs")
         assert living.exists()
@@ -82,7 +82,7 @@ def test_what_somebody_is_at_stays(place: Path) -> None:
     making = old(place / "cache" / "program" / f"{cache.UNDER_WAY}sqlite-3.24-abcdefgh")
     (place / "cache" / cache.LOCKS).mkdir()
     lock = place / "cache" / cache.LOCKS / "program-sqlite-3.24"
-    with run.alone(), cache.exclusive_lock(lock, lambda: None):
+    with run.hold_alone(), cache.hold_lock(lock, lambda: None):
         assert sweep_leftovers(place / "runs").count == 0
         assert home.exists() and making.exists()
     assert sweep_leftovers(place / "runs").count == 2
@@ -136,7 +136,7 @@ def test_folders_that_go_while_they_are_listed_are_no_fault(place: Path) -> None
     others.start()
     try:
         for _ in range(300):
-            scratch.leftovers()
+            scratch.list_leftovers()
             sweep_leftovers(place / "runs")
     finally:
         ends.set()

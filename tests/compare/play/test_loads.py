@@ -78,11 +78,11 @@ def _played(
     prepared = draft_run(experiment, lambda _: None).freeze()
     kept: RunFolder = create_run(prepared.run, folder)
     play_run(prepared, kept, lambda _: None, Rules(choose_load=choose_load))
-    return [trial for trial in kept.trials() if trial.block >= 0]
+    return [trial for trial in kept.read_trials() if trial.block >= 0]
 
 
 def _kept() -> list[cache.CacheEntry]:
-    return [entry for entry in cache.entries() if entry.kind == "load"]
+    return [entry for entry in cache.list_entries() if entry.kind == "load"]
 
 
 def _load(trial: Trial) -> LoadCondition:
@@ -132,7 +132,7 @@ def test_numbers_of_threads_share_a_load_of_our_own_scripts_and_of_no_others(
         prepared = draft_run(experiment, lambda _: None).freeze()
         kept = create_run(prepared.run, tmp_path / threads)
         play_run(prepared, kept, lambda _: None, Rules(choose_load=loads.choose_load))
-        assert {t.status for t in kept.trials()} == {"ok"}
+        assert {t.status for t in kept.read_trials()} == {"ok"}
     assert len(_kept()) == (1 if own else 2)
 
 
@@ -173,7 +173,7 @@ def test_the_experiment_decides_before_anybody() -> None:
 
 
 def _filled(kind: str, name: str, size: int, used_s: int) -> None:
-    home = cache.cached_entry(kind, name, lambda home: _write(home, size), lambda _: None)
+    home = cache.ensure_entry(kind, name, lambda home: _write(home, size), lambda _: None)
     os.utime(home, (used_s, used_s))
 
 
@@ -186,7 +186,7 @@ def test_the_longest_unused_loads_make_room_and_builds_never_do() -> None:
     for used_s, name in ((4, "last"), (2, "first"), (3, "second")):
         _filled("load", name, 1000, used_s)
     cache.trim("load", 2000)
-    assert [entry.name for entry in cache.entries()] == ["build", "second", "last"]
+    assert [entry.name for entry in cache.list_entries()] == ["build", "second", "last"]
 
 
 @pytest.mark.parametrize(
@@ -196,10 +196,10 @@ def test_the_limit_is_read_from_the_environment(
     text: str, found: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DYNO_CACHE_LIMIT", text)
-    assert cache.limit_bytes() == found
+    assert cache.read_limit_bytes() == found
 
 
 def test_a_limit_that_is_no_size_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DYNO_CACHE_LIMIT", "much")
     with pytest.raises(UsageError, match="cannot be 'much'"):
-        cache.limit_bytes()
+        cache.read_limit_bytes()

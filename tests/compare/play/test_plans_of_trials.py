@@ -25,7 +25,7 @@ PLAN = Plan({"kind": "fake"}, Script("x.lua", {}), 1)
 class ExplainingEngine(FakeEngine):
     explain: ClassVar[str] = "EXPLAIN"
 
-    def plan_of(self, rows: list[list[str | None]]) -> str:
+    def extract_plan(self, rows: list[list[str | None]]) -> str:
         return str(rows[0][0] or "")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from dyno.compare.play.controls import ControlStack, preload_cache
+from dyno.compare.play.controls import ControlStack, fill_cache
 from dyno.compare.play.job import TrialNotes
 from dyno.driver.plan import Session
 from dyno.engines import MISSED, Server, postgres
@@ -44,6 +44,6 @@ def test_a_cache_that_was_not_filled_is_not_recorded_as_held() -> None:
 
     engine = Unfilled(lambda session, statements: [])
     notes = TrialNotes(controls={"preload": {"before": "as it was", "set": "on"}})
-    preload_cache(ControlStack(preload="preload"), notes, engine, Server({}, Path()))
+    fill_cache(ControlStack(preload="preload"), notes, engine, Server({}, Path()))
     kept = notes.controls["preload"]
     assert "set" not in kept and kept["refused"] == "no pg_prewarm"

@@ -9,7 +9,7 @@ from typing import Any
 
 from fakes import make_record, make_run, make_tally, make_trial, make_trials
 
-from dyno.cli.play import error_words
+from dyno.cli.play import describe_errors
 from dyno.judge.analysis.judge import judge
 from dyno.record import Tally, Trial, decode
 from dyno.report import Book
@@ -22,8 +22,8 @@ def lossy(reconnected: int) -> Trial:
 
 
 def test_a_trial_says_how_many_connections_were_lost() -> None:
-    assert error_words(lossy(0)) == []
-    assert error_words(lossy(3)) == ["run reader: 3 connections were lost and made anew"]
+    assert describe_errors(lossy(0)) == []
+    assert describe_errors(lossy(3)) == ["run reader: 3 connections were lost and made anew"]
 
 
 def test_the_report_says_where_connections_were_lost(tmp_path: Path) -> None:

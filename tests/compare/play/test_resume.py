@@ -17,9 +17,9 @@ from small_scripts import PLAIN
 from dyno.compare import experiment
 from dyno.compare.experiment import Measuring
 from dyno.compare.play import watch
-from dyno.compare.play.blocks import next_block
+from dyno.compare.play.blocks import choose_next_block
 from dyno.compare.play.run import resume_run
-from dyno.compare.resolve.experiment import changes_since, draft_run, host_here, reopen_run
+from dyno.compare.resolve.experiment import describe_host, draft_run, list_changes_since, reopen_run
 from dyno.compare.run_folder import RunFolder, create_run
 from dyno.errors import UsageError
 from dyno.record import Failure, Trial
@@ -48,7 +48,7 @@ def play(kept: RunFolder, told: Callable[[watch.Event], None] = lambda _: None) 
 
 
 def states(kept: RunFolder) -> list[tuple[int, int, str]]:
-    return [(t.block, t.attempt, t.status) for t in kept.trials()]
+    return [(t.block, t.attempt, t.status) for t in kept.read_trials()]
 
 
 def counted(trials: list[Trial]) -> list[tuple[int, str]]:
@@ -78,16 +78,16 @@ EACH_ONCE = [(block, name) for block in range(BLOCKS) for name in ("null@1ms", "
 def test_a_killed_dyno_leaves_no_process_and_its_run_goes_on(begun: RunFolder) -> None:
     done = subprocess.run([sys.executable, "-c", KILLED, begun.path], check=False)
     assert done.returncode == -9
-    assert (begun.homes() / "0004").exists()
+    assert (begun.find_homes() / "0004").exists()
     wait_for(lambda: not users_of(begun.path))
     torn = states(begun)
     assert len(torn) == 3
     play(begun)
     assert states(begun)[:5] == [*torn, (1, 2, "ok"), (1, 2, "ok")]
-    assert next_block(begun.run(), "select", begun.trials()).block == BLOCKS
-    assert counted(begun.trials()) == EACH_ONCE
-    assert [t.number for t in begun.trials()] == list(range(1, len(begun.trials()) + 1))
-    assert not begun.homes().exists()
+    assert choose_next_block(begun.read_run(), "select", begun.read_trials()).block == BLOCKS
+    assert counted(begun.read_trials()) == EACH_ONCE
+    assert [t.number for t in begun.read_trials()] == list(range(1, len(begun.read_trials()) + 1))
+    assert not begun.find_homes().exists()
 
 
 def in_the_second(act: Callable[[], None]) -> Callable[[watch.Event], None]:
@@ -105,13 +105,13 @@ def in_the_second(act: Callable[[], None]) -> Callable[[watch.Event], None]:
 
 def test_a_killed_driver_fails_its_trial_and_the_block_is_replayed(begun: RunFolder) -> None:
     def kill() -> None:
-        for pid in users_of(begun.homes()):
+        for pid in users_of(begun.find_homes()):
             os.kill(pid, signal.SIGKILL)
 
     play(begun, in_the_second(kill))
     assert states(begun)[:4] == [(0, 1, "ok"), (0, 1, "failed"), (0, 2, "ok"), (0, 2, "ok")]
-    assert begun.trials()[1].failure == Failure("the driver was killed (signal 9)")
-    assert counted(begun.trials()) == EACH_ONCE
+    assert begun.read_trials()[1].failure == Failure("the driver was killed (signal 9)")
+    assert counted(begun.read_trials()) == EACH_ONCE
 
 
 def test_ctrl_c_keeps_what_was_measured_and_the_run_goes_on(begun: RunFolder) -> None:
@@ -123,7 +123,7 @@ def test_ctrl_c_keeps_what_was_measured_and_the_run_goes_on(begun: RunFolder) ->
     assert states(begun) == [(0, 1, "ok"), (0, 1, "interrupted")]
     assert not users_of(begun.path)
     play(begun)
-    assert counted(begun.trials()) == EACH_ONCE
+    assert counted(begun.read_trials()) == EACH_ONCE
 
 
 def test_a_complete_run_stays_as_it_is(begun: RunFolder) -> None:
@@ -137,20 +137,20 @@ def test_a_complete_run_stays_as_it_is(begun: RunFolder) -> None:
 
 
 def test_a_run_goes_on_only_where_nothing_changed(begun: RunFolder) -> None:
-    script = Path(begun.run().workloads[0].script)
+    script = Path(begun.read_run().workloads[0].script)
     script.write_text(PLAIN + "-- edited\n")
     with pytest.raises(UsageError, match=r"select\.lua was edited"):
         play(begun)
     script.write_text(PLAIN)
-    here, run = host_here(), begun.run()
+    here, run = describe_host(), begun.read_run()
     prepared = reopen_run(run, lambda _: None)
-    assert changes_since(run, prepared, here | {"kernel": "another"}) == [
+    assert list_changes_since(run, prepared, here | {"kernel": "another"}) == [
         f"kernel was '{here['kernel']}' and is 'another'"
     ]
-    assert changes_since(run, prepared, here | {"load_1min": "99"}, driver_sha256="0") == [
+    assert list_changes_since(run, prepared, here | {"load_1min": "99"}, driver_sha256="0") == [
         "dyno-driver is another one"
     ]
-    (clause,) = changes_since(dataclasses.replace(run, sources_sha256="0"), prepared, here)
+    (clause,) = list_changes_since(dataclasses.replace(run, sources_sha256="0"), prepared, here)
     assert clause.startswith("dyno itself is another one")
-    assert changes_since(dataclasses.replace(run, sources_sha256=""), prepared, here) == []
-    assert begun.trials() == []
+    assert list_changes_since(dataclasses.replace(run, sources_sha256=""), prepared, here) == []
+    assert begun.read_trials() == []

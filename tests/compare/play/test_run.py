@@ -38,7 +38,7 @@ def _seeds(trials: list[Trial], block: int) -> set[int]:
 def test_a_run_plays_blocks_until_the_judge_is_done(setup: FakeSetup, tmp_path: Path) -> None:
     prepared, kept = begin_run(setup, tmp_path)
     played(setup, prepared, kept)
-    trials = kept.trials()
+    trials = kept.read_trials()
     assert [(t.number, t.block, t.order) for t in trials] == [
         *((1, 0, 0), (2, 0, 1)),
         *((3, 1, 0), (4, 1, 1)),
@@ -49,7 +49,7 @@ def test_a_run_plays_blocks_until_the_judge_is_done(setup: FakeSetup, tmp_path: 
     alive = [line for line in setup.journal if line.split()[0] in ("start", "stop")]
     assert [line.split()[0] for line in alive] == ["start", "stop"] * 4
     assert isinstance(setup.events[-1], watch.RunEnded)
-    assert not kept.homes().exists()
+    assert not kept.find_homes().exists()
     assert _seeds(trials, 0) != _seeds(trials, 1)
 
 
@@ -59,7 +59,7 @@ def test_a_run_that_is_over_plays_nothing_more(setup: FakeSetup, tmp_path: Path)
     setup.journal.clear()
     played(setup, prepared, kept)
     assert setup.journal == []
-    assert len(kept.trials()) == 4
+    assert len(kept.read_trials()) == 4
 
 
 def test_a_block_with_a_failed_trial_is_replayed_once(setup: FakeSetup, tmp_path: Path) -> None:
@@ -67,13 +67,13 @@ def test_a_block_with_a_failed_trial_is_replayed_once(setup: FakeSetup, tmp_path
     setup.driver_says = [GOOD, GOOD, failing]
     prepared, kept = begin_run(setup, tmp_path)
     played(setup, prepared, kept)
-    states = [(t.block, t.attempt, t.status) for t in kept.trials()]
+    states = [(t.block, t.attempt, t.status) for t in kept.read_trials()]
     assert states == [
         *((0, 1, "ok"), (0, 1, "ok")),
         (1, 1, "failed"),
         *((1, 2, "ok"), (1, 2, "ok")),
     ]
-    assert kept.trials()[2].failure == Failure("the driver was killed (signal 9)")
+    assert kept.read_trials()[2].failure == Failure("the driver was killed (signal 9)")
     assert not any(isinstance(event, watch.BlockDropped) for event in setup.events)
 
 
@@ -84,7 +84,7 @@ def test_a_block_that_fails_twice_is_given_up_and_another_played(
     setup.driver_says = [GOOD, GOOD, GOOD, failing, GOOD, failing]
     prepared, kept = begin_run(setup, tmp_path)
     played(setup, prepared, kept)
-    assert [t.block for t in kept.trials()] == [0, 0, 1, 1, 1, 1, 2, 2]
+    assert [t.block for t in kept.read_trials()] == [0, 0, 1, 1, 1, 1, 2, 2]
     dropped = [event for event in setup.events if isinstance(event, watch.BlockDropped)]
     assert [event.block for event in dropped] == [1]
     assert dropped[0].reason.endswith("failed: out of luck: a")
@@ -95,7 +95,7 @@ def test_a_candidate_that_never_works_ends_the_run_early(setup: FakeSetup, tmp_p
     prepared, kept = begin_run(setup, tmp_path)
     with pytest.raises(TrialFailed, match="fails on select every time: no such table"):
         played(setup, prepared, kept)
-    assert len(kept.trials()) == 2
+    assert len(kept.read_trials()) == 2
 
 
 def test_what_fails_alike_at_two_blocks_ends_the_run(setup: FakeSetup, tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_what_fails_alike_at_two_blocks_ends_the_run(setup: FakeSetup, tmp_path:
     prepared, kept = begin_run(setup, tmp_path)
     with pytest.raises(TrialFailed, match="fails on select every time: out of luck: a"):
         played(setup, prepared, kept)
-    failed = [(t.block, t.attempt) for t in kept.trials() if t.status == "failed"]
+    failed = [(t.block, t.attempt) for t in kept.read_trials() if t.status == "failed"]
     assert failed[:2] == [(1, 1), (1, 2)] and len(failed) < 6
 
 
@@ -116,7 +116,7 @@ def test_what_more_trials_would_not_mend_ends_the_run_at_once(
     prepared, kept = begin_run(setup, tmp_path)
     with pytest.raises(type(error)):
         played(setup, prepared, kept)
-    assert [t.status for t in kept.trials()] == ["ok", "failed"]
+    assert [t.status for t in kept.read_trials()] == ["ok", "failed"]
 
 
 def test_an_interrupted_run_goes_on_with_its_torn_block_played_whole(
@@ -126,14 +126,14 @@ def test_an_interrupted_run_goes_on_with_its_torn_block_played_whole(
     prepared, kept = begin_run(setup, tmp_path)
     with pytest.raises(KeyboardInterrupt):
         played(setup, prepared, kept)
-    (kept.homes()).mkdir()
+    (kept.find_homes()).mkdir()
     played(setup, prepared, kept)
-    states = [(t.block, t.attempt, t.status) for t in kept.trials()]
+    states = [(t.block, t.attempt, t.status) for t in kept.read_trials()]
     assert states[2:] == [
         *((1, 1, "ok"), (1, 1, "interrupted")),
         *((1, 2, "ok"), (1, 2, "ok")),
     ]
-    assert not kept.homes().exists()
+    assert not kept.find_homes().exists()
 
 
 def test_the_baseline_is_played_first_and_its_failure_is_borne(
@@ -143,12 +143,12 @@ def test_the_baseline_is_played_first_and_its_failure_is_borne(
     setup.driver_says = [(UsageError("no row came back"),)] * 2
     prepared, kept = begin_run(setup, tmp_path)
     played(setup, prepared, kept)
-    baselines = [t for t in kept.trials() if t.candidate == CLIENT_BASELINE]
+    baselines = [t for t in kept.read_trials() if t.candidate == CLIENT_BASELINE]
     assert [(t.number, t.block, t.attempt, t.status) for t in baselines] == [
         *((1, -1, 1, "failed"), (2, -1, 2, "failed")),
     ]
     assert setup.plans[0].session == {"kind": "null", "delay_ns": 0}
-    assert len(kept.trials()) == 6
+    assert len(kept.read_trials()) == 6
 
 
 def test_a_full_disk_is_noticed_before_the_run(setup: FakeSetup, tmp_path: Path) -> None:
@@ -156,4 +156,4 @@ def test_a_full_disk_is_noticed_before_the_run(setup: FakeSetup, tmp_path: Path)
     huge = dataclasses.replace(prepared, size_bytes=1 << 60)
     with pytest.raises(HostError, match=r"MB free(.|\n)*hint: free some"):
         played(setup, huge, kept)
-    assert kept.trials() == []
+    assert kept.read_trials() == []

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from dyno.compare.play.engine_session import LINES, PATIENCE_S, explain_death, last_words
+from dyno.compare.play.engine_session import LINES, PATIENCE_S, explain_death, read_last_words
 from dyno.engines import Server
 from dyno.errors import DynoError, HostError, InternalError, TrialFailed, UsageError
-from dyno.tails import tail
+from dyno.tails import read_tail
 
 
 @pytest.fixture
@@ -80,5 +80,5 @@ def test_a_server_without_a_log_dies_in_silence(tmp_path: Path) -> None:
 
 
 def test_the_end_of_a_log_begins_with_a_whole_line(server: Server) -> None:
-    assert tail(server.log, 20) == "line 98\nline 99\n"
-    assert len(last_words(server)) == LINES
+    assert read_tail(server.log, 20) == "line 98\nline 99\n"
+    assert len(read_last_words(server)) == LINES

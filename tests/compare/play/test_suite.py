@@ -100,7 +100,7 @@ def test_the_driver_plays_a_suite_and_each_candidate_meets_the_base_in_its_block
     prepared = draft_run(made, lambda _: None).freeze()
     home = create_run(prepared.run, tmp_path)
     play_run(prepared, home, lambda _: None)
-    rows = [c for c in judge(home.run(), home.trials()).comparisons if c.primary]
+    rows = [c for c in judge(home.read_run(), home.read_trials()).comparisons if c.primary]
     assert {(c.metric.workload, c.base, c.candidate) for c in rows} == {
         (name, "a", rival) for name in ("oltp_point_select", "oltp_read_only") for rival in "bc"
     }
@@ -137,8 +137,8 @@ def test_dropped_blocks_are_played_anew_up_to_half_as_many_again(
     home = create_run(run, tmp_path)
     play_run(prepared, home, events.append, Rules(play_trial=noisy_in(noisy)))
     dropped = [event.block for event in events if isinstance(event, BlockDropped)]
-    found = judge_unaudited(run, home.trials())
+    found = judge_unaudited(run, home.read_trials())
     assert dropped == sorted(noisy)
-    assert len({t.block for t in home.trials()}) == played_blocks
+    assert len({t.block for t in home.read_trials()}) == played_blocks
     assert (found.overall, len(found.dropped)) == (overall, len(noisy))
     assert ("too noisy" in found.sentence) == (overall == "inconclusive")

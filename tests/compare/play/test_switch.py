@@ -46,7 +46,7 @@ class StoppedClock:
     stops: dict[int, int] = field(default_factory=dict)
     shown_ns: int = 0
 
-    def now_ns(self) -> int:
+    def read_ns(self) -> int:
         return self.shown_ns
 
     def wait_until(self, at_ns: int, stopped: threading.Event) -> bool:
@@ -76,7 +76,7 @@ def switched(ends_ms: int, stops: dict[int, int] | None = None) -> dict[int, Swi
     clock = StoppedClock(ends_ms * MS, {at * MS: s * MS for at, s in (stops or {}).items()})
     switch = Switch(TURNS, 0, {0: Engine(), 1: Engine()}, clock)
     switch.run()
-    return switch.lateness.switches()
+    return switch.lateness.list_switches()
 
 
 def test_switches_in_time_take_nothing_from_anybody() -> None:
@@ -137,7 +137,7 @@ def _run(folder: Path, *, sequential: bool) -> RunFolder:
 def _stopped(folder: RunFolder, who: str) -> Verdict:
     command = [sys.executable, "-c", STOPPED, str(folder.path), who]
     subprocess.run(command, check=True, timeout=120)
-    return judge(folder.run(), folder.trials())
+    return judge(folder.read_run(), folder.read_trials())
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from fake_engine import FakeEngine
 from fakes import make_candidate, make_run
 
 from dyno.builds import Build
-from dyno.cli.terminal.live import is_told, trial_line
+from dyno.cli.terminal.live import format_trial, is_told
 from dyno.compare.play import watch
 from dyno.compare.play.trial import play_trial
 from dyno.driver.plan import Description, Plan
@@ -115,7 +115,7 @@ def test_data_that_cannot_be_removed_after_a_trial_are_said_in_its_record(
     assert error is None and played.status == "ok"
     (said,) = played.left_behind
     assert said.startswith(f"{job.home} could not be removed: ")
-    assert said in trial_line(make_run(), played) and is_told(played)
+    assert said in format_trial(make_run(), played) and is_told(played)
 
 
 def test_an_engine_that_outlives_a_failed_trial_is_said_beside_why_that_failed(

@@ -11,10 +11,10 @@ import pytest
 from dyno.compare import experiment
 from dyno.compare.experiment import Measuring
 from dyno.compare.experiment.factors import CrossedFactors, Crossing
-from dyno.compare.forecast.detection import family_size
-from dyno.compare.play.blocks import baseline_attempt
-from dyno.compare.resolve.candidates import factor_kinds, requests
-from dyno.compare.resolve.design import baselines_due
+from dyno.compare.forecast.detection import count_family
+from dyno.compare.play.blocks import choose_baseline_attempt
+from dyno.compare.resolve.candidates import find_factor_kinds, list_requests
+from dyno.compare.resolve.design import list_due_baselines
 from dyno.compare.resolve.experiment import draft_run, outline_experiment
 from dyno.errors import UsageError
 from dyno.record import Factor, Run
@@ -63,13 +63,13 @@ def test_each_factor_is_known_by_whose_word_it_is(script: Path) -> None:
         "queries": ("1", "2"),
     }
     made = crossed(script, varied, specs)
-    kinds = factor_kinds(made)
+    kinds = find_factor_kinds(made)
     assert [(f.name, f.kind) for f in kinds] == [
         ("journal_mode", "engine setting"),
         ("pinning", "control"),
         ("queries", "workload option"),
     ]
-    found = requests(made, kinds)
+    found = list_requests(made, kinds)
     assert len(found) == 8
     last = found[-1]
     assert last.spec.name == "journal_mode=delete pinning=apart queries=2"
@@ -92,16 +92,16 @@ def test_an_option_of_the_workload_makes_variants_of_it(script: Path) -> None:
     (plan,) = run.workloads
     assert plan.options["threads"] == "1"
     assert [c.options for c in run.candidates] == [{}, {}, {"threads": "3"}, {"threads": "3"}]
-    own = plan.under({"threads": "3"})
+    own = plan.with_options({"threads": "3"})
     assert own.options == plan.options | {"threads": "3"} and own.name == plan.name
     assert [p.streams[0].connections for p in (*plan.phases, *own.phases)] == [1, 3]
-    assert plan.under({}) is plan
+    assert plan.with_options({}) is plan
 
 
 def test_every_variant_has_a_baseline_of_its_own(script: Path) -> None:
     run = resolve(script, {"threads": ("1", "3")})
-    assert [options for _, options in baselines_due(run.workloads)] == [{}, {"threads": "3"}]
-    assert baseline_attempt("mine", [], {"threads": "3"}) == 1
+    assert [options for _, options in list_due_baselines(run.workloads)] == [{}, {"threads": "3"}]
+    assert choose_baseline_attempt("mine", [], {"threads": "3"}) == 1
 
 
 @pytest.mark.parametrize(
@@ -145,4 +145,4 @@ def test_a_plan_counts_cells_and_main_effects_without_a_build(script: Path) -> N
     made = crossed(script, {"threads": ("1", "3"), "pinning": ("off", "apart")})
     run = outline_experiment(made).run
     assert [c.options for c in run.candidates] == [{}, {}, {"threads": "3"}, {"threads": "3"}]
-    assert family_size(run) == 2
+    assert count_family(run) == 2

@@ -17,7 +17,7 @@ from dyno.errors import UsageError
 class LetsIn(FakeEngine):
     """A server that lets in as many as `settings` say."""
 
-    def most_connections(self, build: Build, settings: dict[str, str]) -> int:
+    def find_most_connections(self, build: Build, settings: dict[str, str]) -> int:
         self.journal.append("asked")
         return int(settings.get("most", "100"))
 

@@ -13,13 +13,13 @@ from engine_callbacks import ask_nothing
 from fakes import make_run
 
 from dyno.builds import Build, Say
-from dyno.cli.terminal.announcement import memory_line
+from dyno.cli.terminal.announcement import format_memory
 from dyno.compare.experiment import Experiment, Measuring
 from dyno.compare.resolve.design import LIMITS, TURNS, choose_interleaving
 from dyno.compare.resolve.draft import Prepared, RunDraft
 from dyno.compare.resolve.preconditions import DRIVER_BYTES, USER_BYTES, check_memory, fit_memory
 from dyno.engines import HoldsMemory, find_engine
-from dyno.engines.mysql.evidence import needed_bytes
+from dyno.engines.mysql.evidence import estimate_needed_bytes
 from dyno.errors import HostError, UsageError
 from dyno.host.checks import Machine
 
@@ -30,7 +30,9 @@ GROUP = "/sys/fs/cgroup/user.slice"
 class Caching:
     """An engine whose cache is a setting, in GiB."""
 
-    def memory_bytes(self, build: Build, settings: dict[str, str], connections: int) -> int:
+    def estimate_memory_bytes(
+        self, build: Build, settings: dict[str, str], connections: int
+    ) -> int:
         return int(settings["cache"]) * GIB
 
 
@@ -69,10 +71,10 @@ def test_where_all_fit_the_announcement_says_what_they_take(tmp_path: Path) -> N
     assert there.memory is not None
     assert there.memory.needed_bytes == NEEDED
     assert (
-        memory_line(there) == "Interleaved: both engines are up at once, about 2.2 GB of 21.5 GB."
+        format_memory(there) == "Interleaved: both engines are up at once, about 2.2 GB of 21.5 GB."
     )
     assert not said
-    assert memory_line(caching().freeze()) == ""
+    assert format_memory(caching().freeze()) == ""
 
 
 @pytest.mark.parametrize(
@@ -106,7 +108,7 @@ def test_where_they_do_not_fit_restarts_are_played_one_by_one_and_that_is_said(
     there = fitted(caching("3"), said.append, host(tmp_path, 4.0))
     assert there.run.design.interleaving is None
     assert there.run.design.limits == LIMITS
-    assert memory_line(there) == ""
+    assert format_memory(there) == ""
     assert said == [
         "restarts are played one after the other, not interleaved: "
         "2 engines up at once need about 6.5 GB, and 4.3 GB are available"
@@ -145,7 +147,7 @@ def test_an_embedded_engine_takes_what_its_settings_say() -> None:
     for name in ("sqlite", "duckdb"):
         engine = find_engine(name, ask_nothing)
         assert isinstance(engine, HoldsMemory)
-        taken[name] = engine.memory_bytes
+        taken[name] = engine.estimate_memory_bytes
     assert taken["sqlite"](build, {}, 4) == 4 * 64 * MIB
     assert taken["sqlite"](build, {"cache_size": "100", "page_size": "8192"}, 1) == 819_200
     assert taken["sqlite"](build, {"profile": "stock"}, 1) == 2000 * 1024
@@ -159,7 +161,7 @@ def test_a_server_takes_the_cache_of_its_storage_engine() -> None:
         "key_buffer_size": "256M",
         "default_storage_engine": "InnoDB",
     }
-    innodb, myisam = (needed_bytes(listed, storage, 1) for storage in ("", "MyISAM"))
+    innodb, myisam = (estimate_needed_bytes(listed, storage, 1) for storage in ("", "MyISAM"))
     assert innodb - myisam == GIB - 256 * MIB
-    assert needed_bytes(listed | {"performance_schema": "TRUE"}, "", 1) > innodb
-    assert needed_bytes(listed, "", 100) > innodb
+    assert estimate_needed_bytes(listed | {"performance_schema": "TRUE"}, "", 1) > innodb
+    assert estimate_needed_bytes(listed, "", 100) > innodb

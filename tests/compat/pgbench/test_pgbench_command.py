@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from repository import ROOT
 
-from dyno.cli import exit_code, judged_run
+from dyno.cli import judged_run, run_words
 from dyno.compat.pgbench import board, report, tables
 from dyno.compat.pgbench.board import Board, BoardCounts, BoardTally, CommandCounts
 from dyno.compat.pgbench.log_files import write_logs
 from dyno.compat.pgbench.play import Moment, PlayedRun
-from dyno.compat.pgbench.server import ServerFacts, session_of
+from dyno.compat.pgbench.server import ServerFacts, make_session
 from dyno.compat.pgbench.words import OPTIONS, read_words
 from dyno.errors import UsageError
 
@@ -33,7 +33,7 @@ def lines_of(words: str, **of: Any) -> list[str]:
         [counts(), counts()][: len(read_words(words.split(), {}).scripts)], 9000, 2, 0
     )
     played = PlayedRun(replace(tally, **of), 2.0, [["\\set x 1", "SELECT 1"]])
-    return list(report.final_report(read_words(words.split(), {}), FACTS, played))
+    return list(report.format_report(read_words(words.split(), {}), FACTS, played))
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def lines_of(words: str, **of: Any) -> list[str]:
 def test_what_pgbench_refuses_is_refused_with_1_and_its_words(
     capsys: pytest.CaptureFixture[str], words: str, says: str
 ) -> None:
-    assert exit_code(["pgbench", *words.split()]) == 1
+    assert run_words(["pgbench", *words.split()]) == 1
     out, err = capsys.readouterr()
     assert out == "" and err.startswith("pgbench: error: ") and says in err
 
@@ -71,13 +71,13 @@ def test_a_script_is_read_before_anybody_connects(
 ) -> None:
     script = tmp_path / "bad.sql"
     script.write_text("\\set i 1 +\n")
-    assert exit_code(["pgbench", "-h", str(tmp_path), "-f", str(script)]) == 1
+    assert run_words(["pgbench", "-h", str(tmp_path), "-f", str(script)]) == 1
     out, err = capsys.readouterr()
     assert out == "" and 'syntax error in command "set"' in err and "^ error found here" in err
 
 
 def test_help_and_version_are_its_own(capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code(["pgbench", "--help"]) == exit_code(["pgbench", "-V"]) == 0
+    assert run_words(["pgbench", "--help"]) == run_words(["pgbench", "-V"]) == 0
     said = capsys.readouterr().out
     assert said.splitlines()[-1].startswith("pgbench (PostgreSQL) 18 (dyno ")
     for name in OPTIONS:
@@ -127,9 +127,9 @@ def test_a_run_in_which_nothing_ended_has_no_numbers() -> None:
 
 def test_a_progress_line_tells_what_came_since_the_last() -> None:
     lines = report.ProgressLines(read_words(["-P", "1", "-S"], {}))
-    first = lines.line(Moment(1.0, BoardTally([counts()], 0, 0, 0)))
+    first = lines.format_progress(Moment(1.0, BoardTally([counts()], 0, 0, 0)))
     assert first == "progress: 1.0 s, 4.0 tps, lat 1.000 ms stddev 0.354, 0 failed"
-    assert lines.line(Moment(2.0, BoardTally([counts()], 0, 0, 0))).startswith(
+    assert lines.format_progress(Moment(2.0, BoardTally([counts()], 0, 0, 0))).startswith(
         "progress: 2.0 s, 0.0 tps, lat 0.000 ms"
     )
 
@@ -173,27 +173,27 @@ def test_the_tables_are_made_as_they_are_asked_for() -> None:
     assert all('tablespace "fast"' in each for each in made.create())
     assert ["unlogged" in each for each in made.create()] == [False] * 4 + [True] * 2
     assert "generate_series(1, 200000)" in made.fill()[-2]
-    assert len(made.foreign_keys()) == 5
+    assert len(made.add_foreign_keys()) == 5
 
 
 def test_the_environment_names_the_server_and_the_command_line_goes_first(tmp_path: Path) -> None:
     told = {"PGHOST": str(tmp_path), "PGPORT": "6000", "PGUSER": "joe", "PGPASSWORD": "hidden"}
-    found = session_of(read_words(["-S"], {}), told | {"PGOPTIONS": "-c work_mem=1MB"})
+    found = make_session(read_words(["-S"], {}), told | {"PGOPTIONS": "-c work_mem=1MB"})
     assert found["host"] == f"{tmp_path}/.s.PGSQL.6000"
     assert (found["user"], found["database"]) == ("joe", "joe")
     assert ("options", "-c work_mem=1MB") in found["settings"]
     words = ["-S", "-h", "localhost", "-p", "5433", "-U", "ann", "shop"]
-    found = session_of(read_words(words, {}), told)
+    found = make_session(read_words(words, {}), told)
     places = [found[name] for name in ("host", "port", "user", "database")]
     assert places == ["localhost", 5433, "ann", "shop"]
-    found = session_of(read_words(["-S", "host=db port=7 dbname=a sslmode=disable"], {}), told)
+    found = make_session(read_words(["-S", "host=db port=7 dbname=a sslmode=disable"], {}), told)
     assert (found["host"], found["port"], found["user"]) == ("db", 7, "joe")
     assert found["tls"]["mode"] == "disable"
-    found = session_of(read_words(["-S", "postgres://ann@db:8/shop?sslmode=disable"], {}), told)
+    found = make_session(read_words(["-S", "postgres://ann@db:8/shop?sslmode=disable"], {}), told)
     places = [found[name] for name in ("host", "port", "user", "database")]
     assert places == ["db", 8, "ann", "shop"]
     with pytest.raises(UsageError, match=r"\$PGSERVICE is set"):
-        session_of(read_words(["-S"], {}), {"PGSERVICE": "x"})
+        make_session(read_words(["-S"], {}), {"PGSERVICE": "x"})
 
 
 def test_with_two_builds_the_same_line_is_a_comparison(
@@ -207,11 +207,11 @@ def test_with_two_builds_the_same_line_is_a_comparison(
 
     monkeypatch.setattr(judged_run, "play_and_judge", judged)
     words = ["-S", "-c", "4", "-j", "2", "-T", "5", "-M", "prepared", "-D", "a=1"]
-    assert exit_code(["pgbench", *words, "--compare", "null@1us", "null@2us"]) == 64
+    assert run_words(["pgbench", *words, "--compare", "null@1us", "null@2us"]) == 64
     (workload,) = seen[0].workloads
     assert workload.options["threads"] == "4" and workload.options["protocol"] == "prepared"
     assert workload.options["time"] == "5" and workload.options[":a"] == "1"
     assert "left out" in capsys.readouterr().err
-    assert exit_code(["pgbench", "-S", "-C", "--compare", "null@1us", "null@2us"]) == 64
+    assert run_words(["pgbench", "-S", "-C", "--compare", "null@1us", "null@2us"]) == 64
     assert "connections are kept" in capsys.readouterr().err
-    assert exit_code(["pgbench", "-S", "--compare", "null@1us"]) == 64
+    assert run_words(["pgbench", "-S", "--compare", "null@1us"]) == 64

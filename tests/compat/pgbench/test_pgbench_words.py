@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from dyno.cli import exit_code
-from dyno.engines.postgres.libpq import spelled_url
+from dyno.cli import run_words
+from dyno.engines.postgres.libpq import convert_address
 from dyno.errors import UsageError
 
 
 def says(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
-    code = exit_code(words)
+    code = run_words(words)
     out, err = capsys.readouterr()
     return code, out + err
 
@@ -112,11 +112,11 @@ def test_a_script_is_shown_by_its_path(
     ],
 )
 def test_libpqs_connection_strings_are_our_urls(text: str, url: str | None) -> None:
-    assert spelled_url(text) == url
+    assert convert_address(text) == url
 
 
 @pytest.mark.parametrize("text", ["host=db password=secret", "host=db options=-c", "host=db foo=1"])
 def test_what_a_connection_string_cannot_say_here_is_refused(text: str) -> None:
     with pytest.raises(UsageError) as error:
-        spelled_url(text)
+        convert_address(text)
     assert "secret" not in str(error.value)

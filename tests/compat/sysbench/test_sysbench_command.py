@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from repository import ROOT
 
-from dyno.cli import exit_code, judged_run
+from dyno.cli import judged_run, run_words
 from dyno.compare.experiment import Experiment
-from dyno.compat.sysbench.words import SysbenchError, known_options, read_words
+from dyno.compat.sysbench.words import SysbenchError, list_options, read_words
 from dyno.errors import UsageError
 from dyno.passwords import mask_password
 
@@ -69,7 +69,7 @@ def plays(
     (tmp_path / "s.lua").write_text(SCRIPT)
 
     def play(*words: str) -> tuple[int, str]:
-        code = exit_code(("sysbench", *words))
+        code = run_words(("sysbench", *words))
         out, err = capfd.readouterr()
         return code, out + err
 
@@ -261,23 +261,23 @@ def test_no_password_is_shown_or_handed_to_a_script() -> None:
 def test_every_option_stands_in_the_docs() -> None:
     pages = ROOT.glob("docs/guides/sysbench/*.md")
     told = "".join(page.read_text() for page in pages)
-    missing = [name for name in known_options() if f"`{name.replace('-', '_')}`" not in told]
+    missing = [name for name in list_options() if f"`{name.replace('-', '_')}`" not in told]
     assert not missing
 
 
 def test_shims_play_by_dyno_and_overwrite_nobodys_program(tmp_path: Path) -> None:
-    assert exit_code(("shim", str(tmp_path / "bin"))) == 0
+    assert run_words(("shim", str(tmp_path / "bin"))) == 0
     for name in ("sysbench", "pgbench"):
         text = (tmp_path / "bin" / name).read_text()
         assert f"-m dyno.cli {name} " in text
-    assert exit_code(("shim", str(tmp_path / "bin"))) == 0
+    assert run_words(("shim", str(tmp_path / "bin"))) == 0
     (tmp_path / "bin" / "sysbench").write_text("somebody's")
-    assert exit_code(("shim", str(tmp_path / "bin"))) == 64
+    assert run_words(("shim", str(tmp_path / "bin"))) == 64
     assert (tmp_path / "bin" / "sysbench").read_text() == "somebody's"
 
 
 def test_a_shim_runs_no_module_of_the_folder_where_it_is_called(tmp_path: Path) -> None:
-    assert exit_code(("shim", str(tmp_path / "bin"))) == 0
+    assert run_words(("shim", str(tmp_path / "bin"))) == 0
     for name in ("dyno", "click", "json", "signal"):
         (tmp_path / f"{name}.py").write_text("open('ran', 'w')")
     command = [str(tmp_path / "bin" / "sysbench"), "--version"]
@@ -286,5 +286,5 @@ def test_a_shim_runs_no_module_of_the_folder_where_it_is_called(tmp_path: Path) 
 
 
 def test_shims_that_cannot_be_written_are_told(capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code(("shim", "/proc/nowhere")) == 64
+    assert run_words(("shim", "/proc/nowhere")) == 64
     assert "cannot write launchers into /proc/nowhere" in capsys.readouterr().err

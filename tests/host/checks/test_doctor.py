@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dyno.cli import doctor, exit_code
-from dyno.cli.terminal.announcement import host_warnings
+from dyno.cli import doctor, run_words
+from dyno.cli.terminal.announcement import list_host_warnings
 from dyno.host import checks as host
 from dyno.record import Observation
 
@@ -18,14 +18,14 @@ GOOD = Observation("swap", "none", "good", "it was not")
 
 
 def test_doctor_ends_with_0_and_says_a_score(capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code(["doctor", "--watch", "10ms"]) == 0
+    assert run_words(["doctor", "--watch", "10ms"]) == 0
     assert " of 100, " in capsys.readouterr().out
 
 
 def test_the_json_of_doctor_has_everything_that_was_looked_at(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    assert exit_code(["doctor", str(tmp_path), "--watch", "10ms", "--json"]) == 0
+    assert run_words(["doctor", str(tmp_path), "--watch", "10ms", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     names = {o["name"] for o in told["observations"]}
     assert {"CPU", "steal", "io_uring", "file system", "CPU quota", "time"} <= names
@@ -50,23 +50,23 @@ def test_what_is_not_good_comes_with_its_remedy_and_the_rest_in_a_line(
 def test_the_gate_is_shut_where_something_is_poor(
     found: tuple[Observation, ...], code: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert doctor.gate_code(found) == code
-    told = exit_code(["doctor", "--gate", "--json", "--watch", "0.1s"])
+    assert doctor.choose_exit_code(found) == code
+    told = run_words(["doctor", "--gate", "--json", "--watch", "0.1s"])
     here = [o["mark"] for o in json.loads(capsys.readouterr().out)["observations"]]
     assert told == int("poor" in here)
-    assert exit_code(["doctor", "--watch", "0.1s"]) == 0
+    assert run_words(["doctor", "--watch", "0.1s"]) == 0
 
 
 def test_a_folder_that_is_not_there_is_a_user_s_mistake() -> None:
-    assert exit_code(["doctor", "/no/such/folder"]) == 64
+    assert run_words(["doctor", "/no/such/folder"]) == 64
 
 
 def test_a_run_is_announced_with_what_is_poor() -> None:
-    assert host_warnings((POOR, FAIR)) == "Against this host: steal (9 %); see dyno doctor."
-    assert host_warnings((FAIR,)) == ""
+    assert list_host_warnings((POOR, FAIR)) == "Against this host: steal (9 %); see dyno doctor."
+    assert list_host_warnings((FAIR,)) == ""
 
 
 def test_a_run_keeps_what_is_not_good(tmp_path: Path) -> None:
-    kept = host.host_complaints(tmp_path)
+    kept = host.list_host_complaints(tmp_path)
     assert all(o.mark != "good" for o in kept)
     assert not {"steal", "other load"} & {o.name for o in kept}

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from dyno.host import checks as host
-from dyno.host.controls import controls
+from dyno.host.controls import load_controls
 
 
 def test_a_hint_names_controls_with_values_that_they_take() -> None:
@@ -18,4 +18,4 @@ def test_a_hint_names_controls_with_values_that_they_take() -> None:
     }
     assert {name for name, _ in named} >= {"governor", "turbo", "thp", "numa", "swap", "aslr"}
     for name, value in named:
-        controls()[name].check(value)
+        load_controls()[name].check(value)

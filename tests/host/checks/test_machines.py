@@ -8,15 +8,15 @@ from pathlib import Path
 import machines
 import pytest
 
-from dyno.host.checks import grade, survey
+from dyno.host.checks import grade, survey_host
 from dyno.host.checks._machine import Machine
-from dyno.record import Observation, host_score
+from dyno.record import Observation, compute_host_score
 
 Seen = dict[str, Observation]
 
 
 def look(folder: Path, own: dict[str, str], meanwhile: dict[str, str] = machines.QUIET) -> Seen:
-    return {o.name: o for o in survey(machines.make(folder, own, meanwhile))}
+    return {o.name: o for o in survey_host(machines.make(folder, own, meanwhile))}
 
 
 def marked(seen: Seen, mark: str) -> set[str]:
@@ -26,7 +26,7 @@ def marked(seen: Seen, mark: str) -> set[str]:
 def test_a_bare_server_kept_for_measuring_has_nothing_against_it(tmp_path: Path) -> None:
     seen = look(tmp_path, machines.BARE_SERVER)
     assert {name for name, o in seen.items() if o.mark != "good"} == set()
-    assert host_score(list(seen.values())) == 100
+    assert compute_host_score(list(seen.values())) == 100
     assert grade(list(seen.values())).startswith("good")
     assert seen["PCIe link"].found == "16.0 GT/s PCIe x4"
     assert seen["CPU"].found == "Example 9000, 8 cores"
@@ -54,7 +54,9 @@ def test_a_cloud_machine_with_a_neighbour(tmp_path: Path) -> None:
 def test_a_container_without_sys_says_what_it_cannot_see(tmp_path: Path) -> None:
     machines.write(tmp_path, {k: v for k, v in machines.PLAIN.items() if not k.startswith("/sys")})
     machines.write(tmp_path, machines.CONTAINER)
-    seen = {o.name: o for o in survey(machines.machine(tmp_path, uring_errno=lambda: errno.EPERM))}
+    seen = {
+        o.name: o for o in survey_host(machines.machine(tmp_path, uring_errno=lambda: errno.EPERM))
+    }
     hidden = {"SMT", "NUMA", "governor", "turbo", "clock source", "huge pages"}
     disk = {"discard", "write cache", "I/O scheduler", "PCIe link"}
     assert marked(seen, "unknown") == hidden | disk | {"CPU quota", "memory limit"}
@@ -66,7 +68,7 @@ def test_a_container_without_sys_says_what_it_cannot_see(tmp_path: Path) -> None
 
 def test_an_empty_tree_is_unknown_throughout(tmp_path: Path) -> None:
     calls = {"uring_errno": lambda: 0, "clock_synchronised": lambda: None}
-    seen = survey(machines.machine(tmp_path, {}, **calls))
+    seen = survey_host(machines.machine(tmp_path, {}, **calls))
     known = {o.name for o in seen if o.mark != "unknown"}
     assert known == {"io_uring", "free disk", "virtualisation"}
 
@@ -81,11 +83,11 @@ def test_every_observation_says_why_and_only_what_is_not_good_has_a_remedy(tmp_p
 
 
 def test_the_worst_comes_first(tmp_path: Path) -> None:
-    order = [o.mark for o in survey(machines.make(tmp_path, machines.LAPTOP))]
+    order = [o.mark for o in survey_host(machines.make(tmp_path, machines.LAPTOP))]
     assert order == sorted(order, key=["poor", "fair", "unknown", "good"].index)
 
 
 def test_without_a_watch_no_other_process_is_counted(tmp_path: Path) -> None:
     machines.write(tmp_path, machines.PLAIN)
     unwatched = Machine(tmp_path, pause=lambda _: pytest.fail("it waits"))
-    assert not {"steal", "other load", "pressure"} & {o.name for o in survey(unwatched)}
+    assert not {"steal", "other load", "pressure"} & {o.name for o in survey_host(unwatched)}

@@ -7,8 +7,8 @@ from pathlib import Path
 import machines
 import pytest
 
-from dyno.host.checks import survey
-from dyno.host.checks._machine import mount_of
+from dyno.host.checks import survey_host
+from dyno.host.checks._machine import find_mount
 from dyno.record import Observation
 
 KERNEL, NODES = "/proc/sys/kernel", "/sys/devices/system/node"
@@ -80,7 +80,7 @@ def test_each_observation_has_its_mark(
 
 
 def one(folder: Path, files: dict[str, str], name: str) -> Observation:
-    return next(o for o in survey(machines.make(folder, files)) if o.name == name)
+    return next(o for o in survey_host(machines.make(folder, files)) if o.name == name)
 
 
 def test_cores_of_two_governors_count_as_the_worse(tmp_path: Path) -> None:
@@ -115,14 +115,14 @@ def test_of_two_mounts_at_one_place_the_last_holds(tmp_path: Path) -> None:
     )
     machines.write(tmp_path, {"/proc/self/mountinfo": "\n".join(lines)})
     machine = machines.machine(tmp_path)
-    found = mount_of(machine, Path("/var/lib/data"))
+    found = find_mount(machine, Path("/var/lib/data"))
     assert found and (found.kind, found.point) == ("btrfs", "/var/lib")
-    spaced = mount_of(machine, Path("/var/lib x/data"))
+    spaced = find_mount(machine, Path("/var/lib x/data"))
     assert spaced and spaced.kind == "tmpfs"
 
 
 def test_a_full_disk_is_poor_however_large(tmp_path: Path) -> None:
     machines.write(tmp_path, machines.PLAIN)
     machine = machines.machine(tmp_path, free=lambda _: (machines.GB, 5000 * machines.GB))
-    seen = next(o for o in survey(machine) if o.name == "free disk")
+    seen = next(o for o in survey_host(machine) if o.name == "free disk")
     assert (seen.mark, seen.found) == ("poor", "1 of 5000 GB")

@@ -11,14 +11,14 @@ import fake_sysfs
 import pytest
 
 from dyno.errors import UsageError
-from dyno.host.controls import Control, ControlResult, ControlTarget, aslr, controls
+from dyno.host.controls import Control, ControlResult, ControlTarget, aslr, load_controls
 
-PACKAGE = sorted(controls().items())
+PACKAGE = sorted(load_controls().items())
 
 
 def _held(name: str, value: str, *, embedded: bool = True, seed: int = 1) -> ControlResult:
     subject = ControlTarget(embedded=embedded, home=Path.cwd(), rng=random.Random(seed))
-    with controls()[name].hold(value, subject) as held:
+    with load_controls()[name].hold(value, subject) as held:
         return held
 
 
@@ -91,10 +91,10 @@ def test_switched_off_a_process_has_the_same_layout_every_time() -> None:
 def test_a_host_that_refuses_is_reported_and_not_passed_over(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    aslr._refusal.cache_clear()
+    aslr._find_refusal.cache_clear()
     monkeypatch.setenv("PATH", str(tmp_path))
     held = _held("aslr", "off")
-    aslr._refusal.cache_clear()
+    aslr._find_refusal.cache_clear()
     assert held.found["refused"] and held.prefix == ()
 
 

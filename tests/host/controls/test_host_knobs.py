@@ -9,7 +9,7 @@ from pathlib import Path
 import fake_sysfs
 import pytest
 
-from dyno.host.controls import ControlTarget, _knob, controls
+from dyno.host.controls import ControlTarget, _knob, load_controls
 from dyno.host.controls.governor import POLICIES
 from dyno.host.controls.swap import SWAPPINESS
 from dyno.host.controls.thp import ENABLED
@@ -19,7 +19,7 @@ SERVER = ControlTarget(embedded=False)
 
 
 def _value(path: str) -> str:
-    return _knob.current_value(_knob.path_of(path))
+    return _knob.read_current_value(_knob.find_path(path))
 
 
 def _journalled(knobs: Path) -> list[str]:
@@ -29,7 +29,7 @@ def _journalled(knobs: Path) -> list[str]:
 def test_what_somebody_set_meanwhile_is_left_and_the_record_says_that_it_was_not_held(
     knobs: Path,
 ) -> None:
-    with controls()["swap"].hold("avoid", SERVER) as held:
+    with load_controls()["swap"].hold("avoid", SERVER) as held:
         assert held.found == {"before": "60", "set": "avoid", "devices": "/dev/zram0"}
         fake_sysfs.write_file(knobs, SWAPPINESS, "33")
     assert held.found["refused"] == "somebody set it to 33 meanwhile"
@@ -39,7 +39,7 @@ def test_what_somebody_set_meanwhile_is_left_and_the_record_says_that_it_was_not
 
 def test_knobs_of_several_policies_are_put_back_each_to_its_own(knobs: Path) -> None:
     names = [f"{POLICIES}/policy{number}/scaling_governor" for number in (0, 1)]
-    with controls()["governor"].hold("performance", SERVER) as held:
+    with load_controls()["governor"].hold("performance", SERVER) as held:
         assert held.found == {"before": "powersave, schedutil", "set": "performance"}
         assert [_value(name) for name in names] == ["performance", "performance"]
     assert [_value(name) for name in names] == ["powersave", "schedutil"]
@@ -54,7 +54,7 @@ def test_where_one_knob_of_several_refuses_none_is_set(
             raise OSError(errno.EBUSY, "Device busy")
 
     fake_sysfs.watch_writes(monkeypatch, knobs, refuse)
-    with controls()["governor"].hold("performance", SERVER) as held:
+    with load_controls()["governor"].hold("performance", SERVER) as held:
         assert held.found["refused"].endswith("does not take performance (device busy)")
         assert _value(f"{POLICIES}/policy0/scaling_governor") == "powersave"
     assert _journalled(knobs) == []
@@ -62,9 +62,9 @@ def test_where_one_knob_of_several_refuses_none_is_set(
 
 @pytest.mark.parametrize(("switch", "on", "off"), [(NO_TURBO, "0", "1"), (BOOST, "1", "0")])
 def test_turbo_is_told_by_either_switch(knobs: Path, switch: str, on: str, off: str) -> None:
-    _knob.path_of(NO_TURBO).unlink()
+    _knob.find_path(NO_TURBO).unlink()
     fake_sysfs.write_file(knobs, switch, on)
-    with controls()["turbo"].hold("off", SERVER) as held:
+    with load_controls()["turbo"].hold("off", SERVER) as held:
         assert held.found == {"before": "on", "set": "off"}
         assert _value(switch) == off
     assert _value(switch) == on
@@ -75,7 +75,7 @@ def test_the_scheduler_is_that_of_the_disk_below_the_data_s_partition(knobs: Pat
     if not os.major(knobs.stat().st_dev):
         pytest.skip("this folder's file system counts as a device of its own")
     home = ControlTarget(embedded=False, home=knobs / "data" / "not" / "yet" / "there")
-    with controls()["io_scheduler"].hold("none", home) as held:
+    with load_controls()["io_scheduler"].hold("none", home) as held:
         assert held.found == {"before": "mq-deadline", "set": "none"}
         assert _value(queue) == "none"
     assert _value(queue) == "mq-deadline"
@@ -83,15 +83,15 @@ def test_the_scheduler_is_that_of_the_disk_below_the_data_s_partition(knobs: Pat
 
 def test_what_the_kernel_does_not_offer_is_told_with_what_it_does(knobs: Path) -> None:
     fake_sysfs.write_file(knobs, ENABLED, "always [madvise]")
-    with controls()["thp"].hold("never", SERVER) as held:
+    with load_controls()["thp"].hold("never", SERVER) as held:
         assert held.found["refused"] == f"{ENABLED} offers always, madvise"
     assert held.found["before"] == "madvise"
 
 
 def test_a_host_without_the_knob_says_so(knobs: Path) -> None:
     for path in (ENABLED, SWAPPINESS, NO_TURBO):
-        _knob.path_of(path).unlink()
+        _knob.find_path(path).unlink()
     for name, value in {"thp": "never", "swap": "0", "turbo": "off"}.items():
-        with controls()[name].hold(value, SERVER) as held:
+        with load_controls()[name].hold(value, SERVER) as held:
             assert held.found["refused"]
             assert held.found["before"] == "none"

@@ -17,7 +17,7 @@ SERVER = ControlTarget(embedded=False)
 
 
 def _value(path: str) -> str:
-    return _knob.current_value(_knob.path_of(path))
+    return _knob.read_current_value(_knob.find_path(path))
 
 
 def _journalled(knobs: Path) -> list[str]:
@@ -32,10 +32,10 @@ def test_the_journal_is_on_the_disk_before_the_knob_is_written(
     def note(knob: Path) -> None:
         (name,) = _journalled(knobs)
         entry = json.loads((knobs.parent / "journal" / name).read_text())
-        seen.append((_knob.current_value(knob), entry))
+        seen.append((_knob.read_current_value(knob), entry))
 
     fake_sysfs.watch_writes(monkeypatch, knobs, note)
-    with _journal.hold_knob(_knob.path_of(SWAPPINESS), "7") as holding:
+    with _journal.hold_knob(_knob.find_path(SWAPPINESS), "7") as holding:
         assert (holding.found, _value(SWAPPINESS)) == ("60", "7")
     entry = {"path": SWAPPINESS, "found": "60", "set": "7", "boot": "first-start"}
     assert seen == [("60", entry), ("7", entry)], "each with what the knob held before"
@@ -43,14 +43,14 @@ def test_the_journal_is_on_the_disk_before_the_knob_is_written(
 
 
 def test_several_runs_share_a_value_and_the_last_one_puts_back(knobs: Path) -> None:
-    with _journal.hold_knob(_knob.path_of(ENABLED), "never") as first:
-        with _journal.hold_knob(_knob.path_of(ENABLED), "never") as second:
+    with _journal.hold_knob(_knob.find_path(ENABLED), "never") as first:
+        with _journal.hold_knob(_knob.find_path(ENABLED), "never") as second:
             assert (first.found, second.found) == ("madvise", "madvise")
         assert second.outcome and second.outcome.state == "in use"
         assert _value(ENABLED) == "never"
         with (
             pytest.raises(HostError, match="a run under way holds it at never"),
-            _journal.hold_knob(_knob.path_of(ENABLED), "always"),
+            _journal.hold_knob(_knob.find_path(ENABLED), "always"),
         ):
             pass
     assert first.outcome and first.outcome.state == "put back"
@@ -62,7 +62,7 @@ def test_a_kernel_that_keeps_another_value_is_believed(
 ) -> None:
     monkeypatch.setattr(Path, "read_text", lambda _: "60\n")
     with pytest.raises(_knob.KnobRefused, match="was set to 7 and holds 60"):
-        _knob.set_value(_knob.path_of(SWAPPINESS), "7")
+        _knob.set_value(_knob.find_path(SWAPPINESS), "7")
 
 
 def test_a_journal_that_others_can_write_to_is_not_believed(knobs: Path) -> None:
@@ -70,7 +70,7 @@ def test_a_journal_that_others_can_write_to_is_not_believed(knobs: Path) -> None
     journal.mkdir(mode=0o777)
     journal.chmod(0o777)
     injected = _journal_entry.JournalEntry(SWAPPINESS, "200", "60", "first-start")
-    (journal / _journal_entry.entry_name(SWAPPINESS)).write_text(json.dumps(vars(injected)))
+    (journal / _journal_entry.name_entry(SWAPPINESS)).write_text(json.dumps(vars(injected)))
     with pytest.raises(HostError, match="others can write to the journal"):
         put_back()
     assert _value(SWAPPINESS) == "60"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dyno.host.controls import ControlTarget, controls
+from dyno.host.controls import ControlTarget, load_controls
 
 SIZE = 4 << 20
 
@@ -19,7 +19,7 @@ def _cached_bytes(file: Path) -> int:
 
 
 def _restored(value: str, home: Path) -> dict[str, str] | None:
-    control = controls()["page_cache"]
+    control = load_controls()["page_cache"]
     with control.hold(value, ControlTarget(embedded=False)) as held:
         return held.restored(home) if held.restored else None
 

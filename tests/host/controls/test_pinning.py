@@ -8,12 +8,12 @@ import shutil
 import pytest
 
 from dyno.errors import UsageError
-from dyno.host.controls import ControlResult, ControlTarget, controls
+from dyno.host.controls import ControlResult, ControlTarget, load_controls
 from dyno.record import PinningCondition
 
 
 def _held(value: str, *, embedded: bool = True) -> ControlResult:
-    with controls()["pinning"].hold(value, ControlTarget(embedded=embedded)) as held:
+    with load_controls()["pinning"].hold(value, ControlTarget(embedded=embedded)) as held:
         return held
 
 
@@ -25,7 +25,9 @@ def test_the_driver_of_a_server_that_runs_already_has_cores_of_its_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     _cores(monkeypatch, 0, 1, 2, 3)
-    with controls()["pinning"].hold("apart", ControlTarget(embedded=False, attached=True)) as held:
+    with load_controls()["pinning"].hold(
+        "apart", ControlTarget(embedded=False, attached=True)
+    ) as held:
         assert held.pinning == PinningCondition(driver=(3,), engine=())
         assert "runs already" in held.found["refused"]
 
@@ -88,5 +90,5 @@ def test_without_pinning_the_kernel_places_the_threads() -> None:
 @pytest.mark.parametrize("value", ["0-99999", "3-1", "99999"])
 def test_cores_that_are_not_here_are_refused(value: str) -> None:
     with pytest.raises(UsageError, match="cannot pin") as caught:
-        controls()["pinning"].check(value)
+        load_controls()["pinning"].check(value)
     assert "usable cores are" in caught.value.hint

@@ -11,16 +11,16 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from dyno.host.controls import ControlTarget, controls
-from dyno.host.controls._placement import placed, why_not
+from dyno.host.controls import ControlTarget, load_controls
+from dyno.host.controls._placement import explain_why_not, keep_placed
 from dyno.record import PinningCondition
 
 CORES = sorted(os.sched_getaffinity(0))
 #: Holds a process on a core until it is killed.
 HOLDER = """
 import sys, time
-from dyno.host.controls._placement import placed
-with placed(int(sys.argv[1]), [int(sys.argv[2])]) as why:
+from dyno.host.controls._placement import keep_placed
+with keep_placed(int(sys.argv[1]), [int(sys.argv[2])]) as why:
     print(why or "placed", flush=True)
     time.sleep(60)
 """
@@ -58,13 +58,13 @@ def test_the_server_its_children_and_those_to_come_are_placed_and_put_back(
     server: subprocess.Popen[bytes],
 ) -> None:
     assert server.stdin and server.stdout
-    with placed(server.pid, CORES[:1]) as why:
+    with keep_placed(server.pid, CORES[:1]) as why:
         assert why == ""
         server.stdin.write(b"\n")
         server.stdin.flush()
         server.stdout.readline()
         assert affinities(server.pid) == [{CORES[0]}] * 3
-        with placed(server.pid, CORES[:1]) as again:  # the same server as two candidates
+        with keep_placed(server.pid, CORES[:1]) as again:  # the same server as two candidates
             assert again == ""
         assert affinities(server.pid) == [{CORES[0]}] * 3
     assert affinities(server.pid) == [set(CORES)] * 3
@@ -80,8 +80,8 @@ def test_a_holder_that_is_killed_leaves_nothing_placed(server: subprocess.Popen[
 
 
 def test_a_server_of_which_no_process_is_known_here_is_not_placed() -> None:
-    assert "runs already" in why_not(None)
-    with placed(None, CORES) as why:
+    assert "runs already" in explain_why_not(None)
+    with keep_placed(None, CORES) as why:
         assert "may be on another host" in why
 
 
@@ -90,8 +90,8 @@ def test_pinning_an_attached_server_is_on_record_as_that_of_a_started_one(
     server: subprocess.Popen[bytes],
 ) -> None:
     subject = ControlTarget(embedded=False, attached=True, pid=server.pid)
-    assert controls()["pinning"].refusal("apart", subject) == ""
-    with controls()["pinning"].hold("apart", subject) as held:
+    assert load_controls()["pinning"].find_refusal("apart", subject) == ""
+    with load_controls()["pinning"].hold("apart", subject) as held:
         driver, engine = CORES[-max(1, len(CORES) // 4) :], CORES[: -max(1, len(CORES) // 4)]
         assert held.pinning == PinningCondition(tuple(driver), tuple(engine))
         assert held.found["set"] == "apart" and "refused" not in held.found

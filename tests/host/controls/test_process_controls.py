@@ -11,13 +11,19 @@ import pytest
 from stub_programs import stub
 
 from dyno.errors import UsageError
-from dyno.host.controls import ControlResult, ControlTarget, _engine_process, allocator, controls
+from dyno.host.controls import (
+    ControlResult,
+    ControlTarget,
+    _engine_process,
+    allocator,
+    load_controls,
+)
 from dyno.host.controls.numa import NODES
 from dyno.host.controls.thp import PREFIX
 
 
 def _held(name: str, value: str) -> ControlResult:
-    with controls()[name].hold(value, ControlTarget(embedded=False)) as held:
+    with load_controls()[name].hold(value, ControlTarget(embedded=False)) as held:
         return held
 
 
@@ -37,7 +43,7 @@ def test_a_nicer_process_is_nicer() -> None:
 @pytest.mark.parametrize("value", ["20", "-21", "1.5", "a lot", "NUMBER"])
 def test_a_niceness_beyond_the_kernel_s_is_refused(value: str) -> None:
     with pytest.raises(UsageError, match="unknown value of niceness"):
-        controls()["niceness"].check(value)
+        load_controls()["niceness"].check(value)
 
 
 def test_where_nice_only_warns_it_is_not_believed(
@@ -98,7 +104,7 @@ def test_an_allocator_that_is_not_installed_is_told_with_its_package(
     stub(tmp_path / "bin", "ldconfig", "echo 0 libs found")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     control, server = allocator.Allocator((str(tmp_path),)), ControlTarget(embedded=False)
-    why = control.refusal("tcmalloc", server)
+    why = control.find_refusal("tcmalloc", server)
     assert why == "no tcmalloc is installed (package libtcmalloc-minimal4)"
     (tmp_path / "libtcmalloc.so.4").touch()
     with control.hold("tcmalloc", server) as held:
@@ -110,8 +116,8 @@ def test_an_allocator_is_found_where_the_loader_has_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     real = _engine_process.try_command(["ldconfig", "-p"])[1]
-    assert "libc.so.6" in dict(allocator._loader_list()) or not real
+    assert "libc.so.6" in dict(allocator._list_libraries()) or not real
     line = f"libjemalloc.so.2 (libc6,x86-64) => {Path(__file__)}"
     stub(tmp_path, "ldconfig", f"echo 1 libs found; echo '{line}'")
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert allocator.library_of("jemalloc") == __file__
+    assert allocator.find_library("jemalloc") == __file__

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 from repository import ROOT
 
-from dyno.cli import command, exit_code
+from dyno.cli import command, run_words
 from dyno.host.controls import _knob, put_back
 from dyno.host.controls.swap import SWAPPINESS
 from dyno.host.controls.thp import ENABLED
@@ -81,9 +81,9 @@ def test_killed_between_the_journal_and_the_knob_nothing_is_written(knobs: Path)
 def test_a_run_under_way_is_left_alone_and_puts_back_itself(knobs: Path) -> None:
     process = _holding("swap=0")
     assert "a run under way holds it" in _restored()
-    assert _knob.current_value(_knob.path_of(SWAPPINESS)) == "0"
+    assert _knob.read_current_value(_knob.find_path(SWAPPINESS)) == "0"
     process.communicate("", timeout=30)
-    assert _knob.current_value(_knob.path_of(SWAPPINESS)) == "60"
+    assert _knob.read_current_value(_knob.find_path(SWAPPINESS)) == "60"
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
@@ -101,7 +101,7 @@ def test_of_two_that_share_a_knob_one_may_be_killed(knobs: Path) -> None:
     _killed(first)
     assert "a run under way holds it" in _restored()
     second.communicate("", timeout=30)
-    assert _knob.current_value(_knob.path_of(SWAPPINESS)) == "60"
+    assert _knob.read_current_value(_knob.find_path(SWAPPINESS)) == "60"
     assert _restored() == "nothing to put back\n"
 
 
@@ -109,7 +109,7 @@ def test_a_new_run_puts_back_what_a_dead_one_left_before_it_sets_its_own(knobs: 
     _killed(_holding("swap=0"))
     process = _holding("swap=10")
     process.communicate("", timeout=30)
-    assert _knob.current_value(_knob.path_of(SWAPPINESS)) == "60"
+    assert _knob.read_current_value(_knob.find_path(SWAPPINESS)) == "60"
 
 
 def test_what_somebody_changed_since_is_left_and_told(knobs: Path) -> None:
@@ -125,15 +125,15 @@ def test_after_a_restart_of_the_host_its_own_values_stand(knobs: Path) -> None:
     _killed(_holding("swap=0"))
     fake_sysfs.write_file(knobs, _knob.BOOT, "second-start")
     assert "the host has restarted since" in _restored()
-    assert _knob.current_value(_knob.path_of(SWAPPINESS)) == "0"
+    assert _knob.read_current_value(_knob.find_path(SWAPPINESS)) == "0"
 
 
 def test_what_cannot_be_put_back_ends_with_64_and_stays_in_the_journal(
     knobs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _killed(_holding("swap=0"))
-    _knob.path_of(SWAPPINESS).unlink()
-    assert exit_code(["restore"]) == 64
+    _knob.find_path(SWAPPINESS).unlink()
+    assert run_words(["restore"]) == 64
     assert f"not put back: {SWAPPINESS}" in capsys.readouterr().err
     fake_sysfs.write_file(knobs, SWAPPINESS, "0")
     assert f"{SWAPPINESS}: 0 is 60 again" in _restored()
@@ -146,4 +146,4 @@ def test_the_next_run_says_what_it_put_back(knobs: Path) -> None:
     said: list[str] = []
     recover_knobs(said.append)
     assert said == [f"left by a run that was killed: {SWAPPINESS}: 0 is 60 again"]
-    assert _knob.current_value(_knob.path_of(SWAPPINESS)) == "60" and put_back() == []
+    assert _knob.read_current_value(_knob.find_path(SWAPPINESS)) == "60" and put_back() == []

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from dyno.errors import TrialFailed
-from dyno.host.probes import Probe, ProbeTarget, probes
+from dyno.host.probes import Probe, ProbeTarget, load_probes
 from dyno.host.processes import TICK_NS
 
-PACKAGE = sorted(probes().items())
+PACKAGE = sorted(load_probes().items())
 
 
 def _self(home: Path) -> ProbeTarget:
@@ -52,7 +52,7 @@ def test_a_process_that_is_gone_raises_nothing(name: str, probe: Probe, tmp_path
 def test_cpu_of_all_threads_and_of_ended_children_is_seen(tmp_path: Path) -> None:
     spin = "import time\nwhile time.process_time() < 0.2: pass"
     code = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {spin!r}])\ninput()"
-    process = probes()["process"]
+    process = load_probes()["process"]
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE) as parent:
         watched = ProbeTarget(parent.pid, os.getpid(), tmp_path)
         patience = time.monotonic() + 20
@@ -63,7 +63,7 @@ def test_cpu_of_all_threads_and_of_ended_children_is_seen(tmp_path: Path) -> Non
 
 
 def test_calls_and_size_follow_what_a_process_writes(tmp_path: Path) -> None:
-    process = probes()["process"]
+    process = load_probes()["process"]
     before = process.sample(_self(tmp_path))
     file = tmp_path / "deep" / "data"
     file.parent.mkdir()
@@ -77,7 +77,7 @@ def test_calls_and_size_follow_what_a_process_writes(tmp_path: Path) -> None:
 
 
 def test_switches_are_left_out_where_the_engine_lives_in_the_driver(tmp_path: Path) -> None:
-    process = probes()["process"]
+    process = load_probes()["process"]
     assert "context_switches" not in process.sample(_self(tmp_path))
     other = ProbeTarget(os.getpid(), os.getppid(), tmp_path)
     assert process.sample(other)["context_switches"] > 0
@@ -86,7 +86,7 @@ def test_switches_are_left_out_where_the_engine_lives_in_the_driver(tmp_path: Pa
 def test_own_time_of_the_host_grows_with_our_work_and_counts_no_process_twice(
     tmp_path: Path,
 ) -> None:
-    host = probes()["host"]
+    host = load_probes()["host"]
     before, began = host.sample(_self(tmp_path)), time.process_time_ns()
     while time.process_time_ns() - began < 100_000_000:
         pass
@@ -108,7 +108,7 @@ def test_what_the_kernel_refuses_to_tell_of_one_process_is_left_out_and_no_0(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, file: str, probe: str, lost: set[str]
 ) -> None:
     watched = ProbeTarget(os.getpid(), os.getppid(), tmp_path)
-    whole = set(probes()[probe].sample(watched))
+    whole = set(load_probes()[probe].sample(watched))
     real_open, real_text = Path.open, Path.read_text
 
     def refuse(path: Path) -> None:
@@ -125,16 +125,16 @@ def test_what_the_kernel_refuses_to_tell_of_one_process_is_left_out_and_no_0(
 
     monkeypatch.setattr(Path, "open", opened)
     monkeypatch.setattr(Path, "read_text", read)
-    left = set(probes()[probe].sample(watched))
+    left = set(load_probes()[probe].sample(watched))
     assert lost <= whole and not lost & left
 
 
 def test_an_injected_delay_whose_count_cannot_be_read_fails_its_trial(tmp_path: Path) -> None:
     watched = ProbeTarget(os.getpid(), os.getpid(), tmp_path)
-    assert probes()["inject"].sample(watched) == {}
+    assert load_probes()["inject"].sample(watched) == {}
     (tmp_path / "inject").write_bytes(b"half")
     with pytest.raises(TrialFailed, match="cannot be read"):
-        probes()["inject"].sample(watched)
+        load_probes()["inject"].sample(watched)
 
 
 STAT = """cpu  100 0 50 400 0 0 0 10
@@ -161,7 +161,7 @@ def test_the_cores_that_driver_and_engine_are_held_to_are_counted_apart(
 
     monkeypatch.setattr(Path, "read_text", read)
     watched = ProbeTarget(os.getpid(), os.getpid(), tmp_path, cores=cores)
-    before, after = (probes()["host"].sample(watched) for _ in range(2))
+    before, after = (load_probes()["host"].sample(watched) for _ in range(2))
     assert after["busy_ns"] == 150 * TICK_NS
     assert ("placed_total_ns" in after) == bool(cores)
     if cores:
@@ -173,4 +173,4 @@ def test_the_cores_that_driver_and_engine_are_held_to_are_counted_apart(
 
 def test_a_core_that_is_gone_leaves_no_half_sum(tmp_path: Path) -> None:
     watched = ProbeTarget(os.getpid(), os.getpid(), tmp_path, cores=(0, 100_000))
-    assert "placed_total_ns" not in probes()["host"].sample(watched)
+    assert "placed_total_ns" not in load_probes()["host"].sample(watched)

@@ -18,8 +18,8 @@ from dyno.compare.play.phases import (
     sample_answered,
     sample_before,
 )
-from dyno.host.probes import ProbeTarget, probes
-from dyno.host.processes import threads_ns
+from dyno.host.probes import ProbeTarget, load_probes
+from dyno.host.processes import read_threads_ns
 
 SERVER = Path(__file__).with_name("forking_server.py")
 
@@ -39,7 +39,7 @@ class Forking:
         assert self.process.stdout.readline() == "ok\n"
 
     def sample(self, probe: str = "process") -> dict[str, float]:
-        return probes()[probe].sample(self.watched)
+        return load_probes()[probe].sample(self.watched)
 
     def spent(self, work: str) -> dict[str, float]:
         """What the counters gained while `work` was done."""
@@ -143,14 +143,14 @@ def test_the_busiest_thread_of_the_driver_is_measured_from_sample_to_sample(
 
 def test_of_a_server_that_somebody_else_started_only_the_driver_is_seen(tmp_path: Path) -> None:
     attached = ProbeTarget(None, os.getpid(), tmp_path)
-    assert probes()["process"].sample(attached) == {}
-    assert "own_ns" not in probes()["host"].sample(attached)
-    assert "driver_busy_percent" in probes()["client"].sample(attached)
+    assert load_probes()["process"].sample(attached) == {}
+    assert "own_ns" not in load_probes()["host"].sample(attached)
+    assert "driver_busy_percent" in load_probes()["client"].sample(attached)
 
 
 def test_readings_know_the_ends_of_a_phase_only(tmp_path: Path) -> None:
     watched = ProbeTarget(None, os.getpid(), tmp_path)
-    every = probes()
+    every = load_probes()
     last = {**sample_answered(every, watched), **sample_after_disconnect(every, watched)}
     joined = add_readings(every, make_record([]), sample_before(every, watched), last)
     assert {"steal_ns", "driver_busy_percent"} <= {each.name for each in joined.readings}
@@ -167,4 +167,4 @@ def test_a_process_that_ends_while_it_is_read_has_no_threads(
 
     monkeypatch.setattr(os, "listdir", gone)
     monkeypatch.setattr(os, "scandir", gone)
-    assert threads_ns(os.getpid()) == {}
+    assert read_threads_ns(os.getpid()) == {}

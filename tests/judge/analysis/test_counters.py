@@ -12,7 +12,7 @@ from judging import judge_unaudited
 
 from dyno.host.probes.work import COUNTERS
 from dyno.judge.analysis.counters import NOMINAL_NS, compare_counters
-from dyno.judge.analysis.measures import operations_of
+from dyno.judge.analysis.measures import count_operations
 from dyno.judge.analysis.run_view import RunView
 from dyno.record import Cause, Reading, Trial
 from dyno.record.cause import CounterDifference
@@ -39,7 +39,8 @@ def _with_readings(trial: Trial, counted: Counted) -> Trial:
             name,
             COUNTERS[name],
             "lower",
-            operations_of(record) * (each if isinstance(each, int | float) else each[trial.block]),
+            count_operations(record)
+            * (each if isinstance(each, int | float) else each[trial.block]),
             per_operation=False,
             condition=True,
         )

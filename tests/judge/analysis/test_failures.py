@@ -7,7 +7,7 @@ from fakes import make_run, make_trial, make_trials
 from judging import judge_unaudited, logs, primary
 from scipy.stats import fisher_exact
 
-from dyno.judge.stats.verdict import fisher_p
+from dyno.judge.stats.verdict import compute_fisher_p
 from dyno.record import Failure, Trial, Verdict
 
 
@@ -52,4 +52,4 @@ def test_the_exact_test_is_scipy_s(table: tuple[int, int, int, int]) -> None:
     failed, ended, base_failed, base_ended = table
     rows = [[failed, ended - failed], [base_failed, base_ended - base_failed]]
     theirs = fisher_exact(rows, alternative="greater").pvalue if ended else 1.0
-    assert fisher_p(*table) == pytest.approx(theirs)
+    assert compute_fisher_p(*table) == pytest.approx(theirs)

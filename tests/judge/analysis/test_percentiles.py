@@ -13,7 +13,7 @@ from hdr import added_up, encoded, percentile
 from judging import judge_unaudited
 
 from dyno.driver.plan import Plan, Script
-from dyno.judge.analysis.measures import measures, together_percentiles
+from dyno.judge.analysis.measures import compute_joint_percentiles, compute_measures
 from dyno.record import Metric, PhaseRecord, Tally
 
 P99 = Metric("select", "run", "all query streams", "latency_ns_p99", "ns", "lower")
@@ -55,9 +55,9 @@ def played_beside(*streams: Tally) -> PhaseRecord:
 def test_streams_of_one_unit_have_their_percentiles_together() -> None:
     """A tenth of the users waits long: the p99 of all is theirs, the mean of both p99 half."""
     quick, slow = stream("quick", [1_000_000] * 900), stream("slow", [80_000_000] * 100)
-    found = measures(make_trial(1, "new", 0, 1.0, phases=(played_beside(quick, slow),)))
+    found = compute_measures(make_trial(1, "new", 0, 1.0, phases=(played_beside(quick, slow),)))
     assert found[P99] == pytest.approx(80_000_000, rel=1e-3)
-    assert together_percentiles(make_record([quick])) == {}
+    assert compute_joint_percentiles(make_record([quick])) == {}
 
 
 def _pair(block: int, side: int) -> list[Tally]:
@@ -96,5 +96,5 @@ def test_the_driver_adds_up_the_streams_of_a_unit_as_we_do(tmp_path: Path) -> No
     assert list(record.together) == ["event"]
     whole = added_up([tally.latency.hdr for tally in record.streams[:2]])
     assert record.together["event"].count == whole.counts.sum() > 1000
-    found = together_percentiles(record)["event"]
+    found = compute_joint_percentiles(record)["event"]
     assert found == {name: percentile(whole, float(name)) for name in found} != {}

@@ -10,12 +10,12 @@ from fakes import make_run, make_trials
 from judging import judge_unaudited
 from report.page_text import words
 
-from dyno.judge.analysis.plans import first_difference
+from dyno.judge.analysis.plans import find_first_difference
 from dyno.record import Cause, Trial
 from dyno.report import Book
-from dyno.report.export import json_rows
+from dyno.report.export import to_json_rows
 from dyno.report.sections.cause import SECTION
-from dyno.report.text.verdict import verdict_text
+from dyno.report.text.verdict import format_verdict
 
 SCAN, SEARCH = "SCAN item", "SEARCH item USING INDEX i"
 STATEMENT = "SELECT c FROM item WHERE k=?"
@@ -46,8 +46,8 @@ def test_a_plan_that_changed_is_the_first_thing_said_and_both_are_shown() -> Non
     said = f"new has another plan: {STATEMENT}: {SEARCH} → {SCAN}"
     cause = find_cause(book)
     assert (cause.sentence, cause.statements) == (said, 1)
-    assert {row["cause"] for row in json_rows(book.verdict)} == {said}
-    assert verdict_text(book.run, book.verdict, width=200).rstrip().endswith(said)
+    assert {row["cause"] for row in to_json_rows(book.verdict)} == {said}
+    assert format_verdict(book.run, book.verdict, width=200).rstrip().endswith(said)
     shown = words(SECTION.render(book) or "")
     assert said in shown and "3 of 3 restarts" in shown
     assert SECTION.place < 20, "the first section under the verdict"
@@ -94,7 +94,7 @@ def test_statements_without_a_plan_are_counted_with_the_reason() -> None:
 def test_the_terminal_says_it_of_few_candidates_and_counts_the_others() -> None:
     book = make_book({"plans": {"old": [SEARCH] * 3, "new": [SCAN] * 3}})
     many = dataclasses.replace(book.verdict, causes=book.verdict.causes * 6)
-    told = verdict_text(book.run, many, width=200)
+    told = format_verdict(book.run, many, width=200)
     assert told.count("what changed: ") == 4
     assert "what changed on 2 further candidates is in report.html" in told
 
@@ -102,7 +102,7 @@ def test_the_terminal_says_it_of_few_candidates_and_counts_the_others() -> None:
 def test_where_nothing_was_looked_at_nothing_is_said() -> None:
     book = make_book()
     assert book.verdict.causes == () and SECTION.render(book) is None
-    assert "what changed" not in verdict_text(book.run, book.verdict)
+    assert "what changed" not in format_verdict(book.run, book.verdict)
 
 
 def test_of_two_plans_the_first_step_is_told_that_only_one_has() -> None:
@@ -113,4 +113,4 @@ def test_of_two_plans_the_first_step_is_told_that_only_one_has() -> None:
         ("a\n->  a", "a", ("a", "no such step")),
         ("a\n  b", "a\nb", ("a", "in another order")),
     ):
-        assert first_difference(base, own) == told
+        assert find_first_difference(base, own) == told

@@ -8,8 +8,13 @@ import pytest
 from fakes import make_phase, make_run, make_workload
 from judging import judged, primary
 
-from dyno.judge.analysis.effect_words import bound_words, range_words, size_words, verdict_words
-from dyno.judge.analysis.sentence import sentence, worst_verdict
+from dyno.judge.analysis.effect_words import (
+    describe_bound,
+    describe_range,
+    describe_size,
+    describe_verdict,
+)
+from dyno.judge.analysis.sentence import build_sentence, find_worst_verdict
 from dyno.record import Comparison, Metric, Pilot, Saturation, TriedLoad, VerdictName
 
 RUN = make_run(
@@ -39,8 +44,8 @@ def comparison(
 
 
 def said(*found: Comparison) -> str:
-    word = worst_verdict(found, len(found), invalid=False)
-    return sentence(RUN, word, found, "")
+    word = find_worst_verdict(found, len(found), invalid=False)
+    return build_sentence(RUN, word, found, "")
 
 
 def test_a_gain_comes_first_and_the_rest_by_its_bound() -> None:
@@ -99,7 +104,7 @@ def test_what_was_found_is_told_before_what_is_open() -> None:
 def test_a_gain_that_is_surely_smaller_than_the_margin_is_not_called_faster() -> None:
     slight = dataclasses.replace(comparison("l.i0", "faster", -0.03), low_percent=-0.04)
     slight = dataclasses.replace(slight, high_percent=-0.02)
-    assert verdict_words(slight) == "not slower"
+    assert describe_verdict(slight) == "not slower"
     assert said(slight) == "new is not slower than old: insert is no slower (margin 5 %)"
 
 
@@ -114,20 +119,20 @@ def test_a_gain_that_is_surely_smaller_than_the_margin_is_not_called_faster() ->
 )
 def test_each_kind_of_metric_has_its_own_words(name: str, unit: str, worse: str, told: str) -> None:
     found = comparison("run", "slower", 6.0, metric=(name, unit))
-    assert (verdict_words(found), size_words(found)) == (worse, told)
+    assert (describe_verdict(found), describe_size(found)) == (worse, told)
     passed = dataclasses.replace(found, verdict="not slower")
-    assert verdict_words(passed) == f"not {worse}"
-    assert bound_words(passed) == f"at most 8.0 % {worse}"
+    assert describe_verdict(passed) == f"not {worse}"
+    assert describe_bound(passed) == f"at most 8.0 % {worse}"
     gained = comparison("run", "faster", -30.0, metric=(name, unit))
-    assert verdict_words(gained) in ("faster", "smaller", "cheaper")
-    assert "[28, 32]" in size_words(gained)
+    assert describe_verdict(gained) in ("faster", "smaller", "cheaper")
+    assert "[28, 32]" in describe_size(gained)
     open_one = comparison("run", "inconclusive", 0.0, metric=(name, unit))
-    assert "between 2.0 % " in range_words(open_one)
+    assert "between 2.0 % " in describe_range(open_one)
 
 
 def test_what_the_pilot_chose_stands_behind_the_finding_and_before_a_reason() -> None:
     found = Saturation("insert", "old", 8, (TriedLoad(8, 2.0),))
     piloted = dataclasses.replace(RUN, pilot=Pilot(saturation=(found,)))
     told = [comparison("l.i0", "not slower", 1.0)]
-    plain, chosen = (sentence(run, "not slower", told, "not over") for run in (RUN, piloted))
+    plain, chosen = (build_sentence(run, "not slower", told, "not over") for run in (RUN, piloted))
     assert chosen == plain.replace(" (not over)", " (8 connections, at saturation) (not over)")

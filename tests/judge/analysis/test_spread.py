@@ -13,13 +13,13 @@ import pytest
 from fakes import make_load, make_record, make_run, make_tally, make_trial
 from judging import judge_unaudited
 
-from dyno.judge.analysis.measures import measures
+from dyno.judge.analysis.measures import compute_measures
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.analysis.spread import Sources, spread_sources
+from dyno.judge.analysis.spread import Sources, find_spread_sources
 from dyno.record import Conditions, Metric, Series, Trial
 from dyno.report import Book
 from dyno.report.sections import components
-from dyno.report.sections.components import advice
+from dyno.report.sections.components import give_advice
 
 RATE = Metric("select", "run", "reader", "rate_per_s", "query/s", "higher")
 SECONDS = 10
@@ -60,7 +60,7 @@ def played(truth: Truth, blocks: int = 24, seed: int = 1) -> list[Trial]:
 
 
 def sources(trials: list[Trial], metric: Metric) -> list[Sources]:
-    return spread_sources(RunView(make_run(), trials), trials, [metric])
+    return find_spread_sources(RunView(make_run(), trials), trials, [metric])
 
 
 def only(trials: list[Trial]) -> Sources:
@@ -83,7 +83,7 @@ def only(trials: list[Trial]) -> Sources:
 def test_the_largest_source_is_what_one_is_told_to_spend_on(
     truth: Truth, first: str, told: str
 ) -> None:
-    sentence = advice(only(played(truth)))
+    sentence = give_advice(only(played(truth)))
     assert sentence.startswith(first)
     assert told in sentence
 
@@ -95,12 +95,12 @@ def test_a_restart_costs_what_passes_between_two_starts_beside_the_measuring() -
     assert found.seconds == SECONDS
     # Kalibera & Jones: sqrt(25 · 0.1² ÷ 0.03²) = 16.7 s
     assert found.best_seconds == pytest.approx(17, rel=0.4)
-    assert 0.0 < found.time_saved(SECONDS) < 1.0
+    assert 0.0 < found.compute_time_saved(SECONDS) < 1.0
 
 
 def test_restarts_that_drown_in_the_seconds_give_no_best_length() -> None:
     found = only(played(Truth(second=0.5, restart=1e-6), blocks=4, seed=2))
-    assert found.best_seconds is None and found.time_saved(SECONDS) == 0.0
+    assert found.best_seconds is None and found.compute_time_saved(SECONDS) == 0.0
 
 
 def test_a_pause_between_blocks_costs_nothing() -> None:
@@ -118,11 +118,11 @@ def test_a_pause_between_blocks_costs_nothing() -> None:
 
 def test_a_latency_has_no_seconds_of_its_own() -> None:
     trials = played(Truth(restart=0.02))
-    metric = next(m for m in measures(trials[0]) if m.name == "latency_ns_p99")
+    metric = next(m for m in compute_measures(trials[0]) if m.name == "latency_ns_p99")
     (found,) = sources(trials, metric)
     assert [part.source for part in found.found.parts] == ["blocks", "restarts"]
     assert found.best_seconds is None
-    assert "with the seconds in them" in advice(found)
+    assert "with the seconds in them" in give_advice(found)
 
 
 def test_a_stream_that_stood_still_has_no_seconds_either() -> None:
@@ -149,5 +149,5 @@ def test_the_page_and_the_terminal_show_each_primary(tmp_path: Path) -> None:
     page = components.SECTION.render(book)
     assert page is not None
     assert all(word in page for word in ("blocks (time)", "restarts", "Restarts make up"))
-    (row, *_) = components.source_rows(components.primary_spreads(book)[0])
+    (row, *_) = components.format_source_rows(components.list_primary_spreads(book)[0])
     assert len(row) == len(components.HEADS)

@@ -12,7 +12,7 @@ from judging import logs
 from ways_to_be_fooled import assert_dropped
 
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits import audits
+from dyno.judge.audits import load_audits
 from dyno.record import Dropped, PhaseRecord, Reading, Standstill, Switches, Trial
 
 S = 1_000_000_000
@@ -99,7 +99,7 @@ def test_a_machine_that_was_suspended_is_seen_by_the_clock_that_goes_on() -> Non
     trials = spoiled(new=lambda record: replace(record, readings=(slept, stepped)))
     assert_dropped("suspended", dropped(trials))
     assert dropped(trials)[0].reason == "the host stood still for 40.0 s"
-    clock = audits()["clock"].judge(RunView(make_run(), trials))
+    clock = load_audits()["clock"].judge(RunView(make_run(), trials))
     assert not [f for f in clock if "the wall clock was set" in f.sentence]
 
 
@@ -112,5 +112,5 @@ def test_audits_of_noise_do_not_ask_what_such_a_block_would_have_said(audit: str
         else t
         for t in trials
     ]
-    (found,) = audits()[audit].judge(RunView(make_run(), slow))
+    (found,) = load_audits()[audit].judge(RunView(make_run(), slow))
     assert found.soundness == "sound"

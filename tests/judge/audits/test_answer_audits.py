@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from audit_records import NEW, OLD, a_run, a_trial, engine, findings, only
 
-from dyno.compare.play.evidence import digest_rows
+from dyno.compare.play.evidence import compute_rows_digest
 from dyno.record import Evidence, Finding, Trial
 
 ASKED = "SELECT c FROM t"
@@ -90,19 +90,19 @@ def test_few_queries_and_null_prove_nothing() -> None:
 
 def test_a_digest_knows_no_order_of_rows_and_every_value() -> None:
     rows: list[list[str | None]] = [["1", None], ["2", "b"]]
-    assert digest_rows(rows) == digest_rows(rows[::-1])
+    assert compute_rows_digest(rows) == compute_rows_digest(rows[::-1])
     assert (
         len(
             {
-                digest_rows(rows),
-                digest_rows([["1", ""], ["2", "b"]]),
-                digest_rows(rows[:1]),
-                digest_rows([]),
+                compute_rows_digest(rows),
+                compute_rows_digest([["1", ""], ["2", "b"]]),
+                compute_rows_digest(rows[:1]),
+                compute_rows_digest([]),
             }
         )
         == 4
     )
-    assert digest_rows([["1"], ["2"]]) != digest_rows([["1", "2"]])
+    assert compute_rows_digest([["1"], ["2"]]) != compute_rows_digest([["1", "2"]])
 
 
 def _told(asked: dict[str, str], *told: dict[str, str]) -> tuple[str, str]:

@@ -18,7 +18,7 @@ from trial import played
 
 from dyno.driver.plan import Plan, Script
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits import audits
+from dyno.judge.audits import load_audits
 from dyno.record import PhaseRecord
 
 #: Long beside what a crowded machine adds to it.
@@ -71,7 +71,7 @@ def _blamed(*records: PhaseRecord, **phase: Any) -> dict[str, str]:
     """The audits that are not satisfied with these restarts, and what they say."""
     run = make_run(["old"], workloads=[make_workload(phases=[make_phase() | phase])])
     trials = [make_trial(n, "old", n, 1, phases=(record,)) for n, record in enumerate(records)]
-    findings = [f for name in OF_THE_LOAD for f in audits()[name].judge(RunView(run, trials))]
+    findings = [f for name in OF_THE_LOAD for f in load_audits()[name].judge(RunView(run, trials))]
     return {f.audit: f.sentence for f in findings if f.soundness in ("invalid", "doubtful")}
 
 

@@ -11,9 +11,9 @@ from fakes import make_run, make_trial
 
 from dyno.builds import program
 from dyno.builds.suite_tree import Tree
-from dyno.cli import exit_code
+from dyno.cli import run_words
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits import audits
+from dyno.judge.audits import load_audits
 from dyno.record import Candidate, Finding, Run, Trial
 
 GOOD = {"assertions": "off", "optimisation": "-O2"}
@@ -29,7 +29,7 @@ def _judged(run: Run, **settings: dict[str, str]) -> list[Finding]:
     for number, side in enumerate(run.candidates, 1):
         told = settings.get(side.name, {})
         trials.append(make_trial(number, side.name, 0, 1.0, settings=told))
-    return audits()["build_quality"].judge(RunView(run, trials))
+    return load_audits()["build_quality"].judge(RunView(run, trials))
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def _made(folder: Path, *flags: str) -> Path:
 
 def _compiled(folder: Path, *flags: str) -> dict[str, str]:
     """What a library tells of itself, without its compiler's name."""
-    told = program.build_facts(_made(folder, *flags))
+    told = program.read_build_facts(_made(folder, *flags))
     return {name: value for name, value in told.items() if name != "compiler"}
 
 
@@ -90,7 +90,11 @@ def test_a_real_library_tells_its_sanitizer_and_its_flags(tmp_path: Path) -> Non
 def test_what_is_no_program_tells_nothing(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     (tmp_path / "text").write_text("#!/bin/sh\nGNU C and __asan_init are words here\n")
-    assert program.build_facts(tmp_path / "empty") == program.build_facts(tmp_path / "text") == {}
+    assert (
+        program.read_build_facts(tmp_path / "empty")
+        == program.read_build_facts(tmp_path / "text")
+        == {}
+    )
 
 
 def _versions(old: dict[str, str], new: dict[str, str]) -> list[Finding]:
@@ -135,7 +139,7 @@ def test_compilers_are_known_by_the_suites_of_stripped_builds_and_of_no_moving_o
     assert like.soundness == "sound"
     (own,) = _versions(old, {"compiler": "gcc 16.1", "suite_compiler": "gcc 10"})
     assert "new: gcc 16.1)" in own.sentence, "what the program says goes before its suite"
-    moving = {suite: _tree(suite).facts().get("suite_compiler") for suite in ("trixie", "sid")}
+    moving = {suite: _tree(suite).list_facts().get("suite_compiler") for suite in ("trixie", "sid")}
     assert moving == {"trixie": "gcc 14", "sid": None}
 
 
@@ -163,17 +167,17 @@ def test_code_made_for_size_is_doubtful_and_never_invalid() -> None:
 def test_the_former_name_of_the_audit_is_taken_with_a_note(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert exit_code(["show", "debug_build"]) == 0
+    assert run_words(["show", "debug_build"]) == 0
     shown = capsys.readouterr()
     assert "build_quality" in shown.out and "'debug_build' is now 'build_quality'" in shown.err
 
 
 def test_a_library_tells_its_compiler_and_a_program_the_flags_it_keeps(tmp_path: Path) -> None:
-    assert program.build_facts(_made(tmp_path, "-O2"))["compiler"].startswith(("gcc", "clang"))
+    assert program.read_build_facts(_made(tmp_path, "-O2"))["compiler"].startswith(("gcc", "clang"))
     kept = tmp_path / "kept"
     words = b"PostgreSQL 9 on x, compiled by gcc (D 14) 14.2.0, 64-bit"
     kept.write_bytes(b"\x7fELF\0" + words + b"\0-x\0-Wall -g -Os -fwrapv\0 -O3 \0")
-    assert program.build_facts(kept) == {
+    assert program.read_build_facts(kept) == {
         "compiler": "gcc (D 14) 14.2.0",
         "flags": "-Wall -g -Os -fwrapv",
         "optimisation": "-Os",

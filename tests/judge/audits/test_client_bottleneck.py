@@ -9,7 +9,7 @@ import pytest
 from fakes import make_phase, make_record, make_run, make_tally, make_trial, make_workload
 
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits import audits
+from dyno.judge.audits import load_audits
 from dyno.record import Candidate, Conditions, Finding, PinningCondition, Reading, Run, Trial
 
 PINNED = Conditions(pinning=PinningCondition(driver=(3,), engine=(0, 1, 2)))
@@ -36,7 +36,7 @@ def _trial(driver: float, server: float | None, connections: int = 8, **tally: A
 
 
 def _only(run: Run, *trials: Trial) -> Finding:
-    (finding,) = audits()["client_bottleneck"].judge(RunView(run, trials))
+    (finding,) = load_audits()["client_bottleneck"].judge(RunView(run, trials))
     return finding
 
 

@@ -16,7 +16,7 @@ from fakes import (
 )
 
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits import audits
+from dyno.judge.audits import load_audits
 from dyno.record import Conditions, DataCondition, Evidence, Finding, Run, Trial, Variant
 
 WIDE = {"range_size": "100"}
@@ -61,7 +61,7 @@ def trials(run: Run, **changes: Any) -> list[Trial]:
 
 
 def judged(audit: str, run: Run, played: list[Trial]) -> list[Finding]:
-    return audits()[audit].judge(RunView(run, played))
+    return load_audits()[audit].judge(RunView(run, played))
 
 
 @pytest.mark.parametrize("audit", ["results", "data_size", "settings", "same_program"])

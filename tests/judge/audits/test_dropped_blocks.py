@@ -6,7 +6,7 @@ from fakes import make_run, make_trials
 from judging import CROWDED, NOISY, logs, noisy
 
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits import audits
+from dyno.judge.audits import load_audits
 from dyno.record import Finding
 
 CALM = logs(0.0, 0.005, 10)
@@ -15,7 +15,7 @@ CALM = logs(0.0, 0.005, 10)
 def found(values: list[float], blocks: set[int], host: dict[str, float]) -> Finding:
     """The finding on a run whose `blocks` are dropped because of `host`."""
     trials = noisy(make_trials({"new": values}), blocks, host)
-    (finding,) = audits()["dropped_blocks"].judge(RunView(make_run(), trials))
+    (finding,) = load_audits()["dropped_blocks"].judge(RunView(make_run(), trials))
     return finding
 
 

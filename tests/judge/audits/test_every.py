@@ -11,12 +11,12 @@ from fakes import make_latency
 from ways_to_be_fooled import assert_caught
 
 from dyno.judge.analysis.analysis import Analysis
-from dyno.judge.analysis.measures import measures
+from dyno.judge.analysis.measures import compute_measures
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits import Audit, audits
+from dyno.judge.audits import Audit, load_audits
 from dyno.record import CLIENT_BASELINE, Evidence, Reading, Series, Trial
 
-PACKAGE = sorted(audits().items())
+PACKAGE = sorted(load_audits().items())
 
 
 #: What can be looked at in records of two restarts without readings, settings and conditions.
@@ -47,7 +47,7 @@ def test_clean_records_are_sound_and_the_rest_was_not_checked_or_does_not_apply(
 
 def test_of_a_run_without_a_trial_nothing_was_checked() -> None:
     found = Analysis(RunView(a_run(), ())).findings
-    assert {f.audit: f.soundness for f in found} == dict.fromkeys(audits(), "not checked")
+    assert {f.audit: f.soundness for f in found} == dict.fromkeys(load_audits(), "not checked")
 
 
 @pytest.mark.parametrize(("name", "audit"), PACKAGE)
@@ -208,7 +208,7 @@ def test_the_cost_of_events_that_fail_is_not_taken_off_an_engine_s() -> None:
 
     def costs(failed: int) -> float:
         baseline = recorded(_failing_baseline(failed), readings=(cost,))
-        numbers = measures(recorded(CLEAN[2], readings=(cost,)), baseline)
+        numbers = compute_measures(recorded(CLEAN[2], readings=(cost,)), baseline)
         return next(value for m, value in numbers.items() if m.name == "server_cpu_us_per_op")
 
     assert costs(0) == 0.0

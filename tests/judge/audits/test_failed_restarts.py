@@ -11,7 +11,7 @@ from fakes import make_run, make_trial, make_trials
 
 from dyno.judge.analysis.judge import judge
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits import audits
+from dyno.judge.audits import load_audits
 from dyno.record import CLIENT_BASELINE, Failure, Finding, Trial
 
 CLEAN = make_trials({"new": np.linspace(-0.002, 0.002, 10).tolist()})
@@ -28,7 +28,7 @@ def crashed(
 
 
 def told(trials: Sequence[Trial]) -> list[Finding]:
-    return audits()["failed_restarts"].judge(RunView(make_run(), trials))
+    return load_audits()["failed_restarts"].judge(RunView(make_run(), trials))
 
 
 def test_a_candidate_that_crashes_now_and_then_is_doubtful_though_its_blocks_are_replayed() -> None:

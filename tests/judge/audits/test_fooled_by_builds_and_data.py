@@ -10,7 +10,7 @@ from crossed import crossed, played
 from fakes import make_load, make_phase, make_readings, make_tally
 from ways_to_be_fooled import assert_caught, assert_refused
 
-from dyno.judge.analysis.margins import declared_primaries
+from dyno.judge.analysis.margins import list_declared_primaries
 from dyno.record import (
     Candidate,
     Conditions,
@@ -267,4 +267,4 @@ def test_the_rate_of_a_paced_stream_is_no_primary() -> None:
     phase = make_phase()
     phase["streams"][0]["pace"] = {"kind": "uniform", "rate_per_s": 100.0}
     run = a_run(engine("old"), phase=phase)
-    assert_refused("paced-rate", not declared_primaries(run, run.workloads[0]))
+    assert_refused("paced-rate", not list_declared_primaries(run, run.workloads[0]))

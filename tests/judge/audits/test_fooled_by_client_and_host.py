@@ -21,7 +21,7 @@ from ways_to_be_fooled import assert_caught, assert_dropped
 
 from dyno.compare.resolve.design import TURNS
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits import audits
+from dyno.judge.audits import load_audits
 from dyno.record import (
     CLIENT_BASELINE,
     Conditions,
@@ -34,7 +34,7 @@ from dyno.record import (
     Switches,
     Trial,
     Usage,
-    echo_of,
+    name_echo,
 )
 
 SERVERS = tuple(replace(side, embedded=False) for side in (OLD, NEW))
@@ -43,7 +43,7 @@ CALM = logs(0.0, 0.005, 10)
 
 def said(audit: str, trials: list[Trial], run: Run | None = None) -> list[Finding]:
     """The audit's findings on trials of `null` under two names."""
-    return audits()[audit].judge(RunView(run or make_run(), trials))
+    return load_audits()[audit].judge(RunView(run or make_run(), trials))
 
 
 def test_a_driver_at_the_limit_of_its_core() -> None:
@@ -66,7 +66,7 @@ def test_a_script_whose_own_cost_is_not_known() -> None:
 
 def test_a_way_that_is_longer_than_the_work() -> None:
     echo = make_tally(1000, name="echo", latency=make_latency(95e3))
-    way = make_trial(1, echo_of("new"), -1, 1, phases=(make_record([echo]),))
+    way = make_trial(1, name_echo("new"), -1, 1, phases=(make_record([echo]),))
     answers = a_trial(3, "new", latency=make_latency(100e3), round_trips=10_000)
     assert_caught("round-trip", findings("round_trip", a_run(SERVERS[1]), way, answers))
 

@@ -9,10 +9,10 @@ from crossed import crossed, played
 from fakes import make_run
 
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits import audits
+from dyno.judge.audits import load_audits
 from dyno.record import Conditions, ControlCondition, Factor, Finding, Run, Trial
 
-AUDIT = audits()["levels"]
+AUDIT = load_audits()["levels"]
 
 
 def told(run: Run, change: Any) -> list[Finding]:

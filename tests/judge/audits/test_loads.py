@@ -8,7 +8,7 @@ import pytest
 from fakes import make_load, make_run, make_trial
 
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits import audits
+from dyno.judge.audits import load_audits
 from dyno.record import Conditions, Finding, Trial
 
 
@@ -30,7 +30,7 @@ def _trials(blocks: int, of: int, *, shared: bool) -> list[Trial]:
 
 
 def _only(trials: list[Trial]) -> Finding:
-    (finding,) = audits()["loads"].judge(RunView(make_run(), trials))
+    (finding,) = load_audits()["loads"].judge(RunView(make_run(), trials))
     return finding
 
 

@@ -10,9 +10,9 @@ from audit_records import with_margin
 from fakes import make_readings, make_record, make_run, make_tally, make_trial
 
 from dyno.compare.resolve.design import TURNS
-from dyno.judge.analysis.host_noise import shares_of
+from dyno.judge.analysis.host_noise import compute_shares
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits import audits
+from dyno.judge.audits import load_audits
 from dyno.record import Finding, Trial
 
 Percent = Callable[[int], float]
@@ -43,7 +43,7 @@ def _blocks(old: Sequence[Trial], new: Sequence[Trial]) -> list[Trial]:
 
 
 def _only(trials: Sequence[Trial]) -> Finding:
-    (finding,) = audits()["noise"].judge(RunView(make_run(), trials))
+    (finding,) = load_audits()["noise"].judge(RunView(make_run(), trials))
     return finding
 
 
@@ -102,7 +102,7 @@ def test_noise_beside_one_candidate_is_held_against_the_primarys_own_margin() ->
     trials = _blocks(old, new)
     for margin_percent, soundness in ((0.5, "doubtful"), (2.0, "sound"), (10.0, "sound")):
         run = with_margin(make_run(), margin_percent)
-        (finding,) = audits()["noise"].judge(RunView(run, trials))
+        (finding,) = load_audits()["noise"].judge(RunView(run, trials))
         assert finding.soundness == soundness, margin_percent
 
 
@@ -127,7 +127,9 @@ def test_noise_beside_one_side_alone_is_not_checked_where_trials_took_turns() ->
     """`/proc/stat` was read over a time that both share, whoever was hit."""
     old = [_host(0.2 + 0.1 * (block % 3)) for block in range(10)]
     for new in ([_host(6.0 + 0.5 * (block % 2)) for block in range(10)], old, [LOUD] * 4 + old[4:]):
-        found = audits()["noise"].judge(RunView(make_run(interleaving=TURNS), _blocks(old, new)))
+        found = load_audits()["noise"].judge(
+            RunView(make_run(interleaving=TURNS), _blocks(old, new))
+        )
         said = [each for each in found if each.soundness == "not checked"]
         assert [each.sentence for each in said if "trials were interleaved" in each.sentence]
         assert not [each for each in found if "beside it" in each.sentence]
@@ -140,7 +142,7 @@ def test_a_hog_on_the_one_core_that_counts_is_as_loud_on_64_cores_as_on_two() ->
     elsewhere = {"placed_steal_ns": 0.0, "placed_busy_ns": 5e9, "placed_total_ns": 20e9}
     in_the_way = elsewhere | {"placed_busy_ns": 10e9}
     for more, percent in ((in_the_way, 25.0), (elsewhere, 100 * 5 / 640), ({}, 100 * 5 / 640)):
-        found = shares_of(host | more)
+        found = compute_shares(host | more)
         assert found["foreign_percent"] == pytest.approx(percent)
-    stolen = shares_of(host | in_the_way | {"placed_steal_ns": 4e9})
+    stolen = compute_shares(host | in_the_way | {"placed_steal_ns": 4e9})
     assert stolen["steal_percent"] == pytest.approx(20.0)

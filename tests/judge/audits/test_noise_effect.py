@@ -9,8 +9,8 @@ from fakes import make_readings, make_run, make_trials
 from judging import logs
 
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits import audits
-from dyno.judge.audits.noise_effect import goes_along
+from dyno.judge.audits import load_audits
+from dyno.judge.audits.noise_effect import follows_noise
 from dyno.record import Finding, Run
 
 QUIET = {"steal_ns": 0.0, "busy_ns": 50.0, "idle_ns": 50.0, "own_ns": 50.0}
@@ -29,7 +29,7 @@ def found(values: list[float], foreign: list[float], run: Run | None = None) -> 
         )
         for trial in make_trials({"new": values})
     ]
-    return audits()["noise_effect"].judge(RunView(run or make_run(), trials))
+    return load_audits()["noise_effect"].judge(RunView(run or make_run(), trials))
 
 
 def test_a_difference_that_shrinks_beside_a_neighbour_is_doubtful_and_says_both() -> None:
@@ -69,11 +69,11 @@ def test_noisy_blocks_that_spread_are_seldom_taken_for_a_difference_that_goes_al
     for _ in range(400):
         others = np.where(rng.random(10) < 0.4, rng.uniform(10, 35, 10), rng.uniform(0, 2, 10))
         spread = np.where(others > 5, 0.08, 0.02)
-        alarms += goes_along(others, rng.normal(0.0, spread))
+        alarms += follows_noise(others, rng.normal(0.0, spread))
     assert alarms <= 400 * 0.04
 
 
 def test_one_odd_block_is_not_enough() -> None:
     ten = [0.30, 0.31, 0.29, 0.30, 0.32, 0.28, 0.31, 0.29, 0.30, 0.0]
     foreign = [0.3, 0.4, 0.2, 0.6, 0.1, 0.5, 0.7, 0.9, 0.8, 30.0]
-    assert not goes_along(np.array(foreign), np.array(ten))
+    assert not follows_noise(np.array(foreign), np.array(ten))

@@ -82,7 +82,7 @@ def _found(folder: Path, *sides: str, script: str) -> list[Finding]:
     ).freeze()
     kept = create_run(prepared.run, folder)
     play_run(prepared, kept, lambda _: None)
-    return list(judge(prepared.run, kept.trials()).findings)
+    return list(judge(prepared.run, kept.read_trials()).findings)
 
 
 def _of(findings: list[Finding], *audits: str) -> Iterator[tuple[str, str]]:

@@ -16,7 +16,7 @@ from dyno.record import (
     Reading,
     Run,
     Trial,
-    echo_of,
+    name_echo,
 )
 
 SERVER = engine("new", embedded=False)
@@ -37,7 +37,7 @@ def _trial(number: int = 2, **tally: Any) -> Trial:
 
 def _echo(way_us: float, number: int = 1) -> Trial:
     tally = make_tally(1000, name="echo", latency=make_latency(way_us * 1e3))
-    return make_trial(number, echo_of("new"), -1, 1, phases=(make_record([tally]),))
+    return make_trial(number, name_echo("new"), -1, 1, phases=(make_record([tally]),))
 
 
 def _found(*trials: Trial, run: Run | None = None) -> Finding:

@@ -9,7 +9,7 @@ import pytest
 from fakes import make_run, make_trial
 
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits import audits
+from dyno.judge.audits import load_audits
 from dyno.record import Candidate, Finding, Run
 
 TRIALS = (make_trial(1, "old", 0, 1.0), make_trial(2, "new", 0, 1.0))
@@ -26,7 +26,7 @@ def _run(*sides: Candidate, aa: bool = False) -> Run:
 
 
 def _only(run: Run) -> Finding:
-    (finding,) = audits()["same_program"].judge(RunView(run, TRIALS))
+    (finding,) = load_audits()["same_program"].judge(RunView(run, TRIALS))
     return finding
 
 

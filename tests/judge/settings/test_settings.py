@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dyno.judge import settings
-from dyno.judge.settings import CLASSES, known_costs
+from dyno.judge.settings import CLASSES, load_known_costs
 from dyno.judge.settings.values import is_same_value
 
 PACKAGE = Path(settings.__file__).parent
@@ -30,21 +30,21 @@ def test_a_table_has_known_classes_a_source_and_a_short_reason_for_each_setting(
 
 def test_every_engine_has_a_table() -> None:
     assert {file.stem for file in TABLES} == ENGINES
-    assert known_costs("null").rank(["b", "a"]) == ["a", "b"]
+    assert load_known_costs("null").rank(["b", "a"]) == ["a", "b"]
 
 
 def test_settings_are_ranked_by_cost_and_not_by_the_alphabet() -> None:
     names = ["a_new_one", "enable_sort", "jit", "work_mem", "log_statement", "fsync"]
-    ranked = known_costs("postgres").rank(names)
+    ranked = load_known_costs("postgres").rank(names)
     assert ranked == ["fsync", "log_statement", "work_mem", "jit", "enable_sort", "a_new_one"]
-    ours = known_costs("mariadb").rank(["log_slow_query", "sort_buffer_size", "sync_binlog"])
+    ours = load_known_costs("mariadb").rank(["log_slow_query", "sort_buffer_size", "sync_binlog"])
     assert ours == ["sync_binlog", "log_slow_query", "sort_buffer_size"]
 
 
 def test_a_pattern_means_all_that_begin_so() -> None:
-    cost = known_costs("postgres").of("auto_explain.log_min_duration")
+    cost = load_known_costs("postgres").find("auto_explain.log_min_duration")
     assert cost and cost.kind == "logging"
-    assert known_costs("postgres").of("log_directory") is None
+    assert load_known_costs("postgres").find("log_directory") is None
 
 
 @pytest.mark.parametrize(

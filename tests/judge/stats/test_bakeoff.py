@@ -91,9 +91,9 @@ def test_made_up_comparisons_are_judged_by_dyno_s_rule_as_their_components_have_
     made = importlib.import_module("made_up")
     same = made.made_up(made.KINDS[1], 100)
     assert same.base.shape == same.candidate.shape == (100, 24, made.SLICES)
-    assert same.judged().share("slower") <= 0.03
+    assert same.judged().compute_share("slower") <= 0.03
     found = same.injected(5.0).judged()
-    assert found.share("slower") >= 0.97
+    assert found.compute_share("slower") >= 0.97
     assert set(found.blocks.tolist()) <= {6, 10, 14, 18, 24}
     seen = same.injected(5.0).logs(6)
     slow = np.mean([each.candidate.mean() / each.base.mean() for each in seen])

@@ -11,10 +11,10 @@ from numpy.random import Generator
 from dyno.judge.stats.changes import (
     Change,
     Piece,
-    changes,
     clip_far_values,
-    nightly_alpha,
-    points_least,
+    compute_least_points,
+    compute_nightly_alpha,
+    find_changes,
 )
 from dyno.judge.stats.interval import Floats
 
@@ -28,7 +28,7 @@ SHUFFLES = 199
 
 def searched(draw: Draw, alpha: float = 0.05, runs: int = RUNS) -> list[list[Change]]:
     rng = np.random.default_rng(13)
-    return [changes(draw(rng), alpha, seed, SHUFFLES) for seed in range(runs)]
+    return [find_changes(draw(rng), alpha, seed, SHUFFLES) for seed in range(runs)]
 
 
 def halves(size: int) -> Floats:
@@ -82,7 +82,7 @@ def test_a_clear_step_is_found_where_it_is(size: int, after: int, sd: float) -> 
 
 def test_two_steps_are_two_changes_with_their_sizes() -> None:
     series = np.repeat([0.0, 0.1, 0.05], 12) + np.random.default_rng(3).normal(0, 0.005, 36)
-    first, second = changes(series, 0.05, shuffles=SHUFFLES)
+    first, second = find_changes(series, 0.05, shuffles=SHUFFLES)
     assert (first.at, second.at) == (12, 24)
     assert first.low < 0.1 < first.high
     assert second.low < -0.05 < second.high
@@ -92,20 +92,20 @@ def test_a_step_is_seen_from_its_third_point_on_and_not_before() -> None:
     quiet = np.random.default_rng(7).normal(0, 0.01, 30)
     for after in (1, 2, 3):
         series = quiet + np.repeat([0.0, 0.1], [30 - after, after])
-        found = changes(series, 0.01, shuffles=SHUFFLES)
+        found = find_changes(series, 0.01, shuffles=SHUFFLES)
         assert [change.at for change in found] == ([27] if after == 3 else [])
 
 
 def test_series_of_equal_points_and_short_ones_have_no_change() -> None:
-    assert changes(np.zeros(40), 0.2, shuffles=SHUFFLES) == []
-    assert changes(np.arange(5.0), 0.2, shuffles=SHUFFLES) == []
-    assert changes(halves(20), 0.05, shuffles=SHUFFLES)[0].at == 10
+    assert find_changes(np.zeros(40), 0.2, shuffles=SHUFFLES) == []
+    assert find_changes(np.arange(5.0), 0.2, shuffles=SHUFFLES) == []
+    assert find_changes(halves(20), 0.05, shuffles=SHUFFLES)[0].at == 10
 
 
 def test_no_series_shorter_than_the_least_could_have_a_change() -> None:
-    assert [points_least(alpha) for alpha in (0.05, 0.01)] == [8, 10]
+    assert [compute_least_points(alpha) for alpha in (0.05, 0.01)] == [8, 10]
     for alpha, least in ((0.05, 8), (0.01, 10)):
-        found = [changes(halves(size), alpha, shuffles=4999) for size in (least - 1, least)]
+        found = [find_changes(halves(size), alpha, shuffles=4999) for size in (least - 1, least)]
         assert [len(each) for each in found] == [0, 1]
 
 
@@ -136,14 +136,16 @@ def test_a_gate_that_is_asked_every_night_spends_alpha_over_all_of_them() -> Non
     for night in range(10, 41, 2):
         usual = np.sort(farthest(rng.normal(size=(1500, night))))
         p_values = 1.0 - np.searchsorted(usual, farthest(watched[:, :night])) / usual.size
-        spent |= p_values <= nightly_alpha(0.05, night)
+        spent |= p_values <= compute_nightly_alpha(0.05, night)
         every |= p_values <= 0.05
     assert spent.mean() < 0.05
     assert every.mean() > 0.20
 
 
 def test_a_p_value_is_told_apart_from_a_level_below_what_the_shuffles_could() -> None:
-    coarse = changes(halves(30), 0.01, shuffles=SHUFFLES)[0].p
-    fine = changes(halves(30), 0.01, shuffles=SHUFFLES, finest=nightly_alpha(0.01, 30))[0].p
+    coarse = find_changes(halves(30), 0.01, shuffles=SHUFFLES)[0].p
+    fine = find_changes(
+        halves(30), 0.01, shuffles=SHUFFLES, finest=compute_nightly_alpha(0.01, 30)
+    )[0].p
     assert coarse >= 1 / (SHUFFLES + 1)
-    assert fine < nightly_alpha(0.01, 30) < coarse
+    assert fine < compute_nightly_alpha(0.01, 30) < coarse

@@ -15,10 +15,10 @@ from dyno.judge.stats.components import (
     SECONDS,
     Components,
     Layout,
-    components,
-    cov_interval,
-    cov_percent,
-    range_percent,
+    compute_cov_interval,
+    compute_cov_percent,
+    compute_range_percent,
+    estimate_components,
 )
 from dyno.judge.stats.interval import Floats
 
@@ -81,13 +81,13 @@ def reml(layout: Layout) -> dict[str, float]:
 
 def test_of_balanced_data_they_are_those_of_reml() -> None:
     layout = made(Truth(blocks=12), 3)
-    found, theirs = variances(components(layout)), reml(layout)
+    found, theirs = variances(estimate_components(layout)), reml(layout)
     assert found == pytest.approx(theirs, rel=0.01)
 
 
 def test_of_data_with_gaps_they_are_close_to_reml() -> None:
     layout = made(Truth(blocks=14), 4, frozenset({3, 8, 9, 20}))
-    found, theirs = variances(components(layout)), reml(layout)
+    found, theirs = variances(estimate_components(layout)), reml(layout)
     assert found == pytest.approx(theirs, rel=0.2)
 
 
@@ -95,7 +95,7 @@ def test_of_data_with_gaps_they_are_close_to_reml() -> None:
     "truth", [Truth(), Truth(load=0.03, loads=8), Truth(load=0.03, loads=6, blocks=12)]
 )
 def test_estimates_of_components_are_the_truth_on_average(truth: Truth) -> None:
-    found = [variances(components(made(truth, seed))) for seed in range(100)]
+    found = [variances(estimate_components(made(truth, seed))) for seed in range(100)]
     expected = {BLOCKS: truth.block, RESTARTS: truth.restart, SECONDS: truth.second}
     if truth.loads:
         expected[LOADS] = truth.load
@@ -109,7 +109,7 @@ def test_intervals_of_components_hold_the_truth() -> None:
     wanted = {BLOCKS: 0.03, LOADS: 0.02, RESTARTS: 0.02, SECONDS: 0.04}
     inside = dict.fromkeys(wanted, 0)
     for seed in range(150):
-        found = components(made(truth, seed, lost))
+        found = estimate_components(made(truth, seed, lost))
         assert found is not None
         for each in found.parts:
             inside[each.source] += each.low <= wanted[each.source] ** 2 <= each.high
@@ -119,16 +119,16 @@ def test_intervals_of_components_hold_the_truth() -> None:
 def test_what_blocks_add_cancels_and_the_rest_makes_the_blocks_sd() -> None:
     truth = Truth(blocks=200)
     layout = made(truth, 1)
-    found = components(layout)
+    found = estimate_components(layout)
     assert found is not None
     ratios = np.diff(layout.values.reshape(-1, 2), axis=1)
-    assert found.block_sd() == pytest.approx(ratios.std(ddof=1), rel=1e-3)
+    assert found.estimate_block_sd() == pytest.approx(ratios.std(ddof=1), rel=1e-3)
     fewer = np.sqrt(2 * (truth.restart**2 + truth.second**2))
-    assert found.block_sd(seconds=1) == pytest.approx(fewer, rel=0.1)
+    assert found.estimate_block_sd(seconds=1) == pytest.approx(fewer, rel=0.1)
 
 
 def test_shares_add_up_and_lie_in_their_bounds() -> None:
-    found = components(made(Truth(load=0.02, loads=8), 2))
+    found = estimate_components(made(Truth(load=0.02, loads=8), 2))
     assert found is not None
     assert sum(each.share for each in found.parts) == pytest.approx(1.0)
     assert all(0 <= each.share_low <= each.share_high <= 1 for each in found.parts)
@@ -136,34 +136,38 @@ def test_shares_add_up_and_lie_in_their_bounds() -> None:
 
 
 def test_a_source_that_adds_nothing_is_nothing() -> None:
-    found = components(made(Truth(block=0.0), 6))
+    found = estimate_components(made(Truth(block=0.0), 6))
     assert found is not None
-    part = found.part(BLOCKS)
+    part = found.find_part(BLOCKS)
     assert part is not None and part.low == 0.0 and part.share < 0.2
 
 
 def test_too_few_blocks_tell_nothing() -> None:
-    assert components(made(Truth(blocks=2), 1)) is None
+    assert estimate_components(made(Truth(blocks=2), 1)) is None
 
 
 def test_a_metric_without_seconds_has_none() -> None:
     layout = made(Truth(), 1)
     bare = Layout(layout.values, layout.candidates, layout.blocks)
-    found = components(bare)
+    found = estimate_components(bare)
     assert found is not None
-    assert found.part(SECONDS) is None and found.part(LOADS) is None
+    assert found.find_part(SECONDS) is None and found.find_part(LOADS) is None
 
 
 def test_the_range_is_the_same_for_a_rate_and_for_its_time() -> None:
     rates = np.array([100.0, 110.0, 105.0])
-    assert range_percent(rates) == pytest.approx(10.0) == pytest.approx(range_percent(1 / rates))
-    assert cov_percent(rates) == pytest.approx(100 * 5 / 105)
+    assert (
+        compute_range_percent(rates)
+        == pytest.approx(10.0)
+        == pytest.approx(compute_range_percent(1 / rates))
+    )
+    assert compute_cov_percent(rates) == pytest.approx(100 * 5 / 105)
 
 
 def test_the_interval_of_a_coefficient_of_variation_holds_it() -> None:
     rng = np.random.default_rng(22)
-    found = [cov_interval(values) for values in rng.normal(100, 3, (2000, 6))]
+    found = [compute_cov_interval(values) for values in rng.normal(100, 3, (2000, 6))]
     assert 0.94 <= np.mean([low <= 3 <= high for low, high in found]) <= 0.96
-    low, high = cov_interval(np.array([99.0, 101.0, 99.0, 101.0, 99.0, 101.0]))
-    cov = cov_percent(np.array([99.0, 101.0] * 3))
+    low, high = compute_cov_interval(np.array([99.0, 101.0, 99.0, 101.0, 99.0, 101.0]))
+    cov = compute_cov_percent(np.array([99.0, 101.0] * 3))
     assert (low / cov, high / cov) == pytest.approx((0.624, 2.453), abs=0.001)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dyno.judge.stats.contrasts import Contrast, factorial, one_at_a_time
+from dyno.judge.stats.contrasts import Contrast, build_factorial, build_one_at_a_time
 from dyno.judge.stats.interim_analyses import InterimAnalyses
-from dyno.judge.stats.interval import Floats, t_interval
+from dyno.judge.stats.interval import Floats, compute_t_interval
 from dyno.judge.stats.simulate import Rule, simulate_runs
 
 
@@ -28,7 +28,7 @@ def balanced(sizes: tuple[int, ...], blocks: int, seed: int = 1) -> Floats:
 
 
 def test_the_effects_of_two_factors_are_those_of_the_books() -> None:
-    found = named(factorial([2, 2]))
+    found = named(build_factorial([2, 2]))
     a, b, both = found[(0,), (1,)], found[(1,), (1,)], found[(0, 1), (1, 1)]
     assert a.weights.tolist() == [-0.5, -0.5, 0.5, 0.5]
     assert b.weights.tolist() == [-0.5, 0.5, -0.5, 0.5]
@@ -40,17 +40,19 @@ def test_the_effects_of_two_factors_are_those_of_the_books() -> None:
 def test_there_is_an_effect_for_each_cell_but_the_base_and_none_sees_a_block(
     sizes: tuple[int, ...],
 ) -> None:
-    weights = np.array([each.weights for each in factorial(sizes)])
+    weights = np.array([each.weights for each in build_factorial(sizes)])
     assert len(weights) == np.prod(sizes) - 1 == np.linalg.matrix_rank(weights)
     assert np.allclose(weights.sum(axis=1), 0)
-    orders = [len(each.factors) for each in factorial(sizes)]
+    orders = [len(each.factors) for each in build_factorial(sizes)]
     assert orders == sorted(orders)
 
 
 def test_injected_effects_come_back_exactly_where_there_is_no_noise() -> None:
     a, b, ab = (0.0, 0.05, -0.02), (0.0, 0.1), 0.03
     cells = [a[i] + b[j] + ab * (i == 2 and j == 1) for i, j in itertools.product(range(3), (0, 1))]
-    found = {key: float(each.weights @ cells) for key, each in named(factorial([3, 2])).items()}
+    found = {
+        key: float(each.weights @ cells) for key, each in named(build_factorial([3, 2])).items()
+    }
     assert found[(0,), (1,)] == pytest.approx(0.05)
     assert found[(0,), (2,)] == pytest.approx(-0.02 + ab / 2)
     assert found[(0, 1), (1, 1)] == pytest.approx(0.0)
@@ -58,7 +60,7 @@ def test_injected_effects_come_back_exactly_where_there_is_no_noise() -> None:
 
 
 def test_one_at_a_time_holds_each_cell_against_the_base() -> None:
-    found = one_at_a_time([2, 3])
+    found = build_one_at_a_time([2, 3])
     assert [(each.factors, each.levels) for each in found] == [
         ((0,), (1,)),
         ((1,), (1,)),
@@ -86,7 +88,7 @@ def test_a_main_effect_is_the_regression_s_with_blocks_in_it() -> None:
     sides = logs.reshape(8, 2, 3).mean(axis=2)
     columns = {"y": sides.ravel(), "block": np.repeat(range(8), 2), "a": [0, 1] * 8}
     expected = regression("y ~ C(block) + a", columns, "a")
-    found = t_interval(logs @ named(factorial([2, 3]))[(0,), (1,)].weights, 0.05)
+    found = compute_t_interval(logs @ named(build_factorial([2, 3]))[(0,), (1,)].weights, 0.05)
     ours = float(found.estimate), float(found.low), float(found.high)
     assert ours == pytest.approx(expected)
 
@@ -100,7 +102,7 @@ def test_an_interaction_is_the_regression_s_with_blocks_in_all_but_it() -> None:
         "b": [0, 1, 0, 1] * 7,
     }
     expected = regression("y ~ C(block) * a + C(block) * b + a:b", columns, "a:b")
-    found = t_interval(logs @ named(factorial([2, 2]))[(0, 1), (1, 1)].weights, 0.05)
+    found = compute_t_interval(logs @ named(build_factorial([2, 2]))[(0, 1), (1, 1)].weights, 0.05)
     ours = float(found.estimate), float(found.low), float(found.high)
     assert ours == pytest.approx(expected)
 
@@ -112,7 +114,7 @@ def test_the_estimates_of_three_factors_are_those_of_the_whole_regression() -> N
     columns |= {name: signs[:, at] for at, name in enumerate("abc")}
     for factors, term in {(0,): "a", (1, 2): "b:c", (0, 1, 2): "a:b:c"}.items():
         expected, _, _ = regression("y ~ C(block) + a * b * c", columns, term)
-        found = named(factorial([2, 2, 2]))[factors, (1,) * len(factors)]
+        found = named(build_factorial([2, 2, 2]))[factors, (1,) * len(factors)]
         assert float((logs @ found.weights).mean()) == pytest.approx(expected)
 
 
@@ -123,8 +125,8 @@ def test_intervals_hold_the_truth_as_often_as_they_say_though_the_cells_spread_d
     runs, blocks = 4000, 6
     truth, sds = np.linspace(0, 0.1, 8), np.linspace(0.005, 0.06, 8)
     logs = rng.normal(truth, sds, (runs, blocks, 8)) + rng.normal(0, 0.05, (runs, blocks, 1))
-    for each in factorial([2, 2, 2]):
-        found = t_interval(logs @ each.weights, 0.05)
+    for each in build_factorial([2, 2, 2]):
+        found = compute_t_interval(logs @ each.weights, 0.05)
         true = each.weights @ truth
         assert 0.94 <= ((found.low <= true) & (true <= found.high)).mean() <= 0.96
 
@@ -132,8 +134,8 @@ def test_intervals_hold_the_truth_as_often_as_they_say_though_the_cells_spread_d
 def test_of_three_main_effects_of_nothing_few_runs_call_one_slower() -> None:
     rng = np.random.default_rng(21)
     logs = rng.normal(0, 0.03, (3000, 24, 8))
-    main = [each.weights for each in factorial([2, 2, 2]) if len(each.factors) == 1]
+    main = [each.weights for each in build_factorial([2, 2, 2]) if len(each.factors) == 1]
     rule = Rule(InterimAnalyses((6, 10, 14, 18, 24), 0.05), 0.02)
     outcome = simulate_runs(np.stack([logs @ weights for weights in main], axis=1), rule)
     assert (outcome.words == "slower").any(axis=1).mean() <= 0.05
-    assert outcome.coverage(0.0) >= 0.95
+    assert outcome.compute_coverage(0.0) >= 0.95

@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dyno.judge.stats.components import cov_interval, cov_percent
-from dyno.judge.stats.interval import t_interval
-from dyno.judge.stats.power import noncentrality
-from dyno.judge.stats.simulate import clopper_pearson
+from dyno.judge.stats.components import compute_cov_interval, compute_cov_percent
+from dyno.judge.stats.interval import compute_t_interval
+from dyno.judge.stats.power import solve_noncentrality
+from dyno.judge.stats.simulate import compute_clopper_pearson
 
 LOGS = np.random.default_rng(7).normal(0.02, 0.03, (4, 9))
 
 
 @pytest.mark.parametrize("level", [0.05, 0.01, 1e-6])
 def test_the_interval_of_blocks_is_students(level: float) -> None:
-    got = t_interval(LOGS, level)
+    got = compute_t_interval(LOGS, level)
     error = stats.sem(LOGS, axis=-1)
     low, high = stats.t.interval(1.0 - level, 8, LOGS.mean(axis=-1), error)
     np.testing.assert_allclose([got.low, got.high], [low, high], rtol=1e-9)
@@ -31,21 +31,21 @@ def test_the_effect_that_is_planned_has_its_power_under_the_noncentral_t(
     blocks: int, alpha: float
 ) -> None:
     critical = stats.t.isf(alpha / 2.0, blocks - 1)
-    effect = noncentrality(blocks, alpha, 0.8)
+    effect = solve_noncentrality(blocks, alpha, 0.8)
     assert stats.nct.sf(critical, blocks - 1, effect) == pytest.approx(0.8, abs=1e-6)
 
 
 @pytest.mark.parametrize(("hits", "trials"), [(0, 20), (1, 40), (7, 20), (20, 20)])
 def test_the_interval_of_a_share_is_the_exact_one(hits: int, trials: int) -> None:
     exact = stats.binomtest(hits, trials).proportion_ci(0.95, method="exact")
-    assert clopper_pearson(hits, trials) == pytest.approx((exact.low, exact.high))
+    assert compute_clopper_pearson(hits, trials) == pytest.approx((exact.low, exact.high))
 
 
 def test_the_interval_of_a_spread_is_that_of_a_variance() -> None:
     values = np.exp(LOGS[0])
     low, high = stats.chi2.isf([0.025, 0.975], 8)
-    wanted = cov_percent(values) * np.sqrt(8 / np.array([low, high]))
-    assert cov_interval(values) == pytest.approx(tuple(wanted))
+    wanted = compute_cov_percent(values) * np.sqrt(8 / np.array([low, high]))
+    assert compute_cov_interval(values) == pytest.approx(tuple(wanted))
 
 
 def test_no_command_waits_for_scipy_stats() -> None:

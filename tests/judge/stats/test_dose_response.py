@@ -10,7 +10,7 @@ from dyno.compare.calibration.dose_response import (
     MULTIPLES,
     SIZE_PERCENT,
     DoseResponse,
-    fit,
+    fit_dose_response,
 )
 
 
@@ -20,7 +20,7 @@ def responses(slope: float, sd: float, runs: int = 2000) -> list[DoseResponse]:
     sizes = np.tile(np.array(MULTIPLES) * SIZE_PERCENT / 100, (BLOCKS, 1))
     hours = rng.normal(1.0, 0.1, (runs, BLOCKS, 1))
     times = hours + slope * sizes + rng.normal(0.0, sd, (runs, *sizes.shape))
-    return [fit(sizes, each) for each in times]
+    return [fit_dose_response(sizes, each) for each in times]
 
 
 @pytest.mark.parametrize("slope,sd,share", [(1.0, 0.01, 1.0), (1.0, 0.02, 1.0), (0.6, 0.03, 0.0)])
@@ -35,7 +35,7 @@ def test_a_delay_that_is_spent_is_transmitted_and_one_that_hides_is_not(
 
 
 def test_a_dose_response_check_without_a_delay_transmits_nothing() -> None:
-    flat = fit(np.zeros((BLOCKS, len(MULTIPLES))), np.ones((BLOCKS, len(MULTIPLES))))
+    flat = fit_dose_response(np.zeros((BLOCKS, len(MULTIPLES))), np.ones((BLOCKS, len(MULTIPLES))))
     assert not flat.transmitted
     assert "too noisy to tell" in flat.sentence
     assert DoseResponse(0.6, 0.04).sentence.endswith("not transmitted, so no delay is compared")

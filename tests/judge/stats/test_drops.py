@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind
 
-from dyno.judge.stats.drops import AGAINST_LEVEL, slower_p
+from dyno.judge.stats.drops import AGAINST_LEVEL, compute_slower_p
 from dyno.judge.stats.interim_analyses import InterimAnalyses
-from dyno.judge.stats.interval import Floats, t_interval, to_log
-from dyno.judge.stats.verdict import OPEN, SLOWER, Bools, verdicts
+from dyno.judge.stats.interval import Floats, compute_t_interval, to_log
+from dyno.judge.stats.verdict import OPEN, SLOWER, Bools, choose_verdicts
 
 ANALYSES = InterimAnalyses((6, 10, 14, 18, 24), 0.05)
 MARGIN = to_log(2.0)
@@ -20,9 +20,9 @@ MOST = 36
 def word(logs: Floats, *, last: bool) -> str:
     """The word that the rule has for these blocks; `not slower` of a faster one too."""
     blocks = min(logs.size, ANALYSES.maximum)
-    interval = t_interval(logs, ANALYSES.level(blocks))
+    interval = compute_t_interval(logs, ANALYSES.compute_level(blocks))
     significant = ANALYSES.adjust_p(interval.p, blocks) <= ANALYSES.alpha
-    said = verdicts(interval, MARGIN, blocks=logs.size, last=last, significant=significant)
+    said = choose_verdicts(interval, MARGIN, blocks=logs.size, last=last, significant=significant)
     return str(said).replace("faster", "not slower")
 
 
@@ -38,7 +38,7 @@ def named(logs: Floats, lost: Bools) -> tuple[str, bool]:
             gone = logs[:end][lost[:end]]
             other = word(logs[:end], last=last) if gone.size else said
             sign = -1.0 if said == SLOWER else 1.0
-            against = other == OPEN and slower_p(sign * gone, sign * logs[kept[:blocks]])
+            against = other == OPEN and compute_slower_p(sign * gone, sign * logs[kept[:blocks]])
             return said, other not in (said, OPEN) or 0.0 < against <= AGAINST_LEVEL
     return OPEN, False
 
@@ -79,12 +79,12 @@ def test_it_is_welchs_test() -> None:
     rng = np.random.default_rng(5)
     dropped, kept = rng.normal(0.1, 1.0, 4), rng.normal(0.0, 0.3, 12)
     expected = ttest_ind(dropped, kept, equal_var=False, alternative="greater").pvalue
-    assert slower_p(dropped, kept) == pytest.approx(expected)
+    assert compute_slower_p(dropped, kept) == pytest.approx(expected)
 
 
 def test_a_single_dropped_block_is_held_against_how_the_kept_ones_vary() -> None:
     kept = np.array([0.0, 0.01, -0.01, 0.005, -0.005, 0.0])
-    assert slower_p(np.array([0.1]), kept) < 0.001
-    assert slower_p(np.array([-0.1]), kept) > 0.999
-    assert slower_p(np.array([0.0]), np.zeros(6)) == 0.5
-    assert slower_p(np.array([0.1]), np.zeros(6)) == 0.0
+    assert compute_slower_p(np.array([0.1]), kept) < 0.001
+    assert compute_slower_p(np.array([-0.1]), kept) > 0.999
+    assert compute_slower_p(np.array([0.0]), np.zeros(6)) == 0.5
+    assert compute_slower_p(np.array([0.1]), np.zeros(6)) == 0.0

@@ -49,13 +49,13 @@ def waiting_user(kind: str, mean: float) -> Floats:
 def test_slices_hold_more_of_events_that_wait_by_what_they_gain(kind: str, mean: float) -> None:
     took = waiting_user(kind, mean)
     more = took.sum() / (SLICES * SLOT.slice_ns) - 1.0
-    share = SLOT.gained_share(took, np.ones_like(took))
+    share = SLOT.compute_gained_share(took, np.ones_like(took))
     assert share == pytest.approx(more / (1 + more), abs=0.04)
 
 
 def test_an_event_that_the_drain_holds_gains_nothing_and_a_long_one_others_time_at_most() -> None:
     def share(length: float) -> float:
-        return SLOT.gained_share(np.array([length]), np.array([1.0]))
+        return SLOT.compute_gained_share(np.array([length]), np.array([1.0]))
 
     assert share(5.0) == 0.0
     assert share(20.0) == pytest.approx(15.0**2 / 2 / 100.0 / 20.0)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dyno.judge.stats.interval import Interval
-from dyno.judge.stats.verdict import share_unseen, verdicts
+from dyno.judge.stats.verdict import choose_verdicts, compute_unseen_share
 
 
 def made(low: float, high: float, wider: float = 0.0) -> Interval:
@@ -21,7 +21,7 @@ def made(low: float, high: float, wider: float = 0.0) -> Interval:
 def word(low: float, high: float, **known: Any) -> str:
     """Its word at the last analysis at 24 blocks, unless something else is `known`."""
     interval = made(low, high, known.pop("wider", 0.0))
-    return str(verdicts(interval, 2.0, **{"blocks": 24, "last": True, **known}))
+    return str(choose_verdicts(interval, 2.0, **{"blocks": 24, "last": True, **known}))
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_skewed_data_keep_a_word_back_that_students_interval_alone_would_say() -
 
 @pytest.mark.parametrize("restarts,percent", [(6, 39), (10, 26), (24, 12)])
 def test_what_share_of_slow_restarts_may_have_been_missed(restarts: int, percent: int) -> None:
-    share = share_unseen(restarts)
+    share = compute_unseen_share(restarts)
     assert round(100 * share) == percent
     assert (1 - share) ** restarts == pytest.approx(0.05)
 

@@ -9,7 +9,7 @@ import pytest
 from conftest import outside
 from small_logs import SHOP
 
-from dyno.cli import exit_code
+from dyno.cli import run_words
 from dyno.cli.judged_run import EXITS
 
 pytestmark = [pytest.mark.timeout(600)]
@@ -42,7 +42,7 @@ def test_a_line_with_two_builds_ends_in_a_verdict(
     (tmp_path / "shop.sql").write_text(SHOP)
     words = LINES[name].format(*BUILDS[name]).split()
     words += ["--compare", *BUILDS[name], "--quick"] if name != "log" else []
-    code = exit_code(words)
+    code = run_words(words)
     said = capsys.readouterr()
     assert code in EXITS.values(), said.err
     (verdict,) = (json.loads(it.read_text()) for it in tmp_path.glob("runs/*/verdict.json"))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dyno.cli import exit_code
+from dyno.cli import run_words
 
 PLAYED = ("-w", "oltp_point_select", "--set", "table_size=100")
 
@@ -17,7 +17,7 @@ def count(runs: Path, monkeypatch: pytest.MonkeyPatch, *words: str) -> tuple[int
     """The exit code, and the first row of `--json`."""
     monkeypatch.setenv("DYNO_RUNS", str(runs))
     told = runs / "rows.json"
-    code = exit_code(["count", *words, *PLAYED, "--json", str(told)])
+    code = run_words(["count", *words, *PLAYED, "--json", str(told)])
     (row, *_) = json.loads(told.read_text())
     return code, row
 

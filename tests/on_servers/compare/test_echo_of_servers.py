@@ -13,8 +13,8 @@ from dyno.compare.resolve.experiment import draft_run
 from dyno.compare.run_folder import create_run
 from dyno.judge.analysis.judge import judge
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits import audits
-from dyno.record import Finding, Run, Trial, echo_of
+from dyno.judge.audits import load_audits
+from dyno.record import Finding, Run, Trial, name_echo
 
 pytestmark = [pytest.mark.timeout(300)]
 
@@ -37,9 +37,9 @@ def test_a_slow_way_makes_a_servers_figures_doubtful(server: str, home: Path) ->
     ).freeze()
     kept = create_run(prepared.run, home)
     play_run(prepared, kept, lambda _: None)
-    run, trials = prepared.run, kept.trials()
+    run, trials = prepared.run, kept.read_trials()
     echoes = [t for t in trials if t.is_client_baseline]
-    assert {t.candidate for t in echoes} == {echo_of("a")}, "b stands as a does"
+    assert {t.candidate for t in echoes} == {name_echo("a")}, "b stands as a does"
     own = next(t for t in trials if not t.is_client_baseline).phases[-1].streams[0]
     sent = echoes[0].phases[-1].streams[0]
     assert own.round_trips == own.done > 0
@@ -54,7 +54,7 @@ def test_a_slow_way_makes_a_servers_figures_doubtful(server: str, home: Path) ->
 def _injected(run: Run, trials: list[Trial], share: float) -> list[Finding]:
     """What is found where each echo's median takes that share of an answer's millisecond."""
     level = [_with_median(t, 1e6 * (share if t.is_client_baseline else 1)) for t in trials]
-    return audits()["round_trip"].judge(RunView(run, level))
+    return load_audits()["round_trip"].judge(RunView(run, level))
 
 
 def _with_median(trial: Trial, ns: float) -> Trial:

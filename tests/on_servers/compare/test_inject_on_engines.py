@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import pytest
 
-from dyno.compare.calibration.cases import calibration_cases
-from dyno.compare.calibration.pilot import Shape, add_keys, measure_baseline, reading_value
+from dyno.compare.calibration.cases import list_cases
+from dyno.compare.calibration.pilot import Shape, add_keys, measure_baseline, sum_reading
 from dyno.compare.play.run import play_once
 from dyno.compare.resolve.experiment import draft_run
-from dyno.judge.analysis.measures import operations_of
+from dyno.judge.analysis.measures import count_operations
 
 pytestmark = [pytest.mark.timeout(300)]
 
@@ -23,7 +23,7 @@ SPIN_NS = 200_000
 def test_each_operation_has_one_answer_to_hold_up(engine: str) -> None:
     pilot = measure_baseline(engine, TINY, lambda _: None)
     assert pilot.answers_per_op == pytest.approx(1.0, abs=0.05)
-    assert {lot.kind for lot in calibration_cases(engine, pilot, {"delay": 1, "p99": 1})} == {
+    assert {lot.kind for lot in list_cases(engine, pilot, {"delay": 1, "p99": 1})} == {
         "delay",
         "p99 delay",
     }
@@ -33,15 +33,15 @@ def test_each_operation_has_one_answer_to_hold_up(engine: str) -> None:
 def test_what_is_injected_is_what_the_client_waits_for(engine: str) -> None:
     """200 µs in each answer: counted by the library, and seen by the driver in every latency."""
     injected = add_keys(engine, {"inject": f"{SPIN_NS}ns"})
-    prepared = draft_run(TINY.experiment([injected], "rate_per_s"), lambda _: None).freeze()
+    prepared = draft_run(TINY.build_experiment([injected], "rate_per_s"), lambda _: None).freeze()
     trial = play_once(prepared, lambda _: None)
     assert trial.status == "ok", trial.failure
     record = trial.phases[-1]
-    assert reading_value(record, "injected_ns") / operations_of(record) >= 0.95 * SPIN_NS
+    assert sum_reading(record, "injected_ns") / count_operations(record) >= 0.95 * SPIN_NS
     assert record.streams[0].latency.percentiles_ns["50"] >= SPIN_NS
 
 
 def test_an_engine_that_gives_no_such_answer_gets_no_delay() -> None:
     pilot = measure_baseline("duckdb", TINY, lambda _: None)
     assert pilot.answers_per_op < 0.5
-    assert calibration_cases("duckdb", pilot, {"delay": 1, "p99": 1}) == []
+    assert list_cases("duckdb", pilot, {"delay": 1, "p99": 1}) == []

@@ -51,13 +51,13 @@ def test_what_servers_counted_interleaved_is_what_was_sent(server: str, home: Pa
     prepared = _prepared(server, "oltp_read_write")
     folder = create_run(prepared.run, home)
     play_run(prepared, folder, lambda _: None, ONE_BLOCK)
-    trials = [t for t in folder.trials() if t.block >= 0 and t.candidate != CLIENT_BASELINE]
+    trials = [t for t in folder.read_trials() if t.block >= 0 and t.candidate != CLIENT_BASELINE]
     # a block in which Dyno stood still is followed by one in its place
     assert len(trials) >= 2 and not any(t.why_failed for t in trials), trials
     tallies = [t.phases[-1].streams[0] for t in trials]
     assert any(tally.renewed for tally in tallies), "nobody connected anew"
     assert not any(tally.failed or tally.reconnected for tally in tallies)
-    found = {f.audit: f for f in reversed(judge(prepared.run, folder.trials()).findings)}
+    found = {f.audit: f for f in reversed(judge(prepared.run, folder.read_trials()).findings)}
     for audit in ("server_count", "ledger", "results", "counters", "interleaving", "settings"):
         assert found[audit].soundness == "sound", found[audit].sentence
 
@@ -85,13 +85,13 @@ def _begun(server: str, home: Path, time_s: str = "1") -> RunFolder:
 
 def _of_blocks(folder: RunFolder) -> list[Trial]:
     """The trials of its blocks, without the echoes."""
-    return [trial for trial in folder.trials() if trial.block >= 0]
+    return [trial for trial in folder.read_trials() if trial.block >= 0]
 
 
 def _goes_on(folder: RunFolder, home: Path) -> None:
     """Nobody is left, standing still or not, and the block that was torn is played whole."""
     wait_for(lambda: not processes_in(home) and not users_of(home))
-    prepared = reopen_run(folder.run(), lambda _: None)
+    prepared = reopen_run(folder.read_run(), lambda _: None)
     play_run(prepared, folder, lambda _: None, ONE_BLOCK)
     last = _of_blocks(folder)[-2:]
     assert [t.status for t in last] == ["ok", "ok"], [t.why_failed for t in last]
@@ -145,7 +145,7 @@ def test_a_driver_or_a_frozen_server_that_is_killed_tears_its_block_only(
     # to last until it is found, or the other trial is over by then.
     folder = _begun(server, home, time_s="5" if whom is _engine else "2")
     killer = Once(moment, lambda: os.kill(whom(home), signal.SIGKILL))
-    prepared = reopen_run(folder.run(), lambda _: None)
+    prepared = reopen_run(folder.read_run(), lambda _: None)
     play_run(prepared, folder, killer, ONE_BLOCK)
     first = [t for t in _of_blocks(folder) if t.attempt == 1]
     assert sorted(t.status for t in first) == ["failed", "interrupted"]

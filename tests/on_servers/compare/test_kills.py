@@ -19,7 +19,7 @@ from dyno.compare.experiment import Measuring, compare_candidates
 from dyno.compare.play.run import play_once, play_run
 from dyno.compare.play.watch import Watch
 from dyno.compare.resolve.experiment import draft_run
-from dyno.compare.run_folder import all_runs, create_run
+from dyno.compare.run_folder import create_run, list_runs
 from dyno.record import Failure, Trial
 
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(300)]
@@ -92,7 +92,7 @@ def test_a_run_goes_on_after_a_server_was_killed_and_plays_its_block_anew(runs: 
     prepared = draft_run(experiment, lambda _: None).freeze()
     folder = create_run(prepared.run, runs)
     play_run(prepared, folder, Killer(server_of(runs), "run"))
-    torn, others = folder.trials()[:2], [t for t in folder.trials()[2:] if t.block >= 0]
+    torn, others = folder.read_trials()[:2], [t for t in folder.read_trials()[2:] if t.block >= 0]
     # who had ended its phase before the other's server was missed has a good trial in a bad block
     assert {trial.status for trial in torn} in ({"failed", "interrupted"}, {"failed", "ok"})
     assert {trial.status for trial in others} == {"ok"}
@@ -119,12 +119,12 @@ def test_dyno_itself_is_killed_and_nothing_is_left_but_a_run_to_resume(runs: Pat
         )
         run.kill()
     assert not processes.processes_left(runs)
-    (folder,) = all_runs(runs)
+    (folder,) = list_runs(runs)
     done = subprocess.run([*dyno, "resume", str(folder.path)], capture_output=True, text=True)
     # 3: on this host most of so short an answer may be the way there and back
     assert done.returncode in (0, 1, 2, 3), done.stderr
-    assert len([trial for trial in folder.trials() if trial.status == "ok"]) >= 6
-    assert not folder.homes().exists()
+    assert len([trial for trial in folder.read_trials() if trial.status == "ok"]) >= 6
+    assert not folder.find_homes().exists()
     assert not processes.processes_left(runs)
 
 

@@ -38,16 +38,16 @@ def test_a_load_is_made_once_and_every_trial_starts_on_a_copy(
         compare_candidates(sides, "oltp_write_only", OPTIONS, measuring), lambda _: None
     ).freeze()
     folder = create_run(prepared.run, home)
-    before = {entry.name for entry in cache.entries()}
+    before = {entry.name for entry in cache.list_entries()}
     play_run(prepared, folder, lambda _: None)
-    trials = [trial for trial in folder.trials() if trial.block >= 0]
+    trials = [trial for trial in folder.read_trials() if trial.block >= 0]
     assert [trial.failure for trial in trials if trial.status != "ok"] == []
     assert len({trial.conditions.load_name for trial in trials}) == 1
     assert {tuple(phase.phase for phase in trial.phases) for trial in trials} == {("run",)}
     assert all(e.found == str(e.expected) and e.expected > 0 for t in trials for e in t.evidence)
     dropped = [trial.conditions.controls["page_cache"].details for trial in trials]
     assert all(int(each["files"]) > 10 for each in dropped)
-    for entry in cache.entries():
+    for entry in cache.list_entries():
         if entry.kind == "load" and entry.name not in before:
             cache.remove(entry)
 

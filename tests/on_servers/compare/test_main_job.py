@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dyno.cli import exit_code
-from dyno.compare.run_folder import all_runs
+from dyno.cli import run_words
+from dyno.compare.run_folder import list_runs
 
 pytestmark = [pytest.mark.timeout(400)]
 
@@ -33,9 +33,9 @@ def test_two_builds_from_source_end_in_a_verdict_and_a_report(
     monkeypatch.setenv("DYNO_RUNS", str(tmp_path / "runs"))
     (tmp_path / "job.toml").write_text(EXPERIMENT)
     rows = tmp_path / "rows.json"
-    assert exit_code(["run", str(tmp_path / "job.toml"), "--json", str(rows)]) == 0
-    (folder,) = all_runs(tmp_path / "runs")
-    trials = folder.trials()
+    assert run_words(["run", str(tmp_path / "job.toml"), "--json", str(rows)]) == 0
+    (folder,) = list_runs(tmp_path / "runs")
+    trials = folder.read_trials()
     assert {trial.status for trial in trials} == {"ok"}
     assert all(e.digest or e.found == str(e.expected) for t in trials for e in t.evidence)
     versions = {t.candidate: t.settings.get("version") for t in trials if t.block >= 0}
@@ -53,6 +53,6 @@ def test_an_injected_slowdown_is_found_wherever_the_host_allows(
 ) -> None:
     monkeypatch.setenv("DYNO_RUNS", str(tmp_path / "runs"))
     words = ["compare", "null@1ms", "null@2ms", "-w", "oltp_point_select", "--quick"]
-    code = exit_code([*words, "--set", "time=0.5"])
+    code = run_words([*words, "--set", "time=0.5"])
     said = capsys.readouterr().out
     assert code == 1 or (code == 2 and "too noisy" in said), said

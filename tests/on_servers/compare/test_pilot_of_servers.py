@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from dyno.compare.experiment import Measuring, compare_candidates
-from dyno.compare.pilot.connections import CONNECTIONS, fewest_connections
-from dyno.compare.pilot.pinning import chosen_pinning
+from dyno.compare.pilot.connections import CONNECTIONS, choose_fewest_connections
+from dyno.compare.pilot.pinning import choose_pinning
 from dyno.compare.pilot.prepare import prepare
 from dyno.compare.resolve.experiment import draft_run
 from dyno.record import IDLE_PERCENT, Run
@@ -38,7 +38,7 @@ def test_a_server_is_played_at_saturation_where_nobody_says_how_many(
     assert (found.workload, found.base, found.why) == ("oltp_point_select", "a", "")
     assert tuple(each.connections for each in found.tried) == CONNECTIONS[: len(found.tried)]
     assert all(each.idle_percent > IDLE_PERCENT for each in found.tried[:-1]), "no more than needed"
-    assert found.connections == fewest_connections(found.tried)
+    assert found.connections == choose_fewest_connections(found.tried)
     assert run.workloads[0].options["threads"] == str(found.connections)
     (stream,) = run.workloads[0].phases[0].streams
     assert stream.connections == found.connections
@@ -49,7 +49,7 @@ def test_one_client_has_its_place_chosen_by_empty_answers(home: Path) -> None:
     run = _piloted("postgres@18", "oltp_point_select", threads="1", table_size="1000")
     assert run.pilot is not None and run.pilot.saturation == ()
     assert run.pilot.empty_ns.keys() == {"apart", "together"}
-    assert run.pilot.pinning == chosen_pinning(run.pilot.empty_ns)
+    assert run.pilot.pinning == choose_pinning(run.pilot.empty_ns)
     assert run.design.controls["pinning"] == run.pilot.pinning
 
 

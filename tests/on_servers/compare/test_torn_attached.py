@@ -86,11 +86,11 @@ def killed(kept: RunFolder, phase: str) -> None:
 
 def tables(kept: RunFolder) -> list[str]:
     """What lies in the database, as a candidate sees it."""
-    (side, *_) = kept.run().candidates
+    (side, *_) = kept.read_run().candidates
     engine = find_engine(side.engine, driver.ask)
     build = engine.program("//" + side.spec.partition("//")[2], {}, lambda _: None)
     assert isinstance(engine, Attaches)
-    return engine.tables(build)
+    return engine.list_tables(build)
 
 
 def test_what_a_killed_trial_had_loaded_is_dropped(begun: tuple[RunFolder, Server]) -> None:
@@ -103,7 +103,7 @@ def test_what_a_killed_trial_had_loaded_is_dropped(begun: tuple[RunFolder, Serve
     assert "dropping sbtest1, which a killed run loaded at //" in said[-1]
     assert tables(kept) == []
     assert not [*(kept.path / LOADED).iterdir()]
-    assert {trial.status for trial in kept.trials()} == {"ok"}
+    assert {trial.status for trial in kept.read_trials()} == {"ok"}
 
 
 def test_what_somebody_made_since_stays_and_stops_the_run(begun: tuple[RunFolder, Server]) -> None:

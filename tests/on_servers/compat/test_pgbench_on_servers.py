@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.timeout(300)]
 
 TIMES = 20
 PROTOCOLS = ["simple", "extended", "prepared"]
-OWN = [name for name in workloads.all_workloads() if name.startswith("pgbench_")]
+OWN = [name for name in workloads.list_workloads() if name.startswith("pgbench_")]
 TABLES = "drop table if exists r; create table r (name text, value text)"
 
 

@@ -11,7 +11,7 @@ from conftest import outside
 from private_servers import serving
 
 from dyno import driver, workloads
-from dyno.cli import exit_code
+from dyno.cli import run_words
 from dyno.compat.sysbench.play import find_script
 from dyno.engines import Server
 from dyno.errors import TrialFailed
@@ -38,19 +38,19 @@ def test_prepare_run_and_cleanup_do_what_sysbenchs_do(
 ) -> None:
     with serving(name) as server:
         words = (*options_of(server), *SCRIPT)
-        assert exit_code(("sysbench", *words, "prepare")) == 0
+        assert run_words(("sysbench", *words, "prepare")) == 0
         rows = driver.ask(server.session, ["SELECT COUNT(*) FROM sbtest2"])
         assert rows == [[["100"]]], "what prepare makes stays"
         # where sysbench is not installed the script is ours of that name, which says nothing
         is_sysbenchs = find_script(SCRIPT[0]).parent in workloads.SYSBENCH
         assert ("Creating table 'sbtest1'..." in capfd.readouterr().out) == is_sysbenchs
-        assert exit_code(("sysbench", *words, "--events=30", "run")) == 0
+        assert run_words(("sysbench", *words, "--events=30", "run")) == 0
         said = capfd.readouterr().out
         done = {it: int(n) for it, n in re.findall(r"^ +(read|write|other): +(\d+)$", said, re.M)}
         # 14 reads, 4 writes, BEGIN and COMMIT an event; one that begins anew sends some again
         assert done["read"] >= 30 * 14 and done["other"] >= 30 * 2
         assert re.search(r"^    transactions: +30 ", said, re.M)
-        assert exit_code(("sysbench", *words, "cleanup")) == 0
+        assert run_words(("sysbench", *words, "cleanup")) == 0
         with pytest.raises(TrialFailed):
             driver.ask(server.session, ["SELECT COUNT(*) FROM sbtest2"])
 
@@ -92,7 +92,7 @@ def test_an_error_ends_a_line_as_it_ends_sysbench(
             Path(f"{case}.lua").write_text(f"function event() {text} end")
             line = (f"{case}.lua", *options_of(server), "--events=1", "--verbosity=0", "run")
             theirs = subprocess.run((sysbench, *line), capture_output=True, text=True, timeout=60)
-            code = exit_code(("sysbench", *line))
+            code = run_words(("sysbench", *line))
             assert (code, capfd.readouterr().out) == (theirs.returncode, theirs.stdout)
             assert code == (0 if case == "caught" else 1)
             assert theirs.stdout.startswith("FATAL: ")
@@ -107,6 +107,6 @@ def test_a_wrong_password_is_told_and_never_shown(
         at = server.session
         login = (f"--mysql-socket={at['host']}", f"--mysql-user={at['user']}")
         secret = "--mysql-password=geheim17"
-        assert exit_code(("sysbench", *login, secret, str(script), "--events=1", "run")) == 1
+        assert run_words(("sysbench", *login, secret, str(script), "--events=1", "run")) == 1
     said = "".join(capfd.readouterr())
     assert "FATAL: " in said and "geheim17" not in said

@@ -60,7 +60,7 @@ def by_dyno(session: Session, name: str, options: dict[str, str], command: str) 
         tempfile.TemporaryDirectory() as folder,
         driver.DriverProcess(plan, driver.DriverLaunch(Path(folder) / "log")) as process,
     ):
-        while not isinstance(event := process.next(driver.Limit("it", 60)), driver.End):
+        while not isinstance(event := process.read_event(driver.Limit("it", 60)), driver.End):
             if isinstance(event, PhaseRecord):
                 (tally,) = event.streams
                 assert (tally.failed, tally.errors) == (0, {})

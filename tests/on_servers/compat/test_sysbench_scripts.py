@@ -38,7 +38,7 @@ def played(session: Session, script: Path, options: dict[str, str]) -> PhaseReco
         TemporaryDirectory() as home,
         DriverProcess(plan, DriverLaunch(Path(home) / "log")) as process,
     ):
-        while not isinstance(event := process.next(Limit("the script", 50.0)), End):
+        while not isinstance(event := process.read_event(Limit("the script", 50.0)), End):
             if isinstance(event, PhaseRecord):
                 records.append(event)
             if isinstance(event, PhaseRecord | driver.Ready):

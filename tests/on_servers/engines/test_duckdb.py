@@ -11,7 +11,7 @@ from played_workloads import SMALL_TPCC, assert_ledger_balances, play
 from repository import ROOT
 
 from dyno import driver
-from dyno.cli import exit_code
+from dyno.cli import run_words
 from dyno.engines import find_engine
 
 pytestmark = [pytest.mark.timeout(400)]
@@ -33,7 +33,7 @@ BRIEF_INSERT = ["load_rows=1000", "write_rows=500", "query_seconds=0.2", "query_
 def test_a_workload_ends_with_a_true_ledger(
     version: str, workload: str, options: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert exit_code(["play", f"duckdb@{version}", "-w", workload, *options]) == 0
+    assert run_words(["play", f"duckdb@{version}", "-w", workload, *options]) == 0
     said = capsys.readouterr().out
     (ledger,) = (line for line in said.splitlines() if line.startswith("ledger: rows ="))
     found, expected = (word for word in ledger.split() if word.isdigit())

@@ -43,7 +43,7 @@ def _indexed(server: Server, home: Path, rows: int) -> Sequence[int]:
     with driver.DriverProcess(
         _plan(server, rows), driver.DriverLaunch(home / "driver.log")
     ) as process:
-        while not isinstance(event := process.next(driver.Limit("a phase", 60)), driver.End):
+        while not isinstance(event := process.read_event(driver.Limit("a phase", 60)), driver.End):
             if isinstance(event, driver.Ready) and event.phase == "l.i1":
                 return _cached(server)
             process.go()

@@ -11,7 +11,7 @@ import pytest
 from private_servers import login, serving
 
 from dyno import driver
-from dyno.cli import exit_code
+from dyno.cli import run_words
 
 pytestmark = [pytest.mark.timeout(300)]
 ODD = {
@@ -54,7 +54,7 @@ def test_the_started_one_runs_as_the_attached_one_does_and_a_key_of_ones_own_sta
     kind = name.partition("-")[0]
     with theirs(name) as url:
         words = [f"theirs={url}", f"ours={kind}@{build}?max_connections=77", "--like", "attached"]
-        code = exit_code(["compare", *words, "-w", "oltp_point_select", *SIZE])
+        code = run_words(["compare", *words, "-w", "oltp_point_select", *SIZE])
     said = capfd.readouterr()
     # 3: on this host most of so short an answer may be the way there and back
     assert code in (0, 1, 2, 3), said.err
@@ -84,7 +84,7 @@ def test_a_server_that_logs_every_statement_makes_its_comparison_doubtful_by_tha
     monkeypatch.setenv("DYNO_RUNS", str(tmp_path))
     with theirs("postgres-18") as url:
         words = [f"theirs={url}", "ours=postgres@18?profile=stock", "--strict"]
-        code = exit_code(["compare", *words, "-w", "oltp_point_select", *SIZE])
+        code = run_words(["compare", *words, "-w", "oltp_point_select", *SIZE])
     (verdict,) = tmp_path.rglob("verdict.json")
     findings = json.loads(verdict.read_text())["findings"]
     found = next(f for f in findings if f["audit"] == "settings")
@@ -98,12 +98,12 @@ def test_a_server_that_logs_every_statement_makes_its_comparison_doubtful_by_tha
 
 def test_what_cannot_be_liked_is_refused_in_a_sentence(capfd: pytest.CaptureFixture[str]) -> None:
     pair = ["null@1us", "null@2us", "-w", "oltp_point_select"]
-    assert exit_code(["compare", *pair, "--like", "attached"]) == 64
+    assert run_words(["compare", *pair, "--like", "attached"]) == 64
     assert "--like attached means no candidate that runs already" in capfd.readouterr().err
     with theirs("postgres-18") as url:
         for other in ("sqlite", "postgres@18?profile=durable"):
             words = [f"theirs={url}", f"ours={other}", "--like", "theirs"]
-            assert exit_code(["compare", *words, "-w", "oltp_point_select"]) == 64
+            assert run_words(["compare", *words, "-w", "oltp_point_select"]) == 64
             said = capfd.readouterr().err
             assert (
                 "ours cannot take the settings of theirs" in said

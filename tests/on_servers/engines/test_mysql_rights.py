@@ -8,7 +8,7 @@ import pytest
 from private_servers import login
 
 from dyno import driver
-from dyno.cli import exit_code
+from dyno.cli import run_words
 from dyno.engines import Server
 
 pytestmark = [pytest.mark.timeout(300)]
@@ -39,7 +39,7 @@ def url(server: Server, user: str) -> str:
 
 def refused(server: Server, user: str, capsys: pytest.CaptureFixture[str]) -> str:
     """What is said where nothing is played; the database is as empty as it was."""
-    assert exit_code(["play", url(server, user), *BRIEF]) == 64
+    assert run_words(["play", url(server, user), *BRIEF]) == 64
     question = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'bench'"
     assert driver.ask(server.session, [question]) == [[]]
     return capsys.readouterr().err
@@ -71,4 +71,4 @@ def test_a_server_that_takes_no_writes_is_told(
 
 
 def test_a_user_with_all_rights_is_let_in(theirs: Server) -> None:
-    assert exit_code(["play", url(theirs, login(theirs.session)), *BRIEF]) == 0
+    assert run_words(["play", url(theirs, login(theirs.session)), *BRIEF]) == 0

@@ -9,8 +9,8 @@ from dyno import driver
 from dyno.engines import Engine, Server, find_engine
 from dyno.engines.mysql.server import Family
 from dyno.judge.audits.settings import COSTLY
-from dyno.judge.settings import known_costs
-from dyno.judge.settings.values import is_same_value, plain_value
+from dyno.judge.settings import load_known_costs
+from dyno.judge.settings.values import is_same_value, strip_source
 
 pytestmark = [pytest.mark.timeout(120)]
 
@@ -32,7 +32,7 @@ def engine_of(version: str) -> Engine:
 
 def settings_of(version: str, server: Server) -> dict[str, str]:
     told = engine_of(version).settings(server)
-    return {name: plain_value(value) for name, value in told.items()}
+    return {name: strip_source(value) for name, value in told.items()}
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids="-".join)
@@ -49,8 +49,8 @@ def test_a_profile_leaves_no_default_of_a_release_that_costs_time(
         for name in old.keys() & new.keys()
         if not old[name].startswith("/") and not is_same_value(old[name], new[name])
     }
-    known = known_costs(engine := pair[0].partition("@")[0])
-    costly = {name for name in unlike if (cost := known.of(name)) and cost.kind in COSTLY}
+    known = load_known_costs(engine := pair[0].partition("@")[0])
+    costly = {name for name in unlike if (cost := known.find(name)) and cost.kind in COSTLY}
     assert costly <= OWN_WAY.get(engine, set()), {name: unlike[name] for name in costly}
     assert unlike
 
@@ -72,4 +72,4 @@ def test_a_plan_is_a_row_for_each_table_whatever_the_release_shows_by_itself(ver
     table = "CREATE TABLE item (id INT PRIMARY KEY, name VARCHAR(20), KEY name (name))"
     with started(version) as server:
         *_, rows = driver.ask(server.session, [table, f"{engine.explain} {STATEMENT}"], 60)
-    assert engine.plan_of(rows).startswith("item: ref by name (Using")
+    assert engine.extract_plan(rows).startswith("item: ref by name (Using")

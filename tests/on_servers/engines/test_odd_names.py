@@ -9,7 +9,7 @@ import pytest
 from private_servers import login, serving
 
 from dyno import driver
-from dyno.cli import exit_code
+from dyno.cli import run_words
 
 pytestmark = [pytest.mark.timeout(300)]
 
@@ -38,7 +38,7 @@ def test_a_database_of_any_name_is_reached_and_no_other(
             words = ["play", url, "-w", "oltp_point_select", "--time", "0.2s"]
             options = ["tables=1", "table_size=10", "warmup_time=0"]
             if name in NAMES[:3]:
-                said = exit_code([*words, *(it for each in options for it in ("--set", each))])
+                said = run_words([*words, *(it for each in options for it in ("--set", each))])
                 assert said == 0, capsys.readouterr().err
             driver.ask(server.session, [f"DROP DATABASE {quoted}"])
         for name in ("a\0b", "x" * 70_000):

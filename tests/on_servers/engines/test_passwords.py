@@ -16,7 +16,7 @@ import pytest
 from private_postgres import private
 
 from dyno import driver
-from dyno.compare.run_folder import RunFolder, all_runs
+from dyno.compare.run_folder import RunFolder, list_runs
 from dyno.engines import Server
 
 pytestmark = [pytest.mark.timeout(300)]
@@ -81,7 +81,7 @@ def _overheard(pid: int) -> dict[str, bytes]:
 
 def _good(folder: RunFolder) -> int:
     """Good trials of blocks: an echo is none."""
-    return sum(trial.status == "ok" and trial.block >= 0 for trial in folder.trials())
+    return sum(trial.status == "ok" and trial.block >= 0 for trial in folder.read_trials())
 
 
 def test_no_file_no_line_and_no_process_tells_the_password(run_file: Path, home: Path) -> None:
@@ -93,7 +93,7 @@ def test_no_file_no_line_and_no_process_tells_the_password(run_file: Path, home:
             time.sleep(0.05)
         assert run.stdout
         said = run.stdout.read()
-    (folder,) = all_runs(home)
+    (folder,) = list_runs(home)
     assert run.returncode in (0, 1, 2), said.decode()
     assert _good(folder) == 6 and (folder.path / "report.html").is_file()
     assert any(b"dyno-driver" in line for line in heard.values())
@@ -116,10 +116,10 @@ def test_a_run_that_was_torn_goes_on_with_the_password_from_elsewhere(
 ) -> None:
     with subprocess.Popen([*DYNO, "run", str(run_file)], stdout=subprocess.DEVNULL) as run:
         processes.wait_until_found(
-            lambda: next(_good(folder) for folder in all_runs(home) if _good(folder))
+            lambda: next(_good(folder) for folder in list_runs(home) if _good(folder))
         )
         run.send_signal(signal.SIGINT)
-    (folder,) = all_runs(home)
+    (folder,) = list_runs(home)
     command = [*DYNO, "resume", str(folder.path)]
     refused = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert refused.returncode == 64

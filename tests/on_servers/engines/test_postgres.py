@@ -11,7 +11,7 @@ from private_postgres import version as version
 from processes import processes_in
 
 from dyno import driver
-from dyno.cli import exit_code
+from dyno.cli import run_words
 from dyno.engines import Server, find_engine
 from dyno.errors import TrialFailed, UsageError
 
@@ -71,13 +71,13 @@ def test_what_a_version_does_not_take_is_known_before_the_first_trial() -> None:
     ):
         with pytest.raises(UsageError, match=message):
             engine.accept(build, settings)  # type: ignore[attr-defined]
-    assert exit_code([*command, f"postgres@{OLD}?shared_bufers=1GB"]) == 64
+    assert run_words([*command, f"postgres@{OLD}?shared_bufers=1GB"]) == 64
 
 
 def test_a_prefix_of_ones_own_is_a_build(version: str, capsys: pytest.CaptureFixture[str]) -> None:
     program = find_engine("postgres", driver.ask).program(version, {}, lambda _: None).program
     words = ["play", f"postgres@{program.parent.parent}", "-w", "oltp_insert", *BRIEF]
-    assert exit_code(words) == 0
+    assert run_words(words) == 0
     said = capsys.readouterr().out
     (ledger,) = (line for line in said.splitlines() if line.startswith("ledger: rows ="))
     found, expected = (word for word in ledger.split() if word.isdigit())

@@ -10,7 +10,7 @@ import pytest
 from private_postgres import PASSWORD, private
 
 from dyno import driver
-from dyno.cli import exit_code
+from dyno.cli import run_words
 from dyno.engines import Server
 
 pytestmark = [pytest.mark.timeout(300)]
@@ -42,7 +42,7 @@ def test_a_comparison_leaves_the_server_as_it_was(
     first, second = url(theirs, f"ann:{PASSWORD}", "anns"), url(theirs, "ann", "anns")
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
     words = ["compare", f"one={first}", f"two={second}", "-w", "oltp_insert", *BRIEF]
-    assert exit_code([*words, "--blocks", "3"]) in (0, 1, 2)
+    assert run_words([*words, "--blocks", "3"]) in (0, 1, 2)
     assert tables(theirs, "anns") == []
     (folder,) = tmp_path.iterdir()
     run = json.loads((folder / "run.json").read_text())
@@ -74,12 +74,12 @@ def test_tables_that_a_script_never_drops_are_dropped_after_every_trial(
     (tmp_path / "bad.sql").write_text(SETUP + "SELECT * FROM nosuch;")
     at, brief = url(theirs, "ann", "anns"), ["--set", "time=0.2"]
     words = ["-f", str(tmp_path / "my.sql"), "--set", "setup=setup.sql", *brief]
-    assert exit_code(["compare", f"one={at}", f"two={at}", *words, "--aa", "--blocks", "3"]) < 4
+    assert run_words(["compare", f"one={at}", f"two={at}", *words, "--aa", "--blocks", "3"]) < 4
     (folder,) = (tmp_path / "runs").iterdir()
     trials = [json.loads(file.read_text()) for file in (folder / "trials").iterdir()]
     assert {trial["status"] for trial in trials} == {"ok"}
-    assert exit_code(["play", at, "-w", str(tmp_path / "my.lua"), *brief]) == 0
-    assert exit_code(["play", at, *words[:2], "--set", "setup=bad.sql", *brief]) == 64
+    assert run_words(["play", at, "-w", str(tmp_path / "my.lua"), *brief]) == 0
+    assert run_words(["play", at, *words[:2], "--set", "setup=bad.sql", *brief]) == 64
     assert tables(theirs, "anns") == []
 
 
@@ -88,7 +88,7 @@ def test_tables_that_were_there_are_left_alone(
 ) -> None:
     kept = {**theirs.session, "database": "others"}
     driver.ask(kept, ["CREATE TABLE sbtest1 (theirs int)", "INSERT INTO sbtest1 VALUES (7)"])
-    assert exit_code(["play", url(theirs, "dyno", "others"), "-w", "oltp_insert", *BRIEF]) == 64
+    assert run_words(["play", url(theirs, "dyno", "others"), "-w", "oltp_insert", *BRIEF]) == 64
     assert "is not empty: oltp_insert loads its own tables" in capsys.readouterr().err
     assert driver.ask(kept, ["SELECT theirs FROM sbtest1"]) == [[["7"]]]
 
@@ -105,7 +105,7 @@ def test_tables_that_were_there_are_left_alone(
 def test_what_cannot_be_attached_to_is_told_before_anything_is_played(
     theirs: Server, user: str, database: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert exit_code(["play", url(theirs, user, database), "-w", "oltp_insert", *BRIEF]) == 64
+    assert run_words(["play", url(theirs, user, database), "-w", "oltp_insert", *BRIEF]) == 64
     said = capsys.readouterr()
     assert message in said.err and PASSWORD not in said.err + said.out
 
@@ -115,5 +115,5 @@ def test_a_database_that_is_read_only_is_refused(
 ) -> None:
     driver.ask(theirs.session, ["ALTER ROLE few SET default_transaction_read_only = on"])
     driver.ask(theirs.session, ["ALTER ROLE few CONNECTION LIMIT -1"])
-    assert exit_code(["play", url(theirs, "few", "anns"), "-w", "oltp_insert", *BRIEF]) == 64
+    assert run_words(["play", url(theirs, "few", "anns"), "-w", "oltp_insert", *BRIEF]) == 64
     assert "the database 'anns' is read-only" in capsys.readouterr().err

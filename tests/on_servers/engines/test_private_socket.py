@@ -45,8 +45,8 @@ def by_nobody(session: Session, home: Path) -> str:
     """What the driver says, asked by another process of the server's user's."""
     if os.geteuid():
         pytest.skip("an ordinary user's servers run as that user")
-    program = shutil.copy(driver.driver_program(), home.parent / "driver")
-    user = account.server_account()
+    program = shutil.copy(driver.find_driver(), home.parent / "driver")
+    user = account.find_server_account()
     done = subprocess.run(
         ["setpriv", f"--reuid={user.uid}", f"--regid={user.gid}", "--clear-groups", program, "ask"],
         input=json.dumps({"version": VERSION, "session": session, "statements": ["SELECT 1"]}),

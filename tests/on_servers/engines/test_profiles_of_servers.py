@@ -22,7 +22,7 @@ VENDORS = {
 def remarks(kind: str, build: str, **settings: str) -> list[str]:
     engine = find_engine(kind, driver.ask)
     assert isinstance(engine, Remarks)
-    return engine.remarks(engine.program(build, {}, lambda _: None), settings)
+    return engine.list_remarks(engine.program(build, {}, lambda _: None), settings)
 
 
 def test_a_bare_number_is_told_in_the_unit_that_the_program_counts_in() -> None:
@@ -84,7 +84,9 @@ def test_a_durable_server_writes_its_binary_log_and_says_where_nothing_commits(
 def memory_mib(kind: str, build: str, **settings: str) -> int:
     engine = find_engine(kind, driver.ask)
     assert isinstance(engine, HoldsMemory)
-    return engine.memory_bytes(engine.program(build, {}, lambda _: None), settings, 1) >> 20
+    return (
+        engine.estimate_memory_bytes(engine.program(build, {}, lambda _: None), settings, 1) >> 20
+    )
 
 
 def test_the_memory_of_a_server_follows_its_settings_as_the_program_resolves_them(

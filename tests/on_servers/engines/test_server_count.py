@@ -26,7 +26,7 @@ from dyno.driver import DriverLaunch, DriverProcess
 from dyno.driver.plan import Plan, Script, Session
 from dyno.engines import Engine, Server, find_engine
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits import audits
+from dyno.judge.audits import load_audits
 from dyno.record import PhaseRecord
 
 pytestmark = [pytest.mark.timeout(300)]
@@ -102,7 +102,7 @@ def played(name: str, server: Server, text: str, folder: Path, **options: str) -
     phases: list[PhaseRecord] = []
     engine = find_engine(SERVERS[name][0], driver.ask)
     with DriverProcess(plan, DriverLaunch(folder / "driver.log")) as process:
-        PhaseLoop(job(engine, folder), server, {}, lambda _: None, phases).listen(process)
+        PhaseLoop(job(engine, folder), server, {}, lambda _: None, phases).serve(process)
     (record,) = phases
     return record
 
@@ -180,7 +180,7 @@ def test_another_client_of_a_server_that_runs_already_is_noticed(
             if isinstance(told, Progressed):
                 driver.ask(session, ["SELECT 1"] * 1000)
 
-        audit = audits()["server_count"]
+        audit = load_audits()["server_count"]
         (clean,) = audit.judge(RunView(prepared.run, [play_once(prepared, lambda _: None)]))
         assert clean.soundness == "sound" and "2 phases" in clean.sentence
         (found,) = audit.judge(RunView(prepared.run, [play_once(prepared, hammer)]))

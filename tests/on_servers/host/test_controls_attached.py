@@ -14,8 +14,8 @@ import private_postgres
 import pytest
 
 from dyno import driver
-from dyno.access.url import local_pid
-from dyno.cli import exit_code
+from dyno.access.url import find_local_pid
+from dyno.cli import run_words
 from dyno.driver.plan import Session
 from dyno.host.controls import NOT_HERE
 
@@ -48,7 +48,7 @@ class Theirs:
 
     def cores(self) -> set[int]:
         """The cores that its process may use."""
-        pid = local_pid(str(self.session["host"]))
+        pid = find_local_pid(str(self.session["host"]))
         assert pid is not None
         return os.sched_getaffinity(pid)
 
@@ -83,7 +83,7 @@ def test_what_is_not_ours_to_control_is_said_and_left_alone(
     with theirs(kind) as server:
         before, cores = server.state(), server.cores()
         sides = [f"one={server.url}", f"two={server.url}"]
-        code = exit_code(["compare", *sides, "-w", "oltp_read_write", *size, *asked])
+        code = run_words(["compare", *sides, "-w", "oltp_read_write", *size, *asked])
         assert (server.state(), server.cores()) == (before, cores)
     said = "".join(capfd.readouterr())
     assert code in (0, 1, 2), said

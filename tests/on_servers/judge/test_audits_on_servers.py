@@ -32,7 +32,7 @@ def _found(home: Path, *sides: str, workload: str = "oltp_point_select") -> dict
     ).freeze()
     kept = create_run(prepared.run, home)
     play_run(prepared, kept, lambda _: None)
-    findings = judge(prepared.run, kept.trials()).findings
+    findings = judge(prepared.run, kept.read_trials()).findings
     return {finding.audit: finding for finding in reversed(findings)}
 
 

@@ -13,7 +13,7 @@ from judging import judge_unaudited
 from dyno.compare.experiment import compare_candidates
 from dyno.compare.play.run import play_once
 from dyno.compare.resolve.experiment import draft_run
-from dyno.judge.analysis.measures import operations_of
+from dyno.judge.analysis.measures import count_operations
 from dyno.record import Cause, Trial
 
 pytestmark = [pytest.mark.timeout(300)]
@@ -82,7 +82,7 @@ def find_counters(trial: Trial) -> dict[str, float]:
     """What the server counted for an operation of the last phase."""
     record = trial.phases[-1]
     own = (each for each in record.readings if each.probe == "work")
-    return {each.name: each.value / operations_of(record) for each in own}
+    return {each.name: each.value / count_operations(record) for each in own}
 
 
 def test_a_cache_that_is_too_small_shows_as_pages_read() -> None:

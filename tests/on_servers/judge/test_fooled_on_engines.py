@@ -91,7 +91,7 @@ def found(folder: Path, engine: str) -> list[Finding]:
     prepared = draft_run(made, lambda _: None).freeze()
     kept = create_run(prepared.run, folder)
     play_run(prepared, kept, lambda _: None)
-    return list(judge(prepared.run, kept.trials()).findings)
+    return list(judge(prepared.run, kept.read_trials()).findings)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -14,9 +14,9 @@ from repository import ROOT
 import dyno
 from dyno import driver
 from dyno.errors import DynoError, TrialFailed
-from dyno.servers.kit.collected import tables as tables_of
+from dyno.servers.kit.collected import read_tables as tables_of
 from dyno.servers.kit.rights import GRANTS
-from dyno.servers.kit.verbs import ABSENT, DAMAGED, INSTALLED, status
+from dyno.servers.kit.verbs import ABSENT, DAMAGED, INSTALLED, read_status
 
 pytestmark = [pytest.mark.timeout(300)]
 
@@ -51,7 +51,7 @@ def collect(server: KitServer) -> str:
 
 
 def state(server: KitServer) -> str:
-    (found,) = (it.state for it in status(server.reached()) if it.part.name == "history")
+    (found,) = (it.state for it in read_status(server.reached()) if it.part.name == "history")
     return found
 
 
@@ -94,7 +94,9 @@ def test_a_collection_is_what_the_tables_hold_while_nothing_counts(server: KitSe
                 continue
             columns = ", ".join(it.quoted for it in table.columns)
             kept = f"SELECT {columns} FROM ps_history.`{name}` WHERE ts = '{ts}'"
-            where = table.collect(server.reached().hashed).partition(" FROM performance_schema.")[2]
+            where = table.collect(server.reached().build_hash).partition(
+                " FROM performance_schema."
+            )[2]
             there = f"SELECT {columns} FROM performance_schema.{where.partition(' ON DUPLI')[0]}"
             found, wanted = (sorted(map(str, server.ask(it))) for it in (kept, there))
             assert found == wanted, name
@@ -198,7 +200,7 @@ def test_collections_that_a_reader_stops_are_told_and_go_on_afterwards(server: K
     """It reads with locks, and with just the rights of a reader."""
     (reading, *_) = GRANTS
     server.ask("CREATE USER 'reader'@'localhost' IDENTIFIED BY 'Reader-1'")
-    server.ask(*reading.statements("'reader'@'localhost'"))
+    server.ask(*reading.list_statements("'reader'@'localhost'"))
     server.ask("UPDATE ps_history.psh_collections SET ts = ts - INTERVAL 1 HOUR")
     user = {"user": "reader", "password": "Reader-1", "database": "ps_history"}
     held = (
@@ -214,13 +216,13 @@ def test_collections_that_a_reader_stops_are_told_and_go_on_afterwards(server: K
         until(server, f"SELECT COUNT(*) {asleep}")
         with pytest.raises(TrialFailed, match="Lock wait timeout"):
             collect(server)
-        (told,) = (it.detail for it in status(server.reached()) if it.part.name == "history")
+        (told,) = (it.detail for it in read_status(server.reached()) if it.part.name == "history")
         assert "nothing collected since" in told and "Lock wait timeout" in told
         server.ask(f"KILL {server.one(f'SELECT id {asleep}')}")
         with pytest.raises(DynoError):
             reader.result()
     collect(server)
-    (told,) = (it.detail for it in status(server.reached()) if it.part.name == "history")
+    (told,) = (it.detail for it in read_status(server.reached()) if it.part.name == "history")
     assert "nothing collected" not in told
     server.ask("DROP USER 'reader'@'localhost'")
 

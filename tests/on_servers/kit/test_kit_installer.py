@@ -15,7 +15,7 @@ import dyno
 from dyno.servers.kit import library
 from dyno.servers.kit.parts import PARTS
 from dyno.servers.kit.server import LIBRARY
-from dyno.servers.kit.verbs import ABSENT, DAMAGED, HIDDEN, INSTALLED, NATIVE, status
+from dyno.servers.kit.verbs import ABSENT, DAMAGED, HIDDEN, INSTALLED, NATIVE, read_status
 
 pytestmark = [pytest.mark.timeout(300)]
 
@@ -23,7 +23,7 @@ OLD = "0.0.9"
 
 
 def states(server: KitServer) -> dict[str, str]:
-    return {it.part.name: it.state for it in status(server.reached())}
+    return {it.part.name: it.state for it in read_status(server.reached())}
 
 
 def test_install_and_uninstall_leave_the_server_as_it_was(
@@ -69,14 +69,14 @@ def test_a_damaged_part_is_told_and_mended_by_an_upgrade(
 def test_an_older_library_is_refused_by_install_and_replaced_by_upgrade(
     kit_server: KitServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    older = library.carried().read_bytes().replace(dyno.__version__.encode(), OLD.encode())
+    older = library.find_own_library().read_bytes().replace(dyno.__version__.encode(), OLD.encode())
     (kit_server.plugins / LIBRARY).write_bytes(older)
     kit_server.ask(f"CREATE FUNCTION dyno_kit_version RETURNS STRING SONAME '{LIBRARY}'")
-    assert kit_server.reached().library_version() == OLD
+    assert kit_server.reached().read_library_version() == OLD
     assert kit_server.kit("install", "json") == 64
     assert "dyno kit upgrade" in capsys.readouterr().err
     assert kit_server.kit("upgrade") == 0
-    assert kit_server.reached().library_version() == dyno.__version__
+    assert kit_server.reached().read_library_version() == dyno.__version__
     assert kit_server.kit("install", "json") == 0
     assert kit_server.kit("uninstall", "json") == 0
     assert not list(kit_server.plugins.iterdir())
@@ -86,7 +86,7 @@ def test_a_name_that_is_taken_stays_whose_it_is(
     kit_server: KitServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = kit_server.plugins / "other.so"
-    other.write_bytes(library.carried().read_bytes())
+    other.write_bytes(library.find_own_library().read_bytes())
     kit_server.ask("CREATE AGGREGATE FUNCTION jsum RETURNS DECIMAL SONAME 'other.so'")
     assert kit_server.kit("install", "json") == 64
     assert "'jsum' is there already, from other.so" in capsys.readouterr().err
@@ -121,7 +121,7 @@ def test_what_a_user_may_not_look_at_is_not_called_absent(
         "GRANT SELECT ON mysql.func TO 'weak'@'localhost'",
     )
     weak = kit_server.reached(kit_server.url_of("weak", "Weak-1"))
-    found = {it.part.name: it.state for it in status(weak)}
+    found = {it.part.name: it.state for it in read_status(weak)}
     hidden = {"json", "async", "options", "history"}
     assert found["bitmap"] == INSTALLED and {it for it in found if found[it] == HIDDEN} == hidden
     assert states(kit_server)["history"] == ABSENT
@@ -134,7 +134,7 @@ def test_parts_at_rest_are_told(kit_server: KitServer) -> None:
     assert kit_server.kit("install", *parts) == 0
     kit_server.ask("SET GLOBAL event_scheduler = OFF")
     try:
-        found = {it.part.name: it.detail for it in status(kit_server.reached())}
+        found = {it.part.name: it.detail for it in read_status(kit_server.reached())}
     finally:
         kit_server.ask("SET GLOBAL event_scheduler = ON")
     assert all(found[part].endswith("the event scheduler is OFF: nothing runs") for part in parts)

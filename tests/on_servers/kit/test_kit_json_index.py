@@ -14,7 +14,7 @@ from kit_servers import KitServer, check_text
 from repository import ROOT
 
 from dyno import driver
-from dyno.cli import exit_code
+from dyno.cli import run_words
 from dyno.engines.mysql.server import Family
 from dyno.errors import TrialFailed
 from dyno.servers.kit import routines
@@ -50,7 +50,7 @@ def test_the_page_is_as_it_says(server: KitServer, capsys: pytest.CaptureFixture
             check_text(server, block)
             continue
         for command, answer in re.findall(r"^\$ dyno (.*)\n((?:(?!\$ |```).*\n)*)", block, re.M):
-            assert exit_code(command.replace(URL, server.url).split()) == 0
+            assert run_words(command.replace(URL, server.url).split()) == 0
             assert capsys.readouterr().out == answer, command
 
 
@@ -308,7 +308,7 @@ def test_who_may_search_and_who_may_not(
         assert server.kit("index-json", COLUMN, url=server.url_of("weak", "Weak-1")) == 64
         said = capsys.readouterr().err
         assert "TRIGGER on the table" in said and "CREATE" in said
-        assert routines.indexes(server.reached()) == []
+        assert routines.list_indexes(server.reached()) == []
         assert server.kit("index-json", COLUMN) == 0
         server.ask("INSERT INTO dyno.items VALUES (2, '[1]')", **session)
         server.ask(f"REVOKE INSERT ON dyno.items FROM {weak}")

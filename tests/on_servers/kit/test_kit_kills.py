@@ -18,7 +18,7 @@ from dyno import driver
 from dyno.engines import find_engine
 from dyno.errors import DynoError
 from dyno.servers.kit import history, jobs, rights
-from dyno.servers.kit.verbs import ABSENT, DAMAGED, INSTALLED, UNSAFE, status
+from dyno.servers.kit.verbs import ABSENT, DAMAGED, INSTALLED, UNSAFE, read_status
 
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(300)]
 
@@ -88,7 +88,7 @@ def cut_off(server: Revived, *words: str) -> None:
 
 
 def states(server: Revived) -> dict[str, tuple[str, str]]:
-    found = status(server.now.reached())
+    found = read_status(server.now.reached())
     return {it.part.name: (it.state, it.detail) for it in found if it.part.name in PARTS}
 
 
@@ -102,7 +102,7 @@ def check_told(server: Revived) -> None:
         assert state in (ABSENT, DAMAGED, INSTALLED, UNSAFE)
         assert (state == ABSENT) == (not is_there), (part, state)
         if is_there:
-            whole = module.is_whole(reached) and not rights.unsafe(reached, part)
+            whole = module.is_whole(reached) and not rights.find_unsafe(reached, part)
             assert (state == INSTALLED) == whole, (part, state)
         assert "another tool" not in detail and "not ours" not in detail
 
@@ -111,7 +111,7 @@ def check_works(server: Revived) -> None:
     """Both parts do what they are for, and give nobody rights."""
     assert {state for state, _ in states(server).values()} == {INSTALLED}
     for part in PARTS:
-        assert not rights.unsafe(server.now.reached(), part)
+        assert not rights.find_unsafe(server.now.reached(), part)
     rows = server.now.ask("CALL async.queue('SELECT 7 AS a')", "CALL async.wait(@query_number)")
     assert rows == [["7"]]
     server.now.ask("CALL ps_history.collect()")

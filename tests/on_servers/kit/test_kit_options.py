@@ -8,7 +8,7 @@ import pytest
 from kit_servers import KitServer, serving
 from repository import ROOT
 
-from dyno.cli import exit_code
+from dyno.cli import run_words
 
 pytestmark = [pytest.mark.timeout(120)]
 
@@ -20,7 +20,7 @@ def test_the_example_is_as_the_page_says(capsys: pytest.CaptureFixture[str]) -> 
     (block,) = re.findall(r"```console\n(.*?)```", PAGE.read_text(), re.DOTALL)
     with serving("mysql@8.0.33") as server:
         for command, answer in re.findall(r"^\$ dyno (.*)\n((?:(?!\$ ).*\n)*)", block, re.M):
-            assert exit_code(command.replace(URL, server.url).split()) == 0
+            assert run_words(command.replace(URL, server.url).split()) == 0
             assert capsys.readouterr().out == answer, command
 
 
@@ -31,7 +31,7 @@ def test_one_option_of_each_kind_is_set_and_the_others_stay(
         return str(kit_server.one(f"SELECT @@GLOBAL.{name}"))
 
     def options(*words: str) -> int:
-        return exit_code(["options", *words, "--dsn", kit_server.url])
+        return run_words(["options", *words, "--dsn", kit_server.url])
 
     mode, switch = value("sql_mode"), value("optimizer_switch")
     for variable, option in (("sql_mode", "ANSI_QUOTES"), ("optimizer_switch", "mrr")):

@@ -15,7 +15,7 @@ from repository import ROOT
 import dyno
 from dyno.errors import TrialFailed
 from dyno.servers.kit import options, routines
-from dyno.servers.kit.verbs import DAMAGED, INSTALLED, status
+from dyno.servers.kit.verbs import DAMAGED, INSTALLED, read_status
 
 pytestmark = [pytest.mark.timeout(300)]
 
@@ -39,7 +39,7 @@ def weak(kit_parts: KitParts) -> Iterator[str]:
 
 
 def state(server: KitServer) -> str:
-    (found,) = (it.state for it in status(server.reached()) if it.part.name == "options")
+    (found,) = (it.state for it in read_status(server.reached()) if it.part.name == "options")
     return found
 
 
@@ -233,7 +233,7 @@ def test_it_shares_the_schema_with_json(kit_server: KitServer) -> None:
     assert state(kit_server) == INSTALLED
     assert kit_server.kit("install", "json") == 0
     assert kit_server.kit("uninstall", "options") == 0
-    assert routines.version(kit_server.reached(), "json") == dyno.__version__
+    assert routines.read_version(kit_server.reached(), "json") == dyno.__version__
     assert kit_server.kit("uninstall", "json") == 0
     assert kit_server.inventory() == before
 

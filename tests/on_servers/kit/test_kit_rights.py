@@ -16,7 +16,7 @@ from dyno import driver
 from dyno.errors import DynoError
 from dyno.servers.kit import jobs, queueing, rights
 from dyno.servers.kit.parts import PARTS
-from dyno.servers.kit.verbs import DAMAGED, INSTALLED, NATIVE, UNSAFE, status
+from dyno.servers.kit.verbs import DAMAGED, INSTALLED, NATIVE, UNSAFE, read_status
 
 pytestmark = [pytest.mark.timeout(300)]
 
@@ -118,18 +118,18 @@ def spoils(server: KitServer) -> list[object]:
 
 def granted(server: KitServer) -> Iterator[list[str]]:
     """Each documented grant by itself, and all routines of the server."""
-    yield from (grant.statements(ACCOUNT) for grant in rights.GRANTS)
+    yield from (grant.list_statements(ACCOUNT) for grant in rights.GRANTS)
     yield [f"GRANT EXECUTE ON *.* TO {ACCOUNT}"]
     yield to_queue(server)
 
 
 def to_queue(server: KitServer) -> list[str]:
     """What an account is granted that may queue jobs."""
-    found = [it for it in jobs.accounts(server.reached()) if it.name == "nob@localhost"]
+    found = [it for it in jobs.list_accounts(server.reached()) if it.name == "nob@localhost"]
     return [
         grant
         for account in found
-        for grant, _ in queueing.grants(account, account.schema.replace("_", r"\_"))
+        for grant, _ in queueing.list_grants(account, account.schema.replace("_", r"\_"))
     ]
 
 
@@ -169,13 +169,13 @@ def test_an_installation_that_gives_rights_is_told_and_mended(server: KitServer)
     for part, create in old.items():
         name = re.findall(r"PROCEDURE ([\w.]+)", create)[0]
         server.ask(f"DROP PROCEDURE IF EXISTS {name}", create)
-        states = {it.part.name: (it.state, it.detail) for it in status(server.reached())}
+        states = {it.part.name: (it.state, it.detail) for it in read_status(server.reached())}
         state, detail = states[part]
         assert state == UNSAFE and name in detail and "dyno kit upgrade" in detail
         assert part == "json" or server.kit("install", part) == 64
         assert server.kit("upgrade") == 0
-        assert not rights.unsafe(server.reached(), part)
-        assert {it.state for it in status(server.reached())} <= {INSTALLED, NATIVE}
+        assert not rights.find_unsafe(server.reached(), part)
+        assert {it.state for it in read_status(server.reached())} <= {INSTALLED, NATIVE}
     assert server.ask("CALL async.queue('SELECT 7 AS a')", "CALL async.wait(@query_number)") == [
         ["7"]
     ]
@@ -237,7 +237,7 @@ OLDER_QUEUE = (
 
 def test_an_upgrade_keeps_the_jobs_and_results_of_an_older_queue(server: KitServer) -> None:
     server.ask("SET GLOBAL event_scheduler = OFF", *OLDER_QUEUE)
-    states = {it.part.name: it.state for it in status(server.reached())}
+    states = {it.part.name: it.state for it in read_status(server.reached())}
     assert states["async"] == DAMAGED
     assert server.kit("upgrade") == 0
     server.ask("SET GLOBAL event_scheduler = ON")
@@ -246,4 +246,4 @@ def test_an_upgrade_keeps_the_jobs_and_results_of_an_older_queue(server: KitServ
     with pytest.raises(DynoError, match="LOST: the kit was upgraded"):
         server.ask("CALL async.wait(902)")
     assert server.ask("CALL async.queue('SELECT 7 AS a')") == [["904"]]
-    assert {it.state for it in status(server.reached())} <= {INSTALLED, NATIVE}
+    assert {it.state for it in read_status(server.reached())} <= {INSTALLED, NATIVE}

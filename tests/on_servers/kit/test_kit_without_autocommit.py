@@ -10,7 +10,7 @@ from kit_servers import BETWEEN, KitServer, serving
 
 from dyno.errors import TrialFailed
 from dyno.servers.kit.parts import PARTS
-from dyno.servers.kit.verbs import INSTALLED, NATIVE, status
+from dyno.servers.kit.verbs import INSTALLED, NATIVE, read_status
 
 pytestmark = [pytest.mark.timeout(300)]
 
@@ -25,7 +25,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[KitServer]:
         made.ask("CREATE USER 'weak'@'localhost' IDENTIFIED BY 'Weak-1'")
         before = made.inventory()
         assert made.kit("install", *PARTS, "--account", "weak@localhost") == 0
-        assert {it.state for it in status(made.reached())} <= {INSTALLED, NATIVE}
+        assert {it.state for it in read_status(made.reached())} <= {INSTALLED, NATIVE}
         made.ask("CREATE TABLE dyno.t (id INT PRIMARY KEY) ENGINE=InnoDB")
         yield made
         made.ask("DROP TABLE dyno.t")

@@ -20,12 +20,12 @@ import pytest
 from kit_servers import VERSIONS, WITH_SYS, WITHOUT_SYS, KitServer, serving, sys_schema
 
 from dyno import driver
-from dyno.cli import exit_code
+from dyno.cli import run_words
 from dyno.driver.plan import Session
 from dyno.engines import find_engine
 from dyno.errors import TrialFailed, UsageError
 from dyno.servers.watch import servers, store
-from dyno.servers.watch.reading import Record, reports_of
+from dyno.servers.watch.reading import Record, list_reports
 from dyno.servers.watch.recorder import Recorder, RecorderOptions
 
 pytestmark = [pytest.mark.timeout(300)]
@@ -68,7 +68,7 @@ WORK = [
 
 @pytest.fixture(scope="module")
 def duckdb() -> Session:
-    return store.library(driver.ask, lambda _: None)
+    return store.open_library(driver.ask, lambda _: None)
 
 
 @pytest.fixture(scope="module", params=VERSIONS)
@@ -90,8 +90,8 @@ def recording(
     url: str, folder: Path, duckdb: Session, options: RecorderOptions | None = None
 ) -> Iterator[Recorder]:
     """A recorder that takes a sample when it is told to."""
-    watched = servers.reach(driver.ask, url)
-    with store.opened(folder, watched.kind, watched.name), driver.Conversation(60) as ask:
+    watched = servers.reach_server(driver.ask, url)
+    with store.open_folder(folder, watched.kind, watched.name), driver.Conversation(60) as ask:
         writer = store.WatchStore(folder, driver.ask, duckdb)
         recorder = Recorder(ask, watched, writer, options or RecorderOptions(), lambda _: None)
         recorder.sample()
@@ -105,8 +105,8 @@ def opened(folder: Path, duckdb: Session) -> Record:
 
 
 def rows_of(record: Record, report: str, since: datetime | None = None) -> list[dict[str, str]]:
-    span = record.span(datetime.now(UTC), since)
-    answer = record.ask(record.report(report), span)
+    span = record.find_span(datetime.now(UTC), since)
+    answer = record.ask(record.find_report(report), span)
     return [
         {name.lower(): str(it) for name, it in zip(answer.columns, row, strict=True)}
         for row in answer.rows
@@ -158,7 +158,7 @@ def test_as_of_is_what_the_sys_views_say_of_frozen_counters(
         recorder._anew = True
     try:
         record = opened(tmp_path, duckdb)
-        for report in reports_of("mysql").keys() - WITHOUT:
+        for report in list_reports("mysql").keys() - WITHOUT:
             check_report(server, record, report)
     finally:
         thaw(server)
@@ -172,7 +172,7 @@ def test_every_view_of_the_server_is_a_report_or_does_not_make_sense_over_time(
         "SELECT table_name FROM information_schema.views WHERE table_schema = 'sys'"
         " AND table_name NOT LIKE 'x$%'"
     )
-    assert {str(name) for (name,) in views} - reports_of("mysql").keys() <= NOT_OVER_TIME
+    assert {str(name) for (name,) in views} - list_reports("mysql").keys() <= NOT_OVER_TIME
 
 
 @pytest.mark.parametrize("server", WITHOUT_SYS, indirect=True)
@@ -187,7 +187,7 @@ def test_as_of_is_what_a_server_without_the_views_has_counted(
         recorder._anew = True
     try:
         record = opened(tmp_path, duckdb)
-        for report in reports_of("mysql"):
+        for report in list_reports("mysql"):
             rows_of(record, report)
             rows_of(record, report, since)
         tables = {
@@ -243,7 +243,7 @@ def test_a_watcher_locks_no_table(server: KitServer, tmp_path: Path, duckdb: Ses
 
 
 def test_a_server_tells_one_row_of_each_key(server: KitServer) -> None:
-    for each in servers.reach(driver.ask, server.url).questions:
+    for each in servers.reach_server(driver.ask, server.url).questions:
         if keys := len(each.source.keys):
             told = [tuple(row[:keys]) for row in server.ask(each.whole)]
             assert len(set(told)) == len(told), each.source.name
@@ -336,12 +336,12 @@ def test_a_restart_of_the_server_is_a_reset_and_no_fall(
             recorder._connect = True
             two = KitServer("mariadb@debian", first, tmp_path)
             object.__setattr__(
-                recorder.watched, "session", servers.reach(driver.ask, two.url).session
+                recorder.watched, "session", servers.reach_server(driver.ask, two.url).session
             )
             two.ask(*["SELECT 1 + 1"] * 7)
             recorder.sample()
         record = opened(folder, duckdb)
-        assert record.span(datetime.now(UTC), since).restarts == 1
+        assert record.find_span(datetime.now(UTC), since).restarts == 1
         assert grown(record, since)["SELECT ? + ?"] == (7, 7)
         counts = {
             row["variable_name"]: float(row["variable_value"])
@@ -366,7 +366,7 @@ def test_a_kill_leaves_a_record_that_can_be_read_and_gone_on_with(
                 assert process.poll() is None
             # a server on the same machine comes first
             assert os.getpriority(os.PRIO_PROCESS, process.pid) > os.nice(0)
-            wait_for_parts(tmp_path / "r", store.size_bytes(tmp_path / "r"))
+            wait_for_parts(tmp_path / "r", store.measure_size_bytes(tmp_path / "r"))
             os.kill(process.pid, signal.SIGKILL)
         record = opened(tmp_path / "r", duckdb)
         assert rows_of(record, "statement_analysis")
@@ -378,7 +378,7 @@ def test_a_kill_leaves_a_record_that_can_be_read_and_gone_on_with(
 
 def wait_for_parts(folder: Path, more_than: int) -> None:
     until = datetime.now(UTC) + timedelta(seconds=60)
-    while store.size_bytes(folder) <= more_than:
+    while store.measure_size_bytes(folder) <= more_than:
         assert datetime.now(UTC) < until
 
 
@@ -389,15 +389,15 @@ def test_every_command_reads_a_record(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert exit_code(["watch", "--dsn", server.url, "--for", "1s", "--every", "20ms"]) == 0
+    assert run_words(["watch", "--dsn", server.url, "--for", "1s", "--every", "20ms"]) == 0
     assert "samples" in capsys.readouterr().out
-    assert exit_code(["watch", "as-of", "now", "host_summary", "--json"]) == 0
+    assert run_words(["watch", "as-of", "now", "host_summary", "--json"]) == 0
     assert "localhost" in {row["host"] for row in json.loads(capsys.readouterr().out)}
-    assert exit_code(["watch", "as-of", "now", "no_such_report"]) == 64
-    assert exit_code(["watch", "as-of", "2000-01-01", "metrics"]) == 64
+    assert run_words(["watch", "as-of", "now", "no_such_report"]) == 64
+    assert run_words(["watch", "as-of", "2000-01-01", "metrics"]) == 64
     assert "nothing is recorded before" in capsys.readouterr().err
     for words in (["top"], ["plot", "1h", "now"], ["as-of", "now"], ["as-of", "now", "metrics"]):
-        assert exit_code(["watch", *words]) == 0
+        assert run_words(["watch", *words]) == 0
     assert (tmp_path / "watched.html").stat().st_size > 10_000
 
 
@@ -406,19 +406,19 @@ def test_what_keeps_a_server_from_being_recorded_is_said(
 ) -> None:
     server.ask("CREATE USER 'weak'@'localhost' IDENTIFIED BY 'Weak-1'")
     weak = server.url_of("weak", "Weak-1")
-    assert exit_code(["watch", "--dsn", weak, "--into", str(tmp_path / "w")]) == 64
+    assert run_words(["watch", "--dsn", weak, "--into", str(tmp_path / "w")]) == 64
     said = capsys.readouterr().err
     assert "GRANT SELECT ON performance_schema.*" in said and "Weak-1" not in said
     server.ask("DROP USER 'weak'@'localhost'")
     (tmp_path / "other").write_text("")
-    assert exit_code(["watch", "--dsn", server.url, "--into", str(tmp_path)]) == 64
+    assert run_words(["watch", "--dsn", server.url, "--into", str(tmp_path)]) == 64
     assert "holds other files than a record" in capsys.readouterr().err
 
 
 def test_performance_schema_off_is_said() -> None:
     off = serving("mariadb@debian", performance_schema="OFF")
     with off as server, pytest.raises(UsageError, match="is off") as refused:
-        servers.reach(driver.ask, server.url)
+        servers.reach_server(driver.ask, server.url)
     assert "performance_schema = ON" in refused.value.hint
 
 
@@ -478,8 +478,8 @@ def test_a_postgres_is_recorded_behind_the_same_door(tmp_path: Path, duckdb: Ses
         assert statements["INSERT INTO t SELECT generate_series($1, $2)"]["rows"] == "1000"
         assert not [text for text in statements if "query_key" in text or "chr(" in text]
         assert int(rows_of(record, "databases", since)[0]["xact_commit"]) >= 2
-        for report in reports_of("postgres"):
+        for report in list_reports("postgres"):
             rows_of(record, report)
             rows_of(record, report, since)
-        for plot in reports_of("postgres", "plot").values():
-            record.plot(plot, record.span(datetime.now(UTC), since))
+        for plot in list_reports("postgres", "plot").values():
+            record.read_curves(plot, record.find_span(datetime.now(UTC), since))

@@ -45,7 +45,7 @@ def quoted(text: str) -> str:
 def test_an_idle_server_with_an_event_scheduler_has_no_session_at_work(version: str) -> None:
     with serving(version, performance_schema="ON", event_scheduler="ON") as server:
         server.ask("CREATE EVENT once ON SCHEDULE AT '2037-01-01' DO SELECT 1")
-        watched = servers.reach(driver.ask, server.url)
+        watched = servers.reach_server(driver.ask, server.url)
         (asked,) = (it.whole for it in watched.questions if it.source is PROCESSLIST)
         assert server.ask(asked) == []
         rows = " UNION ALL ".join(

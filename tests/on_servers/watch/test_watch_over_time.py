@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from dyno import driver
-from dyno.cli import exit_code
+from dyno.cli import run_words
 from dyno.driver.plan import Session
 from dyno.servers.watch import mysql, store
 from dyno.servers.watch.changes import Recorded
-from dyno.servers.watch.reading import Curve, Record, reports_of
+from dyno.servers.watch.reading import Curve, Record, list_reports
 from dyno.servers.watch.source import CHANGE, WHOLE, WatchSource
-from dyno.servers.watch.store import SAMPLES, WatchStore, opened
+from dyno.servers.watch.store import SAMPLES, WatchStore, open_folder
 
 SOURCES = {source.name: source for source in mysql.SOURCES}
 WAITS = SOURCES["events_waits_summary_global_by_event_name"]
@@ -26,7 +26,7 @@ SECOND_PS = 10**12
 
 @pytest.fixture(scope="module")
 def duckdb() -> Session:
-    return store.library(driver.ask, lambda _: None)
+    return store.open_library(driver.ask, lambda _: None)
 
 
 def written(
@@ -38,7 +38,7 @@ def written(
     """A record of samples (s after BEGIN) and of what each source's only row changed by, at which
     time; its first is a whole value.
     """
-    with opened(folder, "mysql", "here:0"):
+    with open_folder(folder, "mysql", "here:0"):
         writer = WatchStore(folder, driver.ask, duckdb)
         told: dict[WatchSource, list[Recorded]] = {
             source: [
@@ -68,8 +68,8 @@ def _row(source: WatchSource, at_s: float, kind: int, change: int) -> Recorded:
 
 def curve(record: Record, plot: str, until_s: float, since_s: float = 0.0) -> list[float]:
     """The values of a plot's only curve, second by second."""
-    span = record.span(BEGIN + timedelta(seconds=until_s), BEGIN + timedelta(seconds=since_s))
-    (found,) = record.plot(reports_of("mysql", "plot")[plot], span)
+    span = record.find_span(BEGIN + timedelta(seconds=until_s), BEGIN + timedelta(seconds=since_s))
+    (found,) = record.read_curves(list_reports("mysql", "plot")[plot], span)
     assert isinstance(found, Curve)
     return [round(value, 3) for _, value in found.points]
 
@@ -127,11 +127,11 @@ def test_top_divides_by_the_time_that_the_counters_are_of(
     """At 26 s the waits are known as of 20 s: 20 s of waits in 20 s, not in 26."""
     waits = {WAITS: [(10.0 * n, 10 * SECOND_PS) for n in range(3)]}
     record = written(tmp_path, duckdb, [float(s) for s in range(27)], waits)
-    span = record.span_before(BEGIN + timedelta(seconds=26), 60.0)
-    (row,) = record.ask(reports_of("mysql", "top")["3-waits"], span).rows
+    span = record.find_span_before(BEGIN + timedelta(seconds=26), 60.0)
+    (row,) = record.ask(list_reports("mysql", "top")["3-waits"], span).rows
     assert float(row[3] or 0) == 1.0
     words = ["--from", str(tmp_path), f"{BEGIN + timedelta(seconds=26):%Y-%m-%dT%H:%M:%S}"]
-    assert exit_code(["watch", "top", *words]) == 0
+    assert run_words(["watch", "top", *words]) == 0
     assert "wait/io/file/sql/binlog" in capsys.readouterr().out
 
 
@@ -140,7 +140,7 @@ def test_top_says_what_it_does_not_know_yet_and_not_nothing(
 ) -> None:
     written(tmp_path, duckdb, [float(s) for s in range(9)], {WAITS: [(0.0, SECOND_PS)]})
     words = ["--from", str(tmp_path), f"{BEGIN + timedelta(seconds=9):%Y-%m-%dT%H:%M:%S}"]
-    assert exit_code(["watch", "top", *words]) == 0
+    assert run_words(["watch", "top", *words]) == 0
     said = capsys.readouterr().out
     assert "not known yet: asked in every 10th sample" in said.partition("Waits")[2]
 
@@ -152,6 +152,6 @@ def test_a_difference_says_of_which_times_it_is(
     written(tmp_path, duckdb, [float(s) for s in range(36)], waits)
     times = [f"2026-11-22T21:00:{s:02}" for s in (12, 35)]
     words = ["watch", "diff", *times, "waits_global_by_latency", "--from", str(tmp_path)]
-    assert exit_code(words) == 0
+    assert run_words(words) == 0
     said = capsys.readouterr().out
     assert "asked in every 10th sample: 2026-11-22 21:00:10 UTC to 2026-11-22 21:00:30 UTC" in said

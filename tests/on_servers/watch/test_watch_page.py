@@ -11,7 +11,7 @@ from kit_servers import answer_text, serving
 from repository import ROOT
 
 from dyno import driver
-from dyno.cli import exit_code
+from dyno.cli import run_words
 from dyno.servers.watch import store
 
 pytestmark = [pytest.mark.timeout(120)]
@@ -34,11 +34,13 @@ def test_the_example_is_as_the_page_says(
                     assert answer_text(rows) == answer.removeprefix("-- ").strip()
             elif kind == "console":
                 for command, answer in re.findall(r"^\$ dyno (.*)\n((?:(?!\$ ).*\n)*)", text, re.M):
-                    assert exit_code(shlex.split(command.replace(URL, server.url))) == 0
+                    assert run_words(shlex.split(command.replace(URL, server.url))) == 0
                     said = capsys.readouterr().out
                     assert re.search(pattern(answer), said), said
             else:
-                rows = driver.ask(store.library(driver.ask, print), [text.strip().rstrip(";")])[0]
+                rows = driver.ask(
+                    store.open_library(driver.ask, print), [text.strip().rstrip(";")]
+                )[0]
                 assert rows and all(int(str(n)) > 0 for _, n in rows)
 
 

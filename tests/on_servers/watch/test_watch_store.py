@@ -14,24 +14,24 @@ from dyno.errors import UsageError
 from dyno.servers.watch import mysql, store
 from dyno.servers.watch.changes import Recorded
 from dyno.servers.watch.reading import Record
-from dyno.servers.watch.segments import segments
-from dyno.servers.watch.servers import sources_of
+from dyno.servers.watch.segments import list_segments
+from dyno.servers.watch.servers import list_sources
 from dyno.servers.watch.source import CHANGE, GONE, WHOLE
-from dyno.servers.watch.store import SAMPLES, WatchStore, opened, with_samples
+from dyno.servers.watch.store import SAMPLES, WatchStore, open_folder, with_samples
 
 STATUS = next(it for it in mysql.SOURCES if it.name == "global_status")
-SOURCES = with_samples(sources_of("mysql"))
+SOURCES = with_samples(list_sources("mysql"))
 BEGIN = datetime(2026, 11, 22, 21, 0, 0, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
 def duckdb() -> Session:
-    return store.library(driver.ask, lambda _: None)
+    return store.open_library(driver.ask, lambda _: None)
 
 
 @pytest.fixture
 def writer(tmp_path: Path, duckdb: Session) -> WatchStore:
-    with opened(tmp_path, "mysql", "here:0"):
+    with open_folder(tmp_path, "mysql", "here:0"):
         return WatchStore(tmp_path, driver.ask, duckdb)
 
 
@@ -51,8 +51,8 @@ def value(
 ) -> str | None:
     record = Record(writer.folder, driver.ask, duckdb)
     begin = None if since is None else BEGIN + timedelta(minutes=since)
-    span = record.span(BEGIN + timedelta(minutes=until), begin)
-    rows = record.ask(record.report("metrics"), span).rows
+    span = record.find_span(BEGIN + timedelta(minutes=until), begin)
+    rows = record.ask(record.find_report("metrics"), span).rows
     return rows[0][1] if rows else None
 
 
@@ -75,7 +75,7 @@ def test_what_was_written_is_read_before_and_after_hours_are_merged(
         assert value(writer, duckdb, 80, since=10) == "9"
         assert value(writer, duckdb, 80, since=0) == "16"
         writer.merge(BEGIN + timedelta(hours=1), SOURCES)
-    assert [it.is_hour for it in segments(writer.folder)] == [True, False, False, False]
+    assert [it.is_hour for it in list_segments(writer.folder)] == [True, False, False, False]
 
 
 def test_a_row_that_is_gone_is_not_told_until_it_comes_again(
@@ -93,7 +93,7 @@ def test_parts_that_stand_beside_their_hour_count_once(
     writer: WatchStore, duckdb: Session, tmp_path: Path
 ) -> None:
     put(writer, 0, WHOLE, 100)
-    (part,) = segments(tmp_path)
+    (part,) = list_segments(tmp_path)
     writer.merge(BEGIN + timedelta(hours=1), SOURCES)
     assert part.folder.exists()
     assert value(writer, duckdb, 5) == "100"
@@ -107,27 +107,30 @@ def test_the_oldest_go_first_and_the_newest_stays(writer: WatchStore, tmp_path: 
         put(writer, minute, WHOLE, 1)
     writer.merge(BEGIN + timedelta(hours=2), SOURCES)
     now = BEGIN + timedelta(minutes=130)
-    size_bytes = segments(tmp_path)[0].size_bytes
+    size_bytes = list_segments(tmp_path)[0].size_bytes
     assert not writer.forget(10 * size_bytes, 86400, now)
-    assert len(segments(tmp_path)) == 4
+    assert len(list_segments(tmp_path)) == 4
     assert not writer.forget(10 * size_bytes, 3600, now)
-    assert [it.is_hour for it in segments(tmp_path)] == [True, False, False]
+    assert [it.is_hour for it in list_segments(tmp_path)] == [True, False, False]
     assert writer.forget(size_bytes // 2, 86400, now)
-    (left,) = segments(tmp_path)
+    (left,) = list_segments(tmp_path)
     assert left.begins == BEGIN + timedelta(minutes=121)
 
 
 def test_a_folder_is_one_servers_and_one_watchers(tmp_path: Path, writer: WatchStore) -> None:
-    with pytest.raises(UsageError, match="is the record of here:0"), opened(tmp_path, "mysql", "x"):
+    with (
+        pytest.raises(UsageError, match="is the record of here:0"),
+        open_folder(tmp_path, "mysql", "x"),
+    ):
         pass
     with (
-        opened(tmp_path, "mysql", "here:0"),
+        open_folder(tmp_path, "mysql", "here:0"),
         pytest.raises(UsageError, match="another dyno records into"),
-        opened(tmp_path, "mysql", "here:0"),
+        open_folder(tmp_path, "mysql", "here:0"),
     ):
         pass
     with pytest.raises(UsageError, match="no record"):
-        store.owner(tmp_path / "none")
+        store.read_owner(tmp_path / "none")
 
 
 def damage_file(file: Path, how: str) -> None:
@@ -151,49 +154,52 @@ def test_a_damaged_part_is_set_aside_told_once_and_the_rest_is_read(
 ) -> None:
     for minute, kind, number in ((0, WHOLE, 100), (1, CHANGE, 7), (2, CHANGE, 5), (60, WHOLE, 112)):
         put(writer, minute, kind, number)
-    bad = segments(writer.folder)[1]
+    bad = list_segments(writer.folder)[1]
     damage_file(bad.folder / f"{name}.parquet", how)
     said: list[str] = []
     for _ in range(2):
         record = Record(writer.folder, driver.ask, duckdb, said.append)
         for _ in range(2):
-            span = record.span(BEGIN + timedelta(minutes=5))
-            rows = record.ask(record.report("metrics"), span).rows
+            span = record.find_span(BEGIN + timedelta(minutes=5))
+            rows = record.ask(record.find_report("metrics"), span).rows
             assert rows[0][1] == "105", "the rest, and a word that something is missing"
     assert len(said) == 2, "once by each reader"
     assert "begins at 2026-11-22 21:01:00 UTC is damaged" in said[0]
     assert not bad.folder.exists() and (tmp_path / "damaged" / bad.folder.name).exists()
     later = Record(writer.folder, driver.ask, duckdb, said.append)
-    later.span(BEGIN + timedelta(minutes=61))
+    later.find_span(BEGIN + timedelta(minutes=61))
     assert len(said) == 2, "an hour later all was written anew"
 
 
 @pytest.mark.parametrize("how", ["cut off", "a page"])
 def test_hours_are_merged_without_a_damaged_part(how: str, tmp_path: Path, duckdb: Session) -> None:
     said: list[str] = []
-    with opened(tmp_path, "mysql", "here:0"):
+    with open_folder(tmp_path, "mysql", "here:0"):
         writer = WatchStore(tmp_path, driver.ask, duckdb, said.append)
         for minute, kind, number in ((0, WHOLE, 100), (1, CHANGE, 7), (2, CHANGE, 5)):
             put(writer, minute, kind, number)
-        damage_file(segments(tmp_path)[1].folder / "global_status.parquet", how)
+        damage_file(list_segments(tmp_path)[1].folder / "global_status.parquet", how)
         writer.merge(BEGIN + timedelta(hours=1), SOURCES)
-        assert [it.is_hour for it in segments(tmp_path)] == [True]
+        assert [it.is_hour for it in list_segments(tmp_path)] == [True]
         assert len(said) == 1 and "set aside" in said[0]
         assert value(writer, duckdb, 5) == "105"
 
 
 def test_a_record_of_which_all_is_damaged_says_so(writer: WatchStore, duckdb: Session) -> None:
     put(writer, 0, WHOLE, 100)
-    damage_file(segments(writer.folder)[0].folder / "samples.parquet", "cut off")
+    damage_file(list_segments(writer.folder)[0].folder / "samples.parquet", "cut off")
     with pytest.raises(UsageError, match="nothing of the record can be read"):
         value(writer, duckdb, 5)
 
 
 def test_a_damaged_word_of_whose_record_it_is_says_what_to_write(tmp_path: Path) -> None:
-    with opened(tmp_path, "mysql", "here:0"):
+    with open_folder(tmp_path, "mysql", "here:0"):
         pass
     (tmp_path / store.ABOUT).write_text("{")
-    with pytest.raises(UsageError, match="is damaged") as told, opened(tmp_path, "mysql", "here:0"):
+    with (
+        pytest.raises(UsageError, match="is damaged") as told,
+        open_folder(tmp_path, "mysql", "here:0"),
+    ):
         pass
     assert '"server"' in told.value.hint
 
@@ -202,7 +208,7 @@ def test_a_record_is_private_and_an_open_one_is_closed(tmp_path: Path, duckdb: S
     before = os.umask(0)
     try:
         place = tmp_path / "watched"
-        with opened(place, "mysql", "here:0"):
+        with open_folder(place, "mysql", "here:0"):
             writer = WatchStore(place, driver.ask, duckdb)
             put(writer, 0, WHOLE, 100)
             put(writer, 1, CHANGE, 1)
@@ -210,7 +216,7 @@ def test_a_record_is_private_and_an_open_one_is_closed(tmp_path: Path, duckdb: S
             assert open_to_others(place) == []
         for path in (place, *place.rglob("*")):
             path.chmod(0o777 if path.is_dir() else 0o666)
-        with opened(place, "mysql", "here:0"):
+        with open_folder(place, "mysql", "here:0"):
             assert open_to_others(place) == []
     finally:
         os.umask(before)

@@ -30,7 +30,7 @@ def play(session: Session, commands: str, **options: Any) -> dict[str, PhaseReco
         tempfile.TemporaryDirectory() as folder,
         driver.DriverProcess(plan, driver.DriverLaunch(Path(folder) / "log")) as process,
     ):
-        while not isinstance(event := process.next(driver.Limit("it", 120)), driver.End):
+        while not isinstance(event := process.read_event(driver.Limit("it", 120)), driver.End):
             if isinstance(event, PhaseRecord):
                 phases[event.phase] = event
             process.go()

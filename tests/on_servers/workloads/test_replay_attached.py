@@ -11,7 +11,7 @@ from private_servers import login, serving
 from small_logs import SHOP
 
 from dyno import driver
-from dyno.cli import exit_code
+from dyno.cli import run_words
 from dyno.engines import Server
 
 pytestmark = [pytest.mark.timeout(300)]
@@ -38,21 +38,21 @@ def test_only_who_says_so_plays_in_the_servers_own_tables(
     dump = [each for each in it.files["shop-dump.sql"].split(";\n") if each.strip()]
     with serving(kind) as server:
         words = ["play", url(server), "--log", "general.log"]
-        assert exit_code([*words, "--data", "shop-dump.sql"]) == 0, capsys.readouterr().err
+        assert run_words([*words, "--data", "shop-dump.sql"]) == 0, capsys.readouterr().err
         with pytest.raises(Exception, match="item"):
             stock(server)  # the copy is gone
         driver.ask(server.session, dump)
         before = stock(server)
-        assert exit_code(words) == 64
+        assert run_words(words) == 64
         assert (
             "a log on a server that runs already needs --data or --in-place"
             in capsys.readouterr().err
         )
-        assert exit_code([*words, "--data", "shop-dump.sql"]) != 0  # their table is in the way
+        assert run_words([*words, "--data", "shop-dump.sql"]) != 0  # their table is in the way
         assert stock(server) == before
-        assert exit_code([*words, "--in-place"]) == 0, capsys.readouterr().err
+        assert run_words([*words, "--in-place"]) == 0, capsys.readouterr().err
         assert stock(server) == before
-        assert exit_code([*words, "--in-place", "--writes"]) == 0, capsys.readouterr().err
+        assert run_words([*words, "--in-place", "--writes"]) == 0, capsys.readouterr().err
         assert stock(server) < before
 
 
@@ -77,7 +77,7 @@ def test_a_copy_that_is_only_read_is_judged_by_the_same_lists_as_a_database_in_p
     (tmp_path / "it.log").write_text("".join(line.format(*each) for each in enumerate(said, 1)))
     with serving(kind) as server:
         words = ["play", url(server), "--log", "it.log", "--data", "shop.sql"]
-        assert exit_code(words) == 0, capsys.readouterr().err
+        assert run_words(words) == 0, capsys.readouterr().err
         told = capsys.readouterr().err
     assert "1 of 3 statements are played" in told and "left out: " in told, told
 
@@ -102,14 +102,14 @@ def test_no_other_database_of_a_server_is_reached(
         kept = ["SELECT * FROM prod.item ORDER BY 1"]
         before = driver.ask(server.session, kept)
         words = ["play", url(server), "--log", "wide.log"]
-        assert exit_code([*words, "--data", "shop-dump.sql", "--writes"]) == 0
+        assert run_words([*words, "--data", "shop-dump.sql", "--writes"]) == 0
         said = capsys.readouterr().err
         assert "left out: 2 that name a database beside the one of the URL" in said, said
         for data in ("wide.sql", "qualified.sql"):
-            assert exit_code([*words, "--data", data, "--writes"]) == 64
+            assert run_words([*words, "--data", data, "--writes"]) == 64
             assert "names a database" in capsys.readouterr().err
         driver.ask(server.session, [each for each in dump.split(";\n") if each.strip()])
-        assert exit_code([*words, "--in-place", "--writes"]) == 0
+        assert run_words([*words, "--in-place", "--writes"]) == 0
         assert driver.ask(server.session, kept) == before
         assert driver.ask(server.session, ["SELECT count(*) FROM item"]) == [[["0"]]]
 
@@ -130,8 +130,8 @@ def test_who_may_only_select_is_played_as(
             made = [*dump, *made, "GRANT SELECT ON item TO low"]
             driver.ask(server.session, [each for each in made if each.strip()])
             low = url(server).replace(f"{login(server.session)}@", f"{name}@")
-            assert exit_code(["play", low, "--log", "general.log", "--in-place"]) == 0
+            assert run_words(["play", low, "--log", "general.log", "--in-place"]) == 0
             said = capsys.readouterr().err
             assert "safer" not in said, said
-            assert exit_code(["play", url(server), "--log", "general.log", "--in-place"]) == 0
+            assert run_words(["play", url(server), "--log", "general.log", "--in-place"]) == 0
             assert "a role that may only SELECT is safer" in capsys.readouterr().err

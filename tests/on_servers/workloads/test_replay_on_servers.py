@@ -12,7 +12,7 @@ from private_servers import serving
 from small_logs import SHOP
 
 from dyno import driver
-from dyno.cli import exit_code
+from dyno.cli import run_words
 from dyno.driver.plan import Plan, Script
 from dyno.engines import Server
 from dyno.workloads.replay.layout import Replay, lay_out
@@ -149,7 +149,7 @@ def test_the_commands_of_a_guide_do_what_it_says_on_servers(
     every = it.commands_of("sqlite", "null", "duckdb", "mysql", "mariadb", "postgres")
     embedded = it.commands_of("sqlite", "null")
     for words in (each for each in every if each not in embedded):
-        assert exit_code(words) == 0, f"{words}: {capsys.readouterr().err}"
+        assert run_words(words) == 0, f"{words}: {capsys.readouterr().err}"
 
 
 def test_more_connections_than_a_server_lets_in_are_refused(
@@ -163,6 +163,6 @@ def test_more_connections_than_a_server_lets_in_are_refused(
         )
     )
     for side in ("postgres@18?max_connections=100", "mysql@8.0?max_connections=100"):
-        assert exit_code(["play", side, "--log", "it.log"]) == 64
+        assert run_words(["play", side, "--log", "it.log"]) == 64
         said = capsys.readouterr().err
         assert "opens 120 connections" in said and "lets in 100" in said

@@ -40,8 +40,8 @@ OLTP = {"table_size": 2000, "tables": 2, "events": 60, "threads": 2, "warmup_tim
 #: for the other's deletes nothing and finds the new row (PostgreSQL), or both wait for each other.
 #: sysbench begins such an event anew, and so do we. MyRocks looks for no deadlock: a wait ends.
 COLLISIONS = {"23505", "40P01", "1213", "1205"}
-PGBENCH = [name for name in workloads.all_workloads() if name.startswith("pgbench_")]
-ANYWHERE = [name for name in workloads.all_workloads() if name not in PGBENCH]
+PGBENCH = [name for name in workloads.list_workloads() if name.startswith("pgbench_")]
+ANYWHERE = [name for name in workloads.list_workloads() if name not in PGBENCH]
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def play(session: Session, workload: str, commands: str, **options: Any) -> Play
         tempfile.TemporaryDirectory() as folder,
         driver.DriverProcess(plan, driver.DriverLaunch(Path(folder) / "log")) as process,
     ):
-        while not isinstance(event := process.next(driver.Limit("it", 60)), driver.End):
+        while not isinstance(event := process.read_event(driver.Limit("it", 60)), driver.End):
             if isinstance(event, PhaseRecord):
                 phases[event.phase] = event
             process.go()

@@ -12,7 +12,7 @@ from dyno.servers.kit import jobs, queueing, rights
 SQL = ROOT / "src/dyno/servers/kit/sql"
 PAGE = ROOT / "docs/guides/kit/rights.md"
 #: What is made from Python, as it is for account 2.
-GENERATED = [*queueing.routines(queueing.QueueAccount("a@b", 2), 7), *jobs._workers()]
+GENERATED = [*queueing.list_routines(queueing.QueueAccount("a@b", 2), 7), *jobs._list_workers()]
 ROUTINE = re.compile(r"CREATE (?:DEFINER=\S+ )?(PROCEDURE|FUNCTION|TRIGGER) (\w+\.\w+)")
 #: Types whose values are no text.
 NUMBERS = re.compile(r"TINYINT|SMALLINT|INT|BIGINT|DATETIME|DECIMAL")
@@ -109,7 +109,7 @@ def test_the_page_has_every_grant_and_every_routine_with_other_rights() -> None:
     page = PAGE.read_text()
     for grant in rights.GRANTS:
         assert f"-- {grant.part}: {grant.purpose}" in page
-        assert not [it for it in grant.statements("'reader'@'%'") if f"{it};" not in page]
+        assert not [it for it in grant.list_statements("'reader'@'%'") if f"{it};" not in page]
     names = {re.sub(r"_\d+\b", "_N", name) for name in ALL if is_definers(name)}
     assert names and not [name for name in names if f"`{name}`" not in page]
 

@@ -21,7 +21,7 @@ def a_server(plugins: Path) -> KitServer:
 
 def test_it_stands_alone_but_for_the_systems_own_libraries() -> None:
     told = subprocess.run(
-        ["ldd", library.carried()], capture_output=True, text=True, check=True, timeout=30
+        ["ldd", library.find_own_library()], capture_output=True, text=True, check=True, timeout=30
     )
     names = {Path(line.split()[0]).name for line in told.stdout.splitlines()}
     known = ("linux-vdso", "libgcc_s", "libc.", "libm.", "ld-linux")
@@ -30,7 +30,7 @@ def test_it_stands_alone_but_for_the_systems_own_libraries() -> None:
 
 @pytest.mark.parametrize("part", PARTS.values(), ids=lambda part: str(part.name))
 def test_it_exports_every_function_that_a_part_names(part: object) -> None:
-    content = library.carried().read_bytes()
+    content = library.find_own_library().read_bytes()
     for function in (VERSION, *PARTS[getattr(part, "name", "")].functions):
         endings = ["", "_init", "_deinit"] + (["_clear", "_add"] if function.aggregate else [])
         for ending in endings:
@@ -38,7 +38,7 @@ def test_it_exports_every_function_that_a_part_names(part: object) -> None:
 
 
 def test_it_is_of_the_packages_version() -> None:
-    assert dyno.__version__.encode() in library.carried().read_bytes()
+    assert dyno.__version__.encode() in library.find_own_library().read_bytes()
 
 
 def test_it_is_put_once_and_taken_away(tmp_path: Path) -> None:
@@ -68,4 +68,4 @@ def test_a_directory_that_cannot_be_written_is_named_with_what_to_do() -> None:
     # not even root may make a file there
     with pytest.raises(HostError, match="plugin directory /proc/self") as caught:
         library.put(a_server(Path("/proc/self")))
-    assert f"install -m 644 {library.carried()} /proc/self/{LIBRARY}" in caught.value.hint
+    assert f"install -m 644 {library.find_own_library()} /proc/self/{LIBRARY}" in caught.value.hint

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from dyno.servers.kit.options import Difference, _text, differences, options_of
+from dyno.servers.kit.options import Difference, _format_setting, find_differences, parse_options
 
 
 def test_flags_and_sets_are_taken_apart_and_nothing_else() -> None:
-    found = options_of(
+    found = parse_options(
         {
             "optimizer_switch": "mrr=on,icp=off",
             "sql_mode": "ANSI_QUOTES, STRICT_ALL_TABLES",
@@ -28,16 +28,16 @@ def test_flags_and_sets_are_taken_apart_and_nothing_else() -> None:
 
 
 def test_what_is_in_one_set_only_is_off_in_the_other_and_unknown_where_there_is_no_set() -> None:
-    first = options_of({"sql_mode": "ANSI_QUOTES", "optimizer_switch": "mrr=on,icp=on"})
-    second = options_of({"sql_mode": "", "optimizer_switch": "mrr=off,bka=on", "old_mode": "X"})
-    assert differences(first, second) == [
+    first = parse_options({"sql_mode": "ANSI_QUOTES", "optimizer_switch": "mrr=on,icp=on"})
+    second = parse_options({"sql_mode": "", "optimizer_switch": "mrr=off,bka=on", "old_mode": "X"})
+    assert find_differences(first, second) == [
         Difference("old_mode", "X", None, "on"),
         Difference("optimizer_switch", "bka", None, "on"),
         Difference("optimizer_switch", "icp", "on", None),
         Difference("optimizer_switch", "mrr", "on", "off"),
         Difference("sql_mode", "ANSI_QUOTES", "on", "off"),
     ]
-    assert differences(first, first) == []
+    assert find_differences(first, first) == []
 
 
 @pytest.mark.parametrize(
@@ -52,5 +52,5 @@ def test_what_is_in_one_set_only_is_off_in_the_other_and_unknown_where_there_is_
 def test_one_option_is_set_and_the_others_stay(
     variable: str, option: str, value: str, text: str
 ) -> None:
-    known = options_of({"sql_mode": "A,B,C", "optimizer_switch": "mrr=on,icp=on"})
-    assert _text(known, variable, option, value) == text
+    known = parse_options({"sql_mode": "A,B,C", "optimizer_switch": "mrr=on,icp=on"})
+    assert _format_setting(known, variable, option, value) == text

@@ -26,18 +26,20 @@ class Asked:
 
 def test_a_url_needs_no_database() -> None:
     asked = Asked()
-    found = server.reach(asked, "mysql://ann:p%40ss@127.0.0.1:3307")
+    found = server.reach_server(asked, "mysql://ann:p%40ss@127.0.0.1:3307")
     assert (asked.session["host"], asked.session["port"]) == ("127.0.0.1", 3307)
     assert (asked.session["user"], asked.session["password"]) == ("ann", "p@ss")
     assert found.near and str(found.plugins) == "/usr/lib/plugin"
-    assert not server.reach(asked, "mariadb://ann@db.example:3307/sales?ssl-mode=required").near
+    assert not server.reach_server(
+        asked, "mariadb://ann@db.example:3307/sales?ssl-mode=required"
+    ).near
     assert asked.session["database"] == "sales" and asked.session["tls"]["mode"] == "require"
 
 
 def test_a_password_may_come_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MYSQL_PWD", "hidden")
     asked = Asked()
-    server.reach(asked, "mysql://ann@127.0.0.1/")
+    server.reach_server(asked, "mysql://ann@127.0.0.1/")
     assert asked.session["password"] == "hidden"
 
 
@@ -46,13 +48,13 @@ def test_a_password_may_come_by_the_environment(monkeypatch: pytest.MonkeyPatch)
 )
 def test_what_is_no_url_of_such_a_server_is_refused(dsn: str) -> None:
     with pytest.raises(UsageError):
-        server.reach(Asked(), dsn)
+        server.reach_server(Asked(), dsn)
 
 
 @pytest.mark.parametrize("version", ["5.5.34", "5.1.73-log", "", "5.5.5-10.0.38-MariaDB"])
 def test_a_server_that_is_too_old_is_refused(version: str) -> None:
     with pytest.raises(UsageError, match="too old"):
-        server.reach(Asked(version), "mysql://ann@host")
+        server.reach_server(Asked(version), "mysql://ann@host")
 
 
 @pytest.mark.parametrize(
@@ -64,5 +66,5 @@ def test_a_server_that_is_too_old_is_refused(version: str) -> None:
     ],
 )
 def test_versions_are_read(version: str, number: tuple[int, ...], is_mariadb: bool) -> None:
-    found = server.reach(Asked(version), "mysql://ann@host")
+    found = server.reach_server(Asked(version), "mysql://ann@host")
     assert (found.number, found.is_mariadb) == (number, is_mariadb)

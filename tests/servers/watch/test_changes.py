@@ -7,14 +7,14 @@ import pytest
 from dyno.servers.watch import mysql, postgres
 from dyno.servers.watch.changes import Changes, Recorded, SampleTime
 from dyno.servers.watch.recorder import _Uptime
-from dyno.servers.watch.source import CHANGE, GONE, WHOLE, Row, WatchSource, question
+from dyno.servers.watch.source import CHANGE, GONE, WHOLE, Row, WatchSource, build_question
 
 SOURCE = WatchSource("t", ("t",), ("k",), ("n", "m"), ("high",), told=("text",), born="high")
 PLAIN = WatchSource("t", ("t",), ("k",), ("n", "m"), told=("text",))
 
 
 def of(changes: Changes, *rows: Row, **look: bool) -> list[Recorded]:
-    return changes.of(rows, SampleTime("now", **look))
+    return changes.record_changes(rows, SampleTime("now", **look))
 
 
 def test_the_first_sample_is_whole_and_the_next_one_a_change() -> None:
@@ -91,11 +91,11 @@ def test_a_server_that_is_up_for_less_than_awaited_has_restarted(up_s: float, sa
 
 def test_what_a_server_lacks_is_asked_as_null_or_not_at_all() -> None:
     available = {"t": {"k", "n"}}
-    asked = question(PLAIN, available, "")
+    asked = build_question(PLAIN, available, "")
     assert asked and asked.whole == "SELECT k, NULL, n, NULL FROM t"
-    assert question(PLAIN, {}, "") is None
-    assert question(WatchSource("t", ("t",), needs="z"), available, "") is None
-    other = question(
+    assert build_question(PLAIN, {}, "") is None
+    assert build_question(WatchSource("t", ("t",), needs="z"), available, "") is None
+    other = build_question(
         WatchSource("t", ("old", "t"), ("k",), where="n > 0", recent="n > 1"), available, ""
     )
     assert other and other.recent == "SELECT k FROM t WHERE (n > 0) AND (n > 1)"
@@ -103,12 +103,12 @@ def test_what_a_server_lacks_is_asked_as_null_or_not_at_all() -> None:
 
 def test_several_rows_of_one_key_are_added_up_by_the_server() -> None:
     files = WatchSource("f", ("f",), ("k",), ("n",), ("MIN_T", "MAX_T"), several=True)
-    asked = question(files, {"f": {"k", "n", "min_t", "max_t"}}, "")
+    asked = build_question(files, {"f": {"k", "n", "min_t", "max_t"}}, "")
     assert asked and asked.whole == "SELECT k, SUM(n), MIN(MIN_T), MAX(MAX_T) FROM f GROUP BY k"
 
 
 @pytest.mark.parametrize("kind", [mysql, postgres])
 def test_the_columns_of_a_source_differ(kind: object) -> None:
     for source in kind.SOURCES:  # type: ignore[attr-defined]
-        names = [name for name, _ in source.types()]
+        names = [name for name, _ in source.list_types()]
         assert len(set(names)) == len(names), source.name

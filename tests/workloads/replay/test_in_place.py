@@ -11,14 +11,14 @@ import pytest
 from repository import ROOT
 
 from dyno.engines.mysql import harmless as of_mysql
-from dyno.engines.mysql.session_words import session_words as words_of_mysql
+from dyno.engines.mysql.session_words import judge_session_words as words_of_mysql
 from dyno.engines.postgres import harmless as of_postgres
-from dyno.engines.postgres.session_words import session_words as words_of_postgres
+from dyno.engines.postgres.session_words import judge_session_words as words_of_postgres
 from dyno.workloads.replay.in_place import (
     Allowed,
     RefusedStatement,
     ServerRules,
-    shape_of,
+    empty_literals,
     taint_definitions,
 )
 from dyno.workloads.replay.lexing import UnreadableError, read_tokens
@@ -103,8 +103,8 @@ def test_a_text_is_left_out_where_a_session_may_read_it_in_two_ways(sets: str, t
     rules = SERVERS["mysql"]
     other = replace(rules, readings=frozenset({Quoting(False, False, True)}))
     assert isinstance(other.judge(text), RefusedStatement)
-    assert isinstance(rules.reading_also([sets]).judge(text), RefusedStatement)
-    both = rules.reading_also([sets, "SET NAMES utf8"])
+    assert isinstance(rules.with_readings([sets]).judge(text), RefusedStatement)
+    both = rules.with_readings([sets, "SET NAMES utf8"])
     assert len(both.readings) == 2
     assert isinstance(both.judge("SELECT 'plain', \"too\" FROM item"), Allowed)
 
@@ -116,7 +116,7 @@ def test_standard_conforming_strings_are_followed() -> None:
     escaping = replace(rules, readings=frozenset({Quoting(True, True, True)}))
     assert isinstance(escaping.judge(r"SELECT 'a\'b'"), Allowed)
     assert isinstance(escaping.judge(r"SELECT 'a\', w(1), '"), Allowed), "it is a text there"
-    both = rules.reading_also(["SET standard_conforming_strings = off"])
+    both = rules.with_readings(["SET standard_conforming_strings = off"])
     assert isinstance(both.judge(r"SELECT 'a\', w(1), '"), RefusedStatement)
 
 
@@ -181,7 +181,7 @@ def test_the_shape_of_a_text_has_the_tokens_of_the_text_however_it_is_read() -> 
     rng, told = random.Random(7), 0
     for _ in range(40_000):
         text = "".join(rng.choice(ALPHABET) for _ in range(rng.randrange(1, 12)))
-        if shape := shape_of(text):
+        if shape := empty_literals(text):
             told += 1
             for quoting in QUOTINGS:
                 of_shape = tokens_of(shape, quoting)
@@ -194,7 +194,7 @@ def test_texts_that_differ_in_literals_have_one_shape_and_are_played_as_they_are
         "SELECT c FROM t0 WHERE id = 17 AND p < 1.5 AND s = 'it''s -- ; /*';",
         "SELECT c FROM t0 WHERE id = 4 AND p < 22.25 AND s = 'x''';",
     ]
-    assert shape_of(texts[0]) == "SELECT c FROM t0 WHERE id = 0 AND p < 0 AND s = '''';"
-    assert len(set(map(shape_of, texts))) == 1
+    assert empty_literals(texts[0]) == "SELECT c FROM t0 WHERE id = 0 AND p < 0 AND s = '''';"
+    assert len(set(map(empty_literals, texts))) == 1
     for rules in SERVERS.values():
         assert [rules.judge(it) for it in texts] == [Allowed(it[:-1], reads=True) for it in texts]

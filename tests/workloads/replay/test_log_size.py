@@ -15,7 +15,7 @@ from small_logs import GENERAL, STDERR
 
 from dyno.workloads.replay.formats import read_log
 from dyno.workloads.replay.layout import lay_out
-from dyno.workloads.replay.sessions import select
+from dyno.workloads.replay.sessions import select_statements
 from dyno.workloads.replay.spool import Chain, Spool, SpoolRecord
 
 STAMP = "2026-01-01 10:00:00.010 UTC"
@@ -55,12 +55,12 @@ FORMS: dict[str, Callable[[str], str]] = {
 LAID_OUT = """
 import resource, sys
 from pathlib import Path
-from dyno.plugins import things
+from dyno.plugins import load_things
 from dyno.workloads.replay.layout import lay_out
-things("dyno.engines", "LOG_READERS")
+load_things("dyno.engines", "LOG_READERS")
 resource.setrlimit(resource.RLIMIT_AS, (400 << 20, 400 << 20))
 replay = lay_out(Path(sys.argv[1]), True, lambda _: None, int(sys.argv[2]))
-print("\\n".join(replay.sentences()))
+print("\\n".join(replay.describe()))
 """
 
 
@@ -135,8 +135,8 @@ def test_a_transaction_with_a_statement_that_is_too_long_may_have_written(tmp_pa
     path = tmp_path / "it.log"
     path.write_text("".join(map(general, said)))
     with Spool(tmp_path) as spool:
-        found = select(read_log(path, 100), False, spool)
-        assert [it.sql for it in found.played(found.sessions[0])] == ["SELECT 1"]
+        found = select_statements(read_log(path, 100), False, spool)
+        assert [it.sql for it in found.find_played(found.sessions[0])] == ["SELECT 1"]
         assert {why: it.count for why, it in found.left_out.items()} == {
             "too long": 1,
             "in transactions that write": 4,
@@ -147,7 +147,7 @@ def test_bytes_that_are_no_text_are_left_out_and_said(tmp_path: Path) -> None:
     path = tmp_path / "it.log"
     path.write_bytes(general("SELECT 'caf\\E9'").encode().replace(b"\\E9", b"\xe9"))
     path.write_bytes(path.read_bytes() + general("SELECT 'café'").encode())
-    said = lay_out(path, False, lambda _: None).sentences()
+    said = lay_out(path, False, lambda _: None).describe()
     assert "left out: 1 not in UTF-8 (line 1)" in said and "1 of 2 statements" in said[0]
 
 
@@ -157,11 +157,14 @@ def test_what_does_not_fit_into_memory_is_the_same_from_disk(text: str, tmp_path
     path.write_text(text)
     for writes in (False, True):
         with Spool(tmp_path) as spool, Spool(tmp_path, 1) as tiny:
-            wanted, found = (select(read_log(path), writes, it) for it in (spool, tiny))
+            wanted, found = (select_statements(read_log(path), writes, it) for it in (spool, tiny))
             for one, other in zip(wanted.sessions, found.sessions, strict=True):
-                assert list(wanted.played(one)) == list(found.played(other))
+                assert list(wanted.find_played(one)) == list(found.find_played(other))
                 assert one.span_s == other.span_s
-            assert (wanted.left_out, wanted.tables()) == (found.left_out, found.tables())
+            assert (wanted.left_out, wanted.count_tables()) == (
+                found.left_out,
+                found.count_tables(),
+            )
 
 
 def test_records_are_taken_back_from_disk_and_memory_alike(tmp_path: Path) -> None:

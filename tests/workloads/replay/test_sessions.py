@@ -10,11 +10,11 @@ from small_logs import GENERAL, OLD_GENERAL, STDERR, write
 
 from dyno.engines.mysql.logs import DIALECT
 from dyno.errors import UsageError
-from dyno.workloads import checksum
+from dyno.workloads import compute_checksum
 from dyno.workloads.replay.formats import read_log
 from dyno.workloads.replay.layout import lay_out
 from dyno.workloads.replay.logs import Log, LogEntry
-from dyno.workloads.replay.sessions import Selection, lanes, select
+from dyno.workloads.replay.sessions import Selection, assign_lanes, select_statements
 from dyno.workloads.replay.spool import Spool
 
 
@@ -25,12 +25,12 @@ def spool(tmp_path: Path) -> Iterator[Spool]:
 
 
 def chosen(spool: Spool, folder: Path, text: str, writes: bool = False) -> Selection:
-    return select(read_log(write(folder, "it.log", text)), writes, spool)
+    return select_statements(read_log(write(folder, "it.log", text)), writes, spool)
 
 
 def texts(selection: Selection) -> list[list[str]]:
     return [
-        [" ".join(it.sql.split()) for it in selection.played(session)]
+        [" ".join(it.sql.split()) for it in selection.find_played(session)]
         for session in selection.sessions
     ]
 
@@ -59,7 +59,7 @@ def test_reads_are_played_and_what_is_left_out_is_told(spool: Spool, tmp_path: P
         "not understood: it ends within a quoted text": (1, [17]),
         "for the server as a whole, never played": (1, [23]),
     }
-    assert found.tables() == {"item": 5} and found.databases == ("shop",)
+    assert found.count_tables() == {"item": 5} and found.databases == ("shop",)
 
 
 def test_writes_are_played_when_that_is_asked_for(spool: Spool, tmp_path: Path) -> None:
@@ -72,13 +72,17 @@ def test_writes_are_played_when_that_is_asked_for(spool: Spool, tmp_path: Path) 
 def test_where_autocommit_is_off_a_transaction_lasts_until_its_end(spool: Spool) -> None:
     said = ["SET autocommit=0", "SELECT 1", "DELETE FROM t", "COMMIT", "SELECT 2", "COMMIT"]
     log = log_of(*((float(at), "1", sql) for at, sql in enumerate(said)))
-    assert texts(select(log, False, spool)) == [["SET autocommit=0", "SELECT 2", "COMMIT"]]
+    assert texts(select_statements(log, False, spool)) == [
+        ["SET autocommit=0", "SELECT 2", "COMMIT"]
+    ]
 
 
 def test_reads_of_tables_that_the_log_makes_are_left_out(spool: Spool) -> None:
     said = ["CREATE TEMPORARY TABLE tmp (x INT)", "SELECT * FROM tmp", "SELECT * FROM item"]
-    found = select(log_of(*((float(at), "1", sql) for at, sql in enumerate(said))), False, spool)
-    assert texts(found) == [["SELECT * FROM item"]] and found.tables() == {"item": 1}
+    found = select_statements(
+        log_of(*((float(at), "1", sql) for at, sql in enumerate(said))), False, spool
+    )
+    assert texts(found) == [["SELECT * FROM item"]] and found.count_tables() == {"item": 1}
 
 
 def test_use_is_played_where_there_are_several_databases(spool: Spool, tmp_path: Path) -> None:
@@ -116,7 +120,7 @@ def test_sessions_share_a_connection_if_they_do_not_overlap_and_set_the_same(spo
         (2.0, "3", "SELECT 3"), (3.0, "4", "SET NAMES utf8"), (3.1, "4", "SELECT 4"),
         (4.0, "5", "SET NAMES latin1"), (4.1, "5", "SELECT 5"),
     ]  # fmt: skip
-    own = lanes(select(log_of(*sorted(said)), False, spool))
+    own = assign_lanes(select_statements(log_of(*sorted(said)), False, spool))
     assert [[session.name for session in lane] for lane in own] == [
         ["1"], ["2", "3"], ["4"], ["5"],
     ]  # fmt: skip
@@ -129,7 +133,7 @@ def test_a_log_is_laid_out_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert first.script == again.script and first.script.name == "shop.lua"
     assert first.connections == 2
     assert first.script != lay_out(path, True, lambda _: None).script
-    words = "\n".join(first.sentences())
+    words = "\n".join(first.describe())
     assert "6 of 12 statements are played, of 3 sessions on 2 connections" in words
     assert "left out: 3 in transactions that write (lines 11, 12, 14)" in words
 
@@ -145,7 +149,7 @@ def test_what_brings_a_session_into_its_database_is_no_statement_of_the_log(
         for words in (f"Connect\troot@localhost on db{number} using Socket", "Query\tSELECT 1")
     ]
     laid = lay_out(write(tmp_path, "it.log", "".join(said)), False, lambda _: None)
-    assert "3 of 3 statements are played, of 3 sessions" in laid.sentences()[0]
+    assert "3 of 3 statements are played, of 3 sessions" in laid.describe()[0]
     assert "statements = 6," in laid.script.read_text(), "each is preceded by its USE"
 
 
@@ -161,5 +165,8 @@ def test_a_run_is_another_one_with_other_data(tmp_path: Path) -> None:
     sums = set()
     for text in ("CREATE TABLE a (x INTEGER)", "CREATE TABLE a (y INTEGER)"):
         data.write_text(text)
-        sums |= {checksum(script, {"setup": str(data)}), checksum(script, {"setup": data.name})}
+        sums |= {
+            compute_checksum(script, {"setup": str(data)}),
+            compute_checksum(script, {"setup": data.name}),
+        }
     assert len(sums) == 2

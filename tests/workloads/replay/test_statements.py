@@ -6,7 +6,13 @@ import pytest
 
 from dyno.engines.mysql.logs import DIALECT as MYSQL
 from dyno.engines.postgres.logs import DIALECT as POSTGRES
-from dyno.workloads.replay.statements import Dialect, Kind, made_tables, names_of, read_statement
+from dyno.workloads.replay.statements import (
+    Dialect,
+    Kind,
+    compile_names,
+    find_made_tables,
+    read_statement,
+)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +122,7 @@ def test_a_dump_makes_tables_and_views() -> None:
     dump = """CREATE TABLE `a` (x int);\ncreate table if not exists public.b (x int);
 /*!50001 CREATE ALGORITHM=UNDEFINED */ /*!50001 VIEW `w` AS SELECT 1 */;
 CREATE MATERIALIZED VIEW public."M" AS SELECT 1;"""
-    assert made_tables(dump) == {"a", "b", "w", "m"}
+    assert find_made_tables(dump) == {"a", "b", "w", "m"}
 
 
 @pytest.mark.parametrize(
@@ -133,6 +139,6 @@ CREATE MATERIALIZED VIEW public."M" AS SELECT 1;"""
     ],
 )
 def test_a_database_is_named_before_a_dot(text: str, is_named: bool) -> None:
-    named = names_of(["prod", "mysql"])
+    named = compile_names(["prod", "mysql"])
     assert named is not None and bool(named.search(text)) == is_named
-    assert names_of([]) is None
+    assert compile_names([]) is None

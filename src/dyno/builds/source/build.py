@@ -38,15 +38,15 @@ def build_planned(
     """
 
     def make(folder: Path) -> None:
-        alone = cache.exclusive_lock(cache.root() / cache.LOCKS / BUILDING, waiting)
-        with alone, cache.resumed_folder(BUILT, plan.entry) as work:
+        alone = cache.hold_lock(cache.find_root() / cache.LOCKS / BUILDING, say_waiting)
+        with alone, cache.hold_resumed_folder(BUILT, plan.entry) as work:
             check_space(work, plan.recipe.cost)
             BuildWork(plan, work, say, watch or (lambda _: None)).build(folder, fix)
 
-    def waiting() -> None:
+    def say_waiting() -> None:
         say("waiting for another build from source to end")
 
-    prefix = cache.cached_entry(BUILT, plan.entry, make, say)
+    prefix = cache.ensure_entry(BUILT, plan.entry, make, say)
     return read_built(prefix)
 
 

@@ -89,12 +89,12 @@ class Diagnosis:
 
 def diagnose(failed: Failed) -> Diagnosis:
     """The diagnosis of a build's failure."""
-    first = _first_error(failed.output)
+    first = _find_first_error(failed.output)
     start = first.start() if first else len(failed.output)
     end = first.end() if first else len(failed.output)
     matches = [
         (found.start(), entry, found)
-        for entry in build_entries()
+        for entry in list_build_entries()
         if _applies(entry, failed) and (found := entry.pattern.search(failed.output))
     ]
     near = [
@@ -106,10 +106,10 @@ def diagnose(failed: Failed) -> Diagnosis:
     if chosen:
         # of several in a line the first in the catalogue: what is special stands before
         _, entry, found = min(
-            chosen, key=lambda each: _lines_between(failed.output, each[0], start)
+            chosen, key=lambda each: _count_lines_between(failed.output, each[0], start)
         )
-        return Diagnosis(_line_at(failed.output, found.start()), entry)
-    return Diagnosis(_line_at(failed.output, start) if first else "")
+        return Diagnosis(_read_line(failed.output, found.start()), entry)
+    return Diagnosis(_read_line(failed.output, start) if first else "")
 
 
 def diagnose_start(output: str, engine: str = "", version: str = "") -> Diagnosis | None:
@@ -117,11 +117,11 @@ def diagnose_start(output: str, engine: str = "", version: str = "") -> Diagnosi
     failed = Failed(output, engine, version)
     for entry in read_entries("start"):
         if _applies(entry, failed) and (found := entry.pattern.search(output)):
-            return Diagnosis(_line_at(output, found.start()), entry)
+            return Diagnosis(_read_line(output, found.start()), entry)
     return None
 
 
-def _first_error(output: str) -> re.Match[str] | None:
+def _find_first_error(output: str) -> re.Match[str] | None:
     for pattern in (ERRORS, LAST):
         for found in pattern.finditer(output):
             if not HARMLESS.match(found[0]):
@@ -129,11 +129,11 @@ def _first_error(output: str) -> re.Match[str] | None:
     return None
 
 
-def _lines_between(output: str, one: int, other: int) -> int:
+def _count_lines_between(output: str, one: int, other: int) -> int:
     return output.count("\n", min(one, other), max(one, other))
 
 
-def _line_at(output: str, at: int) -> str:
+def _read_line(output: str, at: int) -> str:
     """The line at a place; of a heading of cmake's, with the words below it."""
     begin = output.rfind("\n", 0, at) + 1
     line, _, rest = output[begin:].partition("\n")
@@ -158,7 +158,7 @@ def _applies(entry: KnownFailure, failed: Failed) -> bool:
     return True
 
 
-def build_entries() -> Sequence[KnownFailure]:
+def list_build_entries() -> Sequence[KnownFailure]:
     """All entries about builds."""
     kinds = sorted(file.stem for file in CATALOGUE.glob("*.toml"))
     return [entry for kind in kinds if kind != "start" for entry in read_entries(kind)]
@@ -168,10 +168,10 @@ def build_entries() -> Sequence[KnownFailure]:
 def read_entries(kind: str) -> tuple[KnownFailure, ...]:
     """The entries of one file of the catalogue, in its order."""
     table = tomllib.loads((CATALOGUE / f"{kind}.toml").read_text(encoding="utf-8"))
-    return tuple(_entry(name, each) for name, each in table.items())
+    return tuple(_read_entry(name, each) for name, each in table.items())
 
 
-def _entry(name: str, table: Mapping[str, Any]) -> KnownFailure:
+def _read_entry(name: str, table: Mapping[str, Any]) -> KnownFailure:
     return KnownFailure(
         name=name,
         pattern=re.compile(table["pattern"], re.MULTILINE),
@@ -179,12 +179,12 @@ def _entry(name: str, table: Mapping[str, Any]) -> KnownFailure:
         remedy=table["remedy"],
         source=table["source"],
         when=table.get("when", {}),
-        fix=_fix(table["fix"]) if "fix" in table else None,
+        fix=_read_fix(table["fix"]) if "fix" in table else None,
         weak=table.get("weak", False),
     )
 
 
-def _fix(table: Mapping[str, Any]) -> Fix:
+def _read_fix(table: Mapping[str, Any]) -> Fix:
     return Fix(
         edits=tuple(read_edit(each) for each in table.get("edits", ())),
         options=tuple(table.get("options", ())),

@@ -14,7 +14,7 @@ from pathlib import Path
 from dyno import private_files
 from dyno.builds import cache
 from dyno.builds.source.plan import BUILT
-from dyno.errors import HostError, UsageError, unknown
+from dyno.errors import HostError, UsageError, build_unknown_error
 
 FORM = re.compile(r"[A-Za-z0-9][\w.+-]*")
 
@@ -30,7 +30,7 @@ class Named:
 def name_build(engine: str, name: str, named: Named) -> None:
     """Gives a build its name; who had it before has it no more."""
     check_name(name)
-    file = _file(engine, name)
+    file = _find_file(engine, name)
     file.parent.mkdir(parents=True, exist_ok=True)
     private_files.write_whole(file, json.dumps(asdict(named)))
 
@@ -47,37 +47,37 @@ def find_named(engine: str, name: str) -> Path:
     one whose build was removed.
     """
     try:
-        told = Named(**json.loads(_file(engine, name).read_text(encoding="utf-8")))
+        told = Named(**json.loads(_find_file(engine, name).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
-        refused = unknown(f"{engine} build from source", name, known_names(engine))
-        if not known_names(engine):
+        refused = build_unknown_error(f"{engine} build from source", name, list_names(engine))
+        if not list_names(engine):
             refused.hint = f"none has a name yet: `dyno engines build {engine} PLACE --name {name}`"
         raise refused from None
-    prefix = cache.root() / BUILT / told.entry
+    prefix = cache.find_root() / BUILT / told.entry
     if not prefix.is_dir():
         hint = f"build it again from {told.place}: `dyno engines build {engine} --name {name} …`"
         raise HostError(f"{engine}@source:{name} is no longer in the cache", hint=hint)
     return prefix
 
 
-def known_names(engine: str) -> list[str]:
+def list_names(engine: str) -> list[str]:
     """The names of an engine's builds."""
-    folder = cache.root() / "names"
+    folder = cache.find_root() / "names"
     files = folder.glob(f"{engine}-*.json") if folder.is_dir() else ()
     return sorted(file.stem.removeprefix(f"{engine}-") for file in files)
 
 
-def named_builds() -> list[tuple[str, Named]]:
+def list_named_builds() -> list[tuple[str, Named]]:
     """All names, as `ENGINE@source:NAME`, that still have their builds."""
     found = []
-    for file in sorted((cache.root() / "names").glob("*.json")):
+    for file in sorted((cache.find_root() / "names").glob("*.json")):
         engine, _, name = file.stem.partition("-")
         with suppress(OSError, ValueError, TypeError):
             told = Named(**json.loads(file.read_text(encoding="utf-8")))
-            if (cache.root() / BUILT / told.entry).is_dir():
+            if (cache.find_root() / BUILT / told.entry).is_dir():
                 found.append((f"{engine}@source:{name}", told))
     return found
 
 
-def _file(engine: str, name: str) -> Path:
-    return cache.root() / "names" / f"{engine}-{name}.json"
+def _find_file(engine: str, name: str) -> Path:
+    return cache.find_root() / "names" / f"{engine}-{name}.json"

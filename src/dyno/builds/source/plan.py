@@ -73,7 +73,7 @@ class BuildPlan:
     @property
     def is_cached(self) -> bool:
         """Is it in the cache already?"""
-        return (cache.root() / BUILT / self.entry).is_dir()
+        return (cache.find_root() / BUILT / self.entry).is_dir()
 
 
 def plan_build(request: BuildRequest, recipes: Sequence[BuildRecipe], say: Say) -> BuildPlan:
@@ -84,10 +84,10 @@ def plan_build(request: BuildRequest, recipes: Sequence[BuildRecipe], say: Say) 
     _check_words(request)
     debian = {suite: package for recipe in recipes for suite, package in recipe.debian.items()}
     tree = find_tree(request.place, debian, say)
-    with cache.work_folder(BUILDING) as scratch:
+    with cache.make_work_folder(BUILDING) as scratch:
         recipe, version = _recognise(tree, recipes, scratch / "source", request.place)
     toolchain = find_toolchain(recipe, say)
-    facts = _facts(request, tree, recipe, toolchain)
+    facts = _collect_facts(request, tree, recipe, toolchain)
     deciding = {name: value for name, value in facts.items() if name not in ("source", "patch")}
     key = hashlib.sha256(json.dumps([deciding, recipe.deciding]).encode()).hexdigest()[:16]
     entry = f"{request.engine}-{version}-{key}"
@@ -101,9 +101,9 @@ def _check_words(request: BuildRequest) -> None:
             shlex.split(words)
         except ValueError as unbalanced:
             raise UsageError(f"cannot read the flags '{words}'", cause=unbalanced) from None
-    if any(sign.isspace() for sign in str(cache.root())):
+    if any(sign.isspace() for sign in str(cache.find_root())):
         hint = "set DYNO_CACHE to a folder without"
-        raise UsageError(f"make cannot build in {cache.root()}: it holds a blank", hint=hint)
+        raise UsageError(f"make cannot build in {cache.find_root()}: it holds a blank", hint=hint)
 
 
 def _recognise(
@@ -116,10 +116,10 @@ def _recognise(
     copy.mkdir()
     tree.put(copy, lambda name: any(fnmatchcase(name, pattern) for pattern in telling))
     recipe = choose_recipe(recipes, copy, place)
-    return recipe, recipe.version_of(copy)
+    return recipe, recipe.read_version(copy)
 
 
-def _facts(
+def _collect_facts(
     request: BuildRequest, tree: SourceTree, recipe: BuildRecipe, toolchain: Toolchain
 ) -> dict[str, str]:
     """How it is made, for the record: what is written here decides the key of the build."""

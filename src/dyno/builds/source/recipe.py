@@ -102,7 +102,7 @@ class BuildRecipe:
         """Does it compile C++?"""
         return any("{cxx" in word for step in self.steps for word in step.run)
 
-    def version_of(self, tree: Path) -> str:
+    def read_version(self, tree: Path) -> str:
         """The version that the tree's files tell; empty where they do not."""
         parts = []
         for file, pattern in self.version:
@@ -113,22 +113,22 @@ class BuildRecipe:
             parts += [part for part in found.groups() if part]
         return ".".join(parts)
 
-    def fits(self, tree: Path) -> bool:
+    def matches(self, tree: Path) -> bool:
         """Is the tree one of this recipe's?"""
         if not all(any(tree.glob(mark)) for mark in self.marks):
             return False
-        version = self.version_of(tree)
+        version = self.read_version(tree)
         return bool(version) and is_within(version, self.since, self.before)
 
 
 def is_within(version: str, since: str, before: str) -> bool:
     """Is `version` one from `since` up to, not including, `before`? An empty limit is none."""
-    number = version_number(version)
-    above = not since or number >= version_number(since)
-    return above and (not before or number < version_number(before))
+    number = parse_version(version)
+    above = not since or number >= parse_version(since)
+    return above and (not before or number < parse_version(before))
 
 
-def version_number(version: str) -> tuple[int, ...]:
+def parse_version(version: str) -> tuple[int, ...]:
     """A version to compare by: its numbers, up to the first part that is none."""
     found = re.match(r"\d+(?:\.\d+)*", version)
     return tuple(map(int, found[0].split("."))) if found else ()
@@ -137,10 +137,10 @@ def version_number(version: str) -> tuple[int, ...]:
 def choose_recipe(recipes: Sequence[BuildRecipe], tree: Path, place: str) -> BuildRecipe:
     """The recipe whose tree this is; `UsageError` where it is none's."""
     for recipe in recipes:
-        if recipe.fits(tree):
+        if recipe.matches(tree):
             return recipe
     titles = "; ".join(recipe.title for recipe in recipes)
-    versions = {v for recipe in recipes if (v := recipe.version_of(tree))}
+    versions = {v for recipe in recipes if (v := recipe.read_version(tree))}
     told = f"its files tell version {min(versions)}" if versions else "it tells no version"
     raise UsageError(
         f"no recipe builds {place}", cause=told, hint=f"there are recipes for {titles}"
@@ -165,7 +165,7 @@ def read_recipe(file: Path) -> BuildRecipe:
         before=table.get("before", ""),
         marks=tuple(table["marks"]),
         version=tuple((file, pattern) for file, pattern in table["version"]),
-        steps=tuple(_step(each) for each in table["steps"]),
+        steps=tuple(_read_step(each) for each in table["steps"]),
         program=table["program"],
         cost=BuildCost(**table["cost"]),
         cflags=table.get("cflags", "-O2"),
@@ -181,7 +181,7 @@ def read_recipe(file: Path) -> BuildRecipe:
     )
 
 
-def _step(table: Mapping[str, Any]) -> BuildStep:
+def _read_step(table: Mapping[str, Any]) -> BuildStep:
     within = tuple(table.get("within", ("{build}",)))
     return BuildStep(table["name"], tuple(table["run"]), within, table.get("units", 0))
 

@@ -93,7 +93,7 @@ def run_program(
         raise HostError(f"cannot run {words[0]} in {folder}", cause=refused.strerror) from None
     assert process.stdout is not None and process.stdin is not None
     try:
-        with subprocesses.waited_for(process, heed):
+        with subprocesses.wait_for(process, heed):
             for line in process.stdout:
                 log.write(line)
                 log.flush()

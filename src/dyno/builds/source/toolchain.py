@@ -58,12 +58,12 @@ def find_toolchain(recipe: BuildRecipe, say: Say) -> Toolchain:
     `HostError` where a compiler or a tool is absent and cannot be fetched.
     """
     cc, cxx = os.environ.get("CC") or "cc", os.environ.get("CXX") or "c++"
-    compiler = _first_line(cc.split())
+    compiler = _read_first_line(cc.split())
     if not compiler:
         hint = "install gcc or clang (Debian: build-essential), or set CC to a compiler"
         raise HostError(f"no C compiler: {cc} does not run", hint=hint)
     environment = {k: v for k, v in os.environ.items() if k not in DROPPED} | {"LC_ALL": "C"}
-    found, fetched = _tools(recipe, say)
+    found, fetched = _find_tools(recipe, say)
     environment |= found
     for program in recipe.needs:
         if shutil.which(program, path=environment["PATH"]) is None:
@@ -78,20 +78,20 @@ def find_toolchain(recipe: BuildRecipe, say: Say) -> Toolchain:
         compiler=compiler,
         jobs=count_jobs(recipe.cost),
         environment=environment,
-        cxx_compiler=_first_line(cxx.split()) if recipe.is_cxx else "",
+        cxx_compiler=_read_first_line(cxx.split()) if recipe.is_cxx else "",
         fetched=fetched,
         ccache=cached,
-        versions=_versions(compiler),
+        versions=_read_versions(compiler),
     )
 
 
 def count_jobs(cost: BuildCost) -> int:
     """As many as there are cores for us, and memory that is available now has room for."""
     cores = len(os.sched_getaffinity(0))
-    return max(1, min(cores, cost.jobs_most, available_mb() // cost.memory_mb))
+    return max(1, min(cores, cost.jobs_most, read_available_mb() // cost.memory_mb))
 
 
-def available_mb() -> int:
+def read_available_mb() -> int:
     """The memory that could be had now without swapping."""
     found = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
     return int(found[1]) >> 10 if found else 1 << 20
@@ -106,7 +106,7 @@ def check_space(folder: Path, cost: BuildCost) -> None:
         raise HostError(what, hint=hint)
 
 
-def _tools(recipe: BuildRecipe, say: Say) -> tuple[dict[str, str], tuple[str, ...]]:
+def _find_tools(recipe: BuildRecipe, say: Say) -> tuple[dict[str, str], tuple[str, ...]]:
     """The environment in which tools and headers that were fetched are found, and what brings them;
     only the path where none was. They are Debian's packages, unpacked: a tool finds its own files
     by a variable.
@@ -139,7 +139,7 @@ def _fetch_packages(
     """
     first, *beside = dict.fromkeys(package for packages in lacking.values() for package in packages)
     try:
-        version = deb.installable_version(first, say)
+        version = deb.find_installable_version(first, say)
         folder = deb.fetch(first, version, say, beside)
     except HostError as why:
         name = next(iter(lacking))
@@ -152,17 +152,17 @@ def _install(program: str) -> str:
     return f"install {program}, with your system's packages"
 
 
-def _versions(compiler: str) -> dict[str, str]:
+def _read_versions(compiler: str) -> dict[str, str]:
     """Versions of what diagnoses ask for; one that is absent has none."""
     found = {
-        "cmake": _number(_first_line(["cmake"])),
-        "openssl": _openssl_version(),
-        "gcc": _number(compiler.rpartition(")")[2]) if "clang" not in compiler else "",
+        "cmake": _format_number(_read_first_line(["cmake"])),
+        "openssl": _read_openssl_version(),
+        "gcc": _format_number(compiler.rpartition(")")[2]) if "clang" not in compiler else "",
     }
     return {name: version for name, version in found.items() if version}
 
 
-def _openssl_version() -> str:
+def _read_openssl_version() -> str:
     """The version in the header that a compiler reads: since 3.0 by parts, before as one number."""
     for place in OPENSSL_HEADERS:
         try:
@@ -178,12 +178,12 @@ def _openssl_version() -> str:
     return ""
 
 
-def _number(text: str) -> str:
+def _format_number(text: str) -> str:
     found = re.search(r"\d+(?:\.\d+)+", text)
     return found[0] if found else ""
 
 
-def _first_line(command: Sequence[str]) -> str:
+def _read_first_line(command: Sequence[str]) -> str:
     try:
         done = subprocesses.run([*command, "--version"], VERSION_S)
     except (OSError, subprocess.TimeoutExpired):

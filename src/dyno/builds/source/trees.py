@@ -56,13 +56,13 @@ def find_tree(place: str, debian: Mapping[str, str], say: Say) -> SourceTree:
     `debian` tells the source package of each suite.
     """
     if place.startswith(DEBIAN):
-        return _of_debian(place, debian, say)
+        return _fetch_debian_source(place, debian, say)
     folder = Path(place).expanduser()
     if folder.is_dir():
-        return _of_folder(folder.absolute())
+        return _read_folder(folder.absolute())
     repository, reference = _split_reference(place)
     if reference:
-        return _of_git(repository, reference)
+        return _read_git_tree(repository, reference)
     if folder.exists():
         hint = "unpack it, and name the folder"
         raise UsageError(f"{place} is a file, and no source tree", hint=hint)
@@ -81,12 +81,14 @@ def _split_reference(place: str) -> tuple[Path, str]:
     return Path(place), ""
 
 
-def _of_git(repository: Path, reference: str) -> SourceTree:
-    commit = _git(repository, "rev-parse", "--verify", "--quiet", f"{reference}^{{commit}}").strip()
+def _read_git_tree(repository: Path, reference: str) -> SourceTree:
+    commit = _ask_git(
+        repository, "rev-parse", "--verify", "--quiet", f"{reference}^{{commit}}"
+    ).strip()
     if not commit:
         hint = f"`git -C {repository} branch -a` and `git -C {repository} tag` list what there is"
         raise UsageError(f"{repository} has no commit '{reference}'", hint=hint)
-    tree = _git(repository, "rev-parse", f"{commit}^{{tree}}").strip()
+    tree = _ask_git(repository, "rev-parse", f"{commit}^{{tree}}").strip()
 
     def put(folder: Path, keep: Keep) -> None:
         _check_out(repository, commit, folder, keep)
@@ -103,14 +105,16 @@ def _check_out(repository: Path, commit: str, folder: Path, keep: Keep) -> None:
     index = folder.parent / f"{folder.name}.index"
     ours = {"GIT_INDEX_FILE": str(index), "GIT_WORK_TREE": str(folder)}
     try:
-        _git(repository, "read-tree", commit, environment=ours, must=True)
-        which = ["--all"] if keep is keep_all else ["--", *_kept(repository, commit, keep)]
+        _ask_git(repository, "read-tree", commit, environment=ours, must=True)
+        which = ["--all"] if keep is keep_all else ["--", *_list_kept(repository, commit, keep)]
         if which != ["--"]:
             words = ("checkout-index", "--force", *which)
-            _git(repository, *words, environment=ours, must=True)
+            _ask_git(repository, *words, environment=ours, must=True)
     finally:
         index.unlink(missing_ok=True)
-    for line in _git(repository, "ls-tree", "-r", commit).splitlines() if keep is keep_all else ():
+    for line in (
+        _ask_git(repository, "ls-tree", "-r", commit).splitlines() if keep is keep_all else ()
+    ):
         about, _, path = line.partition("\t")
         mode, _, inner = about.split()
         if mode == SUBMODULE:
@@ -121,18 +125,18 @@ def _check_out(repository: Path, commit: str, folder: Path, keep: Keep) -> None:
             _check_out(within, inner, folder / path, keep)
 
 
-def _kept(repository: Path, commit: str, keep: Keep) -> list[str]:
-    listed = _git(repository, "ls-tree", "-r", "-z", "--name-only", commit).split("\0")
+def _list_kept(repository: Path, commit: str, keep: Keep) -> list[str]:
+    listed = _ask_git(repository, "ls-tree", "-r", "-z", "--name-only", commit).split("\0")
     return [name for name in listed if name and keep(name)]
 
 
 def _has_commit(repository: Path, commit: str) -> bool:
     return bool(
-        _git(repository, "rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}").strip()
+        _ask_git(repository, "rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}").strip()
     )
 
 
-def _git(
+def _ask_git(
     repository: Path, *words: str, environment: Mapping[str, str] | None = None, must: bool = False
 ) -> str:
     """What git answers; nothing where it fails, unless it `must` not."""
@@ -152,8 +156,8 @@ def _git(
     return done.stdout if done.returncode == 0 else ""
 
 
-def _of_folder(folder: Path) -> SourceTree:
-    files = sorted(_files_of(folder))
+def _read_folder(folder: Path) -> SourceTree:
+    files = sorted(_list_files(folder))
     if not files:
         raise UsageError(f"{folder} is empty", hint="name the folder of a source tree")
     _check_not_built(folder, files)
@@ -167,9 +171,9 @@ def _of_folder(folder: Path) -> SourceTree:
     return SourceTree(folder.name, f"folder {folder}", _hash_files(folder, files), put)
 
 
-def _files_of(folder: Path) -> Iterator[str]:
+def _list_files(folder: Path) -> Iterator[str]:
     """The files of a folder: of a git checkout those that git knows or would add."""
-    known = _known_to_git(folder) if _is_checkout(folder) else None
+    known = _list_git_files(folder) if _is_checkout(folder) else None
     if known is None:
         for place, folders, files in os.walk(folder):
             folders[:] = [name for name in folders if name != ".git"]
@@ -179,7 +183,7 @@ def _files_of(folder: Path) -> Iterator[str]:
     for name in known:
         path = folder / name
         if path.is_dir() and not path.is_symlink():  # a submodule, or a repository within
-            yield from (f"{name.rstrip('/')}/{inner}" for inner in _files_of(path))
+            yield from (f"{name.rstrip('/')}/{inner}" for inner in _list_files(path))
         elif path.is_symlink() or path.is_file():
             yield name
 
@@ -188,11 +192,11 @@ def _is_checkout(folder: Path) -> bool:
     return any((place / ".git").exists() for place in (folder, *folder.parents))
 
 
-def _known_to_git(folder: Path) -> list[str] | None:
+def _list_git_files(folder: Path) -> list[str] | None:
     """Paths of tracked files, and of others that are not ignored; None where git knows none."""
     words = ("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
     try:
-        listed = _git(folder, *words)
+        listed = _ask_git(folder, *words)
     except (HostError, UsageError):
         return None
     return [name for name in listed.split("\0") if name] or None
@@ -224,7 +228,7 @@ def _hash_files(folder: Path, files: list[str]) -> str:
     return total.hexdigest()
 
 
-def _of_debian(place: str, debian: Mapping[str, str], say: Say) -> SourceTree:
+def _fetch_debian_source(place: str, debian: Mapping[str, str], say: Say) -> SourceTree:
     """The archive as its authors made it: Debian's patches are left out."""
     suite, _, version = place.removeprefix(DEBIAN).partition(":")
     if suite not in debian:
@@ -238,7 +242,7 @@ def _of_debian(place: str, debian: Mapping[str, str], say: Say) -> SourceTree:
 
     def put(target: Path, keep: Keep) -> None:
         target.mkdir(parents=True, exist_ok=True)
-        tar.unpack(archive, target, lambda member: _kept_member(member, keep))
+        tar.unpack(archive, target, lambda member: _choose_member(member, keep))
 
     with archive.open("rb") as file:
         identity = hashlib.file_digest(file, "sha256").hexdigest()
@@ -247,7 +251,7 @@ def _of_debian(place: str, debian: Mapping[str, str], say: Say) -> SourceTree:
     return SourceTree(label, source, identity, put)
 
 
-def _kept_member(member: str, keep: Keep) -> str:
+def _choose_member(member: str, keep: Keep) -> str:
     """A member's name in the tree, without the folder around all of them; empty to leave it out."""
     name = member.partition("/")[2]
     return name if name and keep(name) else ""

@@ -19,7 +19,7 @@ from typing import IO
 
 from dyno import private_files
 from dyno.builds import Say, cache
-from dyno.builds.source.diagnosis import Diagnosis, Failed, Fix, build_entries, diagnose
+from dyno.builds.source.diagnosis import Diagnosis, Failed, Fix, diagnose, list_build_entries
 from dyno.builds.source.plan import BUILT, BuildPlan
 from dyno.builds.source.recipe import BuildStep, apply_edits
 from dyno.builds.source.steps import Meter, StepProgress, Watch, run_program
@@ -117,7 +117,7 @@ class BuildWork:
         self._write_state()
         begun, meter, shown = log.tell(), Meter(step.units), [-1.0]
 
-        def heard(line: str) -> None:
+        def note_line(line: str) -> None:
             share = meter.add(line)
             if share is None or share - shown[0] >= 0.01:
                 shown[0] = -1.0 if share is None else share
@@ -128,15 +128,15 @@ class BuildWork:
             words = [word for each in step.run for word in self._expand(each)]
             folder = Path(self._expand(place)[0])
             log.write(f"\n==== {step.name} in {folder}: {shlex.join(words)}\n")
-            code = run_program(words, folder, self._environment(), log, heard)
+            code = run_program(words, folder, self._build_environment(), log, note_line)
             if code:
-                raise self._failure(step, code, begun)
+                raise self._diagnose(step, code, begun)
         self._finish_step(step.name)
 
     def _expand(self, word: str) -> list[str]:
         """A recipe's word with its places filled in; `{options}` is any number of words."""
         request, recipe = self._plan.request, self._plan.recipe
-        fixes = list(self._fixes())
+        fixes = list(self._find_fixes())
         if word == "{options}":
             return [*shlex.split(request.options), *(o for each in fixes for o in each.options)]
         if word == "{defines}":
@@ -148,7 +148,7 @@ class BuildWork:
             "source": str(self._source),
             "build": str(self._build),
             "staged": str(self._staged),
-            "prefix": str(cache.root() / BUILT / self._plan.entry),
+            "prefix": str(cache.find_root() / BUILT / self._plan.entry),
             "jobs": str(jobs),
             "cc": self._plan.toolchain.cc,
             "cxx": self._plan.toolchain.cxx,
@@ -159,18 +159,18 @@ class BuildWork:
             return shlex.split(word.format_map(places))
         return [word.format_map(places)]
 
-    def _environment(self) -> dict[str, str]:
+    def _build_environment(self) -> dict[str, str]:
         environment = dict(self._plan.toolchain.environment)
-        for each in self._fixes():
+        for each in self._find_fixes():
             environment |= each.environment
         return environment
 
-    def _fixes(self) -> Iterator[Fix]:
-        for entry in build_entries():
+    def _find_fixes(self) -> Iterator[Fix]:
+        for entry in list_build_entries():
             if entry.fix and entry.name in self._state.fixes:
                 yield entry.fix
 
-    def _failure(self, step: BuildStep, code: int, begun: int) -> BuildFailed:
+    def _diagnose(self, step: BuildStep, code: int, begun: int) -> BuildFailed:
         log = self._folder / LOG
         with log.open(encoding="utf-8", errors="replace") as file:
             file.seek(begun)
@@ -211,7 +211,7 @@ class BuildWork:
     def _install(self, target: Path) -> None:
         """Moves what was installed, without what the recipe drops, and writes how it was made."""
         recipe, plan = self._plan.recipe, self._plan
-        prefix = cache.root() / BUILT / plan.entry
+        prefix = cache.find_root() / BUILT / plan.entry
         installed = self._staged / str(prefix).lstrip("/")
         if not (installed / recipe.program).is_file():
             hint = f"the whole log is {self._folder / LOG}"

@@ -20,67 +20,72 @@ if TYPE_CHECKING:
 
 def announce(prepared: Prepared, forecast: Forecast, folder: RunFolder) -> None:
     """One short paragraph: what, where, how long, how much, where, and what it can detect."""
-    from dyno.judge.analysis.sentence import pilot_words
+    from dyno.judge.analysis.sentence import describe_pilot
 
     run, design = prepared.run, prepared.run.design
     on = " and ".join(workload.name for workload in run.workloads)
     analyses = " and ".join(", ".join(map(str, design.analyses)).rsplit(", ", 1))
     sentences = (
-        f"{'QUICK: ' if design.quick else ''}{question_line(run, on)}",
-        build_lines(prepared),
-        f"A block starts each of the {len(run.candidates)} anew, {_order(run)}; the run is "
-        f"judged at {analyses} blocks, with a margin of {_margins(run)} (a smaller "
+        f"{'QUICK: ' if design.quick else ''}{format_question(run, on)}",
+        format_builds(prepared),
+        f"A block starts each of the {len(run.candidates)} anew, {_describe_order(run)}; the run "
+        "is "
+        f"judged at {analyses} blocks, with a margin of {_format_margins(run)} (a smaller "
         f"slowdown does not matter) and α {design.alpha * 100:g} % (how often an equal one may be "
         "called slower).",
-        _precision(design.precision_percent),
-        *pilot_words(run),
-        cost_line(forecast),
-        memory_line(prepared),
-        detection_line(forecast, run),
-        host_warnings(run.survey or ()),
+        _describe_precision(design.precision_percent),
+        *describe_pilot(run),
+        format_cost(forecast),
+        format_memory(prepared),
+        format_detection(forecast, run),
+        list_host_warnings(run.survey or ()),
     )
-    screen.paragraph(" ".join(filter(None, sentences)))
-    screen.line(f"run folder: {folder.path}")
-    screen.gap()
+    screen.print_paragraph(" ".join(filter(None, sentences)))
+    screen.print_line(f"run folder: {folder.path}")
+    screen.print_gap()
 
 
-def _precision(percent: float | None) -> str:
+def _describe_precision(percent: float | None) -> str:
     """What lets the run go on beyond a verdict."""
     if percent is None:
         return ""
     return f"It goes on until each interval reaches no further than {percent:g} % to either side."
 
 
-def _order(run: Run) -> str:
+def _describe_order(run: Run) -> str:
     """How a block's restarts are played."""
-    from dyno.judge.analysis.sentence import slice_words
+    from dyno.judge.analysis.sentence import describe_slices
 
-    slices = slice_words(run)
+    slices = describe_slices(run)
     return f"which then play interleaved in slices of {slices}" if slices else "in turn"
 
 
-def _margins(run: Run) -> str:
+def _format_margins(run: Run) -> str:
     """`2 %`, or `2 or 5 %` where primaries have margins of their own."""
-    from dyno.judge.analysis.margins import declared_primaries
+    from dyno.judge.analysis.margins import list_declared_primaries
 
     plans = run.workloads
-    own = {primary.margin_percent for plan in plans for primary in declared_primaries(run, plan)}
+    own = {
+        primary.margin_percent for plan in plans for primary in list_declared_primaries(run, plan)
+    }
     own = own or {run.design.margin_percent}
     return f"{' or '.join(f'{each:g}' for each in sorted(own))} %"
 
 
-def host_warnings(survey: Sequence[Observation]) -> str:
+def list_host_warnings(survey: Sequence[Observation]) -> str:
     """What of this host is poor for a measurement; the rest is for `dyno doctor` to say."""
     poor = [f"{o.name} ({o.found})" for o in survey if o.mark == "poor"]
     return f"Against this host: {', '.join(poor)}; see dyno doctor." if poor else ""
 
 
-def question_line(run: Run, on: str) -> str:
+def format_question(run: Run, on: str) -> str:
     """What is asked; where factors are crossed, of which cells."""
     if not run.factors:
         base, *others = (candidate.name for candidate in run.candidates)
         return f"Is {' or '.join(others)} slower than {base} on {on}?"
-    asked = ", ".join(f"{f.name} ({_factor_kind(f)}{', '.join(f.levels)})" for f in run.factors)
+    asked = ", ".join(
+        f"{f.name} ({_describe_factor_kind(f)}{', '.join(f.levels)})" for f in run.factors
+    )
     sizes = " × ".join(str(len(factor.levels)) for factor in run.factors)
     cells = f"{len(run.candidates)} cells"
     made = f"{sizes} = {cells}" if len(run.factors) > 1 else cells
@@ -89,16 +94,16 @@ def question_line(run: Run, on: str) -> str:
     return f"What do these do to {on}: {asked}? {made}."
 
 
-def cells_comment(file: Path) -> str:
+def format_cells_comment(file: Path) -> str:
     """A comment for the end of an experiment's file: its cells; empty without factors, and where
     the file cannot be read.
     """
     from dyno.compare import experiment
-    from dyno.compare.experiment.factors import all_cells
+    from dyno.compare.experiment.factors import list_cells
 
     try:
         made = experiment.read_experiment(file)
-        found = len(all_cells(made.candidates, made.crossed)) if made.crossed.levels else 0
+        found = len(list_cells(made.candidates, made.crossed)) if made.crossed.levels else 0
     except DynoError:
         return ""
     blocks, at_most = made.measuring.blocks, "" if made.measuring.fixed else " at most"
@@ -106,12 +111,12 @@ def cells_comment(file: Path) -> str:
     return f"\n# {found} cells; a block is {found} restarts{restarts}\n" if found else ""
 
 
-def _factor_kind(factor: Factor) -> str:
+def _describe_factor_kind(factor: Factor) -> str:
     """Whose word the factor is; a candidate's name says so itself."""
     return "" if factor.kind == factor.name else f"{factor.kind}: "
 
 
-def build_lines(prepared: Prepared) -> str:
+def format_builds(prepared: Prepared) -> str:
     """What each candidate resolved to, where that says more than its name, with the compiler and
     optimisation that its build tells.
     """
@@ -130,7 +135,7 @@ def build_lines(prepared: Prepared) -> str:
     return f"({'; '.join(found)}.)" if found else ""
 
 
-def cost_line(forecast: Forecast) -> str:
+def format_cost(forecast: Forecast) -> str:
     """Time and disk."""
     expected, worst = map(screen.format_duration, (forecast.expected_s, forecast.worst_s))
     disk = screen.format_bytes(forecast.disk_bytes)
@@ -138,7 +143,7 @@ def cost_line(forecast: Forecast) -> str:
     return f"It takes {time}, and needs {disk} of free disk."
 
 
-def memory_line(prepared: Prepared) -> str:
+def format_memory(prepared: Prepared) -> str:
     """What the engines take that are up at once, where they are."""
     if (found := prepared.memory) is None:
         return ""
@@ -147,7 +152,7 @@ def memory_line(prepared: Prepared) -> str:
     return f"Interleaved: {who} engines are up at once, about {need:.1f} GB of {have:.1f} GB."
 
 
-def detection_line(forecast: Forecast, run: Run) -> str:
+def format_detection(forecast: Forecast, run: Run) -> str:
     """The slowdown seen in four runs of five, in each primary, by how noisy blocks turn out."""
     found = [
         (sd, effect) for sd, effect in sorted(forecast.detectable.items()) if effect < math.inf

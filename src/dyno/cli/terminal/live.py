@@ -36,19 +36,19 @@ class LinePrinter:
         if isinstance(event, RunStarted):
             self.run = event.run
         elif isinstance(event, TrialEnded) and self.run:
-            screen.lines(trial_line(self.run, event.trial))
+            screen.print_lines(format_trial(self.run, event.trial))
             sys.stdout.flush()
 
 
-def trial_line(run: Run, trial: Trial) -> str:
+def format_trial(run: Run, trial: Trial) -> str:
     """A trial that is over, on one line."""
-    block = block_place(run, trial.block)
-    who = who_plays(trial.candidate)
+    block = format_block_place(run, trial.block)
+    who = name_player(trial.candidate)
     said = f"{block}  trial {trial.number}  {who}  {trial.workload}  {trial.status}"
     left = "".join(f"\n  {screen.indent(each)}" for each in trial.left_behind)
     if trial.status == "failed":
         return f"{said}: {screen.indent(trial.why_failed)}{left}"
-    rates = "  ".join(rate_line(phase, tally) for phase, tally in judged_streams(run, trial))
+    rates = "  ".join(format_rate(phase, tally) for phase, tally in find_judged_streams(run, trial))
     seconds = sum((p.ended_ns - p.started_ns) / 1e9 for p in trial.phases)
     return f"{said}  {rates}  {screen.format_duration(seconds)}{left}"
 
@@ -58,14 +58,14 @@ def is_told(trial: Trial) -> bool:
     return trial.status == "failed" or bool(trial.left_behind)
 
 
-def who_plays(candidate: str) -> str:
+def name_player(candidate: str) -> str:
     """The candidate's name; the client-only baseline is played on `null`."""
     from dyno.record import CLIENT_BASELINE
 
     return "null" if candidate == CLIENT_BASELINE else candidate
 
 
-def block_place(run: Run, block: int) -> str:
+def format_block_place(run: Run, block: int) -> str:
     """`block 3/24`; beyond MAX come those that replay what noise has spoilt."""
     most = run.design.analyses[-1]
     if block < 0:
@@ -73,7 +73,7 @@ def block_place(run: Run, block: int) -> str:
     return f"block {block + 1}/{most}" if block < most else f"block {block + 1} (replay)"
 
 
-def judged_streams(run: Run, trial: Trial) -> list[tuple[PhaseRecord, Tally]]:
+def find_judged_streams(run: Run, trial: Trial) -> list[tuple[PhaseRecord, Tally]]:
     """The streams that a verdict rests on; where there are none, the last phase's first."""
     declared = next((w.phases for w in run.workloads if w.name == trial.workload), ())
     wanted = {(p.name, m.stream) for p in declared for m in p.primary}
@@ -81,11 +81,11 @@ def judged_streams(run: Run, trial: Trial) -> list[tuple[PhaseRecord, Tally]]:
     return found or [(p, t) for p in trial.phases[-1:] for t in p.streams[:1]]
 
 
-def rate_line(phase: PhaseRecord, tally: Tally) -> str:
+def format_rate(phase: PhaseRecord, tally: Tally) -> str:
     """`qr100 8,123 queries/s`, with the failed ones if there were any."""
     per_s = tally.done * tally.units_per_event / phase.duration_s if phase.duration_s else 0.0
     failed = f" ({tally.failed:,} failed)" if tally.failed else ""
-    return f"{phase.phase} {screen.format_rate(per_s)} {screen.plural(tally.unit)}/s{failed}"
+    return f"{phase.phase} {screen.format_rate(per_s)} {screen.form_plural(tally.unit)}/s{failed}"
 
 
 @dataclass
@@ -115,7 +115,7 @@ class RunState:
             case watch.Progressed():
                 self.progress = event
             case watch.TrialEnded() if self.run and is_told(event.trial):
-                return trial_line(self.run, event.trial)
+                return format_trial(self.run, event.trial)
             case watch.BlockDropped():
                 return f"block {event.block + 1} dropped: {event.reason}"
             case watch.BlockJudged():
@@ -131,7 +131,7 @@ class RunState:
             self.block_begun_s = now
         self.trial, self.phase, self.progress = trial, None, None
 
-    def block_s(self) -> float:
+    def estimate_block_s(self) -> float:
         """Seconds that a block takes: measured where one is over, else foretold; 0: unknown."""
         if self.blocks_s:
             return sum(self.blocks_s) / len(self.blocks_s)
@@ -139,18 +139,18 @@ class RunState:
             return self.forecast.worst_s / self.forecast.blocks_worst
         return 0.0
 
-    def missing(self, blocks: int) -> int:
+    def count_missing(self, blocks: int) -> int:
         """Blocks still to be played until every workload has `blocks` valid ones."""
         valid = self.judged.valid if self.judged else {}
         names = [workload.name for workload in self.run.workloads] if self.run else []
         return sum(max(blocks - valid.get(name, 0), 0) for name in names)
 
-    def left_s(self, blocks: int) -> float:
+    def estimate_left_s(self, blocks: int) -> float:
         """Seconds until every workload has `blocks` valid blocks; 0: unknown."""
-        if not self.block_s():
+        if not self.estimate_block_s():
             return 0.0
         into = time.monotonic() - self.block_begun_s
-        return max(round(self.block_s() * self.missing(blocks) - into), 1)
+        return max(round(self.estimate_block_s() * self.count_missing(blocks) - into), 1)
 
 
 class LivePanel:
@@ -168,38 +168,38 @@ class LivePanel:
     def __rich__(self) -> RenderableType:
         from rich.text import Text
 
-        return Text("\n".join(panel_lines(self.state)), no_wrap=True, overflow="ellipsis")
+        return Text("\n".join(format_panel(self.state)), no_wrap=True, overflow="ellipsis")
 
 
-def panel_lines(state: RunState) -> list[str]:
+def format_panel(state: RunState) -> list[str]:
     """Block and time left; trial; phase and rate."""
     if not state.trial or not state.run:
         return ["starting …"]
-    return [block_line(state), trial_started_line(state.trial), phase_line(state)]
+    return [format_block(state), format_trial_start(state.trial), format_phase(state)]
 
 
-def block_line(state: RunState) -> str:
+def format_block(state: RunState) -> str:
     """Which block, and how long until the next interim analysis and at most."""
     if not state.trial or not state.run or state.trial.block < 0:
         return "first the client-only baseline, on null"
     analyses = state.run.design.analyses
     target, most = state.judged.blocks if state.judged else analyses[0], analyses[-1]
-    said = block_place(state.run, state.trial.block)
-    if target and (left := state.left_s(target)):
+    said = format_block_place(state.run, state.trial.block)
+    if target and (left := state.estimate_left_s(target)):
         said += f" · {screen.format_duration(left)} to the analysis at {target}"
         if target < most:
-            said += f", at most {screen.format_duration(state.left_s(most))}"
+            said += f", at most {screen.format_duration(state.estimate_left_s(most))}"
     return said
 
 
-def trial_started_line(trial: watch.TrialStarted) -> str:
+def format_trial_start(trial: watch.TrialStarted) -> str:
     """Which candidate plays what."""
     again = f" · attempt {trial.attempt}" if trial.attempt > 1 else ""
-    who = who_plays(trial.candidate)
+    who = name_player(trial.candidate)
     return f"trial {trial.place} of {trial.of} · {who} · {trial.workload}{again}"
 
 
-def phase_line(state: RunState) -> str:
+def format_phase(state: RunState) -> str:
     """Which phase, since when, and how fast it is now."""
     if not state.phase:
         return "starting the engine"
@@ -209,10 +209,10 @@ def phase_line(state: RunState) -> str:
     elapsed = f"{state.progress.elapsed_s:.0f} s"
     if state.phase.expected_s:
         elapsed += f" of about {screen.format_duration(state.phase.expected_s)}"
-    return " · ".join([said, elapsed, *(stream_line(s) for s in state.progress.streams)])
+    return " · ".join([said, elapsed, *(format_stream(s) for s in state.progress.streams)])
 
 
-def stream_line(stream: watch.StreamProgress) -> str:
+def format_stream(stream: watch.StreamProgress) -> str:
     """A stream's rate and slowest answer of late."""
     said = f"{stream.name} {screen.format_rate(stream.rate_per_s)}/s"
     said += f", slowest {screen.format_latency(stream.latency_ns_max)}"
@@ -220,14 +220,14 @@ def stream_line(stream: watch.StreamProgress) -> str:
 
 
 @contextmanager
-def live_watch(forecast: Forecast | None) -> Iterator[Watch]:
+def watch_live(forecast: Forecast | None) -> Iterator[Watch]:
     """A watch for `play_run`: drawn where stdout is a terminal, else one line per trial."""
     if not sys.stdout.isatty():
         yield LinePrinter()
         return
     from rich.live import Live
 
-    console = screen.console()
+    console = screen.make_console()
     panel = LivePanel(console, RunState(forecast))
     with Live(panel, console=console, refresh_per_second=2, transient=True):
         yield panel

@@ -1,7 +1,8 @@
 """What stdout and stderr get: lines, paragraphs, tables, sizes; the same on a terminal and a pipe.
 
 All that Dyno prints passes through here, and what is foreign in it (SQL, errors, names, logs) loses
-its control characters (`printable`). Only `verbatim` hands text on as it is, and to no terminal.
+its control characters (`escape_text`). Only `print_verbatim` hands text on as it is, and to no
+terminal.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from dyno import numbers
-from dyno.printable import one_line, printable
+from dyno.printable import escape_line, escape_text
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -25,7 +26,7 @@ PIPE_COLUMNS = 100
 LONG = (("d", 86400, "h", 3600), ("h", 3600, "min", 60), ("min", 60, "s", 1))
 
 
-def console(*, stderr: bool = False) -> Console:
+def make_console(*, stderr: bool = False) -> Console:
     """A rich console; on a pipe it is `PIPE_COLUMNS` wide and without colour."""
     from rich.console import Console
     from rich.segment import Segment
@@ -44,7 +45,7 @@ def console(*, stderr: bool = False) -> Console:
         ) -> Iterable[Segment]:
             """What rich draws, fit to print."""
             for it in super().render(renderable, options):
-                yield it if it.control else Segment(printable(it.text), it.style)
+                yield it if it.control else Segment(escape_text(it.text), it.style)
 
     made = OurConsole(stderr=stderr, highlight=False, markup=False, emoji=False)
     if not made.is_terminal:
@@ -60,20 +61,22 @@ class Styled:
     colour: str | None = None
 
     def __str__(self) -> str:
-        return click.style(one_line(self.words), fg=self.colour, bold=True)
+        return click.style(escape_line(self.words), fg=self.colour, bold=True)
 
 
-def bold(words: str) -> Styled:
+def style_bold(words: str) -> Styled:
     """Words in bold."""
     return Styled(words)
 
 
-def line(*parts: str | Styled, err: bool = False) -> None:
+def print_line(*parts: str | Styled, err: bool = False) -> None:
     """One line, whatever is in the parts."""
-    click.echo("".join(one_line(it) if isinstance(it, str) else str(it) for it in parts), err=err)
+    click.echo(
+        "".join(escape_line(it) if isinstance(it, str) else str(it) for it in parts), err=err
+    )
 
 
-def gap(*, err: bool = False) -> None:
+def print_gap(*, err: bool = False) -> None:
     """An empty line."""
     click.echo(err=err)
 
@@ -83,28 +86,32 @@ def indent(text: str) -> str:
     return text.replace("\n", "\n  ")
 
 
-def lines(*parts: str | Styled, err: bool = False) -> None:
+def print_lines(*parts: str | Styled, err: bool = False) -> None:
     """Several lines."""
-    click.echo("".join(printable(it) if isinstance(it, str) else str(it) for it in parts), err=err)
+    click.echo(
+        "".join(escape_text(it) if isinstance(it, str) else str(it) for it in parts), err=err
+    )
 
 
-def verbatim(text: str, *, err: bool = False, newline: bool = True) -> None:
+def print_verbatim(text: str, *, err: bool = False, newline: bool = True) -> None:
     """Text as it is where a file or a program reads it: a script's own output, or what stands for
     another program's, byte for byte. A terminal gets it without control characters.
     """
     stream = sys.stderr if err else sys.stdout
-    text = printable(text) if stream.isatty() else text
+    text = escape_text(text) if stream.isatty() else text
     click.echo(text, err=err, nl=newline, color=True)  # else it would leave out escape sequences
 
 
-def paragraph(text: str) -> None:
+def print_paragraph(text: str) -> None:
     """Prose, wrapped for the reader."""
-    columns = min(console().width, PIPE_COLUMNS)
-    filled = textwrap.fill(printable(text), columns, break_on_hyphens=False, break_long_words=False)
+    columns = min(make_console().width, PIPE_COLUMNS)
+    filled = textwrap.fill(
+        escape_text(text), columns, break_on_hyphens=False, break_long_words=False
+    )
     click.echo(filled)
 
 
-def table(
+def print_table(
     heads: Sequence[str], rows: Iterable[Sequence[object]], right: Sequence[int] = ()
 ) -> None:
     """Columns under `heads`; those whose index is in `right` hold numbers."""
@@ -115,17 +122,17 @@ def table(
     for index, head in enumerate(heads):
         numeric = index in right
         side: Literal["left", "right"] = "right" if numeric else "left"
-        made.add_column(Text(one_line(head)), justify=side, no_wrap=numeric, overflow="fold")
+        made.add_column(Text(escape_line(head)), justify=side, no_wrap=numeric, overflow="fold")
     for row in rows:
         # a cell may have several lines, which its column sets in, but for the first's
         first, *others = map(str, row)
-        made.add_row(Text(one_line(first)), *(Text(printable(it)) for it in others))
+        made.add_row(Text(escape_line(first)), *(Text(escape_text(it)) for it in others))
     draw(made)
 
 
 def draw(thing: RenderableType) -> None:
     """Prints what rich draws, without the blanks that it fills lines with."""
-    out = console()
+    out = make_console()
     with out.capture() as drawn:
         out.print(thing)
     click.echo("\n".join(line.rstrip() for line in drawn.get().splitlines()))
@@ -133,7 +140,7 @@ def draw(thing: RenderableType) -> None:
 
 def format_bytes(size: float) -> str:
     """`1.4 GB`, in powers of 1000, as disks are sold."""
-    return numbers.quantity(size, "bytes", significant=2)
+    return numbers.format_quantity(size, "bytes", significant=2)
 
 
 def format_duration(seconds: float) -> str:
@@ -148,15 +155,15 @@ def format_duration(seconds: float) -> str:
 
 def format_latency(ns: float) -> str:
     """`850 ns`, `12.3 µs`, `4.56 ms`, `1.20 s`: three digits."""
-    return numbers.quantity(ns, "ns")
+    return numbers.format_quantity(ns, "ns")
 
 
 def format_rate(per_s: float) -> str:
     """`12,345` or, below a thousand, three digits."""
-    return f"{per_s:,.0f}" if per_s >= 1000 else numbers.digits(per_s)
+    return f"{per_s:,.0f}" if per_s >= 1000 else numbers.format_digits(per_s)
 
 
-def plural(noun: str) -> str:
+def form_plural(noun: str) -> str:
     """`rows`, `queries`, `keys`."""
     vowelled = noun[-2:-1] in "aeiou"
     return f"{noun[:-1]}ies" if noun.endswith("y") and not vowelled else f"{noun}s"

@@ -4,22 +4,22 @@
 not. What plays is not imported here, since a run that is resolved asks for the rates.
 """
 
-from dyno.compare.calibration.error_rates import known_error_rates
+from dyno.compare.calibration.error_rates import find_error_rates
 from dyno.compare.calibration.store import (
     METHOD,
     CalibrationEntry,
     append,
-    entries,
+    find_store,
     instrument,
-    store_file,
+    read_entries,
 )
 
 __all__ = [
     "METHOD",
     "CalibrationEntry",
     "append",
-    "entries",
+    "find_error_rates",
+    "find_store",
     "instrument",
-    "known_error_rates",
-    "store_file",
+    "read_entries",
 ]

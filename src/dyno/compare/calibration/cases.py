@@ -50,7 +50,7 @@ class CalibrationCase:
         return self.kind == PATHS or self.base == self.candidate
 
 
-def calibration_cases(
+def list_cases(
     text: str,
     pilot: CalibrationPilot,
     goals: Mapping[str, int],
@@ -61,37 +61,37 @@ def calibration_cases(
     that are not wanted. `copies` are two specs of the same program at two paths, if there are any.
     """
     spec = candidates.parse_candidate(text)
-    found = list(_aa_cases(text, goals))
+    found = list(_list_aa_cases(text, goals))
     if copies:
         title, goal = "same build at two paths", goals.get("paths", 0)
         found.append(CalibrationCase(PATHS, title, 0.0, goal, copies[0], copies[1]))
     if spec.engine == "null":
-        found += _delay_cases(text, pilot, goals, injected_percent)
+        found += _list_delay_cases(text, pilot, goals, injected_percent)
     elif pilot.answers_per_op >= ANSWERS_LEAST:
-        found += _injected_cases(text, pilot, goals, injected_percent)
+        found += _list_injected_cases(text, pilot, goals, injected_percent)
     return [case for case in found if case.goal]
 
 
-def _aa_cases(text: str, goals: Mapping[str, int]) -> Iterator[CalibrationCase]:
+def _list_aa_cases(text: str, goals: Mapping[str, int]) -> Iterator[CalibrationCase]:
     yield CalibrationCase("A/A", "same build", 0.0, goals.get("aa", 0), text, text)
     beside = f"same build{HOG}"
     yield CalibrationCase("noise", beside, 0.0, goals.get("noise", 0), text, text, beside_hog=True)
 
 
-def _delay_cases(
+def _list_delay_cases(
     text: str, pilot: CalibrationPilot, goals: Mapping[str, int], injected_percent: Sequence[float]
 ) -> Iterator[CalibrationCase]:
     """Longer delays, by shares of the whole operation; the base's is 0 only by mistake."""
-    delay_ns = null.delay_ns(candidates.parse_candidate(text).build or "0")
+    delay_ns = null.parse_delay_ns(candidates.parse_candidate(text).build or "0")
     if not delay_ns:
         hint = "for instance null@70us: a share of nothing cannot be injected"
         raise UsageError("null has no delay of its own", hint=hint)
     for percent in injected_percent:
         slower = f"null@{round(delay_ns + pilot.per_op_ns * percent / 100)}ns"
-        yield from _injected(percent, goals, text, slower)
+        yield from _list_noise_cases(percent, goals, text, slower)
 
 
-def _injected_cases(
+def _list_injected_cases(
     text: str, pilot: CalibrationPilot, goals: Mapping[str, int], injected_percent: Sequence[float]
 ) -> Iterator[CalibrationCase]:
     """Spins sized by the pilot's trial, so that a slower host gets longer ones."""
@@ -99,7 +99,7 @@ def _injected_cases(
     answers = pilot.answers_per_op
     for percent in injected_percent:
         spin_ns = round(pilot.per_op_ns * percent / 100 / answers)
-        yield from _injected(percent, goals, base, with_injected_delay(text, spin_ns))
+        yield from _list_noise_cases(percent, goals, base, with_injected_delay(text, spin_ns))
     spin_ns = round(pilot.p99_ns * (1 + P99_PERCENT / 100) - pilot.p50_ns)
     rare = add_keys(text, {"inject": f"{spin_ns}ns/{EVERY}"})
     what = f"p99 raised by {P99_PERCENT:g} %: one answer in {EVERY} held up"
@@ -107,7 +107,7 @@ def _injected_cases(
     yield CalibrationCase("p99 delay", what, P99_PERCENT, goal, base, rare, metric)
 
 
-def _injected(
+def _list_noise_cases(
     percent: float, goals: Mapping[str, int], base: str, slower: str
 ) -> Iterator[CalibrationCase]:
     """The same delay on a host left alone and beside a hog."""

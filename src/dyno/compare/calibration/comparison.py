@@ -4,8 +4,8 @@ It becomes a line of the store, with the size beside the verdict: how much slowe
 really made. The injected size is counted where the time is spent: the preloaded library adds up
 what it spun, and of `null` the driver knows the median answer. (Its mean also holds the sleeps that
 the kernel ended late: the host's noise, which nobody injected.) Both are divided by the base's own
-time per operation. `intermittent_hog` is a load that comes and goes on the engine's cores while a
-comparison plays, as a neighbour's would.
+time per operation. `burn_intermittently` is a load that comes and goes on the engine's cores while
+a comparison plays, as a neighbour's would.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from dyno.compare.calibration.pilot import (
     SIDES,
     CalibrationPilot,
     Shape,
-    operation_ns,
-    reading_value,
+    compute_operation_ns,
+    sum_reading,
 )
-from dyno.compare.calibration.store import relevant_facts
+from dyno.compare.calibration.store import select_facts
 from dyno.compare.experiment import Experiment, candidates
 from dyno.compare.pilot.prepare import prepare
 from dyno.compare.pilot.slices import TriedEvents
@@ -44,7 +44,7 @@ from dyno.compare.run_folder import create_run
 from dyno.errors import TrialFailed
 from dyno.judge.analysis import judge
 from dyno.judge.analysis.blocks import sort_blocks
-from dyno.judge.analysis.measures import operations_of
+from dyno.judge.analysis.measures import count_operations
 from dyno.record import PhaseRecord, Run, Trial, Verdict
 
 #: How long the hog works and rests, in seconds: it meets about half of the blocks of small trials,
@@ -74,7 +74,7 @@ while True:
 
 
 @contextmanager
-def intermittent_hog(
+def burn_intermittently(
     cores: Sequence[int],
     rng: random.Random,
     works_s: Sequence[float] = WORKS_S,
@@ -86,7 +86,12 @@ def intermittent_hog(
     One process all the time: the kernel adds the CPU of a child that ended to its parent's, and
     what is the parent's is not foreign (probe `host`).
     """
-    words = (_text(cores[:1]), str(rng.getrandbits(32)), _text(works_s), _text(rests_s))
+    words = (
+        _format_numbers(cores[:1]),
+        str(rng.getrandbits(32)),
+        _format_numbers(works_s),
+        _format_numbers(rests_s),
+    )
     command = [sys.executable, "-I", "-S", "-c", CODE, *words, str(os.getpid())]
     # In a session of its own: an interrupt from the keyboard is for us, and we kill it.
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True) as hog:
@@ -96,7 +101,7 @@ def intermittent_hog(
             hog.kill()
 
 
-def _text(numbers: Sequence[float]) -> str:
+def _format_numbers(numbers: Sequence[float]) -> str:
     return ",".join(str(number) for number in numbers)
 
 
@@ -109,7 +114,7 @@ def is_other_size(effect_percent: float, injected_percent: float) -> bool:
     return abs(injected_percent - effect_percent) > TOLERANCE * effect_percent
 
 
-def injected_percent(
+def compute_injected_percent(
     case: CalibrationCase, blocks: Sequence[Mapping[str, Trial]], base: str, candidate: str
 ) -> float | None:
     """The slowdown injected, the mean over the blocks; None where nothing was to be injected.
@@ -121,25 +126,27 @@ def injected_percent(
         return None
     pairs = [(block[base].phases[-1], block[candidate].phases[-1]) for block in blocks]
     if case.metric == "rate_per_s":
-        return mean(100.0 * _more_ns(*pair) / operation_ns(pair[0]) for pair in pairs)
-    return mean(_p99_percent(*pair) for pair in pairs)
+        return mean(
+            100.0 * _compute_added_ns(*pair) / compute_operation_ns(pair[0]) for pair in pairs
+        )
+    return mean(_compute_p99_percent(*pair) for pair in pairs)
 
 
-def _more_ns(base: PhaseRecord, candidate: PhaseRecord) -> float:
-    return _injected_ns(candidate) - _injected_ns(base)
+def _compute_added_ns(base: PhaseRecord, candidate: PhaseRecord) -> float:
+    return _read_injected_ns(candidate) - _read_injected_ns(base)
 
 
-def _injected_ns(record: PhaseRecord) -> float:
+def _read_injected_ns(record: PhaseRecord) -> float:
     """What was injected in an operation: the spin, or the whole median answer of `null`."""
     tally = record.streams[0]
     if tally.service_ns is not None:
         return tally.latency.percentiles_ns["50"] / tally.units_per_event
-    return reading_value(record, "injected_ns") / max(1, operations_of(record))
+    return sum_reading(record, "injected_ns") / max(1, count_operations(record))
 
 
-def _p99_percent(base: PhaseRecord, candidate: PhaseRecord) -> float:
+def _compute_p99_percent(base: PhaseRecord, candidate: PhaseRecord) -> float:
     was = base.streams[0].latency.percentiles_ns
-    held_ns = EVERY * _more_ns(base, candidate)
+    held_ns = EVERY * _compute_added_ns(base, candidate)
     return 100.0 * ((was["50"] + held_ns) / was["99"] - 1.0)
 
 
@@ -155,23 +162,25 @@ def play_comparison(
     """
     began_s = time.monotonic()
     specs = [f"{BASE}={case.base}", f"{CANDIDATE}={case.candidate}"]
-    experiment = shape.experiment(specs, case.metric, aa=case.is_aa)
-    hog = intermittent_hog(pilot.cores, random.Random()) if case.beside_hog else nullcontext()
+    experiment = shape.build_experiment(specs, case.metric, aa=case.is_aa)
+    hog = burn_intermittently(pilot.cores, random.Random()) if case.beside_hog else nullcontext()
     with hog:
         slowed = replace(pilot, p99_ns=pilot.p99_ns * (1 + case.effect_percent / 100))
         run, trials = play_blocks(experiment, slowed, folder, say)
     verdict = judge.judge(run, trials)
     if not verdict.complete:
         raise TrialFailed(f"a comparison of {case.base} did not finish", cause=verdict.sentence)
-    entry = _with_verdict(_empty_entry(case, shape, pilot, run), run, trials, verdict)
+    entry = _with_verdict(_make_empty_entry(case, shape, pilot, run), run, trials, verdict)
     blocks = sort_blocks(run, run.workloads[0], trials).valid
     found = replace(
         entry,
-        injected_percent=injected_percent(case, blocks, BASE, CANDIDATE),
-        operation_ns=mean([operation_ns(block[BASE].phases[-1]) for block in blocks] or [0.0]),
+        injected_percent=compute_injected_percent(case, blocks, BASE, CANDIDATE),
+        operation_ns=mean(
+            [compute_operation_ns(block[BASE].phases[-1]) for block in blocks] or [0.0]
+        ),
         seconds=round(time.monotonic() - began_s, 1),
     )
-    return _interval_covers(found, case)
+    return _note_coverage(found, case)
 
 
 def play_blocks(
@@ -185,10 +194,10 @@ def play_blocks(
     prepared = prepare(draft, say, known={each.name: [events] for each in draft.workloads})
     made = create_run(prepared.run, folder)
     play_run(prepared, made, lambda _: None)
-    return prepared.run, made.trials()
+    return prepared.run, made.read_trials()
 
 
-def _empty_entry(
+def _make_empty_entry(
     case: CalibrationCase, shape: Shape, pilot: CalibrationPilot, run: Run
 ) -> CalibrationEntry:
     return CalibrationEntry(
@@ -199,15 +208,15 @@ def _empty_entry(
         words={},
         utc=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
         dyno=dyno.__version__,
-        host=relevant_facts(calibration.instrument(run.host, run.driver_sha256)),
+        host=select_facts(calibration.instrument(run.host, run.driver_sha256)),
         method=calibration.METHOD,
-        settings=case_settings(case, shape, pilot),
+        settings=choose_settings(case, shape, pilot),
         seed=run.seed,
         better="higher" if case.metric == "rate_per_s" else "lower",
     )
 
 
-def case_settings(case: CalibrationCase, shape: Shape, pilot: CalibrationPilot) -> dict[str, str]:
+def choose_settings(case: CalibrationCase, shape: Shape, pilot: CalibrationPilot) -> dict[str, str]:
     """What a comparison is played with; those of one case and size are added up."""
     return {**shape.settings, "metric": case.metric, "version": pilot.version}
 
@@ -231,7 +240,7 @@ def _with_verdict(
     )
 
 
-def _interval_covers(entry: CalibrationEntry, case: CalibrationCase) -> CalibrationEntry:
+def _note_coverage(entry: CalibrationEntry, case: CalibrationCase) -> CalibrationEntry:
     """Does the interval hold the truth? Of the p99 only a lower bound is known: not asked."""
     if case.metric != "rate_per_s" or not entry.coverable:
         return replace(entry, coverable=0)

@@ -22,7 +22,7 @@ SHORT, LONG = "a", "a-copy-in-a-folder-with-a-rather-longer-name"
 
 
 @contextmanager
-def two_copies(text: str, pilot: CalibrationPilot) -> Iterator[tuple[str, ...]]:
+def make_two_copies(text: str, pilot: CalibrationPilot) -> Iterator[tuple[str, ...]]:
     """Specs of two copies of the program that `text` names; none where it has no file of its own,
     or is named with keys, of which some may be a build's flags.
     """
@@ -30,7 +30,7 @@ def two_copies(text: str, pilot: CalibrationPilot) -> Iterator[tuple[str, ...]]:
     if not pilot.embedded or spec.keys or not program.is_file():
         yield ()
         return
-    with scratch.folder("copies") as home:
+    with scratch.make_folder("copies") as home:
         found = []
         for name in (SHORT, LONG):
             (home / name).mkdir()

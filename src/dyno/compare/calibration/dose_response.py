@@ -28,13 +28,13 @@ import numpy as np
 from dyno.compare.calibration.pilot import (
     CalibrationPilot,
     Shape,
-    operation_ns,
-    reading_value,
+    compute_operation_ns,
+    sum_reading,
     with_injected_delay,
 )
 from dyno.compare.experiment import Experiment
 from dyno.judge.analysis.blocks import sort_blocks
-from dyno.judge.analysis.measures import operations_of
+from dyno.judge.analysis.measures import count_operations
 from dyno.judge.stats.interval import Floats
 from dyno.record import PhaseRecord, Run, Trial
 
@@ -91,12 +91,12 @@ def run_dose_series(
         for multiple in MULTIPLES
     ]
     small = replace(shape, blocks=BLOCKS)
-    run, trials = play(small.experiment(specs, "rate_per_s"))
+    run, trials = play(small.build_experiment(specs, "rate_per_s"))
     valid = sort_blocks(run, run.workloads[0], trials).valid
-    return fit(*_sizes_and_times(valid))
+    return fit_dose_response(*_collect_sizes_and_times(valid))
 
 
-def _sizes_and_times(blocks: Sequence[Mapping[str, Trial]]) -> tuple[Floats, Floats]:
+def _collect_sizes_and_times(blocks: Sequence[Mapping[str, Trial]]) -> tuple[Floats, Floats]:
     """What an operation was given, and what it took as rates tell, both in ns (blocks, sizes).
 
     Rates are what a comparison judges, but a slice's beginning is in them, with all sizes alike:
@@ -105,22 +105,22 @@ def _sizes_and_times(blocks: Sequence[Mapping[str, Trial]]) -> tuple[Floats, Flo
     sizes, times = np.empty((2, len(blocks), len(MULTIPLES)))
     for row, block in enumerate(blocks):
         undelayed = block[f"x{MULTIPLES[0]}"].phases[-1]
-        own_share = operation_ns(undelayed) / _by_rate_ns(undelayed)
+        own_share = compute_operation_ns(undelayed) / _compute_rate_time_ns(undelayed)
         for column, multiple in enumerate(MULTIPLES):
             record = block[f"x{multiple}"].phases[-1]
-            spun_ns = reading_value(record, "injected_ns")
-            sizes[row, column] = spun_ns / max(1, operations_of(record))
-            times[row, column] = _by_rate_ns(record) * own_share
+            spun_ns = sum_reading(record, "injected_ns")
+            sizes[row, column] = spun_ns / max(1, count_operations(record))
+            times[row, column] = _compute_rate_time_ns(record) * own_share
     return sizes, times
 
 
-def _by_rate_ns(record: PhaseRecord) -> float:
+def _compute_rate_time_ns(record: PhaseRecord) -> float:
     """Time that counted ÷ operations, for a connection: what a rate says."""
     tally = record.streams[0]
     return record.duration_s * 1e9 * tally.connections / max(1, tally.done * tally.units_per_event)
 
 
-def fit(sizes: Floats, times: Floats) -> DoseResponse:
+def fit_dose_response(sizes: Floats, times: Floats) -> DoseResponse:
     """Least squares of times on sizes, both (blocks, sizes) in ns; each block has its own level."""
     x, y = (each - each.mean(axis=1, keepdims=True) for each in (sizes, times))
     square = float((x**2).sum())

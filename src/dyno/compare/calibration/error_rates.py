@@ -13,27 +13,25 @@ from dyno.compare.calibration.store import (
     RELEVANT,
     CalibrationEntry,
     instrument,
-    relevant_facts,
+    select_facts,
 )
 from dyno.compare.resolve.draft import RunDraft
-from dyno.judge.stats.simulate import clopper_pearson
+from dyno.judge.stats.simulate import compute_clopper_pearson
 from dyno.record import Calibration, Score
 
 #: Hosts drift: kernels are patched in place, disks fill, neighbours move in.
 AGE_DAYS_MAX = 90
 
 
-def known_error_rates(host: Mapping[str, str], now: datetime | None = None) -> Calibration | None:
+def find_error_rates(host: Mapping[str, str], now: datetime | None = None) -> Calibration | None:
     """What is known on this host at `now`: what was found with the host and the method as they
     are; where that is nothing, what was found last, and why it is stale.
     """
-    stored = store.read_store(store.store_file(host))
+    stored = store.read_store(store.find_store(host))
     found = [each for each in stored.entries if each.kind != DOSE_RESPONSE]
     if not found:
         return None
-    current = [
-        each for each in found if each.host == relevant_facts(host) and each.method == METHOD
-    ]
+    current = [each for each in found if each.host == select_facts(host) and each.method == METHOD]
     last = current[-1] if current else found[-1]
     chosen = [each for each in found if (each.host, each.method) == (last.host, last.method)]
     return Calibration(
@@ -42,18 +40,18 @@ def known_error_rates(host: Mapping[str, str], now: datetime | None = None) -> C
         method=last.method,
         first_utc=chosen[0].utc,
         last_utc=last.utc,
-        scores=scores(chosen),
-        stale=tuple(_why_stale(last, relevant_facts(host), now or datetime.now(UTC))),
+        scores=compute_scores(chosen),
+        stale=tuple(_explain_stale(last, select_facts(host), now or datetime.now(UTC))),
         passed_over=stored.passed_over,
     )
 
 
 def quote_error_rates(draft: RunDraft) -> None:
     """Notes in `draft` what is known of the method's errors on its host and driver."""
-    draft.calibration = known_error_rates(instrument(draft.host, draft.driver_sha256))
+    draft.calibration = find_error_rates(instrument(draft.host, draft.driver_sha256))
 
 
-def _why_stale(last: CalibrationEntry, host: Mapping[str, str], now: datetime) -> Iterable[str]:
+def _explain_stale(last: CalibrationEntry, host: Mapping[str, str], now: datetime) -> Iterable[str]:
     for name in RELEVANT:
         was, found = last.host.get(name, ""), host.get(name, "")
         if was != found:
@@ -65,22 +63,22 @@ def _why_stale(last: CalibrationEntry, host: Mapping[str, str], now: datetime) -
         yield f"it is {days} days old"
 
 
-def scores(entries: Sequence[CalibrationEntry]) -> tuple[Score, ...]:
+def compute_scores(entries: Sequence[CalibrationEntry]) -> tuple[Score, ...]:
     """Entries of one kind, engine, size and settings added up, in the order of their first."""
     groups: dict[tuple[object, ...], list[CalibrationEntry]] = defaultdict(list)
     for each in entries:
         same = (each.kind, each.engine, each.what, each.effect_percent)
         groups[*same, *sorted(each.settings.items())].append(each)
-    return tuple(_score(group) for group in groups.values())
+    return tuple(_compute_score(group) for group in groups.values())
 
 
-def _score(group: Sequence[CalibrationEntry]) -> Score:
+def _compute_score(group: Sequence[CalibrationEntry]) -> Score:
     first, words = group[0], defaultdict[str, int](int)
     for each in group:
         for word, count in each.words.items():
             words[word] += count
     comparisons = sum(words.values())
-    low, high = clopper_pearson(words["slower"], comparisons)
+    low, high = compute_clopper_pearson(words["slower"], comparisons)
     sizes = [each.injected_percent for each in group if each.injected_percent is not None]
     return Score(
         kind=first.kind,

@@ -14,7 +14,7 @@ from dyno.compare.play.run import play_once
 from dyno.compare.resolve.draft import Prepared
 from dyno.compare.resolve.experiment import draft_run, outline_experiment
 from dyno.errors import TrialFailed
-from dyno.judge.analysis.measures import operations_of
+from dyno.judge.analysis.measures import count_operations
 from dyno.record import Failure, PhaseRecord, Trial
 
 
@@ -51,7 +51,9 @@ class Shape:
         """How restarts are played, in words."""
         return "one after the other" if self.sequential else "interleaved"
 
-    def experiment(self, specs: Sequence[str], metric: str, *, aa: bool = False) -> Experiment:
+    def build_experiment(
+        self, specs: Sequence[str], metric: str, *, aa: bool = False
+    ) -> Experiment:
         """The experiment that compares `specs` in one primary metric."""
         measuring = Measuring(
             blocks=self.blocks,
@@ -100,7 +102,7 @@ def settle_shape(text: str, shape: Shape, say: Say) -> Shape:
     what is injected is sized for one that waits.
     """
     specs = [f"{side}={text}" for side in SIDES]
-    experiment = shape.experiment(specs, "rate_per_s", aa=True)
+    experiment = shape.build_experiment(specs, "rate_per_s", aa=True)
     run = prepare(draft_run(experiment, say), say, known={}).run
     pinning = run.design.controls["pinning"]
     settled = replace(shape, sequential=run.design.interleaving is None, pinning=pinning)
@@ -110,23 +112,23 @@ def settle_shape(text: str, shape: Shape, say: Say) -> Shape:
 
 def measure_baseline(text: str, shape: Shape, say: Say) -> CalibrationPilot:
     """Plays trials of the engine with a delay of nothing; `TrialFailed` where one fails."""
-    prepared = prepare(draft_run(_pilot_experiment(text, shape), say), say, known={})
+    prepared = prepare(draft_run(_build_pilot_experiment(text, shape), say), say, known={})
     side = prepared.run.candidates[0]
-    found = [pilot_figures(_trial(prepared), side.build["version"]) for _ in range(TRIALS)]
+    found = [summarize_pilot(_play_trial(prepared), side.build["version"]) for _ in range(TRIALS)]
     middle = sorted(found, key=lambda pilot: pilot.per_op_ns)[TRIALS // 2]
     return replace(middle, program=side.build.get("program", ""), embedded=side.embedded)
 
 
 def check_pilot(text: str, shape: Shape) -> None:
     """`UsageError` for a word that no pilot could fly with; nothing is fetched or played."""
-    outline_experiment(_pilot_experiment(text, shape))
+    outline_experiment(_build_pilot_experiment(text, shape))
 
 
-def _pilot_experiment(text: str, shape: Shape) -> Experiment:
-    return shape.experiment([with_injected_delay(text, 0)], "rate_per_s")
+def _build_pilot_experiment(text: str, shape: Shape) -> Experiment:
+    return shape.build_experiment([with_injected_delay(text, 0)], "rate_per_s")
 
 
-def _trial(prepared: Prepared) -> Trial:
+def _play_trial(prepared: Prepared) -> Trial:
     trial = play_once(prepared, lambda _: None)
     if trial.status == "interrupted":
         raise KeyboardInterrupt
@@ -147,22 +149,22 @@ def add_keys(text: str, keys: Mapping[str, str]) -> str:
     return f"{text}{'&' if '?' in text else '?'}{more}"
 
 
-def pilot_figures(trial: Trial, version: str) -> CalibrationPilot:
+def summarize_pilot(trial: Trial, version: str) -> CalibrationPilot:
     """What a trial of one closed-loop stream tells of its last phase."""
     record = trial.phases[-1]
     tally = record.streams[0]
     return CalibrationPilot(
-        per_op_ns=operation_ns(record),
+        per_op_ns=compute_operation_ns(record),
         p50_ns=float(tally.latency.percentiles_ns["50"]),
         p99_ns=float(tally.latency.percentiles_ns["99"]),
-        answers_per_op=reading_value(record, "injected_answers") / max(1, operations_of(record)),
+        answers_per_op=sum_reading(record, "injected_answers") / max(1, count_operations(record)),
         version=version,
         cores=trial.conditions.engine_cores,
         rows_changed=tally.rows_changed,
     )
 
 
-def operation_ns(record: PhaseRecord) -> float:
+def compute_operation_ns(record: PhaseRecord) -> float:
     """How long an operation took a connection of a closed loop, from the answer before to its own.
 
     Interleaved it is less than time ÷ operations, as a rate has it: a slice counts events that are
@@ -173,6 +175,6 @@ def operation_ns(record: PhaseRecord) -> float:
     return tally.latency.mean_ns / tally.units_per_event
 
 
-def reading_value(record: PhaseRecord, name: str) -> float:
+def sum_reading(record: PhaseRecord, name: str) -> float:
     """A probe's number of that name; 0 where there is none."""
     return sum(each.value for each in record.readings if each.name == name)

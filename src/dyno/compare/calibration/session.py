@@ -17,7 +17,7 @@ from pathlib import Path
 
 import dyno
 from dyno import private_files
-from dyno.builds import Say, sha256
+from dyno.builds import Say, compute_sha256
 from dyno.compare import calibration
 from dyno.compare.calibration import METHOD, CalibrationEntry
 from dyno.compare.calibration.cases import (
@@ -26,10 +26,10 @@ from dyno.compare.calibration.cases import (
     INJECTED,
     INJECTED_PERCENT,
     CalibrationCase,
-    calibration_cases,
+    list_cases,
 )
-from dyno.compare.calibration.comparison import case_settings, play_blocks, play_comparison
-from dyno.compare.calibration.copies import two_copies
+from dyno.compare.calibration.comparison import choose_settings, play_blocks, play_comparison
+from dyno.compare.calibration.copies import make_two_copies
 from dyno.compare.calibration.dose_response import BlockPlayer, DoseResponse, run_dose_series
 from dyno.compare.calibration.pilot import (
     CalibrationPilot,
@@ -38,21 +38,21 @@ from dyno.compare.calibration.pilot import (
     measure_baseline,
     settle_shape,
 )
-from dyno.compare.calibration.store import DOSE_RESPONSE, instrument, relevant_facts
+from dyno.compare.calibration.store import DOSE_RESPONSE, instrument, select_facts
 from dyno.compare.experiment import Experiment
 from dyno.compare.experiment.candidates import parse_candidate
-from dyno.compare.resolve.experiment import host_here
-from dyno.compare.run_folder import all_runs
-from dyno.driver import driver_program
-from dyno.errors import HostError, UsageError, space
+from dyno.compare.resolve.experiment import describe_host
+from dyno.compare.run_folder import list_runs
+from dyno.driver import find_driver
+from dyno.errors import HostError, UsageError, find_fullest
 from dyno.judge.stats import scenarios
-from dyno.judge.stats.scenarios import ANALYSES, Scenario, figures
+from dyno.judge.stats.scenarios import ANALYSES, Scenario, compute_figures
 from dyno.locks import try_lock
 from dyno.record import Run, Trial
 
 
 @contextmanager
-def exclusive_folder(file: Path) -> Iterator[Path]:
+def hold_folder(file: Path) -> Iterator[Path]:
     """A folder beside the store `file`, for nobody else meanwhile; `HostError` where somebody is.
 
     What a killed calibration left is removed first, its engines' data as well.
@@ -74,14 +74,14 @@ def exclusive_folder(file: Path) -> Iterator[Path]:
         hint = "set DYNO_STATE to a folder that can be written"
         raise HostError(
             f"cannot write {file.parent}",
-            cause=f"{error.strerror}{space(error, file.parent)}",
+            cause=f"{error.strerror}{find_fullest(error, file.parent)}",
             hint=hint,
         ) from error
 
 
 def clear_folder(place: Path) -> None:
     """Removes the runs in `place`, and the folders where their engines keep data."""
-    for run in all_runs(place):
+    for run in list_runs(place):
         run.clear_homes()
     shutil.rmtree(place, ignore_errors=True)
 
@@ -101,18 +101,18 @@ SCENARIOS = (
 )
 
 
-def scenario_title(scenario: Scenario) -> str:
+def format_title(scenario: Scenario) -> str:
     """`same build, heavy-tailed`."""
     truth = scenario.truth_percent
     sides = f"{truth:g} % slower" if truth else "same build"
     return f"{sides}, {scenario.model}"
 
 
-def scenario_entry(
+def play_scenario(
     scenario: Scenario, host: Mapping[str, str], runs: int = RUNS
 ) -> CalibrationEntry:
     """Plays a scenario in so many made-up runs; about a second."""
-    found = figures(scenario, runs)
+    found = compute_figures(scenario, runs)
     words = {
         "slower": found.slower.hits,
         "not slower": found.cleared.hits,
@@ -122,19 +122,19 @@ def scenario_entry(
     return CalibrationEntry(
         kind=KIND,
         engine="",
-        what=scenario_title(scenario),
+        what=format_title(scenario),
         effect_percent=scenario.truth_percent,
         words=words,
         utc=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
         dyno=dyno.__version__,
-        host=relevant_facts(host),
+        host=select_facts(host),
         covered=found.covered.hits,
         coverable=runs,
         settings={"block sd": f"{scenario.sd_percent:g} %", "analyses": analyses},
     )
 
 
-def _empty_dose_response(
+def _make_empty_dose_response(
     text: str, shape: Shape, pilot: CalibrationPilot, host: Mapping[str, str]
 ) -> CalibrationEntry:
     """The line of a dose-response check that is still to be played."""
@@ -146,12 +146,12 @@ def _empty_dose_response(
         words={},
         utc=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
         dyno=dyno.__version__,
-        host=relevant_facts(host),
+        host=select_facts(host),
         settings={**shape.settings, "version": pilot.version},
     )
 
 
-def _sized(
+def _size_cases(
     cases: Callable[[CalibrationPilot], list[CalibrationCase]],
     pilots: Mapping[bool, CalibrationPilot],
 ) -> list[CalibrationCase]:
@@ -169,7 +169,7 @@ Tell = Callable[[CalibrationEntry, int, int], None]
 
 def instrument_here() -> dict[str, str]:
     """This host and this driver, as a calibration speaks for them."""
-    return instrument(host_here(), sha256(driver_program()))
+    return instrument(describe_host(), compute_sha256(find_driver()))
 
 
 @dataclass(frozen=True)
@@ -211,43 +211,45 @@ class CalibrationSession:
             raise UsageError("--inject must be above 0", hint="for instance --inject 1%")
         for text in self.options.engines:
             check_pilot(text, self.options.shape)
-        self.file = calibration.store_file(self.host)
+        self.file = calibration.find_store(self.host)
         self.began_s = time.monotonic()
 
-    def current(self) -> list[CalibrationEntry]:
+    def find_current(self) -> list[CalibrationEntry]:
         """The lines that were found with this host and this method as they are."""
-        ours = (relevant_facts(self.host), METHOD)
-        return [e for e in calibration.entries(self.file) if (e.host, e.method) == ours]
+        ours = (select_facts(self.host), METHOD)
+        return [e for e in calibration.read_entries(self.file) if (e.host, e.method) == ours]
 
     def play(self) -> bool:
         """Until every goal is reached (True) or the budget is spent."""
-        with exclusive_folder(self.file) as place:
+        with hold_folder(self.file) as place:
             if self.options.made_up:
                 self._make_up()
-            return all(self._engine(text, place) for text in self.options.engines)
+            return all(self._calibrate_engine(text, place) for text in self.options.engines)
 
     def _make_up(self) -> None:
-        there = {entry.what for entry in self.current() if entry.kind == KIND}
+        there = {entry.what for entry in self.find_current() if entry.kind == KIND}
         for scenario in SCENARIOS:
-            if scenario_title(scenario) not in there:
-                self._store(scenario_entry(scenario, self.host), 1, 1)
+            if format_title(scenario) not in there:
+                self._store(play_scenario(scenario, self.host), 1, 1)
 
-    def _engine(self, text: str, place: Path) -> bool:
+    def _calibrate_engine(self, text: str, place: Path) -> bool:
         """The engine's cases, as far as they can be compared here."""
         options = self.options
         shape = self.settle(text, options.shape, self.say)
         pilot = self.measure_baseline(text, shape, self.say)
         goals = dict(options.goals)
-        if not self._transmits(text, shape, pilot, place):
+        if not self._check_transmission(text, shape, pilot, place):
             goals = {kind: goal for kind, goal in goals.items() if kind not in INJECTED}
-        with two_copies(text, pilot) as copies:
+        with make_two_copies(text, pilot) as copies:
 
-            def cases(pilot: CalibrationPilot) -> list[CalibrationCase]:
-                return calibration_cases(text, pilot, goals, options.injected_percent, copies)
+            def list_cases_of(pilot: CalibrationPilot) -> list[CalibrationCase]:
+                return list_cases(text, pilot, goals, options.injected_percent, copies)
 
-            return self._in_turn(cases, shape, pilot, place)
+            return self._play_cases(list_cases_of, shape, pilot, place)
 
-    def _transmits(self, text: str, shape: Shape, pilot: CalibrationPilot, place: Path) -> bool:
+    def _check_transmission(
+        self, text: str, shape: Shape, pilot: CalibrationPilot, place: Path
+    ) -> bool:
         """Does what is injected in the engine cost what it should? Asked once for a host and size.
 
         Of `null`, whose delay is its whole answer, and where nothing is to be injected: True.
@@ -257,10 +259,10 @@ class CalibrationSession:
             return True
         if pilot.answers_per_op < ANSWERS_LEAST:
             return True
-        entry = _empty_dose_response(text, shape, pilot, self.host)
+        entry = _make_empty_dose_response(text, shape, pilot, self.host)
         known = [
             each.words
-            for each in self.current()
+            for each in self.find_current()
             if (each.kind, each.engine, each.settings)
             == (DOSE_RESPONSE, entry.engine, entry.settings)
         ]
@@ -278,7 +280,7 @@ class CalibrationSession:
             calibration.append(self.file, replace(entry, slope=response.slope, words={word: 1}))
         return response.transmitted
 
-    def _in_turn(
+    def _play_cases(
         self,
         cases: Callable[[CalibrationPilot], list[CalibrationCase]],
         shape: Shape,
@@ -292,37 +294,39 @@ class CalibrationSession:
         """
         pilots = {False: pilot, True: pilot}
 
-        def done(case: CalibrationCase) -> int:
-            return len(self._of(case, case_settings(case, shape, pilot)))
+        def count_done(case: CalibrationCase) -> int:
+            return len(self._find_entries(case, choose_settings(case, shape, pilot)))
 
         def is_open(case: CalibrationCase) -> bool:
-            return done(case) < case.goal
+            return count_done(case) < case.goal
 
-        while open_cases := list(filter(is_open, _sized(cases, pilots))):
-            case = min(open_cases, key=lambda each: done(each) / each.goal)
+        while open_cases := list(filter(is_open, _size_cases(cases, pilots))):
+            case = min(open_cases, key=lambda each: count_done(each) / each.goal)
             if not self._affords(case):
                 return False
             entry = self.play_comparison(case, shape, pilot, place, self.say)
             clear_folder(place)
-            self._store(entry, done(case) + 1, case.goal)
+            self._store(entry, count_done(case) + 1, case.goal)
             if entry.operation_ns:
                 pilots[case.beside_hog] = replace(pilot, per_op_ns=entry.operation_ns)
         return True
 
     def _store(self, entry: CalibrationEntry, done: int, of: int) -> None:
         calibration.append(self.file, entry)
-        if entry.host != relevant_facts(self.host):  # it would never count as done
+        if entry.host != select_facts(self.host):  # it would never count as done
             hint = (
                 "the comparison is stored; run the same command to start again on the changed host"
             )
             raise HostError("the host or the driver changed while it was calibrated", hint=hint)
         self.tell(entry, done, of)
 
-    def _of(self, case: CalibrationCase, settings: Mapping[str, str]) -> list[CalibrationEntry]:
+    def _find_entries(
+        self, case: CalibrationCase, settings: Mapping[str, str]
+    ) -> list[CalibrationEntry]:
         same = (case.kind, parse_candidate(case.base).engine, case.title, case.effect_percent)
         return [
             e
-            for e in self.current()
+            for e in self.find_current()
             if (e.kind, e.engine, e.what, e.effect_percent) == same and e.settings == settings
         ]
 
@@ -331,5 +335,5 @@ class CalibrationSession:
         if self.options.budget_s is None:
             return True
         engine = parse_candidate(case.base).engine
-        last = [entry.seconds for entry in self.current() if entry.engine == engine][-1:]
+        last = [entry.seconds for entry in self.find_current() if entry.engine == engine][-1:]
         return time.monotonic() - self.began_s + sum(last) <= self.options.budget_s

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from dyno import private_files
-from dyno.errors import HostError, space
+from dyno.errors import HostError, find_fullest
 from dyno.record import decode
 
 #: The version of the rule that turns trials into a verdict (docs/METHOD.md). Raise it with every
@@ -78,15 +78,15 @@ def instrument(host: Mapping[str, str], driver_sha256: str) -> dict[str, str]:
     return {**host, "driver": driver_sha256[:12]}
 
 
-def relevant_facts(host: Mapping[str, str]) -> dict[str, str]:
+def select_facts(host: Mapping[str, str]) -> dict[str, str]:
     """Those of an `instrument`'s facts that a calibration depends on."""
     return {name: host[name] for name in RELEVANT if name in host}
 
 
-def store_file(host: Mapping[str, str]) -> Path:
+def find_store(host: Mapping[str, str]) -> Path:
     """The file of this host; it need not exist yet."""
     own, shared = os.environ.get("DYNO_STATE"), os.environ.get("XDG_STATE_HOME")
-    root = Path(own) if own else (Path(shared) if shared else _home()) / "dyno"
+    root = Path(own) if own else (Path(shared) if shared else _find_home()) / "dyno"
     machine = ""
     with suppress(OSError):
         machine = Path("/etc/machine-id").read_text().strip()  # machine-id(5): to be hashed
@@ -94,7 +94,7 @@ def store_file(host: Mapping[str, str]) -> Path:
     return root / "calibration" / f"{hashlib.sha256(words.encode()).hexdigest()[:16]}.jsonl"
 
 
-def _home() -> Path:
+def _find_home() -> Path:
     return Path.home() / ".local" / "state"
 
 
@@ -118,7 +118,9 @@ def append(file: Path, entry: CalibrationEntry) -> None:
     except OSError as error:
         hint = "set DYNO_STATE to a folder that can be written"
         raise HostError(
-            f"cannot write {file}", cause=f"{error.strerror}{space(error, file.parent)}", hint=hint
+            f"cannot write {file}",
+            cause=f"{error.strerror}{find_fullest(error, file.parent)}",
+            hint=hint,
         ) from error
 
 
@@ -154,6 +156,6 @@ def read_store(file: Path) -> CalibrationStore:
     return CalibrationStore(tuple(found), len(lines) - len(found))
 
 
-def entries(file: Path) -> list[CalibrationEntry]:
+def read_entries(file: Path) -> list[CalibrationEntry]:
     """Every line of a store that can be read, oldest first."""
     return list(read_store(file).entries)

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from dyno.builds import Say
 from dyno.compare.count.counted_play import CountedPlay, load_data, play_counted
-from dyno.compare.play.brief_play import pilot_job
+from dyno.compare.play.brief_play import make_pilot_job
 from dyno.compare.play.job import Tools, TrialJob
-from dyno.compare.play.run import temporary_run
+from dyno.compare.play.run import make_temporary_run
 from dyno.compare.resolve.draft import RunDraft
 from dyno.compare.run_folder import RunFolder
 from dyno.driver.plan import Excerpt
@@ -75,10 +75,10 @@ def count_candidate(candidate: Candidate, given: CountContext) -> CandidateCount
     """Counts a candidate; callgrind's files of the first repetition stay in `folder`."""
     per_operation: list[dict[CodeFunction, float]] = []
     beside = []
-    with temporary_run() as place:
+    with make_temporary_run() as place:
         job = _make_job(candidate, given, place)
         given.say(f"loading {candidate.name}")
-        loaded = place.homes() / "loaded"
+        loaded = place.find_homes() / "loaded"
         load_data(job, loaded)
         for repeat in range(1, given.plan.repeats + 1):
             given.say(f"counting {candidate.name}, {repeat} of {given.plan.repeats}")
@@ -99,7 +99,7 @@ def count_candidate(candidate: Candidate, given: CountContext) -> CandidateCount
 
 
 def _make_job(candidate: Candidate, given: CountContext, place: RunFolder) -> TrialJob:
-    job = pilot_job(given.draft, given.draft.workloads[0], candidate, place, Tools(probes={}))
+    job = make_pilot_job(given.draft, given.draft.workloads[0], candidate, place, Tools(probes={}))
     return replace(job, workload=replace(job.workload, phases=_make_counted_phases(job)))
 
 

@@ -20,8 +20,8 @@ from dyno.compare.play.loads import PREPARE
 from dyno.driver.plan import Excerpt
 from dyno.errors import TrialFailed
 from dyno.host.probes import Measure, Probe, ProbeTarget
-from dyno.host.processes import process_family, read_start_ticks
-from dyno.judge.analysis.measures import operations_of
+from dyno.host.processes import list_process_family, read_start_ticks
+from dyno.judge.analysis.measures import count_operations
 from dyno.profile.valgrind import FILES, Valgrind
 
 #: The command whose operations are counted.
@@ -61,7 +61,7 @@ def find_serving_processes(watched: ProbeTarget) -> list[int]:
     The others are left alone: callgrind may end a process that is switched on while a signal comes,
     and a server's helpers wake each other by signals.
     """
-    family = process_family(watched.server_pid)
+    family = list_process_family(watched.server_pid)
     if len(family) == 1 or watched.embedded:
         return family[:1]
     since = read_start_ticks(watched.client_pid)
@@ -85,7 +85,7 @@ def load_data(job: TrialJob, loaded: Path) -> None:
     """Makes the data of `job` and moves them to `loaded`; nothing is counted meanwhile."""
     with _open_session(job, None) as session:
         if PREPARE in job.workload.commands:
-            with session.engine() as server:
+            with session.run_engine() as server:
                 session.play(server, SessionPart((PREPARE,), job.seed))
     job.home.rename(loaded)
 
@@ -99,7 +99,7 @@ def play_counted(
     """
     cache.copy(loaded, job.home)
     part = SessionPart((RUN,), job.seed, excerpt=excerpt)
-    with _open_session(job, valgrind) as session, session.engine() as server:
+    with _open_session(job, valgrind) as session, session.run_engine() as server:
         session.play(server, part)
     _check_work(part, excerpt)
     kept.parent.mkdir(mode=0o700, exist_ok=True)
@@ -110,7 +110,7 @@ def play_counted(
     said = private_files.remove_folder(job.home)
     if said:
         raise TrialFailed(f"the data of a counted play stay: {said}")
-    return CountedPlay(operations_of(part.phases[-1]), kept)
+    return CountedPlay(count_operations(part.phases[-1]), kept)
 
 
 def find_count_folder(home: Path) -> Path:

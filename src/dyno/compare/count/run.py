@@ -16,7 +16,7 @@ from dyno.builds import Say
 from dyno.compare.count.candidate import CountContext, CountPlan, count_candidate
 from dyno.compare.resolve.draft import RunDraft
 from dyno.compare.run_folder import write_json
-from dyno.errors import UsageError, unknown
+from dyno.errors import UsageError, build_unknown_error
 from dyno.profile.valgrind import find_valgrind
 from dyno.record import Candidate, Phase, WorkloadPlan
 from dyno.record.count import Count
@@ -75,7 +75,7 @@ def choose_phase(workload: WorkloadPlan, name: str) -> Phase:
     """The workload's phase of that name, the first where it is empty."""
     phases = {phase.name: phase for phase in workload.phases}
     if name and name not in phases:
-        raise unknown("phase", name, phases)
+        raise build_unknown_error("phase", name, phases)
     return phases[name] if name else workload.phases[0]
 
 

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from dyno.errors import UsageError, unknown
-from dyno.former_names import CONTROLS, current_name
+from dyno.errors import UsageError, build_unknown_error
+from dyno.former_names import CONTROLS, find_current_name
 from dyno.passwords import HIDDEN, IN_URL, mask_password, mask_word
 
 FORM = "[name=]engine@build?key=value&key=value"
@@ -67,13 +67,13 @@ def parse_candidate(text: str) -> Spec:
     match = _SPEC.fullmatch(text)
     if match is None:
         raise UsageError(f"'{mask_word(text)}' does not name a candidate", hint=f"write {FORM}")
-    keys = dict(_pairs(text, match["keys"] or ""))
+    keys = dict(_parse_pairs(text, match["keys"] or ""))
     build = match["build"] or match["url"] or ""
     secret = password[2] if password and password[2] != HIDDEN else ""
     return Spec(match["name"] or text, match["engine"], build, keys, text, secret)
 
 
-def _pairs(text: str, keys: str) -> Iterable[tuple[str, str]]:
+def _parse_pairs(text: str, keys: str) -> Iterable[tuple[str, str]]:
     seen: set[str] = set()
     for pair in filter(None, keys.split("&")):
         key, equals, value = pair.partition("=")
@@ -85,7 +85,7 @@ def _pairs(text: str, keys: str) -> Iterable[tuple[str, str]]:
         yield key, value
 
 
-def unique_names(specs: Sequence[Spec]) -> tuple[Spec, ...]:
+def make_names_unique(specs: Sequence[Spec]) -> tuple[Spec, ...]:
     """The specs with unique names: the second of a name becomes ``name#2``.
 
     The same text twice is an A/A comparison and allowed (an audit wants it declared).
@@ -120,12 +120,12 @@ def sort_keys(
     kinds = {"flag": set(flags), "setting": set(options), "control": set(controls)}
     sorted_out: dict[str, dict[str, str]] = {kind: {} for kind in kinds}
     for word, value in keys.items():
-        key = word if word in kinds["setting"] else current_name(word, CONTROLS)
+        key = word if word in kinds["setting"] else find_current_name(word, CONTROLS)
         owners = [kind for kind, known in kinds.items() if key in known]
         if not owners and variables:
             owners = ["setting"]
         if not owners:
-            raise unknown("flag, setting or control", key, set().union(*kinds.values()))
+            raise build_unknown_error("flag, setting or control", key, set().union(*kinds.values()))
         if len(owners) > 1:
             raise UsageError(f"'{key}' is both a {owners[0]} and a {owners[1]}")
         sorted_out[owners[0]][key] = value

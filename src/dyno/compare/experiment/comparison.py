@@ -13,7 +13,7 @@ from typing import Any
 from dyno.compare.experiment import candidates
 from dyno.compare.experiment.candidates import Spec
 from dyno.compare.experiment.factors import CrossedFactors
-from dyno.errors import UsageError, unknown
+from dyno.errors import UsageError, build_unknown_error
 
 BLOCKS = range(3, 201)
 LOADS = range(25)
@@ -74,10 +74,10 @@ class Measuring:
             message = f"alpha is out of range (got {self.alpha:g})"
             raise UsageError(message, hint="0.001 to 0.2")
         if self.gate not in GATES:
-            raise unknown("gate", self.gate, GATES)
+            raise build_unknown_error("gate", self.gate, GATES)
         for name, percent in self.limits.items():
             if name not in LIMITS:
-                raise unknown("limit", name, LIMITS)
+                raise build_unknown_error("limit", name, LIMITS)
             if not 0 <= percent <= 100:
                 message = f"the limit '{name}' is out of range (got {percent:g} %)"
                 raise UsageError(message, hint="0 to 100; 100 drops no block")
@@ -109,12 +109,12 @@ class Workload:
     sweep: dict[str, str] = field(default_factory=dict)
 
 
-def options_as_text(options: Mapping[str, Any]) -> dict[str, str]:
+def format_options(options: Mapping[str, Any]) -> dict[str, str]:
     """Options by the driver's names: sysbench writes ``table-size`` and ``table_size``."""
-    return {option_name(name): as_text(value) for name, value in options.items()}
+    return {normalize_option_name(name): as_text(value) for name, value in options.items()}
 
 
-def option_name(name: str) -> str:
+def normalize_option_name(name: str) -> str:
     """An option's name with underscores for dashes."""
     return name.replace("-", "_")
 
@@ -151,7 +151,7 @@ def compare_candidates(
     command: str = "",
 ) -> Experiment:
     """The experiment that `dyno compare` (or `play`, with one spec) asks for."""
-    sides = candidates.unique_names([candidates.parse_candidate(text) for text in specs])
-    chosen = Workload(workload, options_as_text(options))
+    sides = candidates.make_names_unique([candidates.parse_candidate(text) for text in specs])
+    chosen = Workload(workload, format_options(options))
     name = f"{Path(workload).stem}-{'-'.join(side.name for side in sides)}"
     return Experiment(name, sides, (chosen,), measuring, command=command)

@@ -14,7 +14,7 @@ from math import prod
 from typing import Literal, get_args
 
 from dyno.compare.experiment.candidates import Spec
-from dyno.errors import UsageError, unknown
+from dyno.errors import UsageError, build_unknown_error
 
 Crossing = Literal["factorial", "one at a time"]
 CANDIDATE = "candidate"
@@ -41,7 +41,7 @@ class CrossedFactors:
                 raise UsageError(f"a factor cannot be called '{CANDIDATE}'", hint=hint)
             _check_levels(name, levels)
         if self.crossing not in get_args(Crossing):
-            raise unknown("design", self.crossing, get_args(Crossing))
+            raise build_unknown_error("design", self.crossing, get_args(Crossing))
 
 
 def _check_levels(name: str, levels: Sequence[str]) -> None:
@@ -52,14 +52,14 @@ def _check_levels(name: str, levels: Sequence[str]) -> None:
     for level in levels:
         if not level or "&" in level:
             raise UsageError(f"'{level}' cannot be a level of the factor '{name}'", hint=hint)
-        if _one_spelling(level) in seen:
+        if _normalize_level(level) in seen:
             raise UsageError(
                 f"the level '{level}' of the factor '{name}' is given twice", hint=hint
             )
-        seen.add(_one_spelling(level))
+        seen.add(_normalize_level(level))
 
 
-def _one_spelling(level: str) -> str:
+def _normalize_level(level: str) -> str:
     """One spelling of a level: `wal` for `WAL`, `1` for `01` and `1.0`."""
     try:
         return format(Decimal(level).normalize(), "f")
@@ -88,25 +88,27 @@ class Cell:
     levels: dict[str, str]
 
 
-def all_levels(specs: Sequence[Spec], varied: CrossedFactors) -> dict[str, tuple[str, ...]]:
+def list_levels(specs: Sequence[Spec], varied: CrossedFactors) -> dict[str, tuple[str, ...]]:
     """The levels of every factor, with the candidates in front where there are several."""
     names = tuple(spec.name for spec in specs)
     return ({CANDIDATE: names} if len(names) > 1 else {}) | dict(varied.levels)
 
 
-def all_cells(specs: Sequence[Spec], varied: CrossedFactors) -> tuple[Cell, ...]:
+def list_cells(specs: Sequence[Spec], varied: CrossedFactors) -> tuple[Cell, ...]:
     """Every cell, the base first; the last factor varies fastest.
 
     `UsageError` where they are too many, or a factor's key has a value in a candidate already.
     """
-    levels = all_levels(specs, varied)
+    levels = list_levels(specs, varied)
     _check_number(levels, varied.crossing)
     _check_free(specs, varied)
     base = {name: found[0] for name, found in levels.items()}
     by_name = {spec.name: spec for spec in specs}
-    made = _combinations(levels) if varied.crossing == "factorial" else _one_at_a_time(levels)
+    made = (
+        _combine_levels(levels) if varied.crossing == "factorial" else _vary_one_at_a_time(levels)
+    )
     return tuple(
-        Cell(_name(each), by_name.get(each.get(CANDIDATE, ""), specs[0]), each)
+        Cell(_name_cell(each), by_name.get(each.get(CANDIDATE, ""), specs[0]), each)
         for each in (base | move for move in made)
     )
 
@@ -135,16 +137,16 @@ def _check_free(specs: Sequence[Spec], varied: CrossedFactors) -> None:
                 raise UsageError(f"'{key}' is a factor and is set in '{spec.text}' too", hint=hint)
 
 
-def _combinations(levels: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
+def _combine_levels(levels: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
     return [dict(zip(levels, some, strict=True)) for some in product(*levels.values())]
 
 
-def _one_at_a_time(levels: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
+def _vary_one_at_a_time(levels: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
     """Nothing moved, then each factor to each of its other levels."""
     return [{}, *({name: level} for name, found in levels.items() for level in found[1:])]
 
 
-def _name(levels: Mapping[str, str]) -> str:
+def _name_cell(levels: Mapping[str, str]) -> str:
     """`slow aslr=off`: a candidate by its name, everything else as key and level."""
     words = (level if name == CANDIDATE else f"{name}={level}" for name, level in levels.items())
     return " ".join(words)

@@ -21,12 +21,12 @@ from dyno.compare.experiment.comparison import (
     Measuring,
     Workload,
     as_text,
-    option_name,
-    options_as_text,
+    format_options,
+    normalize_option_name,
 )
 from dyno.compare.experiment.factors import CrossedFactors, cross_factors
-from dyno.compare.experiments import every, find_experiment
-from dyno.errors import DynoError, UsageError, unknown
+from dyno.compare.experiments import find_experiment, list_experiments
+from dyno.errors import DynoError, UsageError, build_unknown_error
 
 #: TOML's types in TOML's words.
 _KINDS: dict[object, str] = {
@@ -45,46 +45,50 @@ class TomlTable:
     text: str
     data: dict[str, Any]
 
-    def wrong(self, word: str, error: DynoError) -> UsageError:
+    def locate_error(self, word: str, error: DynoError) -> UsageError:
         """The error, with the file and the line on which `word` stands."""
         lines = self.text.splitlines()
-        found = (i for i, line in enumerate(lines, 1) if _names_word(word, line))
+        found = (i for i, line in enumerate(lines, 1) if _has_word(word, line))
         place = f"{self.file}:{next(found, 1)}"
         return UsageError(f"{place}: {error.message}", cause=error.cause, hint=error.hint)
 
-    def only(self, keys: Iterable[str]) -> None:
+    def allow_only(self, keys: Iterable[str]) -> None:
         """Refuses a key that is not one of `keys`."""
         for key in self.data:
             if key not in keys:
-                raise self.wrong(key, unknown("key", key, keys))
+                raise self.locate_error(key, build_unknown_error("key", key, keys))
 
     def get(self, key: str, kind: type | tuple[type, ...]) -> Any:
         """The value of `key`, None where there is none; refuses one of another type."""
         value = self.data.get(key)
         if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
-            raise self.wrong(key, UsageError(f"'{key}' is not {_KINDS.get(kind, 'a number')}"))
+            raise self.locate_error(
+                key, UsageError(f"'{key}' is not {_KINDS.get(kind, 'a number')}")
+            )
         return value
 
-    def flag(self, key: str) -> bool:
+    def read_flag(self, key: str) -> bool:
         """The value of `key`, false where there is none; refuses all but true and false."""
         value = self.data.get(key, False)
         if not isinstance(value, bool):
-            raise self.wrong(key, UsageError(f"'{key}' must be true or false"))
+            raise self.locate_error(key, UsageError(f"'{key}' must be true or false"))
         return value
 
-    def table(self, key: str) -> TomlTable:
+    def read_table(self, key: str) -> TomlTable:
         """The table that `key` names, an empty one where there is none."""
         return replace(self, data=self.get(key, dict) or {})
 
-    def tables(self, key: str) -> list[TomlTable]:
+    def read_tables(self, key: str) -> list[TomlTable]:
         """The tables under `[[key]]`; refuses a list of anything else."""
         found = self.get(key, list) or []
         if not all(isinstance(each, dict) for each in found):
-            raise self.wrong(key, UsageError(f"'{key}' is not a list of tables under [[{key}]]"))
+            raise self.locate_error(
+                key, UsageError(f"'{key}' is not a list of tables under [[{key}]]")
+            )
         return [replace(self, data=each) for each in found]
 
 
-def _names_word(word: str, line: str) -> bool:
+def _has_word(word: str, line: str) -> bool:
     return re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", line.split("#")[0]) is not None
 
 
@@ -96,71 +100,81 @@ def read_candidates(top: TomlTable, crossed: CrossedFactors) -> tuple[Spec, ...]
     """The `candidates`, with unique names; one alone will do where factors are crossed."""
     texts = top.get("candidates", list) or []
     if not texts:
-        raise top.wrong("candidates", UsageError("no candidates", hint='candidates = ["…", "…"]'))
+        raise top.locate_error(
+            "candidates", UsageError("no candidates", hint='candidates = ["…", "…"]')
+        )
     if len(texts) < 2 and not crossed.levels:
         hint = "name a second one (the same again, with aa = true), or use `dyno play`"
-        raise top.wrong("candidates", UsageError("a comparison needs two candidates", hint=hint))
-    return candidates.unique_names([_spec(top, str(text)) for text in texts])
+        raise top.locate_error(
+            "candidates", UsageError("a comparison needs two candidates", hint=hint)
+        )
+    return candidates.make_names_unique([_read_spec(top, str(text)) for text in texts])
 
 
-def _spec(top: TomlTable, text: str) -> Spec:
+def _read_spec(top: TomlTable, text: str) -> Spec:
     try:
         return candidates.parse_candidate(text)
     except UsageError as error:
-        raise top.wrong(text, error) from error
+        raise top.locate_error(text, error) from error
 
 
 def read_factors(top: TomlTable) -> CrossedFactors:
     """The factors under `[[factor]]`, and how `design` crosses them."""
-    found, crossing = top.tables("factor"), top.get("design", str)
+    found, crossing = top.read_tables("factor"), top.get("design", str)
     if crossing and not found:
         hint = "[[factor]], with name and levels below it"
-        raise top.wrong("design", UsageError("a design needs a factor", hint=hint))
-    given = [_factor(each) for each in found]
+        raise top.locate_error("design", UsageError("a design needs a factor", hint=hint))
+    given = [_read_factor(each) for each in found]
     try:
         return cross_factors(given, crossing or "factorial")
     except UsageError as error:
         named = re.search(r"factor '([^']*)'", error.message)
-        raise top.wrong(named[1] if named else "design", error) from error
+        raise top.locate_error(named[1] if named else "design", error) from error
 
 
-def _factor(found: TomlTable) -> tuple[str, list[str]]:
-    found.only(("name", "levels"))
-    return option_name(_name(found, "factor")), _values(found.get("levels", list))
+def _read_factor(found: TomlTable) -> tuple[str, list[str]]:
+    found.allow_only(("name", "levels"))
+    return normalize_option_name(_read_name(found, "factor")), _read_values(
+        found.get("levels", list)
+    )
 
 
 def read_workloads(top: TomlTable) -> tuple[Workload, ...]:
     """The workloads under `[[workload]]`, a swept one once for each value."""
-    found = top.tables("workload")
+    found = top.read_tables("workload")
     if not found:
         hint = '[[workload]] and name = "…" below it'
-        raise top.wrong("workload", UsageError("no workload", hint=hint))
-    return tuple(one for each in found for one in _sweep_values(each, _workload(each)))
+        raise top.locate_error("workload", UsageError("no workload", hint=hint))
+    return tuple(one for each in found for one in _sweep_values(each, _read_workload(each)))
 
 
-def _workload(found: TomlTable) -> Workload:
-    found.only(("name", "options", "primary", "sweep"))
-    name = _name(found, "workload")
-    primary = found.tables("primary")
+def _read_workload(found: TomlTable) -> Workload:
+    found.allow_only(("name", "options", "primary", "sweep"))
+    name = _read_name(found, "workload")
+    primary = found.read_tables("primary")
     for each in primary:
-        each.only(("phase", "stream", "metric", "margin_percent"))
+        each.allow_only(("phase", "stream", "metric", "margin_percent"))
         if (metric := each.data.get("metric", METRICS[0])) not in METRICS:
-            raise found.wrong(str(metric), unknown("metric", str(metric), METRICS))
+            raise found.locate_error(
+                str(metric), build_unknown_error("metric", str(metric), METRICS)
+            )
     beside = found.file.parent / name
     script = str(beside) if beside.suffix == ".lua" else name
-    options = options_as_text(found.table("options").data)
+    options = format_options(found.read_table("options").data)
     return Workload(script, options, tuple(each.data for each in primary))
 
 
 def _sweep_values(found: TomlTable, workload: Workload) -> list[Workload]:
     """The workload once for each value of the option under `sweep`; as it is without one."""
-    sweep = found.table("sweep").data
+    sweep = found.read_table("sweep").data
     if not sweep:
         return [workload]
-    (option, values), *more = ((option_name(name), _values(each)) for name, each in sweep.items())
+    (option, values), *more = (
+        (normalize_option_name(name), _read_values(each)) for name, each in sweep.items()
+    )
     if more or len(values) < 2 or len(set(values)) < len(values) or option in workload.options:
         hint = "sweep = { threads = [1, 4, 16] }, and that option nowhere else"
-        raise found.wrong(
+        raise found.locate_error(
             "sweep", UsageError("a sweep needs one option with two or more values", hint=hint)
         )
     return [
@@ -169,14 +183,14 @@ def _sweep_values(found: TomlTable, workload: Workload) -> list[Workload]:
     ]
 
 
-def _name(found: TomlTable, section: str) -> str:
+def _read_name(found: TomlTable, section: str) -> str:
     name: str | None = found.get("name", str)
     if not name:
-        raise found.wrong(section, UsageError(f"a {section} without a name"))
+        raise found.locate_error(section, UsageError(f"a {section} without a name"))
     return name
 
 
-def _values(found: object) -> list[str]:
+def _read_values(found: object) -> list[str]:
     return [as_text(each) for each in found] if isinstance(found, list) else []
 
 
@@ -185,10 +199,10 @@ def read_measuring(top: TomlTable) -> Measuring:
     fixed, most = top.get("blocks", int), top.get(MAX_BLOCKS, int)
     if fixed is not None and most is not None:
         both = f"both 'blocks' (fixed) and '{MAX_BLOCKS}' are set"
-        raise top.wrong(MAX_BLOCKS, UsageError(both))
+        raise top.locate_error(MAX_BLOCKS, UsageError(both))
     margin, alpha = top.get("margin_percent", _NUMBER), top.get("alpha", _NUMBER)
     precision = top.get("precision_percent", _NUMBER)
-    limits, controls = top.table("limits"), top.table("controls")
+    limits, controls = top.read_table("limits"), top.read_table("controls")
     try:
         return Measuring(
             margin_percent=None if margin is None else float(margin),
@@ -199,17 +213,17 @@ def read_measuring(top: TomlTable) -> Measuring:
             limits={name: float(limits.get(name, _NUMBER)) for name in limits.data},
             controls={name: as_text(value) for name, value in controls.data.items()},
             loads=top.get("loads", int),
-            aa=top.flag("aa"),
+            aa=top.read_flag("aa"),
             gate=top.get("gate", str) or "each",
-            sequential=top.flag("sequential") if "sequential" in top.data else None,
-            hold_connections=top.flag("hold_connections"),
+            sequential=top.read_flag("sequential") if "sequential" in top.data else None,
+            hold_connections=top.read_flag("hold_connections"),
             precision_percent=None if precision is None else float(precision),
         )
     except UsageError as error:
-        raise top.wrong(_blame_key(error, top), error) from error
+        raise top.locate_error(_find_blamed_key(error, top), error) from error
 
 
-def _blame_key(error: UsageError, top: TomlTable) -> str:
+def _find_blamed_key(error: UsageError, top: TomlTable) -> str:
     """The key that a refusal of `Measuring` is about."""
     words = {"blocks": ("blocks", MAX_BLOCKS), "margin": ("margin_percent",)}
     words |= {"precision": ("precision_percent",)}
@@ -230,17 +244,17 @@ _KEYS = {
 def read_experiment(path: Path) -> Experiment:
     """The experiment in a TOML file; `UsageError` with file and line where it is malformed.
 
-    A name without a path is one of those that `experiments.every` has.
+    A name without a path is one of those that `experiments.list_experiments` has.
     """
     file = path if path.is_file() else find_experiment(str(path))
     if file is None:
-        raise _missing(path)
+        raise _build_missing_error(path)
     try:
         text = file.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise UsageError(f"{file} is not TOML", cause="it is not text in UTF-8") from error
     try:
-        return _experiment(TomlTable(file, text, tomllib.loads(text)), f"dyno run {path}")
+        return _read_experiment(TomlTable(file, text, tomllib.loads(text)), f"dyno run {path}")
     except RecursionError:
         hint = "dyno show experiments has examples"
         raise UsageError(f"{file} is nested too deeply", hint=hint) from None
@@ -249,16 +263,16 @@ def read_experiment(path: Path) -> Experiment:
         raise UsageError(f"{file} is not TOML", cause=error, hint=hint) from error
 
 
-def _missing(path: Path) -> UsageError:
+def _build_missing_error(path: Path) -> UsageError:
     """A path is told from a name: what is near a mistyped file is no help."""
     if path.suffix == ".toml" or len(path.parts) != 1:
         hint = "a TOML file, or a name that `dyno show experiments` lists"
         return UsageError(f"there is no experiment file '{path}'", hint=hint)
-    return unknown("experiment", str(path), every())
+    return build_unknown_error("experiment", str(path), list_experiments())
 
 
-def _experiment(top: TomlTable, command: str) -> Experiment:
-    top.only(_KEYS)
+def _read_experiment(top: TomlTable, command: str) -> Experiment:
+    top.allow_only(_KEYS)
     crossed = read_factors(top)
     return Experiment(
         name=top.get("name", str) or top.file.stem,
@@ -268,7 +282,7 @@ def _experiment(top: TomlTable, command: str) -> Experiment:
         question=top.get("question", str) or "",
         like=top.get("like", str) or "",
         published=tuple(
-            {k: str(v) for k, v in each.data.items()} for each in top.tables("published")
+            {k: str(v) for k, v in each.data.items()} for each in top.read_tables("published")
         ),
         command=command,
         crossed=crossed,

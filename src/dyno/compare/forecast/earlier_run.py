@@ -14,9 +14,9 @@ from dyno.judge.analysis.analysis import Analysis
 from dyno.judge.analysis.comparisons import PairedMetric
 from dyno.judge.analysis.margins import DeclaredPrimary
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.analysis.spread import Sources, spread_sources
+from dyno.judge.analysis.spread import Sources, find_spread_sources
 from dyno.judge.stats.components import LOADS
-from dyno.judge.stats.power import BlockErrors, freedom, sd_bound
+from dyno.judge.stats.power import BlockErrors, compute_freedom, compute_sd_bound
 from dyno.record import Metric, Run, WorkloadPlan
 
 #: Fewer blocks than this say too little of how blocks vary.
@@ -55,7 +55,7 @@ class EarlierRun:
         """Valid blocks that stand behind it."""
         return max(line.logs.size for line in self.lines)
 
-    def errors(
+    def estimate_errors(
         self, pair: DeclaredPrimary, workload: WorkloadPlan, loads: int | None, norm: float
     ) -> LearntErrors | None:
         """How the blocks of a primary will vary; None where this run did not measure it. `loads`
@@ -65,46 +65,48 @@ class EarlierRun:
         by the components where `workload` is now measured longer or shorter than it was.
         """
         loads = self.loads if loads is None else loads
-        found = [each for run in (self, *self.others) if (each := run._variance(pair))]
-        own = [line for line in self.lines if pair.names(line.metric)]
+        found = [each for run in (self, *self.others) if (each := run._estimate_variance(pair))]
+        own = [line for line in self.lines if pair.matches(line.metric)]
         if not own:
             return None
         free = sum(known for _, known in found)
         sd = norm * math.sqrt(sum(variance * known for variance, known in found) / free)
-        bound = sd_bound(sd, free)
+        bound = compute_sd_bound(sd, free)
         spread = self.spreads.get(own[0].metric)
         if spread is None or sd == 0.0:
             return LearntErrors(BlockErrors(sd, loads), BlockErrors(bound, loads))
-        part = spread.found.part(LOADS)
+        part = spread.found.find_part(LOADS)
         kept = min(sd, norm * math.sqrt(part.variance)) if part else 0.0
-        likely = self._longer(pair, workload, spread)
+        likely = self._compute_length_factor(pair, workload, spread)
         planned = likely * bound / sd
         return LearntErrors(
             BlockErrors(sd * likely, loads, kept * likely),
             BlockErrors(sd * planned, loads, kept * planned),
         )
 
-    def _variance(self, pair: DeclaredPrimary) -> tuple[float, int] | None:
+    def _estimate_variance(self, pair: DeclaredPrimary) -> tuple[float, int] | None:
         """That of a restart's log in a block, and its degrees of freedom; those of several
         candidates count once, since they share the base.
         """
-        own = [line for line in self.lines if pair.names(line.metric)]
+        own = [line for line in self.lines if pair.matches(line.metric)]
         if not own:
             return None
         found = [float(line.logs.var(ddof=1)) / line.effect.norm**2 for line in own]
         blocks = own[0].logs.size
         early = blocks < self.run.design.analyses[-1]
-        return sum(found) / len(found), freedom(blocks, stopped_early=early)
+        return sum(found) / len(found), compute_freedom(blocks, stopped_early=early)
 
-    def _longer(self, pair: DeclaredPrimary, workload: WorkloadPlan, spread: Sources) -> float:
+    def _compute_length_factor(
+        self, pair: DeclaredPrimary, workload: WorkloadPlan, spread: Sources
+    ) -> float:
         """How the sd changes with the phase's length; 1 where it is the same, or not timed."""
         phase = next(each for each in workload.phases if each.name == pair.phase)
-        seconds, then = phase.measured_s, spread.found.block_sd()
+        seconds, then = phase.measured_s, spread.found.estimate_block_sd()
         if not seconds or abs(seconds / spread.seconds - 1.0) < 0.1 or then == 0.0:
             return 1.0
-        return spread.found.block_sd(seconds) / then
+        return spread.found.estimate_block_sd(seconds) / then
 
-    def trial_s(self, workload: WorkloadPlan) -> float | None:
+    def measure_trial_s(self, workload: WorkloadPlan) -> float | None:
         """Seconds that a trial of `workload` takes from its start to that of the next one."""
         timed = [
             spread.costs.restart_s + spread.seconds
@@ -120,9 +122,9 @@ class EarlierRun:
 
 def learn_from(folder: RunFolder) -> EarlierRun:
     """What the run in `folder` knows; `UsageError` where it has too few valid blocks."""
-    analysis = Analysis(RunView(folder.run(), folder.trials()))
+    analysis = Analysis(RunView(folder.read_run(), folder.read_trials()))
     most = max(analysis.view.valid_blocks.values(), default=0)
-    lines = tuple(line for line in analysis.lines(most) if line.primary)
+    lines = tuple(line for line in analysis.list_lines(most) if line.primary)
     if most < BLOCKS_LEAST or not lines:
         raise UsageError(
             f"{folder.path.name} has {most} valid blocks, too few to plan from",
@@ -130,34 +132,34 @@ def learn_from(folder: RunFolder) -> EarlierRun:
         )
     metrics = list(dict.fromkeys(line.metric for line in lines))
     counted = analysis.view.counted_trials
-    found = {each.metric: each for each in spread_sources(analysis.view, counted, metrics)}
+    found = {each.metric: each for each in find_spread_sources(analysis.view, counted, metrics)}
     loads = max(t.conditions.load.of if t.conditions.load else 0 for t in counted)
     return EarlierRun(folder.path.name, analysis.run, lines, found, loads)
 
 
-def newest_run(
+def find_newest_run(
     folders: Sequence[RunFolder], run: Run, say: Callable[[str], None]
 ) -> EarlierRun | None:
     """The last of `folders` that played the same experiment (its name and workloads), with the
     `POOLED_MOST` before it that were played alike, on the same host. `say` is told of those that
     are damaged or too short.
     """
-    found = _runs_of(folders, run, say)
+    found = _find_runs(folders, run, say)
     newest = next(found, None)
     if newest is None:
         return None
-    alike = [each for each in islice(found, POOLED_MOST) if _alike(each.run, newest.run)]
+    alike = [each for each in islice(found, POOLED_MOST) if _are_alike(each.run, newest.run)]
     return replace(newest, others=tuple(alike))
 
 
-def _runs_of(
+def _find_runs(
     folders: Sequence[RunFolder], run: Run, say: Callable[[str], None]
 ) -> Iterator[EarlierRun]:
     """Newest first. A run that is damaged, or too short, is no source."""
     wanted = {workload.name for workload in run.workloads}
     for folder in reversed(folders):
         try:
-            told = folder.run()
+            told = folder.read_run()
             if told.name != run.name or wanted != {w.name for w in told.workloads}:
                 continue
             earlier = learn_from(folder)
@@ -167,6 +169,6 @@ def _runs_of(
         yield earlier
 
 
-def _alike(one: Run, other: Run) -> bool:
+def _are_alike(one: Run, other: Run) -> bool:
     hosts = ([run.host.get(fact) for fact in HOST] for run in (one, other))
     return one.workloads == other.workloads and next(hosts) == next(hosts)

@@ -15,18 +15,18 @@ from dyno.compare.experiment import BLOCKS
 from dyno.compare.forecast.detection import (
     SDS_PERCENT,
     PlannedPrimary,
-    assumed_primaries,
-    family_size,
-    planned_primaries,
+    assume_primaries,
+    count_family,
+    plan_primaries,
 )
 from dyno.compare.forecast.earlier_run import EarlierRun
-from dyno.compare.forecast.estimate import RunCost, block_s, run_cost
-from dyno.compare.resolve.design import analyses_up_to
+from dyno.compare.forecast.estimate import RunCost, estimate_block_s, estimate_cost
+from dyno.compare.resolve.design import choose_analyses_up_to
 from dyno.compare.resolve.draft import Prepared
 from dyno.errors import UsageError
 from dyno.judge.stats.interim_analyses import InterimAnalyses
 from dyno.judge.stats.interval import to_log, to_percent
-from dyno.judge.stats.power import blocks_expected, chances, mde80
+from dyno.judge.stats.power import compute_mde80, estimate_blocks, estimate_chances
 from dyno.record import Run
 
 
@@ -96,28 +96,28 @@ class Planner:
         """The run that is planned."""
         return self.prepared.run
 
-    def for_budget(self, budget_s: float) -> RunPlan:
+    def plan_budget(self, budget_s: float) -> RunPlan:
         """As many blocks as end within `budget_s`, replays not counted; `UsageError` if none do."""
-        blocks = self.cost.blocks_within(budget_s)
+        blocks = self.cost.count_blocks_within(budget_s)
         return self.plan_for(min(blocks, BLOCKS[-1]))
 
-    def to_detect(self, percent: float) -> RunPlan:
+    def plan_detection(self, percent: float) -> RunPlan:
         """The fewest blocks of which every primary finds `percent` four times in five."""
         if percent <= 0:
             message = f"a slowdown of {percent:g} % cannot be detected"
             raise UsageError(message, hint="name one above 0 %")
         # one by one: where an analysis is added a block more sees less, so that bisection may miss
         # it
-        enough = (n for n in BLOCKS if self._worst(self.analyses(n))[0] <= percent)
+        enough = (n for n in BLOCKS if self._find_worst(self.choose_analyses(n))[0] <= percent)
         blocks = next(enough, None)
         if blocks is None:
-            raise self._too_few(percent)
+            raise self._build_too_few_error(percent)
         return self.plan_for(blocks)
 
-    def _too_few(self, percent: float) -> UsageError:
+    def _build_too_few_error(self, percent: float) -> UsageError:
         """What the most blocks would find, and where it is worst; or that this was assumed."""
         most = BLOCKS[-1]
-        best, name = self._worst(self.analyses(most))
+        best, name = self._find_worst(self.choose_analyses(most))
         told = f"{most} blocks find {best:.2g} % in {name}; `dyno show RUN` says what varies there"
         if self.earlier is None:
             told = (
@@ -130,76 +130,85 @@ class Planner:
 
     def plan_for(self, blocks: int) -> RunPlan:
         """The plan of `blocks` at the last analysis."""
-        analyses = self.analyses(blocks)
+        analyses = self.choose_analyses(blocks)
         run = replace(self.run, design=replace(self.run.design, analyses=analyses.blocks))
         return RunPlan(
             source=self.earlier.name if self.earlier else "",
             pooled=len(self.earlier.others) if self.earlier else 0,
             analyses=analyses.blocks,
             block_s=self.cost.block_s,
-            expected_s=self.cost.total_s(self._expected_blocks(analyses)),
-            full_s=self.cost.total_s(blocks),
-            worst_s=self.cost.total_s(run.design.most_blocks),
+            expected_s=self.cost.compute_total_s(self._compute_expected_blocks(analyses)),
+            full_s=self.cost.compute_total_s(blocks),
+            worst_s=self.cost.compute_total_s(run.design.most_blocks),
             primaries=self._family,
-            forecasts=tuple(self._forecast(analyses, case) for case in self._cases),
-            lengths=tuple(self._lengths()),
+            forecasts=tuple(self._forecast_detection(analyses, case) for case in self._cases),
+            lengths=tuple(self._find_best_lengths()),
         )
 
-    def analyses(self, blocks: int) -> InterimAnalyses:
+    def choose_analyses(self, blocks: int) -> InterimAnalyses:
         """Those of a run of `blocks`: the experiment's own, or the default ones up to there."""
         design = self.run.design
         own = blocks == design.analyses[-1]
-        return InterimAnalyses(design.analyses if own else analyses_up_to(blocks), design.alpha)
+        return InterimAnalyses(
+            design.analyses if own else choose_analyses_up_to(blocks), design.alpha
+        )
 
     @cached_property
     def cost(self) -> RunCost:
         """What the run takes: foretold, or as an earlier one did, its loads among the rest."""
-        cost = run_cost(self.prepared)
-        known = [(w, self.earlier.trial_s(w) if self.earlier else None) for w in self.run.workloads]
+        cost = estimate_cost(self.prepared)
+        known = [
+            (w, self.earlier.measure_trial_s(w) if self.earlier else None)
+            for w in self.run.workloads
+        ]
         if not any(seconds for _, seconds in known):
             return cost
         sides = len(self.run.candidates)
-        each_s = sum(s * sides if s else block_s(w, self.prepared) for w, s in known)
+        each_s = sum(s * sides if s else estimate_block_s(w, self.prepared) for w, s in known)
         return RunCost(cost.baseline_s, each_s)
 
     @cached_property
     def _cases(self) -> list[PlannedPrimary]:
-        return planned_primaries(self.run, self.earlier)
+        return plan_primaries(self.run, self.earlier)
 
     @cached_property
     def _family(self) -> int:
-        return family_size(self.run)
+        return count_family(self.run)
 
-    def _worst(self, analyses: InterimAnalyses) -> tuple[float, str]:
+    def _find_worst(self, analyses: InterimAnalyses) -> tuple[float, str]:
         """The largest MDE80 of all cases, and whose it is."""
-        return max((mde80(analyses, case.errors, self._family), case.name) for case in self._cases)
+        return max(
+            (compute_mde80(analyses, case.errors, self._family), case.name) for case in self._cases
+        )
 
-    def _expected_blocks(self, analyses: InterimAnalyses) -> float:
+    def _compute_expected_blocks(self, analyses: InterimAnalyses) -> float:
         """Of all comparisons together; of assumed spreads the middle one stands for all."""
-        own = self._cases if self.earlier else assumed_primaries(self.run, SDS_PERCENT[1])
+        own = self._cases if self.earlier else assume_primaries(self.run, SDS_PERCENT[1])
         every = [case for case in own for _ in range(case.count)][:SIMULATED_MOST]
         margins = [to_log(case.margin_percent) for case in every]
-        return blocks_expected(analyses, margins, [case.likely or case.errors for case in every])
+        return estimate_blocks(analyses, margins, [case.likely or case.errors for case in every])
 
-    def _forecast(self, analyses: InterimAnalyses, case: PlannedPrimary) -> DetectionForecast:
-        twice = self.analyses(min(2 * analyses.maximum, BLOCKS[-1]))
-        seen = chances(analyses, to_log(case.margin_percent), case.errors, self._family)
+    def _forecast_detection(
+        self, analyses: InterimAnalyses, case: PlannedPrimary
+    ) -> DetectionForecast:
+        twice = self.choose_analyses(min(2 * analyses.maximum, BLOCKS[-1]))
+        seen = estimate_chances(analyses, to_log(case.margin_percent), case.errors, self._family)
         return DetectionForecast(
             primary=case.name,
             sd_percent=to_percent((case.likely or case.errors).sd),
-            mde80_percent=mde80(analyses, case.errors, self._family),
-            doubled_percent=mde80(twice, case.errors, self._family),
+            mde80_percent=compute_mde80(analyses, case.errors, self._family),
+            doubled_percent=compute_mde80(twice, case.errors, self._family),
             margin_percent=case.margin_percent,
             found=seen.found,
             cleared=seen.cleared,
             planned_sd_percent=to_percent(case.errors.sd),
         )
 
-    def _lengths(self) -> Iterator[PhaseLength]:
+    def _find_best_lengths(self) -> Iterator[PhaseLength]:
         """The best length of every timed phase in which the earlier run saw enough seconds."""
         for metric, spread in (self.earlier.spreads if self.earlier else {}).items():
             workload = next((w for w in self.run.workloads if w.name == metric.workload), None)
             phases = [p for p in workload.phases if p.name == metric.phase] if workload else []
             if phases and phases[0].measured_s and (best := spread.best_seconds) is not None:
-                now, saved = phases[0].measured_s, spread.time_saved(phases[0].measured_s)
+                now, saved = phases[0].measured_s, spread.compute_time_saved(phases[0].measured_s)
                 yield PhaseLength(f"{metric.workload} / {metric.phase}", now, best, saved)

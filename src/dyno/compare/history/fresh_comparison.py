@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dyno import workloads
-from dyno.compare.history.points import Named, build_of, conditions_of
-from dyno.compare.history.series import SeriesChange, flag
+from dyno.compare.history.points import Named, find_conditions, identify_build
+from dyno.compare.history.series import SeriesChange, flag_changes
 from dyno.compare.run_folder import RunFolder
-from dyno.host.controls import controls
+from dyno.host.controls import load_controls
 from dyno.judge.analysis.analysis import Analysis
 from dyno.judge.analysis.run_view import RunView
 from dyno.record import Comparison, FreshComparison
@@ -37,19 +37,19 @@ def confirm_command(flagged: SeriesChange) -> tuple[str, str]:
     if before.candidate.spec == after.candidate.spec:
         return "", SAME_WORDS
     played, design = after.workload, after.run.design
-    own = workloads.all_workloads().get(played.name.split()[0])
+    own = workloads.list_workloads().get(played.name.split()[0])
     words = ["dyno", "compare", before.candidate.spec, after.candidate.spec]
-    words += ["-w", own.stem if own and own.name == _file(played.script) else played.script]
+    words += ["-w", own.stem if own and own.name == _find_file(played.script) else played.script]
     for name, value in (played.options | after.candidate.options).items():
         words += ["--set", f"{name}={value}"]
-    known = controls()
+    known = load_controls()
     for name, value in design.controls.items():
         if name not in known or value != known[name].default:
             words += ["--control", f"{name}={value}"]
     return shlex.join(words), ""
 
 
-def _file(script: str) -> str:
+def _find_file(script: str) -> str:
     return script.rpartition("/")[2]
 
 
@@ -59,12 +59,12 @@ def find_fresh_comparison(flagged: SeriesChange, alpha: float) -> FreshCompariso
     Of two builds that surely lie on either side, every verdict counts. Of two that may both lie on
     one side *slower* counts alone: that they are alike says nothing of the levels.
     """
-    for folder in _runs_of_both(flagged):
-        tried = _flag_without(flagged, folder, alpha)
+    for folder in _find_runs_of_both(flagged):
+        tried = _flag_without_run(flagged, folder, alpha)
         if tried is None:
             continue
-        for sides, row in _comparisons(flagged, folder):
-            if tried.parts(*sides, sure=row.verdict != "slower"):
+        for sides, row in _find_comparisons(flagged, folder):
+            if tried.separates(*sides, sure=row.verdict != "slower"):
                 bounds = (row.low_percent, row.high_percent)
                 low, high = (each if math.isfinite(each) else None for each in bounds)
                 doubts = row.doubts if row.is_doubtful else ()
@@ -72,7 +72,7 @@ def find_fresh_comparison(flagged: SeriesChange, alpha: float) -> FreshCompariso
     return None
 
 
-def _runs_of_both(flagged: SeriesChange) -> list[RunFolder]:
+def _find_runs_of_both(flagged: SeriesChange) -> list[RunFolder]:
     """The runs that played builds from before the place and from after it, the newest first."""
     points, change = flagged.series.points, flagged.change
     olds = {point.build for point in points[: change.last]}
@@ -81,10 +81,12 @@ def _runs_of_both(flagged: SeriesChange) -> list[RunFolder]:
     for point in (*points, *flagged.series.aside):
         played.setdefault(point.source, set()).add(point.build)
     both = [f for f, own in played.items() if len(own) > 1 and own & olds and own & news]
-    return sorted(both, key=lambda folder: folder.run().created_utc, reverse=True)
+    return sorted(both, key=lambda folder: folder.read_run().created_utc, reverse=True)
 
 
-def _flag_without(flagged: SeriesChange, folder: RunFolder, alpha: float) -> SeriesChange | None:
+def _flag_without_run(
+    flagged: SeriesChange, folder: RunFolder, alpha: float
+) -> SeriesChange | None:
     """The flagged change that there would be without the run, where the places of both may be
     one.
     """
@@ -92,26 +94,28 @@ def _flag_without(flagged: SeriesChange, folder: RunFolder, alpha: float) -> Ser
     others = [point.source != folder for point in series.points]
     rest = replace(series, points=tuple(p for p in series.points if p.source != folder))
     first, last = (sum(others[:at]) for at in (change.first, change.last))
-    near = (n for n in flag(rest, alpha) if n.change.first <= last and first <= n.change.last)
+    near = (
+        n for n in flag_changes(rest, alpha) if n.change.first <= last and first <= n.change.last
+    )
     return next(near, None)
 
 
-def _comparisons(
+def _find_comparisons(
     flagged: SeriesChange, folder: RunFolder
 ) -> Iterator[tuple[tuple[Named, Named], Comparison]]:
     """What the run says of the metric of the series, by builds of base and candidate; what is
     *slower* comes first.
     """
     conditions = flagged.series.conditions
-    run = folder.run()
+    run = folder.read_run()
     (workload,) = (w for w in run.workloads if w.name == conditions.metric.workload)
     builds = {
-        each.name: build_of(each)
+        each.name: identify_build(each)
         for each in run.candidates
         if each.engine == conditions.engine
-        and conditions_of(run, workload, each) == conditions.alike
+        and find_conditions(run, workload, each) == conditions.alike
     }
-    rows = Analysis(RunView(run, folder.trials())).comparisons()
+    rows = Analysis(RunView(run, folder.read_trials())).judge_comparisons()
     for row in sorted(rows, key=lambda each: each.verdict != "slower"):
         ours = row.metric == conditions.metric and row.primary
         if ours and row.base in builds and row.candidate in builds:

@@ -10,10 +10,10 @@ import numpy as np
 
 from dyno.compare.history.fresh_comparison import confirm_command, find_fresh_comparison
 from dyno.compare.history.points import Point, gather_points
-from dyno.compare.history.series import PointSeries, SeriesChange, flag, group_series
+from dyno.compare.history.series import PointSeries, SeriesChange, flag_changes, group_series
 from dyno.compare.run_folder import RunFolder
-from dyno.judge.stats.changes import nightly_alpha, points_least
-from dyno.judge.stats.interval import t_interval, to_percent
+from dyno.judge.stats.changes import compute_least_points, compute_nightly_alpha
+from dyno.judge.stats.interval import compute_t_interval, to_percent
 from dyno.record import FlaggedChange, History, HistoryPoint, HistorySeries, Metric
 
 #: One less the level of a point's interval.
@@ -23,46 +23,49 @@ POINT_ALPHA = 0.05
 def build_history(folders: Iterable[RunFolder], alpha: float) -> History:
     """All that the runs tell of changes, and which of them could not be read."""
     points, left_out = gather_points(folders)
-    least = points_least(alpha)
-    series = tuple(_series(each, alpha, least) for each in group_series(points))
+    least = compute_least_points(alpha)
+    series = tuple(_analyse_series(each, alpha, least) for each in group_series(points))
     return History(alpha, least, series, tuple(left_out))
 
 
-def _series(series: PointSeries, alpha: float, least: int) -> HistorySeries:
+def _analyse_series(series: PointSeries, alpha: float, least: int) -> HistorySeries:
     tested = len(series.points) >= least
-    found = flag(series, alpha) if tested else []
-    logs = list(_levels([point.value for point in series.points], found))
-    searched = list(_levels(list(series.values), found))
+    found = flag_changes(series, alpha) if tested else []
+    logs = list(_compute_levels([point.value for point in series.points], found))
+    searched = list(_compute_levels(list(series.values), found))
     base = series.points[0].beside if series.relative else None
     metric = series.conditions.metric
     return HistorySeries(
         metric=metric,
         engine=series.conditions.engine,
         alike=dict(series.conditions.alike),
-        points=tuple(_point(point, metric, series.relative) for point in series.points),
+        points=tuple(_build_point(point, metric, series.relative) for point in series.points),
         tested=tested,
-        levels=tuple(_value(log, metric) for log in logs),
+        levels=tuple(_convert_log(log, metric) for log in logs),
         flagged_changes=tuple(
-            _flagged_change(n, alpha, _level_stands(at, searched)) for at, n in enumerate(found)
+            _build_flagged_change(n, alpha, _does_level_stand(at, searched))
+            for at, n in enumerate(found)
         ),
         cut=series.cut,
         relative_to=dict(base.key[1]) if base else {},
-        gate_alpha=nightly_alpha(alpha, len(series.points)),
+        gate_alpha=compute_nightly_alpha(alpha, len(series.points)),
     )
 
 
-def _levels(values: Sequence[float], found: Sequence[SeriesChange]) -> Iterator[float]:
+def _compute_levels(values: Sequence[float], found: Sequence[SeriesChange]) -> Iterator[float]:
     """The mean log of the points between the flagged changes."""
     ends = [0, *(each.change.at for each in found), len(values)]
     for start, end in pairwise(ends):
         yield float(np.mean(values[start:end]))
 
 
-def _point(point: Point, metric: Metric, relative: bool) -> HistoryPoint:
+def _build_point(point: Point, metric: Metric, relative: bool) -> HistoryPoint:
     ends: tuple[float | None, float | None] = (None, None)
     if len(point.logs) > 1:
-        interval = t_interval(point.logs, POINT_ALPHA)
-        low, high = sorted(_value(float(log), metric) for log in (interval.low, interval.high))
+        interval = compute_t_interval(point.logs, POINT_ALPHA)
+        low, high = sorted(
+            _convert_log(float(log), metric) for log in (interval.low, interval.high)
+        )
         ends = (low, high)
     return HistoryPoint(
         run=point.folder,
@@ -71,7 +74,7 @@ def _point(point: Point, metric: Metric, relative: bool) -> HistoryPoint:
         version=point.version,
         build=dict(point.build),
         restarts=len(point.logs),
-        value=_value(point.value, metric),
+        value=_convert_log(point.value, metric),
         low=ends[0],
         high=ends[1],
         slowdown_percent=to_percent(point.value - point.beside.value)
@@ -80,13 +83,13 @@ def _point(point: Point, metric: Metric, relative: bool) -> HistoryPoint:
     )
 
 
-def _level_stands(at: int, levels: Sequence[float]) -> bool:
+def _does_level_stand(at: int, levels: Sequence[float]) -> bool:
     """Whether the newest level is nearer to the one after the change `at` than to that before."""
     before, after = levels[at : at + 2]
     return abs(levels[-1] - after) < abs(levels[-1] - before)
 
 
-def _flagged_change(flagged: SeriesChange, alpha: float, stands: bool) -> FlaggedChange:
+def _build_flagged_change(flagged: SeriesChange, alpha: float, stands: bool) -> FlaggedChange:
     change = flagged.change
     command, why_none = confirm_command(flagged)
     return FlaggedChange(
@@ -104,6 +107,6 @@ def _flagged_change(flagged: SeriesChange, alpha: float, stands: bool) -> Flagge
     )
 
 
-def _value(log: float, metric: Metric) -> float:
+def _convert_log(log: float, metric: Metric) -> float:
     """The metric's value from the log of its time, whose sign a rate turns round."""
     return math.exp(-log if metric.better == "higher" else log)

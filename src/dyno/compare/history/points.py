@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from dyno.compare.calibration.store import relevant_facts
+from dyno.compare.calibration.store import select_facts
 from dyno.compare.run_folder import RunFolder
 from dyno.errors import DynoError, HostError, UsageError
-from dyno.host.controls import controls
+from dyno.host.controls import load_controls
 from dyno.judge.analysis.analysis import Analysis
 from dyno.judge.analysis.margins import DeclaredPrimary
 from dyno.judge.analysis.run_view import RunView
@@ -37,19 +37,19 @@ class SeriesConditions:
     alike: Named
 
 
-def build_of(candidate: Candidate) -> Named:
+def identify_build(candidate: Candidate) -> Named:
     """A build's facts but the place where its program lies, which may move."""
     return tuple(sorted((k, v) for k, v in candidate.build.items() if k != "program"))
 
 
-def conditions_of(run: Run, workload: WorkloadPlan, candidate: Candidate) -> Named:
+def find_conditions(run: Run, workload: WorkloadPlan, candidate: Candidate) -> Named:
     """Workload, settings, controls that are not left at their default, host and driver; whether
     turns were taken and how, since what counts of a phase differs.
     """
-    known = controls()
+    known = load_controls()
     held = run.design.controls | candidate.controls
     held = {n: v for n, v in held.items() if n not in known or v != known[n].default}
-    host = relevant_facts(run.host) | {name: run.host[name] for name in HOST if name in run.host}
+    host = select_facts(run.host) | {name: run.host[name] for name in HOST if name in run.host}
     groups = {
         "option": workload.options | candidate.options,
         "setting": candidate.settings,
@@ -59,18 +59,18 @@ def conditions_of(run: Run, workload: WorkloadPlan, candidate: Candidate) -> Nam
     found = {f"{group} {name}": v for group, named in groups.items() for name, v in named.items()}
     found |= {"script": workload.script_sha256[:8], "driver": run.driver_sha256[:8]}
     found |= {"length": "quick"} if run.design.quick else {}
-    found |= _turns_conditions(run.design.interleaving, workload) if run.design.interleaving else {}
+    found |= _describe_turns(run.design.interleaving, workload) if run.design.interleaving else {}
     return tuple(sorted(found.items()))
 
 
-def _turns_conditions(turns: Interleaving, workload: WorkloadPlan) -> dict[str, str]:
+def _describe_turns(turns: Interleaving, workload: WorkloadPlan) -> dict[str, str]:
     """What a run's pilot chose of the turns: rates and effects depend on all of it."""
-    time_slice = turns.slice_of(workload.name)
+    time_slice = turns.find_slice(workload.name)
     return {
         "order": "interleaved",
         "slice": f"{1e3 * time_slice.length_s:g} ms, {1e3 * time_slice.drain_s:g} ms of drain",
         "epoch": f"{turns.epoch_s:g} s",
-        "engines without a turn": "suspended" if turns.freezes(workload.name) else "run on",
+        "engines without a turn": "suspended" if turns.is_freezing(workload.name) else "run on",
     }
 
 
@@ -78,9 +78,9 @@ def _turns_conditions(turns: Interleaving, workload: WorkloadPlan) -> dict[str, 
 Key = tuple[str, Named, Named]
 
 
-def key_of(run: Run, workload: WorkloadPlan, candidate: Candidate) -> Key:
+def make_key(run: Run, workload: WorkloadPlan, candidate: Candidate) -> Key:
     """A candidate's engine, build and conditions."""
-    return candidate.engine, build_of(candidate), conditions_of(run, workload, candidate)
+    return candidate.engine, identify_build(candidate), find_conditions(run, workload, candidate)
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Point:
     @property
     def key(self) -> Key:
         """The build under its conditions."""
-        return key_of(self.run, self.workload, self.candidate)
+        return make_key(self.run, self.workload, self.candidate)
 
     @property
     def folder(self) -> str:
@@ -119,7 +119,7 @@ class Point:
     @property
     def build(self) -> tuple[tuple[str, str], ...]:
         """What tells one build from another."""
-        return build_of(self.candidate)
+        return identify_build(self.candidate)
 
     @property
     def version(self) -> str:
@@ -144,12 +144,12 @@ def gather_points(folders: Iterable[RunFolder]) -> GatheredPoints:
     left_out: list[LeftOutRun] = []
     for folder in _drop_copies(folders, whole):
         try:
-            analysis = Analysis(RunView(folder.run(), folder.trials()))
+            analysis = Analysis(RunView(folder.read_run(), folder.read_trials()))
         except (UsageError, HostError) as error:
-            whole.append(LeftOutRun(folder.path.name, _why(error)))
+            whole.append(LeftOutRun(folder.path.name, _explain(error)))
             continue
-        left_out += (LeftOutRun(folder.path.name, why) for why in _losses(analysis))
-        for conditions, point in _of_run(folder, analysis):
+        left_out += (LeftOutRun(folder.path.name, why) for why in _describe_losses(analysis))
+        for conditions, point in _find_points(folder, analysis):
             points.setdefault(conditions, []).append(point)
     return points, whole + left_out
 
@@ -162,29 +162,29 @@ def _drop_copies(folders: Iterable[RunFolder], left_out: list[LeftOutRun]) -> li
     counted: dict[tuple[str, int, str], RunFolder] = {}
     for folder in folders:
         try:
-            run = folder.run()
+            run = folder.read_run()
         except (UsageError, HostError) as error:
-            left_out.append(LeftOutRun(folder.path.name, _why(error)))
+            left_out.append(LeftOutRun(folder.path.name, _explain(error)))
             continue
         key = (run.created_utc, run.seed, run.name)
         rival = counted.setdefault(key, folder)
         if rival is not folder:
-            counted[key], copy = sorted((rival, folder), key=_played_bytes, reverse=True)
+            counted[key], copy = sorted((rival, folder), key=_measure_played_bytes, reverse=True)
             left_out.append(LeftOutRun(copy.path.name, f"a copy of {counted[key].path.name}"))
     return list(counted.values())
 
 
-def _played_bytes(folder: RunFolder) -> int:
+def _measure_played_bytes(folder: RunFolder) -> int:
     """The size of what was played; a damaged folder's own error comes when it is read."""
     return sum(file.stat().st_size for file in folder.path.glob("trials/*.json"))
 
 
-def _why(error: DynoError) -> str:
+def _explain(error: DynoError) -> str:
     """The error in one clause."""
     return " ".join(error.sentence.split())
 
 
-def _losses(analysis: Analysis) -> Iterator[str]:
+def _describe_losses(analysis: Analysis) -> Iterator[str]:
     for name, blocks in analysis.view.blocks.items():
         if not blocks.valid:
             yield f"no valid block of {name}"
@@ -192,21 +192,21 @@ def _losses(analysis: Analysis) -> Iterator[str]:
         yield f"{workload}{f' {phase}' if phase else ''} of {candidate} is invalid: {why}"
 
 
-def _of_run(source: RunFolder, analysis: Analysis) -> Iterator[tuple[SeriesConditions, Point]]:
+def _find_points(source: RunFolder, analysis: Analysis) -> Iterator[tuple[SeriesConditions, Point]]:
     for workload in analysis.run.workloads:
         if not analysis.view.blocks[workload.name].valid:
             continue
-        groups = _by_build(analysis.run, workload)
-        for pair in analysis.view.primaries_of(workload.name):
-            found = [_point(source, analysis, workload, same, pair) for same in groups]
+        groups = _group_by_build(analysis.run, workload)
+        for pair in analysis.view.list_primaries(workload.name):
+            found = [_build_point(source, analysis, workload, same, pair) for same in groups]
             there = [each for each in found if each]
-            base = _base_of(analysis.run, workload, [point for _, point in there])
+            base = _find_base(analysis.run, workload, [point for _, point in there])
             for conditions, point in there:
                 own = base if base and base.key != point.key else None
                 yield conditions, replace(point, beside=own)
 
 
-def _point(
+def _build_point(
     source: RunFolder,
     analysis: Analysis,
     workload: WorkloadPlan,
@@ -218,39 +218,39 @@ def _point(
     if places & set(analysis.case.invalid):
         return None
     blocks = analysis.view.blocks[workload.name].valid
-    found = _logs(analysis.view, [block[c.name] for block in blocks for c in same], pair)
+    found = _collect_logs(analysis.view, [block[c.name] for block in blocks for c in same], pair)
     if found is None:
         return None
     metric, logs = found
     conditions = SeriesConditions(
-        same[0].engine, metric, conditions_of(analysis.run, workload, same[0])
+        same[0].engine, metric, find_conditions(analysis.run, workload, same[0])
     )
     return conditions, Point(source, analysis.run, workload, same[0], logs)
 
 
-def _base_of(run: Run, workload: WorkloadPlan, points: Sequence[Point]) -> Beside | None:
+def _find_base(run: Run, workload: WorkloadPlan, points: Sequence[Point]) -> Beside | None:
     """The base of a run's points; of crossed factors none, where a cell is no build's rival."""
     if run.factors:
         return None
-    keys = [key_of(run, workload, c) for c in run.candidates if c.name == run.design.base]
+    keys = [make_key(run, workload, c) for c in run.candidates if c.name == run.design.base]
     return next((Beside(p.key, p.value) for p in points if p.key in keys), None)
 
 
-def _by_build(run: Run, workload: WorkloadPlan) -> list[list[Candidate]]:
+def _group_by_build(run: Run, workload: WorkloadPlan) -> list[list[Candidate]]:
     """The candidates that are the same build under the same conditions: usually each by itself."""
     found: dict[object, list[Candidate]] = {}
     for each in run.candidates:
-        found.setdefault(key_of(run, workload, each), []).append(each)
+        found.setdefault(make_key(run, workload, each), []).append(each)
     return list(found.values())
 
 
-def _logs(
+def _collect_logs(
     view: RunView, trials: Sequence[Trial], pair: DeclaredPrimary
 ) -> tuple[Metric, Floats] | None:
     """The primary's metric and the logs of its time in each trial; None where one lacks it, or
     where it is not above 0 in one.
     """
-    found = [_primary_value(view.numbers(trial), pair) for trial in trials]
+    found = [_find_primary_value(view.compute_numbers(trial), pair) for trial in trials]
     metrics = {metric for metric, value in found if metric and value > 0.0}
     if len(metrics) != 1 or not all(metric and value > 0.0 for metric, value in found):
         return None
@@ -259,7 +259,7 @@ def _logs(
     return metric, np.asarray(-logs if metric.better == "higher" else logs)
 
 
-def _primary_value(
+def _find_primary_value(
     numbers: Mapping[Metric, float], pair: DeclaredPrimary
 ) -> tuple[Metric | None, float]:
-    return next(((m, value) for m, value in numbers.items() if pair.names(m)), (None, 0.0))
+    return next(((m, value) for m, value in numbers.items() if pair.matches(m)), (None, 0.0))

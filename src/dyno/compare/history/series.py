@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dyno.compare.history.points import Named, Point, SeriesConditions
-from dyno.judge.stats.changes import Change, changes, nightly_alpha
+from dyno.judge.stats.changes import Change, compute_nightly_alpha, find_changes
 from dyno.judge.stats.interval import Floats
 
 #: Runs that measured one base along, from which on its rivals are held against it.
@@ -69,7 +69,7 @@ class SeriesChange:
         """The first point that lies at the new level wherever the place truly is."""
         return self.series.points[self.change.last]
 
-    def parts(self, old: Named, new: Named, *, sure: bool) -> bool:
+    def separates(self, old: Named, new: Named, *, sure: bool) -> bool:
         """Whether the first build is of the level before and the second of the one after; where
         `sure`, wherever the place truly is. A build that stands on both sides is of neither.
         """
@@ -84,12 +84,12 @@ def group_series(points: Mapping[SeriesConditions, Sequence[Point]]) -> list[Poi
     """A series for each of the conditions (two where builds were measured along with one base), by
     metric, then by when it began.
     """
-    found = [each for conditions, own in points.items() for each in _apart(conditions, own)]
+    found = [each for conditions, own in points.items() for each in _split_by_base(conditions, own)]
     found.sort(key=lambda each: (each.conditions.metric, each.conditions.engine, each.span))
-    return [replace(each, cut=_cut(each, found)) for each in found]
+    return [replace(each, cut=_describe_cut(each, found)) for each in found]
 
 
-def _apart(conditions: SeriesConditions, points: Sequence[Point]) -> Iterator[PointSeries]:
+def _split_by_base(conditions: SeriesConditions, points: Sequence[Point]) -> Iterator[PointSeries]:
     """The points that were measured along with the usual base, against it; and the others.
 
     The usual base is that of most points that have one, in at least `RELATIVE_LEAST` runs, and of
@@ -101,19 +101,19 @@ def _apart(conditions: SeriesConditions, points: Sequence[Point]) -> Iterator[Po
     rivals = [p for p in points if p.key != usual]
     runs = {point.folder for point in own}
     if len(runs) < RELATIVE_LEAST or 2 * often < len(rivals):
-        yield PointSeries(conditions, _in_build_order(points))
+        yield PointSeries(conditions, _sort_by_build(points))
         return
     others = tuple(p for p in points if p not in own)
-    yield PointSeries(conditions, _in_build_order(own), relative=True, aside=others)
+    yield PointSeries(conditions, _sort_by_build(own), relative=True, aside=others)
     if others:
-        yield PointSeries(conditions, _in_build_order(others), aside=tuple(own))
+        yield PointSeries(conditions, _sort_by_build(others), aside=tuple(own))
 
 
-def flag(series: PointSeries, alpha: float) -> list[SeriesChange]:
+def flag_changes(series: PointSeries, alpha: float) -> list[SeriesChange]:
     """The changes of a series' level; of series without any, at most `alpha` get one."""
     size = len(series.points)
-    finest = nightly_alpha(alpha, size) if size else 1.0
-    found = changes(series.values, alpha, finest=finest)
+    finest = compute_nightly_alpha(alpha, size) if size else 1.0
+    found = find_changes(series.values, alpha, finest=finest)
     starts = [0, *(each.last for each in found)]
     ends = [*(each.first for each in found[1:]), size]
     return [
@@ -122,7 +122,7 @@ def flag(series: PointSeries, alpha: float) -> list[SeriesChange]:
     ]
 
 
-def _in_build_order(points: Sequence[Point]) -> tuple[Point, ...]:
+def _sort_by_build(points: Sequence[Point]) -> tuple[Point, ...]:
     """By version, then by when the build was first measured, then by time.
 
     So a night's builds, which may all be of one version, stand in the order of the nights; and a
@@ -130,16 +130,16 @@ def _in_build_order(points: Sequence[Point]) -> tuple[Point, ...]:
     """
     in_time = sorted(points, key=lambda point: (point.run.created_utc, point.folder))
     first = {point.build: at for at, point in reversed(list(enumerate(in_time)))}
-    return tuple(sorted(in_time, key=lambda p: (_version(p.version), first[p.build])))
+    return tuple(sorted(in_time, key=lambda p: (_parse_version(p.version), first[p.build])))
 
 
-def _version(text: str) -> tuple[tuple[int, str], ...]:
+def _parse_version(text: str) -> tuple[tuple[int, str], ...]:
     """`8.0.33` after `8.0.4`: numbers as numbers, before words."""
     parts = re.findall(r"\d+|[^\d.\-_ ]+", text)
     return tuple((int(part), "") if part.isdigit() else (-1, part) for part in parts)
 
 
-def _cut(series: PointSeries, every: Sequence[PointSeries]) -> tuple[str, ...]:
+def _describe_cut(series: PointSeries, every: Sequence[PointSeries]) -> tuple[str, ...]:
     """What differs from the last series of the same metric that was over when this one began."""
     ours = (series.conditions.engine, series.conditions.metric)
     begun = series.span[0]

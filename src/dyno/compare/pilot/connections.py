@@ -20,19 +20,19 @@ from dataclasses import replace
 from pathlib import Path
 
 from dyno.compare.experiment import Workload
-from dyno.compare.pilot.slices import tried_events
+from dyno.compare.pilot.slices import summarize_events
 from dyno.compare.play.brief_play import (
     BRIEF,
     PilotContext,
+    explain_not_brief,
     play_briefly,
-    why_not_brief,
 )
 from dyno.compare.resolve.draft import RunDraft
-from dyno.compare.resolve.workloads import check_names, phases_under, resolve_workload
+from dyno.compare.resolve.workloads import check_names, find_phases_under, resolve_workload
 from dyno.errors import DynoError, InternalError
 from dyno.host.probes import Measure, ProbeTarget
-from dyno.host.processes import process_family, text_of, threads_ns, unless_refused
-from dyno.judge.analysis.host_noise import foreign_ns, shares_of
+from dyno.host.processes import list_process_family, read_text, read_threads_ns, read_unless_refused
+from dyno.judge.analysis.host_noise import compute_foreign_ns, compute_shares
 from dyno.record import (
     IDLE_PERCENT,
     SWEPT,
@@ -62,7 +62,7 @@ def saturate(draft: RunDraft, context: PilotContext) -> list[Saturation]:
     found = []
     for chosen, workload in zip(draft.experiment.workloads, draft.workloads, strict=True):
         named = THREADS in workload.options or any(THREADS in v.options for v in workload.variants)
-        one, two = (phases_under(chosen, {THREADS: count}) for count in ("1", "2"))
+        one, two = (find_phases_under(chosen, {THREADS: count}) for count in ("1", "2"))
         if not named and one != two:
             found.append(_try_connections(draft, chosen, workload, context))
     return found
@@ -76,7 +76,7 @@ def choose_connections(draft: RunDraft, found: Sequence[Saturation]) -> None:
     asked: list[Workload] = []
     plans: list[WorkloadPlan] = []
     for each, plan in zip(draft.experiment.workloads, draft.workloads, strict=True):
-        under = list(under_connections(each, chosen[plan.name])) if plan.name in chosen else []
+        under = list(apply_connections(each, chosen[plan.name])) if plan.name in chosen else []
         asked += under or [each]
         plans += [resolve_workload(it, draft.experiment, draft.requests)[0] for it in under] or [
             plan
@@ -87,7 +87,7 @@ def choose_connections(draft: RunDraft, found: Sequence[Saturation]) -> None:
     draft.pilot = Pilot(saturation=tuple(found))
 
 
-def under_connections(workload: Workload, found: Saturation) -> Iterator[Workload]:
+def apply_connections(workload: Workload, found: Saturation) -> Iterator[Workload]:
     """A workload under the number of connections that was chosen, or under each that it is swept
     over.
     """
@@ -101,24 +101,24 @@ def _try_connections(
     draft: RunDraft, chosen: Workload, workload: WorkloadPlan, context: PilotContext
 ) -> Saturation:
     base = next(c for c in draft.candidates if c.name == draft.design.base)
-    if why := why_not_brief(draft, phases_under(chosen, BRIEF), base):
+    if why := explain_not_brief(draft, find_phases_under(chosen, BRIEF), base):
         return Saturation(workload.name, base.name, 0, why=why)
     context.say(f"finding how many connections keep {base.name} busy on {workload.name}")
     try:
-        tried = _loads_tried(draft, workload, base, CONNECTIONS, context)
+        tried = _try_loads(draft, workload, base, CONNECTIONS, context)
         if not tried:
             return Saturation(workload.name, base.name, 0, why="its users rest between events")
-        if waits := _who_waits(draft, workload, base, tried, context):
+        if waits := _find_waiting(draft, workload, base, tried, context):
             why = f"{waits} waits for the disk"
             return Saturation(workload.name, base.name, 0, tried, why, SWEPT)
     except InternalError:
         raise
     except DynoError as failed:
         return Saturation(workload.name, base.name, 0, why=f"it failed: {failed.message}")
-    return Saturation(workload.name, base.name, fewest_connections(tried), tried)
+    return Saturation(workload.name, base.name, choose_fewest_connections(tried), tried)
 
 
-def _who_waits(
+def _find_waiting(
     draft: RunDraft,
     workload: WorkloadPlan,
     base: Candidate,
@@ -135,13 +135,13 @@ def _who_waits(
     for side in draft.candidates:
         if side.name != base.name and not draft.builds[side.name].attached:
             context.say(f"finding whether {side.name} waits for the disk on {workload.name}")
-            own = _loads_tried(draft, workload, side, CONNECTIONS[:1], context)
+            own = _try_loads(draft, workload, side, CONNECTIONS[:1], context)
             if own and own[0].waits_for_disk:
                 return side.name
     return ""
 
 
-def _loads_tried(
+def _try_loads(
     draft: RunDraft,
     workload: WorkloadPlan,
     side: Candidate,
@@ -159,7 +159,7 @@ def _loads_tried(
                 played = play({THREADS: str(connections)})
                 if any(tally.rested_ns for each in played.records for tally in each.streams):
                     return tuple(found.values())
-                load = tried_load(
+                load = summarize_load(
                     connections, played.records, played.pinning, played.resting_percent
                 )
                 quietest = found.get(connections, load)
@@ -172,7 +172,7 @@ def _loads_tried(
     return tuple(found.values())
 
 
-def fewest_connections(tried: Sequence[TriedLoad]) -> int:
+def choose_fewest_connections(tried: Sequence[TriedLoad]) -> int:
     """The fewest connections that saturate a server; where none does (it waits for a disk, for
     locks, for a slower client), the fewest that come within `IDLE_PERCENT` of the least idle.
     """
@@ -182,14 +182,14 @@ def fewest_connections(tried: Sequence[TriedLoad]) -> int:
     return next(each.connections for each in tried if each.idle_percent <= enough)
 
 
-def tried_load(
+def summarize_load(
     connections: int,
     records: Sequence[PhaseRecord],
     pinning: PinningCondition | None,
     resting_percent: float = 0.0,
 ) -> TriedLoad:
     """What phases that were played with so many connections show of the server."""
-    sums, events = _sums(records), tried_events(records, resting_percent)
+    sums, events = _sum_gains(records), summarize_events(records, resting_percent)
     done = sum(tally.done for record in records for tally in record.streams)
     played = sum(t.done + t.failed + t.warmup for record in records for t in record.streams)
     measured_s = sum(record.duration_s for record in records)
@@ -197,8 +197,8 @@ def tried_load(
     waited_ns = sums.get("disk_wait_ns")
     return TriedLoad(
         connections=connections,
-        idle_percent=idle_percent(records, pinning),
-        foreign_percent=shares_of(sums).get("foreign_percent", 0.0),
+        idle_percent=compute_idle_percent(records, pinning),
+        foreign_percent=compute_shares(sums).get("foreign_percent", 0.0),
         latency_ns_p99=events.latency_ns_p99,
         rows_changed=events.rows_changed,
         resting_percent=events.resting_percent,
@@ -226,22 +226,22 @@ class _Waiting:
         """The sum over all threads, from proc_pid_schedstat(5), and the kernel's PSI of disks;
         nothing where there is none.
         """
-        found = unless_refused(lambda: _server_wait(watched))
-        return found | unless_refused(_disk_wait)
+        found = read_unless_refused(lambda: _read_server_wait(watched))
+        return found | read_unless_refused(_read_disk_wait)
 
 
-def _server_wait(watched: ProbeTarget) -> dict[str, float]:
-    family = process_family(watched.server_pid)
-    waits = [waited for pid in family for _, waited in threads_ns(pid).values()]
+def _read_server_wait(watched: ProbeTarget) -> dict[str, float]:
+    family = list_process_family(watched.server_pid)
+    waits = [waited for pid in family for _, waited in read_threads_ns(pid).values()]
     return {"server_wait_ns": float(sum(waits))} if waits else {}
 
 
-def _disk_wait() -> dict[str, float]:
-    stalled = PRESSURE.fullmatch(text_of(DISKS))
+def _read_disk_wait() -> dict[str, float]:
+    stalled = PRESSURE.fullmatch(read_text(DISKS))
     return {"disk_wait_ns": 1e3 * int(stalled[1])} if stalled else {}
 
 
-def idle_percent(records: Sequence[PhaseRecord], pinning: PinningCondition | None) -> float:
+def compute_idle_percent(records: Sequence[PhaseRecord], pinning: PinningCondition | None) -> float:
     """What part of its cores a server left idle; where it shares them with the driver, what both
     left. At least 0: samples and phases do not end at once.
 
@@ -250,17 +250,17 @@ def idle_percent(records: Sequence[PhaseRecord], pinning: PinningCondition | Non
     """
     driver_cores, cores = (pinning.driver, pinning.engine) if pinning else ((), ())
     every = len(os.sched_getaffinity(0))
-    count, sums = len(cores) or every, _sums(records)
+    count, sums = len(cores) or every, _sum_gains(records)
     spent_ns = sums["server_cpu_us"] * 1e3
     if not cores or set(cores) & set(driver_cores):
         spent_ns += sum(p.usage.user_ns + p.usage.system_ns for p in records)
     shared = len(pinning.both) if pinning and "placed_total_ns" in sums else every
-    spent_ns += min(foreign_ns(sums) * count / shared, sums["server_wait_ns"])
+    spent_ns += min(compute_foreign_ns(sums) * count / shared, sums["server_wait_ns"])
     time_ns = count * sum(p.ended_ns - p.started_ns for p in records)
     return max(0.0, 100 * (1 - spent_ns / time_ns)) if time_ns else 100.0
 
 
-def _sums(records: Sequence[PhaseRecord]) -> dict[str, float]:
+def _sum_gains(records: Sequence[PhaseRecord]) -> dict[str, float]:
     """What each reading gained over the records; 0 for one that is not there."""
     sums: dict[str, float] = defaultdict(float)
     for record in records:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from dyno.compare.play.brief_play import PilotContext, pilot_job
-from dyno.compare.play.echo import UNIX, EchoEngine, echo_plan
-from dyno.compare.play.run import temporary_run
+from dyno.compare.play.brief_play import PilotContext, make_pilot_job
+from dyno.compare.play.echo import UNIX, EchoEngine, make_echo_plan
+from dyno.compare.play.run import make_temporary_run
 from dyno.compare.play.trial import play_trial
 from dyno.compare.resolve.draft import RunDraft
 from dyno.record import Candidate, Phase, Pilot, WorkloadPlan
@@ -30,12 +30,12 @@ def settle_pinning(draft: RunDraft, context: PilotContext) -> None:
     if not pinning:
         return
 
-    def placed(controls: dict[str, str]) -> dict[str, str]:
+    def replace_auto(controls: dict[str, str]) -> dict[str, str]:
         return controls | ({PINNING: pinning} if controls.get(PINNING) == "auto" else {})
 
-    draft.design = replace(draft.design, controls=placed(draft.design.controls))
+    draft.design = replace(draft.design, controls=replace_auto(draft.design.controls))
     draft.candidates = tuple(
-        replace(side, controls=placed(side.controls)) for side in draft.candidates
+        replace(side, controls=replace_auto(side.controls)) for side in draft.candidates
     )
     if empty_ns:
         draft.pilot = replace(draft.pilot or Pilot(), pinning=pinning, empty_ns=empty_ns)
@@ -47,16 +47,20 @@ def _choose_pinning(draft: RunDraft, context: PilotContext) -> tuple[str, dict[s
     values = [draft.design.controls.get(PINNING), *sides]
     if "auto" not in values:
         return "", {}
-    if not _serves(draft) or not all(map(_is_one_client, _every_phase(draft.workloads))):
+    if not _are_all_servers(draft) or not all(
+        map(_is_one_client, _iterate_phases(draft.workloads))
+    ):
         return "apart", {}
     context.say("measuring a round trip between two cores and on one core")
     empty_ns = {
-        where: ns for where in ("apart", "together") if (ns := _empty_ns(draft, where, context))
+        where: ns
+        for where in ("apart", "together")
+        if (ns := _measure_empty_ns(draft, where, context))
     }
-    return chosen_pinning(empty_ns), empty_ns if len(empty_ns) == 2 else {}
+    return choose_pinning(empty_ns), empty_ns if len(empty_ns) == 2 else {}
 
 
-def chosen_pinning(empty_ns: Mapping[str, int]) -> str:
+def choose_pinning(empty_ns: Mapping[str, int]) -> str:
     """Together where an empty answer takes `APART_TIMES` as long apart; apart where either is not
     known.
     """
@@ -64,13 +68,13 @@ def chosen_pinning(empty_ns: Mapping[str, int]) -> str:
     return "together" if together and apart >= APART_TIMES * together else "apart"
 
 
-def _serves(draft: RunDraft) -> bool:
+def _are_all_servers(draft: RunDraft) -> bool:
     """Is every candidate a server that we start?"""
     sides, builds = draft.candidates, draft.builds
     return not any(side.embedded or builds[side.name].attached for side in sides)
 
 
-def _every_phase(workloads: Sequence[WorkloadPlan]) -> Iterator[Phase]:
+def _iterate_phases(workloads: Sequence[WorkloadPlan]) -> Iterator[Phase]:
     for workload in workloads:
         yield from workload.phases
         for variant in workload.variants:
@@ -81,15 +85,17 @@ def _is_one_client(phase: Phase) -> bool:
     return not phase.paced and phase.connections == 1
 
 
-def _empty_ns(draft: RunDraft, where: str, context: PilotContext) -> int:
+def _measure_empty_ns(draft: RunDraft, where: str, context: PilotContext) -> int:
     """The median of an empty answer with driver and echo placed so; 0 where that is not possible,
     or another placement than asked for.
     """
     engine = EchoEngine()
     phases = [(f"try {n}", 1, EMPTY_BYTES, EMPTY_BYTES) for n in (1, 2)]
     side = Candidate("(echo)", "echo", "echo", False, {}, {}, {PINNING: where})
-    with temporary_run() as place:
-        job = pilot_job(draft, echo_plan("echo", phases, EMPTY_S), side, place, context.tools)
+    with make_temporary_run() as place:
+        job = make_pilot_job(
+            draft, make_echo_plan("echo", phases, EMPTY_S), side, place, context.tools
+        )
         job = replace(job, engine=engine, build=engine.program(UNIX, {}, context.say))
         trial, error = play_trial(job, lambda _: None)
     if isinstance(error, KeyboardInterrupt):

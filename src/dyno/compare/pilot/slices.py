@@ -26,11 +26,11 @@ from dyno.compare.play.brief_play import (
     BRIEF,
     RUN,
     PilotContext,
+    explain_not_brief,
     play_briefly,
-    why_not_brief,
 )
 from dyno.compare.resolve.draft import RunDraft
-from dyno.compare.resolve.workloads import brief_options, phases_under
+from dyno.compare.resolve.workloads import find_brief_options, find_phases_under
 from dyno.errors import DynoError, InternalError
 from dyno.record import Candidate, Interleaving, PhaseRecord, Pilot, Slice, WorkloadPlan
 
@@ -94,9 +94,9 @@ def settle_slices(draft: RunDraft, context: PilotContext) -> None:
     found: dict[str, list[TriedEvents | None]] = {}
     untried: dict[str, str] = {}
     for chosen, workload in zip(draft.experiment.workloads, draft.workloads, strict=True):
-        known = _known(draft.pilot, workload)
-        sides = _untried_sides(draft, known.keys())
-        brief = _brief_play(draft, chosen, workload, sides)
+        known = _find_known(draft.pilot, workload)
+        sides = _find_untried(draft, known.keys())
+        brief = _choose_brief_options(draft, chosen, workload, sides)
         if brief and sides:
             names = ", ".join(side.name for side in sides)
             context.say(f"finding how long an event of {workload.name} takes on {names}")
@@ -106,7 +106,7 @@ def settle_slices(draft: RunDraft, context: PilotContext) -> None:
             ]
         except _NotTried as failed:
             untried[workload.name] = str(failed)
-            context.say(f"{failed}: {_defaults(draft.design.interleaving)}")
+            context.say(f"{failed}: {_describe_defaults(draft.design.interleaving)}")
         else:
             found[workload.name] = [*known.values(), *others]
     choose_slices(draft, found)
@@ -118,7 +118,7 @@ class _NotTried(Exception):
     """Why nothing is known of a workload's events on some candidate."""
 
 
-def _defaults(turns: Interleaving) -> str:
+def _describe_defaults(turns: Interleaving) -> str:
     return f"slices of {1e3 * turns.slice.length_s:g} ms, idle engines are suspended"
 
 
@@ -127,19 +127,19 @@ def choose_slices(draft: RunDraft, found: Mapping[str, Sequence[TriedEvents | No
     were chosen by. A workload of which nothing is known on some candidate (None, or no event
     was done) keeps its slices: unknown is neither fast nor unchanging.
     """
-    tried = {name: sides for name, each in found.items() if (sides := _all_known(each))}
+    tried = {name: sides for name, each in found.items() if (sides := _find_all_known(each))}
     if (turns := draft.design.interleaving) is None or not tried:
         return
     embedded = all(side.embedded for side in draft.candidates)
     latency_ns_p99 = {name: max(it.latency_ns_p99 for it in sides) for name, sides in tried.items()}
     unchanging = [name for name, sides in tried.items() if not any(it.rows_changed for it in sides)]
-    apart = {name: _resting_apart_percent(tried[name]) for name in unchanging}
+    apart = {name: _compute_resting_difference(tried[name]) for name in unchanging}
     running = tuple(name for name in unchanging if apart[name] <= APART_PERCENT)
     slices = {
         workload.name: choose_slice(
             latency_ns_p99[workload.name],
-            _lengths_s(workload, embedded, workload.name in running),
-            _longest_phase_s(workload),
+            _choose_lengths_s(workload, embedded, workload.name in running),
+            _find_longest_phase_s(workload),
         )
         for workload in draft.workloads
         if workload.name in latency_ns_p99
@@ -152,19 +152,19 @@ def choose_slices(draft: RunDraft, found: Mapping[str, Sequence[TriedEvents | No
     )
 
 
-def _all_known(sides: Sequence[TriedEvents | None]) -> list[TriedEvents]:
+def _find_all_known(sides: Sequence[TriedEvents | None]) -> list[TriedEvents]:
     """Those of all candidates; none where one of them is not known."""
     known = [each for each in sides if each is not None and each.latency_ns_p99]
     return known if len(known) == len(sides) else []
 
 
-def _resting_apart_percent(tried: Sequence[TriedEvents]) -> float:
+def _compute_resting_difference(tried: Sequence[TriedEvents]) -> float:
     """Of one core, between the candidate that takes most at rest and the one that takes least."""
     resting = [each.resting_percent for each in tried]
     return max(resting) - min(resting)
 
 
-def _lengths_s(workload: WorkloadPlan, embedded: bool, runs_on: bool) -> Sequence[float]:
+def _choose_lengths_s(workload: WorkloadPlan, embedded: bool, runs_on: bool) -> Sequence[float]:
     """The slices that a workload can have; its users are those of whichever side has most."""
     phases = [*workload.phases, *(own for each in workload.variants for own in each.phases)]
     if runs_on and max((phase.connections for phase in phases), default=1) == 1:
@@ -172,7 +172,7 @@ def _lengths_s(workload: WorkloadPlan, embedded: bool, runs_on: bool) -> Sequenc
     return SHORTER_S if runs_on or embedded else SLICES_S
 
 
-def _longest_phase_s(workload: WorkloadPlan) -> float:
+def _find_longest_phase_s(workload: WorkloadPlan) -> float:
     """Of those that end by time, or that say how long they expect to take."""
     return max((each.measured_s or each.expected_s for each in workload.phases), default=0.0)
 
@@ -190,7 +190,7 @@ def choose_slice(latency_ns_p99: int, lengths_s: Sequence[float], played_s: floa
     return Slice(length_s, drain_s)
 
 
-def tried_events(records: Sequence[PhaseRecord], resting_percent: float) -> TriedEvents:
+def summarize_events(records: Sequence[PhaseRecord], resting_percent: float) -> TriedEvents:
     """Those of every stream of every phase."""
     streams = [stream for record in records for stream in record.streams]
     p99s_ns = (stream.latency.percentiles_ns.get("99", 0) for stream in streams)
@@ -198,7 +198,7 @@ def tried_events(records: Sequence[PhaseRecord], resting_percent: float) -> Trie
     return TriedEvents(max(p99s_ns, default=0), rows_changed, resting_percent)
 
 
-def _known(pilot: Pilot | None, workload: WorkloadPlan) -> dict[str, TriedEvents]:
+def _find_known(pilot: Pilot | None, workload: WorkloadPlan) -> dict[str, TriedEvents]:
     """What the search for saturation has seen of the workload, with the connections chosen, by the
     candidate that it tried.
     """
@@ -211,21 +211,21 @@ def _known(pilot: Pilot | None, workload: WorkloadPlan) -> dict[str, TriedEvents
     }
 
 
-def _untried_sides(draft: RunDraft, known: Collection[str]) -> list[Candidate]:
+def _find_untried(draft: RunDraft, known: Collection[str]) -> list[Candidate]:
     """The candidates of whom nothing is known; of those that are meant to be the same, the base."""
     design = draft.design
     same = {design.base} if design.aa else {side.name for side in draft.candidates}
     return [side for side in draft.candidates if side.name in same.difference(known)]
 
 
-def _brief_play(
+def _choose_brief_options(
     draft: RunDraft, chosen: Workload, workload: WorkloadPlan, sides: Sequence[Candidate]
 ) -> BriefOptions | None:
     """How a workload is tried on these candidates; None where one of them cannot be."""
-    own = brief_options(chosen)
+    own = find_brief_options(chosen)
     brief_own = own or _without_count(chosen)
-    phases = phases_under(chosen, BRIEF | brief_own)
-    unfit = (why_not_brief(draft, phases, side, shortened=bool(own)) for side in sides)
+    phases = find_phases_under(chosen, BRIEF | brief_own)
+    unfit = (explain_not_brief(draft, phases, side, shortened=bool(own)) for side in sides)
     if RUN not in workload.commands or any(unfit):
         return None
     few = (phase.name for phase in phases if (phase.stop.events or FEW_EVENTS) < FEW_EVENTS)
@@ -254,7 +254,7 @@ def _try_events(
     except DynoError as failed:
         raise _NotTried(f"{where} could not be tried: {failed.message}") from failed
     looked_at = [it for it in played.records if it.phase not in brief.few]
-    tried = tried_events(looked_at, played.resting_percent)
+    tried = summarize_events(looked_at, played.resting_percent)
     if not tried.latency_ns_p99:
         raise _NotTried(f"{where} could not be tried: no event was done")
     return tried

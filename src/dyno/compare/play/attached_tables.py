@@ -46,29 +46,29 @@ class LoadedTables:
 
     def begin(self) -> None:
         """The load is about to begin: what is there already is not ours."""
-        self.before = self._there()
+        self.before = self._list_tables()
 
-    def note(self) -> None:
+    def note_tables(self) -> None:
         """The load is over, if one was begun: lists what appeared."""
         job = self.job
         if self.before is not None:
-            self.made, self.before = self._there() - self.before, None
+            self.made, self.before = self._list_tables() - self.before, None
         if self.made:
             make_folder(job.loaded.parent, exist_ok=True)
             write_json(job.loaded, asdict(_List(job.candidate.name, tuple(sorted(self.made)))))
 
     def drop(self) -> None:
         """Drops what the script has left of what it made, and the list."""
-        engine, left = self.job.engine, self._there() & self.made
+        engine, left = self.job.engine, self._list_tables() & self.made
         if left and isinstance(engine, Attaches):
             engine.drop(self.job.build, sorted(left))
         self.job.loaded.unlink(missing_ok=True)
 
-    def _there(self) -> frozenset[str]:
+    def _list_tables(self) -> frozenset[str]:
         engine, build = self.job.engine, self.job.build
         if not build.attached or not isinstance(engine, Attaches):
             return frozenset()
-        return frozenset(engine.tables(build))
+        return frozenset(engine.list_tables(build))
 
 
 def drop_leftovers(
@@ -78,7 +78,7 @@ def drop_leftovers(
     for file in sorted(run.path.glob(f"{LOADED}/*.json")):
         listed = read_json(_List, file)
         engine, build = engines[listed.candidate], builds[listed.candidate]
-        there = engine.tables(build) if isinstance(engine, Attaches) else []
+        there = engine.list_tables(build) if isinstance(engine, Attaches) else []
         if isinstance(engine, Attaches) and (left := [it for it in there if it in listed.tables]):
             say(f"dropping {', '.join(left)}, which a killed run loaded at {build.name}")
             engine.drop(build, left)

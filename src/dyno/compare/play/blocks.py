@@ -25,27 +25,27 @@ class NextBlock:
     attempt: int
 
 
-def next_block(run: Run, workload: str, trials: Iterable[Trial]) -> NextBlock:
+def choose_next_block(run: Run, workload: str, trials: Iterable[Trial]) -> NextBlock:
     """The block of `workload` to play now.
 
     A torn block (interrupted, or candidates missing) is played anew whole; one with a failed
     trial too, once; else a new block begins. `attempt` counts from 1.
     """
-    blocks = _attempts(workload, trials)
+    blocks = _group_by_attempt(workload, trials)
     if not blocks:
         return NextBlock(0, 1)
     block = max(blocks)
     attempts = blocks[block]
     last = max(attempts)
-    failures = sum(_failed(trials) for trials in attempts.values())
-    if _failed(attempts[last]):
+    failures = sum(_has_failed(trials) for trials in attempts.values())
+    if _has_failed(attempts[last]):
         return NextBlock(block, last + 1) if failures < ATTEMPTS else NextBlock(block + 1, 1)
     names = {trial.candidate for trial in attempts[last] if trial.status == "ok"}
     whole = names >= {candidate.name for candidate in run.candidates}
     return NextBlock(block + 1, 1) if whole else NextBlock(block, last + 1)
 
 
-def baseline_attempt(
+def choose_baseline_attempt(
     workload: str, trials: Iterable[Trial], options: Mapping[str, str] = MappingProxyType({})
 ) -> int | None:
     """The attempt at which to play the client-only baseline of `workload`, under a cell's own
@@ -62,7 +62,7 @@ def baseline_attempt(
     return len(baselines) + 1
 
 
-def always_failing(workload: str, trials: Sequence[Trial]) -> Trial | None:
+def find_always_failing(workload: str, trials: Sequence[Trial]) -> Trial | None:
     """The last failed trial of a candidate that failed in every trial it ever ended, and in both
     attempts at a block; or that fails alike at the next block again. None while there is hope.
     """
@@ -79,7 +79,7 @@ def always_failing(workload: str, trials: Sequence[Trial]) -> Trial | None:
     return None
 
 
-def _attempts(workload: str, trials: Iterable[Trial]) -> dict[int, dict[int, list[Trial]]]:
+def _group_by_attempt(workload: str, trials: Iterable[Trial]) -> dict[int, dict[int, list[Trial]]]:
     blocks: dict[int, dict[int, list[Trial]]] = defaultdict(lambda: defaultdict(list))
     for trial in trials:
         if trial.workload == workload and trial.block >= 0:
@@ -87,11 +87,11 @@ def _attempts(workload: str, trials: Iterable[Trial]) -> dict[int, dict[int, lis
     return blocks
 
 
-def _failed(trials: Iterable[Trial]) -> bool:
+def _has_failed(trials: Iterable[Trial]) -> bool:
     return any(trial.status == "failed" for trial in trials)
 
 
-def block_order(seed: int, workload: str, block: int, names: Sequence[str]) -> tuple[str, ...]:
+def draw_block_order(seed: int, workload: str, block: int, names: Sequence[str]) -> tuple[str, ...]:
     """The candidates of `block` in the order in which they play.
 
     Blocks come in cycles, within which every candidate stands equally often in every place and
@@ -99,7 +99,7 @@ def block_order(seed: int, workload: str, block: int, names: Sequence[str]) -> t
     candidates give AB and BA in random turn. Who is A, and the order of the rows, are drawn anew
     for every cycle.
     """
-    rows = _williams(len(names))
+    rows = _build_williams_design(len(names))
     cycle, place = divmod(block, len(rows))
     rng = random.Random(f"{seed}/order/{workload}/{cycle}")
     labels, places = list(names), list(range(len(rows)))
@@ -108,7 +108,7 @@ def block_order(seed: int, workload: str, block: int, names: Sequence[str]) -> t
     return tuple(labels[i] for i in rows[places[place]])
 
 
-def _williams(count: int) -> list[list[int]]:
+def _build_williams_design(count: int) -> list[list[int]]:
     """Rows of a Williams design: a Latin square, with its mirror where `count` is odd."""
     zigzag = [(i + 1) // 2 if i % 2 else (count - i // 2) % count for i in range(count)]
     square = [[(first + i) % count for first in zigzag] for i in range(count)]

@@ -19,15 +19,15 @@ from dyno.compare.play.controls import hold_controls
 from dyno.compare.play.echo import EchoEngine
 from dyno.compare.play.engine_session import EngineSession, SessionPart
 from dyno.compare.play.job import Tools, TrialJob, TrialNotes
-from dyno.compare.play.loads import PREPARE, choose_load, ready_load
-from dyno.compare.play.run import temporary_run
-from dyno.compare.play.trial import trial_seed
+from dyno.compare.play.loads import PREPARE, choose_load, prepare_load
+from dyno.compare.play.run import make_temporary_run
+from dyno.compare.play.trial import compute_trial_seed
 from dyno.compare.resolve.draft import RunDraft
 from dyno.compare.run_folder import RunFolder
 from dyno.engines import Engine, Server, Snapshots
 from dyno.errors import TrialFailed
 from dyno.host.probes import Probe
-from dyno.host.processes import cpu_ns_of, process_family
+from dyno.host.processes import list_process_family, sum_cpu_ns
 from dyno.record import Candidate, Phase, PhaseRecord, PinningCondition, WorkloadPlan
 
 #: What is played each time: long enough to tell a per cent from 10 ms ticks.
@@ -48,7 +48,7 @@ class PilotContext:
     tools: Tools = field(default_factory=Tools)
 
 
-def why_not_brief(
+def explain_not_brief(
     draft: RunDraft, phases: Sequence[Phase], base: Candidate, shortened: bool = False
 ) -> str:
     """Why nothing can be found by playing these phases briefly; empty where something can.
@@ -89,15 +89,15 @@ def play_briefly(
 
     A load that is slow is made once and kept for the first block, as in a trial.
     """
-    with temporary_run() as place, ExitStack() as stack:
-        job = pilot_job(draft, workload, side, place, context.tools)
+    with make_temporary_run() as place, ExitStack() as stack:
+        job = make_pilot_job(draft, workload, side, place, context.tools)
         job = replace(job, tools=replace(job.tools, probes={**job.tools.probes, **probes}))
         job.home.mkdir(mode=0o700)
         notes = TrialNotes()
         held = hold_controls(job, notes, stack)
         session = EngineSession(job, notes, lambda _: None, held, LoadedTables(job))
         is_loaded = PREPARE not in job.workload.commands or _take_load(draft, session)
-        with session.engine() as server:
+        with session.run_engine() as server:
             if not is_loaded:
                 session.play(server, SessionPart((PREPARE,), job.seed))
             resting: list[float] = []
@@ -106,21 +106,21 @@ def play_briefly(
                 part = SessionPart((RUN,), job.seed, BRIEF | options)
                 session.play(server, part)
                 if not resting:
-                    resting.append(_resting_percent(server))
+                    resting.append(_measure_resting_percent(server))
                 return BriefPlay(tuple(part.phases), held.pinning, resting[0])
 
             yield play
 
 
-def _resting_percent(server: Server) -> float:
+def _measure_resting_percent(server: Server) -> float:
     """What a server takes of one core by itself; nothing where it is no process of its own."""
     if server.pid is None:
         return 0.0
     began_s = time.monotonic()
     try:
-        before_ns = cpu_ns_of(process_family(server.pid))
+        before_ns = sum_cpu_ns(list_process_family(server.pid))
         time.sleep(RESTING_S)
-        spent_ns = cpu_ns_of(process_family(server.pid)) - before_ns
+        spent_ns = sum_cpu_ns(list_process_family(server.pid)) - before_ns
     except PermissionError as refused:
         raise TrialFailed("a server's CPU time at rest cannot be read") from refused
     return max(0.0, spent_ns / (time.monotonic() - began_s) / 1e7)
@@ -132,10 +132,10 @@ def _take_load(draft: RunDraft, session: EngineSession) -> bool:
     choice = choose_load(draft.design.loads, job.workload, [], 0, draft.size_bytes)
     if choice is None or not isinstance(job.engine, Snapshots):
         return False
-    return ready_load(session, choice) is not None
+    return prepare_load(session, choice) is not None
 
 
-def pilot_job(
+def make_pilot_job(
     draft: RunDraft, workload: WorkloadPlan, side: Candidate, place: RunFolder, tools: Tools
 ) -> TrialJob:
     """A job in a temporary folder; of the echo, engine and build are filled in by the caller."""
@@ -146,15 +146,15 @@ def pilot_job(
         block=-1,
         attempt=1,
         order=0,
-        seed=trial_seed(draft.seed, workload.name, -1),
-        workload=workload.under(side.options),
+        seed=compute_trial_seed(draft.seed, workload.name, -1),
+        workload=workload.with_options(side.options),
         candidate=side,
         engine=engine,
         build=build,
         controls=draft.design.controls | side.controls,
-        home=place.homes() / "pilot",
+        home=place.find_homes() / "pilot",
         log=place.log(0),
-        loaded=place.loaded(0),
+        loaded=place.find_loaded_list(0),
         run_seed=draft.seed,
         progress_s=0.0,
         tools=tools,

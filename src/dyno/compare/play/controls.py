@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dyno.compare.play.job import TrialJob, TrialNotes
-from dyno.compare.resolve.controls import control_target
+from dyno.compare.resolve.controls import make_control_target
 from dyno.engines import MISSED, Engine, Preloads, Server
 from dyno.host.controls import AfterRestore, AfterStart, ControlResult
 from dyno.record import ControlCondition, PinningCondition
@@ -61,7 +61,7 @@ def _merge_environments(ours: Mapping[str, str], more: Mapping[str, str]) -> dic
 def hold_controls(job: TrialJob, notes: TrialNotes, stack: ExitStack) -> ControlStack:
     """Holds every control until the stack is left; what one of them found only then joins too."""
     rng = random.Random(f"{job.seed}/{job.candidate.name}/{job.attempt}")
-    target = replace(control_target(job.engine, job.build, job.home), rng=rng)
+    target = replace(make_control_target(job.engine, job.build, job.home), rng=rng)
     together = ControlStack()
     for name, control in job.tools.controls.items():
         value = job.controls.get(name, control.default)
@@ -73,46 +73,46 @@ def hold_controls(job: TrialJob, notes: TrialNotes, stack: ExitStack) -> Control
     return together
 
 
-def after_restore(stack: ControlStack, notes: TrialNotes, home: Path) -> None:
+def act_after_restore(stack: ControlStack, notes: TrialNotes, home: Path) -> None:
     """Lets the controls act on a load's copy in `home`, before the engine starts on it."""
     for name, act in stack.restored.items():
-        _note(notes, name, act(home))
+        _record_note(notes, name, act(home))
 
 
-def note_no_copy(stack: ControlStack, notes: TrialNotes) -> None:
+def record_no_copy(stack: ControlStack, notes: TrialNotes) -> None:
     """Notes that controls of a load's copy had nothing to act on."""
     for name in stack.restored:
-        _note(notes, name, {"refused": NO_COPY})
+        _record_note(notes, name, {"refused": NO_COPY})
 
 
-def after_start(stack: ControlStack, notes: TrialNotes, pid: int | None) -> None:
+def act_after_start(stack: ControlStack, notes: TrialNotes, pid: int | None) -> None:
     """Lets the controls look at the engine's process, once it runs and is connected to."""
     for name, look in stack.started.items() if pid else ():
-        _note(notes, name, look(pid or 0))
+        _record_note(notes, name, look(pid or 0))
 
 
-def preload_cache(stack: ControlStack, notes: TrialNotes, engine: Engine, server: Server) -> None:
+def fill_cache(stack: ControlStack, notes: TrialNotes, engine: Engine, server: Server) -> None:
     """Fills the engine's cache before a phase, where a control wants it."""
     if stack.preload and isinstance(engine, Preloads):
         found = engine.preload(server)
         if why := found.pop(MISSED, ""):
             found["refused"] = why
-        _note(notes, stack.preload, found)
+        _record_note(notes, stack.preload, found)
 
 
-def _note(notes: TrialNotes, name: str, found: dict[str, str]) -> None:
+def _record_note(notes: TrialNotes, name: str, found: dict[str, str]) -> None:
     """Adds what a control found out later; a refusal takes back what it had set."""
     notes.controls[name] |= found
     if "refused" in found:
         notes.controls[name].pop("set", None)
 
 
-def control_conditions(notes: TrialNotes) -> dict[str, ControlCondition]:
+def describe_conditions(notes: TrialNotes) -> dict[str, ControlCondition]:
     """What each control did, for the record."""
-    return {name: _condition(dict(found)) for name, found in notes.controls.items()}
+    return {name: _describe_condition(dict(found)) for name, found in notes.controls.items()}
 
 
-def _condition(found: dict[str, str]) -> ControlCondition:
+def _describe_condition(found: dict[str, str]) -> ControlCondition:
     before, chosen = found.pop("before", ""), found.pop("set", "")
     refused = found.pop("refused", "")
     return ControlCondition(found.pop("value"), before, chosen, refused, details=found)

@@ -27,7 +27,7 @@ from dyno.compare.play.blocks import ATTEMPTS
 from dyno.compare.resolve.draft import Prepared
 from dyno.engines import NO_CONDITIONS, Server, StartConditions
 from dyno.errors import TrialFailed
-from dyno.host.controls import controls
+from dyno.host.controls import load_controls
 from dyno.judge.analysis.host_noise import is_calm
 from dyno.record import (
     Candidate,
@@ -39,9 +39,9 @@ from dyno.record import (
     Tally,
     Trial,
     WorkloadPlan,
-    echo_of,
+    name_echo,
 )
-from dyno.tails import last_lines, tail
+from dyno.tails import extract_last_lines, read_tail
 
 UNIX, TCP = "unix", "tcp"
 #: The loopback device, and any port there.
@@ -60,7 +60,7 @@ HEADER_BYTES = 8
 
 
 #: All controls at their defaults but the place, which is the run's.
-_PLACED = {name: each.default for name, each in controls().items() if name != "pinning"}
+_PLACED = {name: each.default for name, each in load_controls().items() if name != "pinning"}
 
 
 class EchoEngine:
@@ -76,7 +76,7 @@ class EchoEngine:
     def program(self, build: str, flags: dict[str, str], say: Say) -> Build:
         """The driver itself, listening on that kind of socket."""
         del flags, say
-        return Build("echo", build, dyno.__version__, driver.driver_program())
+        return Build("echo", build, dyno.__version__, driver.find_driver())
 
     def start(
         self,
@@ -95,15 +95,15 @@ class EchoEngine:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=words,
-                env=driver.driver_environment(),
+                env=driver.build_driver_environment(),
                 start_new_session=True,
             )
-        port = _port_of(process)
+        port = _find_port(process)
         session = {"kind": "echo", "host": str(placed.path if placed else HERE), "port": port or 0}
         server = Server(session, home, process.pid, log, (process, placed))
         if port is None:
             self.stop(server)
-            said = last_lines(tail(log), 1)
+            said = extract_last_lines(read_tail(log), 1)
             raise TrialFailed("dyno-driver echo does not listen", cause=said)
         return server
 
@@ -125,7 +125,7 @@ class EchoEngine:
             placed.remove()
 
 
-def _port_of(process: subprocess.Popen[bytes]) -> int | None:
+def _find_port(process: subprocess.Popen[bytes]) -> int | None:
     """The port that it listens on, 0 on a socket of its own; None where it soon says none."""
     if process.stdout is None:
         return None
@@ -136,7 +136,7 @@ def _port_of(process: subprocess.Popen[bytes]) -> int | None:
     return int(found[1]) if found else None
 
 
-def echo_build(build: Build) -> Build | None:
+def find_echo_build(build: Build) -> Build | None:
     """The echo that can stand in for a server; None for one that runs on another host."""
     kind = UNIX
     if build.attached:
@@ -147,7 +147,7 @@ def echo_build(build: Build) -> Build | None:
     return replace(EchoEngine().program(kind, {}, lambda _: None), attached=build.attached)
 
 
-def echo_plan(
+def make_echo_plan(
     name: str,
     phases: Iterable[tuple[str, int, int, int]],
     length_s: float,
@@ -166,11 +166,17 @@ def echo_plan(
         words.append(f"{connections} {max(request, HEADER_BYTES)} {max(answer, 1)} {phase}")
     options = {"phases": ";".join(words), "time": f"{length_s:g}", "warmup_time": f"{warmup_s:g}"}
     return WorkloadPlan(
-        name, str(script), workloads.checksum(script), options, tuple(made), (), commands=("run",)
+        name,
+        str(script),
+        workloads.compute_checksum(script),
+        options,
+        tuple(made),
+        (),
+        commands=("run",),
     )
 
 
-def echoes_due(
+def list_due_echoes(
     prepared: Prepared, workload: WorkloadPlan, played: Sequence[Trial]
 ) -> Iterator[tuple[WorkloadPlan, Candidate, Build, int]]:
     """What to play as the echo of each candidate of a workload that lacks one: its requests, in
@@ -178,17 +184,17 @@ def echoes_due(
     """
     limits = prepared.run.design.limits
     for side in prepared.run.candidates:
-        name, ours = echo_of(side.name), [t for t in played if t.workload == workload.name]
+        name, ours = name_echo(side.name), [t for t in played if t.workload == workload.name]
         good = [t for t in ours if t.candidate == side.name and t.status == "ok"]
-        shares = side.embedded or prepared.run.echo_stand(side) != side
-        build = None if shares else echo_build(prepared.builds[side.name])
+        shares = side.embedded or prepared.run.find_echo_stand(side) != side
+        build = None if shares else find_echo_build(prepared.builds[side.name])
         if build is None or not good:
             continue
-        phases = list(_exchanges(workload.under(side.options), good[-1]))
-        attempt = _attempt([t for t in ours if t.candidate == name], limits)
+        phases = list(_count_exchanges(workload.with_options(side.options), good[-1]))
+        attempt = _choose_attempt([t for t in ours if t.candidate == name], limits)
         if phases and attempt:
             length_s = max(SHORTEST_S, min(LONGEST_S, WHOLE_S / len(phases)))
-            plan = echo_plan(workload.name, phases, length_s)
+            plan = make_echo_plan(workload.name, phases, length_s)
             echo = replace(side, name=name, spec="echo", engine="echo", settings={}, options={})
             # a server that ran already could be placed, and no more
             if build.attached and good[-1].conditions.engine_cores:
@@ -196,7 +202,7 @@ def echoes_due(
             yield plan, echo, build, attempt
 
 
-def _attempt(echoes: Sequence[Trial], limits: Mapping[str, float]) -> int | None:
+def _choose_attempt(echoes: Sequence[Trial], limits: Mapping[str, float]) -> int | None:
     """The next attempt at an echo; None where there is a calm one, or no hope of one."""
     good = [trial for trial in echoes if trial.status == "ok"]
     failed = sum(trial.status == "failed" for trial in echoes)
@@ -205,13 +211,13 @@ def _attempt(echoes: Sequence[Trial], limits: Mapping[str, float]) -> int | None
     return len(echoes) + 1
 
 
-def _exchanges(workload: WorkloadPlan, trial: Trial) -> Iterator[tuple[str, int, int, int]]:
+def _count_exchanges(workload: WorkloadPlan, trial: Trial) -> Iterator[tuple[str, int, int, int]]:
     """Each phase with a primary metric: how many waited for answers at once, and the bytes of a
     request and of its answer on average.
     """
     judged = {phase.name for phase in workload.phases if phase.primary}
     for record in trial.phases:
-        streams = _waiting(record) if record.phase in judged else []
+        streams = _find_closed_loops(record) if record.phase in judged else []
         if trips := sum(tally.round_trips for tally in streams):
             connections = sum(tally.connections for tally in streams)
             sent = sum(tally.sent_bytes for tally in streams)
@@ -219,6 +225,6 @@ def _exchanges(workload: WorkloadPlan, trial: Trial) -> Iterator[tuple[str, int,
             yield record.phase, connections, round(sent / trips), round(received / trips)
 
 
-def _waiting(record: PhaseRecord) -> list[Tally]:
+def _find_closed_loops(record: PhaseRecord) -> list[Tally]:
     """The closed loops: of an open one the latency is mostly what its schedule makes it."""
     return [tally for tally in record.streams if not tally.paced]

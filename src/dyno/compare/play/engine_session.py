@@ -15,8 +15,12 @@ from pathlib import Path
 
 from dyno import driver
 from dyno.compare.play.attached_tables import CLEANUP, PREPARE, LoadedTables, is_prepared
-from dyno.compare.play.controls import ControlStack, after_start, preload_cache
-from dyno.compare.play.evidence import data_condition, read_ledger, storage_condition
+from dyno.compare.play.controls import ControlStack, act_after_start, fill_cache
+from dyno.compare.play.evidence import (
+    measure_data_condition,
+    measure_storage_condition,
+    read_ledger,
+)
 from dyno.compare.play.job import TrialJob, TrialNotes
 from dyno.compare.play.phases import PhaseLoop
 from dyno.compare.play.plans import read_plans, read_plans_before
@@ -26,7 +30,7 @@ from dyno.engines import Server, StartConditions
 from dyno.errors import DynoError, InternalError, TrialFailed
 from dyno.private_files import open_private
 from dyno.record import DriverCondition, PhaseRecord
-from dyno.tails import last_lines, tail
+from dyno.tails import extract_last_lines, read_tail
 
 
 @dataclass
@@ -65,7 +69,7 @@ class EngineSession:
     loaded: LoadedTables
 
     @contextmanager
-    def engine(self) -> Iterator[Server]:
+    def run_engine(self) -> Iterator[Server]:
         """The engine, from its start to its stop.
 
         An error while it ran is the one that is raised, whatever goes wrong at its stop.
@@ -104,13 +108,13 @@ class EngineSession:
                 notes.plans, notes.unexplained = found.plans, found.unexplained
                 notes.settings = reported = job.engine.settings(server)
                 requested = job.candidate.settings
-                notes.storage = storage_condition(job.engine, server)
-                notes.data = data_condition(job.engine, server, requested, reported)
+                notes.storage = measure_storage_condition(job.engine, server)
+                notes.data = measure_data_condition(job.engine, server, requested, reported)
 
     def _drive(self, plan: Plan, server: Server, part: SessionPart) -> None:
         launch = _launch(self.job, self.controls, self.notes)
         with self.job.tools.drive(plan, launch) as process:
-            self._phase_loop(plan, server, part).listen(process)
+            self._make_phase_loop(plan, server, part).serve(process)
 
     @contextmanager
     def _drop_tables_after(self, plan: Plan, server: Server, part: SessionPart) -> Iterator[None]:
@@ -139,7 +143,7 @@ class EngineSession:
         job = self.job
         if not job.build.attached:
             return
-        self.loaded.note()
+        self.loaded.note_tables()
         try:
             if is_prepared(part.phases) and CLEANUP in job.tools.describe(plan).commands:
                 after = replace(plan, commands=(CLEANUP,))
@@ -147,7 +151,7 @@ class EngineSession:
         finally:
             self.loaded.drop()
 
-    def _phase_loop(self, plan: Plan, server: Server, part: SessionPart) -> PhaseLoop:
+    def _make_phase_loop(self, plan: Plan, server: Server, part: SessionPart) -> PhaseLoop:
         job = self.job
         declared = {phase.name: phase for phase in job.workload.phases}
         return PhaseLoop(
@@ -159,25 +163,25 @@ class EngineSession:
             part.counters,
             part.written,
             part.examples,
-            before=lambda phase, pid: self._before(phase, pid, plan, server),
-            after=lambda phase: self._after(phase, part),
+            before=lambda phase, pid: self._act_before(phase, pid, plan, server),
+            after=lambda phase: self._act_after(phase, part),
             cores=self.controls.pinning.both if self.controls.pinning else (),
         )
 
-    def _before(self, phase: str, pid: int | None, plan: Plan, server: Server) -> None:
+    def _act_before(self, phase: str, pid: int | None, plan: Plan, server: Server) -> None:
         """What the controls do while a phase stands ready in the engine's process `pid`."""
-        after_start(self.controls, self.notes, pid)
+        act_after_start(self.controls, self.notes, pid)
         if phase == PREPARE:
             self.loaded.begin()
         if phase not in (PREPARE, CLEANUP):
-            preload_cache(self.controls, self.notes, self.job.engine, server)
+            fill_cache(self.controls, self.notes, self.job.engine, server)
             if not self.notes.plans_before:
                 self.notes.plans_before = read_plans_before(plan, self.job)
 
-    def _after(self, phase: str, part: SessionPart) -> None:
+    def _act_after(self, phase: str, part: SessionPart) -> None:
         """While the driver waits after a phase."""
         if phase == PREPARE and is_prepared(part.phases):
-            self.loaded.note()
+            self.loaded.note_tables()
 
 
 def _stop(job: TrialJob, server: Server) -> None:
@@ -185,7 +189,7 @@ def _stop(job: TrialJob, server: Server) -> None:
     try:
         job.engine.stop(server)
     finally:
-        if said := tail(server.log):
+        if said := read_tail(server.log):
             with open(job.log, "a", opener=open_private) as log:
                 log.write(said)
 
@@ -195,7 +199,7 @@ def _launch(job: TrialJob, held: ControlStack, notes: TrialNotes) -> driver.Driv
     which is the driver's where the engine is embedded.
     """
     engine = held if job.candidate.embedded else ControlStack()
-    words = " ".join(f"{k}={v}" for k, v in driver.driver_environment().items())
+    words = " ".join(f"{k}={v}" for k, v in driver.build_driver_environment().items())
     prefix = (*engine.prefix, *engine.executor)
     notes.driver = DriverCondition(words, " ".join(prefix), held.cpus, job.seed)
     environment = engine.environment | {"TMPDIR": str(job.home)}
@@ -221,34 +225,34 @@ def explain_death(server: Server, patience_s: float = PATIENCE_S) -> Iterator[No
         raise
     except DynoError as error:
         sentence = error.sentence
-        if server.pid is not None and _state(server.pid) in STOPPED:
+        if server.pid is not None and _read_state(server.pid) in STOPPED:
             hint = f"kill -CONT {server.pid} continues it"
             raise TrialFailed(
                 "the server is stopped (SIGSTOP)", cause=sentence, hint=hint
             ) from error
-        if server.pid is None or _lives(server.pid, patience_s):
+        if server.pid is None or _is_alive(server.pid, patience_s):
             raise
-        words = "".join(f"\n  {line}" for line in last_words(server)) or " nothing"
+        words = "".join(f"\n  {line}" for line in read_last_words(server)) or " nothing"
         cause = f"{sentence}\nits log ends with:{words}"
-        raise TrialFailed(f"the server died{_exit_of(server)}", cause=cause) from error
+        raise TrialFailed(f"the server died{_describe_exit(server)}", cause=cause) from error
 
 
-def last_words(server: Server, lines: int = LINES) -> list[str]:
+def read_last_words(server: Server, lines: int = LINES) -> list[str]:
     """The last lines of the server's log; none where it has no log."""
-    return last_lines(tail(server.log), lines).splitlines()
+    return extract_last_lines(read_tail(server.log), lines).splitlines()
 
 
-def _lives(pid: int, patience_s: float) -> bool:
+def _is_alive(pid: int, patience_s: float) -> bool:
     """Is it there, and no zombie? A dying one is given a moment."""
     end_s = time.monotonic() + patience_s
-    while _state(pid) not in "ZX":
+    while _read_state(pid) not in "ZX":
         if time.monotonic() > end_s:
             return True
         time.sleep(0.01)
     return False
 
 
-def _state(pid: int) -> str:
+def _read_state(pid: int) -> str:
     """The letter of proc_pid_stat(5); `X` for a process that is gone."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
@@ -256,7 +260,7 @@ def _state(pid: int) -> str:
         return "X"
 
 
-def _exit_of(server: Server) -> str:
+def _describe_exit(server: Server) -> str:
     """The signal or exit code, where the engine holds a `Popen` that can tell."""
     poll = getattr(server.handle, "poll", None)
     code = poll() if callable(poll) else None

@@ -2,7 +2,7 @@
 
 Part of it is the ledger: the engine's own counts beside what the script says it put there, and the
 values that users wrote last under sampled keys. The driver hands over digests of these, not the
-values: `digest` makes the same ones.
+values: `compute_digest` makes the same ones.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from dyno.compare.play.job import Tools
 from dyno.driver import WrittenKeys
 from dyno.driver.plan import Plan
 from dyno.engines import Engine, Server, WeighsData
-from dyno.host.checks import file_system
-from dyno.numbers import plain_value
+from dyno.host.checks import find_file_system
+from dyno.numbers import normalize_value
 from dyno.record import DataCondition, Evidence, LedgerEntry, StorageCondition
 
 #: Rows as the driver hands them over.
@@ -37,77 +37,79 @@ def read_ledger(
     """
     if plan.session["kind"] == "null":
         return ()
-    known = {each.name: LastWrites.of(each) for each in written}
+    known = {each.name: LastWrites.from_written(each) for each in written}
     ledger = [
         (entry, known.get(entry.written, LastWrites()))
         for entry in tools.describe(plan).ledger
         if not entry.unchecked
     ]
-    asked = [last.question(entry) for entry, last in ledger if entry.sql]
+    asked = [last.build_question(entry) for entry, last in ledger if entry.sql]
     answers = iter(tools.ask(plan.session, asked) if asked else ())
     return tuple(
-        _evidence(entry, next(answers), counters, last) if entry.sql else _own_sum(entry, counters)
+        _compute_evidence(entry, next(answers), counters, last)
+        if entry.sql
+        else _compare_own_sum(entry, counters)
         for entry, last in ledger
     )
 
 
-def _evidence(
+def _compute_evidence(
     entry: LedgerEntry, rows: _Rows, counters: dict[str, int], last: LastWrites
 ) -> Evidence:
     """A number that the script foretells or, where it does not, the rows themselves."""
     if entry.written:
         return Evidence(entry.name, entry.sql, last.keys, str(last.count_kept(rows)))
     if entry.counters or entry.equals is not None:
-        expected = (entry.equals or 0) + _sum(entry, counters)
-        return Evidence(entry.name, entry.sql, expected, _cell(rows))
-    return Evidence(entry.name, entry.sql, 0, str(len(rows)), digest_rows(rows))
+        expected = (entry.equals or 0) + _sum_counters(entry, counters)
+        return Evidence(entry.name, entry.sql, expected, _extract_cell(rows))
+    return Evidence(entry.name, entry.sql, 0, str(len(rows)), compute_rows_digest(rows))
 
 
-def _own_sum(entry: LedgerEntry, counters: dict[str, int]) -> Evidence:
+def _compare_own_sum(entry: LedgerEntry, counters: dict[str, int]) -> Evidence:
     """What the script's counters add up to among themselves."""
-    return Evidence(entry.name, "", entry.equals or 0, str(_sum(entry, counters)))
+    return Evidence(entry.name, "", entry.equals or 0, str(_sum_counters(entry, counters)))
 
 
-def _sum(entry: LedgerEntry, counters: dict[str, int]) -> int:
+def _sum_counters(entry: LedgerEntry, counters: dict[str, int]) -> int:
     return sum(factor * counters.get(name, 0) for name, factor in entry.counters.items())
 
 
-def digest_rows(rows: _Rows) -> str:
+def compute_rows_digest(rows: _Rows) -> str:
     """A checksum of the rows in any order: the same values, the same digest, however an engine or a
     version of it spells them.
     """
-    plain = ([None if cell is None else plain_value(cell) for cell in row] for row in rows)
+    plain = ([None if cell is None else normalize_value(cell) for cell in row] for row in rows)
     lines = sorted(json.dumps(row) for row in plain)
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
-def _cell(rows: _Rows) -> str:
+def _extract_cell(rows: _Rows) -> str:
     return str(rows[0][0]) if rows and rows[0] else ""
 
 
 CGROUPS = Path("/sys/fs/cgroup")
 
 
-def data_condition(
+def measure_data_condition(
     engine: Engine, server: Server, requested: dict[str, str], reported: dict[str, str]
 ) -> DataCondition | None:
     """How much the engine holds, and how safely; to be asked while it runs."""
     return engine.weigh(server, requested, reported) if isinstance(engine, WeighsData) else None
 
 
-def storage_condition(engine: Engine, server: Server) -> StorageCondition | None:
+def measure_storage_condition(engine: Engine, server: Server) -> StorageCondition | None:
     """The file system under the data, its size, what is free for those who are not root, and the
     limits that a control group sets to its device; None where the data lie elsewhere.
     """
-    place = _place(engine, server)
+    place = _find_place(engine, server)
     if place is None:
         return None
     found = os.statvfs(place)
     sizes = (found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize)
-    return StorageCondition(file_system(place), *sizes, limits=_limits(CGROUPS))
+    return StorageCondition(find_file_system(place), *sizes, limits=_read_limits(CGROUPS))
 
 
-def _place(engine: Engine, server: Server) -> Path | None:
+def _find_place(engine: Engine, server: Server) -> Path | None:
     """Where the data lie: a server that runs already works in its own folder, if it is here."""
     if engine.embedded or server.handle is not None:
         return server.home
@@ -116,7 +118,7 @@ def _place(engine: Engine, server: Server) -> Path | None:
     return None
 
 
-def _limits(cgroups: Path) -> str:
+def _read_limits(cgroups: Path) -> str:
     """The lines of `io.max` (cgroup v2) of our group and those above it, of every device."""
     with suppress(OSError):
         own = cgroups / Path("/proc/self/cgroup").read_text().rpartition("::/")[2].strip()
@@ -129,7 +131,7 @@ def _limits(cgroups: Path) -> str:
 _PRIME, _MASK = 0x9E37_79B9_7F4A_7C15, (1 << 64) - 1
 
 
-def digest(value: bytes) -> str:
+def compute_digest(value: bytes) -> str:
     """16 hexadecimal digits, as `sessions/template.rs` of the driver has them."""
     state = _PRIME
     whole = len(value) // 8 * 8
@@ -149,7 +151,7 @@ class LastWrites:
     digests: Mapping[int, frozenset[str]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, written: WrittenKeys) -> LastWrites:
+    def from_written(cls, written: WrittenKeys) -> LastWrites:
         """What the driver told of one name."""
         return cls({it.key: frozenset(it.digests) for it in written.keys if it.digests})
 
@@ -158,7 +160,7 @@ class LastWrites:
         """How many there are."""
         return len(self.digests)
 
-    def question(self, entry: LedgerEntry) -> str:
+    def build_question(self, entry: LedgerEntry) -> str:
         """The entry's SQL, with the keys in the place of `?`; without keys it answers no row."""
         keys = ", ".join(map(str, self.digests)) or "NULL"
         return entry.sql.replace("?", keys) if entry.written else entry.sql
@@ -172,4 +174,4 @@ class LastWrites:
 
     def _is_kept(self, key: str | None, value: str | None) -> bool:
         wanted = self.digests.get(int(key), frozenset()) if key else frozenset()
-        return value is not None and digest(value.rstrip(" ").encode()) in wanted
+        return value is not None and compute_digest(value.rstrip(" ").encode()) in wanted

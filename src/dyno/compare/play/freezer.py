@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
-from dyno.host.processes import cpu_ns
+from dyno.host.processes import read_cpu_ns
 from dyno.record import Suspended
 
 #: Processes of an engine, asked anew for each switch: a server starts and ends some. One is stopped
@@ -60,7 +60,9 @@ class ProcessFreezer:
     parent that saw its child stand still might take it for dead.
     """
 
-    def __init__(self, processes: Processes, read_cpu_ns: Callable[[int], int] = cpu_ns) -> None:
+    def __init__(
+        self, processes: Processes, read_cpu_ns: Callable[[int], int] = read_cpu_ns
+    ) -> None:
         self._processes, self._read_cpu_ns = processes, read_cpu_ns
         self._frozen: list[int] = []
         self._stopped_ns, self._used_ns = 0, dict[int, int]()
@@ -73,7 +75,7 @@ class ProcessFreezer:
             refused = 0
             for pid in self._processes():
                 self._frozen.append(pid)
-                refused += not _signal(pid, signal.SIGSTOP)
+                refused += not _send_signal(pid, signal.SIGSTOP)
             self.refused = max(self.refused, refused)
             self._stopped_ns, self._used_ns = time.monotonic_ns(), self._read_cpu()
 
@@ -83,7 +85,7 @@ class ProcessFreezer:
             self._add_up()
         frozen, self._frozen = self._frozen, []
         for pid in reversed(frozen):
-            _signal(pid, signal.SIGCONT)
+            _send_signal(pid, signal.SIGCONT)
 
     def _add_up(self) -> None:
         """Adds what the processes used since they were stopped; one that is gone used nothing."""
@@ -102,7 +104,7 @@ class ProcessFreezer:
             return {}
 
 
-def _signal(pid: int, number: signal.Signals) -> bool:
+def _send_signal(pid: int, number: signal.Signals) -> bool:
     """False where we may not; one that is gone needs none."""
     try:
         os.kill(pid, number)

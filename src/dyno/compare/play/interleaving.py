@@ -18,7 +18,7 @@ from dyno.compare.play.freezer import Freezable
 from dyno.compare.play.switch import Switch
 from dyno.driver.plan import SlicePlan
 from dyno.record import Candidate, Interleaving, Run, Switches, WorkloadPlan
-from dyno.record.turn_order import connect_s, epoch_turns, turn_order
+from dyno.record.turn_order import connect_s, count_epoch_turns, draw_turn_order
 
 #: From the last `go` to the common start: what a driver takes to hear it.
 START_AFTER_S = 0.05
@@ -34,18 +34,18 @@ def plan_turns(
     design: Interleaving, run: Run, workload: WorkloadPlan, block: int, sides: Sequence[Candidate]
 ) -> list[SlicePlan]:
     """The turns of each candidate in a block; the order is the run's seed's."""
-    time_slice = design.slice_of(workload.name)
+    time_slice = design.find_slice(workload.name)
     first = SlicePlan(
-        order=turn_order(run, workload, block, len(sides)),
+        order=draw_turn_order(run, workload, block, len(sides)),
         own=0,
         slice_ns=round(time_slice.length_s * 1e9),
         drain_ns=round(time_slice.drain_s * 1e9),
         ramp_in_ns=round(time_slice.ramp_in_s * 1e9),
-        epoch_turns=epoch_turns(design, workload, len(sides)),
+        epoch_turns=count_epoch_turns(design, workload, len(sides)),
         connect_ns=round(connect_s(workload) * 1e9),
         frozen=False,
     )
-    stand_still = [design.freezes(workload.name) and not side.attached for side in sides]
+    stand_still = [design.is_freezing(workload.name) and not side.attached for side in sides]
     return [replace(first, own=own, frozen=frozen) for own, frozen in enumerate(stand_still)]
 
 
@@ -65,17 +65,17 @@ class InterleavedBlock:
         self._started = threading.Barrier(len(turns), action=self._start)
         self._ended = threading.Barrier(len(turns), action=self._end)
 
-    def seat(self, own: int) -> TrialSlot:
+    def make_slot(self, own: int) -> TrialSlot:
         """The place of the candidate of this number."""
         return TrialSlot(self, own)
 
-    def ready(self) -> None:
+    def wait_ready(self) -> None:
         """Waits until all trials stand ready for a phase; `InterleavingBroken` where one never
         will.
         """
         self._meet(self._ready)
 
-    def start_ns(self) -> int:
+    def agree_start_ns(self) -> int:
         """Waits for all, and answers when their phase starts: CLOCK_MONOTONIC."""
         self._meet(self._started)
         return self._start_ns
@@ -84,7 +84,7 @@ class InterleavedBlock:
         """Waits until all have ended the phase: from then on nobody stands still."""
         self._meet(self._ended)
 
-    def fail(self) -> None:
+    def break_off(self) -> None:
         """One of the trials is over before its time, or all are to stop: nobody need wait, all
         engines run, and the drivers are told to end.
         """
@@ -101,7 +101,7 @@ class InterleavedBlock:
         except threading.BrokenBarrierError:
             raise InterleavingBroken from None
 
-    def switches(self, own: int) -> Switches | None:
+    def find_switches(self, own: int) -> Switches | None:
         """How the turns of the phase that is over were switched, beside what the candidate of this
         number lost by it; None where no engine was suspended.
         """
@@ -119,7 +119,7 @@ class InterleavedBlock:
         switch, self._switch = self._switch, None
         if switch is not None:
             switch.stop()
-            self._switches = switch.switches()
+            self._switches = switch.list_switches()
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class TrialSlot:
         return self.block.turns[self.own]
 
     @contextmanager
-    def taken(self, place: TrialProcesses) -> Iterator[None]:
+    def take(self, place: TrialProcesses) -> Iterator[None]:
         """While its driver plays; `InterleavingBroken` where another trial has failed, since this
         one's driver was told to end then, or came too late to be told.
 
@@ -159,7 +159,7 @@ class TrialSlot:
             yield
             self._check_whole()
         except BaseException:
-            self.block.fail()
+            self.block.break_off()
             raise
         finally:
             del self.block.places[self.own]
@@ -168,7 +168,7 @@ class TrialSlot:
         if self.block.broken:
             raise InterleavingBroken
 
-    def others(self) -> tuple[int, ...]:
+    def list_others(self) -> tuple[int, ...]:
         """The processes of the others: their engines' and their drivers'."""
         places = list(self.block.places.items())
         return tuple(pid for own, place in places if own != self.own for pid in place.pids)

@@ -15,8 +15,8 @@ from dyno.compare.play.known_statements import KnownStatements
 from dyno.compare.resolve.design import SLOW_LOAD_S
 from dyno.driver.plan import Description, Plan, Session
 from dyno.engines import Ask, Engine
-from dyno.host.controls import Control, controls
-from dyno.host.probes import Probe, probes
+from dyno.host.controls import Control, load_controls
+from dyno.host.probes import Probe, load_probes
 from dyno.record import (
     Candidate,
     DataCondition,
@@ -45,7 +45,7 @@ class DrivenProcess(Protocol):
     def pid(self) -> int:
         """The process, or that of the engine that lives in it."""
 
-    def next(self, limit: driver.Limit) -> driver.Event:
+    def read_event(self, limit: driver.Limit) -> driver.Event:
         """What it says next."""
 
     def go(self, start_ns: int | None = None) -> None:
@@ -69,8 +69,8 @@ class Tools:
     describe: Callable[[Plan], Description] = driver.describe
     ask: Ask = driver.ask
     ask_briefly: Ask = ask_briefly
-    probes: Mapping[str, Probe] = field(default_factory=probes)
-    controls: Mapping[str, Control] = field(default_factory=controls)
+    probes: Mapping[str, Probe] = field(default_factory=load_probes)
+    controls: Mapping[str, Control] = field(default_factory=load_controls)
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ class KnownStatements:
             for name, sql in statements.items():
                 known.setdefault(name, (block, sql))
 
-    def explained_before(self, place: Place, block: int) -> dict[str, str]:
+    def list_explained_before(self, place: Place, block: int) -> dict[str, str]:
         """Those of earlier blocks: each trial of a block is asked for the same. None where an
         engine has refused before: it would again.
         """

@@ -17,9 +17,9 @@ from functools import partial
 from pathlib import Path
 
 from dyno import private_files, scratch
-from dyno.access.account import server_account
+from dyno.access.account import find_server_account
 from dyno.builds import cache
-from dyno.compare.run_folder import RunFolder, all_runs
+from dyno.compare.run_folder import RunFolder, list_runs
 from dyno.errors import DynoError
 
 #: What is younger may be in the making.
@@ -39,8 +39,8 @@ def sweep_leftovers(runs: Path) -> Swept:
     """Removes what dead Dynos left, those that played under `runs` among them."""
     count = size_bytes = 0
     left = []
-    for path, remove in _dead(runs):
-        size = _size_bytes(path)
+    for path, remove in _find_dead(runs):
+        size = _measure_size_bytes(path)
         try:
             remove()
         except FileNotFoundError:  # somebody else sweeps too
@@ -52,20 +52,20 @@ def sweep_leftovers(runs: Path) -> Swept:
     return Swept(count, size_bytes, tuple(left))
 
 
-def _dead(runs: Path) -> Iterator[tuple[Path, Callable[[], object]]]:
+def _find_dead(runs: Path) -> Iterator[tuple[Path, Callable[[], object]]]:
     """What nobody alive holds, and how to remove it, which tries again whether anybody does."""
     owners = {os.geteuid()}
     with suppress(DynoError):  # root without anybody to switch to starts no server
-        owners.add(server_account().uid)
-    for path in scratch.leftovers():
+        owners.add(find_server_account().uid)
+    for path in scratch.list_leftovers():
         with suppress(OSError):  # it went meanwhile
             if path.is_dir() and path.lstat().st_uid in owners and _is_old(path):
                 yield path, partial(scratch.clear, path)
-    for run in all_runs(runs):
+    for run in list_runs(runs):
         home = run.path / "home"
         if home.is_dir() and _is_old(home) and not run.is_played():
             yield home, partial(_clear_home, run)
-    for path in cache.unfinished():
+    for path in cache.list_unfinished():
         if _is_old(path):
             yield path, partial(cache.remove_unfinished, path)
 
@@ -78,7 +78,7 @@ def _clear_home(run: RunFolder) -> None:
     try:
         os.stat("run.json", dir_fd=handle, follow_symlinks=False)
         if os.fstat(handle).st_uid == os.geteuid():
-            with suppress(DynoError), run.alone():  # somebody plays it: it is not dead
+            with suppress(DynoError), run.hold_alone():  # somebody plays it: it is not dead
                 private_files.remove_all("home", dir_fd=handle)
     finally:
         os.close(handle)
@@ -90,7 +90,7 @@ def _is_old(path: Path) -> bool:
     return False
 
 
-def _size_bytes(folder: Path) -> int:
+def _measure_size_bytes(folder: Path) -> int:
     total = 0
     for place, _, files in os.walk(folder):
         for name in files:

@@ -2,8 +2,8 @@
 
 The data folder of an engine that was stopped after `prepare` goes to the cache, and trials that
 follow begin with a copy of it and play only the rest; so do those of a workload whose options
-differ in what shapes no data (`workloads.data_options`). Each candidate has `LOADS` loads of a
-workload, made one after the other in the first blocks and rotated over the others; blocks that
+differ in what shapes no data (`workloads.select_data_options`). Each candidate has `LOADS` loads of
+a workload, made one after the other in the first blocks and rotated over the others; blocks that
 share them are one datum (`docs/METHOD.md`). What a load counted lies beside it, so that the ledger
 stays true; its phases belong to it and to no trial.
 """
@@ -28,7 +28,7 @@ from dyno.compare.resolve.design import SMALL_BYTES
 from dyno.engines import Snapshots
 from dyno.errors import HostError
 from dyno.record import PhaseRecord, Trial, WorkloadPlan
-from dyno.workloads import data_options
+from dyno.workloads import select_data_options
 
 #: The command that loads.
 PREPARE = "prepare"
@@ -73,17 +73,17 @@ def choose_load(
     return LoadChoice(block % first.of, first.of) if first else None
 
 
-def ready_load(session: EngineSession, choice: LoadChoice) -> KeptLoad | None:
+def prepare_load(session: EngineSession, choice: LoadChoice) -> KeptLoad | None:
     """Leaves a load in the home of the session's job, made there where the cache has none.
 
     None, and an empty home, where loading turned out to be so quick that every trial does it.
     """
     job = session.job
-    name = _name(job, choice.number)
+    name = _name_load(job, choice.number)
     found = _find_load(name)
     if found is None:
-        part = SessionPart((PREPARE,), _seed(job, choice.number))
-        with session.engine() as server:
+        part = SessionPart((PREPARE,), _compute_seed(job, choice.number))
+        with session.run_engine() as server:
             session.play(server, part)
         if not choice.of and part.seconds <= choice.slow_s:
             shutil.rmtree(job.home)
@@ -97,7 +97,7 @@ def ready_load(session: EngineSession, choice: LoadChoice) -> KeptLoad | None:
 
 def _find_load(name: str) -> KeptLoad | None:
     try:
-        folder = cache.root() / KIND / name
+        folder = cache.find_root() / KIND / name
         os.utime(folder)
         noted = json.loads((folder / "load.json").read_text())
     except OSError:  # there is none, or none that we may read: it is made anew
@@ -108,7 +108,7 @@ def _find_load(name: str) -> KeptLoad | None:
 def _keep_load(name: str, home: Path, part: SessionPart) -> KeptLoad:
     """Moves what lies in `home` to the cache, which drops older loads for its space."""
     size = sum(file.lstat().st_size for file in home.rglob("*") if file.is_file())
-    cache.trim(KIND, cache.limit_bytes() - size)
+    cache.trim(KIND, cache.read_limit_bytes() - size)
 
     def make(fresh: Path) -> None:
         try:
@@ -117,12 +117,12 @@ def _keep_load(name: str, home: Path, part: SessionPart) -> KeptLoad:
             _copy(home, fresh / "home")
         (fresh / "load.json").write_text(json.dumps(noted))
 
-    noted = {"counters": part.counters, "seconds": part.seconds, **_work(part.phases)}
-    folder = cache.cached_entry(KIND, name, make, lambda _: None)
+    noted = {"counters": part.counters, "seconds": part.seconds, **_describe_work(part.phases)}
+    folder = cache.ensure_entry(KIND, name, make, lambda _: None)
     return KeptLoad(name, folder, **noted)
 
 
-def _work(phases: Sequence[PhaseRecord]) -> dict[str, Any]:
+def _describe_work(phases: Sequence[PhaseRecord]) -> dict[str, Any]:
     """What a load sent: its texts' digest, how many statements, how many rows they changed."""
     streams = [tally for phase in phases for tally in phase.streams]
     statements = [each for tally in streams for each in tally.statements]
@@ -144,13 +144,19 @@ def _copy(source: Path, target: Path) -> None:
     cache.copy(source, target)
 
 
-def _name(job: TrialJob, number: int) -> str:
+def _name_load(job: TrialJob, number: int) -> str:
     """The cache's name for a load: readable, and a hash of all that the data depend on."""
     settings = job.candidate.settings
     if isinstance(job.engine, Snapshots):
-        settings = job.engine.file_settings(settings)
-    options = data_options(Path(job.workload.script), job.workload.options)
-    parts = [job.candidate.engine, job.candidate.build, settings, options, _seed(job, number)]
+        settings = job.engine.select_file_settings(settings)
+    options = select_data_options(Path(job.workload.script), job.workload.options)
+    parts = [
+        job.candidate.engine,
+        job.candidate.build,
+        settings,
+        options,
+        _compute_seed(job, number),
+    ]
     makers = [job.workload.script_sha256, job.driver_sha256]
     text = json.dumps([*parts, *makers], sort_keys=True)
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -158,7 +164,7 @@ def _name(job: TrialJob, number: int) -> str:
     return f"{re.sub(r'[^A-Za-z0-9._-]+', '-', words)}-{number + 1}-{digest}"
 
 
-def _seed(job: TrialJob, number: int) -> int:
+def _compute_seed(job: TrialJob, number: int) -> int:
     """The load's own seed: the same for all candidates, another one for each load."""
     text = f"{job.run_seed}/{Path(job.workload.script).stem}/{KIND}/{number}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4])

@@ -17,7 +17,7 @@ from dyno.compare.play.watch import PhaseEnded, PhaseStarted, Printed, Progresse
 from dyno.engines import CountsContention, CountsInternals, CountsWork, Server
 from dyno.errors import DynoError, TrialFailed
 from dyno.host.probes import Probe, ProbeTarget, SamplesAfterDisconnect
-from dyno.host.processes import stopping_family
+from dyno.host.processes import iterate_stopping_family
 from dyno.record import Phase, PhaseRecord, Reading
 from dyno.record.workload import UNKNOWN_S
 from dyno.tails import GrowingLog
@@ -29,13 +29,13 @@ Probes = Mapping[str, Probe]
 
 def sample_before(probes: Probes, watched: ProbeTarget) -> Sample:
     """Every probe's counters and gauges before a phase, those first that cost the engine work."""
-    asking = {n: p.sample(watched) for n, p in probes.items() if _waits(p)}
+    asking = {n: p.sample(watched) for n, p in probes.items() if _needs_wait(p)}
     return {**asking, **sample_answered(probes, watched)}
 
 
 def sample_answered(probes: Probes, watched: ProbeTarget) -> Sample:
     """The same after it, while the driver's connections are open, but for those that wait."""
-    return {n: p.sample(watched) for n, p in probes.items() if not _waits(p)}
+    return {n: p.sample(watched) for n, p in probes.items() if not _needs_wait(p)}
 
 
 def sample_after_disconnect(probes: Probes, watched: ProbeTarget) -> Sample:
@@ -47,7 +47,7 @@ def sample_after_disconnect(probes: Probes, watched: ProbeTarget) -> Sample:
     }
 
 
-def _waits(probe: Probe) -> bool:
+def _needs_wait(probe: Probe) -> bool:
     return isinstance(probe, SamplesAfterDisconnect)
 
 
@@ -56,11 +56,13 @@ def add_readings(probes: Probes, record: PhaseRecord, before: Sample, after: Sam
 
     A number that was not to be had at both ends (a gauge: at the end) is left out.
     """
-    readings = _readings(probes, before, after, record.own_share)
+    readings = _compute_readings(probes, before, after, record.own_share)
     return replace(record, readings=tuple(readings))
 
 
-def _readings(probes: Probes, before: Sample, after: Sample, own_share: float) -> list[Reading]:
+def _compute_readings(
+    probes: Probes, before: Sample, after: Sample, own_share: float
+) -> list[Reading]:
     found = []
     for name, probe in probes.items():
         first, last = before.get(name, {}), after[name]
@@ -110,34 +112,34 @@ class PhaseLoop:
     def __post_init__(self) -> None:
         self._log = GrowingLog(self.job.log)
 
-    def listen(self, process: DrivenProcess) -> None:
+    def serve(self, process: DrivenProcess) -> None:
         """Answers the driver until it ends; its errors are raised.
 
         On Ctrl-C the driver is given a moment to say what it measured so far.
         """
-        watched, seat = self._watched(process), self.job.seat
-        place = seat.taken(self._place(watched, process)) if seat else nullcontext()
+        watched, seat = self._find_target(process), self.job.seat
+        place = seat.take(self._find_place(watched, process)) if seat else nullcontext()
         try:
             with place:
-                self._listen(process, watched)
+                self._serve_events(process, watched)
         except KeyboardInterrupt:
             process.interrupt()
             limit = driver.Limit("stopping", LAST_WORDS_S)
             with suppress(DynoError):  # it says no more: the trial is torn, and told so
-                while not isinstance(event := process.next(limit), driver.End):
+                while not isinstance(event := process.read_event(limit), driver.End):
                     if isinstance(event, PhaseRecord):
                         self.phases.append(event)
             raise
 
-    def _next(self, process: DrivenProcess, limit: driver.Limit) -> driver.Event:
+    def _read_event(self, process: DrivenProcess, limit: driver.Limit) -> driver.Event:
         """The driver's next event, after what the script printed before it."""
         try:
-            return process.next(limit)
+            return process.read_event(limit)
         finally:
-            if said := self._log.more():
+            if said := self._log.read_more():
                 self.watch(Printed(said))
 
-    def _listen(self, process: DrivenProcess, watched: ProbeTarget) -> None:
+    def _serve_events(self, process: DrivenProcess, watched: ProbeTarget) -> None:
         probes = self.job.tools.probes
         limit = driver.Limit("opening the connections", BETWEEN_PHASES_S)
         before: Sample = {}
@@ -145,7 +147,7 @@ class PhaseLoop:
         seat: TrialSlot | None = None
         block: InterleavedBlock | None = None
         while True:
-            match self._next(process, limit):
+            match self._read_event(process, limit):
                 case driver.Settle():
                     self.job.engine.settle(self.server)
                     limit = driver.Limit("opening the connections", BETWEEN_PHASES_S)
@@ -155,14 +157,14 @@ class PhaseLoop:
                     seat = self.job.seat if ready.is_interleaved else None
                     block = seat.block if seat else None
                     if block:
-                        block.ready()
+                        block.wait_ready()
                     self._unread.clear()
                     before, after = sample_before(probes, watched), None
-                    process.go(seat.block.start_ns() if seat else None)
-                    limit = self._begun(phase)
+                    process.go(seat.block.agree_start_ns() if seat else None)
+                    limit = self._begin_phase(phase)
                 case driver.Failing():
                     if seat:
-                        seat.block.fail()
+                        seat.block.break_off()
                         seat = None
                 case driver.Answered(phase=phase):
                     seat = self._end(seat)
@@ -178,9 +180,9 @@ class PhaseLoop:
                         **sample_after_disconnect(probes, watched),
                     }
                     if block and self.job.seat:
-                        done = replace(done, switches=block.switches(self.job.seat.own))
+                        done = replace(done, switches=block.find_switches(self.job.seat.own))
                     done = replace(done, unread=dict(self._unread))
-                    self._over(add_readings(probes, done, before, after))
+                    self._finish_phase(add_readings(probes, done, before, after))
                     limit = driver.Limit(f"ending phase {done.phase}", BETWEEN_PHASES_S)
                     process.go()
                 case driver.End(counters=counters, written=written, examples=examples):
@@ -189,7 +191,7 @@ class PhaseLoop:
                     self.examples += examples
                     return
 
-    def _place(self, watched: ProbeTarget, process: DrivenProcess) -> TrialProcesses:
+    def _find_place(self, watched: ProbeTarget, process: DrivenProcess) -> TrialProcesses:
         """The trial's place among those that are interleaved; an engine of somebody else's runs
         on.
         """
@@ -197,7 +199,7 @@ class PhaseLoop:
         if pid is None or self.job.build.attached:
             return TrialProcesses(NeverFrozen(), (process.pid,), interrupt)
         alone = self.job.engine.embedded
-        freezer = ProcessFreezer(lambda: [pid] if alone else stopping_family(pid))
+        freezer = ProcessFreezer(lambda: [pid] if alone else iterate_stopping_family(pid))
         return TrialProcesses(freezer, tuple({pid, process.pid}), interrupt)
 
     @staticmethod
@@ -206,27 +208,27 @@ class PhaseLoop:
         if seat:
             seat.block.end()
 
-    def _over(self, phase: PhaseRecord) -> None:
+    def _finish_phase(self, phase: PhaseRecord) -> None:
         self.phases.append(phase)
         self.after(phase.phase)
         self.watch(PhaseEnded(phase.phase))
 
-    def _watched(self, process: DrivenProcess) -> ProbeTarget:
+    def _find_target(self, process: DrivenProcess) -> ProbeTarget:
         pid = process.pid if self.job.engine.embedded else self.server.pid
         seat = self.job.seat
-        beside = seat.others if seat else tuple
+        beside = seat.list_others if seat else tuple
         return ProbeTarget(
             pid,
             process.pid,
             self.job.home,
-            counted=self._counted,
-            contended=self._contended,
+            counted=self._count_commits,
+            contended=self._count_contention,
             worked=self._count_internals,
             beside=beside,
             cores=self.cores,
         )
 
-    def _counted(self, after_disconnect: bool) -> Mapping[str, int]:
+    def _count_commits(self, after_disconnect: bool) -> Mapping[str, int]:
         """The server's own count; empty where it has none, or cannot be asked,
         which the phase's record says."""
         try:
@@ -236,7 +238,7 @@ class PhaseLoop:
             self._unread["server"] = failed.message
         return {}
 
-    def _contended(self) -> Mapping[str, int]:
+    def _count_contention(self) -> Mapping[str, int]:
         """The server's count of splits and waits, likewise."""
         try:
             if isinstance(self.job.engine, CountsContention):
@@ -254,7 +256,7 @@ class PhaseLoop:
             self._unread["work"] = failed.message
         return {}
 
-    def _begun(self, phase: str) -> driver.Limit:
+    def _begin_phase(self, phase: str) -> driver.Limit:
         declared = self.declared.get(phase)
         self.watch(PhaseStarted(phase, declared.expected_s if declared else 0.0))
         limit_s = declared.limit_s if declared else UNKNOWN_S

@@ -49,13 +49,13 @@ def read_plans_before(plan: Plan, job: TrialJob) -> dict[str, str]:
     """The plans, before its phases, of the statements that the engine explained in earlier blocks;
     none where somebody else's process may not open the database meanwhile.
     """
-    statements = job.statements.explained_before(_place(job), job.block)
+    statements = job.statements.list_explained_before(_find_place(job), job.block)
     if not statements or not isinstance(job.engine, Explains):
         return {}
     try:
         return _ask_all(plan, job, statements, job.tools.ask_briefly)
     except DynoError:
-        job.statements.note_refusal(_place(job))
+        job.statements.note_refusal(_find_place(job))
         return {}
 
 
@@ -66,22 +66,22 @@ def read_plans(
     if not isinstance(job.engine, Explains):
         return ReadPlans()
     named = {each.name: each.sql for each in job.tools.describe(plan).plans}
-    known = job.statements.add(_place(job), {each.digest: each.sql for each in examples})
+    known = job.statements.add(_find_place(job), {each.digest: each.sql for each in examples})
     wanted, unexplained = dict(named), dict[str, str]()
     for each in () if named else _list_statements(phases):
         sql = known.get(each.digest, "").rstrip("; \n")
-        if why := _why_no_plan(each, sql, len(wanted)):
+        if why := _explain_no_plan(each, sql, len(wanted)):
             unexplained[each.text] = why
         elif each.kind in EXPLAINED:
             wanted[each.text] = sql
     found = _ask_each(plan, job, wanted)
     job.statements.note_explained(
-        _place(job), job.block, {name: wanted[name] for name in found.plans}
+        _find_place(job), job.block, {name: wanted[name] for name in found.plans}
     )
     return ReadPlans(found.plans, unexplained | found.unexplained)
 
 
-def _place(job: TrialJob) -> tuple[str, str]:
+def _find_place(job: TrialJob) -> tuple[str, str]:
     return job.workload.name, job.candidate.engine
 
 
@@ -98,7 +98,7 @@ def _list_statements(phases: Iterable[PhaseRecord]) -> list[StatementTally]:
     return sorted(tallies.values(), key=lambda each: (-sent[each.digest], each.text))
 
 
-def _why_no_plan(statement: StatementTally, sql: str, others: int) -> str:
+def _explain_no_plan(statement: StatementTally, sql: str, others: int) -> str:
     """Why a statement is not explained that should be told of; empty where it is, or has none."""
     kind = statement.kind
     if kind == "ddl":
@@ -138,4 +138,4 @@ def _ask_all(plan: Plan, job: TrialJob, statements: Mapping[str, str], ask: Ask)
     assert isinstance(engine, Explains)
     questions = [f"{engine.explain} {sql}" for sql in statements.values()]
     answers = ask(plan.session, questions)
-    return {name: engine.plan_of(rows) for name, rows in zip(statements, answers, strict=True)}
+    return {name: engine.extract_plan(rows) for name, rows in zip(statements, answers, strict=True)}

@@ -15,16 +15,22 @@ from dyno.compare.play import echo
 from dyno.compare.play.attached_tables import drop_leftovers
 from dyno.compare.play.blocks import (
     NextBlock,
-    always_failing,
-    baseline_attempt,
-    block_order,
-    next_block,
+    choose_baseline_attempt,
+    choose_next_block,
+    draw_block_order,
+    find_always_failing,
 )
 from dyno.compare.play.interleaving import InterleavedBlock, plan_turns
 from dyno.compare.play.job import LoadChoice, Tools, TrialJob
 from dyno.compare.play.known_statements import KnownStatements
 from dyno.compare.play.loads import choose_load
-from dyno.compare.play.trial import Played, TrialPlayer, play_together, play_trial, trial_seed
+from dyno.compare.play.trial import (
+    Played,
+    TrialPlayer,
+    compute_trial_seed,
+    play_together,
+    play_trial,
+)
 from dyno.compare.play.watch import (
     BlockDropped,
     BlockJudged,
@@ -34,9 +40,9 @@ from dyno.compare.play.watch import (
     TrialStarted,
     Watch,
 )
-from dyno.compare.resolve.design import baselines_due, needs_baseline
+from dyno.compare.resolve.design import list_due_baselines, needs_baseline
 from dyno.compare.resolve.draft import Prepared
-from dyno.compare.resolve.experiment import changes_since, reopen_run
+from dyno.compare.resolve.experiment import list_changes_since, reopen_run
 from dyno.compare.resolve.preconditions import (
     check_empty,
     check_folder_space,
@@ -58,13 +64,13 @@ def play_run(
     Everything measured stays in the folder, whatever is raised: `TrialFailed` where a candidate
     does not work at all, `HostError` where the disk is full, `KeyboardInterrupt` as it came.
     """
-    with folder.alone():
+    with folder.hold_alone():
         check_folder_space(folder, prepared)
-        with _used_entries(prepared), engine_homes(folder):
-            player = RunPlayer(prepared, folder, watch, folder.trials(), rules or Rules())
+        with _share_entries(prepared), make_engine_homes(folder):
+            player = RunPlayer(prepared, folder, watch, folder.read_trials(), rules or Rules())
             state = player.begin()
             while not state.over:
-                for workload in player.lacking(state):
+                for workload in player.find_lacking(state):
                     player.play_block(workload)
                 state = player.analyse(state)
             watch(RunEnded(state.sentence))
@@ -76,12 +82,12 @@ def resume_run(folder: RunFolder, watch: Watch, say: Say = lambda _: None) -> Ru
 
     A run that is over stays as it is.
     """
-    run = folder.run()
+    run = folder.read_run()
     prepared = reopen_run(run, say)
-    if found := changes_since(run, prepared):
+    if found := list_changes_since(run, prepared):
         hint = "start a new run; dyno report shows this one's verdict so far"
         raise UsageError("the run cannot be resumed", cause="; ".join(found), hint=hint)
-    with folder.alone():
+    with folder.hold_alone():
         drop_leftovers(folder, prepared.engines, prepared.builds, say)
     check_memory(prepared)
     check_empty(prepared)
@@ -93,12 +99,12 @@ def play_once(prepared: Prepared, watch: Watch) -> Trial:
 
     A failed or interrupted one is answered too, with what it measured before.
     """
-    with _used_entries(prepared), temporary_run() as folder:
+    with _share_entries(prepared), make_temporary_run() as folder:
         check_folder_space(folder, prepared)
         watch(RunStarted(prepared.run, None, 0))
         player = RunPlayer(prepared, folder, watch, [], Rules())
         workload, candidate = prepared.run.workloads[0], prepared.run.candidates[0]
-        job = player.job(workload, candidate, NextBlock(0, 1), 0)
+        job = player.make_job(workload, candidate, NextBlock(0, 1), 0)
         watch(TrialStarted(0, 1, workload.name, candidate.name, 1, 1, 1))
         trial, error = play_trial(replace(job, load=None), watch)
         if isinstance(error, InternalError):
@@ -107,7 +113,7 @@ def play_once(prepared: Prepared, watch: Watch) -> Trial:
         return trial
 
 
-def _used_entries(prepared: Prepared) -> AbstractContextManager[None]:
+def _share_entries(prepared: Prepared) -> AbstractContextManager[None]:
     """Keeps programs, their libraries, and logs that are laid out for a replay in the cache:
     `dyno clean` may be called meanwhile.
     """
@@ -118,23 +124,23 @@ def _used_entries(prepared: Prepared) -> AbstractContextManager[None]:
 
 
 @contextmanager
-def temporary_run() -> Iterator[RunFolder]:
+def make_temporary_run() -> Iterator[RunFolder]:
     """A run's folder of which nothing stays, whose homes a server's user can reach."""
     with (
-        scratch.folder("play", scratch.temporary_folder()) as place,
-        engine_homes(RunFolder(place)) as folder,
+        scratch.make_folder("play", scratch.find_temporary_folder()) as place,
+        make_engine_homes(RunFolder(place)) as folder,
     ):
         private_files.make_folder(folder.path / "logs")
         yield folder
 
 
 @contextmanager
-def engine_homes(folder: RunFolder) -> Iterator[RunFolder]:
+def make_engine_homes(folder: RunFolder) -> Iterator[RunFolder]:
     """A folder for the engines' data, empty at first and gone at the end."""
     folder.clear_homes()
     folder.make_homes()
     try:
-        with scratch.hold(folder.homes()):
+        with scratch.hold(folder.find_homes()):
             yield folder
     finally:
         folder.clear_homes()
@@ -182,14 +188,14 @@ class RunPlayer:
             self._play_baselines()
         return first
 
-    def lacking(self, state: InterimResult) -> list[WorkloadPlan]:
+    def find_lacking(self, state: InterimResult) -> list[WorkloadPlan]:
         """The workloads that lack a valid block for the next interim analysis."""
         return [plan for plan in self.run.workloads if state.missing.get(plan.name, 0)]
 
     def analyse(self, before: InterimResult) -> InterimResult:
         """Where the run stands after a round of blocks; those that do not count are reported."""
         now = self.rules.analyse(self.run, self.played)
-        for workload in self.lacking(before):
+        for workload in self.find_lacking(before):
             self._tell_dropped(workload)
         self.watch(BlockJudged(now.blocks, now.valid, now.state, now.sentence))
         return now
@@ -197,7 +203,7 @@ class RunPlayer:
     def _tell_dropped(self, workload: WorkloadPlan) -> None:
         found = sort_blocks(self.run, workload, self.played)
         block = max(t.block for t in self.played if t.workload == workload.name)
-        over = next_block(self.run, workload.name, self.played).block != block
+        over = choose_next_block(self.run, workload.name, self.played).block != block
         if over and (dropped := found.dropped.get(block)):
             self.watch(BlockDropped(block, dropped.reason))
         elif over and (why := found.failed.get(block)):
@@ -215,60 +221,64 @@ class RunPlayer:
             engine,
             build,
         )
-        for workload, options in baselines_due(self.run.workloads):
+        for workload, options in list_due_baselines(self.run.workloads):
             side = Candidate(CLIENT_BASELINE, "null@0us", "null", True, {}, {}, {}, options=options)
-            while (attempt := baseline_attempt(workload.name, self.played, options)) is not None:
-                self._trial(self.job(workload, side, NextBlock(-1, attempt), 0), 1)
+            while (
+                attempt := choose_baseline_attempt(workload.name, self.played, options)
+            ) is not None:
+                self._play_trial(self.make_job(workload, side, NextBlock(-1, attempt), 0), 1)
 
     def play_block(self, workload: WorkloadPlan) -> None:
         """One block, until a trial of it fails; what failed and has never worked ends the run."""
-        place = next_block(self.run, workload.name, self.played)
+        place = choose_next_block(self.run, workload.name, self.played)
         if place.block >= self.run.design.most_blocks:
             raise TrialFailed(
                 f"{workload.name} has played all {place.block} blocks without a verdict"
             )
         if turns := self.run.design.interleaving:
-            block, jobs = self._interleaved_jobs(workload, place, turns)
+            block, jobs = self._list_interleaved_jobs(workload, place, turns)
             played, stopped = play_together(jobs, block, self.rules.play_trial, self.watch)
             self._keep_all(played, stopped)
         else:
-            for job in (jobs := self._jobs_in_order(workload, place)):
-                if self._trial(job, len(jobs)).status != "ok":
+            for job in (jobs := self._list_jobs(workload, place)):
+                if self._play_trial(job, len(jobs)).status != "ok":
                     break
-        if failed := always_failing(workload.name, self.played):
+        if failed := find_always_failing(workload.name, self.played):
             why = failed.failure or Failure("")
             raise TrialFailed(
                 f"{failed.candidate} fails on {workload.name} every time",
                 cause=why,
                 hint=why.hint or f"see {failed.log or 'dyno show'}",
             )
-        self._echoes(workload)
+        self._play_echoes(workload)
 
-    def _echoes(self, workload: WorkloadPlan) -> None:
+    def _play_echoes(self, workload: WorkloadPlan) -> None:
         """The echo of each server that has played the workload, once where the host was calm."""
-        due = echo.echoes_due(self.prepared, workload, tuple(self.played))
+        due = echo.list_due_echoes(self.prepared, workload, tuple(self.played))
         for plan, side, build, attempt in due:
             self.prepared.engines[side.name] = echo.EchoEngine()
             self.prepared.builds[side.name] = build
-            self._trial(self.job(plan, side, NextBlock(-1, attempt), 0), 1)
+            self._play_trial(self.make_job(plan, side, NextBlock(-1, attempt), 0), 1)
 
-    def _jobs_in_order(self, workload: WorkloadPlan, place: NextBlock) -> list[TrialJob]:
+    def _list_jobs(self, workload: WorkloadPlan, place: NextBlock) -> list[TrialJob]:
         """The jobs of a block, in the block's own order."""
         sides = {candidate.name: candidate for candidate in self.run.candidates}
-        names = block_order(self.run.seed, workload.name, place.block, list(sides))
-        return [self.job(workload, sides[name], place, at, at) for at, name in enumerate(names)]
+        names = draw_block_order(self.run.seed, workload.name, place.block, list(sides))
+        return [
+            self.make_job(workload, sides[name], place, at, at) for at, name in enumerate(names)
+        ]
 
-    def _interleaved_jobs(
+    def _list_interleaved_jobs(
         self, workload: WorkloadPlan, place: NextBlock, design: Interleaving
     ) -> tuple[InterleavedBlock, list[TrialJob]]:
         """The jobs of a block whose trials are interleaved: who is the first to start and to
         connect is drawn for each block, as it is where trials follow each other.
         """
-        jobs = self._jobs_in_order(workload, place)
+        jobs = self._list_jobs(workload, place)
         sides = [job.candidate for job in jobs]
         turns = plan_turns(design, self.run, workload, place.block, sides)
-        block = InterleavedBlock(turns, design.freezes(workload.name))
-        jobs = [replace(job, seat=block.seat(at)) for at, job in enumerate(jobs)]
+        block = InterleavedBlock(turns, design.is_freezing(workload.name))
+        jobs = [replace(job, seat=block.make_slot(at)) for at, job in enumerate(jobs)]
         for job in jobs:
             self._announce(job, len(jobs))
         return block, jobs
@@ -281,7 +291,7 @@ class RunPlayer:
             if error is not None and not isinstance(error, TrialFailed):
                 raise error
 
-    def job(
+    def make_job(
         self,
         workload: WorkloadPlan,
         side: Candidate,
@@ -298,16 +308,16 @@ class RunPlayer:
             block=place.block,
             attempt=place.attempt,
             order=position,
-            seed=trial_seed(self.run.seed, workload.name, place.block),
-            workload=workload.under(side.options),
+            seed=compute_trial_seed(self.run.seed, workload.name, place.block),
+            workload=workload.with_options(side.options),
             candidate=side,
             engine=engine,
             build=build,
             controls=self.run.design.controls | side.controls,
-            home=self.folder.homes() / f"{number:04}",
+            home=self.folder.find_homes() / f"{number:04}",
             log=self.folder.log(number),
-            loaded=self.folder.loaded(number),
-            load=self._turn(workload, place.block) if kept else None,
+            loaded=self.folder.find_loaded_list(number),
+            load=self._choose_load(workload, place.block) if kept else None,
             run_seed=self.run.seed,
             driver_sha256=self.run.driver_sha256,
             progress_s=self.prepared.progress_s,
@@ -315,11 +325,11 @@ class RunPlayer:
             tools=self.rules.tools,
         )
 
-    def _turn(self, workload: WorkloadPlan, block: int) -> LoadChoice | None:
+    def _choose_load(self, workload: WorkloadPlan, block: int) -> LoadChoice | None:
         loads, size_bytes = self.run.design.loads, self.prepared.size_bytes
         return self.rules.choose_load(loads, workload, self.played, block, size_bytes)
 
-    def _trial(self, job: TrialJob, of: int) -> Trial:
+    def _play_trial(self, job: TrialJob, of: int) -> Trial:
         """Plays a trial and writes it down; raises what more trials would not mend.
 
         A script that cannot be played on `null` costs the client-only baseline only, and not the

@@ -47,7 +47,7 @@ def iterate_turns(turns: SlicePlan) -> Iterator[tuple[int, int]]:
 class SwitchClock(Protocol):
     """CLOCK_MONOTONIC, and waiting by it."""
 
-    def now_ns(self) -> int:
+    def read_ns(self) -> int:
         """Now."""
 
     def wait_until(self, at_ns: int, stopped: threading.Event) -> bool:
@@ -57,7 +57,7 @@ class SwitchClock(Protocol):
 class MonotonicClock:
     """The machine's."""
 
-    def now_ns(self) -> int:
+    def read_ns(self) -> int:
         """Now."""
         return time.monotonic_ns()
 
@@ -77,14 +77,14 @@ class Lateness:
         self._count, self._most_ns = 0, 0
         self._last: tuple[int, int, int] | None = None
 
-    def begun(self, own: int, planned_ns: int, begun_ns: int) -> None:
+    def begin(self, own: int, planned_ns: int, begun_ns: int) -> None:
         """The turn of `own` was planned for then, and its engine was awake from then on."""
-        self.over(planned_ns)
+        self.end(planned_ns)
         late_ns = max(0, begun_ns - planned_ns)
         self._count, self._most_ns = self._count + 1, max(self._most_ns, late_ns)
         self._last = own, planned_ns, late_ns
 
-    def over(self, at_ns: int) -> None:
+    def end(self, at_ns: int) -> None:
         """The last turn that began was planned to last until then."""
         if self._last is not None:
             own, planned_ns, late_ns = self._last
@@ -92,7 +92,7 @@ class Lateness:
                 self._lost_ns[own] += min(late_ns, max(0, at_ns - planned_ns))
         self._last = None
 
-    def switches(self) -> dict[int, Switches]:
+    def list_switches(self) -> dict[int, Switches]:
         """For each candidate's record."""
         return {
             own: Switches(self._count, self._most_ns, lost_ns)
@@ -125,13 +125,13 @@ class Switch(threading.Thread):
         before is in its drain by then, and begins nothing.
         """
         try:
-            for own, begin_ns in self._turns_from_start():
+            for own, begin_ns in self._plan_turns():
                 if self._is_over_at(own, begin_ns):
                     return
         finally:
             self._wake_all()
 
-    def _turns_from_start(self) -> Iterator[tuple[int, int]]:
+    def _plan_turns(self) -> Iterator[tuple[int, int]]:
         """Who has the turn from when on: turns of one candidate that follow each other are one."""
         for own, turns_ns in groupby(iterate_turns(self._turns), key=lambda turn: turn[0]):
             yield own, self._start_ns + next(begin_ns for _, begin_ns in turns_ns)
@@ -142,16 +142,16 @@ class Switch(threading.Thread):
         Where it is stopped too late, since Dyno stood still up to the phase's end, the turns that
         should have begun were lost.
         """
-        wait, now_ns = self._clock.wait_until, self._clock.now_ns
+        wait, now_ns = self._clock.wait_until, self._clock.read_ns
         lead_ns = min(self._turns.drain_ns, WAKE_BEFORE_NS)
         if wait(begin_ns - lead_ns, self._stopped):
             if is_over := begin_ns >= now_ns():
-                self.lateness.over(begin_ns)
+                self.lateness.end(begin_ns)
             else:
-                self.lateness.begun(own, begin_ns, now_ns())
+                self.lateness.begin(own, begin_ns, now_ns())
             return is_over
         self._engines[own].thaw()
-        self.lateness.begun(own, begin_ns, now_ns())
+        self.lateness.begin(own, begin_ns, now_ns())
         if not wait(begin_ns, self._stopped):
             for number, engine in self._engines.items():
                 if number != own:
@@ -162,9 +162,9 @@ class Switch(threading.Thread):
         for engine in self._engines.values():
             engine.thaw()
 
-    def switches(self) -> dict[int, Switches]:
+    def list_switches(self) -> dict[int, Switches]:
         """For each candidate's record, once it is over."""
-        found = self.lateness.switches()
+        found = self.lateness.list_switches()
         for own, engine in self._engines.items():
             before, now = self._before[own], engine.suspended
             suspended = now - before if now is not None and before is not None else None

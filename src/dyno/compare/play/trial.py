@@ -17,15 +17,15 @@ from pathlib import Path
 from dyno import private_files
 from dyno.compare.play.attached_tables import LoadedTables
 from dyno.compare.play.controls import (
-    after_restore,
-    control_conditions,
+    act_after_restore,
+    describe_conditions,
     hold_controls,
-    note_no_copy,
+    record_no_copy,
 )
 from dyno.compare.play.engine_session import EngineSession, SessionPart
 from dyno.compare.play.interleaving import InterleavedBlock, InterleavingBroken
 from dyno.compare.play.job import LoadChoice, TrialJob, TrialNotes
-from dyno.compare.play.loads import PREPARE, ready_load
+from dyno.compare.play.loads import PREPARE, prepare_load
 from dyno.compare.play.watch import Event, Watch
 from dyno.compare.resolve.design import LOADS
 from dyno.errors import DynoError
@@ -57,8 +57,8 @@ def play_trial(job: TrialJob, watch: Watch) -> Played:
             if job.load is not None and _take_kept_load(job.load, session):
                 commands = tuple(each for each in commands if each != PREPARE)
             else:
-                note_no_copy(held, notes)
-            with session.engine() as server:
+                record_no_copy(held, notes)
+            with session.run_engine() as server:
                 session.play(
                     server, SessionPart(commands, job.seed, is_last=True, phases=notes.phases)
                 )
@@ -73,12 +73,12 @@ def play_trial(job: TrialJob, watch: Watch) -> Played:
         if said := private_files.remove_folder(job.home):
             notes.left_behind.append(said)
         if job.seat and status != "ok":
-            job.seat.block.fail()
-    played = _record(job, notes, began, status, error)
+            job.seat.block.break_off()
+    played = _build_record(job, notes, began, status, error)
     return replace(played, began_ns=began_ns, over_ns=time.monotonic_ns()), error
 
 
-def _record(
+def _build_record(
     job: TrialJob, notes: TrialNotes, began: datetime, status: Status, error: BaseException | None
 ) -> Trial:
     return Trial(
@@ -94,7 +94,7 @@ def _record(
         counters=notes.counters,
         settings=notes.settings,
         conditions=Conditions(
-            control_conditions(notes),
+            describe_conditions(notes),
             notes.pinning,
             notes.driver,
             notes.load,
@@ -106,14 +106,14 @@ def _record(
         plans_before=notes.plans_before,
         unexplained=notes.unexplained,
         size_bytes=notes.size_bytes,
-        failure=_failure(error) if isinstance(error, DynoError) else None,
+        failure=_describe_failure(error) if isinstance(error, DynoError) else None,
         log=_log(job.log),
         options=job.candidate.options,
         left_behind=tuple(notes.left_behind),
     )
 
 
-def _failure(error: DynoError) -> Failure:
+def _describe_failure(error: DynoError) -> Failure:
     return Failure(error.message, error.cause, error.hint)
 
 
@@ -129,14 +129,14 @@ def _log(log: Path) -> str:
 def _take_kept_load(choice: LoadChoice, session: EngineSession) -> bool:
     """Copies a kept load into the home, its counts with it; False where there is none."""
     job, notes = session.job, session.notes
-    load = ready_load(session, choice)
+    load = prepare_load(session, choice)
     notes.counters = dict(load.counters) if load else {}
     if load is None:
         return False
     work = load.texts, load.sent, load.rows_changed
     of = choice.of or LOADS
     notes.load = LoadCondition(choice.number + 1, of, load.name, load.seconds, *work)
-    after_restore(session.controls, notes, job.home)
+    act_after_restore(session.controls, notes, job.home)
     return True
 
 
@@ -163,13 +163,13 @@ def play_together(
                 if not wait(trials, PAUSE_S).not_done:
                     return [trial.result() for trial in trials], stopped
                 if any(trial.done() and trial.exception() for trial in trials):
-                    block.fail()
+                    block.break_off()
             except KeyboardInterrupt as pressed:
                 stopped = pressed
-                block.fail()
+                block.break_off()
 
 
-def trial_seed(run_seed: int, workload: str, block: int) -> int:
+def compute_trial_seed(run_seed: int, workload: str, block: int) -> int:
     """The seed of a block's trials: all candidates of a block are sent the same requests."""
     digest = hashlib.sha256(f"{run_seed}/{workload}/{block}".encode()).digest()
     return int.from_bytes(digest[:4])

@@ -14,35 +14,37 @@ from dataclasses import replace
 from typing import get_args
 
 from dyno import driver, engines, former_names
-from dyno.builds import Build, Say, program, sha256
+from dyno.builds import Build, Say, compute_sha256, program
 from dyno.compare.experiment import Experiment, candidates
 from dyno.compare.experiment.candidates import OwnedKeys
-from dyno.compare.experiment.factors import CANDIDATE, Cell, all_cells, all_levels
-from dyno.compare.resolve.controls import ResolvedCandidate, settings_by_controls
-from dyno.compare.resolve.workloads import CandidateRequest, option_names
+from dyno.compare.experiment.factors import CANDIDATE, Cell, list_cells, list_levels
+from dyno.compare.resolve.controls import ResolvedCandidate, find_settings_of_controls
+from dyno.compare.resolve.workloads import CandidateRequest, list_option_names
 from dyno.engines import Engine
-from dyno.errors import UsageError, unknown
-from dyno.former_names import current_name
-from dyno.host.controls import controls
+from dyno.errors import UsageError, build_unknown_error
+from dyno.former_names import find_current_name
+from dyno.host.controls import load_controls
 from dyno.record import Candidate, Factor, Kind
 
 #: Who enters, its engine, and whose each of its keys is.
 CheckedRequest = tuple[CandidateRequest, Engine, OwnedKeys]
 
 
-def control_values(values: Mapping[str, str]) -> dict[str, str]:
+def resolve_control_values(values: Mapping[str, str]) -> dict[str, str]:
     """Every control's value for the whole run."""
-    named = {current_name(name, former_names.CONTROLS): value for name, value in values.items()}
+    named = {
+        find_current_name(name, former_names.CONTROLS): value for name, value in values.items()
+    }
     for name in named:
-        if name not in controls():
-            raise unknown("control", name, controls())
-    _known_values(named)
-    return {name: named.get(name, control.default) for name, control in controls().items()}
+        if name not in load_controls():
+            raise build_unknown_error("control", name, load_controls())
+    _check_values(named)
+    return {name: named.get(name, control.default) for name, control in load_controls().items()}
 
 
-def _known_values(chosen: Mapping[str, str]) -> None:
+def _check_values(chosen: Mapping[str, str]) -> None:
     for name, value in chosen.items():
-        controls()[name].check(value)
+        load_controls()[name].check(value)
 
 
 def check_request(request: CandidateRequest, run_controls: dict[str, str]) -> CheckedRequest:
@@ -53,13 +55,13 @@ def check_request(request: CandidateRequest, run_controls: dict[str, str]) -> Ch
         spec.keys,
         flags=engine.flags,
         options=engine.options,
-        controls=controls(),
+        controls=load_controls(),
         variables=isinstance(engine, engines.Accepts),
     )
     if spec.is_url:
-        _check_typos(owned.settings, [*engine.flags, *controls()])
-    _known_values(owned.controls)
-    owned = replace(owned, settings=settings_by_controls(spec, engine, owned, run_controls))
+        _check_typos(owned.settings, [*engine.flags, *load_controls()])
+    _check_values(owned.controls)
+    owned = replace(owned, settings=find_settings_of_controls(spec, engine, owned, run_controls))
     if isinstance(engine, engines.Checks):
         engine.check(spec.build, owned.flags, owned.settings)
     return request, engine, owned
@@ -70,7 +72,7 @@ def _check_typos(settings: Iterable[str], known: Sequence[str]) -> None:
     one of the words `known`; of any other the engine says why."""
     for name in settings:
         if difflib.get_close_matches(name, known, cutoff=0.75):
-            raise unknown("flag or control", name, known)
+            raise build_unknown_error("flag or control", name, known)
 
 
 def resolve_candidates(
@@ -91,9 +93,11 @@ def _resolve_candidate(checked: CheckedRequest, say: Say) -> ResolvedCandidate:
     request, engine, owned = checked
     build = engine.program(request.spec.with_password, owned.flags, say)
     if isinstance(engine, engines.Accepts):
-        engine.accept(build, owned.settings, {*engine.flags, *controls(), *request.others})
+        engine.accept(build, owned.settings, {*engine.flags, *load_controls(), *request.others})
     return (
-        replace(outline_candidate(checked), build=candidate_facts(build), controls=owned.controls),
+        replace(
+            outline_candidate(checked), build=list_candidate_facts(build), controls=owned.controls
+        ),
         engine,
         build,
     )
@@ -120,7 +124,7 @@ def _check_cells_differ(cells: Sequence[Candidate]) -> None:
         seen[what] = candidate.name
 
 
-def candidate_facts(build: Build) -> dict[str, str]:
+def list_candidate_facts(build: Build) -> dict[str, str]:
     """The build as a record: its own facts, and where its program is a file, the checksum and what
     the file tells of how it was built.
     """
@@ -128,8 +132,8 @@ def candidate_facts(build: Build) -> dict[str, str]:
     if not build.program.is_file():
         return build.facts | told
     # who compiled it here knows better than the file
-    own = program.build_facts(build.program) | build.facts
-    return own | told | {"sha256": sha256(build.program)}
+    own = program.read_build_facts(build.program) | build.facts
+    return own | told | {"sha256": compute_sha256(build.program)}
 
 
 _OPTION: Kind = "workload option"
@@ -140,23 +144,27 @@ def resolve_factors(
     experiment: Experiment,
 ) -> tuple[tuple[Factor, ...], tuple[CandidateRequest, ...]]:
     """The factors, if there are any, and the candidates to resolve."""
-    factors = factor_kinds(experiment)
-    return factors, requests(experiment, factors)
+    factors = find_factor_kinds(experiment)
+    return factors, list_requests(experiment, factors)
 
 
-def requests(experiment: Experiment, factors: Sequence[Factor]) -> tuple[CandidateRequest, ...]:
+def list_requests(
+    experiment: Experiment, factors: Sequence[Factor]
+) -> tuple[CandidateRequest, ...]:
     """The candidates to resolve; where there are `factors`, every cell of these."""
     if not factors:
         return tuple(CandidateRequest(spec) for spec in experiment.candidates)
     options = {each.name: each.levels[0] for each in factors if each.kind == _OPTION}
-    others = frozenset().union(*map(option_names, experiment.workloads))
+    others = frozenset().union(*map(list_option_names, experiment.workloads))
     return tuple(
-        _request(cell, options, others)
-        for cell in all_cells(experiment.candidates, experiment.crossed)
+        _make_request(cell, options, others)
+        for cell in list_cells(experiment.candidates, experiment.crossed)
     )
 
 
-def _request(cell: Cell, options: Mapping[str, str], others: frozenset[str]) -> CandidateRequest:
+def _make_request(
+    cell: Cell, options: Mapping[str, str], others: frozenset[str]
+) -> CandidateRequest:
     keys = {n: v for n, v in cell.levels.items() if n not in options and n != CANDIDATE}
     own = {name: cell.levels[name] for name, base in options.items() if cell.levels[name] != base}
     return CandidateRequest(
@@ -171,7 +179,7 @@ def with_base_options(experiment: Experiment, factors: Iterable[Factor]) -> Expe
     return replace(experiment, workloads=tuple(workloads)) if options else experiment
 
 
-def factor_kinds(experiment: Experiment) -> tuple[Factor, ...]:
+def find_factor_kinds(experiment: Experiment) -> tuple[Factor, ...]:
     """Every factor with its kind, the candidates first where they are one.
 
     `UsageError` for a word that nothing knows, that is of several kinds, or is set elsewhere too.
@@ -182,30 +190,32 @@ def factor_kinds(experiment: Experiment) -> tuple[Factor, ...]:
     if experiment.measuring.aa:
         raise UsageError("an A/A comparison takes no factors", hint="leave out --aa or the factors")
     found = [engines.find_engine(spec.engine, driver.ask) for spec in experiment.candidates]
-    owners = _known_words(experiment, found)
+    owners = _list_known_words(experiment, found)
     open_ended = all(isinstance(engine, engines.Accepts) for engine in found)
     for name in varied.levels:
         _check_free(experiment, name)
-    levels = all_levels(experiment.candidates, varied)
+    levels = list_levels(experiment.candidates, varied)
     return tuple(
-        Factor(name, "candidate" if name == CANDIDATE else _kind(name, owners, open_ended), values)
+        Factor(
+            name, "candidate" if name == CANDIDATE else _find_kind(name, owners, open_ended), values
+        )
         for name, values in levels.items()
     )
 
 
-def _known_words(
+def _list_known_words(
     experiment: Experiment, found: Sequence[Engine]
 ) -> dict[Kind, list[frozenset[str]]]:
     """The words of each kind, a set for each engine or workload that must know them."""
     return {
         "build flag": [frozenset(engine.flags) for engine in found],
         _SETTING: [frozenset(engine.options) for engine in found],
-        "control": [frozenset(controls())],
-        _OPTION: [option_names(workload) for workload in experiment.workloads],
+        "control": [frozenset(load_controls())],
+        _OPTION: [list_option_names(workload) for workload in experiment.workloads],
     }
 
 
-def _kind(name: str, owners: Mapping[Kind, list[frozenset[str]]], open_ended: bool) -> Kind:
+def _find_kind(name: str, owners: Mapping[Kind, list[frozenset[str]]], open_ended: bool) -> Kind:
     """The kind of a factor's name; an unknown one is a server's variable, where all have such."""
     kinds = [
         kind for kind in get_args(Kind) if any(name in known for known in owners.get(kind, ()))
@@ -214,20 +224,20 @@ def _kind(name: str, owners: Mapping[Kind, list[frozenset[str]]], open_ended: bo
         return _SETTING
     if not kinds:
         every = frozenset().union(*(words for owner in owners.values() for words in owner))
-        raise unknown("factor", name, every)
+        raise build_unknown_error("factor", name, every)
     if len(kinds) > 1:
         hint = "name two candidates that differ in it, or sweep the workload's option"
-        raise UsageError(f"the factor '{name}' is both {_article(kinds)}", hint=hint)
+        raise UsageError(f"the factor '{name}' is both {_choose_article(kinds)}", hint=hint)
     (kind,) = kinds
     if not all(name in known for known in owners[kind]):
         who = "workload" if kind == _OPTION else "engine"
         hint = f"compare those {who}s that know it, or leave it out"
-        raise UsageError(f"not every {who} has {_article([kind])} '{name}'", hint=hint)
+        raise UsageError(f"not every {who} has {_choose_article([kind])} '{name}'", hint=hint)
     found: Kind = kind
     return found
 
 
-def _article(kinds: Sequence[str]) -> str:
+def _choose_article(kinds: Sequence[str]) -> str:
     return " and ".join(f"a{'n' * (kind[0] in 'aeiou')} {kind}" for kind in kinds)
 
 

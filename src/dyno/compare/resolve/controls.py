@@ -9,7 +9,7 @@ from dyno.builds import Build, Say
 from dyno.compare.experiment.candidates import OwnedKeys, Spec
 from dyno.engines import Attaches, Engine, Knobs, Preloads, Remarks
 from dyno.errors import DynoError, UsageError
-from dyno.host.controls import NOT_HERE, ControlTarget, controls, put_back
+from dyno.host.controls import NOT_HERE, ControlTarget, load_controls, put_back
 from dyno.record import Candidate
 
 ResolvedCandidate = tuple[Candidate, Engine, Build]
@@ -28,7 +28,7 @@ def recover_knobs(say: Say) -> None:
         say(f"could not put back what a killed run left: {error.message}: {error.cause}")
 
 
-def control_target(engine: Engine, build: Build, home: Path) -> ControlTarget:
+def make_control_target(engine: Engine, build: Build, home: Path) -> ControlTarget:
     """What the controls are held for."""
     found = build.attached and isinstance(engine, Attaches)
     return ControlTarget(
@@ -50,8 +50,12 @@ def tell_refusals(
         f"{NOT_HERE}: {name}={value}: {why}"
         for side, engine, build in sides
         for name, value in (run_controls | side.controls).items()
-        if value != controls()[name].default
-        if (why := controls()[name].refusal(value, control_target(engine, build, home)))
+        if value != load_controls()[name].default
+        if (
+            why := load_controls()[name].find_refusal(
+                value, make_control_target(engine, build, home)
+            )
+        )
     }
     for sentence in sorted(refusals):
         say(sentence)
@@ -63,13 +67,13 @@ def tell_remarks(sides: Iterable[ResolvedCandidate], say: Say) -> None:
         f"note: {remark}"
         for side, engine, build in sides
         if isinstance(engine, Remarks) and not build.attached
-        for remark in engine.remarks(build, side.settings)
+        for remark in engine.list_remarks(build, side.settings)
     }
     for sentence in sorted(told):
         say(sentence)
 
 
-def settings_by_controls(
+def find_settings_of_controls(
     spec: Spec, engine: Engine, owned: OwnedKeys, run_controls: dict[str, str]
 ) -> dict[str, str]:
     """The candidate's settings, those among them that its controls are called in this engine.

@@ -19,7 +19,7 @@ from dyno.engines import Engine, ReachesDatabases, ReadsInPlace, find_engine
 from dyno.errors import TrialFailed, UsageError
 from dyno.workloads.replay.in_place import ServerRules
 from dyno.workloads.replay.sessions import Selection
-from dyno.workloads.replay.statements import bare, made_tables, names_of
+from dyno.workloads.replay.statements import compile_names, find_made_tables, strip_schema
 
 #: Names of missing tables that are told.
 TOLD = 3
@@ -42,10 +42,10 @@ def with_access(words_in_place: bool, writes: bool, candidates: Sequence[str]) -
     """The candidates' texts, those of servers that a log is only read in with `readonly=on`."""
     if not words_in_place or writes:
         return tuple(candidates)
-    return tuple(_reading(text) for text in candidates)
+    return tuple(_describe_reading(text) for text in candidates)
 
 
-def _reading(text: str) -> str:
+def _describe_reading(text: str) -> str:
     spec = parse_candidate(text)
     if not spec.is_url:
         return text
@@ -55,39 +55,39 @@ def _reading(text: str) -> str:
     return text if "readonly" in spec.keys else f"{text.strip().rstrip('?')}{joint}readonly=on"
 
 
-def rules_in_place(candidates: Sequence[str], data: Path | None) -> list[ServerRules]:
+def find_rules_in_place(candidates: Sequence[str], data: Path | None) -> list[ServerRules]:
     """What each server may be asked in which a log is only read; `UsageError` where that cannot be
     said, and where a candidate is none that runs already.
     """
     specs = [parse_candidate(text) for text in candidates]
     _check_attached([spec for spec in specs if spec.is_url], specs, data)
-    return _rules_of(specs)
+    return _find_rules(specs)
 
 
-def rules_of_copies(candidates: Sequence[str]) -> list[ServerRules]:
+def find_rules_of_copies(candidates: Sequence[str]) -> list[ServerRules]:
     """What each server that runs already may be asked in whose database a copy is only read."""
     specs = [parse_candidate(text) for text in candidates]
-    return _rules_of([spec for spec in specs if spec.is_url])
+    return _find_rules([spec for spec in specs if spec.is_url])
 
 
-def _rules_of(specs: Sequence[Spec]) -> list[ServerRules]:
+def _find_rules(specs: Sequence[Spec]) -> list[ServerRules]:
     found = []
     for spec in specs:
-        engine, build = _attached(spec)
+        engine, build = _find_attached(spec)
         if not isinstance(engine, ReadsInPlace):
             raise UsageError(f"a log cannot be played in place on {spec.engine}")
-        found.append(engine.rules(build))
+        found.append(engine.read_rules(build))
     return found
 
 
-def databases_beside(candidates: Sequence[str]) -> list[str]:
+def find_databases_beside(candidates: Sequence[str]) -> list[str]:
     """Databases of attached servers that nobody named, and that statements could reach."""
     found = set[str]()
     for spec in map(parse_candidate, candidates):
         if spec.is_url:
-            engine, build = _attached(spec)
+            engine, build = _find_attached(spec)
             if isinstance(engine, ReachesDatabases):
-                found.update(engine.other_databases(build))
+                found.update(engine.list_other_databases(build))
     return sorted(found)
 
 
@@ -108,7 +108,7 @@ def _check_own_database(data: Path, others: Sequence[str]) -> None:
         text = data.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return  # said where it is read
-    named = names_of(others, _WRITES_TO)
+    named = compile_names(others, _WRITES_TO)
     if found := _OTHER[bool(others)].search(text) or (named and named.search(text)):
         line = text.count("\n", 0, found.start()) + 1
         said = found[0].strip()[:60]
@@ -129,10 +129,10 @@ def check_copies(selection: Selection, copy: Copy, candidates: Sequence[str]) ->
     if copy.data is not None:
         if attached:
             _check_own_database(copy.data, copy.beside)
-        _check(selection, _made(copy.data), f"the copy that {copy.data.name} makes")
+        _check(selection, _find_made(copy.data), f"the copy that {copy.data.name} makes")
     elif copy.in_place:
         for spec in attached:
-            there = _there(spec, selection.tables())
+            there = _find_existing(spec, selection.count_tables())
             _check(selection, there, f"the database at {spec.name}")
     elif attached:
         raise UsageError(
@@ -140,8 +140,8 @@ def check_copies(selection: Selection, copy: Copy, candidates: Sequence[str]) ->
             cause=f"{attached[0].name} may be in use",
             hint="--data DUMP.sql fills an empty database of it; --in-place only reads in this one",
         )
-    elif needed := selection.tables():
-        name = bare(min(needed))
+    elif needed := selection.count_tables():
+        name = strip_schema(min(needed))
         hint = "--data DUMP.sql makes the copy: an SQL dump with INSERT statements"
         raise UsageError(f"there is no table '{name}' to play the log on", hint=hint)
 
@@ -155,11 +155,11 @@ def _check_attached(attached: Sequence[Spec], specs: Sequence[Spec], data: Path 
 
 
 def _check(selection: Selection, there: Collection[str], where: str) -> None:
-    needed = selection.tables()
-    missing = sorted(name for name in needed if bare(name) not in there)
+    needed = selection.count_tables()
+    missing = sorted(name for name in needed if strip_schema(name) not in there)
     if missing:
         count = sum(needed[name] for name in missing)
-        names = ", ".join(f"'{bare(name)}'" for name in missing[:TOLD])
+        names = ", ".join(f"'{strip_schema(name)}'" for name in missing[:TOLD])
         more = f" and {len(missing) - TOLD} more" if len(missing) > TOLD else ""
         hint = "dump it, too; or cut what names it out of the log"
         raise UsageError(
@@ -169,29 +169,29 @@ def _check(selection: Selection, there: Collection[str], where: str) -> None:
         )
 
 
-def _made(data: Path) -> set[str]:
+def _find_made(data: Path) -> set[str]:
     try:
-        return made_tables(data.read_text(encoding="utf-8", errors="replace"))
+        return find_made_tables(data.read_text(encoding="utf-8", errors="replace"))
     except OSError as error:
         cause = (error.strerror or "").lower()
         hint = "an SQL file that makes the tables and fills them"
         raise UsageError(f"cannot read the data {data}", cause=cause, hint=hint) from None
 
 
-def _attached(spec: Spec) -> tuple[Engine, Build]:
+def _find_attached(spec: Spec) -> tuple[Engine, Build]:
     """An attached candidate's engine, and its build by the flags of its URL."""
     engine = find_engine(spec.engine, driver.ask)
     flags = {name: value for name, value in spec.keys.items() if name in engine.flags}
     return engine, engine.program(spec.with_password, flags, lambda _: None)
 
 
-def _there(spec: Spec, tables: Iterable[str]) -> set[str]:
+def _find_existing(spec: Spec, tables: Iterable[str]) -> set[str]:
     """Those of the tables that statements can name there, views and all; nothing is read."""
-    engine, build = _attached(spec)
+    engine, build = _find_attached(spec)
     session = engine.start(build, Path(), {}).session
     found = set()
     for name in tables:
         with suppress(TrialFailed):
             driver.ask(session, [f"SELECT 1 FROM {name} WHERE 1 = 0"])
-            found.add(bare(name))
+            found.add(strip_schema(name))
     return found

@@ -13,7 +13,7 @@ from dyno.compare.experiment import Experiment, Measuring
 from dyno.compare.resolve.controls import ResolvedCandidate
 from dyno.errors import UsageError
 from dyno.host.controls import HoldsHost
-from dyno.host.controls import controls as all_controls
+from dyno.host.controls import load_controls as all_controls
 from dyno.record import Candidate, Design, Interleaving, Slice, WorkloadPlan
 
 #: Valid blocks at which a default run looks at its data, the last is MAX (METHOD.md,
@@ -55,7 +55,7 @@ def make_design(experiment: Experiment, base: str, controls: dict[str, str]) -> 
     measuring, own = experiment.measuring, experiment.measuring.margin_percent
     return Design(
         base=base,
-        analyses=_interim_analyses(measuring),
+        analyses=_choose_interim_analyses(measuring),
         margin_percent=MARGIN_PERCENT if own is None else own,
         alpha=measuring.alpha,
         quick=measuring.quick,
@@ -69,7 +69,7 @@ def make_design(experiment: Experiment, base: str, controls: dict[str, str]) -> 
     )
 
 
-def _interim_analyses(measuring: Measuring) -> tuple[int, ...]:
+def _choose_interim_analyses(measuring: Measuring) -> tuple[int, ...]:
     if measuring.quick:
         if measuring.blocks is not None:
             raise UsageError(
@@ -78,10 +78,10 @@ def _interim_analyses(measuring: Measuring) -> tuple[int, ...]:
             )
         return QUICK_ANALYSES
     most = measuring.blocks or ANALYSES[-1]
-    return (most,) if measuring.fixed else analyses_up_to(most)
+    return (most,) if measuring.fixed else choose_analyses_up_to(most)
 
 
-def analyses_up_to(most: int) -> tuple[int, ...]:
+def choose_analyses_up_to(most: int) -> tuple[int, ...]:
     """The default analyses well before `most` blocks, and `most` itself."""
     every = (*ANALYSES, *LATER_ANALYSES)
     return (*(n for n in every if n <= ANALYSIS_LATEST * most), most)
@@ -93,7 +93,9 @@ def with_interleaving(design: Design, measuring: Measuring, turns: Interleaving 
     return replace(design, interleaving=turns, limits=limits | measuring.limits)
 
 
-def baselines_due(workloads: Sequence[WorkloadPlan]) -> list[tuple[WorkloadPlan, dict[str, str]]]:
+def list_due_baselines(
+    workloads: Sequence[WorkloadPlan],
+) -> list[tuple[WorkloadPlan, dict[str, str]]]:
     """Each workload under the options of the base, then under those of the other cells."""
     due: list[tuple[WorkloadPlan, dict[str, str]]] = []
     for workload in workloads:
@@ -125,7 +127,7 @@ def choose_interleaving(
     """
     if len(sides) < 2 or measuring.sequential:
         return None
-    if not (why := why_not(sides, workloads, run_controls)):
+    if not (why := explain_why_not(sides, workloads, run_controls)):
         return replace(TURNS, epoch_s=0.0) if measuring.hold_connections else TURNS
     if measuring.sequential is False:
         hint = f"leave out {TURNS_ASKED}"
@@ -134,7 +136,7 @@ def choose_interleaving(
     return None
 
 
-def why_not(
+def explain_why_not(
     sides: Sequence[ResolvedCandidate],
     workloads: Sequence[WorkloadPlan],
     run_controls: dict[str, str],
@@ -147,7 +149,7 @@ def why_not(
         if isinstance(control, HoldsHost) and len(values) > 1:
             return f"{name} belongs to the whole host, and the candidates differ in it"
     for workload in workloads:
-        names = {workload.under(side.options).phase_names for side, _, _ in sides}
+        names = {workload.with_options(side.options).phase_names for side, _, _ in sides}
         if any(stream.function == OWN_LOOP for p in workload.phases for stream in p.streams):
             return f"{workload.name} has a thread_run of its own, which goes by the wall clock"
         if len(names) > 1:

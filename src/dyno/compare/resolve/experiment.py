@@ -14,14 +14,14 @@ from pathlib import Path
 
 import dyno
 from dyno import driver, workloads
-from dyno.builds import Build, Say, sha256
+from dyno.builds import Build, Say, compute_sha256
 from dyno.compare.experiment import Experiment, Measuring, candidates
 from dyno.compare.resolve.candidates import (
-    candidate_facts,
     check_request,
-    control_values,
+    list_candidate_facts,
     outline_candidate,
     resolve_candidates,
+    resolve_control_values,
     resolve_factors,
     with_base_options,
 )
@@ -33,9 +33,9 @@ from dyno.compare.resolve.controls import (
 )
 from dyno.compare.resolve.design import choose_interleaving, make_design, with_interleaving
 from dyno.compare.resolve.draft import Prepared, RunDraft
-from dyno.compare.resolve.likeness import like_a_server
+from dyno.compare.resolve.likeness import match_a_server
 from dyno.compare.resolve.workloads import CandidateRequest, resolve_workloads
-from dyno.compare.run_folder import run_to_come
+from dyno.compare.run_folder import make_run_to_come
 from dyno.engines import Engine
 from dyno.host import checks as host
 from dyno.host.checks import FLEETING
@@ -52,32 +52,32 @@ def draft_run(experiment: Experiment, say: Say) -> RunDraft:
     `UsageError` for a word that nobody knows, `HostError` where a build cannot be had.
     """
     recover_knobs(say)
-    run_controls = control_values(experiment.measuring.controls)
+    run_controls = resolve_control_values(experiment.measuring.controls)
     draft = _draft_words(experiment, run_controls)
-    draft.requests = like_a_server(draft.requests, experiment.like, run_controls, say)
+    draft.requests = match_a_server(draft.requests, experiment.like, run_controls, say)
     found = resolve_candidates(draft.requests, run_controls, say)
-    draft.host = host_here()
-    tell_refusals(found, run_controls, _data_folder(), say)
+    draft.host = describe_host()
+    tell_refusals(found, run_controls, _find_data_folder(), say)
     tell_remarks(found, say)
     draft.candidates = tuple(candidate for candidate, _, _ in found)
     draft.engines, draft.builds = _pair_engines(draft.candidates, found)
     turns = choose_interleaving(experiment.measuring, found, draft.workloads, run_controls, say)
     draft.design = with_interleaving(draft.design, experiment.measuring, turns)
     draft.created_utc = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    draft.seed = _seed(experiment.measuring)
-    draft.driver_sha256 = sha256(driver.driver_program())
-    draft.sources_sha256 = own_sources_sha256()
-    draft.survey = host.host_complaints(_data_folder())
+    draft.seed = _choose_seed(experiment.measuring)
+    draft.driver_sha256 = compute_sha256(driver.find_driver())
+    draft.sources_sha256 = compute_own_sha256()
+    draft.survey = host.list_host_complaints(_find_data_folder())
     return draft
 
 
-def _seed(measuring: Measuring) -> int:
+def _choose_seed(measuring: Measuring) -> int:
     return secrets.randbelow(1 << 31) if measuring.seed is None else measuring.seed
 
 
 def outline_experiment(experiment: Experiment) -> Prepared:
     """An experiment as far as a plan needs it: words and phases, and nothing fetched or built."""
-    run_controls = control_values(experiment.measuring.controls)
+    run_controls = resolve_control_values(experiment.measuring.controls)
     draft = _draft_words(experiment, run_controls)
     checked = [check_request(request, run_controls) for request in draft.requests]
     draft.candidates = tuple(outline_candidate(each) for each in checked)
@@ -108,14 +108,14 @@ def reopen_run(run: Run, say: Say) -> Prepared:
     return Prepared(run, *_pair_engines(run.candidates, found))
 
 
-def host_here() -> dict[str, str]:
+def describe_host() -> dict[str, str]:
     """The facts of this host, with the file system that the data will lie on."""
-    return host.host_facts(_data_folder())
+    return host.read_host_facts(_find_data_folder())
 
 
-def _data_folder() -> Path:
+def _find_data_folder() -> Path:
     """Where the engines' data will lie."""
-    return run_to_come().homes()
+    return make_run_to_come().find_homes()
 
 
 def _pair_engines(
@@ -127,7 +127,7 @@ def _pair_engines(
     return engines, builds
 
 
-def changes_since(
+def list_changes_since(
     run: Run,
     prepared: Prepared,
     host_now: Mapping[str, str] | None = None,
@@ -137,8 +137,8 @@ def changes_since(
 
     `host_now` and `driver_sha256` are this host's facts and its driver's checksum where not given.
     """
-    now = host_here() if host_now is None else host_now
-    driver_now = sha256(driver.driver_program()) if driver_sha256 is None else driver_sha256
+    now = describe_host() if host_now is None else host_now
+    driver_now = compute_sha256(driver.find_driver()) if driver_sha256 is None else driver_sha256
     found = [
         f"{name} was '{was}' and is '{now.get(name, '')}'"
         for name, was in run.host.items()
@@ -146,16 +146,18 @@ def changes_since(
     ]
     if run.driver_sha256 != driver_now:
         found.append("dyno-driver is another one")
-    if run.sources_sha256 not in ("", own_sources_sha256()):
+    if run.sources_sha256 not in ("", compute_own_sha256()):
         found.append(f"dyno itself is another one (it was {run.dyno}, this is {dyno.__version__})")
     for was, side in zip(run.candidates, prepared.run.candidates, strict=True):
-        if candidate_facts(prepared.builds[side.name]).get("sha256") != was.build.get("sha256"):
+        if list_candidate_facts(prepared.builds[side.name]).get("sha256") != was.build.get(
+            "sha256"
+        ):
             found.append(f"the program of {was.name} is another one")
     return found + [f"{w.script} was edited" for w in run.workloads if _is_edited(w)]
 
 
 @cache
-def own_sources_sha256() -> str:
+def compute_own_sha256() -> str:
     """A checksum of every Python file of this Dyno, with its name: what plays and judges a run."""
     package = Path(dyno.__file__).parent
     whole = hashlib.sha256()
@@ -169,4 +171,4 @@ def _is_edited(workload: WorkloadPlan) -> bool:
     script = Path(workload.script)
     if not script.is_file():
         return True
-    return workloads.checksum(script, workload.options) != workload.script_sha256
+    return workloads.compute_checksum(script, workload.options) != workload.script_sha256

@@ -21,7 +21,7 @@ from dyno.errors import UsageError
 ATTACHED = "attached"
 
 
-def like_a_server(
+def match_a_server(
     requests: Sequence[CandidateRequest], like: str, run_controls: dict[str, str], say: Say
 ) -> tuple[CandidateRequest, ...]:
     """The requests, those of servers that we start with the settings of the one meant by `like`.
@@ -54,7 +54,7 @@ def _liken(
         raise UsageError(f"{min(whole)} of {spec.name} cannot be combined with --like", hint=hint)
     running = engine.program(theirs.with_password, model[2].flags, say)
     build = engine.program(spec.with_password, owned.flags, say)
-    found = engine.settings_like(running, build)
+    found = engine.liken_settings(running, build)
     taken = {name: value for name, value in found.items() if value and name not in spec.keys}
     told = ", ".join(f"{name}={value}" for name, value in taken.items())
     say(f"{spec.name} takes from {theirs.name}: {told}; all else is its own default")

@@ -15,15 +15,15 @@ from dyno import scratch
 from dyno.builds import Build, Say, cache
 from dyno.compare.resolve.design import SMALL_BYTES, TURNS_ASKED, with_interleaving
 from dyno.compare.resolve.draft import MemoryAtOnce, Prepared, RunDraft
-from dyno.compare.run_folder import RunFolder, run_to_come
+from dyno.compare.run_folder import RunFolder, make_run_to_come
 from dyno.engines import Attaches, Engine, HoldsMemory, LimitsConnections, Outgrows
 from dyno.errors import HostError, UsageError
 from dyno.host.checks import Machine
-from dyno.host.checks.memory import available_bytes
+from dyno.host.checks.memory import measure_available_bytes
 from dyno.record import Candidate, WorkloadPlan
 
 #: What a driver takes, and each of its users: Lua state, histograms, answers. An allowance; a
-#: script may hold more, up to its option `memory_bytes`.
+#: script may hold more, up to its option `estimate_memory_bytes`.
 DRIVER_BYTES, USER_BYTES = 32 << 20, 2 << 20
 #: Engines may take so much of what is available: the rest is the page cache's and others'.
 SHARE = 0.9
@@ -35,17 +35,17 @@ ALWAYS_LET_IN = 90
 
 def check_disk_space(prepared: Prepared | RunDraft) -> None:
     """`HostError` where a run that has no folder yet would not fit where runs lie."""
-    check_folder_space(run_to_come(), prepared)
+    check_folder_space(make_run_to_come(), prepared)
 
 
 def check_folder_space(folder: RunFolder, prepared: Prepared | RunDraft) -> None:
     """`HostError` where the data of `folder`'s run would not fit; `UsageError` for a limit of the
     cache that is none, which loads would come upon late, and a `$DYNO_TMP` that takes no data.
     """
-    cache.limit_bytes()
-    scratch.temporary_folder()
-    there = next(path for path in folder.homes().parents if path.exists())
-    needed_bytes, free_bytes = disk_bytes(prepared), shutil.disk_usage(there).free
+    cache.read_limit_bytes()
+    scratch.find_temporary_folder()
+    there = next(path for path in folder.find_homes().parents if path.exists())
+    needed_bytes, free_bytes = compute_disk_bytes(prepared), shutil.disk_usage(there).free
     if free_bytes < needed_bytes:
         raise HostError(
             f"{there} has {free_bytes >> 20} MB free, and the run needs {needed_bytes >> 20} MB",
@@ -53,22 +53,22 @@ def check_folder_space(folder: RunFolder, prepared: Prepared | RunDraft) -> None
         )
 
 
-def disk_bytes(prepared: Prepared | RunDraft) -> int:
+def compute_disk_bytes(prepared: Prepared | RunDraft) -> int:
     """Free space that a run needs: a trial's home, of those that are interleaved all, and as much
     for the copies of loads where they are kept.
     """
-    homes = [_home_bytes(side, prepared) for side in prepared.candidates]
+    homes = [_estimate_home_bytes(side, prepared) for side in prepared.candidates]
     loads = prepared.design.loads
     kept = prepared.size_bytes > SMALL_BYTES if loads is None else loads > 0
     at_once = sum(homes) if prepared.design.interleaving else max(homes)
     return (2 if kept else 1) * at_once + SPARE_BYTES
 
 
-def _home_bytes(side: Candidate, prepared: Prepared | RunDraft) -> int:
+def _estimate_home_bytes(side: Candidate, prepared: Prepared | RunDraft) -> int:
     """Disk for the data by the engine's own word, else twice their size (a vacuum copies them)."""
     engine = prepared.engines.get(side.name)
     if isinstance(engine, Outgrows):
-        return engine.disk_bytes(prepared.size_bytes, side.settings)
+        return engine.estimate_disk_bytes(prepared.size_bytes, side.settings)
     return 2 * prepared.size_bytes
 
 
@@ -78,12 +78,15 @@ def fit_memory(draft: RunDraft, say: Say, machine: Machine | None = None) -> Non
     """
     if draft.design.interleaving is None:
         return
-    found, measuring = memory_at_once(draft, machine or Machine()), draft.experiment.measuring
+    found, measuring = (
+        estimate_memory_at_once(draft, machine or Machine()),
+        draft.experiment.measuring,
+    )
     if found is None or found.fits:
         draft.memory = found
         return
     if measuring.sequential is False:
-        raise _lack(found)
+        raise _build_lack_error(found)
     say(f"restarts are played one after the other, not interleaved: {found.too_much}")
     draft.design = with_interleaving(draft.design, measuring, None)
 
@@ -91,33 +94,35 @@ def fit_memory(draft: RunDraft, say: Say, machine: Machine | None = None) -> Non
 def check_memory(prepared: Prepared, machine: Machine | None = None) -> None:
     """`HostError` where an interleaved run, begun some time ago, has no room any more."""
     if prepared.design.interleaving is not None:
-        found = memory_at_once(prepared, machine or Machine())
+        found = estimate_memory_at_once(prepared, machine or Machine())
         if found is not None and not found.fits:
-            raise _lack(found)
+            raise _build_lack_error(found)
 
 
-def _lack(found: MemoryAtOnce) -> HostError:
+def _build_lack_error(found: MemoryAtOnce) -> HostError:
     hint = f"free some, give the engines smaller caches, or leave out {TURNS_ASKED}"
     return HostError("restarts cannot be interleaved", cause=found.too_much, hint=hint)
 
 
-def memory_at_once(prepared: Prepared | RunDraft, machine: Machine) -> MemoryAtOnce | None:
+def estimate_memory_at_once(prepared: Prepared | RunDraft, machine: Machine) -> MemoryAtOnce | None:
     """What all engines take together; None where the host does not say what it has."""
-    available = available_bytes(machine)
+    available = measure_available_bytes(machine)
     if available is None:
         return None
     sides = prepared.candidates
-    needed = sum(_bytes_of(side, prepared) for side in sides)
+    needed = sum(_estimate_memory_bytes(side, prepared) for side in sides)
     return MemoryAtOnce(len(sides), needed, available, round(SHARE * available))
 
 
-def _bytes_of(side: Candidate, prepared: Prepared | RunDraft) -> int:
+def _estimate_memory_bytes(side: Candidate, prepared: Prepared | RunDraft) -> int:
     """A candidate's engine with its driver; a server that runs already has what it takes."""
     engine, build = prepared.engines[side.name], prepared.builds[side.name]
-    connections = max(plan.under(side.options).most_connections for plan in prepared.workloads)
+    connections = max(
+        plan.with_options(side.options).most_connections for plan in prepared.workloads
+    )
     own = 0
     if isinstance(engine, HoldsMemory) and not build.attached:
-        own = engine.memory_bytes(build, side.settings, connections)
+        own = engine.estimate_memory_bytes(build, side.settings, connections)
     return own + DRIVER_BYTES + connections * USER_BYTES
 
 
@@ -133,7 +138,7 @@ def check_connections(prepared: Prepared | RunDraft) -> None:
     for side in prepared.candidates if wanted > ALWAYS_LET_IN else ():
         engine, build = prepared.engines[side.name], prepared.builds[side.name]
         if isinstance(engine, LimitsConnections):
-            most = engine.most_connections(build, side.settings)
+            most = engine.find_most_connections(build, side.settings)
             if wanted > most:
                 cause = f"{side.name} lets in {most:,} (max_connections)"
                 hint = "raise that setting (…?max_connections=N), or play fewer at once"
@@ -152,7 +157,7 @@ def check_no_tables(
     for engine, build in sides if loading else ():
         if not build.attached or not isinstance(engine, Attaches):
             continue
-        if tables := engine.tables(build):
+        if tables := engine.list_tables(build):
             cause = f"{loading[0]} loads its own tables and drops them, and {tables[0]} is there"
             hint = "name a database made for this; drop what a torn run left in it"
             raise UsageError(f"the database at {build.name} is not empty", cause=cause, hint=hint)

@@ -15,28 +15,30 @@ from dyno import workloads as scripts
 from dyno.compare.experiment import Experiment, Measuring, Workload
 from dyno.compare.experiment.candidates import Spec
 from dyno.driver.plan import Description, Plan, Script
-from dyno.errors import UsageError, unknown
+from dyno.errors import UsageError, build_unknown_error
 from dyno.record import Phase, Primary, Variant, WorkloadPlan
 
 
-def declared_phases(workload: Workload, description: Description) -> list[Phase]:
+def build_phases(workload: Workload, description: Description) -> list[Phase]:
     """The phases, judged by what the experiment names, else by what the script declares, else
     by the throughput of the first stream of every phase.
     """
     if workload.primary:
-        phases = _named_primaries(workload, description)
+        phases = _apply_named_primaries(workload, description)
     elif any(phase.primary for phase in description.phases):
         phases = list(description.phases)
     else:
-        phases = [replace(p, primary=(_throughput(p.streams[0].name),)) for p in description.phases]
-    return [_measurable(phase) for phase in phases]
+        phases = [
+            replace(p, primary=(_make_throughput(p.streams[0].name),)) for p in description.phases
+        ]
+    return [_make_measurable(phase) for phase in phases]
 
 
-def _throughput(stream: str) -> Primary:
+def _make_throughput(stream: str) -> Primary:
     return Primary(stream, "rate_per_s")
 
 
-def _measurable(phase: Phase) -> Phase:
+def _make_measurable(phase: Phase) -> Phase:
     """The phase with a latency in place of a paced stream's throughput: that was set, and not
     measured (METHOD.md, The words). One that is declared twice counts once: Holm would wait for
     the other.
@@ -53,22 +55,22 @@ def _measurable(phase: Phase) -> Phase:
     return replace(phase, primary=tuple(once.values()))
 
 
-def _named_primaries(chosen: Workload, said: Description) -> list[Phase]:
+def _apply_named_primaries(chosen: Workload, said: Description) -> list[Phase]:
     by_phase: dict[str, tuple[Primary, ...]] = {}
     phases = {phase.name: phase for phase in said.phases}
     for each in chosen.primary:
         name = each.get("phase", said.phases[0].name)
         if name not in phases:
-            raise unknown("phase", name, phases)
-        by_phase[name] = (*by_phase.get(name, ()), _primary(each, phases[name]))
+            raise build_unknown_error("phase", name, phases)
+        by_phase[name] = (*by_phase.get(name, ()), _make_primary(each, phases[name]))
     return [replace(phase, primary=by_phase.get(phase.name, ())) for phase in said.phases]
 
 
-def _primary(each: dict[str, Any], phase: Phase) -> Primary:
+def _make_primary(each: dict[str, Any], phase: Phase) -> Primary:
     streams = [stream.name for stream in phase.streams]
     stream = each.get("stream", streams[0])
     if stream not in streams:
-        raise unknown("stream", stream, streams)
+        raise build_unknown_error("stream", stream, streams)
     return Primary(stream, each.get("metric", "rate_per_s"), each.get("margin_percent"))
 
 
@@ -101,18 +103,18 @@ class CandidateRequest:
     others: frozenset[str] = frozenset()
 
 
-def option_names(workload: Workload) -> frozenset[str]:
+def list_option_names(workload: Workload) -> frozenset[str]:
     """The name of every option that the workload's script takes."""
     description = _describe(scripts.find_workload(workload.name), workload.options)
     return frozenset(option.name.replace("-", "_") for option in description.options)
 
 
-def phases_under(chosen: Workload, options: dict[str, str]) -> tuple[Phase, ...]:
+def find_phases_under(chosen: Workload, options: dict[str, str]) -> tuple[Phase, ...]:
     """The phases that the workload declares with these options beside its own."""
     return _describe(scripts.find_workload(chosen.name), chosen.options | options).phases
 
 
-def brief_options(chosen: Workload) -> dict[str, str]:
+def find_brief_options(chosen: Workload) -> dict[str, str]:
     """Options under which the script's phases are over in seconds, by its own word."""
     return dict(_describe(scripts.find_workload(chosen.name), chosen.options).brief)
 
@@ -173,13 +175,11 @@ def _check_same_primaries(plan: WorkloadPlan, other: WorkloadPlan, own: dict[str
 def _resolve_workload(chosen: Workload, experiment: Experiment) -> tuple[WorkloadPlan, int]:
     script = scripts.find_workload(chosen.name)
     options, said = _fill_options(script, chosen.options, experiment)
-    phases = [
-        with_run_margin(phase, experiment.measuring) for phase in declared_phases(chosen, said)
-    ]
+    phases = [with_run_margin(phase, experiment.measuring) for phase in build_phases(chosen, said)]
     plan = WorkloadPlan(
         name=" ".join((script.stem, *(f"{name}={value}" for name, value in chosen.sweep.items()))),
         script=str(script),
-        script_sha256=scripts.checksum(script, options),
+        script_sha256=scripts.compute_checksum(script, options),
         options=options,
         phases=tuple(phases),
         ledger=said.ledger,
@@ -199,14 +199,14 @@ def _fill_options(
     `time`, and a record should not say that it did.
     """
     plain = _describe(script, options)
-    ours = _own_options(options, experiment)
+    ours = _select_own_options(options, experiment)
     if not ours:
         return options, plain
     briefly = _describe(script, options | ours)
     return (options, plain) if briefly.phases == plain.phases else (options | ours, briefly)
 
 
-def _own_options(options: dict[str, str], experiment: Experiment) -> dict[str, str]:
+def _select_own_options(options: dict[str, str], experiment: Experiment) -> dict[str, str]:
     if len(experiment.candidates) == 1 and not experiment.crossed.levels:
         return {}
     ours = QUICK if experiment.measuring.quick else COMPARED

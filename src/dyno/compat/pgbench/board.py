@@ -108,7 +108,7 @@ class Board:
         told = [CommandCounts(*cells) for cells in per_command]
         return BoardTally(scripts, sums[0], int(sums[1]), int(sums[2]), told)
 
-    def commands(self) -> list[list[str]]:
+    def read_commands(self) -> list[list[str]]:
         """The first lines of each script's commands, where they were to be reported."""
         text = self.path.with_name(f"{self.path.name}.commands").read_text()
         return [script.split("\0") for script in text.split("\0\0")[:-1]]

@@ -26,25 +26,25 @@ def write_logs(settings: PgbenchSettings, parts: Path) -> None:
         tail = f".{thread}" if thread else ""
         clients = range(thread, settings.clients, settings.threads)
         files = [Path(f"{parts}.{client}") for client in clients]
-        lines = heapq.merge(*map(_lines, (f for f in files if f.exists())), key=_time_us)
+        lines = heapq.merge(*map(_read_lines, (f for f in files if f.exists())), key=_parse_time_us)
         with Path(f"{prefix}.{os.getpid()}{tail}").open("w") as log:
             if interval_s:
-                log.writelines(_aggregated(settings, lines, interval_s))
+                log.writelines(_aggregate(settings, lines, interval_s))
             else:
-                log.writelines(" ".join(_plain(settings, line)) + "\n" for line in lines)
+                log.writelines(" ".join(_format_lines(settings, line)) + "\n" for line in lines)
 
 
-def _lines(file: Path) -> Iterator[list[str]]:
+def _read_lines(file: Path) -> Iterator[list[str]]:
     with file.open() as log:
         for line in log:
             yield line.split()
 
 
-def _time_us(line: list[str]) -> int:
+def _parse_time_us(line: list[str]) -> int:
     return int(line[SECONDS]) * 1_000_000 + int(line[MICROSECONDS])
 
 
-def _plain(settings: PgbenchSettings, line: list[str]) -> Iterable[str]:
+def _format_lines(settings: PgbenchSettings, line: list[str]) -> Iterable[str]:
     """As pgbench writes it: microseconds without leading zeros."""
     return (*line[:MICROSECONDS], str(int(line[MICROSECONDS])), *line[MORE:])
 
@@ -55,27 +55,27 @@ class _Sums:
 
     values: list[float] = field(default_factory=list)
 
-    def words(self) -> str:
+    def format_sums(self) -> str:
         least, most = (min(self.values), max(self.values)) if self.values else (0.0, 0.0)
         squares = sum(value * value for value in self.values)
         return f"{sum(self.values):.0f} {squares:.0f} {least:.0f} {most:.0f}"
 
 
-def _aggregated(
+def _aggregate(
     settings: PgbenchSettings, lines: Iterable[list[str]], interval_s: int
 ) -> Iterator[str]:
     """A line for each stretch that is over, empty ones too."""
     start_us, stretch = 0, list[list[str]]()
     for line in lines:
-        at_us = _time_us(line)
+        at_us = _parse_time_us(line)
         start_us = start_us or at_us
         while at_us >= start_us + interval_s * 1_000_000:
-            yield _stretch(settings, start_us, stretch)
+            yield _format_stretch(settings, start_us, stretch)
             start_us, stretch = start_us + interval_s * 1_000_000, []
         stretch.append(line)
 
 
-def _stretch(settings: PgbenchSettings, start_us: int, lines: list[list[str]]) -> str:
+def _format_stretch(settings: PgbenchSettings, start_us: int, lines: list[list[str]]) -> str:
     done = [line for line in lines if line[SHOWN].isdigit()]
     paced, retrying = bool(settings.rate_per_s), settings.max_tries != 1
     latency = _Sums([float(line[SHOWN]) for line in done])
@@ -85,6 +85,7 @@ def _stretch(settings: PgbenchSettings, start_us: int, lines: list[list[str]]) -
     failed = " ".join(str(sum(line[SHOWN] == kind for line in lines)) for kind in FAILURES)
     retried = sum(each > 0 for each in tries)
     return (
-        f"{start_us // 1_000_000} {len(done)} {latency.words()} {lag.words()} {skipped} "
+        f"{start_us // 1_000_000} {len(done)} "
+        f"{latency.format_sums()} {lag.format_sums()} {skipped} "
         f"{retried} {sum(tries)} {failed}\n"
     )

@@ -48,7 +48,7 @@ class Moment:
     tally: BoardTally
 
 
-def seed_of(settings: PgbenchSettings) -> int:
+def choose_seed(settings: PgbenchSettings) -> int:
     """The seed of all random numbers."""
     if settings.seed is None:
         return random.SystemRandom().randrange(2**32)
@@ -57,7 +57,7 @@ def seed_of(settings: PgbenchSettings) -> int:
     return settings.seed
 
 
-def options_of(
+def build_options(
     settings: PgbenchSettings, facts: ServerFacts, board: Path, seed: int
 ) -> dict[str, str]:
     """The options of the driver's pgbench package for this command line."""
@@ -85,14 +85,14 @@ def options_of(
         "board": board,
         "max_tries": settings.max_tries,
         "latency_limit_us": f"{settings.latency_limit_us:.0f}",
-        "timed": _switch(paced or bool(others) or any(map(has, wants_times))),
-        "connect": _switch(has("connect")),
-        "report_commands": _switch(has("report-per-command")),
-        "continue_on_error": _switch(has("continue-on-error")),
-        "exit_on_abort": _switch(has("exit-on-abort")),
-        "failures_detailed": _switch(has("failures-detailed")),
-        "verbose_errors": _switch(has("verbose-errors")),
-        "debugging": _switch(has("debug")),
+        "timed": _format_switch(paced or bool(others) or any(map(has, wants_times))),
+        "connect": _format_switch(has("connect")),
+        "report_commands": _format_switch(has("report-per-command")),
+        "continue_on_error": _format_switch(has("continue-on-error")),
+        "exit_on_abort": _format_switch(has("exit-on-abort")),
+        "failures_detailed": _format_switch(has("failures-detailed")),
+        "verbose_errors": _format_switch(has("verbose-errors")),
+        "debugging": _format_switch(has("debug")),
     }
     if paced:
         options |= {"rate": f"{settings.rate_per_s:g}", "arrivals": "poisson"}
@@ -102,7 +102,7 @@ def options_of(
     return {name: str(value) for name, value in options.items()}
 
 
-def _switch(is_on: bool) -> str:
+def _format_switch(is_on: bool) -> str:
     return "on" if is_on else "off"
 
 
@@ -120,10 +120,10 @@ class PgbenchRun:
         """Seconds between progress lines."""
         return float(self.settings.number.get("progress", 1))
 
-    def plan(self, facts: ServerFacts, **more: str) -> Plan:
+    def make_plan(self, facts: ServerFacts, **more: str) -> Plan:
         """The driver's plan; `more` joins the script's options."""
         settings = self.settings
-        options = options_of(settings, facts, self.board, self.seed) | more
+        options = build_options(settings, facts, self.board, self.seed) | more
         script = Script(str(settings.scripts[0].path.resolve()), options)
         return Plan(
             self.session,
@@ -136,7 +136,7 @@ class PgbenchRun:
 
     def check(self) -> None:
         """Reads the scripts, before anybody connects; `UsageError` for what they get wrong."""
-        driver.describe(self.plan(ServerFacts("", 1)))
+        driver.describe(self.make_plan(ServerFacts("", 1)))
 
     def play(
         self,
@@ -147,7 +147,7 @@ class PgbenchRun:
         """Plays the scripts once; `on_ready` is called when all clients stand connected."""
         board = Board(self.board, self.settings.clients, len(self.settings.scripts))
         output = fcntl.fcntl(STDOUT, fcntl.F_DUPFD, STDERR + 1)
-        plan = self.plan(facts, shell_output=str(output if output in SHELL_FILES else STDERR))
+        plan = self.make_plan(facts, shell_output=str(output if output in SHELL_FILES else STDERR))
         try:
             launch = driver.DriverLaunch(None, stderr=STDERR, passed=(output,))
             with driver.DriverProcess(plan, launch) as process:
@@ -165,7 +165,7 @@ class PgbenchRun:
         began, duration_s, problem, hint, start_s = False, 0.0, "", "", time.monotonic()
         try:
             while True:
-                event = process.next(driver.Limit("the run", SILENCE_S + self.every_s))
+                event = process.read_event(driver.Limit("the run", SILENCE_S + self.every_s))
                 match event:
                     case driver.End():
                         break
@@ -183,6 +183,6 @@ class PgbenchRun:
                 raise
             problem, hint = error.sentence, error.hint
         duration_s = duration_s or time.monotonic() - start_s
-        commands = board.commands() if self.settings.has("report-per-command") else []
+        commands = board.read_commands() if self.settings.has("report-per-command") else []
         tally = board.read(sum(map(len, commands)))
         return PlayedRun(tally, duration_s, commands, problem, hint)

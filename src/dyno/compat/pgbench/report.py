@@ -17,7 +17,7 @@ from dyno.compat.pgbench.server import ServerFacts
 from dyno.compat.pgbench.words import PgbenchSettings
 
 
-def head(facts: ServerFacts) -> str:
+def format_head(facts: ServerFacts) -> str:
     """The first line: who speaks, and to which server."""
     return f"pgbench (dyno {dyno.__version__}, server {facts.version})"
 
@@ -29,12 +29,12 @@ class ProgressLines:
         self._settings = settings
         self._last, self._last_s = BoardCounts(), 0.0
 
-    def line(self, moment: Moment) -> str:
+    def format_progress(self, moment: Moment) -> str:
         """How it went since the last line."""
         now, last, settings = moment.tally.total, self._last, self._settings
         stretch_s = max(moment.elapsed_s - self._last_s, 1e-9)
         done = now.done - last.done
-        mean, deviation = _spread(
+        mean, deviation = _compute_mean_and_sd(
             now.latency_us - last.latency_us, now.latency_us2 - last.latency_us2, done
         )
         at = f"{time.time():.3f}" if settings.has("progress-timestamp") else ""
@@ -52,7 +52,7 @@ class ProgressLines:
         return text
 
 
-def _spread(total_us: float, squares_us2: float, count: float) -> tuple[float, float]:
+def _compute_mean_and_sd(total_us: float, squares_us2: float, count: float) -> tuple[float, float]:
     """Mean and standard deviation in ms."""
     if not count:
         return 0.0, 0.0
@@ -60,13 +60,15 @@ def _spread(total_us: float, squares_us2: float, count: float) -> tuple[float, f
     return mean / 1000, math.sqrt(max(squares_us2 / count - mean * mean, 0.0)) / 1000
 
 
-def final_report(settings: PgbenchSettings, facts: ServerFacts, played: PlayedRun) -> Iterator[str]:
+def format_report(
+    settings: PgbenchSettings, facts: ServerFacts, played: PlayedRun
+) -> Iterator[str]:
     """The report's lines."""
     total = played.tally.total
-    yield from _setting_lines(settings, facts, total)
+    yield from _format_settings(settings, facts, total)
     if total.all <= 0:
         return
-    yield from _failure_lines(settings, total, total.all, "")
+    yield from _format_failures(settings, total, total.all, "")
     if settings.latency_limit_us:
         limit_ms = settings.latency_limit_us / 1000
         share = 100 * total.late / total.done if total.done else 0.0
@@ -74,7 +76,7 @@ def final_report(settings: PgbenchSettings, facts: ServerFacts, played: PlayedRu
             f"number of transactions above the {limit_ms:.1f} ms latency limit: "
             f"{total.late:.0f}/{total.done:.0f} ({share:.3f}%)"
         )
-    yield from _latency_lines(settings, total, played.duration_s)
+    yield from _format_latency(settings, total, played.duration_s)
     tps = total.done / played.duration_s
     connect_ms = played.tally.connect_us / 1000
     if settings.has("connect"):
@@ -84,10 +86,10 @@ def final_report(settings: PgbenchSettings, facts: ServerFacts, played: PlayedRu
     else:
         yield f"initial connection time = {connect_ms / settings.threads:.3f} ms"
         yield f"tps = {tps:f} (without initial connection time)"
-    yield from _script_lines(settings, played, total.all)
+    yield from _format_scripts(settings, played, total.all)
 
 
-def _setting_lines(
+def _format_settings(
     settings: PgbenchSettings, facts: ServerFacts, total: BoardCounts
 ) -> Iterator[str]:
     several = len(settings.scripts) > 1
@@ -110,29 +112,29 @@ def _setting_lines(
         yield f"{processed}/{settings.transactions * settings.clients}"
 
 
-def _failure_lines(
+def _format_failures(
     settings: PgbenchSettings, counts: BoardCounts, of: int, mark: str
 ) -> Iterator[str]:
-    def share(what: str, number: float) -> str:
+    def format_share(what: str, number: float) -> str:
         return f"{mark}number of {what}: {number:.0f} ({100 * number / of:.3f}%)"
 
-    yield share("failed transactions", counts.failed)
+    yield format_share("failed transactions", counts.failed)
     if settings.has("failures-detailed"):
-        yield share("serialization failures", counts.serialization)
-        yield share("deadlock failures", counts.deadlock)
-        yield share("other failures", counts.other)
+        yield format_share("serialization failures", counts.serialization)
+        yield format_share("deadlock failures", counts.deadlock)
+        yield format_share("other failures", counts.other)
     if settings.max_tries != 1:
-        yield share("transactions retried", counts.retried)
+        yield format_share("transactions retried", counts.retried)
         yield f"{mark}total number of retries: {counts.retries:.0f}"
     if settings.rate_per_s and settings.latency_limit_us:
-        yield share("transactions skipped", counts.skipped)
+        yield format_share("transactions skipped", counts.skipped)
 
 
-def _latency_lines(
+def _format_latency(
     settings: PgbenchSettings, total: BoardCounts, duration_s: float
 ) -> Iterator[str]:
     if settings.rate_per_s or settings.latency_limit_us or settings.has("progress"):
-        yield from _spread_lines("latency", total)
+        yield from _format_spread("latency", total)
     else:
         each_ms = 1000 * duration_s * settings.clients / total.all
         including = " (including failures)" if total.failed else ""
@@ -142,14 +144,14 @@ def _latency_lines(
         yield f"rate limit schedule lag: avg {mean:.3f} (max {most:.3f}) ms"
 
 
-def _spread_lines(what: str, counts: BoardCounts) -> Iterator[str]:
+def _format_spread(what: str, counts: BoardCounts) -> Iterator[str]:
     if counts.done:
-        mean, deviation = _spread(counts.latency_us, counts.latency_us2, counts.done)
+        mean, deviation = _compute_mean_and_sd(counts.latency_us, counts.latency_us2, counts.done)
         yield f"{what} average = {mean:.3f} ms"
         yield f"{what} stddev = {deviation:.3f} ms"
 
 
-def _script_lines(settings: PgbenchSettings, played: PlayedRun, of: int) -> Iterator[str]:
+def _format_scripts(settings: PgbenchSettings, played: PlayedRun, of: int) -> Iterator[str]:
     several, by_command = len(settings.scripts) > 1, settings.has("report-per-command")
     weights = sum(script.weight for script in settings.scripts)
     commands = iter(played.tally.commands)
@@ -163,13 +165,13 @@ def _script_lines(settings: PgbenchSettings, played: PlayedRun, of: int) -> Iter
                 tps = counts.done / played.duration_s
                 processed = f"number of transactions actually processed: {counts.done:.0f}"
                 yield f" - {processed} (tps = {tps:f})"
-                yield from _failure_lines(settings, counts, counts.all, " - ")
-            yield from _spread_lines(" - latency", counts)
+                yield from _format_failures(settings, counts, counts.all, " - ")
+            yield from _format_spread(" - latency", counts)
         if by_command:
-            yield from _command_lines(settings, played.commands[at], commands)
+            yield from _format_commands(settings, played.commands[at], commands)
 
 
-def _command_lines(
+def _format_commands(
     settings: PgbenchSettings, lines: list[str], counts: Iterator[CommandCounts]
 ) -> Iterator[str]:
     mark = " - " if len(settings.scripts) > 1 else ""

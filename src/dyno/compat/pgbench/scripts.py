@@ -32,7 +32,7 @@ class ScriptWord:
         return self.shown in BUILTINS.values()
 
 
-def weighed(text: str) -> tuple[str, int]:
+def parse_weight(text: str) -> tuple[str, int]:
     """`NAME@WEIGHT` or `NAME`; a sign of a folder's name is no weight's."""
     found = re.fullmatch(r"(.+)@([^@/]*)", text)
     if found is None:
@@ -52,23 +52,23 @@ def find_builtin(name: str) -> str:
         return fits[0]
     if fits:
         raise UsageError(f'ambiguous builtin name: {len(fits)} builtin scripts found for "{name}"')
-    hint = "\n".join(listed())
+    hint = "\n".join(list_builtins())
     raise UsageError(f'no builtin script found for name "{name}"', hint=hint)
 
 
-def listed() -> list[str]:
+def list_builtins() -> list[str]:
     """The builtins, one a line."""
     shown = [f"  {name:>13}: {text}" for name, text in BUILTINS.items()]
     return ["Available builtin scripts:", *shown]
 
 
-def builtin_word(name: str, weight: int) -> ScriptWord:
+def make_builtin_word(name: str, weight: int) -> ScriptWord:
     """The builtin that begins so, as a script."""
     whole = find_builtin(name)
-    return ScriptWord(builtin_file(whole), BUILTINS[whole], weight)
+    return ScriptWord(find_builtin_file(whole), BUILTINS[whole], weight)
 
 
-def builtin_file(whole: str) -> Path:
+def find_builtin_file(whole: str) -> Path:
     """The file of the builtin of this name."""
     from dyno.workloads import find_workload  # which few command lines need
 

@@ -9,7 +9,7 @@ from dyno import driver
 from dyno.compat.pgbench.words import PgbenchSettings
 from dyno.driver.plan import Session
 from dyno.errors import DynoError, UsageError
-from dyno.plugins import things
+from dyno.plugins import load_things
 
 #: A statement of `-i` or a vacuum may take as long as its table is large.
 LONGEST_S = 7 * 86400.0
@@ -39,7 +39,7 @@ class ServerFacts:
     partitions: int = 0
 
 
-def session_of(settings: PgbenchSettings, environment: Mapping[str, str]) -> Session:
+def make_session(settings: PgbenchSettings, environment: Mapping[str, str]) -> Session:
     """The session of this command line; a password is in the session alone."""
     words = {
         "host": settings.text.get("host", ""),
@@ -47,7 +47,7 @@ def session_of(settings: PgbenchSettings, environment: Mapping[str, str]) -> Ses
         "user": settings.text.get("username", ""),
         "dbname": settings.database or "",
     }
-    (client_session,) = things("dyno.engines", "client_session").values()
+    (client_session,) = load_things("dyno.engines", "make_client_session").values()
     session: Session = client_session(words, environment, "pgbench")
     return session
 
@@ -65,7 +65,7 @@ def look_at(session: Session, settings: PgbenchSettings, say: Say) -> ServerFact
     try:
         version = str(ask(session, ["SHOW server_version"])[0][0][0]).split()[0]
     except DynoError as error:
-        raise UsageError(_refusal(session, error)) from error
+        raise UsageError(_format_refusal(session, error)) from error
     given = settings.number.get("scale", 1)
     if not any(script.is_builtin for script in settings.scripts):
         return ServerFacts(version, given)
@@ -83,7 +83,7 @@ def look_at(session: Session, settings: PgbenchSettings, say: Say) -> ServerFact
     return ServerFacts(version, scale, _METHODS.get(method, ""), int(parts))
 
 
-def _refusal(session: Session, error: DynoError) -> str:
+def _format_refusal(session: Session, error: DynoError) -> str:
     """What the server said, as libpq words it: a refused log-in is always fatal."""
     host, port = str(session["host"]), session["port"]
     place = f'on socket "{host}"' if host.startswith("/") else f'at "{host}", port {port}'

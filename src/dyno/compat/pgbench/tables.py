@@ -70,7 +70,7 @@ class Tables:
             # the server lets no logged table refer to an unlogged one, or one in parts be such
             kind = "" if self.partitions else self._kind
             made.append(f"create{kind} table {name} ({cells}){tail}{self._space}")
-        return made + self._parts()
+        return made + self._list_partitions()
 
     @property
     def _kind(self) -> str:
@@ -83,9 +83,9 @@ class Tables:
     @property
     def _space(self) -> str:
         name = self.settings.text.get("tablespace")
-        return f" tablespace {_quoted(name)}" if name else ""
+        return f" tablespace {_quote(name)}" if name else ""
 
-    def _parts(self) -> list[str]:
+    def _list_partitions(self) -> list[str]:
         count, made = self.partitions, []
         each = -(-ACCOUNTS * self.scale // count) if count else 0
         for part in range(1, count + 1):
@@ -119,13 +119,13 @@ class Tables:
         names = ("branches", "tellers", "accounts", "history")
         return [f"vacuum analyze pgbench_{name}" for name in names]
 
-    def keys(self) -> list[str]:
+    def add_keys(self) -> list[str]:
         """Primary keys."""
         name = self.settings.text.get("index-tablespace")
-        space = f" using index tablespace {_quoted(name)}" if name else ""
+        space = f" using index tablespace {_quote(name)}" if name else ""
         return [f"alter table {t} add primary key ({key}){space}" for t, key in KEYED.items()]
 
-    def foreign_keys(self) -> list[str]:
+    def add_foreign_keys(self) -> list[str]:
         """Keys from table to table."""
         return [
             f"alter table {table} add constraint {table}_{key}_fkey "
@@ -135,11 +135,11 @@ class Tables:
         ]
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def initialize(session: Session, settings: PgbenchSettings, say: Say) -> None:
+def initialize_tables(session: Session, settings: PgbenchSettings, say: Say) -> None:
     """Plays the steps in their order, and says how long each took."""
     tables = Tables(settings)
     parts = f"creating {tables.partitions} partitions..." if tables.partitions else ""
@@ -154,8 +154,8 @@ def initialize(session: Session, settings: PgbenchSettings, say: Say) -> None:
         "g": ((filling,), "client-side generate", tables.fill),
         "G": ((filling,), "server-side generate", tables.fill),
         "v": (("vacuuming...",), "vacuum", tables.vacuum),
-        "p": (("creating primary keys...",), "primary keys", tables.keys),
-        "f": (("creating foreign keys...",), "foreign keys", tables.foreign_keys),
+        "p": (("creating primary keys...",), "primary keys", tables.add_keys),
+        "f": (("creating foreign keys...",), "foreign keys", tables.add_foreign_keys),
     }
     began_s, told = time.monotonic(), []
     for step in settings.steps:

@@ -8,7 +8,7 @@ from pathlib import Path
 import dyno
 
 
-def asked(words: Sequence[str]) -> str:
+def find_asked_text(words: Sequence[str]) -> str:
     """The text that the first word asks for; empty: none."""
     first = words[0] if words else ""
     text = Path(__file__).with_name("usage.txt").read_text()

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dyno.compat.pgbench.scripts import SCRIPTS_MAX, ScriptWord, builtin_word, weighed
+from dyno.compat.pgbench.scripts import SCRIPTS_MAX, ScriptWord, make_builtin_word, parse_weight
 from dyno.errors import UsageError
 
 INT_MAX = 2**31 - 1
@@ -109,7 +109,7 @@ def read_words(words: Sequence[str], environment: Mapping[str, str]) -> PgbenchS
         raise UsageError(str(error.msg), hint=TRY) from error
     by_letter = {letter: name.rstrip("=") for name, letter in OPTIONS.items() if letter}
     named = [(by_letter.get(word.lstrip("-"), word.lstrip("-")), value) for word, value in found]
-    settings = _settings(named, environment)
+    settings = _read_settings(named, environment)
     if len(places) > 1:
         message = f'too many command-line arguments (first is "{places[1]}")'
         raise UsageError(message, hint=TRY)
@@ -117,18 +117,18 @@ def read_words(words: Sequence[str], environment: Mapping[str, str]) -> PgbenchS
     if not settings.has("initialize"):
         _check_together(settings)
     database = places[0] if places else settings.text.get("dbname")
-    return _with(settings, database=database)
+    return _apply_defaults(settings, database=database)
 
 
-def _with(settings: PgbenchSettings, **more: object) -> PgbenchSettings:
+def _apply_defaults(settings: PgbenchSettings, **more: object) -> PgbenchSettings:
     from dataclasses import replace
 
     return replace(settings, **more)  # type: ignore[arg-type]
 
 
-def _settings(named: list[tuple[str, str]], environment: Mapping[str, str]) -> PgbenchSettings:
+def _read_settings(named: list[tuple[str, str]], environment: Mapping[str, str]) -> PgbenchSettings:
     text = dict(named)
-    number = {name: _whole(name, text[name]) for name in RANGES if name in text}
+    number = {name: _parse_whole(name, text[name]) for name in RANGES if name in text}
     seed = text.get("random-seed", environment.get("PGBENCH_RANDOM_SEED"))
     protocol = text.get("protocol", "simple")
     if protocol not in PROTOCOLS:
@@ -140,18 +140,18 @@ def _settings(named: list[tuple[str, str]], environment: Mapping[str, str]) -> P
         frozenset(text),
         text,
         number,
-        _scripts(named),
-        tuple(_definition(value) for name, value in named if name == "define"),
-        _positive(text.get("rate"), "rate limit"),
-        _positive(text.get("latency-limit"), "latency limit") * 1000,
-        _positive(text.get("sampling-rate"), "sampling rate", 1.0),
-        _tries(text.get("max-tries", "1")),
-        _steps(text),
-        _seed(seed, "random-seed" in text),
+        _read_scripts(named),
+        tuple(_parse_definition(value) for name, value in named if name == "define"),
+        _parse_positive(text.get("rate"), "rate limit"),
+        _parse_positive(text.get("latency-limit"), "latency limit") * 1000,
+        _parse_positive(text.get("sampling-rate"), "sampling rate", 1.0),
+        _parse_tries(text.get("max-tries", "1")),
+        _parse_steps(text),
+        _parse_seed(seed, "random-seed" in text),
     )
 
 
-def _whole(name: str, text: str) -> int:
+def _parse_whole(name: str, text: str) -> int:
     low, high = RANGES[name]
     letter = OPTIONS[f"{name}="]
     shown = f"-{letter}/--{name}" if letter else f"--{name}"
@@ -163,7 +163,7 @@ def _whole(name: str, text: str) -> int:
     return int(text)
 
 
-def _positive(text: str | None, what: str, most: float = float("inf")) -> float:
+def _parse_positive(text: str | None, what: str, most: float = float("inf")) -> float:
     """A number above zero; 0 where none was given."""
     if text is None:
         return 0.0
@@ -174,13 +174,13 @@ def _positive(text: str | None, what: str, most: float = float("inf")) -> float:
     return number
 
 
-def _tries(text: str) -> int:
+def _parse_tries(text: str) -> int:
     if not re.fullmatch(r"\s*\+?\d+", text):
         raise UsageError(f'invalid number of maximum tries: "{text}"')
     return int(text)
 
 
-def _steps(text: Mapping[str, str]) -> str:
+def _parse_steps(text: Mapping[str, str]) -> str:
     steps = text.get("init-steps", "dtgvp").replace(" ", "")
     for step in steps:
         if step not in STEPS:
@@ -193,7 +193,7 @@ def _steps(text: Mapping[str, str]) -> str:
     return steps + "f" * ("foreign-keys" in text and "f" not in steps)
 
 
-def _seed(text: str | None, by_option: bool) -> int | None:
+def _parse_seed(text: str | None, by_option: bool) -> int | None:
     """The seed; None for `time` and `rand`, which differ each time."""
     if text is None or text in ("time", "rand"):
         return None
@@ -206,34 +206,34 @@ def _seed(text: str | None, by_option: bool) -> int | None:
     return int(text)
 
 
-def _definition(text: str) -> tuple[str, str]:
+def _parse_definition(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not (name and equals and value):
         raise UsageError(f'invalid variable definition: "{text}"')
     return name, value
 
 
-def _scripts(named: list[tuple[str, str]]) -> tuple[ScriptWord, ...]:
+def _read_scripts(named: list[tuple[str, str]]) -> tuple[ScriptWord, ...]:
     """The scripts, each with its weight; pgbench's own where none was named."""
     found = []
     for name, value in named:
         if name == "builtin":
             if value == "list":
                 continue
-            word, weight = weighed(value)
-            found.append(builtin_word(word, weight))
+            word, weight = parse_weight(value)
+            found.append(make_builtin_word(word, weight))
         elif name == "file":
-            word, weight = weighed(value)
+            word, weight = parse_weight(value)
             found.append(ScriptWord(Path(word), word, weight))
             if not Path(word).is_file():
                 raise UsageError(f'could not open file "{word}": No such file or directory')
         elif name in ("select-only", "skip-some-updates"):
-            found.append(builtin_word("select" if name == "select-only" else "simple", 1))
+            found.append(make_builtin_word("select" if name == "select-only" else "simple", 1))
         if len(found) > SCRIPTS_MAX:
             raise UsageError(f"at most {SCRIPTS_MAX} SQL scripts are allowed")
     if found and sum(each.weight for each in found) == 0:
         raise UsageError("total script weight must not be zero")
-    return tuple(found or [builtin_word("tpcb", 1)])
+    return tuple(found or [make_builtin_word("tpcb", 1)])
 
 
 def _check_mode(settings: PgbenchSettings) -> None:

@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from dyno import driver, workloads
-from dyno.compat.sysbench.report import cumulative_lines, histogram_lines, interval_lines
-from dyno.compat.sysbench.words import OLD_NAMES, RANDOM, Words, drivers, refuse
+from dyno.compat.sysbench.report import format_cumulative, format_histogram, format_interval
+from dyno.compat.sysbench.words import OLD_NAMES, RANDOM, Words, list_drivers, refuse
 from dyno.driver import DriverProcess, Limit, Report
 from dyno.driver.plan import Description, Plan, Script
 from dyno.engines import SysbenchDriver
@@ -31,29 +31,29 @@ def find_script(name: str) -> Path:
     places = (path, Path(f"{name}.lua"), *(place / f"{name}.lua" for place in workloads.SYSBENCH))
     if found := next((it for it in places if it.is_file()), None):
         return found
-    ours = workloads.all_workloads()
+    ours = workloads.list_workloads()
     if name not in ours:
         refuse(f"FATAL: Cannot find benchmark '{name}': no such built-in test, file or module")
     return ours[name]
 
 
-def driver_of(words: Words) -> SysbenchDriver:
+def find_driver(words: Words) -> SysbenchDriver:
     """The driver that the line names."""
     name = words.options["db-driver"]
-    if name not in drivers():
+    if name not in list_drivers():
         where = f"`{words.command}' function failed: {words.script}"
         failed = f"FATAL: {where}: failed to initialize the DB driver"
         refuse(f"FATAL: invalid database driver name: '{name}'\n{failed}")
-    return drivers()[name]
+    return list_drivers()[name]
 
 
-def script_options(words: Words, described: Description) -> dict[str, str]:
+def build_script_options(words: Words, described: Description) -> dict[str, str]:
     """What the script is handed: general options, and its own, which it must know.
 
     A script that declares none is handed all, as in sysbench.
     """
     own = {it.name for it in described.options if it.owner == "script"}
-    options = general_options(words)
+    options = build_general_options(words)
     for word in words.others:
         name, sign, value = word[2:].partition("=")
         name = name.replace("-", "_")
@@ -63,37 +63,39 @@ def script_options(words: Words, described: Description) -> dict[str, str]:
     return options
 
 
-def general_options(words: Words) -> dict[str, str]:
+def build_general_options(words: Words) -> dict[str, str]:
     """The general options that the driver reads, under its names."""
     read = ("threads", "events", "time", "rate", "percentile", "db-ps-mode")
     options = {name: words.options[name] for name in read}
-    given = {it.name for it in RANDOM} | driver_of(words).handed_on
+    given = {it.name for it in RANDOM} | find_driver(words).handed_on
     options |= {name: words.options[name] for name in given & words.given}
     options |= {name: words.options[name] for name in ("report-interval", "db-driver")}
     options["arrivals"] = "poisson"
     return {name.replace("-", "_"): value for name, value in options.items()}
 
 
-def plan_of(words: Words, path: Path) -> Plan:
+def make_plan(words: Words, path: Path) -> Plan:
     """The plan of one command, before the script is known."""
-    options = general_options(words)
-    seed = words.number("rand-seed") or secrets.randbits(32)
+    options = build_general_options(words)
+    seed = words.read_number("rand-seed") or secrets.randbits(32)
     # as errors shall name it: a script that was looked for begins with its folder
     named = str(path) if path.is_absolute() or words.script == str(path) else f"./{path}"
     return Plan(
-        driver_of(words).session(words.options),
+        find_driver(words).session(words.options),
         Script(named, options, words.argv),
         seed,
         (words.command,),
-        progress_s=float(words.number("report-interval")),
-        threads=min(words.number("threads"), len(os.sched_getaffinity(0))),
+        progress_s=float(words.read_number("report-interval")),
+        threads=min(words.read_number("threads"), len(os.sched_getaffinity(0))),
         reports=True,
     )
 
 
 def play_command(words: Words, plan: Plan, described: Description, say: Say) -> int:
     """Plays the command of the line; its exit code."""
-    plan = replace(plan, script=replace(plan.script, options=script_options(words, described)))
+    plan = replace(
+        plan, script=replace(plan.script, options=build_script_options(words, described))
+    )
     name, path = words.command, words.script
     if name == "run" and "run" not in described.commands:
         refuse(f"FATAL: cannot find the event() function in {path}")
@@ -104,55 +106,55 @@ def play_command(words: Words, plan: Plan, described: Description, say: Say) -> 
         refuse(f"Unknown command: {name}")
     with DriverProcess(plan, driver.DriverLaunch(None, stderr=STDOUT)) as process:
         limit = Limit("the script", LONGEST_S)
-        while not isinstance(event := process.next(limit), driver.End):
-            for line in _lines(event, words):
+        while not isinstance(event := process.read_event(limit), driver.End):
+            for line in _format_event(event, words):
                 say(line)
             if not isinstance(event, driver.Progress | Report):
                 process.go()
     return 0
 
 
-def _lines(event: driver.Event, words: Words) -> list[str]:
+def _format_event(event: driver.Event, words: Words) -> list[str]:
     """What sysbench says at this point."""
-    verbosity = words.number("verbosity")
+    verbosity = words.read_number("verbosity")
     lines: list[str] = []
     if words.command != "run":
         threads = isinstance(event, driver.Loads) and event.users > 1 and verbosity >= NOTICE
         return ["Initializing worker threads...\n"] if threads else []
-    percentile = words.number("percentile")
+    percentile = words.read_number("percentile")
     if isinstance(event, Report) and event.is_cumulative:
         lines += ["Done.\n"] if verbosity >= INFO else []
         if verbosity >= NOTICE:
-            lines += histogram_lines(event.histogram) if words.is_on("histogram") else ()
-            lines += cumulative_lines(event, percentile)
+            lines += format_histogram(event.histogram) if words.is_on("histogram") else ()
+            lines += format_cumulative(event, percentile)
     elif verbosity < NOTICE:
         return lines
     elif isinstance(event, Report):
-        lines += interval_lines(event, percentile, words.number("rate") > 0)
+        lines += format_interval(event, percentile, words.read_number("rate") > 0)
     elif isinstance(event, driver.Loads):
-        lines += _mode_lines(words)
+        lines += _format_mode(words)
     elif isinstance(event, driver.Ready):
         lines += ["Threads started!\n"]
     return lines
 
 
-def _mode_lines(words: Words) -> list[str]:
+def _format_mode(words: Words) -> list[str]:
     lines = ["Running the test with following options:"]
-    lines += [f"Number of threads: {words.number('threads')}"]
-    if rate := words.number("rate"):
+    lines += [f"Number of threads: {words.read_number('threads')}"]
+    if rate := words.read_number("rate"):
         lines += [f"Target transaction rate: {rate}/sec"]
-    if seconds := words.number("report-interval"):
+    if seconds := words.read_number("report-interval"):
         lines += [f"Report intermediate results every {seconds} second(s)"]
     if words.is_on("validate"):
         lines += ["Validation checks: on.\n"]
-    if seed := words.number("rand-seed"):
+    if seed := words.read_number("rand-seed"):
         lines += [f"Initializing random number generator from seed ({seed}).\n"]
     else:
         lines += ["Initializing random number generator from current time\n"]
     return [*lines, "", "Initializing worker threads...\n"]
 
 
-def deprecations(words: Words) -> list[str]:
+def list_deprecations(words: Words) -> list[str]:
     """What sysbench says of old names."""
     return [
         f"WARNING: --{name} is deprecated, use --{OLD_NAMES[name]} instead"
@@ -171,7 +173,7 @@ TEST_IS_OLD = (
 NOT_BEGUN = "FATAL: Thread initialization failed!"
 
 
-def fatal_line(error: DynoError) -> str:
+def format_fatal(error: DynoError) -> str:
     """An error as sysbench says one that ends it."""
     if not error.place:
         return f"FATAL: {error.sentence}"
@@ -186,22 +188,22 @@ def load_script(plan: Plan) -> int:
         replace(plan, commands=("load",)), driver.DriverLaunch(None, stderr=STDOUT)
     ) as process:
         limit = Limit("the script", LONGEST_S)
-        while not isinstance(process.next(limit), driver.End):
+        while not isinstance(process.read_event(limit), driver.End):
             process.go()
     return 0
 
 
-def compared_options(words: Words) -> tuple[dict[str, str], list[str]]:
+def split_options(words: Words) -> tuple[dict[str, str], list[str]]:
     """The options of a comparison's workload, and those of the line that it does not use."""
     taken = {"threads", "events", "time", "rate", "db-ps-mode"}
-    taken |= {it.name for it in RANDOM} | driver_of(words).handed_on
+    taken |= {it.name for it in RANDOM} | find_driver(words).handed_on
     options = {name: words.options[name] for name in taken & words.given}
-    options |= {"arrivals": "poisson"} if words.number("rate") else {}
-    options |= dict(map(_own_option, words.others))
+    options |= {"arrivals": "poisson"} if words.read_number("rate") else {}
+    options |= dict(map(_convert_option, words.others))
     unused = sorted(words.given - taken - set(OLD_NAMES) - {"test", "config-file"})
     return {name.replace("-", "_"): value for name, value in options.items()}, unused
 
 
-def _own_option(word: str) -> tuple[str, str]:
+def _convert_option(word: str) -> tuple[str, str]:
     name, sign, value = word[2:].partition("=")
     return name.replace("-", "_"), value if sign else ""

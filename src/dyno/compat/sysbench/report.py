@@ -12,7 +12,7 @@ from dyno.driver import Bucket, Report
 BAR = 40
 
 
-def interval_lines(report: Report, percentile: int, is_paced: bool) -> Iterator[str]:
+def format_interval(report: Report, percentile: int, is_paced: bool) -> Iterator[str]:
     """The line of an interval, and at a rate that of the queue."""
     seconds = report.time_interval or math.inf
     at = f"[ {report.time_total:.0f}s ]"
@@ -33,10 +33,10 @@ def interval_lines(report: Report, percentile: int, is_paced: bool) -> Iterator[
         yield f"{at} {queue}"
 
 
-def cumulative_lines(report: Report, percentile: int) -> Iterator[str]:
+def format_cumulative(report: Report, percentile: int) -> Iterator[str]:
     """The blocks at the end of a run."""
     if report.is_sql:
-        yield from _sql_lines(report)
+        yield from _format_sql(report)
     yield ""
     yield "General statistics:"
     yield f"    total time:                          {report.time_total:.4f}s"
@@ -55,12 +55,12 @@ def cumulative_lines(report: Report, percentile: int) -> Iterator[str]:
     yield "Threads fairness:"
     events = [float(user.events) for user in report.users] or [0.0]
     busy_s = [user.busy_s for user in report.users] or [0.0]
-    yield f"    events (avg/stddev):           {_spread(events)}"
-    yield f"    execution time (avg/stddev):   {_spread(busy_s)}"
+    yield f"    events (avg/stddev):           {_format_spread(events)}"
+    yield f"    execution time (avg/stddev):   {_format_spread(busy_s)}"
     yield ""
 
 
-def _sql_lines(report: Report) -> Iterator[str]:
+def _format_sql(report: Report) -> Iterator[str]:
     seconds = report.time_interval or math.inf
     queries = report.reads + report.writes + report.other
     yield "SQL statistics:"
@@ -78,13 +78,13 @@ def _sql_lines(report: Report) -> Iterator[str]:
         yield f"    {name + ':':<37}{count:<6} ({count / seconds:.2f} per sec.)"
 
 
-def _spread(values: list[float]) -> str:
+def _format_spread(values: list[float]) -> str:
     """Mean and standard deviation of all users."""
     mean = fmean(values)
     return f"{mean:.4f}/{math.sqrt(fmean((value - mean) ** 2 for value in values)):3.2f}"
 
 
-def histogram_lines(buckets: Iterable[Bucket]) -> Iterator[str]:
+def format_histogram(buckets: Iterable[Bucket]) -> Iterator[str]:
     """`--histogram`."""
     buckets = tuple(buckets)
     yield "Latency histogram (values are in milliseconds)"

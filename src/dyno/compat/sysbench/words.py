@@ -16,7 +16,7 @@ from dyno.engines import SysbenchDriver
 from dyno.engines import SysbenchOption as Option
 from dyno.errors import UsageError
 from dyno.passwords import mask_password
-from dyno.plugins import things
+from dyno.plugins import load_things
 
 GENERAL = (
     Option("threads", "N", "1", "users, each with a connection of its own"),
@@ -101,7 +101,7 @@ class Words:
         """Is this option on?"""
         return self.options[name] in ("on", "true", "yes", "1", "")
 
-    def number(self, name: str) -> int:
+    def read_number(self, name: str) -> int:
         """An option's whole number; sysbench reads 0 where there is none."""
         try:
             return int(self.options[name] or 0)
@@ -114,21 +114,21 @@ def refuse(words: str) -> NoReturn:
     raise SysbenchError(words)
 
 
-def drivers() -> dict[str, SysbenchDriver]:
+def list_drivers() -> dict[str, SysbenchDriver]:
     """Drivers by sysbench's name for them."""
-    return {it.name: it for it in things("dyno.engines", "SYSBENCH").values()}
+    return {it.name: it for it in load_things("dyno.engines", "SYSBENCH").values()}
 
 
-def known_options() -> dict[str, Option]:
+def list_options() -> dict[str, Option]:
     """All options that every script has, by name."""
-    of_drivers = [option for driver in drivers().values() for option in driver.options]
-    every = (*GENERAL, *RANDOM, *LOG, *database_options(), *of_drivers)
+    of_drivers = [option for driver in list_drivers().values() for option in driver.options]
+    every = (*GENERAL, *RANDOM, *LOG, *list_database_options(), *of_drivers)
     return {it.name: it for it in every}
 
 
-def database_options() -> tuple[Option, ...]:
+def list_database_options() -> tuple[Option, ...]:
     """What all drivers have; the first of them is the default."""
-    first = next(iter(drivers()))
+    first = next(iter(list_drivers()))
     return (Option("db-driver", "STRING", first, "which of the drivers below"), *DATABASE)
 
 
@@ -136,18 +136,20 @@ def read_words(words: Sequence[str]) -> Words:
     """The command line as sysbench reads it; `SysbenchError` where it does, `UsageError` for an
     option without a counterpart that would change what is measured.
     """
-    known = known_options()
-    words, compare, flags = _compared(words)
+    known = list_options()
+    words, compare, flags = _split_comparison(words)
     argv = tuple(map(mask_password, words))
     named = [word for word in words if not word.startswith("--")]
     if len(named) > 2:
         refuse(f"Unrecognized command line argument: {named[2]}")
-    given, others = _options([word for word in words if word.startswith("--")], known)
+    given, others = _parse_options([word for word in words if word.startswith("--")], known)
     if file := given.get("config-file"):
-        from_file, more = _options(_lines(file), known)
+        from_file, more = _parse_options(_read_lines(file), known)
         given, others = from_file | given, [*more, *others]
     old = tuple(
-        name for name in OLD_NAMES if _counts(given.get(name)) > _counts(known[name].default)
+        name
+        for name in OLD_NAMES
+        if _parse_count(given.get(name)) > _parse_count(known[name].default)
     )
     for name in old:
         given[OLD_NAMES[name]] = given[name]
@@ -164,12 +166,12 @@ def read_words(words: Sequence[str]) -> Words:
     )
 
 
-def _counts(text: str | None) -> int:
+def _parse_count(text: str | None) -> int:
     """A whole number; 0 where there is none."""
     return int(text) if text and text.isdigit() else 0
 
 
-def _compared(words: Sequence[str]) -> tuple[list[str], tuple[str, ...], set[str]]:
+def _split_comparison(words: Sequence[str]) -> tuple[list[str], tuple[str, ...], set[str]]:
     """The line without `--compare`, the builds behind it, and which of the comparison's flags."""
     if "--compare" not in words:
         return [*words], (), set()
@@ -182,7 +184,9 @@ def _compared(words: Sequence[str]) -> tuple[list[str], tuple[str, ...], set[str
     return [word for word in others if word not in flags], builds, flags
 
 
-def _options(words: Sequence[str], known: Mapping[str, Option]) -> tuple[dict[str, str], list[str]]:
+def _parse_options(
+    words: Sequence[str], known: Mapping[str, Option]
+) -> tuple[dict[str, str], list[str]]:
     given, others = {}, []
     for word in words:
         name, sign, value = word[2:].partition("=")
@@ -194,7 +198,7 @@ def _options(words: Sequence[str], known: Mapping[str, Option]) -> tuple[dict[st
     return given, others
 
 
-def _lines(file: str) -> list[str]:
+def _read_lines(file: str) -> list[str]:
     """The lines of a file of options as words of a command line."""
     try:
         lines = map(str.strip, Path(file).read_text().splitlines())

@@ -22,7 +22,7 @@ from dyno.engines import NO_CONDITIONS, Server, StartConditions
 from dyno.engines._server import log as _words
 from dyno.engines._server import process as _process
 from dyno.errors import TrialFailed
-from dyno.tails import tail
+from dyno.tails import read_tail
 
 #: What a server may take to answer first; it may have a crash to recover from.
 READY_S = 60.0
@@ -77,14 +77,16 @@ def start_server(launch: ServerLaunch) -> Running:
     The home and all in it become that user's. Call it from a thread that outlives the server: the
     kernel counts the end of the thread as our death. `HostError` where it cannot be started.
     """
-    user, home = account.server_account(), launch.home
+    user, home = account.find_server_account(), launch.home
     account.check_reach(user, home, "set DYNO_TMP to a folder that everybody may pass through")
     log = home / "server.log"
     log.write_bytes(b"")
     account.give_folder(user, home)
-    switch = account.account_prefix(user, launch.dies_on)
+    switch = account.build_account_prefix(user, launch.dies_on)
     command = [*launch.under.prefix, *switch, *launch.under.executor, *launch.command]
-    environment = _process.server_environment(home, launch.environment) | launch.under.environment
+    environment = (
+        _process.build_server_environment(home, launch.environment) | launch.under.environment
+    )
     folder = launch.socket.folder
     watchdog = _process.begin_watchdog(launch.programs, home, launch.dies_on, folder)
     try:
@@ -102,16 +104,16 @@ def wait_ready(running: Running, probe: Callable[[], object], limit_s: float = R
     is killed too where we are interrupted: nobody holds it yet.
     """
     try:
-        why = _why_not_ready(running, probe, limit_s)
+        why = _wait_ready(running, probe, limit_s)
     except BaseException:
         kill_server(running)
         raise
     if why:
         kill_server(running)
-        raise _words.failure_of(why, tail(running.log))
+        raise _words.diagnose_failure(why, read_tail(running.log))
 
 
-def _why_not_ready(running: Running, probe: Callable[[], object], limit_s: float) -> str:
+def _wait_ready(running: Running, probe: Callable[[], object], limit_s: float) -> str:
     """Why the server is not there; empty once it is."""
     name, ends_s, heed = running.launch.name, time.monotonic() + limit_s, subprocesses.Heed()
     why = f"{name} did not answer in {limit_s:.0f} s"
@@ -140,12 +142,12 @@ def stop_server(server: Server, limit_s: float = STOP_S) -> None:
         _process.wake_family(running.launch.programs, running.launch.home)
         process.send_signal(running.launch.stops_on)
         with suppress(subprocess.TimeoutExpired):
-            process.wait(subprocesses.limit_of(limit_s))
+            process.wait(subprocesses.choose_limit(limit_s))
     late = process.poll() is None
     kill_server(running)
     if late:
         why = f"{running.launch.name} did not stop in {limit_s:.0f} s and was killed"
-        raise _words.failure_of(why, tail(running.log))
+        raise _words.diagnose_failure(why, read_tail(running.log))
 
 
 def kill_server(running: Running) -> None:

@@ -55,26 +55,26 @@ def fetch(program: Path, own: Sequence[Path], say: Say) -> tuple[Path, ...]:
     is asked again until it has all. `HostError` where a library cannot be had.
     """
     folders: list[Path] = []
-    while lacks := _missing_libraries(program, environment([*own, *folders])):
+    while lacks := _find_missing_libraries(program, build_environment([*own, *folders])):
         fresh = {_fetch_library(program, soname, say) for soname in lacks} - {*folders}
         if not fresh:
-            raise lacking(f"{program} cannot start", lacks[0])
+            raise build_lacking_error(f"{program} cannot start", lacks[0])
         folders += sorted(fresh)
     return tuple(folders)
 
 
-def environment(folders: Sequence[Path]) -> dict[str, str]:
+def build_environment(folders: Sequence[Path]) -> dict[str, str]:
     """What the loader must be told to look into `folders` first; nothing where there are none."""
     path = os.pathsep.join(map(str, folders))
     return {"LD_LIBRARY_PATH": path} if path else {}
 
 
-def facts(folders: Sequence[Path]) -> dict[str, str]:
+def list_facts(folders: Sequence[Path]) -> dict[str, str]:
     """What a record of the build tells of them: libraries and versions, where any were fetched."""
     return {"libraries": ", ".join(folder.name for folder in folders)} if folders else {}
 
 
-def lacking(message: str, soname: str) -> HostError:
+def build_lacking_error(message: str, soname: str) -> HostError:
     """The error for a program that lacks a library, with the package that would bring it."""
     package = PACKAGES.get(soname)
     hint = f"install it (Debian's package {package})" if package else "install it"
@@ -85,17 +85,17 @@ def lacking(message: str, soname: str) -> HostError:
 
 
 def _fetch_library(program: Path, soname: str, say: Say) -> Path:
-    refused = lacking(f"{program} cannot start", soname)
+    refused = build_lacking_error(f"{program} cannot start", soname)
     if soname not in PACKAGES:
         raise refused
     try:
-        return deb.library(PACKAGES[soname], soname, say)
+        return deb.fetch_library(PACKAGES[soname], soname, say)
     except HostError as why:
         # what the user can do is the same whatever apt's trouble is
         raise refused from why
 
 
-def _missing_libraries(program: Path, more: Mapping[str, str]) -> list[str]:
+def _find_missing_libraries(program: Path, more: Mapping[str, str]) -> list[str]:
     """The libraries that the loader does not find; empty where it cannot be asked."""
     variables = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", **more}
     try:

@@ -21,7 +21,7 @@ from dyno import scratch, subprocesses
 from dyno.access import account
 from dyno.engines._server import log as _words
 from dyno.engines._server import watchdog
-from dyno.engines._server.watchdog import family, send
+from dyno.engines._server.watchdog import find_family, send
 from dyno.errors import HostError, TrialFailed, UsageError
 
 #: What a tool of a server's (one that makes a data folder) may take.
@@ -35,7 +35,7 @@ WATCHDOG = Path(watchdog.__file__)
 PASSED_ON = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 
 
-def server_environment(home: Path, more: Mapping[str, str]) -> dict[str, str]:
+def build_server_environment(home: Path, more: Mapping[str, str]) -> dict[str, str]:
     """As small as it can be, so that runs agree."""
     path = os.environ.get("PATH", os.defpath)
     return {"PATH": path, "LANG": "C", "HOME": str(home), "TMPDIR": str(home), **more}
@@ -45,7 +45,7 @@ def spawn(
     command: Sequence[str], environment: Mapping[str, str], log: Path, home: Path
 ) -> subprocess.Popen[bytes]:
     """A process that works in `home`, leads a session of its own and writes into `log`."""
-    _heed_signals()
+    _enable_signals()
     with log.open("ab") as words:
         try:
             return subprocess.Popen(
@@ -69,17 +69,17 @@ def run_tool(
     `home` becomes the server's; `more` joins the environment. `HostError` where the tool cannot be
     started or lacks a library, `TrialFailed` where it fails.
     """
-    user = account.server_account()
+    user = account.find_server_account()
     account.give_folder(user, home)
-    _heed_signals()
-    with _with_watchdog(command[0], home):
+    _enable_signals()
+    with _run_watchdog(command[0], home):
         done = _run(
-            [*account.account_prefix(user, signal.SIGKILL), *command], home, given, more or {}
+            [*account.build_account_prefix(user, signal.SIGKILL), *command], home, given, more or {}
         )
     if done is None:
         raise TrialFailed(f"{command[0]} took longer than {TOOL_S:.0f} s")
     if done.returncode:
-        raise _words.failure_of(f"{Path(command[0]).name} failed", done.stdout)
+        raise _words.diagnose_failure(f"{Path(command[0]).name} failed", done.stdout)
     return done.stdout
 
 
@@ -96,7 +96,7 @@ def _run(
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
-            env=server_environment(home, more),
+            env=build_server_environment(home, more),
             cwd=home,
             start_new_session=True,
         )
@@ -111,7 +111,7 @@ def ask_program(command: Sequence[str], more: Mapping[str, str] | None = None) -
     `more` joins the environment. `UsageError` where it is no program, `HostError` where it lacks a
     library.
     """
-    with scratch.folder("ask") as place:
+    with scratch.make_folder("ask") as place:
         try:
             return run_tool(command, place, more=more)
         except TrialFailed as failed:
@@ -129,7 +129,7 @@ def end_family(programs: Sequence[Path], home: Path) -> None:
     """Kills every process of `programs`, and of those that lie beside it, that works in `home`."""
     ends_s = time.monotonic() + KILL_S
     folders, home = find_folders(programs), home.resolve()
-    while (left := list(family(folders, home))) and time.monotonic() < ends_s:
+    while (left := list(find_family(folders, home))) and time.monotonic() < ends_s:
         for pid in left:
             send(pid, signal.SIGKILL)
         time.sleep(PAUSE_S)
@@ -137,7 +137,7 @@ def end_family(programs: Sequence[Path], home: Path) -> None:
 
 def wake_family(programs: Sequence[Path], home: Path) -> None:
     """Lets every process of `programs` that works in `home` go on where it was stopped."""
-    for pid in family(find_folders(programs), home.resolve()):
+    for pid in find_family(find_folders(programs), home.resolve()):
         send(pid, signal.SIGCONT)
 
 
@@ -182,7 +182,7 @@ def end_watchdog(watchdog: subprocess.Popen[bytes]) -> None:
 
 
 @contextmanager
-def _with_watchdog(program: str, home: Path) -> Iterator[None]:
+def _run_watchdog(program: str, home: Path) -> Iterator[None]:
     """Whatever `program` starts in `home` is killed when we die, and at the end."""
     places = [Path(shutil.which(program) or program)]
     watchdog = begin_watchdog(places, home, signal.SIGKILL)
@@ -193,15 +193,15 @@ def _with_watchdog(program: str, home: Path) -> Iterator[None]:
         end_watchdog(watchdog)
 
 
-def _heed_signals() -> None:
+def _enable_signals() -> None:
     """What was started with a signal ignored (by `dyno … &`, by nohup) leaves it at its default
     for what it starts itself: a handler, unlike a signal that is ignored, is not inherited.
     """
     if threading.current_thread() is threading.main_thread():
         for number in PASSED_ON:
             if signal.getsignal(number) is signal.SIG_IGN:
-                signal.signal(number, _nothing)
+                signal.signal(number, _do_nothing)
 
 
-def _nothing(_: int, __: FrameType | None) -> None:
+def _do_nothing(_: int, __: FrameType | None) -> None:
     """A handler by which a signal stays without effect."""

@@ -12,7 +12,7 @@ from dyno.errors import UsageError
 HOST, USER, DATABASE = "localhost", "sbtest", "sbtest"
 
 
-def connection_options(prefix: str, port: int) -> tuple[Option, ...]:
+def list_connection_options(prefix: str, port: int) -> tuple[Option, ...]:
     """Host, port, user, password and database of a driver; `prefix` is its own (`pgsql`)."""
     return (
         Option(f"{prefix}-host", "STRING", HOST, "the server's host"),
@@ -23,8 +23,8 @@ def connection_options(prefix: str, port: int) -> tuple[Option, ...]:
     )
 
 
-def login(prefix: str, given: Mapping[str, str], *, password: str | None) -> Login:
-    """The login that the options of `connection_options` mean, `password` where they have none.
+def read_login(prefix: str, given: Mapping[str, str], *, password: str | None) -> Login:
+    """The login that `list_connection_options` mean, with `password` where they have none.
 
     `UsageError` for several hosts or ports, over which sysbench deals its connections.
     """

@@ -29,7 +29,7 @@ PAUSE_S = 0.02
 REMOVED = " (deleted)"
 
 
-def family(programs: Sequence[Path], home: Path) -> Iterator[int]:
+def find_family(programs: Sequence[Path], home: Path) -> Iterator[int]:
     """The processes of the programs in the folders `programs` that work in `home` or below.
 
     Neither parent nor group tells: a server's children may lead sessions of their own, and outlive
@@ -57,7 +57,7 @@ def end(programs: Sequence[Path], home: Path, handle: int, death: int) -> None:
     asked: set[int] = set()
     began_s = seen_s = time.monotonic()
     while time.monotonic() - seen_s < CALM_S:
-        for pid in family(programs, home):
+        for pid in find_family(programs, home):
             if _is_anothers(pid, home, handle):
                 continue
             seen_s = time.monotonic()

@@ -67,4 +67,6 @@ class Engine(Family):
 
     def fetch_build(self, build: str, say: Say) -> Build:
         """The server of a version."""
-        return RELEASES.fetch(build, say, self.of_suite(build, say), self.by_number(PACKAGES, say))
+        return RELEASES.fetch(
+            build, say, self.make_from_suite(build, say), self.make_by_number(PACKAGES, say)
+        )

@@ -49,16 +49,16 @@ def grant_access(build: Build, requested: AskedSettings, home: Path) -> Access:
         return Access(requested)
     password, file = f"Dyno-{secrets.token_hex(16)}", home / "init.sql"
     file.touch(mode=0o600)
-    file.write_text("\n".join([*statements(build, password), _own_statements(requested)]))
+    file.write_text("\n".join([*list_statements(build, password), _read_own_statements(requested)]))
     return Access(replace(requested, own={**requested.own, VARIABLE: str(file)}), password, file)
 
 
-def statements(build: Build, password: str) -> list[str]:
+def list_statements(build: Build, password: str) -> list[str]:
     """What gives `root` the password and takes every other user away that a new server may have.
 
     Where the server would keep the statement as it is, in a log of its own, its hash is given.
     """
-    version = _builds.version_key(build.version)
+    version = _builds.parse_version(build.version)
     name = "'root'@'localhost'"
     if build.engine == "mysql" and version >= ALTERS:
         return ["SET SQL_LOG_BIN=0;", f"ALTER USER {name} IDENTIFIED BY '{password}';"]
@@ -76,7 +76,7 @@ def statements(build: Build, password: str) -> list[str]:
     ]
 
 
-def _own_statements(requested: AskedSettings) -> str:
+def _read_own_statements(requested: AskedSettings) -> str:
     """What the user's own file has the server do at its start; of two files it takes the last."""
     named = requested.own.get(VARIABLE, "")
     if not named and requested.config and (found := IN_FILE.findall(requested.config.read_text())):

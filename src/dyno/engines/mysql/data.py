@@ -18,7 +18,7 @@ from dyno.builds import Build, cache
 from dyno.engines import _builds
 from dyno.engines._server import process
 from dyno.engines.mysql.builds import Prefix
-from dyno.errors import unknown
+from dyno.errors import build_unknown_error
 
 #: Answers SQL of one server.
 Query = Callable[[Sequence[str]], list[list[list[str | None]]]]
@@ -38,7 +38,9 @@ def prepare_database(query: Query, name: str, storage: str, prefix: Prefix) -> N
     if storage:
         there = [str(row[0]) for row in storages if row[1] in ("YES", "DEFAULT")]
         if storage.lower() not in map(str.lower, there):
-            raise unknown(f"storage engine of {name}", storage, {*there, *prefix.storages()})
+            raise build_unknown_error(
+                f"storage engine of {name}", storage, {*there, *prefix.list_storages()}
+            )
         made.append(f"SET GLOBAL default_storage_engine = {storage}")
     query(made)
 
@@ -77,7 +79,7 @@ def fill_data(build: Build, prefix: Prefix, requested: Mapping[str, str], data: 
     def make(folder: Path) -> None:
         _make(build, prefix, lasting, folder)
 
-    template = cache.cached_entry(
+    template = cache.ensure_entry(
         "data", f"{build.engine}-{build.version}-{key}", make, lambda _: None
     )
     with cache.keep_entries([template]):
@@ -86,19 +88,19 @@ def fill_data(build: Build, prefix: Prefix, requested: Mapping[str, str], data: 
 
 def _make(build: Build, prefix: Prefix, lasting: Mapping[str, str], folder: Path) -> None:
     """Lets the server fill `folder/data`: by its own command, or from its scripts."""
-    data, version = folder / "data", _builds.version_key(build.version)
+    data, version = folder / "data", _builds.parse_version(build.version)
     data.mkdir()
     (folder / "tmp").mkdir()
     own = [f"--loose-{name}={value}" for name, value in (SMALL | dict(lasting)).items()]
-    places = [f"--datadir={data}", f"--tmpdir={folder / 'tmp'}", *prefix.arguments(), *own]
+    places = [f"--datadir={data}", f"--tmpdir={folder / 'tmp'}", *prefix.list_arguments(), *own]
     command = [str(prefix.program), "--no-defaults", *places]
     if build.engine == "mysql" and version >= INITIALIZES:
         (folder / "init.sql").write_text(CLOSING)
         command += ["--initialize-insecure", f"--init-file={folder / 'init.sql'}"]
-        process.run_tool(command, folder, more=prefix.environment())
+        process.run_tool(command, folder, more=prefix.build_environment())
     else:
-        given = OPENING + "".join(_lines(_scripts(prefix))) + CLOSING
-        process.run_tool([*command, "--bootstrap"], folder, given, prefix.environment())
+        given = OPENING + "".join(_read_lines(_find_scripts(prefix))) + CLOSING
+        process.run_tool([*command, "--bootstrap"], folder, given, prefix.build_environment())
     if build.engine == "mysql" and version < RESIZES:
         # a server that cannot resize its logs makes new ones of the right size where none are
         for log in data.glob("ib_logfile*"):
@@ -108,11 +110,11 @@ def _make(build: Build, prefix: Prefix, lasting: Mapping[str, str], folder: Path
     shutil.rmtree(folder / "tmp")
 
 
-def _scripts(prefix: Prefix) -> list[Path]:
+def _find_scripts(prefix: Prefix) -> list[Path]:
     found = [next(iter(sorted(prefix.share.glob(f"m*{name}"))), None) for name in SCRIPTS]
     return [script for script in found if script]
 
 
-def _lines(scripts: Iterable[Path]) -> Iterable[str]:
+def _read_lines(scripts: Iterable[Path]) -> Iterable[str]:
     for script in scripts:
         yield script.read_text(errors="surrogateescape").rstrip() + "\n"

@@ -86,10 +86,10 @@ class WeighsServer:
         that runs already only the settings are known.
         """
         storage = reported.get("default_storage_engine", "").lower()
-        autocommit = self._autocommit(server) or reported.get("autocommit", "")
-        decided_by = {name: reported[name] for name in _deciding_names(storage, reported)}
+        autocommit = self._read_autocommit(server) or reported.get("autocommit", "")
+        decided_by = {name: reported[name] for name in _list_deciding_names(storage, reported)}
         decided_by |= {"autocommit": "OFF"} if autocommit in OFF else {}
-        safety = _safety(storage, reported)
+        safety = _rank_safety(storage, reported)
         survives = "" if safety is None else SURVIVES[safety]
         autocommits = autocommit not in OFF if autocommit else None
         cache = reported.get(CACHES.get(storage, ""), "")
@@ -102,7 +102,7 @@ class WeighsServer:
                 autocommits=autocommits,
             )
         return DataCondition(
-            size_bytes=_data_bytes(server.home),
+            size_bytes=_measure_data_bytes(server.home),
             cache_bytes=cache_bytes,
             claim="" if "config" in requested else CLAIMS[requested.get("profile", "cached")],
             survives=survives,
@@ -110,7 +110,7 @@ class WeighsServer:
             autocommits=autocommits,
         )
 
-    def _autocommit(self, server: Server) -> str:
+    def _read_autocommit(self, server: Server) -> str:
         """As a session like the driver's has it, which `init_connect` may have set; empty where
         that is not told.
         """
@@ -120,29 +120,29 @@ class WeighsServer:
         return ""
 
 
-def needed_bytes(values: Mapping[str, str], storage: str, connections: int) -> int:
+def estimate_needed_bytes(values: Mapping[str, str], storage: str, connections: int) -> int:
     """Memory of a server that starts with the variables `values`; `storage` is empty for its own
     choice.
     """
     engine = storage or values.get("default_storage_engine", "")
-    cache = numbers.size_bytes(values.get(CACHES.get(engine.lower(), ""), "0")) or 0.0
+    cache = numbers.parse_size_bytes(values.get(CACHES.get(engine.lower(), ""), "0")) or 0.0
     watched = values.get("performance_schema", "FALSE").upper() in ("TRUE", "ON", "1")
     return round(cache) + SERVER_BYTES + connections * CONNECTION_BYTES + watched * SCHEMA_BYTES
 
 
-def _data_bytes(home: Path) -> int:
+def _measure_data_bytes(home: Path) -> int:
     files = (file for folder in FOLDERS for file in (home / folder).rglob("*"))
     return sum(file.stat().st_size for file in files if file.is_file())
 
 
-def _deciding_names(storage: str, reported: Mapping[str, str]) -> Iterator[str]:
+def _list_deciding_names(storage: str, reported: Mapping[str, str]) -> Iterator[str]:
     names = ["default_storage_engine", FLUSHED.get(storage, "")]
     names += ["innodb_doublewrite", "innodb_flush_method"] if storage == "innodb" else []
     names += ["sync_binlog"] if reported.get("log_bin", "OFF") in ON else []
     return (name for name in names if name in reported)
 
 
-def _safety(storage: str, told: Mapping[str, str]) -> int | None:
+def _rank_safety(storage: str, told: Mapping[str, str]) -> int | None:
     """The place in `SURVIVES`; None where a setting that decides of it is not told.
 
     Without the doublewrite buffer a power cut may tear pages (8.0's DETECT_ONLY tells it, and

@@ -11,11 +11,11 @@ from __future__ import annotations
 from dyno.workloads.replay.in_place import Harmless
 
 
-def _words(text: str) -> frozenset[str]:
+def _split_words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-FUNCTIONS = _words(
+FUNCTIONS = _split_words(
     """
     ascii bin bit_length char char_length character_length concat concat_ws elt export_set field
     find_in_set format from_base64 to_base64 hex instr lcase left length locate lower lpad ltrim
@@ -44,7 +44,7 @@ FUNCTIONS = _words(
     mbrwithin
     """
 )
-LATER = _words(
+LATER = _split_words(
     """
     any_value bin_to_uuid uuid_to_bin is_uuid json_array json_array_append json_array_insert
     json_arrayagg json_contains json_contains_path json_depth json_exists json_extract
@@ -62,7 +62,7 @@ LATER = _words(
     st_asgeojson
     """
 )
-CONSTRUCTS = _words(
+CONSTRUCTS = _split_words(
     """
     and or xor not in any some all exists on using where having when then else case end select
     from join union except intersect minus values with as over filter within group by order
@@ -76,7 +76,7 @@ CONSTRUCTS = _words(
     """
 )
 #: A hint that sets a variable (SET_VAR) or moves the session's thread (RESOURCE_GROUP) is not one.
-HINTS = _words(
+HINTS = _split_words(
     """
     max_execution_time index no_index join_index no_join_index group_index no_group_index
     order_index no_order_index join_order join_prefix join_suffix join_fixed_order bka no_bka
@@ -86,15 +86,15 @@ HINTS = _words(
     """
 )
 HARMLESS = Harmless(
-    verbs=_words("select with values table show explain describe desc help checksum"),
+    verbs=_split_words("select with values table show explain describe desc help checksum"),
     functions=FUNCTIONS | LATER,
     constructs=CONSTRUCTS,
-    changing=_words("insert update delete outfile dumpfile share merge nextval next"),
+    changing=_split_words("insert update delete outfile dumpfile share merge nextval next"),
     hints=HINTS,
     fills_variables=True,
 )
 #: Storage engines whose tables are the server's own; others reach files or other servers.
-STORAGE_ENGINES = _words(
+STORAGE_ENGINES = _split_words(
     """
     innodb myisam memory csv archive blackhole mrg_myisam aria rocksdb tokudb sequence ndbcluster
     columnstore performance_schema

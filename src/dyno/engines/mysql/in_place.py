@@ -15,7 +15,7 @@ from dataclasses import replace
 from dyno.driver.plan import Session
 from dyno.engines import Ask
 from dyno.engines.mysql.harmless import HARMLESS, LATER, STORAGE_ENGINES
-from dyno.engines.mysql.session_words import reading_of, session_words
+from dyno.engines.mysql.session_words import find_quoting, judge_session_words
 from dyno.errors import TrialFailed, UsageError
 from dyno.workloads.replay.in_place import ServerRules, taint_definitions
 from dyno.workloads.replay.tokens import Quoting
@@ -61,25 +61,25 @@ def look_in_place(ask: Ask, session: Session) -> ServerRules:
     """What the server says; `UsageError` where its texts are read in a way that is not known."""
     state, stored, views, elsewhere, grants = ask(session, QUESTIONS)
     own_mode, global_mode, characters, user = (str(it or "") for it in state[0])
-    readings = {reading_of(own_mode), reading_of(global_mode)}
+    readings = {find_quoting(own_mode), find_quoting(global_mode)}
     known = frozenset(it for it in readings if it is not None)
     if len(known) < len(readings) or not characters.startswith("utf8"):
         cause = f"sql_mode is '{own_mode}' and character_set_client {characters}"
         hint = "play the log on a copy (--data), or with --writes where it may be written to"
         raise UsageError("cannot tell how the server reads statements", cause=cause, hint=hint)
-    loadable = _loadable(ask, session)
+    loadable = _read_loadable(ask, session)
     names = {str(name).lower() for (name,) in stored} | (loadable or set())
     functions = HARMLESS.functions if loadable is not None else HARMLESS.functions - LATER
     server = ServerRules(
         replace(HARMLESS, functions=functions),
-        session_words,
+        judge_session_words,
         known,
         shadowed=frozenset(names),
         tainted={
             str(name): "that name a table of a storage engine not known to read only"
             for name, _ in elsewhere
         },
-        account=_account(user, [str(row[0]) for row in grants]),
+        account=_describe_account(user, [str(row[0]) for row in grants]),
     )
     texts = [("view", str(name), str(text or "")) for name, text in views]
     # the server spells views in its own way, whatever a session's sql_mode
@@ -88,7 +88,7 @@ def look_in_place(ask: Ask, session: Session) -> ServerRules:
     return replace(server, tainted=judged.tainted)
 
 
-def _loadable(ask: Ask, session: Session) -> set[str] | None:
+def _read_loadable(ask: Ask, session: Session) -> set[str] | None:
     """The names of loadable functions; None where no table of them may be read."""
     found: list[set[str]] = []
     for question in LOADABLE:
@@ -100,16 +100,16 @@ def _loadable(ask: Ask, session: Session) -> set[str] | None:
     return set().union(*found) if found else None
 
 
-def _account(user: str, grants: Sequence[str]) -> str:
+def _describe_account(user: str, grants: Sequence[str]) -> str:
     """What the account may write, in words; empty where nothing was found."""
-    rights = list(dict.fromkeys(_writing(grants)))
+    rights = list(dict.fromkeys(_find_writing_grants(grants)))
     if not rights:
         return ""
     more = ", …" if len(rights) > _SHOWN else ""
     return f"the account {user} has {', '.join(rights[:_SHOWN])}{more}"
 
 
-def _writing(grants: Sequence[str]) -> Iterator[str]:
+def _find_writing_grants(grants: Sequence[str]) -> Iterator[str]:
     for line in grants:
         found = _GRANT.match(line)
         if found is None:

@@ -9,7 +9,7 @@ from dyno.driver.plan import Session
 from dyno.engines import Ask
 from dyno.engines.mysql.builds import Prefix
 from dyno.engines.mysql.settings import FAST, STOCK, sort_settings
-from dyno.engines.mysql.values import variables
+from dyno.engines.mysql.values import list_variables
 
 #: What is written of statements, and when; files and their places are the server's own.
 LOGGING = (
@@ -20,7 +20,7 @@ LOGGING = (
 )
 
 
-def settings_like(
+def liken_settings(
     ask: Ask, running: Session, build: Build, prefix: Prefix, left: Iterable[str]
 ) -> dict[str, str]:
     """What it has where our profiles have a value for memory, disk and work, and what it logs:
@@ -33,7 +33,7 @@ def settings_like(
     logged = told.get("log_bin", "").lower()
     asked = {"profile": STOCK} | ({"engine": storage} if storage else {})
     asked |= {"log_bin": logged} if logged in ("on", "off") else {}
-    known = variables(build, prefix, sort_settings(asked, {})) - set(left)
+    known = list_variables(build, prefix, sort_settings(asked, {})) - set(left)
     return asked | {
         name: told[name] for name in (*FAST, *LOGGING) if name in told and name in known
     }

@@ -28,14 +28,14 @@ _HEADER = re.compile(r"^(?:Time +Id +Command +Argument|Tcp port: .*|.*, Version:
 _SQL = ("Query", "Execute")
 
 
-def _seconds(text: str) -> float:
+def _parse_seconds(text: str) -> float:
     if text[-1] == "Z" and text[19:20] == ".":
-        return _of_second(f"{text[:19]}Z") + float(text[19:-1])
-    return _of_second(text)
+        return _parse_second(f"{text[:19]}Z") + float(text[19:-1])
+    return _parse_second(text)
 
 
 @lru_cache(maxsize=64)
-def _of_second(text: str) -> float:
+def _parse_second(text: str) -> float:
     if "T" in text:
         return datetime.fromisoformat(text).timestamp()
     day, time = text.split()
@@ -56,12 +56,12 @@ class GeneralLog:
     def read(self, path: Path, limit: int) -> Log:
         """All statements, in the order of the file."""
         unread = Reasons()
-        return Log(self.kind, DIALECT, _general(path, limit, unread), unread)
+        return Log(self.kind, DIALECT, _read_general_log(path, limit, unread), unread)
 
 
-def _general(path: Path, limit: int, unread: Reasons) -> Iterator[LogEntry]:
+def _read_general_log(path: Path, limit: int, unread: Reasons) -> Iterator[LogEntry]:
     # what stands before the first time of an old log, which was cut there, is of that time
-    at_s = _first_time(path, _GENERAL)
+    at_s = _find_first_time(path, _GENERAL)
     databases: dict[str, str] = {}
     lines, text = Lines(path, limit), Gathered(limit)
     entry: LogEntry | None = None
@@ -80,7 +80,7 @@ def _general(path: Path, limit: int, unread: Reasons) -> Iterator[LogEntry]:
             continue
         iso, old, session, command, rest = found.groups("")
         if iso or old:
-            at_s = _seconds(iso or old)
+            at_s = _parse_seconds(iso or old)
         if command == "Init DB":
             databases[session] = rest
             command, rest = "Query", f"USE `{rest}`"
@@ -94,11 +94,11 @@ def _general(path: Path, limit: int, unread: Reasons) -> Iterator[LogEntry]:
         yield text.put_into(entry)
 
 
-def _first_time(path: Path, form: re.Pattern[str]) -> float:
+def _find_first_time(path: Path, form: re.Pattern[str]) -> float:
     """The first time that a log says, 0 where it says none."""
     for _, line in Lines(path, 1 << 10):
         if (found := form.match(line)) and (said := next(filter(None, found.groups()[:2]), None)):
-            return _seconds(said)
+            return _parse_seconds(said)
     return 0.0
 
 
@@ -127,23 +127,23 @@ class SlowLog:
     def read(self, path: Path, limit: int) -> Log:
         """All statements, in the order in which they ended."""
         unread = Reasons()
-        return Log(self.kind, DIALECT, _slow(path, limit, unread), unread)
+        return Log(self.kind, DIALECT, _read_slow_log(path, limit, unread), unread)
 
 
-def _slow(path: Path, limit: int, unread: Reasons) -> Iterator[LogEntry]:
-    at_s, database_of = _first_time(path, _TIME), dict[str, str]()
-    for number, heads, body in _records(path, limit):
+def _read_slow_log(path: Path, limit: int, unread: Reasons) -> Iterator[LogEntry]:
+    at_s, database_of = _find_first_time(path, _TIME), dict[str, str]()
+    for number, heads, body in _read_records(path, limit):
         session, duration_s = "", 0.0
         for head in heads:
             if time := _TIME.match(head):
-                at_s = _seconds(time[1] or time[2])
+                at_s = _parse_seconds(time[1] or time[2])
             elif user := _USER.match(head):
                 session = user[2] or user[1]
             elif thread := _THREAD.match(head):
                 session = thread[1]
                 database_of[session] = thread[2]
             elif query := _QUERY.match(head):
-                duration_s = _number(query[1])
+                duration_s = _parse_number(query[1])
         if body.stamp_s and abs(at_s - body.stamp_s) >= 1 + duration_s:
             at_s = body.stamp_s
         if body.used:
@@ -157,7 +157,7 @@ def _slow(path: Path, limit: int, unread: Reasons) -> Iterator[LogEntry]:
         yield LogEntry(at_s - duration_s, session, text, number, (), database, duration_s, letters)
 
 
-def _number(text: str) -> float:
+def _parse_number(text: str) -> float:
     """A duration, 0 where a writer was interrupted in it."""
     try:
         return float(text)
@@ -183,7 +183,7 @@ class _Body:
         self.is_empty = False
 
 
-def _records(path: Path, limit: int) -> Iterator[tuple[int, list[str], _Body]]:
+def _read_records(path: Path, limit: int) -> Iterator[tuple[int, list[str], _Body]]:
     """Entries: where each begins, its lines with `#`, those without."""
     first, heads, body = 1, list[str](), _Body(limit)
     lines = Lines(path, limit)

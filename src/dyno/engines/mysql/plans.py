@@ -17,14 +17,14 @@ def plan_shape(rows: Sequence[Sequence[str | None]]) -> str:
     """
     if any(_is_unplanned(row[-1] or "") for row in rows):
         return ""
-    return "\n".join(filter(None, map(_table_line, rows)))
+    return "\n".join(filter(None, map(_format_table, rows)))
 
 
 def _is_unplanned(extra: str) -> bool:
     return any(word in extra.lower() for word in NOTHING_PLANNED)
 
 
-def _table_line(row: Sequence[str | None]) -> str:
+def _format_table(row: Sequence[str | None]) -> str:
     places = (2, 4, 6, 11) if len(row) > 10 else (2, 3, 5, 9)
     table, way, key, extra = (row[at] or "" for at in places)
     beside = ", ".join(sorted(part.strip() for part in extra.split(";") if part.strip()))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from dyno.builds import Build
 from dyno.engines import _builds
-from dyno.engines._idle_keys import OFF, Idle, idle_keys
+from dyno.engines._idle_keys import OFF, Idle, find_idle_keys
 from dyno.engines.mysql.settings import OURS, ROWS, sort_settings
 
 #: From the manuals of MySQL, MariaDB and MyRocks.
@@ -34,16 +34,18 @@ FEW_BYTES = 1 << 20
 SIZED = re.compile(r"\d+[KMG]")
 
 
-def remarks(
+def list_remarks(
     build: Build, settings: Mapping[str, str], adjusted: Mapping[str, str]
 ) -> Iterator[str]:
     """A clause for each key that can have no effect, and for each size that is a few bytes."""
     asked = sort_settings(settings, adjusted)
     switches = {"log_bin": asked.log_bin, "engine": asked.storage}
     own = {name: value for name, value in settings.items() if name not in OURS}
-    yield from idle_keys(own, asked.all() | {n: v for n, v in switches.items() if v}, IDLE)
-    capacity = asked.all().get("innodb_redo_log_capacity")
-    one = build.engine == "mysql" and _builds.version_key(build.version) >= ONE_CAPACITY
+    yield from find_idle_keys(
+        own, asked.list_all() | {n: v for n, v in switches.items() if v}, IDLE
+    )
+    capacity = asked.list_all().get("innodb_redo_log_capacity")
+    one = build.engine == "mysql" and _builds.parse_version(build.version) >= ONE_CAPACITY
     for name, value in own.items():
         if one and capacity and name in ("innodb_log_file_size", "innodb_log_files_in_group"):
             yield f"{name}={value} can have no effect while innodb_redo_log_capacity={capacity}"

@@ -24,25 +24,25 @@ from dyno.engines.mysql.attached import (
     FLAGS,
     MysqlTables,
     attach_server,
-    attached_server,
-    flags_of,
+    convert_flags,
+    describe_attached_server,
 )
 from dyno.engines.mysql.builds import (
     Prefix,
     RegistryPackage,
     fetch_build,
+    find_local_build,
+    find_prefix,
     is_path,
-    local_build,
-    prefix_of,
-    source_build,
-    suite_build,
+    make_source_build,
+    make_suite_build,
 )
 from dyno.engines.mysql.counters import CountsMysqlInternals
 from dyno.engines.mysql.data import Query, fill_data, prepare_database
-from dyno.engines.mysql.evidence import WeighsServer, needed_bytes
-from dyno.engines.mysql.likeness import settings_like
+from dyno.engines.mysql.evidence import WeighsServer, estimate_needed_bytes
+from dyno.engines.mysql.likeness import liken_settings
 from dyno.engines.mysql.plans import plan_shape
-from dyno.engines.mysql.remarks import remarks
+from dyno.engines.mysql.remarks import list_remarks
 from dyno.engines.mysql.settings import (
     FIXED_BYTES,
     KNOBS,
@@ -50,16 +50,16 @@ from dyno.engines.mysql.settings import (
     STOCK,
     AskedSettings,
     check_settings,
+    describe_options,
     is_logged,
-    options,
     sort_settings,
 )
 from dyno.engines.mysql.settle import preload, settle
 from dyno.engines.mysql.values import (
+    build_defaults_argument,
     check_values,
-    defaults_argument,
-    lasting_values,
-    listed_values,
+    list_values,
+    select_lasting_values,
     try_out,
 )
 
@@ -76,21 +76,26 @@ def plan_launch(
 ) -> _server.ServerLaunch:
     """The server to be, its data in `home/data`, its socket in `home` or as near as can be."""
     socket = _socket.place_socket(home, "mysqld.sock")
-    places = _places(home, socket.path, requested.config)
+    places = _list_places(home, socket.path, requested.config)
     return _server.ServerLaunch(
         name=f"{build.engine} {build.version}",
-        command=[str(build.program), *places, *prefix.arguments(), *requested.arguments(prefix)],
+        command=[
+            str(build.program),
+            *places,
+            *prefix.list_arguments(),
+            *requested.list_arguments(prefix),
+        ],
         home=home,
         socket=socket,
         under=under,
-        environment=prefix.environment(),
+        environment=prefix.build_environment(),
     )
 
 
-def _places(home: Path, socket: Path, config: Path | None) -> Sequence[str]:
+def _list_places(home: Path, socket: Path, config: Path | None) -> Sequence[str]:
     """Where the server keeps things; the file of settings must come first."""
     return [
-        defaults_argument(config, home),
+        build_defaults_argument(config, home),
         f"--datadir={home / 'data'}",
         f"--tmpdir={home / 'tmp'}",
         f"--socket={socket}",
@@ -111,7 +116,7 @@ class Family(WeighsServer, CountsMysqlInternals, MysqlTables):
     """
 
     embedded: ClassVar[bool] = False
-    options: ClassVar[dict[str, tuple[str, str]]] = options()
+    options: ClassVar[dict[str, tuple[str, str]]] = describe_options()
     flags: ClassVar[dict[str, tuple[str, str]]] = FLAGS | _source.FLAGS
     versions: ClassVar[tuple[str, ...]]
     # from 9.0 on the server's own choice is a tree; MariaDB and old versions skip the comment
@@ -126,30 +131,30 @@ class Family(WeighsServer, CountsMysqlInternals, MysqlTables):
 
     def check_version(self, build: str) -> None:
         """`UsageError` where there is no such version to fetch."""
-        self.releases.choices(build)
+        self.releases.list_choices(build)
 
     def fetch_build(self, build: str, say: Say) -> Build:
         """The server of a version."""
         raise NotImplementedError
 
-    def of_suite(self, name: str, say: Say) -> Callable[[Tree, SuiteProgram], Build]:
+    def make_from_suite(self, name: str, say: Say) -> Callable[[Tree, SuiteProgram], Build]:
         """What makes a build of a suite's tree."""
-        return lambda tree, wanted: suite_build(self.name, name, tree, wanted, say)
+        return lambda tree, wanted: make_suite_build(self.name, name, tree, wanted, say)
 
-    def by_number(
+    def make_by_number(
         self, packages: Mapping[str, RegistryPackage], say: Say
     ) -> Callable[[str], Build]:
         """What fetches the build of a version in the table."""
         return lambda version: fetch_build(self.name, version, packages[version], say)
 
-    def adjusted_settings(self, version: str) -> dict[str, str]:
+    def adjust_settings(self, version: str) -> dict[str, str]:
         """Rows of the table that mean something else in this version."""
         return {}
 
     def check(self, build: str, flags: dict[str, str], settings: dict[str, str]) -> None:
         """`UsageError` for a version, a place, a setting or a value that cannot be."""
         of_url = {name: value for name, value in flags.items() if name not in _source.FLAGS}
-        url.check_url(build, flags_of(of_url), settings)
+        url.check_url(build, convert_flags(of_url), settings)
         check_settings(settings)
         if _source.is_source(build):
             _source.check_source(self.name, build, flags)
@@ -164,9 +169,9 @@ class Family(WeighsServer, CountsMysqlInternals, MysqlTables):
         if url.is_url(build):
             return attach_server(self._ask, self.name, build, flags)
         if _source.is_source(build):
-            return source_build(self.name, build, flags, say)
+            return make_source_build(self.name, build, flags, say)
         if is_path(build):
-            return local_build(self.name, build, say)
+            return find_local_build(self.name, build, say)
         return self.fetch_build(build, say)
 
     def plan_build(self, place: str, flags: dict[str, str], say: Say) -> BuildPlan:
@@ -177,48 +182,50 @@ class Family(WeighsServer, CountsMysqlInternals, MysqlTables):
         """`UsageError` where this build has no such variable, or does not take its value."""
         if build.attached:
             return
-        asked = sort_settings(settings, self.adjusted_settings(build.version))
-        try_out(build, prefix_of(build.program, build.libraries), asked, others)
+        asked = sort_settings(settings, self.adjust_settings(build.version))
+        try_out(build, find_prefix(build.program, build.libraries), asked, others)
 
-    def remarks(self, build: Build, settings: dict[str, str]) -> list[str]:
+    def list_remarks(self, build: Build, settings: dict[str, str]) -> list[str]:
         """Keys that can have no effect where they stand, and sizes of a few bytes."""
-        return list(remarks(build, settings, self.adjusted_settings(build.version)))
+        return list(list_remarks(build, settings, self.adjust_settings(build.version)))
 
-    def settings_like(self, running: Build, build: Build) -> dict[str, str]:
+    def liken_settings(self, running: Build, build: Build) -> dict[str, str]:
         """What a server that runs already has of memory, disk and work, where `build` knows it."""
-        session = url.login_of(running).session("mysql")
-        prefix, left = prefix_of(build.program, build.libraries), self.adjusted_settings("0")
-        return settings_like(self._ask, session, build, prefix, left)
+        session = url.read_login(running).to_session("mysql")
+        prefix, left = find_prefix(build.program, build.libraries), self.adjust_settings("0")
+        return liken_settings(self._ask, session, build, prefix, left)
 
-    def file_settings(self, settings: dict[str, str]) -> dict[str, str]:
+    def select_file_settings(self, settings: dict[str, str]) -> dict[str, str]:
         """All that may shape the files: every setting but those that pass with the process."""
         lasting = {name: value for name, value in settings.items() if name not in PASSING}
         lasting |= {"log_bin": "on"} if is_logged(settings) == "on" else {}
         return lasting | ({"profile": STOCK} if settings.get("profile") == STOCK else {})
 
-    def disk_bytes(self, data_bytes: int, settings: dict[str, str]) -> int:
+    def estimate_disk_bytes(self, data_bytes: int, settings: dict[str, str]) -> int:
         """Half-full pages, redo and system files; the binary log holds all rows once more."""
         logged = data_bytes if is_logged(settings) == "on" else 0
         return 2 * data_bytes + logged + FIXED_BYTES
 
-    def memory_bytes(self, build: Build, settings: dict[str, str], connections: int) -> int:
+    def estimate_memory_bytes(
+        self, build: Build, settings: dict[str, str], connections: int
+    ) -> int:
         """The cache of the storage engine, and what a server takes beside it."""
-        asked = sort_settings(settings, self.adjusted_settings(build.version))
-        values = listed_values(build, prefix_of(build.program, build.libraries), asked)
-        return needed_bytes(values, asked.storage, connections)
+        asked = sort_settings(settings, self.adjust_settings(build.version))
+        values = list_values(build, find_prefix(build.program, build.libraries), asked)
+        return estimate_needed_bytes(values, asked.storage, connections)
 
-    def plan_of(self, rows: list[list[str | None]]) -> str:
+    def extract_plan(self, rows: list[list[str | None]]) -> str:
         """A line per table: how it is read, by which index, and what is said beside that. Empty
         where no row was there for the statement's values, so that nothing was planned.
         """
         return plan_shape(rows)
 
-    def most_connections(self, build: Build, settings: dict[str, str]) -> int:
+    def find_most_connections(self, build: Build, settings: dict[str, str]) -> int:
         """Those of `max_connections`."""
         if build.attached:
-            return self.attached_connections(build)
-        asked = sort_settings(settings, self.adjusted_settings(build.version))
-        values = listed_values(build, prefix_of(build.program, build.libraries), asked)
+            return self.read_connection_limit(build)
+        asked = sort_settings(settings, self.adjust_settings(build.version))
+        values = list_values(build, find_prefix(build.program, build.libraries), asked)
         return int(values["max_connections"])
 
     def start(
@@ -234,21 +241,21 @@ class Family(WeighsServer, CountsMysqlInternals, MysqlTables):
         words where it does not start.
         """
         if build.attached:
-            return attached_server(build, home)
-        asked = sort_settings(settings, self.adjusted_settings(build.version))
-        prefix = prefix_of(build.program, build.libraries)
+            return describe_attached_server(build, home)
+        asked = sort_settings(settings, self.adjust_settings(build.version))
+        prefix = find_prefix(build.program, build.libraries)
         if not (home / "data").exists():
-            fill_data(build, prefix, asked.all(), home / "data")
+            fill_data(build, prefix, asked.list_all(), home / "data")
         (home / "tmp").mkdir(exist_ok=True)
         way = access.grant_access(build, asked, home)
         running = _server.start_server(plan_launch(build, prefix, home, way.asked, under))
         started = StartedServer(**vars(running), asked=way.asked)
         socket = str(running.launch.socket.path)
-        session = Login(socket, USER, DATABASE, password=way.password).session("mysql")
+        session = Login(socket, USER, DATABASE, password=way.password).to_session("mysql")
         _server.wait_ready(started, lambda: self._ask(session, ["SELECT 1"]))
         try:
             way.forget()
-            prepare_database(self._query(session), running.launch.name, asked.storage, prefix)
+            prepare_database(self._make_query(session), running.launch.name, asked.storage, prefix)
         except BaseException:
             _server.kill_server(started)
             raise
@@ -263,22 +270,22 @@ class Family(WeighsServer, CountsMysqlInternals, MysqlTables):
         told["skip_grant_tables"] = "ON" if free else "OFF"
         if started := server.handle:
             check_values(
-                started.launch.name, told, started.asked.strict(), started.asked.select_firm()
+                started.launch.name, told, started.asked.list_strict(), started.asked.select_firm()
             )
-        return lasting_values(told, server.home)
+        return select_lasting_values(told, server.home)
 
     def settle(self, server: Server) -> None:
         """What the insert benchmark does between writes and reads (`settle`)."""
-        settle(self._query(server.session), ours=server.handle is not None)
+        settle(self._make_query(server.session), ours=server.handle is not None)
 
     def preload(self, server: Server) -> dict[str, str]:
         """Reads every index of every table of the database, the rows' own among them."""
-        return preload(self._query(server.session))
+        return preload(self._make_query(server.session))
 
     def stop(self, server: Server) -> None:
         """Ends the server cleanly; its data stay. One that ran already goes on."""
         if server.handle is not None:
             _server.stop_server(server)
 
-    def _query(self, session: Session) -> Query:
+    def _make_query(self, session: Session) -> Query:
         return lambda statements: self._ask(session, statements)

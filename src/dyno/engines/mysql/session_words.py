@@ -16,7 +16,7 @@ from dyno.workloads.replay.lexing import Token
 from dyno.workloads.replay.tokens import Quoting
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     return text.split()
 
 
@@ -126,7 +126,7 @@ _ASSIGNED = re.compile(
 )
 
 
-def reading_of(sql_mode: str) -> Quoting | None:
+def find_quoting(sql_mode: str) -> Quoting | None:
     """How a text is read under a value of `sql_mode`; None where that is not known."""
     modes = {word.strip().lower() for word in sql_mode.split(",") if word.strip()}
     if not modes <= MODES:
@@ -134,11 +134,11 @@ def reading_of(sql_mode: str) -> Quoting | None:
     return Quoting(False, "no_backslash_escapes" not in modes, "ansi_quotes" in modes)
 
 
-def session_words(tokens: Sequence[Token]) -> Judgement | None:
+def judge_session_words(tokens: Sequence[Token]) -> Judgement | None:
     """What of a session's statement is played."""
     verb = tokens[0].word
     if verb == "set":
-        return _set(tokens) or RefusedStatement("with SET that is not known to be harmless")
+        return _read_set(tokens) or RefusedStatement("with SET that is not known to be harmless")
     written = _VERBS.get(verb)
     if written is None:
         return None
@@ -156,7 +156,7 @@ def _begin(text: str) -> str:
     return f"START TRANSACTION {snapshot}READ ONLY"
 
 
-def _end(text: str) -> str:
+def _read_end(text: str) -> str:
     back = re.fullmatch(rf"ROLLBACK(?: WORK)? TO (?:SAVEPOINT )?({_NAME})", text, re.IGNORECASE)
     if back is not None:
         return f"ROLLBACK TO SAVEPOINT {back[1]}"
@@ -165,25 +165,25 @@ def _end(text: str) -> str:
     return (found[1] + (found[2] or "")).upper() if found else ""
 
 
-def _savepoint(text: str) -> str:
+def _read_savepoint(text: str) -> str:
     form = rf"(?:SAVEPOINT|RELEASE SAVEPOINT) {_NAME}"
     return text if re.fullmatch(form, text, re.IGNORECASE) else ""
 
 
-def _use(text: str) -> str:
+def _read_use(text: str) -> str:
     found = re.fullmatch(r"USE (?:(\w+)|`([^`]+)`)", text, re.IGNORECASE)
     return f"USE `{found[1] or found[2]}`" if found else ""
 
 
 _VERBS: dict[str, Callable[[str], str]] = {
     **dict.fromkeys(("begin", "start"), _begin),
-    **dict.fromkeys(("commit", "rollback"), _end),
-    **dict.fromkeys(("savepoint", "release"), _savepoint),
-    "use": _use,
+    **dict.fromkeys(("commit", "rollback"), _read_end),
+    **dict.fromkeys(("savepoint", "release"), _read_savepoint),
+    "use": _read_use,
 }
 
 
-def _set(tokens: Sequence[Token]) -> Judgement | None:
+def _read_set(tokens: Sequence[Token]) -> Judgement | None:
     """All assignments of a SET, or nothing of it."""
     text = spell(tokens[1:], "`")
     level = r"ISOLATION LEVEL (?:READ UNCOMMITTED|READ COMMITTED|REPEATABLE READ|SERIALIZABLE)"
@@ -191,7 +191,9 @@ def _set(tokens: Sequence[Token]) -> Judgement | None:
     if re.fullmatch(form, text, re.IGNORECASE):
         return Allowed(f"SET {text}")
     groups = groupby(tokens[1:], key=lambda it: it.mark == ",")
-    assigned = [_assignment(spell(list(each), "`")) for is_comma, each in groups if not is_comma]
+    assigned = [
+        _read_assignment(spell(list(each), "`")) for is_comma, each in groups if not is_comma
+    ]
     if not assigned or None in assigned:
         return None
     written = [it for it in assigned if it is not None]
@@ -200,7 +202,7 @@ def _set(tokens: Sequence[Token]) -> Judgement | None:
     return Allowed(f"SET {words}", reading=readings[-1] if readings else None)
 
 
-def _assignment(text: str) -> Allowed | None:
+def _read_assignment(text: str) -> Allowed | None:
     """One assignment, written anew."""
     names = rf"NAMES ({_UTF8})(?: COLLATE ({_COLLATION}))?"
     if found := re.fullmatch(names, text, re.IGNORECASE):
@@ -214,7 +216,7 @@ def _assignment(text: str) -> Allowed | None:
         return Allowed(f"{found['own']} = {found['value']}") if is_plain else None
     name, value = found["name"].lower(), found["value"]
     if name == "sql_mode":
-        return _sql_mode(value)
+        return _read_sql_mode(value)
     taken = SETTINGS.get(name)
     is_default = value.lower() == "default" and name not in (
         "transaction_read_only",
@@ -225,9 +227,9 @@ def _assignment(text: str) -> Allowed | None:
     return Allowed(f"SESSION {name} = {value}")
 
 
-def _sql_mode(value: str) -> Allowed | None:
+def _read_sql_mode(value: str) -> Allowed | None:
     if value.lower() == "default":
         return Allowed("SESSION sql_mode = DEFAULT")
-    if value[:1] not in "'\"" or (reading := reading_of(value.strip("'\""))) is None:
+    if value[:1] not in "'\"" or (reading := find_quoting(value.strip("'\""))) is None:
         return None
     return Allowed(f"SESSION sql_mode = '{value.strip(chr(39) + chr(34))}'", reading=reading)

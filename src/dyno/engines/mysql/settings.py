@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dyno.engines.mysql.builds import Prefix
-from dyno.errors import UsageError, unknown
+from dyno.errors import UsageError, build_unknown_error
 
 #: The first is the default; `stock` is none of our values at all.
 PROFILES = ("cached", "io-bound", "durable", "stock")
@@ -37,11 +37,11 @@ class VariableRow:
     why: str
     io_bound: str = ""
 
-    def value(self, profile: str) -> str:
+    def choose_value(self, profile: str) -> str:
         """The value under `profile`."""
         return self.io_bound if self.io_bound and profile == "io-bound" else self.cached
 
-    def shown(self) -> str:
+    def format_values(self) -> str:
         """Both values, for people."""
         return f"{self.cached} (io-bound: {self.io_bound})" if self.io_bound else self.cached
 
@@ -213,9 +213,9 @@ PASSING = frozenset(
 FIXED_BYTES = 1 << 30
 
 
-def options() -> dict[str, tuple[str, str]]:
+def describe_options() -> dict[str, tuple[str, str]]:
     """All of the above, as an engine's interface describes its settings."""
-    return OURS | {name: (row.shown(), row.why) for name, row in ROWS.items()}
+    return OURS | {name: (row.format_values(), row.why) for name, row in ROWS.items()}
 
 
 SWITCHES = ("on", "off")
@@ -246,7 +246,7 @@ class AskedSettings:
     skip_grants: bool
     log_bin: str
 
-    def all(self) -> dict[str, str]:
+    def list_all(self) -> dict[str, str]:
         """Every variable that the server is started with."""
         return self.table | self.own
 
@@ -254,13 +254,13 @@ class AskedSettings:
         """What the server must report of the table, where it has it."""
         return {name: value for name, value in self.table.items() if name not in LOWERED}
 
-    def strict(self) -> dict[str, str]:
+    def list_strict(self) -> dict[str, str]:
         """What the server must report, or the trial fails."""
         logged = {"log_bin": self.log_bin} if self.log_bin else {}
         grants = {"skip_grant_tables": "ON" if self.skip_grants else "OFF"}
         return self.own | logged | grants
 
-    def arguments(self, prefix: Prefix) -> list[str]:
+    def list_arguments(self, prefix: Prefix) -> list[str]:
         """The words of the command line; a row of the table is dropped where it is unknown."""
         table = {name: NUMBERS.get(value, value) for name, value in self.table.items()}
         words = [f"--loose-{name}={value}" for name, value in table.items()]
@@ -269,7 +269,7 @@ class AskedSettings:
             words += LOGGED if self.log_bin == "on" else ("--skip-log-bin",)
         if self.skip_grants:
             words.append("--skip-grant-tables")
-        if self.storage and (plugin := prefix.plugin(self.storage)).is_file():
+        if self.storage and (plugin := prefix.find_plugin(self.storage)).is_file():
             words.append(f"--plugin-load-add={plugin.name}")
         return words
 
@@ -281,7 +281,9 @@ def sort_settings(settings: Mapping[str, str], adjusted: Mapping[str, str]) -> A
     chosen = {name: default for name, (default, _) in OURS.items()} | dict(settings)
     config = Path(chosen["config"]).expanduser().absolute() if chosen["config"] else None
     profile, durable = chosen["profile"], DURABLE if chosen["profile"] == "durable" else {}
-    table = {name: row.value(profile) for name, row in ROWS.items()} | dict(adjusted) | durable
+    table = (
+        {name: row.choose_value(profile) for name, row in ROWS.items()} | dict(adjusted) | durable
+    )
     stock = profile == STOCK
     if config or stock:
         table = {name: table[name] for name in PRIVATE}
@@ -308,10 +310,10 @@ def check_settings(settings: Mapping[str, str]) -> None:
         hint = "it is no variable, and would change what the server's process does"
         raise UsageError(f"{min(refused)} cannot be set", hint=hint)
     if settings.get("profile", PROFILES[0]) not in PROFILES:
-        raise unknown("value of profile", settings["profile"], PROFILES)
+        raise build_unknown_error("value of profile", settings["profile"], PROFILES)
     for name in ("skip_grant_tables", "log_bin"):
         if settings.get(name, "off").lower() not in SWITCHES:
-            raise unknown(f"value of {name}", settings[name], SWITCHES)
+            raise build_unknown_error(f"value of {name}", settings[name], SWITCHES)
     if file := settings.get("config"):
         _check_file(file, settings)
 

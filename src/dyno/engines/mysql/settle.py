@@ -79,12 +79,12 @@ def _write_back(query: Query, limit_s: float) -> None:
     before = {name: found[name] for name in URGENT if name in found}
     query([f"SET GLOBAL {name} = {URGENT[name]}" for name in before])
     try:
-        _wait("InnoDB's dirty pages", lambda: _dirty_percent(query) <= DIRTY_PERCENT, limit_s)
+        _wait("InnoDB's dirty pages", lambda: _read_dirty_percent(query) <= DIRTY_PERCENT, limit_s)
     finally:
         query([f"SET GLOBAL {name} = {before[name]}" for name in reversed(before)])
 
 
-def _dirty_percent(query: Query) -> float:
+def _read_dirty_percent(query: Query) -> float:
     (rows,) = query([DIRTY])
     pages = {str(name).lower().rpartition("_")[2]: int(value or 0) for name, value in rows}
     return 100.0 * pages["dirty"] / max(pages["total"], 1)
@@ -122,13 +122,13 @@ def preload(query: Query) -> dict[str, str]:
     """Reads all; answers how many tables and indexes that were."""
     indexes, tables = query([INDEXES, TABLES_TO_READ])
     for table, index, column in indexes:
-        which = f"{_quoted(table)} FORCE INDEX ({_quoted(index)})"
-        query([f"SELECT SUM(CRC32({_quoted(column)})) FROM {which}"])
+        which = f"{_quote(table)} FORCE INDEX ({_quote(index)})"
+        query([f"SELECT SUM(CRC32({_quote(column)})) FROM {which}"])
     without = {table for (table,) in tables} - {row[0] for row in indexes if row[1] == "PRIMARY"}
     for table in sorted(map(str, without)):
-        query([f"SELECT COUNT(*) FROM {_quoted(table)} USE INDEX ()"])
+        query([f"SELECT COUNT(*) FROM {_quote(table)} USE INDEX ()"])
     return {"read": f"{len(tables)} tables, {len(indexes)} indexes"}
 
 
-def _quoted(name: str | None) -> str:
+def _quote(name: str | None) -> str:
     return f"`{str(name).replace('`', '``')}`"

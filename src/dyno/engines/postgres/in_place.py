@@ -14,7 +14,7 @@ from dataclasses import replace
 from dyno.driver.plan import Session
 from dyno.engines import Ask
 from dyno.engines.postgres.harmless import EXTENSIONS, HARMLESS, VOLATILE
-from dyno.engines.postgres.session_words import session_words
+from dyno.engines.postgres.session_words import judge_session_words
 from dyno.errors import UsageError
 from dyno.workloads.replay.in_place import Harmless, ServerRules, taint_definitions
 from dyno.workloads.replay.tokens import Quoting
@@ -93,27 +93,27 @@ def look_in_place(ask: Ask, session: Session) -> ServerRules:
     """What the server says; `UsageError` where no statement can be told from its text there."""
     state, named, own, unnamed, domains, views, foreign = ask(session, QUESTIONS)
     if unnamed:
-        raise _untold([str(row[0]) for row in unnamed])
+        raise _build_untold_error([str(row[0]) for row in unnamed])
     conforming, *rights = state[0]
-    harmless = _harmless(named, own)
+    harmless = _choose_harmless(named, own)
     theirs = frozenset(str(name) for name, is_harmless in named if is_harmless != "t")
     server = ServerRules(
         harmless,
-        session_words,
+        judge_session_words,
         frozenset({Quoting(True, conforming != "on", names_in_double=True)}),
         shadowed=theirs,
         dotted=theirs | ({str(name) for name, _ in own} - harmless.functions),
         tainted={str(name): "that name a table of another server" for (name,) in foreign},
-        account=_account(rights),
+        account=_describe_account(rights),
     )
     checks = [("domain", str(name), str(text)) for name, text in domains]
     if unknown := sorted(set(taint_definitions(server, checks).tainted) - set(server.tainted)):
-        raise _untold([f"domain {name}" for name in unknown])
+        raise _build_untold_error([f"domain {name}" for name in unknown])
     texts = [(str(what), str(name), str(text or "")) for what, name, text in views]
     return taint_definitions(server, texts)
 
 
-def _untold(things: Sequence[str]) -> UsageError:
+def _build_untold_error(things: Sequence[str]) -> UsageError:
     shown = ", ".join(things[:3]) + (", …" if len(things) > 3 else "")
     return UsageError(
         "the database may call functions that write",
@@ -122,14 +122,14 @@ def _untold(things: Sequence[str]) -> UsageError:
     )
 
 
-def _harmless(named: _Rows, own: _Rows) -> Harmless:
+def _choose_harmless(named: _Rows, own: _Rows) -> Harmless:
     """The listed functions and known extensions', without those that this server calls volatile."""
     volatile = {str(name) for name, is_volatile in own if is_volatile == "t"} - VOLATILE
     added = {str(name) for name, is_harmless in named if is_harmless == "t"}
     return replace(HARMLESS, functions=(HARMLESS.functions | added) - volatile)
 
 
-def _account(rights: Sequence[str | None]) -> str:
+def _describe_account(rights: Sequence[str | None]) -> str:
     """What the account may write, in words; empty where nothing was found."""
     user, is_superuser, tables, schemas, may_create = rights
     if is_superuser == "t":

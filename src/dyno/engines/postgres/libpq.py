@@ -25,7 +25,7 @@ PLACES = ("host", "port", "user", "dbname")
 KEPT = ("sslmode", "sslrootcert", "require_auth", "channel_binding")
 
 
-def spelled_url(text: str) -> str | None:
+def convert_address(text: str) -> str | None:
     """The address as our URL; None where it is not written in libpq's way.
 
     `UsageError` for a word that has no meaning here, and for a password, which everybody could
@@ -38,16 +38,16 @@ def spelled_url(text: str) -> str | None:
         if text.startswith("postgres://") and not set(words) & set(PLACES):
             return None
         places = {name: unquote(value) for name, value in words.items() if name in PLACES}
-        return _url(_places_of(url["at"]) | places, _without(words, PLACES))
-    words = _words(text)
+        return _build_url(_parse_places(url["at"]) | places, _remove_words(words, PLACES))
+    words = _parse_words(text)
     if not words or not set(words) & {"host", "dbname", "user", "port"}:
         return None
     if "password" in words:
         raise UsageError("the server's address holds a password", hint="give it in PGPASSWORD")
-    return _url(words, _without(words, PLACES))
+    return _build_url(words, _remove_words(words, PLACES))
 
 
-def _words(text: str) -> dict[str, str]:
+def _parse_words(text: str) -> dict[str, str]:
     found, at = {}, 0
     while word := _WORD.match(text, at):
         value = word[2][1:-1] if word[2].startswith("'") else word[2]
@@ -56,7 +56,7 @@ def _words(text: str) -> dict[str, str]:
     return {} if text[at:].strip() else found
 
 
-def _without(words: dict[str, str], names: tuple[str, ...]) -> dict[str, str]:
+def _remove_words(words: dict[str, str], names: tuple[str, ...]) -> dict[str, str]:
     rest = {name: value for name, value in words.items() if name not in names}
     if strange := [name for name in rest if name not in KEPT]:
         hint = f"a server's address has {', '.join((*PLACES, *KEPT))}"
@@ -64,7 +64,7 @@ def _without(words: dict[str, str], names: tuple[str, ...]) -> dict[str, str]:
     return rest
 
 
-def _places_of(at: str) -> dict[str, str]:
+def _parse_places(at: str) -> dict[str, str]:
     """What stands before the keys of a URL: `user@host:port/dbname`, all of it optional.
 
     A password stays with the user.
@@ -76,7 +76,7 @@ def _places_of(at: str) -> dict[str, str]:
     return {key: value for key, value in found.items() if value} | ({"login": user} if user else {})
 
 
-def _url(words: dict[str, str], keys: dict[str, str]) -> str:
+def _build_url(words: dict[str, str], keys: dict[str, str]) -> str:
     host = words.get("host", "")
     host = host if host.startswith("[") else quote(host, safe="")
     login = quote(words["user"], safe="") if "user" in words else words.get("login", "")
@@ -98,7 +98,7 @@ READ = (
 UNREAD = ("PGSERVICE", "PGTARGETSESSIONATTRS", "PGSSLCERT", "PGSSLKEY")
 
 
-def client_session(
+def make_client_session(
     words: Mapping[str, str], environment: Mapping[str, str], program: str
 ) -> Session:
     """The session that a program of PostgreSQL's would open: `words` are `host`, `port`, `user` and
@@ -119,25 +119,25 @@ def client_session(
         "channel_binding": environment.get("PGCHANNELBINDING", ""),
     }
     dbname = told.pop("dbname", "")
-    if spelled := spelled_url(dbname) or (dbname if "://" in dbname else None):
+    if spelled := convert_address(dbname) or (dbname if "://" in dbname else None):
         at, _, keys = spelled.partition(":")[2].partition("?")
         flags |= dict(pair.partition("=")[::2] for pair in filter(None, keys.split("&")))
-        told |= _address_words(at)
+        told |= _parse_address(at)
     elif dbname:
         told["dbname"] = dbname
     user = told["user"] or getpass.getuser()
     database = told.get("dbname") or environment.get("PGDATABASE") or user
-    login = _client_login(told, user, database, flags)
+    login = _make_client_login(told, user, database, flags)
     settings = [("application_name", environment.get("PGAPPNAME", program))]
     if options := environment.get("PGOPTIONS"):
         settings.append(("options", options))
-    return login.session("postgres", settings=settings, tells_notices=True)
+    return login.to_session("postgres", settings=settings, tells_notices=True)
 
 
-def _address_words(at: str) -> dict[str, str]:
+def _parse_address(at: str) -> dict[str, str]:
     """What of a spelled address was said; a part that was left out is the environment's."""
     found = _URL.fullmatch(f"postgres:{at}")
-    words = _places_of(found["at"]) if found else {}
+    words = _parse_places(found["at"]) if found else {}
     login = words.pop("login", "")
     name, _, password = login.partition(":")
     words |= {"user": unquote(name)} if name else {}
@@ -145,7 +145,7 @@ def _address_words(at: str) -> dict[str, str]:
     return {key: unquote(value) for key, value in words.items()}
 
 
-def _client_login(
+def _make_client_login(
     told: Mapping[str, str], user: str, database: str, flags: Mapping[str, str]
 ) -> url.Login:
     if not re.fullmatch(r"\d{0,5}", told["port"]):
@@ -163,5 +163,5 @@ def _client_login(
     ca = str(Path(ca).expanduser().absolute()) if ca else None
     place = f"{host}/.s.PGSQL.{port}" if is_socket else host
     port = 0 if is_socket else port
-    proof = url.proof_of(flags)
+    proof = url.read_proof(flags)
     return url.Login(place, user, database, port, password, mode, ca, proof)

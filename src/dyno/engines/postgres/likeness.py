@@ -33,11 +33,11 @@ ASKED = (
 )
 
 
-def settings_like(ask: Ask, running: Session, build: Build) -> dict[str, str]:
+def liken_settings(ask: Ask, running: Session, build: Build) -> dict[str, str]:
     """What was set there, and what it has where our profiles have a value: those that `build`
     knows, over PostgreSQL's own defaults.
     """
-    more = libraries.environment(build.libraries)
+    more = libraries.build_environment(build.libraries)
     told = process.ask_program([str(build.program), "--describe-config"], more)
     known = {*OURS, *re.findall(r"^\w+", told, re.M)} - UNTOUCHABLE
     found = {

@@ -61,20 +61,20 @@ class _Message(NamedTuple):
     detail: str = ""
 
 
-def _seconds(text: str) -> float:
+def _parse_seconds(text: str) -> float:
     if text[10:11] == " ":
         fraction = text[19:].partition(" ")[0]
-        return _of_second(text[:19]) + (float(fraction) if fraction else 0.0)
+        return _parse_second(text[:19]) + (float(fraction) if fraction else 0.0)
     return float(text) if _EPOCH.fullmatch(text) else 0.0
 
 
 @lru_cache(maxsize=64)
-def _of_second(text: str) -> float:
+def _parse_second(text: str) -> float:
     at = datetime.strptime(text, "%Y-%m-%d %H:%M:%S")
     return at.replace(tzinfo=UTC).timestamp()
 
 
-def _values(detail: str) -> tuple[str | None, ...]:
+def _parse_values(detail: str) -> tuple[str | None, ...]:
     found = _PARAMETERS.match(detail)
     if found is None:
         return ()
@@ -83,15 +83,15 @@ def _values(detail: str) -> tuple[str | None, ...]:
     )
 
 
-def _entries(messages: Iterable[_Message]) -> Iterator[LogEntry]:
+def _read_entries(messages: Iterable[_Message]) -> Iterator[LogEntry]:
     """The statements of a log's messages."""
     for message in messages:
         found = _MESSAGE.match(message.text) if message.severity == "LOG" else None
         if found is None:
             continue
         duration_s = float(found[1] or 0) / 1000
-        began_s = _seconds(message.time) - duration_s
-        values = _values(message.detail) if message.detail else ()
+        began_s = _parse_seconds(message.time) - duration_s
+        values = _parse_values(message.detail) if message.detail else ()
         place = (message.session, message.text[found.end() :], message.line)
         yield LogEntry(began_s, *place, values, message.database, duration_s, message.letters)
 
@@ -104,14 +104,14 @@ class StderrLog:
 
     def knows(self, head: Sequence[str]) -> bool:
         """Is a line with LOG among the first?"""
-        return any((found := _parts(line)) and found[1] == "LOG" for line in head)
+        return any((found := _split_line(line)) and found[1] == "LOG" for line in head)
 
     def read(self, path: Path, limit: int) -> Log:
         """All statements; `UsageError` where the prefix says no time or no session."""
-        return Log(self.kind, DIALECT, _entries(_joined(_stderr(path, limit))))
+        return Log(self.kind, DIALECT, _read_entries(_join_messages(_read_stderr_log(path, limit))))
 
 
-def _parts(line: str) -> tuple[str, str, str] | None:
+def _split_line(line: str) -> tuple[str, str, str] | None:
     """Prefix, severity and message of a line; None where it goes on with a message."""
     end = line.find(":  ")
     while end >= 0:
@@ -125,11 +125,11 @@ def _parts(line: str) -> tuple[str, str, str] | None:
     return None
 
 
-def _stderr(path: Path, limit: int) -> Iterator[_Message]:
+def _read_stderr_log(path: Path, limit: int) -> Iterator[_Message]:
     lines, text = Lines(path, limit), Gathered(limit)
     begun: tuple[int, str, str, str, str] | None = None
     for number, line in lines:
-        found = None if line.startswith("\t") else _parts(line)
+        found = None if line.startswith("\t") else _split_line(line)
         if found is None:
             if begun is not None:
                 text.add(line.removeprefix("\t"), lines.cut)
@@ -137,7 +137,7 @@ def _stderr(path: Path, limit: int) -> Iterator[_Message]:
         if begun is not None:
             yield _Message(*begun, *text.end())
         prefix, severity, rest = found
-        begun = (number, *_prefix(prefix, number, path), severity)
+        begun = (number, *_parse_prefix(prefix, number, path), severity)
         text.begin(rest, lines.cut)
     if begun is not None:
         yield _Message(*begun, *text.end())
@@ -148,7 +148,7 @@ def _stderr(path: Path, limit: int) -> Iterator[_Message]:
 WAITING, MESSAGE = 8 << 20, 1000
 
 
-def _joined(messages: Iterable[_Message]) -> Iterator[_Message]:
+def _join_messages(messages: Iterable[_Message]) -> Iterator[_Message]:
     """Messages with the DETAIL that follows them in the same session."""
     waiting, size = dict[str, _Message](), 0
     for message in messages:
@@ -170,10 +170,10 @@ def _joined(messages: Iterable[_Message]) -> Iterator[_Message]:
     yield from waiting.values()
 
 
-def _prefix(prefix: str, line: int, path: Path) -> tuple[str, str, str]:
+def _parse_prefix(prefix: str, line: int, path: Path) -> tuple[str, str, str]:
     """Time, session and database of a line's prefix."""
     time = _TIME.search(prefix) or _EPOCH.search(prefix)
-    session, named = _session(prefix.replace(time[0], " ") if time else prefix)
+    session, named = _parse_session(prefix.replace(time[0], " ") if time else prefix)
     if time is None or not session:
         what = "time" if time is None else "session"
         raise UsageError(
@@ -184,7 +184,7 @@ def _prefix(prefix: str, line: int, path: Path) -> tuple[str, str, str]:
 
 
 @lru_cache(maxsize=1 << 12)
-def _session(rest: str) -> tuple[str, str]:
+def _parse_session(rest: str) -> tuple[str, str]:
     """Session and database of a prefix without its time; "" where it says none."""
     session = next((found for form in _SESSIONS if (found := form.search(rest))), None)
     database = _DATABASE.search(rest)
@@ -207,7 +207,7 @@ class CsvLog:
     def knows(self, head: Sequence[str]) -> bool:
         """Does it begin with a time, and have the columns?"""
         lines = [line for line in head if line.strip()]
-        row = next(_csv_rows(f"{line}\n" for line in lines), [])
+        row = next(_parse_csv_rows(f"{line}\n" for line in lines), [])
         # of a row that goes on behind the first lines there is all up to its message
         has_columns = len(row) > _MESSAGE_AT and bool(_TIME.match(row[_TIME_AT]))
         return has_columns and row[_PROCESS_AT].isdecimal()
@@ -215,18 +215,18 @@ class CsvLog:
     def read(self, path: Path, limit: int) -> Log:
         """All statements."""
         unread = Reasons()
-        return Log(self.kind, DIALECT, _entries(_csv(path, limit, unread)), unread)
+        return Log(self.kind, DIALECT, _read_entries(_read_csv_log(path, limit, unread)), unread)
 
 
-def _csv_rows(lines: Iterable[str]) -> Iterator[list[str]]:
+def _parse_csv_rows(lines: Iterable[str]) -> Iterator[list[str]]:
     csv.field_size_limit(1 << 30)
     return csv.reader(lines)
 
 
-def _csv(path: Path, limit: int, unread: Reasons) -> Iterator[_Message]:
-    rows = _rows(path, limit)
+def _read_csv_log(path: Path, limit: int, unread: Reasons) -> Iterator[_Message]:
+    rows = _read_rows(path, limit)
     for number, text, letters in rows:
-        row = next(_csv_rows((text,)))
+        row = next(_parse_csv_rows((text,)))
         if letters:
             yield _cut(row, number, letters)
         elif len(row) >= _CSV_COLUMNS:
@@ -236,7 +236,7 @@ def _csv(path: Path, limit: int, unread: Reasons) -> Iterator[_Message]:
             unread.add("a row with too few columns", number)
 
 
-def _rows(path: Path, limit: int) -> Iterator[tuple[int, str, int]]:
+def _read_rows(path: Path, limit: int) -> Iterator[tuple[int, str, int]]:
     """Rows, which end where all quotes are closed: where, the text, and its length if it is cut."""
     lines, text = Lines(path, limit), Gathered(limit)
     first, is_open = 0, False
@@ -274,41 +274,43 @@ class JsonLog:
     def knows(self, head: Sequence[str]) -> bool:
         """Is its first line such an object?"""
         first = next((line for line in head if line.strip()), "")
-        said = _object(first)
+        said = _parse_object(first)
         names = ("timestamp", "error_severity")
         is_cut = first.startswith("{") and not said
-        return all(_said(first, name) if is_cut else name in said for name in names)
+        return all(_find_value(first, name) if is_cut else name in said for name in names)
 
     def read(self, path: Path, limit: int) -> Log:
         """All statements."""
         unread = Reasons()
-        return Log(self.kind, DIALECT, _entries(_json(path, limit, unread)), unread)
+        return Log(self.kind, DIALECT, _read_entries(_read_json_log(path, limit, unread)), unread)
 
 
-def _json(path: Path, limit: int, unread: Reasons) -> Iterator[_Message]:
+def _read_json_log(path: Path, limit: int, unread: Reasons) -> Iterator[_Message]:
     lines = Lines(path, limit)
     for number, line in lines:
-        said = _object(line) if not lines.cut else {}
+        said = _parse_object(line) if not lines.cut else {}
         if "timestamp" in said:
             names = ("timestamp", "session_id", "dbname", "error_severity", "message")
             time, session, database, severity, text = (str(said.get(it, "")) for it in names)
             detail = str(said.get("detail", ""))
             yield _Message(number, time, session, database, severity, text, detail=detail)
-        elif lines.cut and (text := _said(line, "message")):
-            session, letters = _said(line, "session_id"), len(line) + lines.cut
-            severity = _said(line, "error_severity")
-            yield _Message(number, _said(line, "timestamp"), session, "", severity, text, letters)
+        elif lines.cut and (text := _find_value(line, "message")):
+            session, letters = _find_value(line, "session_id"), len(line) + lines.cut
+            severity = _find_value(line, "error_severity")
+            yield _Message(
+                number, _find_value(line, "timestamp"), session, "", severity, text, letters
+            )
         else:
             unread.add("a line that is no object with a timestamp", number)
 
 
-def _said(line: str, name: str) -> str:
+def _find_value(line: str, name: str) -> str:
     """What the beginning of a line says of a name."""
     found = re.search(rf'"{name}": ?"([^"]{{0,{BEGINNING}}})', line)
     return found[1] if found else ""
 
 
-def _object(line: str) -> dict[str, Any]:
+def _parse_object(line: str) -> dict[str, Any]:
     try:
         said = json.loads(line)
     except json.JSONDecodeError:

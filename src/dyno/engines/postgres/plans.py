@@ -26,10 +26,10 @@ _BRACKETED = re.compile(r"(?<!\w)\((\w+)\)")
 
 def plan_shape(lines: Iterable[str]) -> str:
     """The lines of the tree; conditions have `?` for each value."""
-    return "\n".join(_shape_line(line) for line in lines if not _LEFT_OUT.match(line))
+    return "\n".join(_normalize_line(line) for line in lines if not _LEFT_OUT.match(line))
 
 
-def _shape_line(line: str) -> str:
+def _normalize_line(line: str) -> str:
     name, colon, condition = line.partition(": ")
     if not colon:
         return _RETURNS.sub("", line)

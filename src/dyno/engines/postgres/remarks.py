@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from dyno import numbers, scratch
 from dyno.builds import Build
-from dyno.engines._idle_keys import OFF, Idle, idle_keys
+from dyno.engines._idle_keys import OFF, Idle, find_idle_keys
 from dyno.engines._server import libraries, process
 from dyno.engines.postgres.settings import OURS, choose_settings
 from dyno.errors import TrialFailed
@@ -38,32 +38,33 @@ SIZE, SIZE_BYTES = "8MB", 8 << 20
 TIME, TIME_US = "1h", 3_600_000_000
 
 
-def remarks(build: Build, settings: Mapping[str, str], major: int) -> Iterator[str]:
+def list_remarks(build: Build, settings: Mapping[str, str], major: int) -> Iterator[str]:
     """A clause for each key that can have no effect, and for each bare number that has a unit."""
     own = {name: value for name, value in settings.items() if name not in OURS}
-    yield from idle_keys(own, DEFAULTS | choose_settings(settings, major), IDLE)
+    yield from find_idle_keys(own, DEFAULTS | choose_settings(settings, major), IDLE)
     for name, value in own.items():
-        if value.isdecimal() and int(value) > 0 and (unit := _unit(build, name)):
+        if value.isdecimal() and int(value) > 0 and (unit := _find_unit(build, name)):
             per, kind = unit
-            yield f"{name}={value} is {numbers.quantity(int(value) * per, kind)}, as it has no unit"
+            size = numbers.format_quantity(int(value) * per, kind)
+            yield f"{name}={value} is {size}, as it has no unit"
 
 
-def _unit(build: Build, name: str) -> tuple[float, str] | None:
+def _find_unit(build: Build, name: str) -> tuple[float, str] | None:
     """What 1 of a setting is, in bytes or microseconds; None where it has no unit."""
     for known, amount, kind in ((SIZE, SIZE_BYTES, "B"), (TIME, TIME_US, "us")):
-        counted = _value(build, name, known)
+        counted = _read_value(build, name, known)
         if counted.isdecimal() and int(counted) > 0:
             return amount / int(counted), kind
     return None
 
 
-def _value(build: Build, name: str, value: str) -> str:
+def _read_value(build: Build, name: str, value: str) -> str:
     """How the server's program holds `value`; empty where it does not take it."""
-    with scratch.folder("ask") as folder:
+    with scratch.make_folder("ask") as folder:
         words = [str(build.program), "-D", str(folder), "-c", f"config_file={folder / 'none.conf'}"]
         (folder / "none.conf").write_text("")
         try:
-            more = libraries.environment(build.libraries)
+            more = libraries.build_environment(build.libraries)
             asked = [*words, "-c", f"{name}={value}", "-C", name]
             said = process.run_tool(asked, folder, more=more).split()
         except TrialFailed:

@@ -14,7 +14,7 @@ from dyno.workloads.replay.lexing import Token
 from dyno.workloads.replay.tokens import Quoting
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     return text.split()
 
 
@@ -126,7 +126,7 @@ _SET = re.compile(
 )
 
 
-def session_words(tokens: Sequence[Token]) -> Judgement | None:
+def judge_session_words(tokens: Sequence[Token]) -> Judgement | None:
     """What of a session's statement is played."""
     text = spell(tokens, '"')
     verb = tokens[0].word
@@ -140,12 +140,12 @@ def session_words(tokens: Sequence[Token]) -> Judgement | None:
 
 def _begin(text: str) -> Judgement | None:
     head = re.match(r"(?:BEGIN(?: WORK| TRANSACTION)?|START TRANSACTION)(?= |$)", text, re.I)
-    if head is None or (modes := _modes(text[head.end() :])) is None:
+    if head is None or (modes := _read_modes(text[head.end() :])) is None:
         return None
     return Allowed(f"BEGIN{modes} READ ONLY")
 
 
-def _modes(text: str) -> str | None:
+def _read_modes(text: str) -> str | None:
     """The modes of a transaction but for its access; None where they are not understood."""
     found, at = "", 0
     while at < len(text):
@@ -158,7 +158,7 @@ def _modes(text: str) -> str | None:
     return found
 
 
-def _end(text: str) -> Judgement | None:
+def _read_end(text: str) -> Judgement | None:
     if re.fullmatch(r"(?:ROLLBACK|ABORT)(?: WORK| TRANSACTION)? TO .*", text, re.I):
         found = re.search(rf" TO (?:SAVEPOINT )?({_NAME})$", text, re.IGNORECASE)
         return Allowed(f"ROLLBACK TO SAVEPOINT {found[1]}") if found else None
@@ -170,17 +170,17 @@ def _end(text: str) -> Judgement | None:
     return Allowed(verb + (found[2] or "").upper())
 
 
-def _savepoint(text: str) -> Judgement | None:
+def _read_savepoint(text: str) -> Judgement | None:
     found = re.fullmatch(rf"(?:SAVEPOINT|RELEASE(?: SAVEPOINT)?) {_NAME}", text, re.IGNORECASE)
     return Allowed(text) if found else None
 
 
-def _set(text: str) -> Judgement | None:
+def _read_set(text: str) -> Judgement | None:
     transaction = re.match(
         r"SET (SESSION CHARACTERISTICS AS )?TRANSACTION(?= )(?!.* READ WRITE)", text, re.IGNORECASE
     )
     if transaction is not None:
-        level = _modes(text[transaction.end() :])
+        level = _read_modes(text[transaction.end() :])
         scope = "SESSION CHARACTERISTICS AS " if transaction[1] else ""
         return Allowed(f"SET {scope}TRANSACTION{level}") if level else None
     if re.fullmatch(r"SET CONSTRAINTS ALL (?:DEFERRED|IMMEDIATE)", text, re.IGNORECASE):
@@ -195,7 +195,7 @@ def _set(text: str) -> Judgement | None:
     if taken is None or value.upper() == "LOCAL":
         return None
     if value.upper() == "DEFAULT":
-        return _default(name)
+        return _judge_default(name)
     if not re.fullmatch(taken, value, re.IGNORECASE):
         return None
     scope = f"{found['scope'].upper()} " if found["scope"] else ""
@@ -206,17 +206,17 @@ def _set(text: str) -> Judgement | None:
     return Allowed(f"SET {scope}{name} = {value}", reading=reading)
 
 
-def _default(name: str) -> Judgement:
+def _judge_default(name: str) -> Judgement:
     """What a session began with is what the server was asked for, and what the driver set."""
     return Allowed(f"RESET {name}", asks=True)
 
 
-def _reset(text: str) -> Judgement | None:
+def _read_reset(text: str) -> Judgement | None:
     if re.fullmatch(r"RESET ALL", text, re.IGNORECASE):
         return Allowed("RESET ALL", asks=True)
     found = re.fullmatch(rf"RESET ({_NAME})", text, re.IGNORECASE)
     name = found[1].strip('"').lower() if found else ""
-    return _default(name) if name in SETTINGS else None
+    return _judge_default(name) if name in SETTINGS else None
 
 
 def _discard(text: str) -> Judgement | None:
@@ -226,9 +226,9 @@ def _discard(text: str) -> Judgement | None:
 
 _VERBS: dict[str, Callable[[str], Judgement | None]] = {
     **dict.fromkeys(("begin", "start"), _begin),
-    **dict.fromkeys(("commit", "end", "rollback", "abort"), _end),
-    **dict.fromkeys(("savepoint", "release"), _savepoint),
-    "set": _set,
-    "reset": _reset,
+    **dict.fromkeys(("commit", "end", "rollback", "abort"), _read_end),
+    **dict.fromkeys(("savepoint", "release"), _read_savepoint),
+    "set": _read_set,
+    "reset": _read_reset,
     "discard": _discard,
 }

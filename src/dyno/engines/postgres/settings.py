@@ -17,7 +17,7 @@ from dyno import scratch
 from dyno.builds import Build
 from dyno.engines import Ask, Server
 from dyno.engines._server import libraries, process
-from dyno.errors import TrialFailed, UsageError, unknown
+from dyno.errors import TrialFailed, UsageError, build_unknown_error
 
 
 @dataclass(frozen=True)
@@ -30,42 +30,52 @@ class SettingRow:
     since: int = 0
 
 
-def _same(value: str, meaning: str, since: int = 0) -> SettingRow:
+def _make_same_row(value: str, meaning: str, since: int = 0) -> SettingRow:
     return SettingRow(value, value, meaning, since)
 
 
 TABLE = {
     "shared_buffers": SettingRow("1GB", "64MB", "the server's own cache"),
-    "huge_pages": _same("off", "pages of 2 MB for it"),
-    "hash_mem_multiplier": _same("2", "memory of a hash, in work_mem's; 15's, 1 before", 13),
-    "max_connections": _same("2000", "connections at most"),
-    "synchronous_commit": _same("off", "a commit waits for its log to reach the disk"),
-    "fsync": _same("on", "the log reaches the disk at all"),
-    "full_page_writes": _same("on", "a page's first change after a checkpoint logs all of it"),
-    "wal_compression": _same("off", "such pages are compressed"),
-    "max_wal_size": _same("8GB", "log that starts a checkpoint"),
-    "min_wal_size": _same("1GB", "log files kept to be written again"),
-    "effective_io_concurrency": _same("16", "reads asked for ahead; 18's, 1 before"),
-    "maintenance_io_concurrency": _same("16", "the same in vacuum; 18's, 10 before", 13),
-    "checkpoint_timeout": _same("30min", "time that starts a checkpoint"),
-    "checkpoint_completion_target": _same("0.9", "share of that time a checkpoint may take"),
-    "bgwriter_delay": _same("100ms", "pause of the background writer"),
-    "bgwriter_lru_maxpages": _same("2000", "pages it writes between two pauses"),
-    "autovacuum": _same("on", "vacuum by itself"),
-    "autovacuum_max_workers": _same("4", "its processes"),
-    "autovacuum_naptime": _same("10s", "its pause"),
-    "autovacuum_vacuum_cost_delay": _same("1ms", "its pause after each stretch of work"),
-    "autovacuum_vacuum_cost_limit": _same("4000", "how long such a stretch is"),
-    "vacuum_cost_page_miss": _same("2", "what a page that is not cached adds; 14's, 10 before"),
-    "autovacuum_vacuum_scale_factor": _same("0.05", "share of rows changed that wakes it"),
-    "autovacuum_vacuum_insert_scale_factor": _same("0.05", "share of rows added that does", 13),
-    "autovacuum_work_mem": _same("256MB", "its memory"),
-    "max_parallel_workers": _same("0", "processes that help with a query"),
-    "max_parallel_workers_per_gather": _same("0", "at one place in its plan"),
-    "jit": _same("off", "compile expressions", 11),
-    "default_toast_compression": _same("pglz", "of long values; lz4 from 19 on", 14),
-    "log_lock_waits": _same("off", "long waits in the log; on from 19 on"),
-    "log_checkpoints": _same("on", "checkpoints in the log"),
+    "huge_pages": _make_same_row("off", "pages of 2 MB for it"),
+    "hash_mem_multiplier": _make_same_row(
+        "2", "memory of a hash, in work_mem's; 15's, 1 before", 13
+    ),
+    "max_connections": _make_same_row("2000", "connections at most"),
+    "synchronous_commit": _make_same_row("off", "a commit waits for its log to reach the disk"),
+    "fsync": _make_same_row("on", "the log reaches the disk at all"),
+    "full_page_writes": _make_same_row(
+        "on", "a page's first change after a checkpoint logs all of it"
+    ),
+    "wal_compression": _make_same_row("off", "such pages are compressed"),
+    "max_wal_size": _make_same_row("8GB", "log that starts a checkpoint"),
+    "min_wal_size": _make_same_row("1GB", "log files kept to be written again"),
+    "effective_io_concurrency": _make_same_row("16", "reads asked for ahead; 18's, 1 before"),
+    "maintenance_io_concurrency": _make_same_row("16", "the same in vacuum; 18's, 10 before", 13),
+    "checkpoint_timeout": _make_same_row("30min", "time that starts a checkpoint"),
+    "checkpoint_completion_target": _make_same_row(
+        "0.9", "share of that time a checkpoint may take"
+    ),
+    "bgwriter_delay": _make_same_row("100ms", "pause of the background writer"),
+    "bgwriter_lru_maxpages": _make_same_row("2000", "pages it writes between two pauses"),
+    "autovacuum": _make_same_row("on", "vacuum by itself"),
+    "autovacuum_max_workers": _make_same_row("4", "its processes"),
+    "autovacuum_naptime": _make_same_row("10s", "its pause"),
+    "autovacuum_vacuum_cost_delay": _make_same_row("1ms", "its pause after each stretch of work"),
+    "autovacuum_vacuum_cost_limit": _make_same_row("4000", "how long such a stretch is"),
+    "vacuum_cost_page_miss": _make_same_row(
+        "2", "what a page that is not cached adds; 14's, 10 before"
+    ),
+    "autovacuum_vacuum_scale_factor": _make_same_row("0.05", "share of rows changed that wakes it"),
+    "autovacuum_vacuum_insert_scale_factor": _make_same_row(
+        "0.05", "share of rows added that does", 13
+    ),
+    "autovacuum_work_mem": _make_same_row("256MB", "its memory"),
+    "max_parallel_workers": _make_same_row("0", "processes that help with a query"),
+    "max_parallel_workers_per_gather": _make_same_row("0", "at one place in its plan"),
+    "jit": _make_same_row("off", "compile expressions", 11),
+    "default_toast_compression": _make_same_row("pglz", "of long values; lz4 from 19 on", 14),
+    "log_lock_waits": _make_same_row("off", "long waits in the log; on from 19 on"),
+    "log_checkpoints": _make_same_row("on", "checkpoints in the log"),
 }
 #: Profile to the column that it takes, and what it claims of data and cache; `stock` has neither.
 PROFILES = {"cached": "cached", "io-bound": "io_bound", "durable": "cached", "stock": ""}
@@ -101,13 +111,13 @@ CAPITALS = ("DateStyle", "IntervalStyle", "TimeZone")
 UNTOUCHABLE = {*HELD, "unix_socket_directories", "data_directory", "config_file", "hba_file"}
 
 
-def options() -> dict[str, tuple[str, str]]:
+def describe_options() -> dict[str, tuple[str, str]]:
     """What `dyno show` says of each setting: its default and its meaning."""
-    rows = {name: (row.cached, _meaning(row)) for name, row in TABLE.items()}
+    rows = {name: (row.cached, _describe_meaning(row)) for name, row in TABLE.items()}
     return OURS | rows
 
 
-def _meaning(row: SettingRow) -> str:
+def _describe_meaning(row: SettingRow) -> str:
     other = f"; {row.io_bound} where io-bound" if row.io_bound != row.cached else ""
     since = f" (since {row.since})" if row.since else ""
     return row.meaning + other + since
@@ -119,9 +129,11 @@ def check_settings(settings: Mapping[str, str]) -> None:
         _check_spelling(name)
     profile = settings.get("profile", "cached")
     if profile not in PROFILES:
-        raise unknown("value of profile", profile, PROFILES)
+        raise build_unknown_error("value of profile", profile, PROFILES)
     if settings.get("data_checksums", "off") not in ("on", "off"):
-        raise unknown("value of data_checksums", settings["data_checksums"], ("on", "off"))
+        raise build_unknown_error(
+            "value of data_checksums", settings["data_checksums"], ("on", "off")
+        )
     if "config" in settings and "profile" in settings:
         raise UsageError("config and profile cannot be combined", hint="leave one of them out")
     if "config" in settings and not Path(settings["config"]).expanduser().is_file():
@@ -160,16 +172,16 @@ def choose_settings(settings: Mapping[str, str], major: int) -> dict[str, str]:
     return values | (DURABLE if profile == "durable" else {}) | own
 
 
-def settings_file(settings: Mapping[str, str], major: int, sockets: Path) -> str:
+def format_settings_file(settings: Mapping[str, str], major: int, sockets: Path) -> str:
     """The text of the server's file; of two lines for a setting the last one holds."""
     lines = []
     if "config" in settings:
         lines.append(Path(settings["config"]).expanduser().read_text())
     lines += [
-        f"{name} = {_quoted(value)}" for name, value in choose_settings(settings, major).items()
+        f"{name} = {_quote(value)}" for name, value in choose_settings(settings, major).items()
     ]
     lines += [f"{name} = {value}" for name, value in HELD.items()]
-    lines.append(f"unix_socket_directories = {_quoted(str(sockets))}")
+    lines.append(f"unix_socket_directories = {_quote(str(sockets))}")
     return "\n".join(lines) + "\n"
 
 
@@ -182,36 +194,36 @@ def try_out(
     It reads its file before it looks for data, so none are needed.
     """
     try:
-        held_value(build, settings, major, "port")
+        read_held_value(build, settings, major, "port")
     except TrialFailed as refused:
         config = settings.get("config", "")
-        raise _refused_setting(refused.cause, build, config, others) from None
+        raise _build_refused_error(refused.cause, build, config, others) from None
 
 
-def held_value(build: Build, settings: Mapping[str, str], major: int, name: str) -> str:
+def read_held_value(build: Build, settings: Mapping[str, str], major: int, name: str) -> str:
     """How the server's program holds a setting under these, a number in the setting's own unit."""
-    with scratch.folder("ask") as folder:
-        (folder / "dyno.conf").write_text(settings_file(settings, major, folder))
+    with scratch.make_folder("ask") as folder:
+        (folder / "dyno.conf").write_text(format_settings_file(settings, major, folder))
         options = ["-D", str(folder), "-c", f"config_file={folder / 'dyno.conf'}", "-C", name]
-        more = libraries.environment(build.libraries)
+        more = libraries.build_environment(build.libraries)
         said = process.run_tool([str(build.program), *options], folder, more=more).split()
     return said[-1] if said else ""  # its log goes before
 
 
-def _refused_setting(said: str, build: Build, config: str, others: Iterable[str]) -> UsageError:
+def _build_refused_error(said: str, build: Build, config: str, others: Iterable[str]) -> UsageError:
     """The first of the server's complaints; where it lacks a setting, the nearest that it has."""
     if found := UNRECOGNISED.search(said):
-        more = libraries.environment(build.libraries)
+        more = libraries.build_environment(build.libraries)
         told = process.ask_program([str(build.program), "--describe-config"], more)
         known = {*OURS, *re.findall(r"^\w+", told, re.M), *others}
-        return unknown("setting of this postgres", found[1], known)
+        return build_unknown_error("setting of this postgres", found[1], known)
     complaints = (line.partition(":  ")[2] for line in said.splitlines())
     cause = next((line for line in complaints if "parameter" in line or "error" in line), "")
     hint = f"it stands in {config} or behind it" if config else "dyno show postgres lists them"
     return UsageError("postgres refuses its settings", cause=cause, hint=hint)
 
 
-def _quoted(value: str) -> str:
+def _quote(value: str) -> str:
     escaped = value.replace("\\", "\\\\").replace("'", "''")
     return f"'{escaped}'"
 

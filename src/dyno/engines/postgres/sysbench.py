@@ -11,14 +11,14 @@ from dyno.engines import SysbenchDriver
 from dyno.engines._server import sysbench
 
 
-def session(given: Mapping[str, str]) -> Session:
+def make_session(given: Mapping[str, str]) -> Session:
     """How the driver reaches the server; a host that is a folder holds its socket, as for libpq."""
-    login = sysbench.login("pgsql", given, password=os.environ.get("PGPASSWORD"))
+    login = sysbench.read_login("pgsql", given, password=os.environ.get("PGPASSWORD"))
     if login.host.startswith("/"):
         login = replace(login, host=f"{login.host}/.s.PGSQL.{login.port}", port=0)
-    return login.session("postgres")
+    return login.to_session("postgres")
 
 
 SYSBENCH = SysbenchDriver(
-    "pgsql", "PostgreSQL driver", sysbench.connection_options("pgsql", 5432), session
+    "pgsql", "PostgreSQL driver", sysbench.list_connection_options("pgsql", 5432), make_session
 )

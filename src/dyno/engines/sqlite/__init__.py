@@ -32,10 +32,10 @@ from dyno.engines.sqlite.settings import (
     OPTIONS,
     OURS,
     PROFILES,
-    cache_bytes,
     check_profile,
-    named_answer,
-    pragmas,
+    compute_cache_bytes,
+    list_pragmas,
+    name_answer,
 )
 from dyno.errors import TrialFailed, UsageError
 from dyno.record import DataCondition
@@ -68,7 +68,7 @@ class Engine:
     def check(self, build: str, flags: dict[str, str], settings: dict[str, str]) -> None:
         """`UsageError` for what SQLite would ignore, as it does with most nonsense."""
         check_profile(settings.get("profile", PROFILES[0]))
-        pragmas(settings)
+        list_pragmas(settings)
         if _source.is_source(build):
             _source.check_source("sqlite", build, flags)
             return
@@ -76,7 +76,7 @@ class Engine:
         if build in ("", *CRATES):
             return
         if build != "system" and not _library.is_path(build):
-            raise _builds.unknown_version("sqlite", build, self.versions, ("system",))
+            raise _builds.build_unknown_version_error("sqlite", build, self.versions, ("system",))
         if flags:
             hint = "flags belong to a build by version, for instance sqlite@3.54.1?cflags=-O3"
             raise UsageError(f"sqlite@{build} takes no flags", hint=hint)
@@ -87,9 +87,12 @@ class Engine:
             Offer(
                 version,
                 version,
-                _builds.line_of(version, 2),
+                _builds.find_line(version, 2),
                 "crate",
-                entries=(("program", f"sqlite-{version}-*"), crate.entry_pattern(CRATE, number)),
+                entries=(
+                    ("program", f"sqlite-{version}-*"),
+                    crate.build_entry_pattern(CRATE, number),
+                ),
             )
             for version, number in CRATES.items()
         ]
@@ -111,7 +114,7 @@ class Engine:
         under: StartConditions = NO_CONDITIONS,
     ) -> Server:
         """A session on a new database in `home`; nothing is opened yet."""
-        return _library.start_library(build, home, pragmas=pragmas(settings))
+        return _library.start_library(build, home, pragmas=list_pragmas(settings))
 
     def settings(self, server: Server) -> dict[str, str]:
         """The PRAGMAs as a new connection reports them, and the library's version.
@@ -123,9 +126,9 @@ class Engine:
         waits = {name: asked.pop(name) for name in DRIVEN}
         names = [name for name in OPTIONS if name not in DRIVEN]
         questions = [*(f"PRAGMA {name}" for name in names), "SELECT sqlite_version()"]
-        *answers, version = (_single(rows) for rows in self._ask(server.session, questions))
+        *answers, version = (_extract_single(rows) for rows in self._ask(server.session, questions))
         found = {
-            name: named_answer(name, answer) for name, answer in zip(names, answers, strict=True)
+            name: name_answer(name, answer) for name, answer in zip(names, answers, strict=True)
         }
         for name, value in asked.items():
             if found[name] != value:
@@ -133,7 +136,7 @@ class Engine:
                 raise TrialFailed(message, hint=f"this build or file system refuses {value}")
         return {**found, **waits, "version": version}
 
-    def plan_of(self, rows: list[list[str | None]]) -> str:
+    def extract_plan(self, rows: list[list[str | None]]) -> str:
         """The plan's steps, in the words of 3.36 and later: no TABLE after SCAN and SEARCH."""
         return "\n".join(_RENAMED.sub(r"\1", str(row[-1])) for row in rows)
 
@@ -145,22 +148,24 @@ class Engine:
         """
         statements = ["ANALYZE", "PRAGMA wal_checkpoint(TRUNCATE)"]
         _, checkpoint = self._ask(server.session, statements)
-        if _single(checkpoint) == "1":
+        if _extract_single(checkpoint) == "1":
             hint = "a connection holds a transaction open between two phases"
             raise TrialFailed("sqlite could not finish its checkpoint", hint=hint)
 
     def stop(self, server: Server) -> None:
         """Nothing to stop: the engine ends with the driver's connections."""
 
-    def file_settings(self, settings: dict[str, str]) -> dict[str, str]:
+    def select_file_settings(self, settings: dict[str, str]) -> dict[str, str]:
         """What the file's own pages hold."""
         filed = {name: settings[name] for name in FILED if name in settings}
         return filed | ({"profile": "stock"} if settings.get("profile") == "stock" else {})
 
-    def memory_bytes(self, build: Build, settings: dict[str, str], connections: int) -> int:
+    def estimate_memory_bytes(
+        self, build: Build, settings: dict[str, str], connections: int
+    ) -> int:
         """The cache of each connection; a memory map is the kernel's page cache."""
         del build
-        return connections * cache_bytes(dict(pragmas(settings)))
+        return connections * compute_cache_bytes(dict(list_pragmas(settings)))
 
     def weigh(
         self, server: Server, requested: dict[str, str], reported: dict[str, str]
@@ -174,15 +179,15 @@ class Engine:
         del requested
         decided_by = {name: reported[name] for name in ("journal_mode", "synchronous")}
         return DataCondition(
-            size_bytes=_library.data_bytes(server),
-            cache_bytes=cache_bytes(reported),
-            survives=SURVIVES[_safety(**decided_by)],
+            size_bytes=_library.measure_data_bytes(server),
+            cache_bytes=compute_cache_bytes(reported),
+            survives=SURVIVES[_rank_safety(**decided_by)],
             decided_by=decided_by,
             autocommits=True,
         )
 
 
-def _safety(journal_mode: str, synchronous: str) -> int:
+def _rank_safety(journal_mode: str, synchronous: str) -> int:
     if journal_mode in ("memory", "off"):
         return 0
     if synchronous == "off":
@@ -190,6 +195,6 @@ def _safety(journal_mode: str, synchronous: str) -> int:
     return 2 if journal_mode == "wal" and synchronous == "normal" else 3
 
 
-def _single(rows: list[list[str | None]]) -> str:
+def _extract_single(rows: list[list[str | None]]) -> str:
     """The first field of an answer; empty where there is none (an option left out of a build)."""
     return (rows[0][0] if rows and rows[0] else None) or ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from dyno.builds import Build, Say, crate, sha256
+from dyno.builds import Build, Say, compute_sha256, crate
 from dyno.builds import path as path_source
 from dyno.builds.compiler import Recipe, compile_library
 from dyno.engines import _builds, _library, _source
@@ -73,11 +73,11 @@ def find_library(build: str, flags: dict[str, str], say: Say) -> Build:
     if _library.is_path(build):
         return _describe(build, path_source.fetch("SQLite library", build, say))
     if build == "system":
-        return _describe(build, path_source.library("libsqlite3.so.0", "libsqlite3-0"))
-    return _from_crate(build, flags, say)
+        return _describe(build, path_source.find_system_library("libsqlite3.so.0", "libsqlite3-0"))
+    return _make_from_crate(build, flags, say)
 
 
-def _from_crate(version: str, flags: dict[str, str], say: Say) -> Build:
+def _make_from_crate(version: str, flags: dict[str, str], say: Say) -> Build:
     chosen = {name: flags.get(name, FLAGS[name][0]) for name in ("cflags", "defines")}
     source = crate.fetch(CRATE, CRATES[version], say) / "sqlite3" / "sqlite3.c"
     recipe = Recipe(f"sqlite-{version}", source, **chosen, libraries=("pthread", "dl", "m"))
@@ -95,7 +95,7 @@ def _describe(build: str, program: Path, source: str = "file") -> Build:
     said = LIBRARY.ask(program)
     facts = {
         "source": source,
-        "sha256": sha256(program),
+        "sha256": compute_sha256(program),
         "source_id": said["sourceid"],
         "compile_options": said["options"],
         "assertions": "on" if "DEBUG" in said["options"].split() else "off",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dyno.errors import UsageError, unknown
+from dyno.errors import UsageError, build_unknown_error
 
 #: Named values of a setting; the engine reports their place in the list.
 NAMES = {
@@ -69,15 +69,15 @@ def check_profile(profile: str) -> None:
         hint = "it has no cache for all connections: data beyond memory, or cache_size, make reads"
         raise UsageError("sqlite has no profile 'io-bound'", hint=hint)
     if profile not in PROFILES:
-        raise unknown("value of profile", profile, PROFILES)
+        raise build_unknown_error("value of profile", profile, PROFILES)
 
 
-def pragmas(settings: Mapping[str, str]) -> list[list[str]]:
+def list_pragmas(settings: Mapping[str, str]) -> list[list[str]]:
     """All PRAGMAs that are set, in their order: those of the profile, and the user's on top.
 
     Under `stock` only the user's, and those that the driver keeps itself.
     """
-    own = {name: valid_setting(name, value) for name, value in settings.items() if name not in OURS}
+    own = {name: check_setting(name, value) for name, value in settings.items() if name not in OURS}
     profile = settings.get("profile", PROFILES[0])
     table = {name: default for name, (default, _) in OPTIONS.items()}
     if profile == "stock":
@@ -87,25 +87,25 @@ def pragmas(settings: Mapping[str, str]) -> list[list[str]]:
     return [list(pair) for pair in (table | own).items()]
 
 
-def cache_bytes(values: Mapping[str, str]) -> int:
+def compute_cache_bytes(values: Mapping[str, str]) -> int:
     """The page cache of a connection; what is not among `values` is the library's own."""
     pages, page = int(values.get("cache_size", "-2000")), int(values.get("page_size", "4096"))
     return pages * page if pages > 0 else -pages * 1024
 
 
-def valid_setting(name: str, value: str) -> str:
+def check_setting(name: str, value: str) -> str:
     """The value as SQLite will report it; `UsageError` where it is none of the setting's."""
     if name not in OPTIONS:
-        raise unknown("sqlite setting", name, OPTIONS)
+        raise build_unknown_error("sqlite setting", name, OPTIONS)
     if name in NUMBERS:
-        return _number(name, value)
+        return _check_number(name, value)
     names = NAMES.get(name, JOURNAL_MODES)
     if value.lower() not in names:
-        raise unknown(f"value of {name}", value, names)
+        raise build_unknown_error(f"value of {name}", value, names)
     return value.lower()
 
 
-def _number(name: str, value: str) -> str:
+def _check_number(name: str, value: str) -> str:
     least = NUMBERS[name]
     if not value.removeprefix("-").isdecimal() or int(value) < least:
         raise UsageError(f"cannot set {name} to '{value}'", hint=f"a whole number from {least} on")
@@ -115,7 +115,7 @@ def _number(name: str, value: str) -> str:
     return str(number)
 
 
-def named_answer(name: str, answer: str) -> str:
+def name_answer(name: str, answer: str) -> str:
     """What a PRAGMA answers, by its name where the engine says the name's place."""
     names = NAMES.get(name, ())
     return names[int(answer)] if answer.isdigit() and int(answer) < len(names) else answer

@@ -17,9 +17,9 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from dyno.host.checks._machine import Machine, Mount, mount_of
-from dyno.plugins import things
-from dyno.record import Mark, Observation, host_score
+from dyno.host.checks._machine import Machine, Mount, find_mount
+from dyno.plugins import load_things
+from dyno.record import Mark, Observation, compute_host_score
 
 
 def make_observation(name: str, found: str, mark: Mark, why: str, hint: str = "") -> Observation:
@@ -27,12 +27,12 @@ def make_observation(name: str, found: str, mark: Mark, why: str, hint: str = ""
     return Observation(name, found, mark, why, "" if mark == "good" else hint)
 
 
-def not_visible(name: str, why: str, found: str = "not visible here") -> Observation:
+def make_not_visible(name: str, why: str, found: str = "not visible here") -> Observation:
     """An observation of what this machine does not show."""
     return Observation(name, found, "unknown", why)
 
 
-def mark_of_value(value: float, fair: float, poor: float) -> Mark:
+def choose_mark(value: float, fair: float, poor: float) -> Mark:
     """Good below `fair`, fair below `poor`."""
     return "good" if value < fair else "fair" if value < poor else "poor"
 
@@ -42,9 +42,9 @@ __all__ = [
     "Machine",
     "Mount",
     "Observe",
+    "find_mount",
     "grade",
-    "mount_of",
-    "survey",
+    "survey_host",
 ]
 
 #: What a subject offers as `observe`: one observation for each thing that it looks at.
@@ -60,26 +60,26 @@ GRADES = {
 _WORST_FIRST: tuple[Mark, ...] = ("poor", "fair", "unknown", "good")
 
 
-def survey(machine: Machine) -> tuple[Observation, ...]:
+def survey_host(machine: Machine) -> tuple[Observation, ...]:
     """Every observation with its points: the poor ones first, and of these the dearest."""
-    observe: dict[str, Observe] = things("dyno.host.checks", "observe")
-    weights: dict[str, dict[str, int]] = things("dyno.host.checks", "WEIGHTS")
+    observe: dict[str, Observe] = load_things("dyno.host.checks", "observe")
+    weights: dict[str, dict[str, int]] = load_things("dyno.host.checks", "WEIGHTS")
     priced = [
-        replace(each, points=_cost(each, weights[subject][each.name]))
+        replace(each, points=_compute_cost(each, weights[subject][each.name]))
         for subject, look in observe.items()
         for each in look(machine)
     ]
     return tuple(sorted(priced, key=lambda o: (_WORST_FIRST.index(o.mark), -o.points, o.name)))
 
 
-def _cost(observation: Observation, weight: int) -> int:
+def _compute_cost(observation: Observation, weight: int) -> int:
     """The points that an observation takes off: of one that is fair, a third of the weight."""
     return {"poor": weight, "fair": weight // 3}.get(observation.mark, 0)
 
 
 def grade(observations: Sequence[Observation]) -> str:
     """The score of a survey in words."""
-    score = host_score(observations)
+    score = compute_host_score(observations)
     return next(words for least, words in GRADES.items() if score >= least)
 
 
@@ -87,63 +87,63 @@ def grade(observations: Sequence[Observation]) -> str:
 FLEETING = ("load_1min", "memory_available_mb")
 
 
-def host_facts(folder: Path) -> dict[str, str]:
+def read_host_facts(folder: Path) -> dict[str, str]:
     """The host's facts by name; what this machine does not tell is left out.
 
     `folder` is where the data lie: its file system belongs to the facts.
     """
     machine = Machine(data=folder.absolute())
     facts = {
-        "cpu": machine.after("/proc/cpuinfo", "model name"),
+        "cpu": machine.read_after("/proc/cpuinfo", "model name"),
         "cores": str(len(os.sched_getaffinity(0))),
         "kernel": platform.release(),
         "machine": platform.machine(),
-        "distribution": _distribution(),
-        "memory_mb": _megabytes(machine, "MemTotal"),
-        "memory_available_mb": _megabytes(machine, "MemAvailable"),
+        "distribution": _read_distribution(),
+        "memory_mb": _read_megabytes(machine, "MemTotal"),
+        "memory_available_mb": _read_megabytes(machine, "MemAvailable"),
         "load_1min": f"{os.getloadavg()[0]:.2f}",
-        "virtualisation": _virtualisation(machine),
-        "clock_source": machine.text(
+        "virtualisation": _detect_virtualisation(machine),
+        "clock_source": machine.read_text(
             "/sys/devices/system/clocksource/clocksource0/current_clocksource"
         ),
-        "aslr": machine.text("/proc/sys/kernel/randomize_va_space"),
-        "governor": machine.text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-        "turbo": machine.text("/sys/devices/system/cpu/intel_pstate/no_turbo"),
-        "huge_pages": machine.text("/sys/kernel/mm/transparent_hugepage/enabled"),
-        "file_system": file_system(folder),
+        "aslr": machine.read_text("/proc/sys/kernel/randomize_va_space"),
+        "governor": machine.read_text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        "turbo": machine.read_text("/sys/devices/system/cpu/intel_pstate/no_turbo"),
+        "huge_pages": machine.read_text("/sys/kernel/mm/transparent_hugepage/enabled"),
+        "file_system": find_file_system(folder),
         "python": platform.python_version(),
     }
     return {name: value for name, value in facts.items() if value}
 
 
-def host_complaints(folder: Path) -> tuple[Observation, ...]:
+def list_host_complaints(folder: Path) -> tuple[Observation, ...]:
     """What is not good about the host, the worst first, for a run's record.
 
     Nobody waits for it: steal and other load are measured in every phase anyway.
     """
-    observations = survey(Machine(data=folder.absolute()))
+    observations = survey_host(Machine(data=folder.absolute()))
     return tuple(observation for observation in observations if observation.mark != "good")
 
 
-def _megabytes(machine: Machine, key: str) -> str:
-    kilobytes = machine.after("/proc/meminfo", key).removesuffix("kB").strip()
+def _read_megabytes(machine: Machine, key: str) -> str:
+    kilobytes = machine.read_after("/proc/meminfo", key).removesuffix("kB").strip()
     return str(int(kilobytes) // 1024) if kilobytes.isdigit() else ""
 
 
-def _distribution() -> str:
+def _read_distribution() -> str:
     with suppress(OSError):
         return platform.freedesktop_os_release().get("PRETTY_NAME", "")
     return ""
 
 
-def _virtualisation(machine: Machine) -> str:
-    if product := machine.text("/sys/class/dmi/id/product_name"):
+def _detect_virtualisation(machine: Machine) -> str:
+    if product := machine.read_text("/sys/class/dmi/id/product_name"):
         return product
-    flags = machine.after("/proc/cpuinfo", "flags").split()
+    flags = machine.read_after("/proc/cpuinfo", "flags").split()
     return "a hypervisor" if "hypervisor" in flags else ""
 
 
-def file_system(folder: Path) -> str:
+def find_file_system(folder: Path) -> str:
     """The type and device of the file system that `folder` lies on, or will lie on."""
-    mount = mount_of(Machine(), folder.absolute())
+    mount = find_mount(Machine(), folder.absolute())
     return f"{mount.kind} on {mount.device}" if mount else ""

@@ -33,23 +33,23 @@ TIMEX_STATUS, STA_UNSYNC = 40, 0x40
 TIMEX_BYTES = 256
 
 
-def free(folder: Path) -> tuple[int, int]:
+def measure_free(folder: Path) -> tuple[int, int]:
     """Bytes that are free, and bytes in all, on the file system of `folder`."""
     usage = shutil.disk_usage(folder)
     return usage.free, usage.total
 
 
-def uring_errno() -> int:
+def probe_uring() -> int:
     """Why the kernel refuses io_uring, or 0.
 
     It is asked for a ring without entries at no address, which it never makes: where it is willing
     it finds fault with these (EINVAL, EFAULT), else with us (EPERM, ENOSYS).
     """
-    code = _errno(IO_URING_SETUP)
+    code = _call_kernel(IO_URING_SETUP)
     return 0 if code in (errno.EINVAL, errno.EFAULT) else code
 
 
-def _errno(number: int) -> int:
+def _call_kernel(number: int) -> int:
     library = ctypes.CDLL(None, use_errno=True)
     answer = library.syscall(ctypes.c_long(number), ctypes.c_uint(0), None)
     if answer >= 0:
@@ -58,7 +58,7 @@ def _errno(number: int) -> int:
     return ctypes.get_errno()
 
 
-def clock_synchronised() -> bool | None:
+def is_clock_synchronised() -> bool | None:
     """Does somebody (NTP) keep the kernel's clock right? adjtimex(2) without a change."""
     library = ctypes.CDLL(None, use_errno=True)
     timex = ctypes.create_string_buffer(TIMEX_BYTES)
@@ -82,39 +82,39 @@ class Machine:
     data: Path = Path("/")
     watch_s: float = 0.0
     pause: Callable[[float], None] = time.sleep
-    free: Callable[[Path], tuple[int, int]] = free
-    uring_errno: Callable[[], int] = uring_errno
-    clock_synchronised: Callable[[], bool | None] = clock_synchronised
+    free: Callable[[Path], tuple[int, int]] = measure_free
+    uring_errno: Callable[[], int] = probe_uring
+    clock_synchronised: Callable[[], bool | None] = is_clock_synchronised
 
-    def path(self, path: str | PurePath) -> Path:
+    def find_path(self, path: str | PurePath) -> Path:
         """Where the machine's `path` lies for us."""
         return self.root / str(path).lstrip("/")
 
-    def text(self, path: str | PurePath) -> str:
+    def read_text(self, path: str | PurePath) -> str:
         """A file's text without the blanks around it; empty where it cannot be read."""
         with suppress(OSError, UnicodeDecodeError):
-            return self.path(path).read_text().strip()
+            return self.find_path(path).read_text().strip()
         return ""
 
-    def number(self, path: str | PurePath) -> int | None:
+    def read_number(self, path: str | PurePath) -> int | None:
         """The whole number that a file holds."""
-        text = self.text(path)
+        text = self.read_text(path)
         return int(text) if text.lstrip("-").isdigit() else None
 
-    def after(self, path: str | PurePath, key: str) -> str:
+    def read_after(self, path: str | PurePath, key: str) -> str:
         """The value behind ``key :`` in a file of such lines."""
-        lines = (line.partition(":") for line in self.text(path).splitlines())
+        lines = (line.partition(":") for line in self.read_text(path).splitlines())
         return next((value.strip() for name, _, value in lines if name.strip() == key), "")
 
-    def names(self, path: str | PurePath) -> list[str]:
+    def list_names(self, path: str | PurePath) -> list[str]:
         """What lies in a folder; nothing where it cannot be listed."""
         with suppress(OSError):
-            return sorted(each.name for each in self.path(path).iterdir())
+            return sorted(each.name for each in self.find_path(path).iterdir())
         return []
 
-    def usable_cores(self) -> list[int]:
+    def list_usable_cores(self) -> list[int]:
         """The cores that this process may run on (proc_pid_status(5))."""
-        return spans(self.after("/proc/self/status", "Cpus_allowed_list"))
+        return parse_spans(self.read_after("/proc/self/status", "Cpus_allowed_list"))
 
     @cached_property
     def watched(self) -> LoadSamples | None:
@@ -132,10 +132,10 @@ class Machine:
         return LoadSamples(before, after, took_s) if after else None
 
     def _sample(self) -> Sample | None:
-        return sample(self.text, self.names("/proc"))
+        return sample(self.read_text, self.list_names("/proc"))
 
 
-def spans(text: str) -> list[int]:
+def parse_spans(text: str) -> list[int]:
     """`0-2,5` as numbers."""
     parts = (part.partition("-") for part in text.split(",") if part)
     return [n for low, _, high in parts for n in range(int(low), int(high or low) + 1)]
@@ -152,9 +152,9 @@ class Mount:
     number: str
 
 
-def mount_of(machine: Machine, folder: Path) -> Mount | None:
+def find_mount(machine: Machine, folder: Path) -> Mount | None:
     """The file system that `folder` lies on, or will lie on; of several at one place the last."""
-    lines = machine.text("/proc/self/mountinfo").splitlines()
+    lines = machine.read_text("/proc/self/mountinfo").splitlines()
     mounts = [mount for line in lines if (mount := _read(line))]
     around = [m for m in mounts if folder.is_relative_to(m.point)]
     longest = max((len(m.point) for m in around), default=0)
@@ -172,9 +172,9 @@ def _read(line: str) -> Mount | None:
     return Mount(point, source[1], source[0], frozenset(options), own[2])
 
 
-def disk_of(machine: Machine, mount: Mount) -> Path | None:
+def find_disk(machine: Machine, mount: Mount) -> Path | None:
     """The folder in /sys of the disk under a mount: a partition's own, a mapping's first one."""
-    block = machine.path(f"/sys/dev/block/{mount.number}")
+    block = machine.find_path(f"/sys/dev/block/{mount.number}")
     if not block.exists():
         return None
     block = block.resolve()

@@ -43,7 +43,7 @@ class LoadSamples:
         rest = self.after.steal + self.after.idle - self.before.steal - self.before.idle
         return 100 * busy / max(1, busy + rest)
 
-    def pressure_percent(self) -> dict[str, float]:
+    def compute_pressure_percent(self) -> dict[str, float]:
         """The share of the time in which some task had to wait for the resource."""
         return {
             name: (us - self.before.pressure_us[name]) / 1e4 / self.seconds
@@ -51,7 +51,7 @@ class LoadSamples:
             if name in self.before.pressure_us
         }
 
-    def busiest(self) -> list[tuple[str, float]]:
+    def find_busiest(self) -> list[tuple[str, float]]:
         """Processes with their percent of one core, the busiest first; idle ones are left out."""
         spent = [
             (name, ticks - self.before.processes.get(pid, (name, 0))[1])
@@ -69,21 +69,21 @@ def sample(text: Callable[[str], str], names: Iterable[str]) -> Sample | None:
     user, nice, system, idle, iowait, irq, softirq, steal = map(int, words)
     own = text("/proc/self/stat").partition(" ")[0]
     pids = [name for name in names if name.isdigit() and name != own]
-    found = {int(pid): _process(text(f"/proc/{pid}/stat")) for pid in pids}
+    found = {int(pid): _parse_process(text(f"/proc/{pid}/stat")) for pid in pids}
     busy = user + nice + system + irq + softirq
-    pressures = {name: _total(text(f"/proc/pressure/{name}")) for name in PRESSURES}
+    pressures = {name: _parse_total(text(f"/proc/pressure/{name}")) for name in PRESSURES}
     seen = {name: total for name, total in pressures.items() if total is not None}
     return Sample(steal, busy, idle + iowait, found, seen)
 
 
-def _process(line: str) -> tuple[str, int]:
+def _parse_process(line: str) -> tuple[str, int]:
     """A process's name and ticks, user and system (proc_pid_stat(5): fields 2, 14, 15)."""
     head, _, tail = line.rpartition(")")
     fields = tail.split()
     return head.partition("(")[2], int(fields[11]) + int(fields[12]) if len(fields) > 12 else 0
 
 
-def _total(text: str) -> int | None:
+def _parse_total(text: str) -> int | None:
     """`total` of the line `some`, in µs."""
     total = text.partition("\n")[0].rpartition("total=")[2]
     return int(total) if total.isdigit() else None

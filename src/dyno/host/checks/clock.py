@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dyno.host.checks import make_observation, not_visible
+from dyno.host.checks import make_not_visible, make_observation
 from dyno.host.checks._machine import Machine
 from dyno.record import Mark, Observation
 
@@ -17,17 +17,17 @@ QUICK = ("tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", 
 
 def observe(machine: Machine) -> Iterator[Observation]:
     """The clock source, and the time of day."""
-    yield source(machine)
-    yield time_of_day(machine)
+    yield observe_source(machine)
+    yield observe_time_of_day(machine)
 
 
-def source(machine: Machine) -> Observation:
+def observe_source(machine: Machine) -> Observation:
     """What the kernel's clock counts."""
     why = "a latency takes two clock readings; a slow source costs a system call and 1 µs each"
-    current = machine.text(f"{SOURCES}/current_clocksource")
+    current = machine.read_text(f"{SOURCES}/current_clocksource")
     if not current:
-        return not_visible("clock source", why)
-    others = machine.text(f"{SOURCES}/available_clocksource").split()
+        return make_not_visible("clock source", why)
+    others = machine.read_text(f"{SOURCES}/available_clocksource").split()
     mark: Mark = "good" if current in QUICK else "poor"
     better = next((name for name in others if name in QUICK), "")
     hint = "see `dmesg | grep -i clocksource` for why the CPU's own counter is not trusted"
@@ -36,12 +36,12 @@ def source(machine: Machine) -> Observation:
     return make_observation("clock source", current, mark, why, hint)
 
 
-def time_of_day(machine: Machine) -> Observation:
+def observe_time_of_day(machine: Machine) -> Observation:
     """Whether anybody keeps it; durations are taken from a clock that no step moves."""
     why = "durations are safe (CLOCK_MONOTONIC), but a clock step garbles logs and time stamps"
     kept = machine.clock_synchronised()
     if kept is None:
-        return not_visible("time", why)
+        return make_not_visible("time", why)
     found = "synchronised" if kept else "not synchronised: it may be stepped at any time"
     return make_observation(
         "time", found, "good" if kept else "fair", why, "sudo timedatectl set-ntp true"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 
-from dyno.host.checks import make_observation, mark_of_value, not_visible
-from dyno.host.checks._machine import Machine, Mount, mount_of
+from dyno.host.checks import choose_mark, make_not_visible, make_observation
+from dyno.host.checks._machine import Machine, Mount, find_mount
 from dyno.record import Mark, Observation
 
 WEIGHTS = {"file system": 18, "mount options": 12, "free disk": 12}
@@ -41,17 +41,17 @@ USED, FEW_BYTES = (85.0, 95.0), 2 << 30
 
 def observe(machine: Machine) -> Iterator[Observation]:
     """Kind, mount options, free space."""
-    mount = mount_of(machine, machine.data)
-    yield kind(mount)
-    yield options(mount)
-    yield free(machine)
+    mount = find_mount(machine, machine.data)
+    yield observe_kind(mount)
+    yield observe_options(mount)
+    yield observe_free(machine)
 
 
-def kind(mount: Mount | None) -> Observation:
+def observe_kind(mount: Mount | None) -> Observation:
     """The kind of file system."""
     why = "the file system decides what a commit and a page write cost"
     if mount is None:
-        return not_visible("file system", why)
+        return make_not_visible("file system", why)
     found = f"{mount.kind} on {mount.device}, at {mount.point}"
     if mount.kind in OVERWRITING:
         return make_observation("file system", found, "good", why)
@@ -60,21 +60,21 @@ def kind(mount: Mount | None) -> Observation:
     return make_observation("file system", found, mark, why, ELSEWHERE)
 
 
-def options(mount: Mount | None) -> Observation:
+def observe_options(mount: Mount | None) -> Observation:
     """The worst of the mount's options."""
     why = "some options make commits too cheap or other work more expensive"
     if mount is None:
-        return not_visible("mount options", why)
+        return make_not_visible("mount options", why)
     told = [name for name in OPTIONS if name in mount.options]
     if not told:
         return make_observation("mount options", ",".join(sorted(mount.options)), "good", why)
     mark: Mark = "poor" if any(OPTIONS[name][0] == "poor" for name in told) else "fair"
     why = "; ".join(OPTIONS[name][1] for name in told)
-    hint = f"sudo mount -o remount,{','.join(map(_without, told))} {mount.point}"
+    hint = f"sudo mount -o remount,{','.join(map(_negate, told))} {mount.point}"
     return make_observation("mount options", ",".join(told), mark, why, hint)
 
 
-def _without(option: str) -> str:
+def _negate(option: str) -> str:
     """The option that takes another one back."""
     opposite = {
         "barrier=0": "barrier=1",
@@ -86,16 +86,16 @@ def _without(option: str) -> str:
     return opposite.get(option, f"no{option}")
 
 
-def free(machine: Machine) -> Observation:
+def observe_free(machine: Machine) -> Observation:
     """What is left on it."""
     why = "a nearly full file system is slower, and a run may fill it"
-    there = next(p for p in (machine.data, *machine.data.parents) if machine.path(p).exists())
+    there = next(p for p in (machine.data, *machine.data.parents) if machine.find_path(p).exists())
     with suppress(OSError):
-        left, total = machine.free(machine.path(there))
+        left, total = machine.free(machine.find_path(there))
         used_percent = 100 - 100 * left / max(1, total)
-        mark: Mark = "poor" if left < FEW_BYTES else mark_of_value(used_percent, *USED)
+        mark: Mark = "poor" if left < FEW_BYTES else choose_mark(used_percent, *USED)
         found = f"{left / 1e9:.0f} of {total / 1e9:.0f} GB"
         return make_observation(
             "free disk", found, mark, why, "dyno clean lists what runs and builds take"
         )
-    return not_visible("free disk", why)
+    return make_not_visible("free disk", why)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from dyno.host.checks import make_observation, not_visible
+from dyno.host.checks import make_not_visible, make_observation
 from dyno.host.checks._machine import Machine
 from dyno.record import Mark, Observation
 
@@ -18,22 +18,22 @@ STEADY, LIVELY = "performance", ("schedutil", "ondemand")
 
 def observe(machine: Machine) -> Iterator[Observation]:
     """Governor, turbo, and what the machine draws its power from."""
-    yield governor(machine)
-    yield turbo(machine)
-    yield from power(machine)
+    yield observe_governor(machine)
+    yield observe_turbo(machine)
+    yield from observe_power(machine)
 
 
-def governor(machine: Machine) -> Observation:
+def observe_governor(machine: Machine) -> Observation:
     """The worst of the cores' frequency governors."""
     why = "a core that speeds up under load makes the busier candidate look better"
-    cores = [name for name in machine.names(CPU) if name[:3] == "cpu" and name[3:].isdigit()]
+    cores = [name for name in machine.list_names(CPU) if name[:3] == "cpu" and name[3:].isdigit()]
     files = [f"{CPU}/{core}/cpufreq/scaling_governor" for core in cores]
-    found = Counter(filter(None, map(machine.text, files)))
+    found = Counter(filter(None, map(machine.read_text, files)))
     if not found:
-        return not_visible(
+        return make_not_visible(
             "governor", why, "not visible here (in a virtual machine the host decides)"
         )
-    mark = max(map(_mark, found), key=["good", "fair", "poor"].index)
+    mark = max(map(_choose_mark, found), key=["good", "fair", "poor"].index)
     told = ", ".join(f"{name} ({n} cores)" for name, n in found.items())
     hint = "--control governor=performance, or sudo cpupower frequency-set -g performance"
     return make_observation(
@@ -41,34 +41,36 @@ def governor(machine: Machine) -> Observation:
     )
 
 
-def _mark(governor: str) -> Mark:
+def _choose_mark(governor: str) -> Mark:
     return "good" if governor == STEADY else "fair" if governor in LIVELY else "poor"
 
 
-def turbo(machine: Machine) -> Observation:
+def observe_turbo(machine: Machine) -> Observation:
     """Whether cores go beyond their nominal rate."""
     why = "the rate above nominal depends on heat and on how many cores are busy"
     for file, on, off in (
         (f"{CPU}/intel_pstate/no_turbo", "0", "1"),
         (f"{CPU}/cpufreq/boost", "1", "0"),
     ):
-        value = machine.text(file)
+        value = machine.read_text(file)
         if value in (on, off):
             hint = f"--control turbo=off, or echo {off} | sudo tee {file}"
             is_on = value == on
             return make_observation(
                 "turbo", "on" if is_on else "off", "fair" if is_on else "good", why, hint
             )
-    return not_visible("turbo", why)
+    return make_not_visible("turbo", why)
 
 
-def power(machine: Machine) -> Iterator[Observation]:
+def observe_power(machine: Machine) -> Iterator[Observation]:
     """Mains or battery, where the machine has a battery at all."""
-    kinds = {name: machine.text(f"{SUPPLIES}/{name}/type") for name in machine.names(SUPPLIES)}
+    kinds = {
+        name: machine.read_text(f"{SUPPLIES}/{name}/type") for name in machine.list_names(SUPPLIES)
+    }
     if "Battery" not in kinds.values():
         return
     mains = [name for name, kind in kinds.items() if kind == "Mains"]
-    plugged = any(machine.text(f"{SUPPLIES}/{name}/online") == "1" for name in mains)
+    plugged = any(machine.read_text(f"{SUPPLIES}/{name}/online") == "1" for name in mains)
     why = "on battery the firmware limits the cores' power"
     found = "mains" if plugged else "battery"
     yield make_observation("power", found, "good" if plugged else "poor", why, "plug it in")

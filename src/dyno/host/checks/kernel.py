@@ -6,7 +6,7 @@ import errno
 import os
 from collections.abc import Iterator
 
-from dyno.host.checks import make_observation, not_visible
+from dyno.host.checks import make_not_visible, make_observation
 from dyno.host.checks._machine import Machine
 from dyno.record import Mark, Observation
 
@@ -19,30 +19,30 @@ URING = "/proc/sys/kernel/io_uring_disabled"
 
 def observe(machine: Machine) -> Iterator[Observation]:
     """Address space layout, io_uring, perf events."""
-    yield aslr(machine)
-    yield io_uring(machine)
-    yield perf_events(machine)
+    yield observe_aslr(machine)
+    yield observe_io_uring(machine)
+    yield observe_perf_events(machine)
 
 
-def aslr(machine: Machine) -> Observation:
+def observe_aslr(machine: Machine) -> Observation:
     """Dyno samples the layout by restarting, which needs a kernel that draws it anew."""
     why = "addresses of code and stack change speed by percents; blocks average if they vary"
-    state = machine.text(RANDOMISE)
+    state = machine.read_text(RANDOMISE)
     if not state:
-        return not_visible("ASLR", why)
+        return make_not_visible("ASLR", why)
     found = {"0": "off for the whole machine", "1": "on, without the heap", "2": "on"}
     hint = "sudo sysctl kernel.randomize_va_space=2; --control aslr=off freezes it on purpose"
     mark: Mark = "fair" if state == "0" else "good"
     return make_observation("ASLR", found.get(state, state), mark, why, hint)
 
 
-def io_uring(machine: Machine) -> Observation:
+def observe_io_uring(machine: Machine) -> Observation:
     """Found by asking the kernel for one."""
     why = "the driver then waits for servers in epoll, which costs it a system call more a query"
     refused = machine.uring_errno()
     if not refused:
         return make_observation("io_uring", "allowed", "good", why)
-    switched = machine.text(URING)
+    switched = machine.read_text(URING)
     hint = "run the container with a seccomp profile that allows io_uring_setup"
     if switched in ("1", "2"):
         hint = "sudo sysctl kernel.io_uring_disabled=0"
@@ -52,12 +52,12 @@ def io_uring(machine: Machine) -> Observation:
     return make_observation("io_uring", f"refused ({cause})", "fair", why, hint)
 
 
-def perf_events(machine: Machine) -> Observation:
+def observe_perf_events(machine: Machine) -> Observation:
     """Up to 2, a user may count what his own processes do."""
     why = "above 2 only root may count instructions and take profiles"
-    level = machine.number(PARANOID)
+    level = machine.read_number(PARANOID)
     if level is None:
-        return not_visible("perf events", why)
+        return make_not_visible("perf events", why)
     hint = "sudo sysctl kernel.perf_event_paranoid=1"
     mark: Mark = "good" if level <= 2 else "fair"
     return make_observation("perf events", f"paranoid {level}", mark, why, hint)

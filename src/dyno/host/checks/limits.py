@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dyno.host.checks import make_observation, mark_of_value, not_visible
+from dyno.host.checks import choose_mark, make_not_visible, make_observation
 from dyno.host.checks._machine import Machine
 from dyno.record import Observation
 
@@ -35,14 +35,12 @@ LIMITS = {
 
 def observe(machine: Machine) -> Iterator[Observation]:
     """The soft limits, which are those that hold."""
-    lines = machine.text("/proc/self/limits").splitlines()
+    lines = machine.read_text("/proc/self/limits").splitlines()
     for name, (start, (fair, poor), why, hint) in LIMITS.items():
         line = next((line for line in lines if line.startswith(start)), "")
         soft = line.removeprefix(start).split()[:1]
         if not soft:
-            yield not_visible(name, why)
+            yield make_not_visible(name, why)
         else:
             most = float("inf") if soft[0] == "unlimited" else int(soft[0])
-            yield make_observation(
-                name, soft[0], mark_of_value(-most, 1 - fair, 1 - poor), why, hint
-            )
+            yield make_observation(name, soft[0], choose_mark(-most, 1 - fair, 1 - poor), why, hint)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dyno.host.checks import make_observation, mark_of_value, not_visible
+from dyno.host.checks import choose_mark, make_not_visible, make_observation
 from dyno.host.checks._machine import Machine
 from dyno.host.checks._others import LoadSamples
 from dyno.record import Observation
@@ -26,35 +26,35 @@ def observe(machine: Machine) -> Iterator[Observation]:
     steal_why = "time that the hypervisor gives to others looks like the engine's"
     load_why = "processes that come and go take core time and cache from one trial and not the next"
     if watched is None:
-        yield not_visible("steal", steal_why)
-        yield not_visible("other load", load_why)
+        yield make_not_visible("steal", steal_why)
+        yield make_not_visible("other load", load_why)
         return
     over = f"over {watched.seconds:.1f} s"
     steal = watched.steal_percent
     hint = "measure at another time or on a host of your own; `limits.steal_percent` drops blocks"
     yield make_observation(
-        "steal", f"{steal:.1f} % {over}", mark_of_value(steal, *STEAL), steal_why, hint
+        "steal", f"{steal:.1f} % {over}", choose_mark(steal, *STEAL), steal_why, hint
     )
     hint = "stop them while measuring; `limits.foreign_percent` drops blocks"
     busy = watched.busy_percent
-    found = f"{busy:.1f} % of all cores {over}{_busiest(watched)}"
-    yield make_observation("other load", found, mark_of_value(busy, *FOREIGN), load_why, hint)
-    yield _pressure(watched)
+    found = f"{busy:.1f} % of all cores {over}{_describe_busiest(watched)}"
+    yield make_observation("other load", found, choose_mark(busy, *FOREIGN), load_why, hint)
+    yield _observe_pressure(watched)
 
 
-def _busiest(watched: LoadSamples) -> str:
+def _describe_busiest(watched: LoadSamples) -> str:
     """The busiest three, in percent of one core."""
-    told = [f"{name} {percent:.0f} %" for name, percent in watched.busiest()[:SHOWN]]
+    told = [f"{name} {percent:.0f} %" for name, percent in watched.find_busiest()[:SHOWN]]
     return f" ({', '.join(told)} of one)" if told else ""
 
 
-def _pressure(watched: LoadSamples) -> Observation:
+def _observe_pressure(watched: LoadSamples) -> Observation:
     """Pressure stall information (Documentation/accounting/psi.rst), line `some`."""
     why = "tasks that wait for a core, a disk or memory now will keep the engine waiting too"
-    percent = watched.pressure_percent()
+    percent = watched.compute_pressure_percent()
     if not percent:
-        return not_visible("pressure", why)
+        return make_not_visible("pressure", why)
     found = ", ".join(f"{name} {value:.1f} %" for name, value in percent.items())
-    mark = mark_of_value(max(percent.values()), *PRESSURE)
+    mark = choose_mark(max(percent.values()), *PRESSURE)
     hint = "find who waits: ps -eo pid,stat,comm --sort=-%cpu | head"
     return make_observation("pressure", f"{found} of the time", mark, why, hint)

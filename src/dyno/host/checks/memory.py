@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dyno.host.checks import make_observation, mark_of_value, not_visible, quota
+from dyno.host.checks import choose_mark, make_not_visible, make_observation, quota
 from dyno.host.checks._machine import Machine
 from dyno.record import Mark, Observation
 
@@ -18,57 +18,57 @@ USED = (75.0, 90.0)
 
 def observe(machine: Machine) -> Iterator[Observation]:
     """What is free, what is swapped, what the kernel merges."""
-    yield memory(machine)
+    yield observe_memory(machine)
     yield swap(machine)
-    yield huge_pages(machine)
+    yield observe_huge_pages(machine)
 
 
-def memory(machine: Machine) -> Observation:
+def observe_memory(machine: Machine) -> Observation:
     """How much of it is to be had without pushing somebody out."""
     why = "data that do not fit beside the others are read from disk again, or swapped"
-    total, available = (_kilobytes(machine, key) for key in ("MemTotal", "MemAvailable"))
+    total, available = (_read_kilobytes(machine, key) for key in ("MemTotal", "MemAvailable"))
     if total is None or available is None:
-        return not_visible("memory", why)
+        return make_not_visible("memory", why)
     found = f"{available / 1e6:.1f} of {total / 1e6:.1f} GB available"
     hint = "free some, or keep the data set well below it"
     return make_observation(
-        "memory", found, mark_of_value(100 - 100 * available / total, *USED), why, hint
+        "memory", found, choose_mark(100 - 100 * available / total, *USED), why, hint
     )
 
 
-def available_bytes(machine: Machine) -> int | None:
+def measure_available_bytes(machine: Machine) -> int | None:
     """What we may take without pushing somebody out, in no group's way; None where the kernel does
     not say.
     """
-    available = _kilobytes(machine, "MemAvailable")
+    available = _read_kilobytes(machine, "MemAvailable")
     if available is None:
         return None
-    return round(min(available * 1024, quota.memory_left_bytes(machine)))
+    return round(min(available * 1024, quota.measure_left_bytes(machine)))
 
 
 def swap(machine: Machine) -> Observation:
     """Whether there is any, and whether something is in it."""
     why = "reading a swapped page takes milliseconds, at an unpredictable time"
-    total, free = (_kilobytes(machine, key) for key in ("SwapTotal", "SwapFree"))
+    total, free = (_read_kilobytes(machine, key) for key in ("SwapTotal", "SwapFree"))
     if total is None or free is None:
-        return not_visible("swap", why)
+        return make_not_visible("swap", why)
     used = total - free
     mark: Mark = "good" if not total else "poor" if used > total // 100 else "fair"
     found = f"{used / 1e6:.1f} of {total / 1e6:.1f} GB in use" if total else "none"
     return make_observation("swap", found, mark, why, "--control swap=avoid, or sudo swapoff -a")
 
 
-def _kilobytes(machine: Machine, key: str) -> int | None:
-    digits = machine.after("/proc/meminfo", key).removesuffix("kB").strip()
+def _read_kilobytes(machine: Machine, key: str) -> int | None:
+    digits = machine.read_after("/proc/meminfo", key).removesuffix("kB").strip()
     return int(digits) if digits.isdigit() else None
 
 
-def huge_pages(machine: Machine) -> Observation:
+def observe_huge_pages(machine: Machine) -> Observation:
     """Transparent huge pages (Documentation/admin-guide/mm/transhuge.rst)."""
     why = "the kernel merges pages by itself, in some restarts more than in others"
-    chosen = re.search(r"\[(\w+)\]", machine.text(HUGE_PAGES))
+    chosen = re.search(r"\[(\w+)\]", machine.read_text(HUGE_PAGES))
     if not chosen:
-        return not_visible("huge pages", why)
+        return make_not_visible("huge pages", why)
     hint = f"--control thp=off (no root), or echo madvise | sudo tee {HUGE_PAGES}"
     return make_observation(
         "huge pages", chosen[1], "fair" if chosen[1] == "always" else "good", why, hint

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from dyno.host.checks import make_observation, not_visible
+from dyno.host.checks import make_not_visible, make_observation
 from dyno.host.checks._machine import Machine
 from dyno.record import Observation
 
@@ -18,74 +18,77 @@ UNLIMITED_BYTES = 1 << 60
 
 def observe(machine: Machine) -> Iterator[Observation]:
     """CPU quota and memory limit, the tightest of our group and those above it."""
-    yield cpu(machine)
-    yield memory(machine)
+    yield observe_cpu(machine)
+    yield observe_memory(machine)
 
 
-def cpu(machine: Machine) -> Observation:
+def observe_cpu(machine: Machine) -> Observation:
     """How many cores' worth of time there is in each period."""
     why = "once the quota is used up, every thread stops for the rest of the period"
-    shares = [_share(machine, folder) for folder in _folders(machine, "cpu")]
+    shares = [_read_share(machine, folder) for folder in _list_folders(machine, "cpu")]
     found = [share for share in shares if share is not None]
     if not found:
-        return not_visible("CPU quota", why)
+        return make_not_visible("CPU quota", why)
     if min(found) == float("inf"):
         return make_observation("CPU quota", "none", "good", why)
     hint = "give whole cores instead of a quota: docker run --cpuset-cpus=0-3, or cpu.max = max"
     return make_observation("CPU quota", f"{min(found):g} cores' time", "poor", why, hint)
 
 
-def _share(machine: Machine, folder: PurePosixPath) -> float | None:
+def _read_share(machine: Machine, folder: PurePosixPath) -> float | None:
     """Cores; infinity for no quota, None where the file is not there."""
-    words = machine.text(folder / "cpu.max").split()
+    words = machine.read_text(folder / "cpu.max").split()
     if not words:
         files = (folder / f"cpu.cfs_{part}_us" for part in ("quota", "period"))
-        words = [machine.text(file) for file in files]
+        words = [machine.read_text(file) for file in files]
     if not all(words):
         return None
     return float("inf") if words[0] in ("max", "-1") else int(words[0]) / int(words[1])
 
 
-def memory(machine: Machine) -> Observation:
+def observe_memory(machine: Machine) -> Observation:
     """The limit that page cache counts against too."""
     why = "the page cache counts against the limit, so cached data are dropped and read again"
-    found = list(_memory_limits(machine).values())
+    found = list(_read_memory_limits(machine).values())
     if not found:
-        return not_visible("memory limit", why)
+        return make_not_visible("memory limit", why)
     if min(found) >= UNLIMITED_BYTES:
         return make_observation("memory limit", "none", "good", why)
     hint = "raise it well above the data and the engine's own caches, or leave it out"
     return make_observation("memory limit", f"{min(found) / 1e9:.1f} GB", "fair", why, hint)
 
 
-def memory_left_bytes(machine: Machine) -> float:
+def measure_left_bytes(machine: Machine) -> float:
     """What the tightest group leaves us: its limit, less what its processes hold beside the page
     cache; infinity where nothing limits us.
     """
-    left = (limit - _held_bytes(machine, at) for at, limit in _memory_limits(machine).items())
+    left = (
+        limit - _measure_held_bytes(machine, at)
+        for at, limit in _read_memory_limits(machine).items()
+    )
     return max(0.0, min(left, default=float("inf")))
 
 
-def _memory_limits(machine: Machine) -> dict[PurePosixPath, float]:
+def _read_memory_limits(machine: Machine) -> dict[PurePosixPath, float]:
     """The limit of each group that has the file, in bytes."""
     return {
         folder: float("inf") if text == "max" else float(text)
-        for folder in _folders(machine, "memory")
+        for folder in _list_folders(machine, "memory")
         for name in ("memory.max", "memory.limit_in_bytes")
-        if (text := machine.text(folder / name))
+        if (text := machine.read_text(folder / name))
     }
 
 
-def _held_bytes(machine: Machine, group: PurePosixPath) -> int:
+def _measure_held_bytes(machine: Machine, group: PurePosixPath) -> int:
     """Anonymous memory of a group and those below it, under either version's name."""
-    pairs = (line.split() for line in machine.text(group / "memory.stat").splitlines())
+    pairs = (line.split() for line in machine.read_text(group / "memory.stat").splitlines())
     told = dict(pair for pair in pairs if len(pair) == 2)
     return int(told.get("anon", told.get("total_rss", "0")))
 
 
-def _folders(machine: Machine, controller: str) -> list[PurePosixPath]:
+def _list_folders(machine: Machine, controller: str) -> list[PurePosixPath]:
     """The folders of our groups and of those above, where the controller may have its files."""
-    lines = [line.split(":", 2) for line in machine.text("/proc/self/cgroup").splitlines()]
+    lines = [line.split(":", 2) for line in machine.read_text("/proc/self/cgroup").splitlines()]
     found: list[PurePosixPath] = []
     for _, controllers, path in (line for line in lines if len(line) == 3):
         if not controllers or controller in controllers.split(","):

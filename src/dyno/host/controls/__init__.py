@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Protocol, runtime_checkable
 
-from dyno.errors import unknown
+from dyno.errors import build_unknown_error
 from dyno.host.controls._journal import put_back
-from dyno.host.controls._journal_entry import KnobOutcome, knobs_of_root
-from dyno.plugins import things
+from dyno.host.controls._journal_entry import KnobOutcome, list_knobs_of_root
+from dyno.plugins import load_things
 from dyno.record import PinningCondition
 
-__all__ = ["NOT_HERE", "KnobOutcome", "controls", "knobs_of_root", "put_back"]
+__all__ = ["NOT_HERE", "KnobOutcome", "list_knobs_of_root", "load_controls", "put_back"]
 
 #: What is said of a control that this machine does not allow, before the reason.
 NOT_HERE = "not controllable here"
@@ -90,7 +90,7 @@ class Control(Protocol):
     def check(self, value: str) -> None:
         """`UsageError` where the control takes no such value, before anything is started."""
 
-    def refusal(self, value: str, subject: ControlTarget) -> str:
+    def find_refusal(self, value: str, subject: ControlTarget) -> str:
         """Why `value` (or a kind of values) cannot be held here; empty where it can."""
 
     def hold(self, value: str, subject: ControlTarget) -> AbstractContextManager[ControlResult]:
@@ -106,7 +106,7 @@ class OneOfWords:
     def check(self, value: str) -> None:
         """`UsageError` where `value` is none of the words."""
         if value not in self.values:
-            raise unknown(f"value of {self.name}", value, self.values)
+            raise build_unknown_error(f"value of {self.name}", value, self.values)
 
 
 @runtime_checkable
@@ -118,11 +118,11 @@ class HoldsHost(Protocol):
     holds_host: ClassVar[bool]
 
 
-def controls() -> dict[str, Control]:
+def load_controls() -> dict[str, Control]:
     """Every control, by name."""
-    return things("dyno.host.controls", "CONTROL")
+    return load_things("dyno.host.controls", "CONTROL")
 
 
-def not_held(before: str, why: str) -> ControlResult:
+def make_not_held(before: str, why: str) -> ControlResult:
     """Nothing is held, and the record says why."""
     return ControlResult({"before": before, "refused": why})

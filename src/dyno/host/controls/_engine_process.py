@@ -13,7 +13,7 @@ from dyno.host.controls import (
     ControlResult,
     ControlTarget,
     OneOfWords,
-    not_held,
+    make_not_held,
 )
 
 TRIED_S = 10.0
@@ -24,11 +24,11 @@ class OneProcess(OneOfWords):
 
     default = KEEP
 
-    def before(self) -> str:
+    def describe_default(self) -> str:
         """What a process gets that is started as usual."""
         raise NotImplementedError
 
-    def reason(self, value: str) -> str:
+    def find_reason(self, value: str) -> str:
         """Why no process of this host can have `value`; empty where one can."""
         raise NotImplementedError
 
@@ -36,20 +36,20 @@ class OneProcess(OneOfWords):
         """How to start one that has; `found` goes into the record."""
         raise NotImplementedError
 
-    def refusal(self, value: str, subject: ControlTarget) -> str:
+    def find_refusal(self, value: str, subject: ControlTarget) -> str:
         """What stands in the way."""
         if value == KEEP:
             return ""
-        return RUNS_ALREADY if subject.attached else self.reason(value)
+        return RUNS_ALREADY if subject.attached else self.find_reason(value)
 
     @contextmanager
     def hold(self, value: str, subject: ControlTarget) -> Iterator[ControlResult]:
         """Answers prefix and environment."""
-        before = self.before()
+        before = self.describe_default()
         if value == KEEP:
             yield ControlResult({"before": before})
-        elif why := self.refusal(value, subject):
-            yield not_held(before, why)
+        elif why := self.find_refusal(value, subject):
+            yield make_not_held(before, why)
         else:
             yield self.start(value, {"before": before, "set": value})
 

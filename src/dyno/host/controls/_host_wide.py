@@ -16,7 +16,7 @@ from dyno.host.controls import (
     OneOfWords,
     _journal,
     _knob,
-    not_held,
+    make_not_held,
 )
 from dyno.host.controls._journal import KnobHold
 
@@ -39,39 +39,41 @@ class HostWide(OneOfWords):
     default = KEEP
     holds_host = True
 
-    def settings(self, value: str, subject: ControlTarget) -> Sequence[HostSetting]:
+    def list_settings(self, value: str, subject: ControlTarget) -> Sequence[HostSetting]:
         """The knobs of this host with what each is to hold; `keep` asks only which they are."""
         raise NotImplementedError
 
-    def in_words(self, setting: HostSetting, raw: str) -> str:
+    def describe_value(self, setting: HostSetting, raw: str) -> str:
         """What a knob holds, in the control's own words."""
         del setting
         return raw
 
-    def refusal(self, value: str, subject: ControlTarget) -> str:
+    def find_refusal(self, value: str, subject: ControlTarget) -> str:
         """The first thing that stands in the way, as far as looking tells."""
         if value == KEEP:
             return ""
         if subject.attached:
             return RUNS_ALREADY
-        settings = self.settings(value, subject)
-        whys = (_knob.refusal(each.knob, each.text) for each in settings)
+        settings = self.list_settings(value, subject)
+        whys = (_knob.find_refusal(each.knob, each.text) for each in settings)
         return next(filter(None, whys), "") if settings else self.missing
 
     @contextmanager
     def hold(self, value: str, subject: ControlTarget) -> Iterator[ControlResult]:
         """Sets the knobs; one that somebody else set meanwhile is told at the end."""
-        settings = self.settings(value, subject)
-        before = self._values_in_words((each, _knob.current_value(each.knob)) for each in settings)
+        settings = self.list_settings(value, subject)
+        before = self._describe_values(
+            (each, _knob.read_current_value(each.knob)) for each in settings
+        )
         if value == KEEP:
             yield ControlResult({"before": before})
-        elif why := self.refusal(value, subject):
-            yield not_held(before, why)
+        elif why := self.find_refusal(value, subject):
+            yield make_not_held(before, why)
         else:
             with ExitStack() as stack:
                 found, holdings = self._hold_all(value, settings, stack)
                 yield ControlResult(found)
-            if changed := _why_lost(settings, holdings):
+            if changed := _explain_loss(settings, holdings):
                 found["refused"] = changed
                 found.pop("set", None)
 
@@ -85,21 +87,21 @@ class HostWide(OneOfWords):
                 holdings.append(stack.enter_context(_journal.hold_knob(each.knob, each.text)))
         except _knob.KnobRefused as why:
             stack.close()
-            before = self._values_in_words(
-                (each, _knob.current_value(each.knob)) for each in settings
+            before = self._describe_values(
+                (each, _knob.read_current_value(each.knob)) for each in settings
             )
             return {"before": before, "refused": str(why)}, []
         pairs = zip(settings, holdings, strict=True)
-        before = self._values_in_words((each, holding.found) for each, holding in pairs)
+        before = self._describe_values((each, holding.found) for each, holding in pairs)
         return {"before": before, "set": value}, holdings
 
-    def _values_in_words(self, pairs: Iterable[tuple[HostSetting, str]]) -> str:
+    def _describe_values(self, pairs: Iterable[tuple[HostSetting, str]]) -> str:
         """What the knobs held; several values where they differed."""
-        words = dict.fromkeys(self.in_words(each, raw) for each, raw in pairs if raw)
+        words = dict.fromkeys(self.describe_value(each, raw) for each, raw in pairs if raw)
         return ", ".join(words) or "none"
 
 
-def _why_lost(settings: Sequence[HostSetting], holdings: Sequence[KnobHold]) -> str:
+def _explain_loss(settings: Sequence[HostSetting], holdings: Sequence[KnobHold]) -> str:
     """Why a control was not held to the end; empty where it was."""
     for each, holding in zip(settings, holdings, strict=False):
         outcome = holding.outcome

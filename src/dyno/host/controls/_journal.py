@@ -19,7 +19,12 @@ from typing import IO
 
 from dyno.errors import HostError
 from dyno.host.controls import _journal_entry, _knob
-from dyno.host.controls._journal_entry import JournalEntry, KnobOutcome, journal_lock, own_journal
+from dyno.host.controls._journal_entry import (
+    JournalEntry,
+    KnobOutcome,
+    find_own_journal,
+    hold_journal,
+)
 
 
 @dataclass
@@ -38,18 +43,18 @@ def hold_knob(knob: Path, value: str) -> Iterator[KnobHold]:
     under way holds it at another value; one at the same value is joined, and the last one out
     puts back.
     """
-    journal = own_journal()
-    file = journal / _journal_entry.entry_name(_knob.kernel_path(knob))
-    with journal_lock(journal):
+    journal = find_own_journal()
+    file = journal / _journal_entry.name_entry(_knob.strip_root(knob))
+    with hold_journal(journal):
         lock = _join_entry(file, value) or _journal_entry.begin_entry(journal, knob, value)
         entry = _journal_entry.read_entry(file)
     holding = KnobHold(entry.found)
     try:
-        if _knob.current_value(knob) != value:
+        if _knob.read_current_value(knob) != value:
             _knob.set_value(knob, value)
         yield holding
     finally:
-        with journal_lock(journal):
+        with hold_journal(journal):
             lock.close()
             holding.outcome = _release_entry(file, entry)
 
@@ -60,23 +65,23 @@ def put_back(*, dry: bool = False) -> list[KnobOutcome]:
     `dry` changes nothing and says what would become of it. A knob that holds another value than
     the one set was changed by somebody else since, and is left alone.
     """
-    journal = own_journal()
-    if not _entries(journal):
+    journal = find_own_journal()
+    if not _list_entries(journal):
         return []
     try:
-        with journal_lock(journal):
-            return [_put_back_entry(file, dry) for file in _entries(journal)]
+        with hold_journal(journal):
+            return [_put_back_entry(file, dry) for file in _list_entries(journal)]
     except _knob.KnobRefused as why:
         raise HostError(f"cannot read the journal in {journal}", cause=why) from why
 
 
-def _entries(journal: Path) -> list[Path]:
+def _list_entries(journal: Path) -> list[Path]:
     return sorted(file for file in journal.glob(f"*{_journal_entry.KIND}") if file.name[0] != ".")
 
 
 def _put_back_entry(file: Path, dry: bool) -> KnobOutcome:
     entry = _journal_entry.read_entry(file)
-    judged = _journal_entry.next_outcome(entry)
+    judged = _journal_entry.choose_outcome(entry)
     if _journal_entry.is_in_use(file):
         return KnobOutcome(entry, "in use", judged.now)
     return judged if dry else _journal_entry.settle_entry(file, entry)
@@ -103,5 +108,5 @@ def _release_entry(file: Path, entry: JournalEntry) -> KnobOutcome:
     """What became of a knob that we no longer hold; others who do put it back when they go."""
     if not _journal_entry.is_in_use(file):
         return _journal_entry.settle_entry(file, entry)
-    judged = _journal_entry.next_outcome(entry)
+    judged = _journal_entry.choose_outcome(entry)
     return judged if judged.state == "changed since" else KnobOutcome(entry, "in use", judged.now)

@@ -34,7 +34,7 @@ PATIENCE_S = 10.0
 PAUSE_S = 0.01
 
 
-def own_journal() -> Path:
+def find_own_journal() -> Path:
     """Our journal's folder; it need not exist yet."""
     if chosen := os.environ.get(CHOSEN):
         return Path(chosen).absolute()
@@ -44,13 +44,13 @@ def own_journal() -> Path:
     return Path(runtime) / "dyno" if runtime else Path(f"/var/tmp/dyno-{os.geteuid()}")
 
 
-def knobs_of_root() -> list[str]:
+def list_knobs_of_root() -> list[str]:
     """The knobs in root's journal, where it is not ours: their names are all that we may see."""
-    return [] if own_journal() == ROOTS else sorted(file.stem for file in ROOTS.glob("*.json"))
+    return [] if find_own_journal() == ROOTS else sorted(file.stem for file in ROOTS.glob("*.json"))
 
 
 @contextmanager
-def journal_lock(journal: Path) -> Iterator[None]:
+def hold_journal(journal: Path) -> Iterator[None]:
     """Nobody else is at the journal meanwhile; the kernel frees its lock if we die.
 
     `KnobRefused` where the folder cannot be made, `HostError` where others could write what we
@@ -59,7 +59,7 @@ def journal_lock(journal: Path) -> Iterator[None]:
     try:
         journal.mkdir(mode=0o755, parents=True, exist_ok=True)
         _check(journal)
-        lock = private_file(journal / LOCK)
+        lock = open_private_file(journal / LOCK)
     except OSError as error:
         why = f"{error.strerror or error} ({error.filename})".lower()
         raise KnobRefused(f"no journal can be kept: {why}") from error
@@ -68,7 +68,7 @@ def journal_lock(journal: Path) -> Iterator[None]:
         yield
 
 
-def private_file(path: Path) -> IO[str]:
+def open_private_file(path: Path) -> IO[str]:
     """A file to write to that only its owner can open, and so only its owner can lock."""
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w")
 
@@ -141,7 +141,7 @@ class KnobOutcome:
         }[self.state]
 
 
-def entry_name(path: str) -> str:
+def name_entry(path: str) -> str:
     """The name of a knob's entry."""
     return path.strip("/").replace("/", "+") + KIND
 
@@ -160,15 +160,17 @@ def begin_entry(journal: Path, knob: Path, value: str) -> IO[str]:
 
     The lock is taken before the file has its name: nobody ever sees an entry under way without.
     """
-    entry = JournalEntry(_knob.kernel_path(knob), _knob.current_value(knob), value, _knob.boot_id())
-    fresh = journal / (UNDER_WAY + entry_name(entry.path))
+    entry = JournalEntry(
+        _knob.strip_root(knob), _knob.read_current_value(knob), value, _knob.read_boot_id()
+    )
+    fresh = journal / (UNDER_WAY + name_entry(entry.path))
     fresh.unlink(missing_ok=True)
-    with private_file(fresh) as file:
+    with open_private_file(fresh) as file:
         file.write(json.dumps(asdict(entry)) + "\n")
         file.flush()
         os.fsync(file.fileno())
     kept = share_entry(fresh)
-    fresh.rename(journal / entry_name(entry.path))
+    fresh.rename(journal / name_entry(entry.path))
     flush_folder(journal)
     return kept
 
@@ -186,12 +188,12 @@ def is_in_use(file: Path) -> bool:
         return not try_lock(tried.fileno())
 
 
-def next_outcome(entry: JournalEntry) -> KnobOutcome:
+def choose_outcome(entry: JournalEntry) -> KnobOutcome:
     """What is to be done with a knob, by what it holds now."""
-    now = _knob.current_value(_knob.path_of(entry.path))
+    now = _knob.read_current_value(_knob.find_path(entry.path))
     if not now:
         return KnobOutcome(entry, "refused", "nothing", "it cannot be read")
-    if entry.boot != _knob.boot_id():
+    if entry.boot != _knob.read_boot_id():
         return KnobOutcome(entry, "host restarted", now)
     if now == entry.found:
         return KnobOutcome(entry, "as found", now)
@@ -200,10 +202,10 @@ def next_outcome(entry: JournalEntry) -> KnobOutcome:
 
 def settle_entry(file: Path, entry: JournalEntry) -> KnobOutcome:
     """Puts the knob back where it is still as it was set; the file goes unless that failed."""
-    outcome = next_outcome(entry)
+    outcome = choose_outcome(entry)
     if outcome.state == "put back":
         try:
-            _knob.set_value(_knob.path_of(entry.path), entry.found)
+            _knob.set_value(_knob.find_path(entry.path), entry.found)
         except _knob.KnobRefused as why:
             outcome = KnobOutcome(entry, "refused", outcome.now, str(why))
     if outcome.state != "refused":

@@ -20,45 +20,45 @@ class KnobRefused(Exception):
     """The host does not let a knob be set; the text says why, in a clause."""
 
 
-def path_of(path: str) -> Path:
+def find_path(path: str) -> Path:
     """Where the kernel's file `path` lies."""
     return Path(os.environ.get(ROOT, "/") + path)
 
 
-def kernel_path(knob: Path) -> str:
+def strip_root(knob: Path) -> str:
     """The path as the kernel has it, whatever stands before it."""
     return "/" + str(knob).removeprefix(os.environ.get(ROOT, "/")).lstrip("/")
 
 
-def text_of(knob: Path) -> str:
+def read_text(knob: Path) -> str:
     """What the file holds; empty where there is none, or it cannot be read."""
     with suppress(OSError):
         return knob.read_text().strip()
     return ""
 
 
-def current_value(knob: Path) -> str:
+def read_current_value(knob: Path) -> str:
     """The value that holds: the one in brackets, where the file lists them all."""
-    text = text_of(knob)
+    text = read_text(knob)
     chosen = re.search(r"\[(\S+)\]", text)
     return chosen[1] if chosen else text
 
 
-def offered_values(knob: Path) -> list[str]:
+def list_offered_values(knob: Path) -> list[str]:
     """The values that the file itself lists; none where it lists none."""
-    text = text_of(knob)
+    text = read_text(knob)
     return text.replace("[", "").replace("]", "").split() if "[" in text else []
 
 
-def refusal(knob: Path, value: str) -> str:
+def find_refusal(knob: Path, value: str) -> str:
     """Why `value` cannot be written there, as far as looking tells; empty where it can."""
-    if not current_value(knob):
-        return f"no {kernel_path(knob)}"
-    if (known := offered_values(knob)) and value not in known:
-        return f"{kernel_path(knob)} offers {', '.join(known)}"
-    if current_value(knob) == value or os.access(knob, os.W_OK):
+    if not read_current_value(knob):
+        return f"no {strip_root(knob)}"
+    if (known := list_offered_values(knob)) and value not in known:
+        return f"{strip_root(knob)} offers {', '.join(known)}"
+    if read_current_value(knob) == value or os.access(knob, os.W_OK):
         return ""
-    return "needs root" if os.geteuid() else f"{kernel_path(knob)} is read-only"
+    return "needs root" if os.geteuid() else f"{strip_root(knob)} is read-only"
 
 
 def set_value(knob: Path, value: str) -> None:
@@ -68,11 +68,11 @@ def set_value(knob: Path, value: str) -> None:
             file.write(value.encode())
     except OSError as error:
         why = (error.strerror or str(error)).lower()
-        raise KnobRefused(f"{kernel_path(knob)} does not take {value} ({why})") from error
-    if (now := current_value(knob)) != value:
-        raise KnobRefused(f"{kernel_path(knob)} was set to {value} and holds {now}")
+        raise KnobRefused(f"{strip_root(knob)} does not take {value} ({why})") from error
+    if (now := read_current_value(knob)) != value:
+        raise KnobRefused(f"{strip_root(knob)} was set to {value} and holds {now}")
 
 
-def boot_id() -> str:
+def read_boot_id() -> str:
     """Which start of the host this is; a value set before an earlier one is gone."""
-    return text_of(path_of(BOOT))
+    return read_text(find_path(BOOT))

@@ -76,7 +76,7 @@ _kept: dict[int, tuple[subprocess.Popen[str], int]] = {}
 _lock = Lock()
 
 
-def why_not(pid: int | None) -> str:
+def explain_why_not(pid: int | None) -> str:
     """Why the server of process `pid` cannot be placed by us; empty where it can."""
     if pid is None:
         return RUNS_ALREADY
@@ -88,9 +88,9 @@ def why_not(pid: int | None) -> str:
 
 
 @contextmanager
-def placed(pid: int | None, cores: Sequence[int]) -> Iterator[str]:
+def keep_placed(pid: int | None, cores: Sequence[int]) -> Iterator[str]:
     """Keeps the server on `cores`; yields why not, empty where it is there."""
-    why = why_not(pid)
+    why = explain_why_not(pid)
     if why or pid is None:
         yield why or RUNS_ALREADY
         return

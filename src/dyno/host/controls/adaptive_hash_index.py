@@ -17,7 +17,7 @@ from dyno.host.controls import (
     ControlResult,
     ControlTarget,
     OneOfWords,
-    not_held,
+    make_not_held,
 )
 
 NAME = "adaptive_hash_index"
@@ -35,7 +35,7 @@ class AdaptiveHashIndex(OneOfWords):
         "off": "it does not",
     }
 
-    def refusal(self, value: str, subject: ControlTarget) -> str:
+    def find_refusal(self, value: str, subject: ControlTarget) -> str:
         """Few engines have one, and a server that runs is not ours to set."""
         if value == KEEP:
             return ""
@@ -48,8 +48,8 @@ class AdaptiveHashIndex(OneOfWords):
     def hold(self, value: str, subject: ControlTarget) -> Iterator[ControlResult]:
         """The candidate has the setting already: the record says that it was wanted."""
         before = "as the engine is set"
-        if why := self.refusal(value, subject):
-            yield not_held(before, why)
+        if why := self.find_refusal(value, subject):
+            yield make_not_held(before, why)
         else:
             yield ControlResult({"before": before} | ({} if value == KEEP else {"set": value}))
 

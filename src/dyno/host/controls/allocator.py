@@ -37,32 +37,32 @@ class Allocator(OneProcess):
     def __init__(self, folders: Sequence[str] = FOLDERS) -> None:
         self.folders = folders
 
-    def before(self) -> str:
+    def describe_default(self) -> str:
         """What we add nothing to."""
         return "the engine's own"
 
-    def reason(self, value: str) -> str:
+    def find_reason(self, value: str) -> str:
         """It must be installed."""
         _, package = LIBRARIES[value]
         return (
             ""
-            if library_of(value, self.folders)
+            if find_library(value, self.folders)
             else f"no {value} is installed (package {package})"
         )
 
     def start(self, value: str, found: dict[str, str]) -> ControlResult:
         """By LD_PRELOAD."""
-        library = library_of(value, self.folders)
+        library = find_library(value, self.folders)
         loaded = partial(_check_loaded, library)
         return ControlResult(
             found | {"library": library}, (), {"LD_PRELOAD": library}, started=loaded
         )
 
 
-def library_of(value: str, folders: Sequence[str] = FOLDERS) -> str:
+def find_library(value: str, folders: Sequence[str] = FOLDERS) -> str:
     """The path of the allocator's library; empty where neither the loader nor `folders` have it."""
     names, _ = LIBRARIES[value]
-    known = dict(_loader_list())
+    known = dict(_list_libraries())
     for name in names:
         places = (known.get(name, ""), *(f"{folder}/{name}" for folder in folders))
         if found := next((place for place in places if place and Path(place).is_file()), ""):
@@ -70,7 +70,7 @@ def library_of(value: str, folders: Sequence[str] = FOLDERS) -> str:
     return ""
 
 
-def _loader_list() -> Iterator[tuple[str, str]]:
+def _list_libraries() -> Iterator[tuple[str, str]]:
     """The loader's own list (ldconfig(8), which an ordinary user may not have on the path)."""
     said = try_command(["ldconfig", "-p"])[1] or try_command(["/sbin/ldconfig", "-p"])[1]
     for line in reversed(said.splitlines()):

@@ -22,7 +22,7 @@ from dyno.host.controls import (
     ControlTarget,
     OneOfWords,
     _knob,
-    not_held,
+    make_not_held,
 )
 
 #: Fills the environment; its length moves the stack, which begins below it.
@@ -44,28 +44,28 @@ class Aslr(OneOfWords):
         "off": "switched off for the engine's process (setarch -R), environment of fixed size",
     }
 
-    def refusal(self, value: str, subject: ControlTarget) -> str:
+    def find_refusal(self, value: str, subject: ControlTarget) -> str:
         """A server that runs has its layout; a host may lack the word or refuse it."""
         if subject.attached:
             return RUNS_ALREADY
         if value == "off":
-            return _refusal()
-        return f"switched off for the whole machine ({SWITCH})" if _state() == "off" else ""
+            return _find_refusal()
+        return f"switched off for the whole machine ({SWITCH})" if _read_state() == "off" else ""
 
     @contextmanager
     def hold(self, value: str, subject: ControlTarget) -> Iterator[ControlResult]:
         """Answers the prefix and the filler; nothing of the machine is changed."""
         filler = "x" * (subject.rng.randrange(FILLER_BYTES) if value == "on" else 0)
-        if why := self.refusal(value, subject):
-            yield not_held(_state(), why)
+        if why := self.find_refusal(value, subject):
+            yield make_not_held(_read_state(), why)
             return
-        found = {"before": _state(), "set": value, "filler_bytes": str(len(filler))}
+        found = {"before": _read_state(), "set": value, "filler_bytes": str(len(filler))}
         yield ControlResult(found, PREFIX if value == "off" else (), {FILLER: filler})
 
 
-def _state() -> str:
+def _read_state() -> str:
     """The machine's own setting: `off`, `stack` (without the heap) or `on` (proc(5))."""
-    digit = _knob.current_value(_knob.path_of(SWITCH))
+    digit = _knob.read_current_value(_knob.find_path(SWITCH))
     return {"0": "off", "1": "stack", "2": "on"}.get(digit, digit or "unknown")
 
 
@@ -74,7 +74,7 @@ TRIED_S = 10.0
 
 
 @cache
-def _refusal() -> str:
+def _find_refusal() -> str:
     """Why `setarch -R` does not work here, found by trying it; empty where it does."""
     try:
         done = subprocesses.run([*PREFIX, "true"], TRIED_S)

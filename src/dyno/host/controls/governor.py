@@ -31,18 +31,18 @@ class Governor(HostWide):
         "conservative": "by load, up step by step",
     }
 
-    def settings(self, value: str, subject: ControlTarget) -> Sequence[HostSetting]:
+    def list_settings(self, value: str, subject: ControlTarget) -> Sequence[HostSetting]:
         """One knob per policy."""
-        found = sorted(_knob.path_of(POLICIES).glob("policy*/scaling_governor"))
+        found = sorted(_knob.find_path(POLICIES).glob("policy*/scaling_governor"))
         return [HostSetting(knob, value) for knob in found]
 
-    def refusal(self, value: str, subject: ControlTarget) -> str:
+    def find_refusal(self, value: str, subject: ControlTarget) -> str:
         """The kernel lists the governors that it has beside each knob."""
-        for each in self.settings(value, subject) if value != KEEP else ():
-            known = _knob.text_of(each.knob.with_name("scaling_available_governors")).split()
+        for each in self.list_settings(value, subject) if value != KEEP else ():
+            known = _knob.read_text(each.knob.with_name("scaling_available_governors")).split()
             if known and value not in known:
                 return f"the kernel offers {', '.join(known)}"
-        return super().refusal(value, subject)
+        return super().find_refusal(value, subject)
 
 
 CONTROL = Governor()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from dyno.builds.compiler import Recipe, compile_library
-from dyno.errors import DynoError, unknown
+from dyno.errors import DynoError, build_unknown_error
 from dyno.host.controls import KEEP, ControlResult
 from dyno.host.controls._engine_process import OneProcess
 
@@ -38,41 +38,41 @@ class InjectedDelay(OneProcess):
     def check(self, value: str) -> None:
         """`UsageError` where `value` is no time in ns."""
         if value != KEEP:
-            _size(value)
+            _parse_size(value)
 
-    def before(self) -> str:
+    def describe_default(self) -> str:
         """As fast as it is."""
         return "nothing"
 
-    def reason(self, value: str) -> str:
+    def find_reason(self, value: str) -> str:
         """The library must be compiled."""
         del value
         try:
-            _library()
+            _ensure_library()
         except DynoError as error:
             return error.message
         return ""
 
     def start(self, value: str, found: dict[str, str]) -> ControlResult:
         """By LD_PRELOAD."""
-        delay_ns, every = _size(value)
-        library = _library()
+        delay_ns, every = _parse_size(value)
+        library = _ensure_library()
         size = {"LD_PRELOAD": library, "DYNO_INJECT": f"{delay_ns} {every}"}
         return ControlResult(found | {"library": library}, environment=size)
 
 
-def _library() -> str:
+def _ensure_library() -> str:
     """From the cache, or compiled now (a moment)."""
     return str(
         compile_library(Recipe("inject", SOURCE, "-O2", "", ("dl",)), lambda _: None).program
     )
 
 
-def _size(value: str) -> tuple[int, int]:
+def _parse_size(value: str) -> tuple[int, int]:
     """The spin in ns, and the nth answer gets it."""
     match = re.fullmatch(r"(\d{1,10})ns(?:/([1-9]\d{0,5}))?", value)
     if match is None or int(match[1]) > LONGEST_NS:
-        raise unknown("value of inject", value, InjectedDelay.values)
+        raise build_unknown_error("value of inject", value, InjectedDelay.values)
     return int(match[1]), int(match[2] or 1)
 
 

@@ -20,24 +20,24 @@ BLOCK = "/sys/dev/block"
 MOUNTS = "/proc/self/mountinfo"
 
 
-def disk_queues(folder: Path) -> list[Path]:
+def find_disk_queues(folder: Path) -> list[Path]:
     """The request queue of each disk that the file system of `folder` lies on.
 
     None where it lies on no disk (memory, a network), or does not say on which (overlay).
     """
     there = next((path for path in (folder, *folder.absolute().parents) if path.exists()), None)
-    device = _device(there.stat().st_dev) if there else None
-    return sorted(set(_below(_knob.path_of(f"{BLOCK}/{device}")))) if device else []
+    device = _find_device(there.stat().st_dev) if there else None
+    return sorted(set(_find_below(_knob.find_path(f"{BLOCK}/{device}")))) if device else []
 
 
-def _device(number: int) -> str:
+def _find_device(number: int) -> str:
     """`254:0`; some file systems (btrfs) count as a device of their own, and tell theirs in the
     table of mounts.
     """
     own = f"{os.major(number)}:{os.minor(number)}"
     if os.major(number):
         return own
-    for line in _knob.text_of(_knob.path_of(MOUNTS)).splitlines():
+    for line in _knob.read_text(_knob.find_path(MOUNTS)).splitlines():
         before, _, after = line.partition(" - ")
         if before.split()[2] == own:
             with suppress(OSError, IndexError):
@@ -47,14 +47,14 @@ def _device(number: int) -> str:
     return ""
 
 
-def _below(device: Path) -> Iterator[Path]:
+def _find_below(device: Path) -> Iterator[Path]:
     """A partition's disk, a mapped or mirrored device's parts; then their queues."""
     place = device.resolve()
     if parts := sorted(place.glob("slaves/*")):
         for part in parts:
-            yield from _below(part)
+            yield from _find_below(part)
     elif (place / "partition").exists():
-        yield from _below(place.parent)
+        yield from _find_below(place.parent)
     elif (place / "queue").is_dir():
         yield place / "queue"
 
@@ -73,9 +73,9 @@ class IoScheduler(HostWide):
         "bfq": "a fair share for each process",
     }
 
-    def settings(self, value: str, subject: ControlTarget) -> Sequence[HostSetting]:
+    def list_settings(self, value: str, subject: ControlTarget) -> Sequence[HostSetting]:
         """One knob per disk below the file system of the data."""
-        queues = disk_queues(subject.home)
+        queues = find_disk_queues(subject.home)
         return [HostSetting(q / "scheduler", value) for q in queues if (q / "scheduler").exists()]
 
 

@@ -10,7 +10,7 @@ import os
 import re
 from typing import ClassVar
 
-from dyno.errors import unknown
+from dyno.errors import build_unknown_error
 from dyno.host.controls import KEEP, ControlResult
 from dyno.host.controls._engine_process import OneProcess, try_command
 
@@ -31,29 +31,29 @@ class Niceness(OneProcess):
         """`UsageError` where `value` is no such number."""
         number = re.fullmatch(r"[+-]?\d{1,2}", value)
         if value != KEEP and not (number and LEAST <= int(value) <= MOST):
-            raise unknown("value of niceness", value, self.values)
+            raise build_unknown_error("value of niceness", value, self.values)
 
-    def before(self) -> str:
+    def describe_default(self) -> str:
         """Our own, which the process would inherit."""
         return str(os.getpriority(os.PRIO_PROCESS, 0))
 
-    def reason(self, value: str) -> str:
+    def find_reason(self, value: str) -> str:
         """Found by trying: nice(1) only warns where it is refused, and goes on."""
-        if value not in self.values and try_command([*self._prefix(value), "nice"])[
+        if value not in self.values and try_command([*self._build_prefix(value), "nice"])[
             1
-        ] != _number_of(value):
+        ] != _parse_number(value):
             return "needs root" if os.geteuid() else "the host refuses it"
         return ""
 
     def start(self, value: str, found: dict[str, str]) -> ControlResult:
         """By nice(1), which counts from our own."""
-        return ControlResult(found, prefix=self._prefix(value))
+        return ControlResult(found, prefix=self._build_prefix(value))
 
-    def _prefix(self, value: str) -> tuple[str, ...]:
-        return ("nice", "-n", str(int(value) - int(self.before())))
+    def _build_prefix(self, value: str) -> tuple[str, ...]:
+        return ("nice", "-n", str(int(value) - int(self.describe_default())))
 
 
-def _number_of(value: str) -> str:
+def _parse_number(value: str) -> str:
     return str(int(value))
 
 

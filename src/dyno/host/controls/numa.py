@@ -11,7 +11,7 @@ import re
 import shutil
 from typing import ClassVar
 
-from dyno.errors import unknown
+from dyno.errors import build_unknown_error
 from dyno.host.controls import KEEP, ControlResult, _knob
 from dyno.host.controls._engine_process import OneProcess, try_command
 
@@ -34,32 +34,34 @@ class Numa(OneProcess):
     def check(self, value: str) -> None:
         """`UsageError` where `value` is neither a word nor a list of nodes."""
         if value not in (KEEP, *OPTIONS) and not re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", value):
-            raise unknown("value of numa", value, self.values)
+            raise build_unknown_error("value of numa", value, self.values)
 
-    def before(self) -> str:
+    def describe_default(self) -> str:
         """The nodes of this host."""
-        return f"nodes {_nodes()}" if _nodes() else "unknown"
+        return f"nodes {_read_nodes()}" if _read_nodes() else "unknown"
 
-    def reason(self, value: str) -> str:
+    def find_reason(self, value: str) -> str:
         """One node leaves no choice; several need numactl, which tells whether they are there."""
-        if not re.search(r"[-,]", _nodes()):
+        if not re.search(r"[-,]", _read_nodes()):
             return "the host has one node of memory"
         if not shutil.which("numactl"):
             return "no numactl (install numactl)"
-        works, said = try_command([*_prefix(value), "true"]) if value != "NODES" else (True, "")
+        works, said = (
+            try_command([*_build_prefix(value), "true"]) if value != "NODES" else (True, "")
+        )
         return "" if works else said.splitlines()[0] if said else "numactl is refused"
 
     def start(self, value: str, found: dict[str, str]) -> ControlResult:
         """By numactl(8)."""
-        return ControlResult(found, prefix=_prefix(value))
+        return ControlResult(found, prefix=_build_prefix(value))
 
 
-def _nodes() -> str:
+def _read_nodes() -> str:
     """`0-1`; empty where the kernel knows of no nodes."""
-    return _knob.text_of(_knob.path_of(NODES))
+    return _knob.read_text(_knob.find_path(NODES))
 
 
-def _prefix(value: str) -> tuple[str, ...]:
+def _build_prefix(value: str) -> tuple[str, ...]:
     return ("numactl", OPTIONS.get(value, f"--membind={value}"))
 
 

@@ -20,7 +20,7 @@ from dyno.host.controls import (
     ControlResult,
     ControlTarget,
     OneOfWords,
-    not_held,
+    make_not_held,
 )
 
 CHUNK_BYTES = 1 << 20
@@ -38,7 +38,7 @@ class PageCache(OneOfWords):
         "drop": "every file is flushed and dropped from the cache (posix_fadvise)",
     }
 
-    def refusal(self, value: str, subject: ControlTarget) -> str:
+    def find_refusal(self, value: str, subject: ControlTarget) -> str:
         """The files of a server that runs already are not ours to touch."""
         return RUNS_ALREADY if subject.attached and value != KEEP else ""
 
@@ -46,16 +46,18 @@ class PageCache(OneOfWords):
     def hold(self, value: str, subject: ControlTarget) -> Iterator[ControlResult]:
         """Answers what is to be done with a load's files; nothing is held."""
         before, act = "as it was", {"warm": _warm, "drop": _drop}.get(value)
-        if why := self.refusal(value, subject):
-            yield not_held(before, why)
+        if why := self.find_refusal(value, subject):
+            yield make_not_held(before, why)
         elif act is None:
             yield ControlResult({"before": before})
         else:
-            yield ControlResult({"before": before, "set": value}, restored=_over(act))
+            yield ControlResult(
+                {"before": before, "set": value}, restored=_apply_after_restore(act)
+            )
 
 
-def _over(act: Callable[[int], None]) -> AfterRestore:
-    def restored(home: Path) -> dict[str, str]:
+def _apply_after_restore(act: Callable[[int], None]) -> AfterRestore:
+    def act_on_files(home: Path) -> dict[str, str]:
         files = [file for file in home.rglob("*") if file.is_file() and not file.is_symlink()]
         for file in files:
             handle = os.open(file, os.O_RDONLY)
@@ -65,7 +67,7 @@ def _over(act: Callable[[int], None]) -> AfterRestore:
                 os.close(handle)
         return {"files": str(len(files))}
 
-    return restored
+    return act_on_files
 
 
 def _warm(handle: int) -> None:

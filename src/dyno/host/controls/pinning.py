@@ -20,9 +20,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import ClassVar
 
-from dyno.errors import UsageError, unknown
-from dyno.host.controls import ControlResult, ControlTarget, not_held
-from dyno.host.controls._placement import placed, why_not
+from dyno.errors import UsageError, build_unknown_error
+from dyno.host.controls import ControlResult, ControlTarget, make_not_held
+from dyno.host.controls._placement import explain_why_not, keep_placed
 from dyno.record import PinningCondition
 
 WORDS = ("auto", "apart", "together", "off")
@@ -46,13 +46,13 @@ class Pinning:
     def check(self, value: str) -> None:
         """`UsageError` where `value` is neither a word nor a list of cores of this machine."""
         if value not in WORDS:
-            _cores(value)
+            _parse_cores(value)
 
-    def refusal(self, value: str, subject: ControlTarget) -> str:
+    def find_refusal(self, value: str, subject: ControlTarget) -> str:
         """There must be cores for both, and a server that runs already must be ours to place."""
         if value in ("off", "LIST"):
             return ""
-        if subject.attached and (why := why_not(subject.pid)):
+        if subject.attached and (why := explain_why_not(subject.pid)):
             return why
         usable = sorted(os.sched_getaffinity(0))
         driver, engine = _divide_cores(value, usable, subject.embedded)
@@ -69,18 +69,18 @@ class Pinning:
         """
         usable = sorted(os.sched_getaffinity(0))
         driver, engine = _divide_cores(value, usable, subject.embedded)
-        why, before = self.refusal(value, subject), _text(usable)
+        why, before = self.find_refusal(value, subject), _format_cores(usable)
         if value == "off":
             yield ControlResult({"before": before})
         elif subject.attached and driver:
-            with placed(subject.pid, engine) if not why else nullcontext(why) as reason:
+            with keep_placed(subject.pid, engine) if not why else nullcontext(why) as reason:
                 cores = PinningCondition(tuple(driver), () if reason else tuple(engine))
                 state = {"refused": reason} if reason else {"set": value}
                 yield ControlResult({"before": before} | state, pinning=cores)
         elif why:
-            yield not_held(before, why)
+            yield make_not_held(before, why)
         else:
-            prefix = () if subject.embedded else ("taskset", "-c", _text(engine))
+            prefix = () if subject.embedded else ("taskset", "-c", _format_cores(engine))
             cores = PinningCondition(tuple(driver), tuple(engine))
             yield ControlResult({"before": before, "set": value}, prefix, pinning=cores)
 
@@ -91,31 +91,35 @@ def _divide_cores(value: str, usable: Sequence[int], embedded: bool) -> tuple[li
         return [], []
     if value == "together":
         return list(usable[-1:]), list(usable[-1:])
-    driver = _apart(usable, embedded) if value in ("auto", "apart") else _cores(value)
+    driver = (
+        _choose_driver_cores(usable, embedded)
+        if value in ("auto", "apart")
+        else _parse_cores(value)
+    )
     return driver, driver if embedded else [core for core in usable if core not in driver]
 
 
-def _apart(usable: Sequence[int], embedded: bool) -> list[int]:
+def _choose_driver_cores(usable: Sequence[int], embedded: bool) -> list[int]:
     """The driver's cores, the last ones: the first serves most interrupts and everybody else."""
     first = 1 if embedded else len(usable) - max(1, len(usable) // 4)
     return list(usable[first:]) if len(usable) > 1 else []
 
 
-def _cores(text: str) -> list[int]:
+def _parse_cores(text: str) -> list[int]:
     """`0-2,5` as numbers; `UsageError` where this machine lacks one of them."""
     if not re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", text):
-        raise unknown("value of pinning", text, Pinning.values)
+        raise build_unknown_error("value of pinning", text, Pinning.values)
     spans = (part.partition("-") for part in text.split(","))
     cores = {core for low, _, high in spans for core in range(int(low), int(high or low) + 1)}
     usable = os.sched_getaffinity(0)
     if not cores or not cores <= usable:
         raise UsageError(
-            f"cannot pin to cores {text}", hint=f"usable cores are {_text(sorted(usable))}"
+            f"cannot pin to cores {text}", hint=f"usable cores are {_format_cores(sorted(usable))}"
         )
     return sorted(cores)
 
 
-def _text(cores: Sequence[int]) -> str:
+def _format_cores(cores: Sequence[int]) -> str:
     return ",".join(str(core) for core in cores)
 
 

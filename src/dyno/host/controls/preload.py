@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import ClassVar
 
-from dyno.host.controls import KEEP, ControlResult, ControlTarget, OneOfWords, not_held
+from dyno.host.controls import KEEP, ControlResult, ControlTarget, OneOfWords, make_not_held
 
 
 class Preload(OneOfWords):
@@ -25,7 +25,7 @@ class Preload(OneOfWords):
         "on": "every table and index is read once, before each phase but the load",
     }
 
-    def refusal(self, value: str, subject: ControlTarget) -> str:
+    def find_refusal(self, value: str, subject: ControlTarget) -> str:
         """Not every engine can be told to."""
         if value == KEEP or subject.preloads:
             return ""
@@ -35,8 +35,8 @@ class Preload(OneOfWords):
     def hold(self, value: str, subject: ControlTarget) -> Iterator[ControlResult]:
         """Asks for it; what was read joins the record."""
         before = "as it was"
-        if why := self.refusal(value, subject):
-            yield not_held(before, why)
+        if why := self.find_refusal(value, subject):
+            yield make_not_held(before, why)
         elif value == KEEP:
             yield ControlResult({"before": before})
         else:

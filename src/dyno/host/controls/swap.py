@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import ClassVar
 
-from dyno.errors import unknown
+from dyno.errors import build_unknown_error
 from dyno.host.controls import KEEP, ControlResult, ControlTarget, _knob
 from dyno.host.controls._host_wide import HostSetting, HostWide
 
@@ -38,19 +38,19 @@ class Swap(HostWide):
         if value not in (KEEP, "avoid") and not (
             re.fullmatch(r"\d{1,3}", value) and int(value) <= MOST
         ):
-            raise unknown("value of swap", value, self.values)
+            raise build_unknown_error("value of swap", value, self.values)
 
-    def settings(self, value: str, subject: ControlTarget) -> Sequence[HostSetting]:
+    def list_settings(self, value: str, subject: ControlTarget) -> Sequence[HostSetting]:
         """The one number, where the kernel has it."""
-        knob, text = _knob.path_of(SWAPPINESS), value if value.isdigit() else "0"
-        return [HostSetting(knob, str(int(text)))] if _knob.current_value(knob) else []
+        knob, text = _knob.find_path(SWAPPINESS), value if value.isdigit() else "0"
+        return [HostSetting(knob, str(int(text)))] if _knob.read_current_value(knob) else []
 
     @contextmanager
     def hold(self, value: str, subject: ControlTarget) -> Iterator[ControlResult]:
         """The record says too which swap devices there are: without any, nothing is swapped."""
         with super().hold(value, subject) as held:
             devices = [
-                line.split()[0] for line in _knob.text_of(_knob.path_of(SWAPS)).splitlines()[1:]
+                line.split()[0] for line in _knob.read_text(_knob.find_path(SWAPS)).splitlines()[1:]
             ]
             held.found["devices"] = " ".join(devices) or "none"
             yield held

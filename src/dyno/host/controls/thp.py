@@ -11,7 +11,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import ClassVar
 
-from dyno.host.controls import KEEP, RUNS_ALREADY, ControlResult, ControlTarget, _knob, not_held
+from dyno.host.controls import (
+    KEEP,
+    RUNS_ALREADY,
+    ControlResult,
+    ControlTarget,
+    _knob,
+    make_not_held,
+)
 from dyno.host.controls._host_wide import HostSetting, HostWide
 
 ENABLED = "/sys/kernel/mm/transparent_hugepage/enabled"
@@ -41,15 +48,15 @@ class Thp(HostWide):
         "never": "to none of them",
     }
 
-    def settings(self, value: str, subject: ControlTarget) -> Sequence[HostSetting]:
+    def list_settings(self, value: str, subject: ControlTarget) -> Sequence[HostSetting]:
         """The one switch, where the kernel has it."""
-        knob = _knob.path_of(ENABLED)
-        return [HostSetting(knob, value)] if _knob.current_value(knob) else []
+        knob = _knob.find_path(ENABLED)
+        return [HostSetting(knob, value)] if _knob.read_current_value(knob) else []
 
-    def refusal(self, value: str, subject: ControlTarget) -> str:
+    def find_refusal(self, value: str, subject: ControlTarget) -> str:
         """A process needs nobody's leave."""
         if value != "off":
-            return super().refusal(value, subject)
+            return super().find_refusal(value, subject)
         return RUNS_ALREADY if subject.attached else ""
 
     @contextmanager
@@ -61,17 +68,17 @@ class Thp(HostWide):
             return
         with super().hold(KEEP, subject) as host:
             before = host.found["before"]
-            if why := self.refusal(value, subject):
-                yield not_held(before, why)
+            if why := self.find_refusal(value, subject):
+                yield make_not_held(before, why)
             else:
                 yield ControlResult(
-                    {"before": before, "set": value}, prefix=PREFIX, started=_status_of
+                    {"before": before, "set": value}, prefix=PREFIX, started=_read_status
                 )
 
 
-def _status_of(pid: int) -> dict[str, str]:
+def _read_status(pid: int) -> dict[str, str]:
     """What the kernel says of the process (proc_pid_status(5), Linux 5.0 and later)."""
-    lines = _knob.text_of(_knob.path_of(STATUS.format(pid=pid))).splitlines()
+    lines = _knob.read_text(_knob.find_path(STATUS.format(pid=pid))).splitlines()
     said = next((line.split()[1] for line in lines if line.startswith("THP_enabled:")), "")
     if said == "1":
         return {"refused": "the engine's process has huge pages all the same"}

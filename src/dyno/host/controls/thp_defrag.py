@@ -30,10 +30,10 @@ class ThpDefrag(HostWide):
         "never": "all do without",
     }
 
-    def settings(self, value: str, subject: ControlTarget) -> Sequence[HostSetting]:
+    def list_settings(self, value: str, subject: ControlTarget) -> Sequence[HostSetting]:
         """The one switch, where the kernel has it."""
-        knob = _knob.path_of(DEFRAG)
-        return [HostSetting(knob, value)] if _knob.current_value(knob) else []
+        knob = _knob.find_path(DEFRAG)
+        return [HostSetting(knob, value)] if _knob.read_current_value(knob) else []
 
 
 CONTROL = ThpDefrag()

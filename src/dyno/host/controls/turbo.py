@@ -30,14 +30,16 @@ class Turbo(HostWide):
         "off": "never above it",
     }
 
-    def settings(self, value: str, subject: ControlTarget) -> Sequence[HostSetting]:
+    def list_settings(self, value: str, subject: ControlTarget) -> Sequence[HostSetting]:
         """The one switch that this host has."""
-        there = [path for path in WORDS if _knob.current_value(_knob.path_of(path))]
-        return [HostSetting(_knob.path_of(path), WORDS[path].get(value, "")) for path in there[:1]]
+        there = [path for path in WORDS if _knob.read_current_value(_knob.find_path(path))]
+        return [
+            HostSetting(_knob.find_path(path), WORDS[path].get(value, "")) for path in there[:1]
+        ]
 
-    def in_words(self, setting: HostSetting, raw: str) -> str:
+    def describe_value(self, setting: HostSetting, raw: str) -> str:
         """`on` or `off`, whichever way round the switch is."""
-        words = WORDS[_knob.kernel_path(setting.knob)]
+        words = WORDS[_knob.strip_root(setting.knob)]
         return next((word for word, digit in words.items() if digit == raw), raw)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from dyno.plugins import things
+from dyno.plugins import load_things
 from dyno.record import Better
 
 
@@ -80,6 +80,6 @@ class SamplesAfterDisconnect(Protocol):
         """As `sample`, with no connection of the driver's open any more."""
 
 
-def probes() -> dict[str, Probe]:
+def load_probes() -> dict[str, Probe]:
     """Every probe, by name."""
-    return things("dyno.host.probes", "PROBE")
+    return load_things("dyno.host.probes", "PROBE")

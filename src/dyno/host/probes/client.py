@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 
 from dyno.host.probes import Measure, ProbeTarget
-from dyno.host.processes import threads_ns, unless_refused
+from dyno.host.processes import read_threads_ns, read_unless_refused
 
 NAMES = ("driver_busy_percent", "driver_waited_percent")
 
@@ -33,11 +33,11 @@ class ClientProbe:
         """
         if watched.embedded:
             return {}
-        return unless_refused(lambda: self._shares(watched))
+        return read_unless_refused(lambda: self._compute_shares(watched))
 
     @staticmethod
-    def _shares(watched: ProbeTarget) -> dict[str, float]:
-        now_ns, threads = time.monotonic_ns(), threads_ns(watched.client_pid)
+    def _compute_shares(watched: ProbeTarget) -> dict[str, float]:
+        now_ns, threads = time.monotonic_ns(), read_threads_ns(watched.client_pid)
         then_ns, before = watched.memory.get("client", (now_ns, threads))
         watched.memory["client"] = (now_ns, threads)
         gained = [

@@ -38,14 +38,14 @@ class ClockProbe:
         """Offsets as counters (of arbitrary origin), the cost as a gauge."""
         del watched
         return {
-            "realtime_step_ns": float(_offset_ns(time.CLOCK_REALTIME)),
-            "clock_slew_ns": -float(_offset_ns(time.CLOCK_MONOTONIC_RAW)),
-            "suspended_ns": float(_offset_ns(time.CLOCK_BOOTTIME)),
-            "clock_read_ns": _cost_ns(),
+            "realtime_step_ns": float(_measure_offset_ns(time.CLOCK_REALTIME)),
+            "clock_slew_ns": -float(_measure_offset_ns(time.CLOCK_MONOTONIC_RAW)),
+            "suspended_ns": float(_measure_offset_ns(time.CLOCK_BOOTTIME)),
+            "clock_read_ns": _measure_cost_ns(),
         }
 
 
-def _offset_ns(clock: int) -> int:
+def _measure_offset_ns(clock: int) -> int:
     """`clock` minus CLOCK_MONOTONIC, read between two readings of the latter."""
     found = []
     for _ in range(TRIES):
@@ -56,7 +56,7 @@ def _offset_ns(clock: int) -> int:
     return min(found)[1]
 
 
-def _cost_ns() -> float:
+def _measure_cost_ns() -> float:
     best = READS * 1_000_000
     for _ in range(TRIES):
         began = time.perf_counter_ns()

@@ -32,7 +32,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dyno.host.probes import Measure, ProbeTarget
-from dyno.host.processes import TICK_NS, cpu_ns_of, process_family, unless_refused
+from dyno.host.processes import TICK_NS, list_process_family, read_unless_refused, sum_cpu_ns
 
 NAMES = ("steal_ns", "busy_ns", "idle_ns", "own_ns", "psi_cpu_ns")
 PLACED = ("placed_steal_ns", "placed_busy_ns", "placed_total_ns")
@@ -53,25 +53,25 @@ class Host:
         """The counters since boot, in ns over all cores."""
         lines = Path("/proc/stat").read_text().splitlines()
         return {
-            **_cores(lines[0]),
-            **_placed(lines, watched.cores),
-            **unless_refused(lambda: _own(watched)),
-            **_pressure(),
+            **_parse_line(lines[0]),
+            **_sum_cores(lines, watched.cores),
+            **read_unless_refused(lambda: _measure_own(watched)),
+            **_read_pressure(),
         }
 
 
-def _own(watched: ProbeTarget) -> dict[str, float]:
+def _measure_own(watched: ProbeTarget) -> dict[str, float]:
     if watched.server_pid is None:
         return {}
     roots = (watched.server_pid, watched.client_pid, *watched.beside())
-    ours = {*process_family(*roots), os.getpid()}
-    return {"own_ns": float(cpu_ns_of(sorted(ours)))}
+    ours = {*list_process_family(*roots), os.getpid()}
+    return {"own_ns": float(sum_cpu_ns(sorted(ours)))}
 
 
-def _placed(lines: Sequence[str], cores: Sequence[int]) -> dict[str, float]:
+def _sum_cores(lines: Sequence[str], cores: Sequence[int]) -> dict[str, float]:
     """The sums over the lines of these cores; nothing where one has none (it was taken away)."""
     wanted = {f"cpu{core}" for core in cores}
-    found = [_cores(line) for line in lines if line.split(" ", 1)[0] in wanted]
+    found = [_parse_line(line) for line in lines if line.split(" ", 1)[0] in wanted]
     if not cores or len(found) < len(wanted):
         return {}
     steal, busy, idle = (sum(each[n] for each in found) for n in ("steal_ns", "busy_ns", "idle_ns"))
@@ -80,7 +80,7 @@ def _placed(lines: Sequence[str], cores: Sequence[int]) -> dict[str, float]:
     return dict(zip(PLACED, (steal, busy, total), strict=True))
 
 
-def _cores(line: str) -> dict[str, float]:
+def _parse_line(line: str) -> dict[str, float]:
     """A line of `/proc/stat` (proc_stat(5)); guest time is inside user time already."""
     words = line.split()[1:9]
     user, nice, system, idle, iowait, irq, softirq, steal = (int(w) * TICK_NS for w in words)
@@ -88,7 +88,7 @@ def _cores(line: str) -> dict[str, float]:
     return {"steal_ns": float(steal), "busy_ns": float(busy), "idle_ns": float(idle + iowait)}
 
 
-def _pressure() -> dict[str, float]:
+def _read_pressure() -> dict[str, float]:
     """Total of the line `some` in `/proc/pressure/cpu` (µs there)."""
     try:
         some = Path("/proc/pressure/cpu").read_text().split("\n", 1)[0]

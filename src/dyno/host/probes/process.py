@@ -30,12 +30,12 @@ from typing import Any
 
 from dyno.host.probes import Measure, ProbeTarget
 from dyno.host.processes import (
-    cpu_ns_of,
-    pairs,
-    process_family,
-    threads_of,
-    ticks_ns,
-    unless_refused,
+    list_process_family,
+    list_threads,
+    read_pairs,
+    read_ticks_ns,
+    read_unless_refused,
+    sum_cpu_ns,
 )
 
 #: Our name to the kernel's, in `/proc/PID/io`.
@@ -67,31 +67,33 @@ class ProcessProbe:
 
     def sample(self, watched: ProbeTarget) -> dict[str, float]:
         """Counters since the process began, and the gauges now."""
-        pids = process_family(watched.server_pid)
+        pids = list_process_family(watched.server_pid)
         if not pids:
             return {}
         memory = watched.memory
-        switches = {} if watched.embedded else unless_refused(lambda: _switches(pids, memory))
+        switches = (
+            {} if watched.embedded else read_unless_refused(lambda: _count_switches(pids, memory))
+        )
         return {
-            **unless_refused(lambda: _cpu(pids)),
+            **read_unless_refused(lambda: _measure_cpu(pids)),
             **switches,
-            **unless_refused(lambda: _io(pids)),
-            **unless_refused(lambda: _gauges(pids, watched.home)),
+            **read_unless_refused(lambda: _sum_io(pids)),
+            **read_unless_refused(lambda: _read_gauges(pids, watched.home)),
         }
 
 
-def _cpu(pids: list[int]) -> dict[str, float]:
+def _measure_cpu(pids: list[int]) -> dict[str, float]:
     """Parents come first: a child that ends between two readings is missed, not counted twice."""
-    parts = [ticks_ns(pid) for pid in pids]
-    total = cpu_ns_of(pids) / 1e3
+    parts = [read_ticks_ns(pid) for pid in pids]
+    total = sum_cpu_ns(pids) / 1e3
     user, system = (sum(part[at] for part in parts) / 1e3 for at in (0, 1))
     return {"server_cpu_us": total, "server_user_us": user, "server_system_us": system}
 
 
-def _switches(pids: list[int], memory: dict[str, Any]) -> dict[str, float]:
+def _count_switches(pids: list[int], memory: dict[str, Any]) -> dict[str, float]:
     """Of all threads ever seen; those of a thread that is gone stand still."""
-    threads = [thread for pid in pids for thread in threads_of(pid)]
-    seen = {task.name: pairs(task / "status") for task in threads}
+    threads = [thread for pid in pids for thread in list_threads(pid)]
+    seen = {task.name: read_pairs(task / "status") for task in threads}
     counts: dict[str, dict[str, int]] = memory.setdefault("threads", {})
     ended: dict[str, int] = memory.setdefault("ended", dict.fromkeys(SWITCHES, 0))
     for thread, before in list(counts.items()):
@@ -108,9 +110,9 @@ def _switches(pids: list[int], memory: dict[str, Any]) -> dict[str, float]:
     }
 
 
-def _io(pids: list[int]) -> dict[str, float]:
+def _sum_io(pids: list[int]) -> dict[str, float]:
     """Each of `IO` summed over the processes; left out where no file offers it."""
-    read = [pairs(Path(f"/proc/{pid}/io")) for pid in pids]
+    read = [read_pairs(Path(f"/proc/{pid}/io")) for pid in pids]
     return {
         ours: float(sum(numbers.get(theirs, 0) for numbers in read))
         for ours, theirs in IO.items()
@@ -118,14 +120,17 @@ def _io(pids: list[int]) -> dict[str, float]:
     }
 
 
-def _gauges(pids: list[int], home: Path) -> dict[str, float]:
-    status = [pairs(Path(f"/proc/{pid}/status")) for pid in pids]
+def _read_gauges(pids: list[int], home: Path) -> dict[str, float]:
+    status = [read_pairs(Path(f"/proc/{pid}/status")) for pid in pids]
     own = sum(numbers.get("RssAnon", 0) for numbers in status)
     shared = max(numbers.get("RssFile", 0) + numbers.get("RssShmem", 0) for numbers in status)
-    return {"resident_bytes": 1024.0 * (own + shared), "database_bytes": float(_size_bytes(home))}
+    return {
+        "resident_bytes": 1024.0 * (own + shared),
+        "database_bytes": float(_measure_size_bytes(home)),
+    }
 
 
-def _size_bytes(home: Path) -> int:
+def _measure_size_bytes(home: Path) -> int:
     """What the files of `home` occupy on the disk; one that vanishes meanwhile counts nothing."""
     total = 0
     for file in home.rglob("*"):

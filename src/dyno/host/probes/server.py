@@ -24,14 +24,14 @@ class ServerProbe:
 
     def sample(self, watched: ProbeTarget) -> dict[str, float]:
         """The count now; of open connections up to a second may be missing."""
-        return _wanted_counts(watched, after_disconnect=False)
+        return _ask_counts(watched, after_disconnect=False)
 
     def sample_after_disconnect(self, watched: ProbeTarget) -> dict[str, float]:
         """The whole count, all of the driver's connections in it."""
-        return _wanted_counts(watched, after_disconnect=True)
+        return _ask_counts(watched, after_disconnect=True)
 
 
-def _wanted_counts(watched: ProbeTarget, after_disconnect: bool) -> dict[str, float]:
+def _ask_counts(watched: ProbeTarget, after_disconnect: bool) -> dict[str, float]:
     return {f"server_{name}": float(n) for name, n in watched.counted(after_disconnect).items()}
 
 

@@ -14,26 +14,28 @@ from functools import cached_property
 
 import numpy as np
 
-from dyno.judge.analysis.audit import Audit, JudgesEveryTrial, audits
-from dyno.judge.analysis.blocks import latest_attempts
+from dyno.judge.analysis.audit import Audit, JudgesEveryTrial, load_audits
+from dyno.judge.analysis.blocks import find_latest_attempts
 from dyno.judge.analysis.comparisons import (
     ComparisonContext,
     PairedMetric,
     Place,
     count_restarts,
-    paired_metrics,
+    pair_metrics,
 )
-from dyno.judge.analysis.effects import Effect, effects
-from dyno.judge.analysis.rows import judged_comparisons
+from dyno.judge.analysis.effects import Effect, list_effects
+from dyno.judge.analysis.rows import judge_comparisons
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.analysis.spread import restart_spreads
+from dyno.judge.analysis.spread import compute_restart_spreads
 from dyno.record import Comparison, Doubt, Finding, Metric, Soundness, Spread
 
 #: What the mean is called where a metric is asked for; its values are time ratios.
 MEAN = Metric("all workloads", "every phase", "geometric", "mean", "", "lower")
 
 
-def suite_means(context: ComparisonContext, lines: Sequence[PairedMetric]) -> list[PairedMetric]:
+def compute_suite_means(
+    context: ComparisonContext, lines: Sequence[PairedMetric]
+) -> list[PairedMetric]:
     """One line for each candidate (or main effect), from its primaries in `lines`.
 
     None for a candidate that lacks one of the declared primaries: a mean over fewer is another
@@ -45,15 +47,17 @@ def suite_means(context: ComparisonContext, lines: Sequence[PairedMetric]) -> li
     for candidate, effect in effects.items():
         own = [x for x in lines if x.primary and x.effect.candidate == candidate]
         if len(own) == declared and len({line.logs.size for line in own}) == 1:
-            made.append(_mean(context, effect, own))
+            made.append(_compute_mean(context, effect, own))
     return made
 
 
-def _mean(context: ComparisonContext, effect: Effect, own: Sequence[PairedMetric]) -> PairedMetric:
+def _compute_mean(
+    context: ComparisonContext, effect: Effect, own: Sequence[PairedMetric]
+) -> PairedMetric:
     ratios = np.exp(np.mean([line.logs for line in own], axis=0))
     # where loads come again, the fewest of any workload: their luck is in the mean too
     shared = [line.groups for line in own if line.groups is not None]
-    reasons = (line.grey or context.invalid_sentence(line) for line in own)
+    reasons = (line.grey or context.find_invalid_sentence(line) for line in own)
     return PairedMetric(
         metric=MEAN,
         effect=effect,
@@ -78,7 +82,7 @@ class Analysis:
 
     def __init__(self, view: RunView, asked: Mapping[str, Audit] | None = None) -> None:
         self.view, self.run = view, view.run
-        self.audits = audits() if asked is None else asked
+        self.audits = load_audits() if asked is None else asked
 
     @cached_property
     def findings(self) -> list[Finding]:
@@ -95,12 +99,12 @@ class Analysis:
     @cached_property
     def case(self) -> ComparisonContext:
         """What is the same for all comparisons."""
-        rivals = sum(not effect.interaction for effect in effects(self.run))
+        rivals = sum(not effect.interaction for effect in list_effects(self.run))
         declared = len(self.view.primaries)
         dropped = {name: len(blocks.dropped) for name, blocks in self.view.blocks.items()}
-        primaries, doubts = declared * rivals, self._doubts()
+        primaries, doubts = declared * rivals, self._find_doubts()
         restarts = count_restarts(self.view.trials)
-        invalid = self._invalid()
+        invalid = self._find_invalid()
         return ComparisonContext(self.run, primaries, invalid, dropped, rivals, doubts, restarts)
 
     @property
@@ -112,27 +116,29 @@ class Analysis:
     def _by_mean(self) -> bool:
         return self.run.design.gate == "mean"
 
-    def lines(self, blocks: int) -> list[PairedMetric]:
+    def list_lines(self, blocks: int) -> list[PairedMetric]:
         """Every comparison in the first `blocks` valid blocks of each workload."""
         found: list[PairedMetric] = []
         for workload in self.run.workloads:
             valid = self.view.blocks[workload.name].valid[:blocks]
             if len(valid) >= BLOCKS_LEAST:
-                found += paired_metrics(self.view, workload, valid)
+                found += pair_metrics(self.view, workload, valid)
         return found
 
-    def means(self, blocks: int) -> tuple[list[PairedMetric], list[Comparison]]:
+    def compute_means(self, blocks: int) -> tuple[list[PairedMetric], list[Comparison]]:
         """The mean over all primaries for each candidate, in the first `blocks`; and judged."""
-        lines = self.lines(blocks)
-        found = suite_means(self.case, lines)
+        lines = self.list_lines(blocks)
+        found = compute_suite_means(self.case, lines)
         context = replace(self.case, primaries=self.case.rivals)
-        rows = judged_comparisons(context, found)
-        return found, [replace(row, doubts=self._doubts_of_mean(row, lines)) for row in rows]
+        rows = judge_comparisons(context, found)
+        return found, [replace(row, doubts=self._find_doubts_of_mean(row, lines)) for row in rows]
 
-    def _doubts_of_mean(self, row: Comparison, lines: Sequence[PairedMetric]) -> tuple[Doubt, ...]:
+    def _find_doubts_of_mean(
+        self, row: Comparison, lines: Sequence[PairedMetric]
+    ) -> tuple[Doubt, ...]:
         """What doubts any of the primaries that a mean is of."""
         own = (line for line in lines if line.primary and line.effect.candidate == row.candidate)
-        return tuple(dict.fromkeys(doubt for line in own for doubt in self.case.doubts_of(line)))
+        return tuple(dict.fromkeys(doubt for line in own for doubt in self.case.find_doubts(line)))
 
     def count_decided(self, blocks: int) -> int:
         """How many of those that decide have their verdict, as precise as was asked for, at the
@@ -141,10 +147,10 @@ class Analysis:
         An invalid one has, and so has one in a grey cell: more blocks would not change it.
         """
         if self._by_mean:
-            found, rows = self.means(blocks)
+            found, rows = self.compute_means(blocks)
         else:
-            found = [line for line in self.lines(blocks) if line.primary]
-            rows = judged_comparisons(self.case, found)
+            found = [line for line in self.list_lines(blocks) if line.primary]
+            rows = judge_comparisons(self.case, found)
         judged = zip(found, rows, strict=True)
         return sum(bool(line.grey) or self._is_decided(row) for line, row in judged)
 
@@ -153,33 +159,33 @@ class Analysis:
         is_precise = precision is None or row.reach_percent <= precision
         return row.verdict == "invalid" or (row.verdict != "inconclusive" and is_precise)
 
-    def comparisons(self) -> list[Comparison]:
+    def judge_comparisons(self) -> list[Comparison]:
         """All comparisons, each workload at the last analysis that it reached."""
         found: list[PairedMetric] = []
         for name, valid in self.view.valid_blocks.items():
-            at = self.case.analyses.last_reached(valid) or valid
-            found += [line for line in self.lines(at) if line.metric.workload == name]
-        return judged_comparisons(self.case, found)
+            at = self.case.analyses.find_last_reached(valid) or valid
+            found += [line for line in self.list_lines(at) if line.metric.workload == name]
+        return judge_comparisons(self.case, found)
 
-    def suite(self) -> list[Comparison]:
+    def judge_suite(self) -> list[Comparison]:
         """The means at the last analysis that all workloads reached; empty where they do not
         decide.
         """
         least = min(self.view.valid_blocks.values(), default=0)
-        at = self.case.analyses.last_reached(least) or least
-        return self.means(at)[1] if self._by_mean else []
+        at = self.case.analyses.find_last_reached(least) or least
+        return self.compute_means(at)[1] if self._by_mean else []
 
-    def spread(self) -> list[Spread]:
-        """How far each candidate's restarts lie apart, over the blocks of `comparisons`."""
+    def compute_spread(self) -> list[Spread]:
+        """How far each candidate's restarts lie apart, over the blocks of `judge_comparisons`."""
         found: list[Spread] = []
         for workload in self.run.workloads:
             valid = self.view.blocks[workload.name].valid
-            blocks = valid[: self.case.analyses.last_reached(len(valid)) or len(valid)]
+            blocks = valid[: self.case.analyses.find_last_reached(len(valid)) or len(valid)]
             if len(blocks) >= BLOCKS_LEAST:
-                found += restart_spreads(self.view, workload, blocks)
+                found += compute_restart_spreads(self.view, workload, blocks)
         return found
 
-    def history(self) -> tuple[dict[str, float], ...]:
+    def describe_history(self) -> tuple[dict[str, float], ...]:
         """The interim analyses that every workload reached: blocks, nominal level, primaries
         decided.
         """
@@ -191,7 +197,7 @@ class Analysis:
         return tuple(
             {
                 "blocks": n,
-                "level": analyses.level(n),
+                "level": analyses.compute_level(n),
                 "decided": self.count_decided(n),
                 "primaries": of,
             }
@@ -206,7 +212,7 @@ class Analysis:
             not phase or (workload, phase) in judged for workload, _, phase in self.case.invalid
         )
 
-    def _invalid(self) -> dict[Place, str]:
+    def _find_invalid(self) -> dict[Place, str]:
         """(workload, candidate, phase or "" for all) to the sentence that makes it invalid.
 
         A finding that names no trial makes all invalid; one of the client-only baseline's trials,
@@ -214,23 +220,23 @@ class Analysis:
         so.
         """
         found: dict[Place, str] = {}
-        for finding, places in self._places_of("invalid", self._counted_places()):
+        for finding, places in self._find_places("invalid", self._find_counted_places()):
             for place in places:
                 found.setdefault(place, finding.sentence)
         return found
 
-    def _doubts(self) -> dict[Place, list[Doubt]]:
+    def _find_doubts(self) -> dict[Place, list[Doubt]]:
         """What doubts a candidate in a phase (or "", in all) of a workload. Trials that count for
         nothing doubt theirs too: who often failed is doubtful by those that failed.
         """
         every = {trial.number: (trial.workload, trial.candidate) for trial in self.view.trials}
         found: dict[Place, list[Doubt]] = {}
-        for finding, places in self._places_of("doubtful", every | self._counted_places()):
+        for finding, places in self._find_places("doubtful", every | self._find_counted_places()):
             for place in places:
                 found.setdefault(place, []).append(Doubt(finding.audit, finding.sentence))
         return found
 
-    def _places_of(
+    def _find_places(
         self, word: Soundness, sides: Mapping[int, tuple[str, str]]
     ) -> Iterator[tuple[Finding, list[Place]]]:
         """The findings of this word, each with what it concerns by the sides of its trials."""
@@ -241,13 +247,13 @@ class Analysis:
                 concerned = sorted(named) if finding.trials else sorted(every)
                 yield finding, [(*side, finding.phase) for side in concerned]
 
-    def _counted_places(self) -> dict[int, tuple[str, str]]:
+    def _find_counted_places(self) -> dict[int, tuple[str, str]]:
         """Good trials of each block's latest attempt, and the client-only baseline's, by number."""
         base = self.run.design.base
         found = {
             trial.number: (name, trial.candidate)
             for name in self.view.blocks
-            for block in latest_attempts(name, self.view.trials).values()
+            for block in find_latest_attempts(name, self.view.trials).values()
             for trial in block
             if trial.status == "ok"
         }

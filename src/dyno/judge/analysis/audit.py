@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Protocol, runtime_checkable
 
 from dyno.judge.analysis.run_view import RunView
-from dyno.plugins import things
+from dyno.plugins import load_things
 from dyno.record import Finding
 
 
@@ -33,6 +33,6 @@ class JudgesEveryTrial(Protocol):
     judges_every_trial: bool
 
 
-def audits() -> dict[str, Audit]:
+def load_audits() -> dict[str, Audit]:
     """Every audit, by name."""
-    return things("dyno.judge.audits", "AUDIT")
+    return load_things("dyno.judge.audits", "AUDIT")

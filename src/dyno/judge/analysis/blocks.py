@@ -4,7 +4,7 @@ A block of a workload is valid if every candidate has a good trial in its latest
 was calm, and nobody stood still who must not. Noise is the largest share over the block's trials,
 each share taken over all the phases that are compared, so a short phase weighs little (METHOD.md,
 Which blocks count). Where loads of the data come again, the blocks that share theirs are one datum
-(`shared_loads`).
+(`group_shared_loads`).
 
 What a candidate lost of its own time is missing in its rate, and in its latencies. A block is
 dropped where that is more than half the smallest margin of the workload. Who may stand still:
@@ -22,8 +22,8 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dyno.judge.analysis.host_noise import noise_shares
-from dyno.judge.analysis.margins import margin_percent
+from dyno.judge.analysis.host_noise import compute_noise_shares
+from dyno.judge.analysis.margins import find_margin_percent
 from dyno.record import Dropped, PhaseRecord, Run, Standstill, Trial, WorkloadPlan
 
 #: Of the margin: the share of a candidate's own time that may be lost.
@@ -33,9 +33,9 @@ SUSPENDED_NS = 1e6
 LIMIT = "standstill_percent"
 
 
-def most_percent(run: Run, workload: WorkloadPlan) -> float:
+def find_limit_percent(run: Run, workload: WorkloadPlan) -> float:
     """What may be lost of a candidate's own time."""
-    return MARGIN_SHARE * margin_percent(run, workload)
+    return MARGIN_SHARE * find_margin_percent(run, workload)
 
 
 def find_standstill(
@@ -47,25 +47,27 @@ def find_standstill(
     records = [
         (t, record) for t in block for record in t.phases if record.phase in workload.phase_names
     ]
-    suspended_ns = max((_suspended_ns(record) for _, record in records), default=0.0)
+    suspended_ns = max((_sum_suspended_ns(record) for _, record in records), default=0.0)
     if suspended_ns > SUSPENDED_NS:
         return Standstill("the host", suspended_ns / 1e9), 100.0
-    most = most_percent(run, workload)
-    switched = [each for each in records if _percent(each[1], _switched_ns(each[1])) > most]
-    stopped = [each for each in records if _percent(each[1], each[1].stood_still_ns) > most]
+    most = find_limit_percent(run, workload)
+    switched = [
+        each for each in records if _compute_percent(each[1], _sum_switched_ns(each[1])) > most
+    ]
+    stopped = [each for each in records if _compute_percent(each[1], each[1].stood_still_ns) > most]
     if not switched and not stopped:
         return None
-    lost = (max(_switched_ns(record), record.stood_still_ns) for _, record in records)
-    percents = (_percent(record, ns) for (_, record), ns in zip(records, lost, strict=True))
-    return Standstill(_who(block, switched, stopped), _longest_s(switched or stopped)), max(
-        percents
-    )
+    lost = (max(_sum_switched_ns(record), record.stood_still_ns) for _, record in records)
+    percents = (_compute_percent(record, ns) for (_, record), ns in zip(records, lost, strict=True))
+    return Standstill(
+        _name_standing(block, switched, stopped), _find_longest_s(switched or stopped)
+    ), max(percents)
 
 
 _Played = Sequence[tuple[Trial, PhaseRecord]]
 
 
-def _who(block: Sequence[Trial], switched: _Played, stopped: _Played) -> str:
+def _name_standing(block: Sequence[Trial], switched: _Played, stopped: _Played) -> str:
     """Where turns are taken all drivers play at once, and stand still together with their host."""
     sides = {trial.candidate for trial, _ in stopped}
     interleaved = any(record.own_ns is not None for _, record in stopped)
@@ -74,23 +76,23 @@ def _who(block: Sequence[Trial], switched: _Played, stopped: _Played) -> str:
     return "Dyno" if switched else f"the driver of {' and of '.join(sorted(sides))}"
 
 
-def _longest_s(found: _Played) -> float:
+def _find_longest_s(found: _Played) -> float:
     """The longest standstill in the records."""
     late = (record.switches.late_ns_max for _, record in found if record.switches)
     return max(*late, *(record.stood_still_ns_max for _, record in found), 0) / 1e9
 
 
-def _switched_ns(record: PhaseRecord) -> int:
+def _sum_switched_ns(record: PhaseRecord) -> int:
     return record.switches.lost_ns if record.switches else 0
 
 
-def _percent(record: PhaseRecord, lost_ns: int) -> float:
+def _compute_percent(record: PhaseRecord, lost_ns: int) -> float:
     """Of the time that was measured; a standstill in the warm-up is counted, too."""
     own_ns = record.duration_s * 1e9
     return 100.0 * lost_ns / own_ns if own_ns > 0 else 0.0
 
 
-def _suspended_ns(record: PhaseRecord) -> float:
+def _sum_suspended_ns(record: PhaseRecord) -> float:
     found = (r.value for r in record.readings if (r.probe, r.name) == ("clock", "suspended_ns"))
     return next(found, 0.0)
 
@@ -128,20 +130,20 @@ def sort_blocks(run: Run, workload: WorkloadPlan, trials: Sequence[Trial]) -> Bl
     """The blocks of `workload`, each judged by its latest attempt."""
     names = {candidate.name for candidate in run.candidates}
     found = Blocks()
-    for number, block in sorted(latest_attempts(workload.name, trials).items()):
+    for number, block in sorted(find_latest_attempts(workload.name, trials).items()):
         lost = [trial for trial in block if trial.status == "failed"]
         good = {trial.candidate: trial for trial in block if trial.status == "ok"}
         if lost:
             found.failed[number] = f"{lost[-1].candidate} failed: {lost[-1].why_failed}"
         elif names <= set(good):
-            if dropped := _dropped(run, workload, number, block):
+            if dropped := _find_drop(run, workload, number, block):
                 found.dropped[number] = dropped
             else:
                 found.valid.append(good)
     return found
 
 
-def latest_attempts(workload: str, trials: Sequence[Trial]) -> dict[int, list[Trial]]:
+def find_latest_attempts(workload: str, trials: Sequence[Trial]) -> dict[int, list[Trial]]:
     """The trials of each block's latest attempt, by block; the client-only baseline (block -1)
     is none.
     """
@@ -153,24 +155,26 @@ def latest_attempts(workload: str, trials: Sequence[Trial]) -> dict[int, list[Tr
     return {n: [t for t in block if t.attempt == last[n]] for n, block in blocks.items()}
 
 
-def _dropped(
+def _find_drop(
     run: Run, workload: WorkloadPlan, number: int, block: Sequence[Trial]
 ) -> Dropped | None:
     """Why the block does not count: the first limit that it breaks, or that somebody stood still.
     Where others take all cores Dyno may get none, and they are why.
     """
-    seen = [noise_shares(trial, workload.phase_names) for trial in block]
+    seen = [compute_noise_shares(trial, workload.phase_names) for trial in block]
     for limit, most in sorted(run.design.limits.items()):
         worst = max((share.get(limit, 0.0) for share in seen), default=0.0)
         if worst > most:
             return Dropped(workload.name, number, limit, worst, most)
     if found := find_standstill(run, block, workload):
         who, percent = found
-        return Dropped(workload.name, number, LIMIT, percent, most_percent(run, workload), who)
+        return Dropped(
+            workload.name, number, LIMIT, percent, find_limit_percent(run, workload), who
+        )
     return None
 
 
-def shared_loads(
+def group_shared_loads(
     blocks: Sequence[dict[str, Trial]], sides: Sequence[str]
 ) -> tuple[int, ...] | None:
     """A number for each block, the same for those that share their loads.

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dyno.judge.stats.interval import Floats
 from dyno.record import PhaseRecord, Run, Trial, WorkloadPlan
-from dyno.record.turn_order import epoch_turns, turn_order
+from dyno.record.turn_order import count_epoch_turns, draw_turn_order
 
 #: Fewer events, in the slices of a kind, say nothing in a block: their log leans, and spreads.
 EVENTS_LEAST = 30
@@ -57,26 +57,28 @@ def carry_over(
     if (turns := run.design.interleaving) is None:
         return {}
     number = next(iter(block.values())).block
-    order = np.array(turn_order(run, plan, number, len(block)))
-    epoch = epoch_turns(turns, plan, len(block))
-    slice_s = turns.slice_of(plan.name).length_s
-    counts = {name: _slices(trial, phase) for name, trial in block.items()}
+    order = np.array(draw_turn_order(run, plan, number, len(block)))
+    epoch = count_epoch_turns(turns, plan, len(block))
+    slice_s = turns.find_slice(plan.name).length_s
+    counts = {name: _count_slices(trial, phase) for name, trial in block.items()}
     length = min(each.size for each in counts.values())
     found = {}
     for name, trial in block.items():
-        declared = next((p for p in plan.under(trial.options).phases if p.name == phase), None)
+        declared = next(
+            (p for p in plan.with_options(trial.options).phases if p.name == phase), None
+        )
         if declared is None:
             continue
         by_time = declared.stop.kind == "time"
         before = math.ceil(round(declared.warmup_s * 1e9) / round(slice_s * 1e9))
         own = counts[name][: length if by_time else max(0, length - 1)]
         side_turns = _Turns(order, trial.order, epoch)
-        if (contrast := _contrast(own, before, side_turns)) is not None:
+        if (contrast := _compute_contrast(own, before, side_turns)) is not None:
             found[name] = contrast
     return found
 
 
-def _slices(trial: Trial, phase: str) -> Floats:
+def _count_slices(trial: Trial, phase: str) -> Floats:
     """Events done in each slice after the warm-up, of all streams that play as fast as they can."""
     record: PhaseRecord | None = next((r for r in trial.phases if r.phase == phase), None)
     free = [t.slices for t in record.streams if not t.rests_on_purpose] if record else []
@@ -86,7 +88,7 @@ def _slices(trial: Trial, phase: str) -> Floats:
     return found
 
 
-def _contrast(counts: Floats, before: int, side_turns: _Turns) -> float | None:
+def _compute_contrast(counts: Floats, before: int, side_turns: _Turns) -> float | None:
     """Of the slices counted, `before` others of the warm-up aside."""
     follows, rounds = (each[before:] for each in side_turns.follow(before + counts.size))
     first = np.flatnonzero(rounds[:-1] == rounds[1:])

@@ -103,8 +103,10 @@ def _say_counters(counters: Sequence[CounterDifference]) -> Iterator[str]:
 def _say_counter(each: CounterDifference, is_phase_named: bool) -> str:
     word = "more" if each.difference > 0 else "fewer"
     ends = sorted((abs(each.low), abs(each.high)))
-    size, low, high = map(numbers.digits, (abs(each.difference), *ends))
-    sides = f"{numbers.digits(each.base_value)} → {numbers.digits(each.candidate_value)}"
+    size, low, high = map(numbers.format_digits, (abs(each.difference), *ends))
+    sides = (
+        f"{numbers.format_digits(each.base_value)} → {numbers.format_digits(each.candidate_value)}"
+    )
     where = f" in {each.phase}" if is_phase_named else ""
     what = SPOKEN.get(each.counter, each.counter.replace("_", " "))
     return f"{size} {word} {what} [{low}, {high}] ({sides}){where}"

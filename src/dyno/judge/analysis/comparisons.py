@@ -18,13 +18,13 @@ from functools import cached_property
 
 import numpy as np
 
-from dyno.judge.analysis.blocks import shared_loads
-from dyno.judge.analysis.effects import Effect, effects
+from dyno.judge.analysis.blocks import group_shared_loads
+from dyno.judge.analysis.effects import Effect, list_effects
 from dyno.judge.analysis.measures import Numbers
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.stats.interim_analyses import InterimAnalyses
-from dyno.judge.stats.interval import Floats, Interval, independent_data
-from dyno.judge.stats.verdict import fisher_p
+from dyno.judge.stats.interval import Floats, Interval, extract_independent_data
+from dyno.judge.stats.verdict import compute_fisher_p
 from dyno.record import Doubt, Metric, Phase, Run, Trial, WorkloadPlan
 
 #: Workload and candidate.
@@ -58,7 +58,7 @@ def find_excess_failures(
     """
     own = _add_up(restarts, workload, (c for c, w in effect.weights.items() if w > 0))
     base = _add_up(restarts, workload, (c for c, w in effect.weights.items() if w < 0))
-    p_value = fisher_p(own.failed, own.ended, base.failed, base.ended)
+    p_value = compute_fisher_p(own.failed, own.ended, base.failed, base.ended)
     if p_value > alpha:
         return ""
     return (
@@ -107,10 +107,10 @@ class PairedMetric:
     @cached_property
     def data(self) -> Floats:
         """The independent ones among `logs`: means over the blocks that share their loads."""
-        return independent_data(self.logs, self.groups)
+        return extract_independent_data(self.logs, self.groups)
 
 
-def paired_metrics(
+def pair_metrics(
     view: RunView, workload: WorkloadPlan, blocks: Sequence[dict[str, Trial]]
 ) -> Iterator[PairedMetric]:
     """Every comparison of `workload` in `blocks`, in the order in which its phases are played.
@@ -118,17 +118,21 @@ def paired_metrics(
     A metric that some block lacks, or that is not above 0 everywhere, has no ratio and no line. Of
     interactions only those in primary metrics are looked at.
     """
-    declared, phases = view.primaries_of(workload.name), {p.name: p for p in workload.phases}
+    declared, phases = view.list_primaries(workload.name), {p.name: p for p in workload.phases}
     in_order = list(phases)
-    own = [{name: view.numbers(trial) for name, trial in block.items()} for block in blocks]
-    for effect in effects(view.run):
-        grey = {name: _missed_target(p, blocks, effect.cells) for name, p in phases.items()}
-        groups = shared_loads(blocks, effect.cells)
-        shared = [m for m in _shared_metrics(own, effect.cells) if m.phase in phases]
+    own = [{name: view.compute_numbers(trial) for name, trial in block.items()} for block in blocks]
+    for effect in list_effects(view.run):
+        grey = {
+            name: _describe_missed_target(p, blocks, effect.cells) for name, p in phases.items()
+        }
+        groups = group_shared_loads(blocks, effect.cells)
+        shared = [m for m in _find_shared_metrics(own, effect.cells) if m.phase in phases]
         for metric in sorted(shared, key=lambda m: in_order.index(m.phase)):
-            pair = next((pair for pair in declared if pair.names(metric)), None)
+            pair = next((pair for pair in declared if pair.matches(metric)), None)
             if pair or not effect.interaction:
-                base_values, values = effect.values(_columns(own, effect.cells, metric))
+                base_values, values = effect.compute_values(
+                    _collect_columns(own, effect.cells, metric)
+                )
                 margin = pair.margin_percent if pair else view.run.design.margin_percent
                 yield PairedMetric(
                     metric=metric,
@@ -142,20 +146,22 @@ def paired_metrics(
                 )
 
 
-def _columns(
+def _collect_columns(
     own: Sequence[dict[str, Numbers]], cells: Sequence[str], metric: Metric
 ) -> dict[str, Floats]:
     return {cell: np.array([block[cell][metric] for block in own]) for cell in cells}
 
 
-def _shared_metrics(own: Sequence[dict[str, Numbers]], sides: Sequence[str]) -> list[Metric]:
+def _find_shared_metrics(own: Sequence[dict[str, Numbers]], sides: Sequence[str]) -> list[Metric]:
     """The metrics that are above 0 on all sides of every block."""
     columns = [block[side] for block in own for side in sides]
     first = columns[0] if columns else {}
     return [m for m in sorted(first) if all(column.get(m, 0.0) > 0.0 for column in columns)]
 
 
-def _missed_target(phase: Phase, blocks: Sequence[dict[str, Trial]], sides: Sequence[str]) -> str:
+def _describe_missed_target(
+    phase: Phase, blocks: Sequence[dict[str, Trial]], sides: Sequence[str]
+) -> str:
     """Whose paced writers did less than 95 % of what was due over all blocks, in words."""
     writers = {s.name for s in phase.streams if s.is_paced and s.role == "writer"}
     for side in sides:
@@ -200,23 +206,23 @@ class ComparisonContext:
         """When the data are looked at."""
         return InterimAnalyses(self.run.design.analyses, self.run.design.alpha)
 
-    def invalid_sentence(self, line: PairedMetric) -> str:
+    def find_invalid_sentence(self, line: PairedMetric) -> str:
         """The finding that makes `line` invalid, by one of its sides; else empty."""
-        found = (self.invalid.get(place, "") for place in _places(line))
+        found = (self.invalid.get(place, "") for place in _list_places(line))
         return next((sentence for sentence in found if sentence), "")
 
-    def excess_failures(self, line: PairedMetric) -> str:
+    def describe_excess_failures(self, line: PairedMetric) -> str:
         """That the candidate's restarts failed more often than the base's; else empty."""
         alpha = self.run.design.alpha
         return find_excess_failures(self.restarts, line.metric.workload, line.effect, alpha)
 
-    def doubts_of(self, line: PairedMetric) -> tuple[Doubt, ...]:
+    def find_doubts(self, line: PairedMetric) -> tuple[Doubt, ...]:
         """What doubts `line`, by one of its sides."""
-        found = (doubt for place in _places(line) for doubt in self.doubts.get(place, ()))
+        found = (doubt for place in _list_places(line) for doubt in self.doubts.get(place, ()))
         return tuple(dict.fromkeys(found))
 
 
-def _places(line: PairedMetric) -> list[Place]:
+def _list_places(line: PairedMetric) -> list[Place]:
     sides, phases = line.effect.cells, ("", line.metric.phase)
     return [(line.metric.workload, side, phase) for side in sides for phase in phases]
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dyno.judge.analysis.blocks import shared_loads
-from dyno.judge.analysis.measures import operations_of
+from dyno.judge.analysis.blocks import group_shared_loads
+from dyno.judge.analysis.measures import count_operations
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.stats.interim_analyses import InterimAnalyses
-from dyno.judge.stats.interval import Floats, Interval, independent_data, t_interval
-from dyno.judge.stats.verdict import holm
+from dyno.judge.stats.interval import Floats, Interval, compute_t_interval, extract_independent_data
+from dyno.judge.stats.verdict import adjust_holm
 from dyno.record import CounterDifference, PhaseRecord, Trial
 
 #: The probes whose readings are such counters.
@@ -55,15 +55,17 @@ def compare_counters(view: RunView, candidate: str) -> tuple[CounterDifference, 
     if not columns:
         return ()
     p_values = [float(analyses.adjust_p(each.interval.p, each.blocks)) for each in columns]
-    adjusted = holm(np.array(p_values))
+    adjusted = adjust_holm(np.array(p_values))
     rows = [
-        _difference(view, candidate, each, float(p))
+        _compare_counter(view, candidate, each, float(p))
         for each, p in zip(columns, adjusted, strict=True)
     ]
-    return tuple(sorted(rows, key=lambda row: (not row.differs, -_nominal_ns(row), row.counter)))
+    return tuple(
+        sorted(rows, key=lambda row: (not row.differs, -_compute_nominal_ns(row), row.counter))
+    )
 
 
-def _nominal_ns(row: CounterDifference) -> float:
+def _compute_nominal_ns(row: CounterDifference) -> float:
     return abs(row.difference) * NOMINAL_NS.get(row.counter, 1.0)
 
 
@@ -91,21 +93,21 @@ def _find_columns(view: RunView, candidate: str, analyses: InterimAnalyses) -> I
     base = view.run.design.base
     for workload in view.run.workloads:
         valid = view.blocks[workload.name].valid
-        blocks = valid[: analyses.last_reached(len(valid)) or len(valid)]
+        blocks = valid[: analyses.find_last_reached(len(valid)) or len(valid)]
         if len(blocks) < BLOCKS_LEAST:
             continue
-        groups = shared_loads(blocks, (base, candidate))
-        phases = dict.fromkeys(each.phase for each in view.primaries_of(workload.name))
+        groups = group_shared_loads(blocks, (base, candidate))
+        phases = dict.fromkeys(each.phase for each in view.list_primaries(workload.name))
         for phase in phases:
-            theirs = [_counts_per_operation(block[base], phase) for block in blocks]
-            own = [_counts_per_operation(block[candidate], phase) for block in blocks]
-            for counter in _shared_counters([*theirs, *own]):
+            theirs = [_compute_counts(block[base], phase) for block in blocks]
+            own = [_compute_counts(block[candidate], phase) for block in blocks]
+            for counter in _find_shared_counters([*theirs, *own]):
                 base_values = np.array([row[counter] for row in theirs])
                 values = np.array([row[counter] for row in own])
-                data = independent_data(values - base_values, groups)
-                interval = t_interval(data, analyses.level(len(blocks)))
+                data = extract_independent_data(values - base_values, groups)
+                interval = compute_t_interval(data, analyses.compute_level(len(blocks)))
                 counted = max(
-                    _mean_count(blocks, side, phase, counter) for side in (base, candidate)
+                    _compute_mean_count(blocks, side, phase, counter) for side in (base, candidate)
                 )
                 name, unit = counter
                 yield _Column(
@@ -117,16 +119,16 @@ def _find_columns(view: RunView, candidate: str, analyses: InterimAnalyses) -> I
 _Counter = tuple[str, str]
 
 
-def _counts_per_operation(trial: Trial, phase: str) -> dict[_Counter, float]:
+def _compute_counts(trial: Trial, phase: str) -> dict[_Counter, float]:
     """A trial's counters in a phase; none where nothing was done in it."""
     found: dict[_Counter, float] = {}
     for record in trial.phases:
-        if record.phase == phase and (operations := operations_of(record)):
+        if record.phase == phase and (operations := count_operations(record)):
             found |= {key: value / operations for key, value in _list_readings(record)}
     return found
 
 
-def _mean_count(
+def _compute_mean_count(
     blocks: Sequence[dict[str, Trial]], side: str, phase: str, counter: _Counter
 ) -> float:
     """The whole count of a trial's phase, on average."""
@@ -141,14 +143,14 @@ def _list_readings(record: PhaseRecord) -> Iterator[tuple[_Counter, float]]:
             yield (reading.name, reading.unit), reading.value
 
 
-def _shared_counters(columns: Sequence[dict[_Counter, float]]) -> list[_Counter]:
+def _find_shared_counters(columns: Sequence[dict[_Counter, float]]) -> list[_Counter]:
     """Those that every trial has, in their order, and that are not 0 everywhere."""
     first = columns[0] if columns else {}
     shared = [key for key in first if all(key in column for column in columns)]
     return [key for key in shared if any(column[key] for column in columns)]
 
 
-def _difference(view: RunView, candidate: str, column: _Column, p: float) -> CounterDifference:
+def _compare_counter(view: RunView, candidate: str, column: _Column, p: float) -> CounterDifference:
     design, interval = view.run.design, column.interval
     base_value, value = float(column.base_values.mean()), float(column.values.mean())
     difference, low, high = (float(it) for it in (interval.estimate, interval.low, interval.high))

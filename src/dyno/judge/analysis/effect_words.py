@@ -24,7 +24,7 @@ _TOKENS = {"cpu": "CPU", "kb": "KB"}
 _UNITS = {"ns", "us", "ms", "bytes", "percent", "count"}
 
 
-def metric_name(name: str) -> str:
+def format_metric_name(name: str) -> str:
     """`latency_ns_p99` → `latency p99`, `server_cpu_us_per_op` → `server CPU/op`."""
     if name in _NAMES:
         return _NAMES[name]
@@ -50,7 +50,7 @@ _SIZE = _Kind("is {} larger", "is {} smaller", "larger", "smaller")
 _OTHER = _Kind("is {} worse", "is {} better", "worse", "better")
 
 
-def _kind(metric: Metric) -> _Kind:
+def _find_kind(metric: Metric) -> _Kind:
     # a suite's mean is one of time ratios
     if metric.name in ("rate_per_s", "rate_per_min", "mean"):
         return _TIME
@@ -69,12 +69,12 @@ def is_slight_gain(c: Comparison) -> bool:
     return c.verdict == "faster" and c.low_percent > gain_percent
 
 
-def verdict_words(c: Comparison) -> str:
+def describe_verdict(c: Comparison) -> str:
     """The verdict in the metric's own word: `slower`, `not larger`, `cheaper`.
 
     A gain that is surely smaller than the margin is `not slower`: it matters as little.
     """
-    kind = _kind(c.metric)
+    kind = _find_kind(c.metric)
     if c.verdict == "slower":
         return kind.worse
     if c.verdict == "not slower" or is_slight_gain(c):
@@ -82,36 +82,38 @@ def verdict_words(c: Comparison) -> str:
     return kind.better if c.verdict == "faster" else str(c.verdict)
 
 
-def bound_words(c: Comparison) -> str:
+def describe_bound(c: Comparison) -> str:
     """`at most 1.8 % slower`, the upper end of the interval; `no slower` where that is no loss."""
-    worse = _kind(c.metric).worse
+    worse = _find_kind(c.metric).worse
     if c.high_percent <= 0.0:
         return f"no {worse}"
-    return f"at most {numbers.percent(c.high_percent)} {worse}"
+    return f"at most {numbers.format_percent(c.high_percent)} {worse}"
 
 
-def size_words(c: Comparison) -> str:
+def describe_size(c: Comparison) -> str:
     """`takes 45 % less time [43, 47]`, the ends as percentages of the same direction."""
-    kind, gain = _kind(c.metric), c.slowdown_percent < 0
-    said = (kind.less if gain else kind.more).format(numbers.percent(abs(c.slowdown_percent)))
+    kind, gain = _find_kind(c.metric), c.slowdown_percent < 0
+    said = (kind.less if gain else kind.more).format(
+        numbers.format_percent(abs(c.slowdown_percent))
+    )
     ends = (-c.high_percent, -c.low_percent) if gain else (c.low_percent, c.high_percent)
-    return f"{said} [{', '.join(map(_end, ends))}]"
+    return f"{said} [{', '.join(map(_format_end, ends))}]"
 
 
-def range_words(c: Comparison) -> str:
+def describe_range(c: Comparison) -> str:
     """`takes between 2.3 % less and 3.4 % more time`, for a verdict that is open."""
-    kind = _kind(c.metric)
+    kind = _find_kind(c.metric)
     if c.low_percent >= 0 or c.high_percent <= 0:
-        return size_words(c)
-    low, high = numbers.percent(-c.low_percent), numbers.percent(c.high_percent)
+        return describe_size(c)
+    low, high = numbers.format_percent(-c.low_percent), numbers.format_percent(c.high_percent)
     verb, *words = kind.more.split(" {} ")
     less = kind.less.split(" {} ")[1].removesuffix(" time")
     return f"{verb} between {low} {less} and {high} {words[0]}"
 
 
-def _end(percent: float) -> str:
+def _format_end(percent: float) -> str:
     """An end of an interval, its sign told only where it is the other one."""
-    text = numbers.digits(abs(percent), 2)
+    text = numbers.format_digits(abs(percent), 2)
     return f"−{text}" if percent < 0 and float(text) else text
 
 
@@ -122,7 +124,7 @@ class Subjects:
         self.run = run
         self.metrics = {c.metric for c in told}
 
-    def name(self, metric: Metric) -> str:
+    def format_name(self, metric: Metric) -> str:
         """`l.i0`, `oltp_point_select`, `insert qr100 query latency p99`."""
         here = {m for m in self.metrics if m.workload == metric.workload}
         phases = {m.phase for m in here}
@@ -135,5 +137,5 @@ class Subjects:
         if len({m.transaction for m in beside}) > 1:
             parts.append(metric.transaction)
         if metric.name != "rate_per_s" or len({m.name for m in beside}) > 1:
-            parts.append(metric_name(metric.name))
+            parts.append(format_metric_name(metric.name))
         return " ".join(filter(None, parts))

@@ -13,7 +13,7 @@ from itertools import product
 
 import numpy as np
 
-from dyno.judge.stats.contrasts import Contrast, factorial, one_at_a_time
+from dyno.judge.stats.contrasts import Contrast, build_factorial, build_one_at_a_time
 from dyno.judge.stats.interval import Floats
 from dyno.record import Comparison, Factor, Run
 
@@ -50,7 +50,7 @@ class Effect:
         """Its sd in a block, in sds of a restart: √2 of two cells; of more in balance, less."""
         return math.hypot(*self.weights.values())
 
-    def values(self, found: Mapping[str, Floats]) -> tuple[Floats, Floats]:
+    def compute_values(self, found: Mapping[str, Floats]) -> tuple[Floats, Floats]:
         """The numbers of base and candidate in each block, from those of the cells.
 
         Over several cells they are geometric means. An interaction's base is what the cells at
@@ -64,20 +64,22 @@ class Effect:
         return np.exp(own - ratio), np.exp(own)
 
 
-def effects(run: Run) -> list[Effect]:
+def list_effects(run: Run) -> list[Effect]:
     """Every comparison of the run, the main effects before the interactions."""
     if not run.factors:
         base = run.design.base
         others = [side.name for side in run.candidates if side.name != base]
         return [Effect(base, name, {base: -1.0, name: 1.0}, {name: 1.0}) for name in others]
     sizes = [len(factor.levels) for factor in run.factors]
-    found = factorial(sizes) if run.design.crossing == "factorial" else one_at_a_time(sizes)
+    found = (
+        build_factorial(sizes) if run.design.crossing == "factorial" else build_one_at_a_time(sizes)
+    )
     names = {tuple(side.levels[f.name] for f in run.factors): side.name for side in run.candidates}
-    cells = [names[levels] for levels in _cells(run)]
-    return [_effect(run.factors, cells, contrast) for contrast in found]
+    cells = [names[levels] for levels in _list_cells(run)]
+    return [_build_effect(run.factors, cells, contrast) for contrast in found]
 
 
-def _cells(run: Run) -> list[tuple[str, ...]]:
+def _list_cells(run: Run) -> list[tuple[str, ...]]:
     """The levels of every cell, in the order of the contrasts."""
     every = list(product(*(factor.levels for factor in run.factors)))
     if run.design.crossing == "factorial":
@@ -87,36 +89,36 @@ def _cells(run: Run) -> list[tuple[str, ...]]:
     return [base, *((*base[:at], level, *base[at + 1 :]) for at, level in moves)]
 
 
-def _effect(factors: Sequence[Factor], cells: Sequence[str], contrast: Contrast) -> Effect:
+def _build_effect(factors: Sequence[Factor], cells: Sequence[str], contrast: Contrast) -> Effect:
     moved = [(factors[f], at) for f, at in zip(contrast.factors, contrast.levels, strict=True)]
     levels = {factor.name: factor.levels[at] for factor, at in moved}
     first = {factor.name: factor.levels[0] for factor, _ in moved}
     return Effect(
-        base=_label(first) if len(moved) == 1 else APART,
-        candidate=_label(levels),
-        weights=_by_cell(cells, contrast.weights),
-        corner=_by_cell(cells, contrast.corner),
+        base=_format_label(first) if len(moved) == 1 else APART,
+        candidate=_format_label(levels),
+        weights=_weigh_cells(cells, contrast.weights),
+        corner=_weigh_cells(cells, contrast.corner),
         levels=levels,
     )
 
 
-def _label(levels: Mapping[str, str]) -> str:
+def _format_label(levels: Mapping[str, str]) -> str:
     """`aslr=off × preload=on`; of the factor `candidate` the level alone."""
     words = (level if name == "candidate" else f"{name}={level}" for name, level in levels.items())
     return " × ".join(words)
 
 
-def _by_cell(cells: Sequence[str], weights: Floats) -> dict[str, float]:
+def _weigh_cells(cells: Sequence[str], weights: Floats) -> dict[str, float]:
     return {cell: float(w) for cell, w in zip(cells, weights, strict=True) if w}
 
 
 def note_interactions(rows: Sequence[Comparison], alpha: float) -> list[Comparison]:
     """The rows, with a note on every main effect whose size depends on another factor's level."""
     found = [row for row in rows if len(row.levels) > 1 and row.p_value <= alpha]
-    return [_with_note(row, found) for row in rows]
+    return [_add_note(row, found) for row in rows]
 
 
-def _with_note(row: Comparison, interactions: Sequence[Comparison]) -> Comparison:
+def _add_note(row: Comparison, interactions: Sequence[Comparison]) -> Comparison:
     meant = [
         f"its size depends on the other factor: interaction {other.candidate}"
         for other in interactions

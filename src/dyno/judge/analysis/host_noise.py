@@ -18,7 +18,7 @@ ALL_NS = ("steal_ns", "busy_ns", "idle_ns")
 SHARED = "trials were interleaved, so what others had beside one side alone was not sampled"
 
 
-def counter_gains(trial: Trial, phases: Collection[str]) -> dict[str, float]:
+def sum_counter_gains(trial: Trial, phases: Collection[str]) -> dict[str, float]:
     """What the probe's counters gained over the trial's `phases`, summed."""
     sums: dict[str, float] = defaultdict(float)
     for record in trial.phases:
@@ -28,25 +28,25 @@ def counter_gains(trial: Trial, phases: Collection[str]) -> dict[str, float]:
     return sums
 
 
-def noise_shares(trial: Trial, phases: Collection[str]) -> dict[str, float]:
+def compute_noise_shares(trial: Trial, phases: Collection[str]) -> dict[str, float]:
     """Steal and foreign CPU in percent of the CPU time, by the name of the limit on it.
 
     Nobody is foreign where it is not known whose work is ours: beside a server that runs already.
     """
-    return shares_of(counter_gains(trial, phases))
+    return compute_shares(sum_counter_gains(trial, phases))
 
 
-def shares_of(sums: Mapping[str, float]) -> dict[str, float]:
+def compute_shares(sums: Mapping[str, float]) -> dict[str, float]:
     """The same of what the probe's counters gained: the larger of the share of all cores and of
     that of the cores which driver and engine are held to, where they are held to some.
     """
     total = sum(sums.get(name, 0.0) for name in ALL_NS)
-    found = _shares(sums, "", total)
-    placed = _shares(sums, PLACED, sums.get(f"{PLACED}total_ns", 0.0))
+    found = _divide(sums, "", total)
+    placed = _divide(sums, PLACED, sums.get(f"{PLACED}total_ns", 0.0))
     return {name: max(share, placed.get(name, 0.0)) for name, share in found.items()}
 
 
-def _shares(sums: Mapping[str, float], of: str, total: float) -> dict[str, float]:
+def _divide(sums: Mapping[str, float], of: str, total: float) -> dict[str, float]:
     if total <= 0.0:
         return {}
     steal = 100.0 * sums[f"{of}steal_ns"] / total
@@ -56,7 +56,7 @@ def _shares(sums: Mapping[str, float], of: str, total: float) -> dict[str, float
     return {"steal_percent": steal, "foreign_percent": 100.0 * foreign / total}
 
 
-def foreign_ns(sums: Mapping[str, float]) -> float:
+def compute_foreign_ns(sums: Mapping[str, float]) -> float:
     """CPU time of processes that are not ours, on the cores that driver and engine are held to, or
     on all.
     """
@@ -66,5 +66,5 @@ def foreign_ns(sums: Mapping[str, float]) -> float:
 
 def is_calm(trial: Trial, limits: Mapping[str, float]) -> bool:
     """Was no noise limit broken over the whole trial?"""
-    shares = noise_shares(trial, {record.phase for record in trial.phases})
+    shares = compute_noise_shares(trial, {record.phase for record in trial.phases})
     return all(share <= limits.get(name, share) for name, share in shares.items())

@@ -19,7 +19,7 @@ from dyno.judge.analysis.audit import Audit
 from dyno.judge.analysis.cause import find_causes
 from dyno.judge.analysis.effects import note_interactions
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.analysis.sentence import lead_with_doubt, sentence, worst_verdict
+from dyno.judge.analysis.sentence import build_sentence, find_worst_verdict, put_doubt_first
 from dyno.record import Comparison, Run, Trial, Verdict
 
 State = Literal["go on", "decided", "undecided", "too noisy", "failed"]
@@ -72,28 +72,30 @@ def judge(run: Run, trials: Sequence[Trial], audits: Mapping[str, Audit] | None 
     """
     analysis = Analysis(RunView(run, trials), audits)
     now = _analyse(analysis)
-    rows = note_interactions(analysis.comparisons(), run.design.alpha)
-    primaries, means = [row for row in rows if row.primary], analysis.suite()
+    rows = note_interactions(analysis.judge_comparisons(), run.design.alpha)
+    primaries, means = [row for row in rows if row.primary], analysis.judge_suite()
     decisive = means if run.design.gate == "mean" else primaries
-    word = worst_verdict(decisive, analysis.deciding, invalid=analysis.has_invalid_primary)
+    word = find_worst_verdict(decisive, analysis.deciding, invalid=analysis.has_invalid_primary)
     complete = now.state in ("decided", "undecided", "too noisy")
-    told = sentence(run, word, decisive, _reason(analysis, now)) + _beside(means, primaries)
+    told = build_sentence(run, word, decisive, _explain_reason(analysis, now)) + _describe_hidden(
+        means, primaries
+    )
     verdict = Verdict(
         overall=word,
-        sentence=told + _imprecise(run.design.precision_percent, decisive, complete),
+        sentence=told + _explain_imprecise(run.design.precision_percent, decisive, complete),
         complete=complete,
         comparisons=tuple(rows),
         findings=tuple(analysis.findings),
         dropped=analysis.view.dropped,
-        analyses=analysis.history(),
-        spread=tuple(analysis.spread()),
+        analyses=analysis.describe_history(),
+        spread=tuple(analysis.compute_spread()),
         means=tuple(means),
         causes=find_causes(analysis.view, rows),
     )
-    return replace(verdict, sentence=lead_with_doubt(verdict.sentence, verdict.doubts))
+    return replace(verdict, sentence=put_doubt_first(verdict.sentence, verdict.doubts))
 
 
-def _beside(means: Sequence[Comparison], primaries: Sequence[Comparison]) -> str:
+def _describe_hidden(means: Sequence[Comparison], primaries: Sequence[Comparison]) -> str:
     """What a mean hides: the bound of the workload that may be the slowest by itself."""
     if not means or not primaries:
         return ""
@@ -105,7 +107,7 @@ def _beside(means: Sequence[Comparison], primaries: Sequence[Comparison]) -> str
     )
 
 
-def _imprecise(wanted: float | None, decisive: Sequence[Comparison], complete: bool) -> str:
+def _explain_imprecise(wanted: float | None, decisive: Sequence[Comparison], complete: bool) -> str:
     """That a run is over and an interval still reaches further than was wished."""
     reaches = [row.reach_percent for row in decisive if row.verdict != "invalid"]
     if wanted is None or not complete or max(reaches, default=0.0) <= wanted:
@@ -119,9 +121,9 @@ def _imprecise(wanted: float | None, decisive: Sequence[Comparison], complete: b
 def _analyse(analysis: Analysis) -> InterimResult:
     analyses, valid = analysis.case.analyses, analysis.view.valid_blocks
     least = min(valid.values(), default=0)
-    reached, of = analyses.last_reached(least), analysis.deciding
+    reached, of = analyses.find_last_reached(least), analysis.deciding
     decided = analysis.count_decided(reached) if reached else 0
-    following = analyses.next_after(reached)
+    following = analyses.find_next(reached)
     missing = {name: max(0, following - n) for name, n in valid.items()}
     now = InterimResult("go on", following, "", valid, missing, decided, of)
     said = f"{decided} of {of} primary comparisons decided"
@@ -129,7 +131,7 @@ def _analyse(analysis: Analysis) -> InterimResult:
         return _end_analysis(now, "decided", f"decided at {reached} valid blocks")
     if reached == analyses.maximum:
         return _end_analysis(now, "undecided", f"all {reached} blocks are played, {said}")
-    if stuck := _why_stuck(analysis, missing):
+    if stuck := _explain_stuck(analysis, missing):
         return _end_analysis(now, *stuck)
     told = f"{least} of {following} valid blocks for the next interim analysis"
     return replace(now, sentence=f"{told}, {said}" if reached else told)
@@ -139,7 +141,7 @@ def _end_analysis(now: InterimResult, state: State, text: str) -> InterimResult:
     return replace(now, state=state, blocks=min(now.valid.values()), sentence=text, missing={})
 
 
-def _why_stuck(analysis: Analysis, missing: dict[str, int]) -> tuple[State, str] | None:
+def _explain_stuck(analysis: Analysis, missing: dict[str, int]) -> tuple[State, str] | None:
     """Why a workload can get no more blocks; None where all can."""
     most, first = analysis.view.run.design.most_blocks, analysis.case.analyses.blocks[0]
     for name, blocks in analysis.view.blocks.items():
@@ -157,7 +159,7 @@ def _why_stuck(analysis: Analysis, missing: dict[str, int]) -> tuple[State, str]
     return None
 
 
-def _reason(analysis: Analysis, now: InterimResult) -> str:
+def _explain_reason(analysis: Analysis, now: InterimResult) -> str:
     """Why a run has found less than it should have; empty for one that was played to its end."""
     if now.state in ("decided", "undecided"):
         return ""

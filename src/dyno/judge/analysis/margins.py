@@ -17,13 +17,13 @@ class DeclaredPrimary:
     metric: str
     margin_percent: float
 
-    def names(self, metric: Metric) -> bool:
+    def matches(self, metric: Metric) -> bool:
         """Is `metric` the one that this primary declares?"""
         ours = (self.workload, self.phase, self.stream, self.metric)
         return ours == (metric.workload, metric.phase, metric.transaction, metric.name)
 
 
-def declared_primaries(run: Run, workload: WorkloadPlan) -> list[DeclaredPrimary]:
+def list_declared_primaries(run: Run, workload: WorkloadPlan) -> list[DeclaredPrimary]:
     """The primaries of a workload, each with its own margin or the run's.
 
     The throughput of a paced stream was set and not measured, so it is none.
@@ -42,7 +42,7 @@ def declared_primaries(run: Run, workload: WorkloadPlan) -> list[DeclaredPrimary
     ]
 
 
-def margin_percent(
+def find_margin_percent(
     run: Run, workload: WorkloadPlan, phase: str | None = None, stream: str | None = None
 ) -> float:
     """The slowdown that matters in a workload, in one of its phases, or in a stream of that.
@@ -52,7 +52,7 @@ def margin_percent(
     """
     own = [
         each.margin_percent
-        for each in declared_primaries(run, workload)
+        for each in list_declared_primaries(run, workload)
         if phase in (None, each.phase) and stream in (None, each.stream)
     ]
     decides = [run.design.margin_percent] if run.design.gate == "mean" or not own else []

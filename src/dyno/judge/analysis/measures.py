@@ -40,7 +40,7 @@ from dyno.record import (
 PERCENTILES = ("50", "95", "99", "99.9")
 
 
-def latency_figures(latency: Latency) -> dict[tuple[str, str], float]:
+def compute_latency_figures(latency: Latency) -> dict[tuple[str, str], float]:
     """Percentiles, mean and maximum in ns, by name and unit; none where nothing was answered."""
     if latency.count == 0:
         return {}
@@ -53,7 +53,7 @@ def latency_figures(latency: Latency) -> dict[tuple[str, str], float]:
     return found | {identity: float(value) for identity, value in ends.items()}
 
 
-def together_percentiles(record: PhaseRecord) -> dict[str, dict[str, int]]:
+def compute_joint_percentiles(record: PhaseRecord) -> dict[str, dict[str, int]]:
     """Unit to percentile to ns, for each unit that two or more of a phase's streams answered in."""
     return {
         unit: {name: latency.percentiles_ns[name] for name in PERCENTILES}
@@ -72,7 +72,7 @@ Numbers = dict[Metric, float]
 Played = tuple[str, tuple[tuple[str, str], ...]]
 
 
-def measures(trial: Trial, baseline: Trial | None = None) -> Numbers:
+def compute_measures(trial: Trial, baseline: Trial | None = None) -> Numbers:
     """Every number of `trial`, by identity.
 
     `baseline` is the trial that played the same script on `null`: its CPU per operation is the
@@ -86,23 +86,25 @@ def measures(trial: Trial, baseline: Trial | None = None) -> Numbers:
         else {}
     )
     for record in trial.phases:
-        found |= dict(_phase_measures(trial.workload, record, own.get(record.phase)))
+        found |= dict(_measure_phase(trial.workload, record, own.get(record.phase)))
     return found
 
 
-def client_baselines(trials: Iterable[Trial]) -> dict[Played, Trial]:
-    """The last good trial of the client-only baseline, looked up `baseline_key`."""
+def find_client_baselines(trials: Iterable[Trial]) -> dict[Played, Trial]:
+    """The last good trial of the client-only baseline, looked up `make_baseline_key`."""
     return {
-        baseline_key(t): t for t in trials if t.candidate == CLIENT_BASELINE and t.status == "ok"
+        make_baseline_key(t): t
+        for t in trials
+        if t.candidate == CLIENT_BASELINE and t.status == "ok"
     }
 
 
-def baseline_key(trial: Trial) -> Played:
+def make_baseline_key(trial: Trial) -> Played:
     """The workload, and the options of it that belong to the trial's cell."""
     return trial.workload, tuple(sorted(trial.options.items()))
 
 
-def failed_percent(record: PhaseRecord) -> float:
+def compute_failed_percent(record: PhaseRecord) -> float:
     """The share of a phase's events that failed."""
     played = sum(tally.done + tally.failed for tally in record.streams)
     return 100.0 * sum(tally.failed for tally in record.streams) / played if played else 0.0
@@ -112,10 +114,10 @@ def is_baseline(record: PhaseRecord) -> bool:
     """Does a phase played without an engine tell what the client costs? Not where events fail: an
     error takes another way through a script, often a longer one.
     """
-    return failed_percent(record) <= BASELINE_FAILED_PERCENT
+    return compute_failed_percent(record) <= BASELINE_FAILED_PERCENT
 
 
-def operations_of(record: PhaseRecord) -> int:
+def count_operations(record: PhaseRecord) -> int:
     """The units that a phase's costs are divided by, those of the warm-up included."""
     closed = [tally for tally in record.streams if not tally.paced]
     return sum(
@@ -124,54 +126,54 @@ def operations_of(record: PhaseRecord) -> int:
     )
 
 
-def _phase_measures(
+def _measure_phase(
     workload: str, record: PhaseRecord, baseline: PhaseRecord | None
 ) -> Iterator[tuple[Metric, float]]:
     for tally in record.streams:
-        for (name, unit), value in _stream_measures(tally, record.duration_s).items():
+        for (name, unit), value in _measure_stream(tally, record.duration_s).items():
             better: Better = "higher" if name == "rate_per_s" else "lower"
             yield Metric(workload, record.phase, tally.name, name, unit, better), value
         for kind, latency in tally.transactions.items():
-            for (name, unit), value in latency_figures(latency).items():
+            for (name, unit), value in compute_latency_figures(latency).items():
                 transaction = f"{tally.name}/{kind}"
                 yield Metric(workload, record.phase, transaction, name, unit, "lower"), value
             if latency.count and not tally.paced and record.duration_s > 0.0:
                 identity = (f"{tally.name}/{kind}", "rate_per_min", f"{kind}/min")
                 per_min = 60.0 * latency.count / record.duration_s
                 yield Metric(workload, record.phase, *identity, "higher"), per_min
-    for common, percentiles in together_percentiles(record).items():
+    for common, percentiles in compute_joint_percentiles(record).items():
         for name, ns in percentiles.items():
             identity = (f"all {common} streams", f"latency_ns_p{name}", "ns")
             yield Metric(workload, record.phase, *identity, "lower"), float(ns)
-    own = {reading.name: cost for reading, cost in _costs(baseline)} if baseline else {}
-    for reading, cost in _costs(record):
+    own = {reading.name: cost for reading, cost in _compute_costs(baseline)} if baseline else {}
+    for reading, cost in _compute_costs(record):
         name = f"{reading.name}_per_op" if reading.per_operation else reading.name
         metric = Metric(workload, record.phase, "", name, reading.unit, reading.better)
         drivers = own.get(reading.name, 0.0) if reading.name in SUBTRACTED_FROM else 0.0
         yield metric, max(0.0, cost - drivers)
 
 
-def _stream_measures(tally: Tally, duration_s: float) -> dict[tuple[str, str], float]:
+def _measure_stream(tally: Tally, duration_s: float) -> dict[tuple[str, str], float]:
     found = {}
     if duration_s > 0.0:
         rate = tally.done * tally.units_per_event / duration_s
         found["rate_per_s", f"{tally.unit}/s"] = rate
     if played := tally.done + tally.failed:
         found["failed_percent", "%"] = 100.0 * tally.failed / played
-    return found | latency_figures(tally.latency)
+    return found | compute_latency_figures(tally.latency)
 
 
-def _costs(record: PhaseRecord) -> Iterator[tuple[Reading, float]]:
+def _compute_costs(record: PhaseRecord) -> Iterator[tuple[Reading, float]]:
     """Each reading with its cost per operation, or with its value where it is a gauge."""
-    done = operations_of(record)
-    for reading in _readings(record):
+    done = count_operations(record)
+    for reading in _list_readings(record):
         if not reading.per_operation:
             yield reading, reading.value
         elif done:
             yield reading, reading.value / done
 
 
-def _readings(record: PhaseRecord) -> tuple[Reading, ...]:
+def _list_readings(record: PhaseRecord) -> tuple[Reading, ...]:
     """The probes' readings, and what the driver's own `Usage` (getrusage(2)) has beside them.
 
     That is its CPU, where the engine is a server of its own; and the context switches that no
@@ -181,7 +183,7 @@ def _readings(record: PhaseRecord) -> tuple[Reading, ...]:
     names = {each.name for each in read}
     usage = record.usage
     if SERVED in names:
-        return (*read, *_driver_readings(usage))
+        return (*read, *_list_driver_readings(usage))
     switches = {
         "context_switches": usage.voluntary_switches,
         "involuntary_switches": usage.involuntary_switches,
@@ -192,7 +194,7 @@ def _readings(record: PhaseRecord) -> tuple[Reading, ...]:
     return (*read, *own)
 
 
-def _driver_readings(usage: Usage) -> Iterator[Reading]:
+def _list_driver_readings(usage: Usage) -> Iterator[Reading]:
     spent_ns = {
         "driver_cpu_us": usage.user_ns + usage.system_ns,
         "driver_user_us": usage.user_ns,

@@ -48,8 +48,10 @@ def compare_plans(view: RunView, candidate: str) -> ComparedPlans:
         trials = [trial for trial in good if trial.workload == workload.name]
         ours = [trial for trial in trials if trial.candidate == candidate]
         bases = [trial for trial in trials if trial.candidate == base]
-        own, theirs = _Plans.of(ours), _Plans.of(bases)
-        shared = [name for name in _by_frequency(ours) if name in own.ends and name in theirs.ends]
+        own, theirs = _Plans.from_trials(ours), _Plans.from_trials(bases)
+        shared = [
+            name for name in _sort_by_frequency(ours) if name in own.ends and name in theirs.ends
+        ]
         statements += len(shared)
         changes += _find_changes(workload.name, candidate, shared, theirs, own)
         reasons = {name: why for trial in ours for name, why in trial.unexplained.items()}
@@ -68,7 +70,7 @@ class _Plans:
     both: dict[str, list[tuple[str, str]]]
 
     @classmethod
-    def of(cls, trials: Sequence[Trial]) -> _Plans:
+    def from_trials(cls, trials: Sequence[Trial]) -> _Plans:
         ends: dict[str, list[str]] = {}
         both: dict[str, list[tuple[str, str]]] = {}
         for trial in trials:
@@ -78,12 +80,12 @@ class _Plans:
                     both.setdefault(name, []).append((first, plan))
         return cls(ends, both)
 
-    def moved(self, name: str) -> list[tuple[str, str]]:
+    def list_moved(self, name: str) -> list[tuple[str, str]]:
         """Start and end of the restarts in which the plan did not stay."""
         return [pair for pair in self.both.get(name, ()) if pair[0] != pair[1]]
 
 
-def _by_frequency(trials: Sequence[Trial]) -> list[str]:
+def _sort_by_frequency(trials: Sequence[Trial]) -> list[str]:
     """The statements that have plans, those sent most often first; named ones have no count."""
     sent = Counter[str]()
     for trial in trials:
@@ -99,10 +101,10 @@ def _find_changes(
     workload: str, candidate: str, names: Iterable[str], base: _Plans, own: _Plans
 ) -> Iterator[PlanChange]:
     for name in names:
-        change = _between(name, base, own) or _meanwhile(name, base, own)
+        change = _compare_ends(name, base, own) or _compare_start_and_end(name, base, own)
         if change:
             kind, plans, counts = change
-            steps = first_difference(*plans)
+            steps = find_first_difference(*plans)
             yield PlanChange(workload, name, candidate, kind, *steps, *plans, *counts)
 
 
@@ -110,38 +112,38 @@ def _find_changes(
 _Change = tuple[PlanChangeKind, tuple[str, str], tuple[int, int]]
 
 
-def _between(name: str, base: _Plans, own: _Plans) -> _Change | None:
+def _compare_ends(name: str, base: _Plans, own: _Plans) -> _Change | None:
     """Plans at the ends that no restart of the base has."""
     known, ends = set(base.ends[name]), own.ends[name]
     other = [plan for plan in ends if plan not in known]
     if not other:
         return None
     kind: PlanChangeKind = "between" if len(other) == len(ends) else "varies"
-    return kind, (_usual(base.ends[name]), _usual(other)), (len(other), len(ends))
+    return kind, (_find_usual(base.ends[name]), _find_usual(other)), (len(other), len(ends))
 
 
-def _meanwhile(name: str, base: _Plans, own: _Plans) -> _Change | None:
+def _compare_start_and_end(name: str, base: _Plans, own: _Plans) -> _Change | None:
     """A plan that did not stay while the candidate was measured."""
-    moved, of = own.moved(name), len(own.both.get(name, ()))
+    moved, of = own.list_moved(name), len(own.both.get(name, ()))
     if not moved:
         return None
     kind: PlanChangeKind = "during" if 2 * len(moved) > of else "varies"
-    return "both" if base.moved(name) else kind, _usual_pair(moved), (len(moved), of)
+    return "both" if base.list_moved(name) else kind, _find_usual_pair(moved), (len(moved), of)
 
 
-def _usual(plans: Sequence[str]) -> str:
+def _find_usual(plans: Sequence[str]) -> str:
     return max(plans, key=plans.count)
 
 
-def _usual_pair(pairs: Sequence[tuple[str, str]]) -> tuple[str, str]:
+def _find_usual_pair(pairs: Sequence[tuple[str, str]]) -> tuple[str, str]:
     return max(pairs, key=pairs.count)
 
 
-def first_difference(base_plan: str, plan: str) -> tuple[str, str]:
+def find_first_difference(base_plan: str, plan: str) -> tuple[str, str]:
     """The first step of each plan that the other has not, or has in another place."""
-    own, theirs = _steps(plan), _steps(base_plan)
-    only_theirs = _without(theirs, Counter(own))
-    only_own = _without(own, Counter(theirs))
+    own, theirs = _split_steps(plan), _split_steps(base_plan)
+    only_theirs = _find_missing(theirs, Counter(own))
+    only_own = _find_missing(own, Counter(theirs))
     if only_theirs or only_own:
         return only_theirs[0] if only_theirs else "no such step", (
             only_own[0] if only_own else "no such step"
@@ -150,11 +152,11 @@ def first_difference(base_plan: str, plan: str) -> tuple[str, str]:
     return next(((one, two) for one, two in places if one != two), (theirs[0], "in another order"))
 
 
-def _steps(plan: str) -> list[str]:
+def _split_steps(plan: str) -> list[str]:
     return [line.strip().removeprefix(_ARROW).strip() for line in plan.splitlines()] or [""]
 
 
-def _without(steps: Sequence[str], known: Mapping[str, int]) -> list[str]:
+def _find_missing(steps: Sequence[str], known: Mapping[str, int]) -> list[str]:
     left = Counter(known)
     found = []
     for step in steps:

@@ -20,15 +20,15 @@ from dyno.judge.stats.interval import (
     ALIKE_LEVEL,
     BLOCKS_LEAST,
     Floats,
-    hodges_lehmann,
-    independent_data,
-    lag_one,
-    sign_flip_p,
-    t_interval,
+    compute_sign_flip_p,
+    compute_t_interval,
+    estimate_hodges_lehmann,
+    estimate_lag_one,
+    extract_independent_data,
     to_log,
     to_percent,
 )
-from dyno.judge.stats.power import detectable
+from dyno.judge.stats.power import compute_detectable
 from dyno.judge.stats.verdict import (
     CLEAR_LEAST,
     FASTER,
@@ -36,10 +36,10 @@ from dyno.judge.stats.verdict import (
     NOT_SLOWER,
     OPEN,
     SLOWER,
-    benjamini_hochberg,
-    holm,
-    share_unseen,
-    verdicts,
+    adjust_benjamini_hochberg,
+    adjust_holm,
+    choose_verdicts,
+    compute_unseen_share,
 )
 from dyno.record import Comparison, VerdictName
 
@@ -47,26 +47,30 @@ from dyno.record import Comparison, VerdictName
 CLEARED = (NOT_SLOWER, FASTER)
 
 
-def judged_comparisons(
+def judge_comparisons(
     context: ComparisonContext, lines: Sequence[PairedMetric]
 ) -> list[Comparison]:
     """Every line judged: primaries first, each of the two families adjusted by itself."""
     primary = [line for line in lines if line.primary]
     others = [line for line in lines if not line.primary]
     unmeasured = context.primaries - len(primary)
-    estimates = _estimates(context, primary, lambda p: holm(np.append(p, np.ones(unmeasured))))
+    estimates = _compute_estimates(
+        context, primary, lambda p: adjust_holm(np.append(p, np.ones(unmeasured)))
+    )
     return [
-        _row(context, each)
-        for each in (*estimates, *_estimates(context, others, benjamini_hochberg))
+        _build_row(context, each)
+        for each in (*estimates, *_compute_estimates(context, others, adjust_benjamini_hochberg))
     ]
 
 
-def _estimates(
+def _compute_estimates(
     context: ComparisonContext, lines: Sequence[PairedMetric], adjust: Callable[[Floats], Floats]
 ) -> Iterator[Estimate]:
     """The interval of each line, and its p value after the analyses and after `adjust`."""
     analyses = context.analyses
-    intervals = [t_interval(each.data, analyses.level(each.logs.size)) for each in lines]
+    intervals = [
+        compute_t_interval(each.data, analyses.compute_level(each.logs.size)) for each in lines
+    ]
     pairs = list(zip(lines, intervals, strict=True))
     p_values = [float(analyses.adjust_p(i.p, line.logs.size)) for line, i in pairs]
     adjusted = adjust(np.array(p_values))
@@ -74,9 +78,9 @@ def _estimates(
         yield Estimate(line, interval, float(p_value))
 
 
-def _row(context: ComparisonContext, estimate: Estimate) -> Comparison:
+def _build_row(context: ComparisonContext, estimate: Estimate) -> Comparison:
     line, interval = estimate.line, estimate.interval
-    verdict, notes = verdict_word(context, estimate)
+    verdict, notes = choose_verdict(context, estimate)
     log_ratio, n = float(interval.estimate), line.logs.size
     second = line.data.size >= BLOCKS_LEAST
     return Comparison(
@@ -84,8 +88,8 @@ def _row(context: ComparisonContext, estimate: Estimate) -> Comparison:
         primary=line.primary,
         base=line.effect.base,
         candidate=line.effect.candidate,
-        base_value=_geometric_mean(line, line.base_values),
-        candidate_value=_geometric_mean(line, line.values),
+        base_value=_compute_geometric_mean(line, line.base_values),
+        candidate_value=_compute_geometric_mean(line, line.values),
         change_percent=to_percent(-log_ratio if line.metric.better == "higher" else log_ratio),
         slowdown_percent=to_percent(log_ratio),
         low_percent=to_percent(float(interval.low)),
@@ -94,85 +98,92 @@ def _row(context: ComparisonContext, estimate: Estimate) -> Comparison:
         blocks=n,
         dropped=context.dropped.get(line.metric.workload, 0),
         sd_percent=to_percent(float(line.logs.std(ddof=1))),
-        mde80_percent=_mde80_percent(context, estimate),
+        mde80_percent=_compute_mde80_percent(context, estimate),
         p_value=estimate.p,
         verdict=verdict,
         notes=notes,
-        sign_flip_p=sign_flip_p(line.data) if second else None,
-        hodges_lehmann_percent=to_percent(hodges_lehmann(line.data)) if second else None,
+        sign_flip_p=compute_sign_flip_p(line.data) if second else None,
+        hodges_lehmann_percent=to_percent(estimate_hodges_lehmann(line.data)) if second else None,
         levels=line.effect.levels,
-        share_unseen_percent=_share_unseen_percent(n) if verdict in CLEARED else None,
-        doubts=context.doubts_of(line),
+        share_unseen_percent=_compute_unseen_percent(n) if verdict in CLEARED else None,
+        doubts=context.find_doubts(line),
     )
 
 
-def _share_unseen_percent(restarts: int) -> float:
-    return 100.0 * share_unseen(restarts)
+def _compute_unseen_percent(restarts: int) -> float:
+    return 100.0 * compute_unseen_share(restarts)
 
 
-def _geometric_mean(line: PairedMetric, values: Floats) -> float:
+def _compute_geometric_mean(line: PairedMetric, values: Floats) -> float:
     """The geometric mean, so that the ratio of two of them is the estimate."""
-    return float(np.exp(independent_data(np.log(values), line.groups).mean()))
+    return float(np.exp(extract_independent_data(np.log(values), line.groups).mean()))
 
 
-def _mde80_percent(context: ComparisonContext, estimate: Estimate) -> float:
+def _compute_mde80_percent(context: ComparisonContext, estimate: Estimate) -> float:
     """MDE80 among several primaries: at the level of Holm's first and hardest step."""
     alpha = context.analyses.alpha / (max(context.primaries, 1) if estimate.line.primary else 1)
-    level = replace(context.analyses, alpha=alpha).level(estimate.line.logs.size)
-    return to_percent(detectable(estimate.line.data.size, float(estimate.interval.sd), level))
+    level = replace(context.analyses, alpha=alpha).compute_level(estimate.line.logs.size)
+    return to_percent(
+        compute_detectable(estimate.line.data.size, float(estimate.interval.sd), level)
+    )
 
 
-def verdict_word(
+def choose_verdict(
     context: ComparisonContext, estimate: Estimate
 ) -> tuple[VerdictName, tuple[str, ...]]:
     """The verdict and the notes; what makes a line invalid or grey comes before any figure."""
     line, n = estimate.line, estimate.line.logs.size
-    if sentence := context.invalid_sentence(line):
+    if sentence := context.find_invalid_sentence(line):
         return "invalid", (sentence,)
     if line.grey:
         return "inconclusive", (line.grey,)
     first = context.analyses.blocks[0]
     if n < first:
         return "inconclusive", (f"so far: {n} of the {first} blocks of the first interim analysis",)
-    said = verdicts(
+    said = choose_verdicts(
         estimate.interval,
         to_log(line.margin_percent),
         blocks=n,
         last=n >= context.analyses.maximum,
         significant=estimate.p <= context.analyses.alpha,
     )
-    word, notes = cast("VerdictName", str(said)), tuple(_notes(context, estimate, str(said)))
-    if failures := context.excess_failures(line):
+    word, notes = cast("VerdictName", str(said)), tuple(_list_notes(context, estimate, str(said)))
+    if failures := context.describe_excess_failures(line):
         return "inconclusive" if word in CLEARED else word, (failures, *notes)
     return word, notes
 
 
-def _notes(context: ComparisonContext, estimate: Estimate, word: str) -> Iterator[str]:
+def _list_notes(context: ComparisonContext, estimate: Estimate, word: str) -> Iterator[str]:
     interval, margin = estimate.interval, f"{estimate.line.margin_percent:g} %"
     if word == NOT_SLOWER and interval.low > 0.0:
         yield f"slower, but by less than {margin}"
     if word == NOT_SLOWER and estimate.line.primary:
-        share = _share_unseen_percent(estimate.line.logs.size)
+        share = _compute_unseen_percent(estimate.line.logs.size)
         yield f"a slow mode in less than {share:.0f} % of restarts may have been missed"
     if word == OPEN:
-        yield from _why_open(context, estimate)
-    found, seen = abs(to_percent(float(interval.estimate))), _mde80_percent(context, estimate)
+        yield from _explain_open(context, estimate)
+    found, seen = (
+        abs(to_percent(float(interval.estimate))),
+        _compute_mde80_percent(context, estimate),
+    )
     if word in (SLOWER, FASTER) and found < seen:
         yield (
             f"the true effect is probably smaller: {estimate.line.logs.size} blocks like these "
             f"find {seen:.2g} % in 80 of 100 runs, and what they find below that exaggerates"
         )
-    r, p = lag_one(estimate.line.data)
+    r, p = estimate_lag_one(estimate.line.data)
     if estimate.line.primary and p <= ALIKE_LEVEL:
         yield f"neighbouring blocks are alike (correlation {r:.2f}), so the interval is too narrow"
-    yield from _second_opinion(estimate, context.analyses.level(estimate.line.logs.size))
+    yield from _give_second_opinion(
+        estimate, context.analyses.compute_level(estimate.line.logs.size)
+    )
 
 
-def _why_open(context: ComparisonContext, estimate: Estimate) -> Iterator[str]:
+def _explain_open(context: ComparisonContext, estimate: Estimate) -> Iterator[str]:
     """What kept the word back where the interval alone would have said one."""
     interval, margin = estimate.interval, to_log(estimate.line.margin_percent)
     if interval.low > 0.0 and estimate.p > context.analyses.alpha:
-        family, p = _family(context, estimate), estimate.p
+        family, p = _describe_family(context, estimate), estimate.p
         yield f"alone it would be above 0, but not among {family} (p = {p:.2g})"
     elif interval.low > 0.0 >= interval.low_skewed:
         low = to_percent(float(interval.low_skewed))
@@ -184,26 +195,26 @@ def _why_open(context: ComparisonContext, estimate: Estimate) -> Iterator[str]:
         high = to_percent(float(interval.high_skewed))
         yield f"its blocks are skewed: with that counted the interval ends at {high:+.1f} %"
     elif interval.high < margin:
-        share = _share_unseen_percent(estimate.line.logs.size)
+        share = _compute_unseen_percent(estimate.line.logs.size)
         yield (
             f"not slower is said from {CLEAR_LEAST} blocks on: so far a slow mode in up to "
             f"{share:.0f} % of restarts may have been missed"
         )
 
 
-def _family(context: ComparisonContext, estimate: Estimate) -> str:
+def _describe_family(context: ComparisonContext, estimate: Estimate) -> str:
     """The comparisons among which a p value was adjusted, in words."""
     return f"{context.primaries} primaries" if estimate.line.primary else "all that was explored"
 
 
-def _second_opinion(estimate: Estimate, level: float) -> Iterator[str]:
+def _give_second_opinion(estimate: Estimate, level: float) -> Iterator[str]:
     """Where the tests without a normal distribution say something else: a flag, not a vote."""
     logs, interval = estimate.line.data, estimate.interval
     if logs.size < BLOCKS_LEAST:
         return
-    p_value = sign_flip_p(logs)
+    p_value = compute_sign_flip_p(logs)
     if (p_value <= level) != bool(interval.p <= level):
         yield f"the sign-flip test disagrees: p = {p_value:.2g}, t test p = {float(interval.p):.2g}"
-    middle = hodges_lehmann(logs)
+    middle = estimate_hodges_lehmann(logs)
     if not interval.low <= middle <= interval.high:
         yield f"the Hodges-Lehmann estimate, {to_percent(middle):+.2f} %, lies outside the interval"

@@ -10,9 +10,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from dyno.judge.analysis.blocks import Blocks, latest_attempts, sort_blocks
-from dyno.judge.analysis.margins import DeclaredPrimary, declared_primaries
-from dyno.judge.analysis.measures import Numbers, Played, baseline_key, client_baselines, measures
+from dyno.judge.analysis.blocks import Blocks, find_latest_attempts, sort_blocks
+from dyno.judge.analysis.margins import DeclaredPrimary, list_declared_primaries
+from dyno.judge.analysis.measures import (
+    Numbers,
+    Played,
+    compute_measures,
+    find_client_baselines,
+    make_baseline_key,
+)
 from dyno.record import Dropped, Run, Trial
 
 
@@ -53,7 +59,7 @@ class RunView:
         numbers = {n for blocks in self.blocks.values() for n in blocks.trial_numbers}
         return tuple(trial for trial in self.played_trials if trial.number in numbers)
 
-    def counted_of(self, workload: str) -> list[Trial]:
+    def list_counted(self, workload: str) -> list[Trial]:
         """Those of one workload."""
         return [trial for trial in self.counted_trials if trial.workload == workload]
 
@@ -63,7 +69,7 @@ class RunView:
         latest = {
             trial.number
             for workload in self.run.workloads
-            for block in latest_attempts(workload.name, self.played_trials).values()
+            for block in find_latest_attempts(workload.name, self.played_trials).values()
             for trial in block
         }
         return frozenset(trial.number for trial in self.played_trials if trial.number not in latest)
@@ -86,7 +92,7 @@ class RunView:
         design = replace(self.run.design, limits={})
         return RunView(replace(self.run, design=design), self.trials)
 
-    def numbers(self, trial: Trial) -> Numbers:
+    def compute_numbers(self, trial: Trial) -> Numbers:
         """Every number of a trial, worked out once.
 
         Where the engine lives in the driver's process, the driver's own CPU is taken off; not from
@@ -94,13 +100,13 @@ class RunView:
         """
         if trial.number not in self._numbers:
             is_reduced = trial.candidate in self._subtracted_from
-            baseline = self._baselines.get(baseline_key(trial)) if is_reduced else None
-            self._numbers[trial.number] = measures(trial, baseline)
+            baseline = self._baselines.get(make_baseline_key(trial)) if is_reduced else None
+            self._numbers[trial.number] = compute_measures(trial, baseline)
         return self._numbers[trial.number]
 
     @cached_property
     def _baselines(self) -> dict[Played, Trial]:
-        return client_baselines(self.trials)
+        return find_client_baselines(self.trials)
 
     @cached_property
     def _subtracted_from(self) -> frozenset[str]:
@@ -111,9 +117,11 @@ class RunView:
     @cached_property
     def primaries(self) -> tuple[DeclaredPrimary, ...]:
         """What the run is judged by, workload by workload."""
-        return tuple(p for plan in self.run.workloads for p in declared_primaries(self.run, plan))
+        return tuple(
+            p for plan in self.run.workloads for p in list_declared_primaries(self.run, plan)
+        )
 
-    def primaries_of(self, workload: str) -> list[DeclaredPrimary]:
+    def list_primaries(self, workload: str) -> list[DeclaredPrimary]:
         """Those of one workload."""
         return [each for each in self.primaries if each.workload == workload]
 

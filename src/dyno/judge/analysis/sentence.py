@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 from dyno.judge.analysis.effect_words import (
     Subjects,
-    bound_words,
+    describe_bound,
+    describe_range,
+    describe_size,
     is_slight_gain,
-    range_words,
-    size_words,
 )
-from dyno.numbers import quantity
+from dyno.numbers import format_quantity
 from dyno.record import Comparison, Doubt, Run, Saturation, VerdictName
 
 QUICK = "QUICK, on this shortened workload: "
@@ -28,7 +28,9 @@ TOLD_FIRST = ("same_program", "settings", "durability")
 NAMED = 3
 
 
-def worst_verdict(primaries: Sequence[Comparison], declared: int, *, invalid: bool) -> VerdictName:
+def find_worst_verdict(
+    primaries: Sequence[Comparison], declared: int, *, invalid: bool
+) -> VerdictName:
     """The worst word of the primaries; one that was declared and not measured is inconclusive."""
     words = {"not slower" if c.verdict == "faster" else c.verdict for c in primaries}
     if invalid:
@@ -38,39 +40,41 @@ def worst_verdict(primaries: Sequence[Comparison], declared: int, *, invalid: bo
     return next(word for word in WORST_FIRST if word in words)
 
 
-def pilot_words(run: Run) -> list[str]:
+def describe_pilot(run: Run) -> list[str]:
     """What the pilot chose, a sentence for each choice."""
     if run.pilot is None:
         return []
-    words = [_saturation(each) for each in run.pilot.saturation]
+    words = [_describe_saturation(each) for each in run.pilot.saturation]
     if run.pilot.empty_ns:
         apart, one = (run.pilot.empty_ns[where] / 1e3 for where in ("apart", "together"))
         took = f"an empty answer takes {apart:.0f} µs between two cores and {one:.0f} µs on one"
         words.append(f"Pinning {run.pilot.pinning}: {took}.")
     if run.pilot.latency_ns_p99 and run.design.interleaving:
-        found = {name: quantity(ns, "ns", 2) for name, ns in run.pilot.latency_ns_p99.items()}
-        longest = _by_workload(run, found)
-        words.append(f"Slices of {slice_words(run)}: 99 of 100 events take {longest} at most.")
+        found = {
+            name: format_quantity(ns, "ns", 2) for name, ns in run.pilot.latency_ns_p99.items()
+        }
+        longest = _group_by_workload(run, found)
+        words.append(f"Slices of {describe_slices(run)}: 99 of 100 events take {longest} at most.")
         if still := run.design.interleaving.running:
             named = "" if len(still) == len(run.workloads) else f" in {', '.join(still)}"
             words.append(f"Idle engines keep running{named}: no row is changed.")
         if unlike := run.pilot.resting_apart_percent:
-            more = _by_workload(run, {name: f"{at:.1f} %" for name, at in unlike.items()})
+            more = _group_by_workload(run, {name: f"{at:.1f} %" for name, at in unlike.items()})
             why = f"at rest one takes {more} of a core more than another"
             words.append(f"Idle engines are suspended: {why}.")
     words += [f"{why}." for why in run.pilot.untried.values()]
     return words
 
 
-def slice_words(run: Run) -> str:
+def describe_slices(run: Run) -> str:
     """How long an interleaved run's slices are: `20 ms`, or `20 ms (select), 100 ms (insert)`."""
     if (turns := run.design.interleaving) is None:
         return ""
-    lengths_s = {plan.name: turns.slice_of(plan.name).length_s for plan in run.workloads}
-    return _by_workload(run, {name: f"{1e3 * s:g} ms" for name, s in lengths_s.items()})
+    lengths_s = {plan.name: turns.find_slice(plan.name).length_s for plan in run.workloads}
+    return _group_by_workload(run, {name: f"{1e3 * s:g} ms" for name, s in lengths_s.items()})
 
 
-def _by_workload(run: Run, told: dict[str, str]) -> str:
+def _group_by_workload(run: Run, told: dict[str, str]) -> str:
     """Each text with its workloads; alone where it is that of all workloads."""
     names: dict[str, list[str]] = {}
     for name, text in told.items():
@@ -80,9 +84,9 @@ def _by_workload(run: Run, told: dict[str, str]) -> str:
     return ", ".join(f"{text} ({', '.join(own)})" for text, own in names.items())
 
 
-def _saturation(found: Saturation) -> str:
+def _describe_saturation(found: Saturation) -> str:
     if found.swept:
-        return _swept(found)
+        return _describe_sweep(found)
     if not found.connections:
         kept = f"{found.workload} keeps the script's own connections"
         return f"{kept} ({found.why}); threads=N sets them."
@@ -90,42 +94,43 @@ def _saturation(found: Saturation) -> str:
     idle = f"{found.base} leaves {found.chosen.idle_percent:.0f} % of its cores idle"
     most = found.tried[-1].connections
     more = f", and hardly less at {most}" if most > found.connections else ""
-    return (
-        f"{found.workload} at {at}, where {idle}{more}{_doubt(found)}; threads=1 asks for latency."
-    )
+    where = f"{idle}{more}{_describe_doubt(found)}"
+    return f"{found.workload} at {at}, where {where}; threads=1 asks for latency."
 
 
-def _swept(found: Saturation) -> str:
+def _describe_sweep(found: Saturation) -> str:
     *fewer, most = map(str, found.swept)
     swept = f"{found.workload} is swept over {', '.join(fewer)} and {most} connections"
     idle = f"one client leaves {found.tried[0].idle_percent:.0f} % of {found.base}'s cores idle"
-    return f"{swept}: {found.why}, and {idle}{_doubt(found)}; threads=N plays one."
+    return f"{swept}: {found.why}, and {idle}{_describe_doubt(found)}; threads=N plays one."
 
 
-def _doubt(found: Saturation) -> str:
+def _describe_doubt(found: Saturation) -> str:
     if (noisy := found.doubted) is None:
         return ""
     return f" (others took {noisy.foreign_percent:.0f} % of the host: not to be relied on)"
 
 
-def conditions_words(run: Run) -> str:
+def describe_conditions(run: Run) -> str:
     """What the pilot chose, for the verdict's own sentence: ` (8 connections, at saturation)`;
     empty where it chose nothing.
     """
     if run.pilot is None:
         return ""
     found = [each for each in run.pilot.saturation if each.connections]
-    parts = [_played_with(found, len(run.workloads))] if found else []
+    parts = [_describe_connections(found, len(run.workloads))] if found else []
     if run.pilot.empty_ns:
         one = run.pilot.pinning == "together"
         parts.append(f"driver and server on {'one core' if one else 'cores of their own'}")
     return f" ({'; '.join(parts)})" if parts else ""
 
 
-def _played_with(found: Sequence[Saturation], workloads: int) -> str:
+def _describe_connections(found: Sequence[Saturation], workloads: int) -> str:
     """`4 to 8 connections, at saturation`; with the workloads where not all were tried."""
     fewest, *_, most = sorted([each.connections for each in found] * 2)
-    told = _count(most, "connection") if fewest == most else f"{fewest} to {most} connections"
+    told = (
+        _format_count(most, "connection") if fewest == most else f"{fewest} to {most} connections"
+    )
     where = "" if len(found) == workloads else f" on {', '.join(w.workload for w in found)}"
     if any(each.doubted for each in found):
         return f"{told}, chosen beside others' work{where}"
@@ -133,7 +138,9 @@ def _played_with(found: Sequence[Saturation], workloads: int) -> str:
     return f"{told}, {'at saturation' if reached else 'where more do no more'}{where}"
 
 
-def sentence(run: Run, word: VerdictName, primaries: Sequence[Comparison], reason: str) -> str:
+def build_sentence(
+    run: Run, word: VerdictName, primaries: Sequence[Comparison], reason: str
+) -> str:
     """What the run found, in one sentence.
 
     `reason` says why it found less than it should have (too noisy, not finished); it stands for
@@ -142,27 +149,27 @@ def sentence(run: Run, word: VerdictName, primaries: Sequence[Comparison], reaso
     if word == "inconclusive" and reason:
         text = f"inconclusive: {reason}"
     else:
-        told = _result_clause(run, word, primaries) + conditions_words(run)
+        told = _build_result_clause(run, word, primaries) + describe_conditions(run)
         text = told + (f" ({reason})" if reason else "")
     return f"{QUICK}{text}" if run.design.quick else text
 
 
-def leading_doubt(doubts: Sequence[Doubt]) -> Doubt:
+def choose_leading_doubt(doubts: Sequence[Doubt]) -> Doubt:
     """The doubt that the verdict's sentence tells; of the others it names the audits."""
     return min(doubts, key=lambda doubt: doubt.audit not in TOLD_FIRST)
 
 
-def lead_with_doubt(told: str, doubts: Sequence[Doubt]) -> str:
+def put_doubt_first(told: str, doubts: Sequence[Doubt]) -> str:
     """The sentence with word and reason: `Doubtful: B is faster than A: …, in doubt because …`."""
     if not doubts:
         return told
-    first = leading_doubt(doubts)
+    first = choose_leading_doubt(doubts)
     others = dict.fromkeys(each.audit for each in doubts if each.audit != first.audit)
     also = f"; {' and '.join(others)} {'doubts' if len(others) == 1 else 'doubt'} it too"
     return f"Doubtful: {told}, in doubt because {first.sentence}{also if others else ''}"
 
 
-def _result_clause(run: Run, word: VerdictName, primaries: Sequence[Comparison]) -> str:
+def _build_result_clause(run: Run, word: VerdictName, primaries: Sequence[Comparison]) -> str:
     meant = [c for c in primaries if c.verdict == word]
     if word == "invalid":
         return f"invalid: {meant[0].notes[0]}" if meant else "invalid: an audit says so"
@@ -172,63 +179,66 @@ def _result_clause(run: Run, word: VerdictName, primaries: Sequence[Comparison])
     sides: dict[str, list[Comparison]] = {}
     for c in primaries:
         sides.setdefault(c.candidate, []).append(c)
-    in_order = sorted(sides.values(), key=lambda own: WORST_FIRST.index(_word(own)))
-    clauses = [_candidate_clause(subjects, own) for own in in_order]
+    in_order = sorted(sides.values(), key=lambda own: WORST_FIRST.index(_choose_word(own)))
+    clauses = [_build_candidate_clause(subjects, own) for own in in_order]
     more = len(clauses) - NAMED
-    told = "; ".join(clauses[:NAMED]) + (f"; and {_count(more, 'candidate')} more" * (more > 0))
+    told = "; ".join(clauses[:NAMED]) + (
+        f"; and {_format_count(more, 'candidate')} more" * (more > 0)
+    )
     if word == "inconclusive":
         told = f"inconclusive after {max(c.blocks for c in meant)} blocks: {told}"
-        return "; ".join([*_found_so_far(subjects, in_order), told])
+        return "; ".join([*_describe_settled(subjects, in_order), told])
     return told
 
 
-def _found_so_far(subjects: Subjects, sides: Sequence[Sequence[Comparison]]) -> list[str]:
+def _describe_settled(subjects: Subjects, sides: Sequence[Sequence[Comparison]]) -> list[str]:
     """What is settled of candidates that are open in something else: it is told first."""
-    found = [(own, _gains(own)) for own in sides if _word(own) in OPEN_WORDS]
+    found = [(own, _find_gains(own)) for own in sides if _choose_word(own) in OPEN_WORDS]
     return [
-        f"{own[0].candidate} is faster than {own[0].base} in part: {_effects(subjects, gains)}"
+        f"{own[0].candidate} is faster than {own[0].base} in part: "
+        f"{_describe_effects(subjects, gains)}"
         for own, gains in found
         if gains
     ][:NAMED]
 
 
-def _gains(own: Sequence[Comparison]) -> list[Comparison]:
+def _find_gains(own: Sequence[Comparison]) -> list[Comparison]:
     return [c for c in own if c.verdict == "faster" and not is_slight_gain(c)]
 
 
-def _word(own: Sequence[Comparison]) -> VerdictName:
-    return worst_verdict(own, len(own), invalid=False)
+def _choose_word(own: Sequence[Comparison]) -> VerdictName:
+    return find_worst_verdict(own, len(own), invalid=False)
 
 
-def _candidate_clause(subjects: Subjects, own: Sequence[Comparison]) -> str:
+def _build_candidate_clause(subjects: Subjects, own: Sequence[Comparison]) -> str:
     """What the run says of one candidate, by the worst of its comparisons."""
-    who, whom, word = own[0].candidate, own[0].base, _word(own)
-    gains = _gains(own)
+    who, whom, word = own[0].candidate, own[0].base, _choose_word(own)
+    gains = _find_gains(own)
     rest = [c for c in own if c not in gains and c.verdict in ("faster", "not slower")]
     if word == "slower":
         losses = [c for c in own if c.verdict == "slower"]
-        told = f"{who} is slower than {whom}: {_effects(subjects, losses)}"
+        told = f"{who} is slower than {whom}: {_describe_effects(subjects, losses)}"
         if gains:
-            told = f"{told}; but {_effects(subjects, gains)}"
-        return told + _passed(rest, own)
+            told = f"{told}; but {_describe_effects(subjects, gains)}"
+        return told + _describe_passed(rest, own)
     if word in OPEN_WORDS:
-        told = f"{who} may be {_guess(own, whom)}: {_doubts(subjects, own)}"
-        return told + _passed(rest, own)
+        told = f"{who} may be {_describe_guess(own, whom)}: {_describe_open(subjects, own)}"
+        return told + _describe_passed(rest, own)
     if gains:
-        told = f"{who} is faster than {whom}: {_effects(subjects, gains)}"
-        return told + _bound_of_the_rest(subjects, rest)
-    return f"{who} is not slower than {whom}: {_bound(subjects, own)}"
+        told = f"{who} is faster than {whom}: {_describe_effects(subjects, gains)}"
+        return told + _describe_bound_of_rest(subjects, rest)
+    return f"{who} is not slower than {whom}: {_describe_bound(subjects, own)}"
 
 
-def _effects(subjects: Subjects, found: Sequence[Comparison]) -> str:
+def _describe_effects(subjects: Subjects, found: Sequence[Comparison]) -> str:
     """The largest effects: `l.i0 takes 45 % less time [43, 47], l.i1 takes 3 % less time …`."""
     largest = sorted(found, key=lambda c: -abs(c.slowdown_percent))
-    told = [f"{subjects.name(c.metric)} {size_words(c)}" for c in largest[:NAMED]]
+    told = [f"{subjects.format_name(c.metric)} {describe_size(c)}" for c in largest[:NAMED]]
     more = len(found) - NAMED
-    return ", ".join(told) + (f", and {_count(more, 'comparison')} more" * (more > 0))
+    return ", ".join(told) + (f", and {_format_count(more, 'comparison')} more" * (more > 0))
 
 
-def _passed(rest: Sequence[Comparison], own: Sequence[Comparison]) -> str:
+def _describe_passed(rest: Sequence[Comparison], own: Sequence[Comparison]) -> str:
     """How many pass, where the candidate as a whole does not."""
     if not rest:
         return ""
@@ -236,7 +246,7 @@ def _passed(rest: Sequence[Comparison], own: Sequence[Comparison]) -> str:
     return f"; {len(rest)} of its {len(own)} primary comparisons {verb} not slower"
 
 
-def _guess(own: Sequence[Comparison], whom: str) -> str:
+def _describe_guess(own: Sequence[Comparison], whom: str) -> str:
     """`slower than X or not`; `slower` or `faster` alone where every open interval leans so."""
     meant = [c for c in own if c.verdict in OPEN_WORDS]
     if all(c.high_percent < 0.0 for c in meant):
@@ -246,33 +256,33 @@ def _guess(own: Sequence[Comparison], whom: str) -> str:
     return f"slower than {whom} or not"
 
 
-def _doubts(subjects: Subjects, own: Sequence[Comparison]) -> str:
+def _describe_open(subjects: Subjects, own: Sequence[Comparison]) -> str:
     """The widest interval that is open, and how many others are."""
     meant = [c for c in own if c.verdict in OPEN_WORDS]
     widest = max(meant, key=lambda c: c.high_percent - c.low_percent)
     why = f" ({widest.notes[0]})" if widest.notes else ""
-    more = f", and {_count(len(meant) - 1, 'comparison')} more" if len(meant) > 1 else ""
-    told = f"{subjects.name(widest.metric)} {range_words(widest)}"
+    more = f", and {_format_count(len(meant) - 1, 'comparison')} more" if len(meant) > 1 else ""
+    told = f"{subjects.format_name(widest.metric)} {describe_range(widest)}"
     return f"{told}; margin {widest.margin_percent:g} %{why}{more}"
 
 
-def _bound_of_the_rest(subjects: Subjects, rest: Sequence[Comparison]) -> str:
+def _describe_bound_of_rest(subjects: Subjects, rest: Sequence[Comparison]) -> str:
     if not rest:
         return ""
     if len(rest) == 1:
-        return f"; {_bound(subjects, rest)}"
-    return f"; nothing else is slower by its margin: {_bound(subjects, rest)}"
+        return f"; {_describe_bound(subjects, rest)}"
+    return f"; nothing else is slower by its margin: {_describe_bound(subjects, rest)}"
 
 
-def _bound(subjects: Subjects, rest: Sequence[Comparison]) -> str:
+def _describe_bound(subjects: Subjects, rest: Sequence[Comparison]) -> str:
     """`l.i1 is at most 1.8 % slower (margin 5 %)`, of the one that is nearest to its margin."""
     nearest = max(rest, key=lambda c: c.high_percent - c.margin_percent)
     also = "; the others by less" if len({c.margin_percent for c in rest}) == 1 else ""
     most = max(rest, key=lambda c: c.high_percent)
     others = also if len(rest) > 1 and most is nearest else ""
-    told = f"{subjects.name(nearest.metric)} is {bound_words(nearest)}"
+    told = f"{subjects.format_name(nearest.metric)} is {describe_bound(nearest)}"
     return f"{told} (margin {nearest.margin_percent:g} %{others})"
 
 
-def _count(number: int, noun: str) -> str:
+def _format_count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -28,21 +28,21 @@ class TurnEnds:
     filled: float
 
 
-def turn_ends(run: Run, trial: Trial, phase: str) -> dict[str, TurnEnds]:
+def count_turn_ends(run: Run, trial: Trial, phase: str) -> dict[str, TurnEnds]:
     """For each stream of a phase that plays as fast as it can; none without turns, or where its
     histogram cannot be read.
     """
     record = next((each for each in trial.phases if each.phase == phase), None)
     if (turns := run.design.interleaving) is None or record is None:
         return {}
-    time_slice = turns.slice_of(trial.workload)
+    time_slice = turns.find_slice(trial.workload)
     others_s = (time_slice.length_s + time_slice.drain_s) * (len(run.candidates) - 1)
     turn = Turn(1e9 * time_slice.length_s, 1e9 * time_slice.drain_s, 1e9 * others_s)
-    found = {tally.name: _of_stream(record, tally, turn) for tally in record.streams}
+    found = {tally.name: _count_stream(record, tally, turn) for tally in record.streams}
     return {name: each for name, each in found.items() if each is not None}
 
 
-def _of_stream(record: PhaseRecord, tally: Tally, turn: Turn) -> TurnEnds | None:
+def _count_stream(record: PhaseRecord, tally: Tally, turn: Turn) -> TurnEnds | None:
     users_ns = tally.connections * (record.counted_ns or 0)
     took_ns = tally.latency.count * tally.latency.mean_ns
     if tally.rests_on_purpose or not users_ns or not took_ns:
@@ -54,10 +54,10 @@ def _of_stream(record: PhaseRecord, tally: Tally, turn: Turn) -> TurnEnds | None
         histogram = decode_histogram(tally.latency.hdr)
     except ValueError:
         return None
-    values_ns, counts = histogram.values()
-    outlasting = turn.outlasting_share(values_ns, counts) * counts.sum()
+    values_ns, counts = histogram.list_values()
+    outlasting = turn.compute_outlasting_share(values_ns, counts) * counts.sum()
     waiting = 1.0 - min(1.0, tally.overrun / outlasting) if outlasting else 0.0
-    gained = turn.gained_share(values_ns, counts)
+    gained = turn.compute_gained_share(values_ns, counts)
     return TurnEnds(waiting * gained, gained, filled)
 
 
@@ -72,14 +72,14 @@ class MovedByTurnEnds:
     most: float
 
 
-def moved_by_turn_ends(
+def estimate_moved(
     run: Run, blocks: Sequence[Mapping[str, Trial]], phase: Phase, names: tuple[str, str]
 ) -> dict[str, MovedByTurnEnds]:
     """For each stream that both sides (the base first) have in every block. Users whose phase ends
     by count have nothing to do at its end, so that what their events fill says nothing.
     """
     both = [
-        tuple(turn_ends(run, block[name], phase.name) for name in names)
+        tuple(count_turn_ends(run, block[name], phase.name) for name in names)
         for block in blocks
         if block.keys() >= set(names)
     ]

@@ -9,6 +9,6 @@ Most ask how the numbers came about, and judge the trials that the numbers rest 
 did is a fact wherever it was seen: noise makes nobody lose a row (`JudgesEveryTrial`).
 """
 
-from dyno.judge.analysis.audit import Audit, JudgesEveryTrial, audits
+from dyno.judge.analysis.audit import Audit, JudgesEveryTrial, load_audits
 
-__all__ = ["Audit", "JudgesEveryTrial", "audits"]
+__all__ = ["Audit", "JudgesEveryTrial", "load_audits"]

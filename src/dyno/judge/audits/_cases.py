@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from dyno.judge.analysis.margins import margin_percent
+from dyno.judge.analysis.margins import find_margin_percent
 from dyno.record import (
     Candidate,
     Finding,
@@ -47,7 +47,7 @@ class Case:
     @property
     def records(self) -> tuple[PhaseRecord, ...]:
         """What they measured in the phase."""
-        return records(self.played, self.phase)
+        return find_records(self.played, self.phase)
 
     @property
     def streams(self) -> dict[str, list[tuple[PhaseRecord, Tally]]]:
@@ -63,16 +63,18 @@ class Case:
         """What a verdict rests on in the phase."""
         return self.plan.primary if self.plan else ()
 
-    def primary(self, stream: str) -> list[str]:
+    def list_primary(self, stream: str) -> list[str]:
         """The metrics of a stream that a verdict rests on."""
         return [each.metric for each in self.primaries if each.stream == stream]
 
-    def margin_percent(self, run: Run, stream: str | None = None) -> float:
+    def find_margin_percent(self, run: Run, stream: str | None = None) -> float:
         """The slowdown that matters in the phase, or in one of its streams."""
         plan = next(each for each in run.workloads if each.name == self.workload)
-        return margin_percent(run, plan.under(self.candidate.options), self.phase, stream)
+        return find_margin_percent(
+            run, plan.with_options(self.candidate.options), self.phase, stream
+        )
 
-    def finding(self, audit: str, soundness: Soundness, words: str) -> Finding:
+    def make_finding(self, audit: str, soundness: Soundness, words: str) -> Finding:
         """What is wrong here. A load has no line of its own: what is wrong in it taints all."""
         phase = self.phase if self.plan else ""
         return Finding(audit, soundness, f"{self.name}: {words}", self.trials, phase)
@@ -126,7 +128,7 @@ def conclude(
             if isinstance(each, kind):
                 names.setdefault(each.why, {})[each.name] = None
         if names:
-            reasons = (why if is_all else why + _list_names(own) for why, own in names.items())
+            reasons = (why if is_all else why + _format_names(own) for why, own in names.items())
             found.append(Finding(audit, word, "; ".join(reasons)))
     return found
 
@@ -136,26 +138,26 @@ def keeps_data(side: Candidate) -> bool:
     return side.engine != "null"
 
 
-def _list_names(names: Iterable[str]) -> str:
+def _format_names(names: Iterable[str]) -> str:
     """` (a, b, c and 2 more)`."""
     named = [name for name in names if name]
     more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
     return f" ({', '.join(named[:_NAMED])}{more})" if named else ""
 
 
-def cases(run: Run, trials: Sequence[Trial]) -> Iterator[Case]:
+def list_cases(run: Run, trials: Sequence[Trial]) -> Iterator[Case]:
     """Every candidate in every phase with a primary metric that it played: elsewhere no verdict is
     at stake.
     """
-    return (case for case in every_case(run, trials) if case.primaries and case.records)
+    return (case for case in list_every_case(run, trials) if case.primaries and case.records)
 
 
-def every_case(run: Run, trials: Sequence[Trial]) -> Iterator[Case]:
+def list_every_case(run: Run, trials: Sequence[Trial]) -> Iterator[Case]:
     """Every candidate in every phase, those of its loads included."""
     good = [trial for trial in trials if trial.status == "ok"]
     for workload in run.workloads:
         for candidate in run.candidates:
-            phases = workload.under(candidate.options).phases
+            phases = workload.with_options(candidate.options).phases
             declared = {phase.name: phase for phase in phases}
             key = (workload.name, candidate.name)
             own = tuple(trial for trial in good if (trial.workload, trial.candidate) == key)
@@ -164,11 +166,11 @@ def every_case(run: Run, trials: Sequence[Trial]) -> Iterator[Case]:
                 yield Case(candidate, workload.name, phase, declared.get(phase), own)
 
 
-def records(trials: Sequence[Trial], phase: str) -> tuple[PhaseRecord, ...]:
+def find_records(trials: Sequence[Trial], phase: str) -> tuple[PhaseRecord, ...]:
     """The records of `phase` in `trials`."""
     return tuple(each for trial in trials for each in trial.phases if each.phase == phase)
 
 
-def full_seconds(record: PhaseRecord, tally: Tally) -> tuple[int, ...]:
+def count_full_seconds(record: PhaseRecord, tally: Tally) -> tuple[int, ...]:
     """Events done in each second that was measured whole: the last answers' is not."""
     return tally.series.done[: int(record.duration_s)]

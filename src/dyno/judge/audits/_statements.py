@@ -13,8 +13,8 @@ from dyno.judge.audits._cases import (
     Inapplicable,
     Unchecked,
     Unjudged,
-    every_case,
     keeps_data,
+    list_every_case,
 )
 from dyno.record import Candidate, StatementKind, StatementTally, Tally, Trial
 
@@ -96,22 +96,22 @@ class StreamView:
     @cached_property
     def statements(self) -> dict[str, StatementOutcome]:
         """Its statements by digest; of those beyond what the driver keeps apart, by none."""
-        return _by_digest([each.statements for each in self.tallies])
+        return _group_by_digest([each.statements for each in self.tallies])
 
     @cached_property
     def statements_before(self) -> dict[str, StatementOutcome]:
         """The same of `thread_init`."""
-        return _by_digest([each.statements_before for each in self.tallies])
+        return _group_by_digest([each.statements_before for each in self.tallies])
 
-    def beside(self, other: StreamView) -> tuple[StreamView, StreamView]:
+    def align(self, other: StreamView) -> tuple[StreamView, StreamView]:
         """Both, in the attempts at blocks that both have played: there they were sent the same. A
         block that was torn or failed has attempts of one side alone.
         """
         attempts = {(t.block, t.attempt) for t in self.trials}
         attempts &= {(t.block, t.attempt) for t in other.trials}
-        return self._in_attempts(attempts), other._in_attempts(attempts)
+        return self._select_attempts(attempts), other._select_attempts(attempts)
 
-    def _in_attempts(self, attempts: set[tuple[int, int]]) -> StreamView:
+    def _select_attempts(self, attempts: set[tuple[int, int]]) -> StreamView:
         pairs = zip(self.trials, self.tallies, strict=True)
         kept = [
             (trial, tally) for trial, tally in pairs if (trial.block, trial.attempt) in attempts
@@ -120,7 +120,7 @@ class StreamView:
         return StreamView(self.case, self.name, trials, tallies)
 
 
-def _by_digest(restarts: Sequence[Sequence[StatementTally]]) -> dict[str, StatementOutcome]:
+def _group_by_digest(restarts: Sequence[Sequence[StatementTally]]) -> dict[str, StatementOutcome]:
     known: dict[str, StatementTally] = {}
     tables: list[Mapping[str, StatementTally]] = []
     for statements in restarts:
@@ -132,11 +132,11 @@ def _by_digest(restarts: Sequence[Sequence[StatementTally]]) -> dict[str, Statem
     }
 
 
-def streams(view: RunView) -> Iterator[StreamView]:
+def list_streams(view: RunView) -> Iterator[StreamView]:
     """Every stream of every candidate in every phase, loads included; `null` changes nothing and is
     left out.
     """
-    for case in every_case(view.run, view.trials):
+    for case in list_every_case(view.run, view.trials):
         if not keeps_data(case.candidate):
             continue
         found: dict[str, list[tuple[Trial, Tally]]] = {}
@@ -148,12 +148,12 @@ def streams(view: RunView) -> Iterator[StreamView]:
             yield StreamView(case, name, tuple(t for t, _ in seen), tuple(t for _, t in seen))
 
 
-def pairs(view: RunView) -> Iterator[tuple[StreamView, StreamView]]:
+def pair_streams(view: RunView) -> Iterator[tuple[StreamView, StreamView]]:
     """Each stream beside that of the base: of the base itself, or of the first candidate with the
     same options, since others were asked for other work.
     """
     base: dict[tuple[str, ...], StreamView] = {}
-    ordered = sorted(streams(view), key=lambda it: it.candidate.name != view.run.design.base)
+    ordered = sorted(list_streams(view), key=lambda it: it.candidate.name != view.run.design.base)
     for own in ordered:
         options = (f"{name}={value}" for name, value in own.candidate.options.items())
         at = (own.case.workload, own.case.phase, own.name, *options)
@@ -162,7 +162,7 @@ def pairs(view: RunView) -> Iterator[tuple[StreamView, StreamView]]:
             yield own, first
 
 
-def unjudged(view: RunView, known: Sequence[StreamView]) -> list[Unjudged]:
+def list_unjudged(view: RunView, known: Sequence[StreamView]) -> list[Unjudged]:
     """The cases of which nothing is known, and why; `known` are all streams of the run."""
     if not any(map(keeps_data, view.run.candidates)):
         return [Inapplicable(KEEPS_NOTHING)]

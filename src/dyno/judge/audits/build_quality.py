@@ -42,23 +42,25 @@ class BuildQuality:
         is sound.
         """
         run, trials = view.run, view.trials
-        told = {side.name: _facts_of(side, trials) for side in run.candidates}
-        faults = {name: words for name, facts in told.items() if (words := _faults(facts))}
+        told = {side.name: _read_facts(side, trials) for side in run.candidates}
+        faults = {name: words for name, facts in told.items() if (words := _find_faults(facts))}
         silent = [name for name, facts in told.items() if not facts.tells_how]
         known = len(told) - len(silent)
         sentence = f"{known} of {len(told)} builds tell how they were built: for release"
         uneven = len({tuple(faults.get(side.name, ())) for side in run.candidates}) > 1
         found = [
-            _finding(side, faults[side.name], uneven, trials)
+            _make_finding(side, faults[side.name], uneven, trials)
             for side in run.candidates
             if side.name in faults
         ]
-        found += _unlike(run.candidates, told)
+        found += _find_unlike(run.candidates, told)
         unchecked = [Unchecked(STRIPPED, name) for name in silent if name not in faults]
         return conclude(NAME, found, sentence if known else "", unchecked)
 
 
-def _finding(side: Candidate, faults: list[str], uneven: bool, trials: Sequence[Trial]) -> Finding:
+def _make_finding(
+    side: Candidate, faults: list[str], uneven: bool, trials: Sequence[Trial]
+) -> Finding:
     slow = any(not words.startswith(FOR_SIZE) for words in faults)
     invalid = uneven and slow and "cflags" not in side.build
     soundness: Soundness = "invalid" if invalid else "doubtful"
@@ -68,26 +70,26 @@ def _finding(side: Candidate, faults: list[str], uneven: bool, trials: Sequence[
     return Finding(NAME, soundness, words, meant)
 
 
-def _unlike(sides: Sequence[Candidate], told: Mapping[str, BuildFacts]) -> Iterator[Finding]:
+def _find_unlike(sides: Sequence[Candidate], told: Mapping[str, BuildFacts]) -> Iterator[Finding]:
     """A finding for each other version of the base's engine that was made otherwise."""
     base = sides[0]
     for side in sides[1:]:
         versions = {each.build.get("version", "") for each in (base, side)}
         if side.engine != base.engine or len(versions) == 1:
             continue
-        if differ := told[base.name].differences(told[side.name]):
+        if differ := told[base.name].list_differences(told[side.name]):
             each = "; ".join(f"{it.name}: {told[it.name]}" for it in (base, side))
             verb = "differ" if len(differ) > 1 or differ == ["flags"] else "differs"
             words = f"{' and '.join(differ)} {verb} ({each}), so not only the versions differ"
             yield Finding(NAME, "doubtful", words)
 
 
-def _facts_of(side: Candidate, trials: Sequence[Trial]) -> BuildFacts:
+def _read_facts(side: Candidate, trials: Sequence[Trial]) -> BuildFacts:
     own = next((t.settings for t in trials if t.candidate == side.name and t.settings), {})
     return read_build_facts(side.build, own)
 
 
-def _faults(told: BuildFacts) -> list[str]:
+def _find_faults(told: BuildFacts) -> list[str]:
     faults = ["assertions"] if told.assertions == "on" else []
     faults += [told.instrumentation] if told.instrumentation else []
     faults += [f"no optimisation ({told.level})"] if told.level in UNOPTIMISED else []

@@ -32,10 +32,10 @@ from dyno.judge.audits._cases import (
     Inapplicable,
     Unchecked,
     Unjudged,
-    cases,
     conclude,
+    find_records,
     keeps_data,
-    records,
+    list_cases,
 )
 from dyno.record import DataCondition, Finding, PhaseRecord
 
@@ -54,21 +54,22 @@ class Caching:
         run, trials = view.run, view.trials
         judged, findings = 0, []
         unjudged: list[Unjudged] = []
-        for case in cases(run, trials):
+        for case in list_cases(run, trials):
             told = [t.conditions.data for t in case.played if t.conditions.data]
             claims = [data for data in told if data.claim and data.size_bytes is not None]
-            unjudged += _unjudged(case, told, claims)
+            unjudged += _list_unjudged(case, told, claims)
             if not claims:
                 continue
             judged += 1
             findings += [
-                case.finding("caching", "doubtful", each) for each in _faults(case, claims)
+                case.make_finding("caching", "doubtful", each)
+                for each in _find_faults(case, claims)
             ]
         words = f"{judged} cases are as their profiles claim" if judged else ""
         return conclude("caching", findings, words, unjudged)
 
 
-def _unjudged(
+def _list_unjudged(
     case: Case, told: Sequence[DataCondition], claims: Sequence[DataCondition]
 ) -> Iterator[Unjudged]:
     if not keeps_data(case.candidate):
@@ -77,11 +78,11 @@ def _unjudged(
         yield Inapplicable("no profile claims it", case.name)
     elif not claims:
         yield Unchecked("the engine does not tell how much data it holds", case.name)
-    elif _bytes_fetched(case.records) is None:
+    elif _compute_fetched_bytes(case.records) is None:
         yield Unchecked("what was fetched from storage is not known", case.name)
 
 
-def _faults(case: Case, claims: list[DataCondition]) -> Iterator[str]:
+def _find_faults(case: Case, claims: list[DataCondition]) -> Iterator[str]:
     claim, cache = claims[-1].claim, claims[-1].cache_bytes or 0
     held = median(data.size_bytes or 0 for data in claims)
     sizes = f"{held / 1e6:.0f} MB of data, a cache of {cache / 1e6:.0f} MB"
@@ -90,23 +91,24 @@ def _faults(case: Case, claims: list[DataCondition]) -> Iterator[str]:
     if cache and claim == "io-bound" and held < cache:
         yield f"claims to be io-bound, with {sizes}"
         return
-    fetched = _bytes_fetched(case.records)
+    fetched = _compute_fetched_bytes(case.records)
     if fetched is None:
         return
     words = f"fetched {fetched / 1e6:.1f} MB from storage of {held / 1e6:.0f} MB of data"
     allowed = max(SYSTEM_BYTES, CACHED_SHARE * held)
     if claim == "cached" and fetched > allowed:
-        yield f"claims to be cached, and {words}{_cold_start(case, allowed)}"
-    if claim == "io-bound" and _reads(case) and fetched < IO_BOUND_SHARE * held:
+        yield f"claims to be cached, and {words}{_describe_cold_start(case, allowed)}"
+    if claim == "io-bound" and _is_reading(case) and fetched < IO_BOUND_SHARE * held:
         yield f"claims to be io-bound, and {words}: the kernel's page cache held them"
 
 
-def _cold_start(case: Case, allowed: float) -> str:
+def _describe_cold_start(case: Case, allowed: float) -> str:
     """What a finding adds where later phases found in the cache what this one had to fetch."""
     last = case.played[-1]
     names = [record.phase for record in last.phases]
     later = [
-        _bytes_fetched(records(case.played, name)) for name in names[names.index(case.phase) + 1 :]
+        _compute_fetched_bytes(find_records(case.played, name))
+        for name in names[names.index(case.phase) + 1 :]
     ]
     known = [fetched for fetched in later if fetched is not None]
     preload = last.conditions.controls.get("preload")
@@ -118,7 +120,7 @@ def _cold_start(case: Case, allowed: float) -> str:
     return f": a cold start, for no later phase fetched more than {most / 1e6:.1f} MB{remedy}"
 
 
-def _bytes_fetched(played: Sequence[PhaseRecord]) -> float | None:
+def _compute_fetched_bytes(played: Sequence[PhaseRecord]) -> float | None:
     """The median over the restarts of the bytes read from storage; None where nobody knows."""
     found = [
         reading.value
@@ -129,7 +131,7 @@ def _bytes_fetched(played: Sequence[PhaseRecord]) -> float | None:
     return median(found) if found else None
 
 
-def _reads(case: Case) -> bool:
+def _is_reading(case: Case) -> bool:
     return any(tally.rows_read for record in case.records for tally in record.streams)
 
 

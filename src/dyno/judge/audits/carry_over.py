@@ -25,9 +25,9 @@ import numpy as np
 
 from dyno.judge.analysis.carry_over import carry_over
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits._cases import Case, Inapplicable, Unchecked, Unjudged, cases, conclude
+from dyno.judge.audits._cases import Case, Inapplicable, Unchecked, Unjudged, conclude, list_cases
 from dyno.judge.stats.interval import Interval, to_log, to_percent
-from dyno.judge.stats.within_restarts import RESTARTS_LEAST, common_change, is_beyond
+from dyno.judge.stats.within_restarts import RESTARTS_LEAST, estimate_common_change, is_beyond
 from dyno.record import Finding
 
 #: Of the margin.
@@ -47,22 +47,22 @@ class CarryOver:
         faults: list[Finding] = []
         told: list[str] = []
         left: list[Unjudged] = []
-        for case in cases(view.run, view.trials):
+        for case in list_cases(view.run, view.trials):
             if case.candidate.name == view.run.design.base:
                 continue
-            limit = to_log(case.margin_percent(view.run))
+            limit = to_log(case.find_margin_percent(view.run))
             if not _is_free(case):
                 left.append(Inapplicable("the rate was set", case.name))
                 continue
-            found = _losses(view, case)
+            found = _compute_losses(view, case)
             if found is None:
                 left.append(Unchecked(_FEW, case.name))
             elif is_beyond(found.bias, DOUBTED * limit):
-                faults.append(case.finding("carry_over", "doubtful", found.doubt))
+                faults.append(case.make_finding("carry_over", "doubtful", found.doubt))
             elif max(found.bias.high, -found.bias.low) > limit:
                 left.append(Unchecked(f"too noisy to tell: {found.words}", case.name))
             else:
-                told.append(f"{case.name}: {found.words}{found.large(limit)}")
+                told.append(f"{case.name}: {found.words}{found.describe_large(limit)}")
         return conclude("carry_over", faults, "; ".join(told), left)
 
 
@@ -89,8 +89,9 @@ class _Losses:
         """`slices after another's hold 3.2 % fewer events than those after its own, …`."""
         low, high = (to_percent(float(end)) for end in (self.bias.low, self.bias.high))
         return (
-            f"slices after another's hold {_fewer(self.candidate)} events than those after its "
-            f"own, the base's {_fewer(self.base)}, which moves the slowdown by "
+            f"slices after another's hold {_describe_loss(self.candidate)} events than those after "
+            "its "
+            f"own, the base's {_describe_loss(self.base)}, which moves the slowdown by "
             f"{to_percent(float(self.bias.estimate)):+.2f} % [{low:+.2f}, {high:+.2f}]"
         )
 
@@ -99,30 +100,30 @@ class _Losses:
         """The same, and what to do."""
         return f"{self.words}; use --sequential"
 
-    def large(self, limit: float) -> str:
+    def describe_large(self, limit: float) -> str:
         """That a loss is larger than the margin; empty where none is."""
         if max(abs(self.base), abs(self.candidate)) <= limit:
             return ""
         return " (more than the margin: the ramp-in is too short for that, and both sides pay it)"
 
 
-def _fewer(loss: float) -> str:
+def _describe_loss(loss: float) -> str:
     percent = to_percent(-loss)
     return f"{abs(percent):.1f} % {'fewer' if percent < 0 else 'more'}"
 
 
-def _losses(view: RunView, case: Case) -> _Losses | None:
+def _compute_losses(view: RunView, case: Case) -> _Losses | None:
     """None where too few blocks tell."""
     names = view.run.design.base, case.candidate.name
-    found = np.array(list(_pairs(view, case, names)))
+    found = np.array(list(_pair_counts(view, case, names)))
     if len(found) < RESTARTS_LEAST:
         return None
-    bias = common_change((found[:, 1] - found[:, 0]) / 2)
+    bias = estimate_common_change((found[:, 1] - found[:, 0]) / 2)
     base, candidate = (float(loss) for loss in found.mean(axis=0))
     return _Losses(base, candidate, bias) if bias else None
 
 
-def _pairs(view: RunView, case: Case, names: tuple[str, str]) -> Iterator[tuple[float, ...]]:
+def _pair_counts(view: RunView, case: Case, names: tuple[str, str]) -> Iterator[tuple[float, ...]]:
     plan = next(each for each in view.run.workloads if each.name == case.workload)
     for block in view.blocks[plan.name].valid:
         found = carry_over(view.run, plan, case.phase, block)

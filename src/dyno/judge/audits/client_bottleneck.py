@@ -23,8 +23,8 @@ from collections.abc import Sequence
 from statistics import median
 
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits._cases import Case, Inapplicable, Unchecked, Unjudged, cases, conclude
-from dyno.judge.audits._server_share import server_percent
+from dyno.judge.audits._cases import Case, Inapplicable, Unchecked, Unjudged, conclude, list_cases
+from dyno.judge.audits._server_share import compute_server_percent
 from dyno.record import Finding, Run, Soundness
 
 #: Of the busiest thread's time, as in `client_share`.
@@ -42,21 +42,23 @@ class ClientBottleneck:
         run, trials = view.run, view.trials
         busy = {
             case.name: percent
-            for case in cases(run, trials)
-            if (percent := _driver_percent(case)) is not None
+            for case in list_cases(run, trials)
+            if (percent := _compute_driver_percent(case)) is not None
         }
         findings = [
             Finding("client_bottleneck", soundness, sentence, case.trials)
-            for case in cases(run, trials)
+            for case in list_cases(run, trials)
             if case.name in busy
-            for soundness, sentence in _faults(run, case, busy[case.name])
+            for soundness, sentence in _find_faults(run, case, busy[case.name])
         ]
-        beside = [case for case in cases(run, trials) if not case.candidate.embedded]
-        return conclude("client_bottleneck", findings, _sound(busy), _unjudged(run, beside, busy))
+        beside = [case for case in list_cases(run, trials) if not case.candidate.embedded]
+        return conclude(
+            "client_bottleneck", findings, _describe_sound(busy), _list_unjudged(run, beside, busy)
+        )
 
 
-def _faults(run: Run, case: Case, driver: float) -> list[tuple[Soundness, str]]:
-    server = server_percent(run, case)
+def _find_faults(run: Run, case: Case, driver: float) -> list[tuple[Soundness, str]]:
+    server = compute_server_percent(run, case)
     words = f"{case.name}: the driver's busiest thread worked {driver:.0f} % of the time"
     if server is not None:
         words = f"{words}, the server {server:.0f} % of its own"
@@ -71,21 +73,21 @@ def _faults(run: Run, case: Case, driver: float) -> list[tuple[Soundness, str]]:
     return []
 
 
-def _unjudged(run: Run, beside: Sequence[Case], busy: dict[str, float]) -> list[Unjudged]:
+def _list_unjudged(run: Run, beside: Sequence[Case], busy: dict[str, float]) -> list[Unjudged]:
     if not busy and all(side.embedded for side in run.candidates):
         return [Inapplicable("no candidate is a server beside the driver")]
     unknown = [case.name for case in beside if case.name not in busy]
     return [Unchecked("how busy the driver's threads were is not known", name) for name in unknown]
 
 
-def _sound(busy: dict[str, float]) -> str:
+def _describe_sound(busy: dict[str, float]) -> str:
     if not busy:
         return ""
     most = max(busy, key=lambda name: busy[name])
     return f"the driver's busiest thread worked {busy[most]:.0f} % of the time at most ({most})"
 
 
-def _driver_percent(case: Case) -> float | None:
+def _compute_driver_percent(case: Case) -> float | None:
     found = [
         reading.value
         for record in case.records

@@ -27,16 +27,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from dyno.judge.analysis.measures import failed_percent, is_baseline, operations_of
+from dyno.judge.analysis.measures import compute_failed_percent, count_operations, is_baseline
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits._cases import (
     Case,
     Inapplicable,
     Unchecked,
     Unjudged,
-    cases,
     conclude,
-    records,
+    find_records,
+    list_cases,
 )
 from dyno.record import CLIENT_BASELINE, Finding, PhaseRecord, Run, Trial
 
@@ -57,21 +57,21 @@ class ClientShare:
         shares: dict[str, float] = {}
         findings, unknown = [], []
         failing: list[Unjudged] = []
-        for case in cases(run, trials):
-            if failed := _failed_baseline(case, trials):
+        for case in list_cases(run, trials):
+            if failed := _explain_failed_baseline(case, trials):
                 failing.append(Unchecked(failed, case.name))
                 continue
-            share = _share_percent(case, trials)
+            share = _compute_share_percent(case, trials)
             if share is None:
                 unknown.append(case)
                 continue
             shares[case.name] = share
-            findings += _findings(case, share)
-        unjudged = [*failing, *_unjudged(run, unknown)]
-        return conclude("client_share", findings, _sound(shares), unjudged)
+            findings += _find_faults(case, share)
+        unjudged = [*failing, *_list_unjudged(run, unknown)]
+        return conclude("client_share", findings, _describe_sound(shares), unjudged)
 
 
-def _unjudged(run: Run, unknown: Sequence[Case]) -> list[Unjudged]:
+def _list_unjudged(run: Run, unknown: Sequence[Case]) -> list[Unjudged]:
     """Servers are judged by `client_bottleneck`."""
     if not any(side.embedded for side in run.candidates):
         return [Inapplicable("no candidate is an engine inside the client's process")]
@@ -79,7 +79,7 @@ def _unjudged(run: Run, unknown: Sequence[Case]) -> list[Unjudged]:
     return [Unchecked("its users rest, or did nothing", name) for name in inside]
 
 
-def _findings(case: Case, share_percent: float) -> list[Finding]:
+def _find_faults(case: Case, share_percent: float) -> list[Finding]:
     if share_percent != share_percent:
         sentence = (
             f"{case.name}: the client's share is unknown, since no client-only baseline was played"
@@ -101,53 +101,55 @@ def _findings(case: Case, share_percent: float) -> list[Finding]:
     return []
 
 
-def _sound(shares: dict[str, float]) -> str:
+def _describe_sound(shares: dict[str, float]) -> str:
     if not shares:
         return ""
     largest = max(shares, key=lambda name: shares[name])
     return f"the client's share is {shares[largest]:.1f} % at most ({largest})"
 
 
-def _share_percent(case: Case, trials: Sequence[Trial]) -> float | None:
+def _compute_share_percent(case: Case, trials: Sequence[Trial]) -> float | None:
     """The median over the trials; None: not to be judged; NaN: it cannot be known."""
     if case.candidate.engine == "null":
-        rests = [rest for each in case.records if (rest := _outside_percent(each)) is not None]
+        rests = [
+            rest for each in case.records if (rest := _compute_outside_percent(each)) is not None
+        ]
         return median(rests) if rests else None
-    costs = [cost for each in case.records if (cost := _cpu_ns_per_operation(each))]
+    costs = [cost for each in case.records if (cost := _compute_cpu_ns_per_operation(each))]
     if not case.candidate.embedded or not costs:
         return None
     if any(tally.rested_ns for each in case.records for tally in each.streams):
         return None
-    baseline = [each for each in _baselines(case, trials) if is_baseline(each)]
-    baseline_costs = [cost for each in baseline if (cost := _cpu_ns_per_operation(each))]
+    baseline = [each for each in _find_baselines(case, trials) if is_baseline(each)]
+    baseline_costs = [cost for each in baseline if (cost := _compute_cpu_ns_per_operation(each))]
     return 100 * median(baseline_costs) / median(costs) if baseline_costs else float("nan")
 
 
-def _baselines(case: Case, trials: Sequence[Trial]) -> Sequence[PhaseRecord]:
+def _find_baselines(case: Case, trials: Sequence[Trial]) -> Sequence[PhaseRecord]:
     """The case's phase as it was played without an engine."""
     own = (CLIENT_BASELINE, case.workload, case.candidate.options, "ok")
     played = [t for t in trials if (t.candidate, t.workload, t.options, t.status) == own]
-    return records(played, case.phase)
+    return find_records(played, case.phase)
 
 
-def _failed_baseline(case: Case, trials: Sequence[Trial]) -> str:
+def _explain_failed_baseline(case: Case, trials: Sequence[Trial]) -> str:
     """Why the share cannot be told though it was played without an engine; empty where it can."""
     if case.candidate.engine == "null" or not case.candidate.embedded:
         return ""
-    baselines = _baselines(case, trials)
+    baselines = _find_baselines(case, trials)
     if not baselines or any(map(is_baseline, baselines)):
         return ""
-    percent = min(map(failed_percent, baselines))
+    percent = min(map(compute_failed_percent, baselines))
     return f"without an engine {percent:.0f} % of its events fail, so it is not a baseline"
 
 
-def _cpu_ns_per_operation(record: PhaseRecord) -> float | None:
+def _compute_cpu_ns_per_operation(record: PhaseRecord) -> float | None:
     """CPU of the driver's process for one operation, those of the warm-up included in both."""
-    done = operations_of(record)
+    done = count_operations(record)
     return (record.usage.user_ns + record.usage.system_ns) / done if done else None
 
 
-def _outside_percent(record: PhaseRecord) -> float | None:
+def _compute_outside_percent(record: PhaseRecord) -> float | None:
     """The part of its closed-loop users' time that `null` did not spend in its delay."""
     closed = [each for each in record.streams if not each.paced]
     time_ns = sum(each.connections for each in closed) * round(record.duration_s * 1e9)

@@ -27,7 +27,13 @@ from statistics import median
 
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits._cases import Inapplicable, Unchecked, conclude
-from dyno.judge.audits._statements import NO_PAIR, StreamView, pairs, streams, unjudged
+from dyno.judge.audits._statements import (
+    NO_PAIR,
+    StreamView,
+    list_streams,
+    list_unjudged,
+    pair_streams,
+)
 from dyno.record import Finding, Soundness, Tally
 
 #: Fewer timed events in a restart, and fewer restarts, say nothing.
@@ -47,33 +53,33 @@ class ClientTime:
 
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each stream whose client took longer or shorter; else a sound one."""
-        known = [it for it in streams(view) if not it.is_load]
+        known = [it for it in list_streams(view) if not it.is_load]
         findings: list[Finding] = []
         compared: list[float] = []
-        left = unjudged(view, known)
-        for own, base in pairs(view):
+        left = list_unjudged(view, known)
+        for own, base in pair_streams(view):
             if own.is_load or not (own.is_counted and base.is_counted):
                 continue
-            times = _client_ns(own.tallies), _client_ns(base.tallies)
+            times = _compute_client_ns(own.tallies), _compute_client_ns(base.tallies)
             if min(map(len, times)) < RESTARTS_LEAST:
                 why = f"{EVENTS_LEAST} timed events were in fewer than {RESTARTS_LEAST} restarts"
                 left.append(Unchecked(why, own.case.name))
                 continue
             compared += map(median, times)
-            for soundness, words in _faults(own, base, times):
+            for soundness, words in _find_faults(own, base, times):
                 told = f"{own.name}: {words}"
-                findings.append(own.case.finding("client_time", soundness, told))
+                findings.append(own.case.make_finding("client_time", soundness, told))
         if not compared and not left:
             left.append(Inapplicable(NO_PAIR))
-        return conclude("client_time", findings, _sound(compared), left)
+        return conclude("client_time", findings, _describe_sound(compared), left)
 
 
-def _sound(compared: Sequence[float]) -> str:
+def _describe_sound(compared: Sequence[float]) -> str:
     told = "the client took {} for an event at most, alike on all candidates"
-    return told.format(_micro(max(compared))) if compared else ""
+    return told.format(_format_us(max(compared))) if compared else ""
 
 
-def _client_ns(tallies: Sequence[Tally]) -> list[float]:
+def _compute_client_ns(tallies: Sequence[Tally]) -> list[float]:
     """What the client took for an event, in each restart that tells; none of too few events."""
     return [
         max(t.client_ns / max(1, t.client_events), t.slept_ns / t.done) + t.rested_ns / t.done
@@ -82,18 +88,18 @@ def _client_ns(tallies: Sequence[Tally]) -> list[float]:
     ]
 
 
-def _event_ns(tallies: Sequence[Tally]) -> float:
+def _compute_event_ns(tallies: Sequence[Tally]) -> float:
     """What an event took with the rest after it: the median over the restarts."""
     played = [t.latency.mean_ns + t.rested_ns / t.done for t in tallies if t.done]
     return median(played) if played else 0.0
 
 
-def _faults(
+def _find_faults(
     own: StreamView, base: StreamView, times: tuple[list[float], list[float]]
 ) -> Iterator[tuple[Soundness, str]]:
     ours, theirs = times
     ours_ns, theirs_ns = median(ours), median(theirs)
-    events = _event_ns(own.tallies), _event_ns(base.tallies)
+    events = _compute_event_ns(own.tallies), _compute_event_ns(base.tallies)
     difference = abs(ours_ns - theirs_ns)
     is_apart = min(ours) > max(theirs) or min(theirs) > max(ours)
     is_large = difference > DIFFERENCE_SHARE * max(ours_ns, theirs_ns)
@@ -101,8 +107,8 @@ def _faults(
         return
     effect = abs(events[0] - events[1])
     told = (
-        f"the client itself took {_micro(ours_ns)} of an event's {_micro(events[0])}, and "
-        f"{_micro(theirs_ns)} of {_micro(events[1])} on {base.candidate.name}"
+        f"the client itself took {_format_us(ours_ns)} of an event's {_format_us(events[0])}, and "
+        f"{_format_us(theirs_ns)} of {_format_us(events[1])} on {base.candidate.name}"
     )
     if effect < INVALID_OF_EFFECT * difference:
         if difference > HIDDEN_SHARE * min(events):
@@ -113,7 +119,7 @@ def _faults(
         yield "doubtful", f"{told}: part of the difference is the script's"
 
 
-def _micro(time_ns: float) -> str:
+def _format_us(time_ns: float) -> str:
     return f"{time_ns / 1e3:,.3g} µs"
 
 

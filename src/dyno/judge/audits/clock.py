@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits._cases import Case, Unchecked, cases, conclude
+from dyno.judge.audits._cases import Case, Unchecked, conclude, list_cases
 from dyno.record import Finding, PhaseRecord, Soundness
 
 STEP_NS = 1e6
@@ -36,30 +36,32 @@ class ClockAudit:
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each fault of each phase, with the trials that share it; else one."""
         run, trials = view.run, view.trials
-        judged = list(cases(run, trials))
-        findings = [f for case in judged for f in _findings(case, case.margin_percent(run))]
-        unread = [case.name for case in judged if not all(map(_readings, case.records))]
+        judged = list(list_cases(run, trials))
+        findings = [
+            f for case in judged for f in _make_findings(case, case.find_margin_percent(run))
+        ]
+        unread = [case.name for case in judged if not all(map(_find_readings, case.records))]
         told = "the clock ran evenly" if len(unread) < len(judged) else ""
         unchecked = [Unchecked("the clock was not looked at", name) for name in unread]
         return conclude("clock", findings, told, unchecked)
 
 
-def _findings(case: Case, margin_percent: float) -> Iterator[Finding]:
+def _make_findings(case: Case, margin_percent: float) -> Iterator[Finding]:
     faults: dict[tuple[Soundness, str], list[int]] = {}
     for trial in case.played:
         for record in trial.phases:
             if record.phase == case.phase:
-                for soundness, words in _faults(record, margin_percent):
+                for soundness, words in _find_faults(record, margin_percent):
                     faults.setdefault((soundness, words), []).append(trial.number)
     for (soundness, words), numbers in faults.items():
         sentence = f"{case.name}: {words}"
         yield Finding("clock", soundness, sentence, tuple(numbers), case.phase)
-    if words := _reading_cost(case):
-        yield case.finding("clock", "doubtful", words)
+    if words := _describe_reading_cost(case):
+        yield case.make_finding("clock", "doubtful", words)
 
 
-def _faults(record: PhaseRecord, margin_percent: float) -> Iterator[tuple[Soundness, str]]:
-    found = _readings(record)
+def _find_faults(record: PhaseRecord, margin_percent: float) -> Iterator[tuple[Soundness, str]]:
+    found = _find_readings(record)
     # the wall clock goes on while a machine is suspended, which drops its block
     set_ns = found.get("realtime_step_ns", 0.0) - found.get("suspended_ns", 0.0)
     if abs(set_ns) > STEP_NS:
@@ -72,9 +74,9 @@ def _faults(record: PhaseRecord, margin_percent: float) -> Iterator[tuple[Soundn
         yield "doubtful", f"the clock was adjusted by more than {SLEW_PERCENT} %"
 
 
-def _reading_cost(case: Case) -> str:
+def _describe_reading_cost(case: Case) -> str:
     """What a reading of the clock costs, where that is dear."""
-    found = [_readings(record) for record in case.records]
+    found = [_find_readings(record) for record in case.records]
     costs = [each["clock_read_ns"] for each in found if "clock_read_ns" in each]
     events = [
         tally.latency.mean_ns for record in case.records for tally in record.streams if tally.done
@@ -87,7 +89,7 @@ def _reading_cost(case: Case) -> str:
     return f"reading the clock costs {cost:.0f} ns, {percent:.1f} % of an event: no TSC is used"
 
 
-def _readings(record: PhaseRecord) -> dict[str, float]:
+def _find_readings(record: PhaseRecord) -> dict[str, float]:
     return {r.name: r.value for r in record.readings if r.probe == "clock"}
 
 

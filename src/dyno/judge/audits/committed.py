@@ -28,8 +28,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits._cases import Case, Unchecked, conclude, every_case
-from dyno.judge.audits._statements import StreamView, pairs, streams, unjudged
+from dyno.judge.audits._cases import Case, Unchecked, conclude, list_every_case
+from dyno.judge.audits._statements import StreamView, list_streams, list_unjudged, pair_streams
 from dyno.judge.audits.server_count import COMMITS, LOSSY
 from dyno.record import Finding, PhaseRecord, Soundness, Trial
 
@@ -65,29 +65,29 @@ class Committed:
 
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each stream whose rows were not committed; else one with their number."""
-        known = list(streams(view))
+        known = list(list_streams(view))
         counted = [it for it in known if it.is_counted]
-        base = {_key(own): other for own, other in pairs(view) if other.is_counted}
+        base = {_make_key(own): other for own, other in pair_streams(view) if other.is_counted}
         findings = [
-            own.case.finding("committed", soundness, f"{own.name}: {words}")
+            own.case.make_finding("committed", soundness, f"{own.name}: {words}")
             for own in counted
-            for soundness, words in _faults(_rows(own), base.get(_key(own)))
+            for soundness, words in _find_faults(_count_rows(own), base.get(_make_key(own)))
         ]
-        cases = list(every_case(view.run, view.trials))
-        findings += [it for case in cases if (it := _of_server(case))]
-        asked = sum(it.counted is not None for case in cases for it in _commits(case))
+        cases = list(list_every_case(view.run, view.trials))
+        findings += [it for case in cases if (it := _judge_server(case))]
+        asked = sum(it.counted is not None for case in cases for it in _count_commits(case))
         missing = [
-            *unjudged(view, known),
-            *(why for case in cases if (why := _without_commits(case))),
+            *list_unjudged(view, known),
+            *(why for case in cases if (why := _find_without_commits(case))),
         ]
-        return conclude("committed", findings, _sound(counted, asked), missing)
+        return conclude("committed", findings, _describe_sound(counted, asked), missing)
 
 
-def _key(own: StreamView) -> tuple[str, str]:
+def _make_key(own: StreamView) -> tuple[str, str]:
     return own.case.name, own.name
 
 
-def _rows(own: StreamView) -> _Rows:
+def _count_rows(own: StreamView) -> _Rows:
     committed = sum(each.rows_committed for each in own.tallies)
     rolled_back = sum(each.rows_rolled_back for each in own.tallies)
     lost = sum(each.rows_lost for each in own.tallies)
@@ -95,20 +95,20 @@ def _rows(own: StreamView) -> _Rows:
     changed = committed + rolled_back + lost
     return _Rows(
         changed,
-        _percent(lost, changed, ROWS_LEAST),
-        _percent(rolled_back, changed, ROWS_LEAST),
-        _percent(sum(each.ends_open for each in own.tallies), ends, ENDS_LEAST),
+        _compute_percent(lost, changed, ROWS_LEAST),
+        _compute_percent(rolled_back, changed, ROWS_LEAST),
+        _compute_percent(sum(each.ends_open for each in own.tallies), ends, ENDS_LEAST),
     )
 
 
-def _percent(part: int, whole: int, least: int) -> float | None:
+def _compute_percent(part: int, whole: int, least: int) -> float | None:
     return 100 * part / whole if whole >= least else None
 
 
-def _faults(own: _Rows, base: StreamView | None) -> Iterator[_Fault]:
-    there = _rows(base) if base else None
-    yield from _lost(own, there)
-    yield from _rolled_back(own, there)
+def _find_faults(own: _Rows, base: StreamView | None) -> Iterator[_Fault]:
+    there = _count_rows(base) if base else None
+    yield from _find_lost(own, there)
+    yield from _find_rolled_back(own, there)
     if own.open_percent is None or there is None or there.open_percent is None:
         return
     if abs(own.open_percent - there.open_percent) > OPEN_POINTS:
@@ -116,7 +116,7 @@ def _faults(own: _Rows, base: StreamView | None) -> Iterator[_Fault]:
         yield "invalid", f"{words}, {there.open_percent:.0f} % on the base"
 
 
-def _lost(own: _Rows, there: _Rows | None) -> Iterator[_Fault]:
+def _find_lost(own: _Rows, there: _Rows | None) -> Iterator[_Fault]:
     lost = own.lost_percent
     if lost is None:
         return
@@ -129,7 +129,7 @@ def _lost(own: _Rows, there: _Rows | None) -> Iterator[_Fault]:
         yield "doubtful", told
 
 
-def _rolled_back(own: _Rows, there: _Rows | None) -> Iterator[_Fault]:
+def _find_rolled_back(own: _Rows, there: _Rows | None) -> Iterator[_Fault]:
     percent = own.rolled_back_percent
     if percent is None:
         return
@@ -157,7 +157,7 @@ class _Commits:
         return 0.0 if self.counted is None else self.known - self.counted
 
 
-def _commits(case: Case) -> Iterator[_Commits]:
+def _count_commits(case: Case) -> Iterator[_Commits]:
     """Of each trial in which enough transactions changed rows on a server."""
     if case.candidate.embedded or case.candidate.engine == "null":
         return
@@ -166,18 +166,18 @@ def _commits(case: Case) -> Iterator[_Commits]:
         known = sum(tally.commits for tally in record.streams) if record else 0
         if record and known > FREE_COMMITS:
             names = {each.name for each in record.readings}
-            yield _Commits(trial, known, _counted(record), LOSSY in names)
+            yield _Commits(trial, known, _read_counted(record), LOSSY in names)
 
 
-def _counted(record: PhaseRecord) -> float | None:
+def _read_counted(record: PhaseRecord) -> float | None:
     """None, too, where the server's count began anew meanwhile."""
     found = (each.value for each in record.readings if each.name == COMMITS and each.value >= 0)
     return next(found, None)
 
 
-def _of_server(case: Case) -> Finding | None:
+def _judge_server(case: Case) -> Finding | None:
     """The server committed fewer transactions than it said."""
-    odd = [it for it in _commits(case) if it.lacking > FREE_COMMITS]
+    odd = [it for it in _count_commits(case) if it.lacking > FREE_COMMITS]
     if not odd:
         return None
     worst = max(odd, key=lambda it: it.lacking)
@@ -187,16 +187,16 @@ def _of_server(case: Case) -> Finding | None:
         f"and said that {worst.known:,} transactions with changed rows were committed"
     )
     only = replace(case, played=tuple(it.trial for it in odd))
-    return only.finding("committed", "invalid" if sure else "doubtful", words)
+    return only.make_finding("committed", "invalid" if sure else "doubtful", words)
 
 
-def _without_commits(case: Case) -> Unchecked | None:
-    if all(it.counted is not None for it in _commits(case)):
+def _find_without_commits(case: Case) -> Unchecked | None:
+    if all(it.counted is not None for it in _count_commits(case)):
         return None
     return Unchecked("the server did not count commits along", case.name)
 
 
-def _sound(counted: Sequence[StreamView], asked: int) -> str:
+def _describe_sound(counted: Sequence[StreamView], asked: int) -> str:
     """`asked`: phases whose commits a server counted, too."""
     if not counted:
         return ""

@@ -28,7 +28,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits._cases import Case, Unchecked, cases, conclude
+from dyno.judge.audits._cases import Case, Unchecked, conclude, list_cases
 from dyno.record import Finding, PhaseRecord, Soundness, Tally
 
 DOUBTFUL_FILLED = 0.9
@@ -51,12 +51,12 @@ class CoordinatedOmission:
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each way in which a stream's latencies are too low; else one."""
         run, trials = view.run, view.trials
-        judged = list(cases(run, trials))
+        judged = list(list_cases(run, trials))
         findings = [
-            case.finding("coordinated_omission", soundness, f"{stream}: {words}")
+            case.make_finding("coordinated_omission", soundness, f"{stream}: {words}")
             for case in judged
             for stream, seen in case.streams.items()
-            for soundness, words in _faults(case, stream, seen)
+            for soundness, words in _find_faults(case, stream, seen)
         ]
         told = "latencies count from the intended time and leave out no wait"
         silent = [
@@ -67,19 +67,19 @@ class CoordinatedOmission:
         return conclude("coordinated_omission", findings, told if checked else "", unchecked)
 
 
-def _faults(case: Case, stream: str, seen: _Seen) -> Iterator[_Fault]:
+def _find_faults(case: Case, stream: str, seen: _Seen) -> Iterator[_Fault]:
     tallies = [tally for _, tally in seen]
-    if any(_under(tally) for tally in tallies):
+    if any(_is_below_lateness(tally) for tally in tallies):
         yield "invalid", "events were answered before they were late: the wait was left out"
-    yield from _cut(case, stream, tallies)
+    yield from _find_cut(case, stream, tallies)
     if not any(tally.paced for tally in tallies):
         yield from _fill_faults(case, seen)
-        yield from _stall_faults(case, stream, seen)
+        yield from _find_stall_faults(case, stream, seen)
     else:
-        yield from _skip_faults(case, stream, tallies)
+        yield from _find_skip_faults(case, stream, tallies)
 
 
-def _under(tally: Tally) -> bool:
+def _is_below_lateness(tally: Tally) -> bool:
     """Is a latency less than the lateness in it? Failed events have a lateness only."""
     if tally.failed or not tally.done:
         return False
@@ -93,15 +93,17 @@ def _under(tally: Tally) -> bool:
 def _fill_faults(case: Case, seen: _Seen) -> Iterator[_Fault]:
     if case.plan is None or case.plan.stop.kind != "time":
         return
-    filled = [_filled_share(record, tally) for record, tally in seen if _played_well(tally)]
+    filled = [
+        _compute_filled_share(record, tally) for record, tally in seen if _is_played_well(tally)
+    ]
     if filled and (share := median(filled)) < DOUBTFUL_FILLED:
         soundness: Soundness = "invalid" if share < INVALID_FILLED else "doubtful"
         what = "latencies and rests" if any(tally.rested_ns for _, tally in seen) else "latencies"
         words = f"{what} fill {100 * share:.0f} % of the users' time: waits are in neither"
-        yield soundness, words + _outlasted([tally for _, tally in seen])
+        yield soundness, words + _describe_outlasting([tally for _, tally in seen])
 
 
-def _outlasted(tallies: Sequence[Tally]) -> str:
+def _describe_outlasting(tallies: Sequence[Tally]) -> str:
     """Where turns are taken: how many events ended after their slice's drain. Their users had to
     wait for the next slice, and that wait is in no latency.
     """
@@ -112,11 +114,11 @@ def _outlasted(tallies: Sequence[Tally]) -> str:
     return f"; {share:.1f} % of events outlasted their slice, and the next ones waited for another"
 
 
-def _played_well(tally: Tally) -> bool:
+def _is_played_well(tally: Tally) -> bool:
     return tally.done > 0 and tally.failed <= FAILED_MOST * tally.done
 
 
-def _filled_share(record: PhaseRecord, tally: Tally) -> float:
+def _compute_filled_share(record: PhaseRecord, tally: Tally) -> float:
     """The part of users × time that lies in latencies and rests, cut events granted in full."""
     in_latencies_ns = tally.latency.mean_ns * tally.latency.count
     cut_ns = 2 * tally.connections * tally.latency.max_ns
@@ -124,9 +126,13 @@ def _filled_share(record: PhaseRecord, tally: Tally) -> float:
     return filled_ns / (tally.connections * record.duration_s * 1e9)
 
 
-def _stall_faults(case: Case, stream: str, seen: _Seen) -> Iterator[_Fault]:
-    for percentile in _percentiles(case, stream):
-        found = [_in_stalls(record, tally, percentile) for record, tally in seen if tally.done]
+def _find_stall_faults(case: Case, stream: str, seen: _Seen) -> Iterator[_Fault]:
+    for percentile in _list_percentiles(case, stream):
+        found = [
+            _estimate_stalled_share(record, tally, percentile)
+            for record, tally in seen
+            if tally.done
+        ]
         share = median(found) if found else 0.0
         if share / 2 > 1 - float(percentile) / 100:
             words = (
@@ -137,36 +143,36 @@ def _stall_faults(case: Case, stream: str, seen: _Seen) -> Iterator[_Fault]:
             yield "doubtful", words
 
 
-def _in_stalls(record: PhaseRecord, tally: Tally, percentile: str) -> float:
+def _estimate_stalled_share(record: PhaseRecord, tally: Tally, percentile: str) -> float:
     """At least this part of a user's time lay in events of over twice the percentile."""
     limit_ns = 2 * tally.latency.percentiles_ns[percentile]
     stalled_ns = sum(longest for longest in tally.series.latency_ns_max if longest > limit_ns)
     return stalled_ns / (tally.connections * record.duration_s * 1e9)
 
 
-def _skip_faults(case: Case, stream: str, tallies: Sequence[Tally]) -> Iterator[_Fault]:
+def _find_skip_faults(case: Case, stream: str, tallies: Sequence[Tally]) -> Iterator[_Fault]:
     due, skipped = (sum(t.intended for t in tallies), sum(t.skipped for t in tallies))
     share = skipped / due if due else 0.0
     if due and skipped == due:
         yield "doubtful", "none of the events that were due was begun"
-    for percentile in _percentiles(case, stream):
+    for percentile in _list_percentiles(case, stream):
         if share > 1 - float(percentile) / 100:
             words = f"{100 * share:.1f} % of what was due was never begun, beyond the p{percentile}"
             yield "doubtful", f"{words}: they would have been the slowest"
 
 
-def _cut(case: Case, stream: str, tallies: Sequence[Tally]) -> Iterator[_Fault]:
+def _find_cut(case: Case, stream: str, tallies: Sequence[Tally]) -> Iterator[_Fault]:
     told, cut = (sum(t.latency.count for t in tallies), sum(t.cut for t in tallies))
-    for percentile in _percentiles(case, stream):
+    for percentile in _list_percentiles(case, stream):
         if cut > told * (1 - float(percentile) / 100):
             waited_s = max(t.cut_ns_max for t in tallies) / 1e9
             words = f"{cut} of {told} events were cut off after {waited_s:.0f} s at most"
             yield "doubtful", f"{words}, without an answer: the p{percentile} is a lower bound"
 
 
-def _percentiles(case: Case, stream: str) -> list[str]:
+def _list_percentiles(case: Case, stream: str) -> list[str]:
     """The percentiles of a stream that a verdict rests on."""
-    metrics = case.primary(stream)
+    metrics = case.list_primary(stream)
     return [name.removeprefix(PREFIX) for name in metrics if name.startswith(PREFIX)]
 
 

@@ -52,17 +52,20 @@ class Counters:
         for trial in played:
             for record in trial.phases:
                 where = f"{trial.workload} on {trial.candidate}, {record.phase}"
-                for soundness, words, numbers in (*_streams(record), *_readings(record, cores)):
+                for soundness, words, numbers in (
+                    *_check_streams(record),
+                    *_check_readings(record, cores),
+                ):
                     fault = soundness, where + words
                     seen.setdefault(fault, {}).setdefault(trial.number, numbers)
         if not played:
             return [Finding("counters", "not checked", "no trial ended well")]
-        found = [_finding(*fault, numbers) for fault, numbers in seen.items()]
+        found = [_make_finding(*fault, numbers) for fault, numbers in seen.items()]
         sound = f"the counts of {len(played)} trials add up"
-        return conclude("counters", found, sound, _unread(played))
+        return conclude("counters", found, sound, _find_unread(played))
 
 
-def _unread(played: Sequence[Trial]) -> Iterator[Unchecked]:
+def _find_unread(played: Sequence[Trial]) -> Iterator[Unchecked]:
     """What a server was asked for and did not tell. Audit `server_count` tells of its own."""
     for trial in played:
         for record in trial.phases:
@@ -72,19 +75,19 @@ def _unread(played: Sequence[Trial]) -> Iterator[Unchecked]:
                     yield Unchecked(words, f"{trial.workload} on {trial.candidate}, {record.phase}")
 
 
-def _finding(soundness: Soundness, words: str, seen: dict[int, str]) -> Finding:
+def _make_finding(soundness: Soundness, words: str, seen: dict[int, str]) -> Finding:
     """One finding for the trials that share a fault, with the numbers of the first."""
     first, numbers = next(iter(seen.items()))
     return Finding("counters", soundness, f"{words} (trial {first}: {numbers})", tuple(seen))
 
 
-def _streams(record: PhaseRecord) -> Iterator[_Fault]:
+def _check_streams(record: PhaseRecord) -> Iterator[_Fault]:
     for tally in record.streams:
-        for words, numbers in _accounts(tally):
+        for words, numbers in _check_accounts(tally):
             yield "invalid", f"/{tally.name}: {words}", numbers
 
 
-def _accounts(tally: Tally) -> Iterator[tuple[str, str]]:
+def _check_accounts(tally: Tally) -> Iterator[tuple[str, str]]:
     parts = tally.done + tally.failed + tally.skipped
     if tally.intended != parts:
         yield "events are missing", f"{tally.intended} intended, {parts} accounted for"
@@ -99,19 +102,19 @@ def _accounts(tally: Tally) -> Iterator[tuple[str, str]]:
             yield f"the stream's {name} and its count differ", f"{count} and {expected} events"
 
 
-def _readings(record: PhaseRecord, cores: int) -> Iterator[_Fault]:
+def _check_readings(record: PhaseRecord, cores: int) -> Iterator[_Fault]:
     for reading in record.readings:
-        if wrong := _impossible(reading):
+        if wrong := _describe_impossible(reading):
             numbers = f"{reading.value:,.0f} {reading.unit}"
             yield "doubtful", f": the counter '{reading.name}' {wrong}", numbers
     most_ns = cores * (2 * record.own_time_ns + SECOND_NS)
-    for name, spent_ns in _spent_ns(record).items():
+    for name, spent_ns in _sum_spent_ns(record).items():
         if spent_ns > most_ns > 0:
             numbers = f"{spent_ns / SECOND_NS:.0f} s on {cores} cores"
             yield "doubtful", f": {name} spent more CPU time than there was", numbers
 
 
-def _impossible(reading: Reading) -> str:
+def _describe_impossible(reading: Reading) -> str:
     if not math.isfinite(reading.value):
         return "is not a number"
     if reading.probe != SIGNED and reading.value < -MAY_FALL.get(reading.unit, 0.0):
@@ -119,7 +122,7 @@ def _impossible(reading: Reading) -> str:
     return ""
 
 
-def _spent_ns(record: PhaseRecord) -> dict[str, float]:
+def _sum_spent_ns(record: PhaseRecord) -> dict[str, float]:
     spent = {r.name: 1e3 * r.value for r in record.readings if r.name == "server_cpu_us"}
     driver_ns = record.usage.user_ns + record.usage.system_ns
     return {"the server": spent.get("server_cpu_us", 0.0), "the driver": float(driver_ns)}

@@ -42,8 +42,8 @@ class DataSize:
         unjudged: list[Unjudged] = []
         for workload in run.workloads:
             for side in run.candidates:
-                own = [t for t in trials if _is(t, workload.name, side.name)]
-                plan = workload.under(side.options)
+                own = [t for t in trials if _is_of(t, workload.name, side.name)]
+                plan = workload.with_options(side.options)
                 name = f"{workload.name} on {side.name}"
                 if not keeps_data(side) or not plan.size_bytes:
                     why = _NO_GUESS if keeps_data(side) else KEEPS_NOTHING
@@ -52,40 +52,41 @@ class DataSize:
                 if not own:
                     unjudged.append(Unchecked(_NO_DATA, name))
                     continue
-                held = median(_data_bytes(t) or 0 for t in own)
-                words = f"{name}: {_mb(held)} MB held"
+                held = median(_read_data_bytes(t) or 0 for t in own)
+                words = f"{name}: {_format_mb(held)} MB held"
                 sizes.append(held)
-                if wrong := _wrong(plan, held):
+                if wrong := _describe_wrong(plan, held):
                     meant = tuple(t.number for t in own)
                     findings.append(Finding("data_size", "doubtful", f"{words}, {wrong}", meant))
-        return conclude("data_size", findings, _sound(sizes), unjudged)
+        return conclude("data_size", findings, _describe_sound(sizes), unjudged)
 
 
-def _is(trial: Trial, workload: str, candidate: str) -> bool:
+def _is_of(trial: Trial, workload: str, candidate: str) -> bool:
     own = (trial.workload, trial.candidate) == (workload, candidate) and trial.status == "ok"
-    return own and _data_bytes(trial) is not None
+    return own and _read_data_bytes(trial) is not None
 
 
-def _data_bytes(trial: Trial) -> int | None:
+def _read_data_bytes(trial: Trial) -> int | None:
     return trial.conditions.data.size_bytes if trial.conditions.data else None
 
 
-def _wrong(workload: WorkloadPlan, held: float) -> str:
+def _describe_wrong(workload: WorkloadPlan, held: float) -> str:
     said = workload.size_bytes
     if said >= FIXED_BYTES and held < said / FACTOR:
-        return f"less than a quarter of the {_mb(said)} MB that the script says"
+        return f"less than a quarter of the {_format_mb(said)} MB that the script says"
     if held > FACTOR * said + FIXED_BYTES:
-        return f"more than {FACTOR} times the {_mb(said)} MB that the script says"
+        return f"more than {FACTOR} times the {_format_mb(said)} MB that the script says"
     return ""
 
 
-def _sound(sizes: list[float]) -> str:
+def _describe_sound(sizes: list[float]) -> str:
     if not sizes:
         return ""
-    return f"the engines held {_mb(min(sizes))} to {_mb(max(sizes))} MB, about what the scripts say"
+    least, most = _format_mb(min(sizes)), _format_mb(max(sizes))
+    return f"the engines held {least} to {most} MB, about what the scripts say"
 
 
-def _mb(size: float) -> str:
+def _format_mb(size: float) -> str:
     return f"{size / 1e6:.0f}" if size >= 1e7 else f"{size / 1e6:.1f}"
 
 

@@ -27,7 +27,7 @@ from statistics import median
 
 from dyno.judge.analysis.blocks import MARGIN_SHARE
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits._cases import Case, Unchecked, cases, conclude
+from dyno.judge.audits._cases import Case, Unchecked, conclude, list_cases
 from dyno.record import Finding, PhaseRecord, Soundness, Tally
 
 DOUBTFUL_PERCENT = 50.0
@@ -55,35 +55,35 @@ class DriverLate:
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each stream or phase whose driver was late; else one with the most."""
         run, trials = view.run, view.trials
-        judged = list(cases(run, trials))
+        judged = list(list_cases(run, trials))
         findings = [
-            case.finding("driver_late", soundness, words)
+            case.make_finding("driver_late", soundness, words)
             for case in judged
             for soundness, words in (
-                *_late_faults(case),
-                *_held_up_faults(case, MARGIN_SHARE * case.margin_percent(run)),
-                *_wait_faults(case),
+                *_find_late_faults(case),
+                *_find_held_up_faults(case, MARGIN_SHARE * case.find_margin_percent(run)),
+                *_find_wait_faults(case),
             )
         ]
         unknown = [case for case in judged if not _is_checked(case)]
         unchecked = [Unchecked(_UNKNOWN, case.name) for case in unknown]
-        told = _sound(judged) if len(unknown) < len(judged) else ""
+        told = _describe_sound(judged) if len(unknown) < len(judged) else ""
         return conclude("driver_late", findings, told, unchecked)
 
 
 def _is_checked(case: Case) -> bool:
-    return _waited_percent(case) is not None or any(_late_percents(case))
+    return _compute_waited_percent(case) is not None or any(_compute_late_percents(case))
 
 
-def _late_faults(case: Case) -> Iterator[_Fault]:
-    for stream, share in _late_percents(case):
+def _find_late_faults(case: Case) -> Iterator[_Fault]:
+    for stream, share in _compute_late_percents(case):
         if share >= DOUBTFUL_PERCENT:
             soundness: Soundness = "invalid" if share >= INVALID_PERCENT else "doubtful"
             words = f"{stream}: events began late though a user was free, which is {share:.0f} %"
             yield soundness, f"{words} of their latency"
 
 
-def _late_percents(case: Case) -> Iterator[tuple[str, float]]:
+def _compute_late_percents(case: Case) -> Iterator[tuple[str, float]]:
     """Of each paced stream whose latency decides: lateness that no queue explains, in percent."""
     paces = {stream.name: stream.pace.kind for stream in case.plan.streams} if case.plan else {}
     for pair in case.primaries:
@@ -92,12 +92,14 @@ def _late_percents(case: Case) -> Iterator[tuple[str, float]]:
             continue
         last = float(NAMED.get(name) or name.removeprefix(PREFIX + "p"))
         seen = case.streams.get(stream, [])
-        shares = [s for each in seen if (s := _unexplained_percent(*each, last)) is not None]
+        shares = [
+            s for each in seen if (s := _compute_unexplained_percent(*each, last)) is not None
+        ]
         if shares:
             yield stream, median(shares)
 
 
-def _unexplained_percent(record: PhaseRecord, tally: Tally, last: float) -> float | None:
+def _compute_unexplained_percent(record: PhaseRecord, tally: Tally, last: float) -> float | None:
     """Lateness in percent of latency, at the last percentile that no queue reaches."""
     if tally.done < EVENTS_LEAST:
         return None
@@ -114,7 +116,7 @@ def _unexplained_percent(record: PhaseRecord, tally: Tally, last: float) -> floa
     return 100 * lateness[at] / max(1, latency[at])
 
 
-def _held_up_faults(case: Case, most_percent: float) -> Iterator[_Fault]:
+def _find_held_up_faults(case: Case, most_percent: float) -> Iterator[_Fault]:
     lost = [
         (100 * record.held_up_ns / (record.duration_s * 1e9), record.held_up_ns_max / 1e9)
         for record in case.records
@@ -126,14 +128,14 @@ def _held_up_faults(case: Case, most_percent: float) -> Iterator[_Fault]:
         yield "doubtful", f"{words} {percent:.1f} % of the time, up to {longest_s:.1f} s at once"
 
 
-def _wait_faults(case: Case) -> Iterator[_Fault]:
-    percent = _waited_percent(case)
+def _find_wait_faults(case: Case) -> Iterator[_Fault]:
+    percent = _compute_waited_percent(case)
     if percent is not None and percent >= DOUBTFUL_PERCENT:
         words = f"a thread of the driver waited for a core for {percent:.0f} % of the time"
         yield "doubtful", f"{words}, while answers lay unread"
 
 
-def _waited_percent(case: Case) -> float | None:
+def _compute_waited_percent(case: Case) -> float | None:
     found = [
         reading.value
         for record in case.records
@@ -143,8 +145,8 @@ def _waited_percent(case: Case) -> float | None:
     return median(found) if found else None
 
 
-def _sound(judged: Sequence[Case]) -> str:
-    waits = {case.name: p for case in judged if (p := _waited_percent(case)) is not None}
+def _describe_sound(judged: Sequence[Case]) -> str:
+    waits = {case.name: p for case in judged if (p := _compute_waited_percent(case)) is not None}
     if not waits:
         return "no stream began its events late though a user was free"
     most = max(waits, key=lambda name: waits[name])

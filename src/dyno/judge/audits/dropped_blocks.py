@@ -16,10 +16,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from dyno.judge.analysis.analysis import Analysis
-from dyno.judge.analysis.comparisons import ComparisonContext, PairedMetric, paired_metrics
-from dyno.judge.analysis.rows import CLEARED, judged_comparisons
+from dyno.judge.analysis.comparisons import ComparisonContext, PairedMetric, pair_metrics
+from dyno.judge.analysis.rows import CLEARED, judge_comparisons
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.stats.drops import AGAINST_LEVEL, slower_p
+from dyno.judge.stats.drops import AGAINST_LEVEL, compute_slower_p
 from dyno.judge.stats.verdict import OPEN, SLOWER
 from dyno.record import Comparison, Finding, Metric, Trial
 
@@ -39,26 +39,26 @@ class DroppedBlocks:
         if not dropped:
             return [Finding("dropped_blocks", "sound", "no block was dropped for noise")]
         words = f"with the {dropped} dropped blocks included, every primary is judged the same"
-        return list(_turned(view)) or [Finding("dropped_blocks", "sound", words)]
+        return list(_find_turned(view)) or [Finding("dropped_blocks", "sound", words)]
 
 
-def _turned(view: RunView) -> Iterator[Finding]:
+def _find_turned(view: RunView) -> Iterator[Finding]:
     whole = view.without_limits
     analyses, context = Analysis(view, {}).case.analyses, Analysis(whole, {}).case
     kept, every, lost = (_Lines({}) for _ in range(3))
     for name, blocks in view.blocks.items():
         every_block, counted = whole.blocks[name].valid, blocks.trial_numbers
-        at = analyses.last_reached(len(blocks.valid))
+        at = analyses.find_last_reached(len(blocks.valid))
         gone = [b for b in every_block if not {t.number for t in b.values()} <= counted]
         if at and gone:
             kept.add(view, name, blocks.valid[:at])
             every.add(whole, name, every_block)
             lost.add(whole, name, gone)
-    words, others = kept.judged(context), every.judged(context)
+    words, others = kept.judge_lines(context), every.judge_lines(context)
     for key, row in words.items():
         other, dropped = others.get(key, row), lost.lines.get(key)
         if dropped and _speaks_against(row, other, dropped, kept.lines[key]):
-            yield _finding(view, replace(row, dropped=dropped.logs.size), other)
+            yield _make_finding(view, replace(row, dropped=dropped.logs.size), other)
 
 
 @dataclass(frozen=True)
@@ -70,13 +70,13 @@ class _Lines:
     def add(self, view: RunView, workload: str, blocks: Sequence[dict[str, Trial]]) -> None:
         """Those of `workload` in these blocks."""
         plan = next(each for each in view.run.workloads if each.name == workload)
-        for line in paired_metrics(view, plan, blocks):
+        for line in pair_metrics(view, plan, blocks):
             if line.primary:
                 self.lines[line.metric, line.effect.candidate] = line
 
-    def judged(self, context: ComparisonContext) -> dict[Key, Comparison]:
+    def judge_lines(self, context: ComparisonContext) -> dict[Key, Comparison]:
         """Each with its word."""
-        rows = judged_comparisons(context, list(self.lines.values()))
+        rows = judge_comparisons(context, list(self.lines.values()))
         return dict(zip(self.lines, rows, strict=True))
 
 
@@ -89,10 +89,10 @@ def _speaks_against(
     if other.verdict != OPEN:
         return True
     sign = -1.0 if row.verdict == SLOWER else 1.0
-    return slower_p(sign * dropped.logs, sign * kept.logs) <= AGAINST_LEVEL
+    return compute_slower_p(sign * dropped.logs, sign * kept.logs) <= AGAINST_LEVEL
 
 
-def _finding(view: RunView, row: Comparison, other: Comparison) -> Finding:
+def _make_finding(view: RunView, row: Comparison, other: Comparison) -> Finding:
     lost = {each.block for each in view.dropped if each.workload == row.metric.workload}
     numbers = tuple(
         trial.number

@@ -33,8 +33,8 @@ class Durability:
         """A finding for each candidate that promises otherwise than the base; else a sound one."""
         run, trials = view.run, view.trials
         keeping = [side for side in run.candidates if keeps_data(side)]
-        told = {side.name: _last_condition(side, trials) for side in keeping}
-        if found := _without_autocommit(told, trials):
+        told = {side.name: _find_last_condition(side, trials) for side in keeping}
+        if found := _find_without_autocommit(told, trials):
             return found
         if len(keeping) < 2 or run.design.base not in told:
             left = Inapplicable("no candidate keeps data beside a base that does")
@@ -45,7 +45,7 @@ class Durability:
             why = "the base does not tell what a commit survives"
             return [Finding("durability", "not checked", why)]
         findings = [
-            _finding(base, side, known, trials)
+            _make_finding(base, side, known, trials)
             for side in keeping
             if side.name in known and known[side.name].survives != known[base.name].survives
         ]
@@ -57,13 +57,13 @@ class Durability:
         return conclude("durability", findings, told_alike, unchecked)
 
 
-def _finding(
+def _make_finding(
     base: Candidate, side: Candidate, known: dict[str, DataCondition], trials: Sequence[Trial]
 ) -> Finding:
     ours, theirs = known[side.name], known[base.name]
     sentence = (
-        f"a commit survives {ours.survives} on {side.name} ({_facts_in_words(ours)}) and "
-        f"{theirs.survives} on {base.name} ({_facts_in_words(theirs)})"
+        f"a commit survives {ours.survives} on {side.name} ({_describe_facts(ours)}) and "
+        f"{theirs.survives} on {base.name} ({_describe_facts(theirs)})"
     )
     asked = side.engine == base.engine and side.settings != base.settings
     soundness: Soundness = "sound" if asked else "doubtful"
@@ -74,7 +74,7 @@ def _finding(
     return Finding("durability", soundness, words, () if asked else meant)
 
 
-def _without_autocommit(
+def _find_without_autocommit(
     told: dict[str, DataCondition | None], trials: Sequence[Trial]
 ) -> list[Finding]:
     """Where statements outside a transaction commit nothing, on one side or on all."""
@@ -89,13 +89,13 @@ def _without_autocommit(
     return [Finding("durability", "doubtful", words, meant)]
 
 
-def _last_condition(side: Candidate, trials: Sequence[Trial]) -> DataCondition | None:
+def _find_last_condition(side: Candidate, trials: Sequence[Trial]) -> DataCondition | None:
     """The condition as the candidate's last good trial found it."""
     own = [t.conditions for t in trials if t.status == "ok" and t.candidate == side.name]
     return own[-1].data if own else None
 
 
-def _facts_in_words(found: DataCondition) -> str:
+def _describe_facts(found: DataCondition) -> str:
     return ", ".join(f"{name}={value}" for name, value in found.decided_by.items()) or "always"
 
 

@@ -25,7 +25,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits._cases import Case, Unchecked, conclude, every_case
+from dyno.judge.audits._cases import Case, Unchecked, conclude, list_every_case
 from dyno.record import Finding, Soundness, Tally
 
 DOUBTFUL_PERCENT = 1.0
@@ -58,61 +58,63 @@ class ErrorsAudit:
         """A finding for each stream that failed too often; else one with the largest share."""
         run, trials = view.run, view.trials
         shares = {
-            (case.workload, case.candidate.name, case.phase, stream): _share([t for _, t in seen])
-            for case in every_case(run, trials)
+            (case.workload, case.candidate.name, case.phase, stream): _compute_share(
+                [t for _, t in seen]
+            )
+            for case in list_every_case(run, trials)
             for stream, seen in case.streams.items()
         }
         findings: list[Finding] = []
-        for case in every_case(run, trials):
+        for case in list_every_case(run, trials):
             for stream in case.streams:
                 place = (case.phase, stream)
                 own = shares[case.workload, case.candidate.name, *place]
                 base = shares.get((case.workload, run.design.base, *place))
-                findings += _findings(case, stream, own, base)
+                findings += _make_findings(case, stream, own, base)
         most = max((share.failed_percent for share in shares.values()), default=0.0)
         told = f"{most:.2g} % of the events of a stream failed at most" if shares else ""
         unchecked = [] if shares else [Unchecked("no event was counted")]
         return conclude("errors", findings, told, unchecked)
 
 
-def _share(tallies: Sequence[Tally]) -> _Share:
+def _compute_share(tallies: Sequence[Tally]) -> _Share:
     begun = sum(tally.done + tally.failed for tally in tallies)
     restarted = sum(tally.restarted for tally in tallies)
     codes: Counter[str] = Counter()
     for tally in tallies:
         codes.update(tally.errors)
     return _Share(
-        _percent(sum(tally.failed for tally in tallies), begun),
-        _percent(restarted, begun + restarted),
-        _caught_percent(tallies),
+        _compute_percent(sum(tally.failed for tally in tallies), begun),
+        _compute_percent(restarted, begun + restarted),
+        _compute_caught_percent(tallies),
         ", ".join(code for code, _ in codes.most_common(CODES)),
     )
 
 
-def _caught_percent(tallies: Sequence[Tally]) -> float:
+def _compute_caught_percent(tallies: Sequence[Tally]) -> float:
     statements = [each for tally in tallies for each in tally.statements]
     refused = sum(each.failed for each in statements)
     caught = refused - sum(tally.failed + tally.restarted for tally in tallies)
     # what could not be prepared was never sent
-    return _percent(max(0, caught), max(refused, sum(each.sent for each in statements)))
+    return _compute_percent(max(0, caught), max(refused, sum(each.sent for each in statements)))
 
 
-def _percent(part: int, whole: int) -> float:
+def _compute_percent(part: int, whole: int) -> float:
     return 100 * part / whole if whole else 0.0
 
 
-def _findings(case: Case, stream: str, own: _Share, base: _Share | None) -> Iterator[Finding]:
-    for soundness, words in _faults(own, base):
+def _make_findings(case: Case, stream: str, own: _Share, base: _Share | None) -> Iterator[Finding]:
+    for soundness, words in _find_faults(own, base):
         codes = f" ({own.codes})" if own.codes else ""
-        yield case.finding("errors", soundness, f"{stream}: {words}{codes}")
+        yield case.make_finding("errors", soundness, f"{stream}: {words}{codes}")
 
 
-def _faults(own: _Share, base: _Share | None) -> Iterator[tuple[Soundness, str]]:
+def _find_faults(own: _Share, base: _Share | None) -> Iterator[tuple[Soundness, str]]:
     there = base.failed_percent if base else None
-    if fault := _too_often("events", own.failed_percent, there):
+    if fault := _check_rate("events", own.failed_percent, there):
         yield fault
     there = base.caught_percent if base else None
-    if fault := _too_often("statements", own.caught_percent, there):
+    if fault := _check_rate("statements", own.caught_percent, there):
         soundness, words = fault
         yield soundness, f"{words}, and the script went on"
     if own.restarted_percent > RESTARTED_PERCENT:
@@ -120,7 +122,7 @@ def _faults(own: _Share, base: _Share | None) -> Iterator[tuple[Soundness, str]]
         yield "doubtful", words
 
 
-def _too_often(what: str, percent: float, base: float | None) -> tuple[Soundness, str] | None:
+def _check_rate(what: str, percent: float, base: float | None) -> tuple[Soundness, str] | None:
     told = f"{percent:.1f} % of the {what} failed"
     if percent > INVALID_PERCENT:
         return "invalid", f"{told}, over {INVALID_PERCENT:.0f} %: errors are what was measured"

@@ -32,13 +32,13 @@ class FailedRestarts:
             finding
             for workload in run.workloads
             for side in run.candidates
-            if (finding := _finding(workload.name, side.name, trials))
+            if (finding := _find_excess(workload.name, side.name, trials))
         ]
         failed = sum(trial.status == "failed" for trial in trials)
         return findings or [Finding("failed_restarts", "sound", f"restarts that failed: {failed}")]
 
 
-def _finding(workload: str, candidate: str, trials: Sequence[Trial]) -> Finding | None:
+def _find_excess(workload: str, candidate: str, trials: Sequence[Trial]) -> Finding | None:
     own = [t for t in trials if (t.workload, t.candidate) == (workload, candidate)]
     ended = [trial for trial in own if trial.status in ("ok", "failed")]
     failed = [trial for trial in ended if trial.status == "failed"]

@@ -37,11 +37,11 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.analysis.sentence import slice_words
-from dyno.judge.analysis.turn_ends import moved_by_turn_ends
-from dyno.judge.audits._cases import Case, Unchecked, cases, conclude
+from dyno.judge.analysis.sentence import describe_slices
+from dyno.judge.analysis.turn_ends import estimate_moved
+from dyno.judge.audits._cases import Case, Unchecked, conclude, list_cases
 from dyno.judge.stats.interval import to_log, to_percent
-from dyno.judge.stats.within_restarts import common_change, is_beyond
+from dyno.judge.stats.within_restarts import estimate_common_change, is_beyond
 from dyno.record import Finding, Interleaving, Suspended
 
 #: Of the counted time of the trial with the most.
@@ -70,29 +70,30 @@ class InterleavingAudit:
                     "interleaving", "does not apply", "restarts were played one after the other"
                 )
             ]
-        judged = list(cases(view.run, view.trials))
+        judged = list(list_cases(view.run, view.trials))
         longest_s: defaultdict[tuple[str, str], float] = defaultdict(float)
         for case in judged:
             place = case.workload, case.phase
-            longest_s[place] = max(longest_s[place], _seconds(case))
+            longest_s[place] = max(longest_s[place], _compute_seconds(case))
         findings = [
-            case.finding("interleaving", "doubtful", words)
+            case.make_finding("interleaving", "doubtful", words)
             for case in judged
-            for words in _faults(case, turns, longest_s[case.workload, case.phase])
+            for words in _find_faults(case, turns, longest_s[case.workload, case.phase])
         ]
         own = [case for case in judged if _is_suspended(case, turns)]
-        seen = {case.name: _suspended(case) for case in own}
+        seen = {case.name: _measure_suspended(case) for case in own}
         findings += [
-            case.finding("interleaving", "doubtful", words)
+            case.make_finding("interleaving", "doubtful", words)
             for case in own
-            for words in _spent(seen[case.name], case.margin_percent(view.run))
+            for words in _check_spent(seen[case.name], case.find_margin_percent(view.run))
         ]
         unseen = [Unchecked(_UNSEEN, name) for name, found in seen.items() if found is None]
         for case in judged:
-            words, unmoved = _moved(view, case, case in own)
-            findings += [case.finding("interleaving", "doubtful", each) for each in words]
+            words, unmoved = _find_moved(view, case, case in own)
+            findings += [case.make_finding("interleaving", "doubtful", each) for each in words]
             unseen += unmoved
-        told = f"slices of {slice_words(view.run)} were played interleaved{_latest(judged)}"
+        length, latest = describe_slices(view.run), _describe_latest(judged)
+        told = f"slices of {length} were played interleaved{latest}"
         return conclude("interleaving", findings, told if judged else "", unseen)
 
 
@@ -101,17 +102,17 @@ _UNSEEN = "whether it used CPU time while it was suspended was not seen"
 
 def _is_suspended(case: Case, turns: Interleaving) -> bool:
     """Was it to stand still while others had their turn?"""
-    return turns.freezes(case.workload) and not case.candidate.attached
+    return turns.is_freezing(case.workload) and not case.candidate.attached
 
 
-def _suspended(case: Case) -> Suspended | None:
+def _measure_suspended(case: Case) -> Suspended | None:
     """What it did meanwhile, over all its restarts; None where one of them does not tell."""
     found = [r.switches.suspended if r.switches else None for r in case.records]
     known = [each for each in found if each is not None]
     return sum(known, Suspended()) if known and len(known) == len(found) else None
 
 
-def _spent(found: Suspended | None, margin_percent: float) -> Iterator[str]:
+def _check_spent(found: Suspended | None, margin_percent: float) -> Iterator[str]:
     """That it used more of others' time than what a signal takes to reach it."""
     if found is None or not found.time_ns:
         return
@@ -123,9 +124,9 @@ def _spent(found: Suspended | None, margin_percent: float) -> Iterator[str]:
         )
 
 
-def _faults(case: Case, turns: Interleaving, longest_s: float) -> Iterator[str]:
+def _find_faults(case: Case, turns: Interleaving, longest_s: float) -> Iterator[str]:
     ends_by_time = case.plan is not None and case.plan.stop.kind == "time"
-    lost = 100 * (1 - _seconds(case) / longest_s) if longest_s else 0.0
+    lost = 100 * (1 - _compute_seconds(case) / longest_s) if longest_s else 0.0
     if ends_by_time and lost > SHORTER_PERCENT:
         yield f"its slices were {lost:.0f} % shorter than those of others"
     if refused := max((r.switches.refused for r in case.records if r.switches), default=0):
@@ -150,7 +151,7 @@ def _faults(case: Case, turns: Interleaving, longest_s: float) -> Iterator[str]:
         )
 
 
-def _moved(view: RunView, case: Case, suspended: bool) -> tuple[list[str], list[Unchecked]]:
+def _find_moved(view: RunView, case: Case, suspended: bool) -> tuple[list[str], list[Unchecked]]:
     """By how much the ends of turns may move each of its streams' rate beside the base's; and of
     which of them the blocks do not tell.
     """
@@ -158,12 +159,12 @@ def _moved(view: RunView, case: Case, suspended: bool) -> tuple[list[str], list[
     if case.plan is None or names[0] == names[1]:
         return [], []
     blocks = view.blocks[case.workload].valid
-    limit = MOVED_MOST * to_log(case.margin_percent(view.run))
+    limit = MOVED_MOST * to_log(case.find_margin_percent(view.run))
     words, unknown = [], []
-    for stream, found in moved_by_turn_ends(view.run, blocks, case.plan, names).items():
+    for stream, found in estimate_moved(view.run, blocks, case.plan, names).items():
         outlasts = suspended and found.most > limit
         counts = (found.filled, found.gained) if outlasts else (found.filled,)
-        known = [change for each in counts if (change := common_change(each)) is not None]
+        known = [change for each in counts if (change := estimate_common_change(each)) is not None]
         if any(is_beyond(each, limit) for each in known):
             percent = max(abs(to_percent(float(each.estimate))) for each in known)
             why = _OUTLASTS.format(100 * found.most) if outlasts else _OUT_OF_STEP
@@ -187,7 +188,7 @@ _FEW = "too few blocks to tell whether the ends of turns move the ratio"
 _NOISY = "too noisy to tell whether the ends of turns move the ratio"
 
 
-def _latest(judged: Sequence[Case]) -> str:
+def _describe_latest(judged: Sequence[Case]) -> str:
     """`; the latest of 300 switches came 0.2 ms late`; empty where no engine was suspended."""
     found = [r.switches for case in judged for r in case.records if r.switches]
     if not found:
@@ -196,7 +197,7 @@ def _latest(judged: Sequence[Case]) -> str:
     return f"; the latest of {count} switches came {late_ms:.1f} ms late"
 
 
-def _seconds(case: Case) -> float:
+def _compute_seconds(case: Case) -> float:
     """What counted of a phase, at the median."""
     return median(record.duration_s for record in case.records) if case.records else 0.0
 

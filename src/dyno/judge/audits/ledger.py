@@ -22,7 +22,7 @@ from dyno.judge.audits._cases import (
     conclude,
     keeps_data,
 )
-from dyno.numbers import same_value
+from dyno.numbers import are_equal
 from dyno.record import Evidence, Finding, LedgerEntry, Run, Soundness, Trial
 
 #: What is wrong with a trial: how badly, in words that other trials may share, and its own numbers.
@@ -41,41 +41,41 @@ class Ledger:
         played = [trial for trial in trials if trial.status == "ok"]
         faults: dict[tuple[Soundness, str], dict[int, str]] = {}
         for trial in played:
-            for soundness, words, numbers in _faults(run, trial):
+            for soundness, words, numbers in _find_faults(run, trial):
                 faults.setdefault((soundness, words), {}).setdefault(trial.number, numbers)
-        found = [_finding(*fault, seen) for fault, seen in faults.items()]
-        return conclude("ledger", found, _sound(played), _unjudged(run, played))
+        found = [_make_finding(*fault, seen) for fault, seen in faults.items()]
+        return conclude("ledger", found, _describe_sound(played), _list_unjudged(run, played))
 
 
-def _finding(soundness: Soundness, words: str, seen: dict[int, str]) -> Finding:
+def _make_finding(soundness: Soundness, words: str, seen: dict[int, str]) -> Finding:
     """One finding for the trials that share a fault, with the numbers of the first."""
     first, numbers = next(iter(seen.items()))
     example = f" (trial {first}: {numbers})" if numbers else ""
     return Finding("ledger", soundness, words + example, tuple(seen))
 
 
-def _faults(run: Run, trial: Trial) -> Iterator[_Fault]:
-    yield from _evidence(run, trial)
+def _find_faults(run: Run, trial: Trial) -> Iterator[_Fault]:
+    yield from _check_evidence(run, trial)
     if not any(tally.done for phase in trial.phases for tally in phase.streams):
-        yield "invalid", f"{_trial_name(trial)} did nothing at all", ""
+        yield "invalid", f"{_name_trial(trial)} did nothing at all", ""
 
 
-def _evidence(run: Run, trial: Trial) -> Iterator[_Fault]:
+def _check_evidence(run: Run, trial: Trial) -> Iterator[_Fault]:
     for entry in trial.evidence:
         if not entry.digest and not is_as_expected(entry):
-            words = f"{_trial_name(trial)} lost or made up work in '{entry.name}'"
+            words = f"{_name_trial(trial)} lost or made up work in '{entry.name}'"
             said = "the engine says" if entry.sql else "its counters add up to"
             numbers = f"{entry.expected} expected, {said} {entry.found or 'nothing'}"
             yield "invalid", words, numbers
-    declared = [entry for entry in _declared(run, trial) if not entry.unchecked]
+    declared = [entry for entry in _list_declared(run, trial) if not entry.unchecked]
     if declared and not trial.evidence and not _keeps_nothing(run, trial):
-        words = f"{_trial_name(trial)} left no evidence, though the workload declares a ledger"
+        words = f"{_name_trial(trial)} left no evidence, though the workload declares a ledger"
         yield "doubtful", words, ""
 
 
-def _declared(run: Run, trial: Trial) -> Sequence[LedgerEntry]:
+def _list_declared(run: Run, trial: Trial) -> Sequence[LedgerEntry]:
     plans = (each for each in run.workloads if each.name == trial.workload)
-    return next((each.under(trial.options).ledger for each in plans), ())
+    return next((each.with_options(trial.options).ledger for each in plans), ())
 
 
 def _keeps_nothing(run: Run, trial: Trial) -> bool:
@@ -86,34 +86,34 @@ def _keeps_nothing(run: Run, trial: Trial) -> bool:
 
 def is_as_expected(entry: Evidence) -> bool:
     """As numbers: one engine's 10 is another's `10.0` or `1e1`; NULL counts as no number."""
-    return same_value(entry.found, str(entry.expected))
+    return are_equal(entry.found, str(entry.expected))
 
 
-def _trial_name(trial: Trial) -> str:
+def _name_trial(trial: Trial) -> str:
     return f"{trial.workload} on {trial.candidate}"
 
 
-def _unjudged(run: Run, played: Sequence[Trial]) -> Iterator[Unjudged]:
+def _list_unjudged(run: Run, played: Sequence[Trial]) -> Iterator[Unjudged]:
     """Trials of which nothing was asked, and what no statement of the ledger covers."""
     for trial in played:
-        yield from _uncovered(run, trial)
+        yield from _list_uncovered(run, trial)
         if not trial.is_client_baseline and all(entry.digest for entry in trial.evidence):
             why = KEEPS_NOTHING if _keeps_nothing(run, trial) else "no ledger is declared"
-            yield Inapplicable(why, _trial_name(trial))
+            yield Inapplicable(why, _name_trial(trial))
 
 
-def _uncovered(run: Run, trial: Trial) -> Iterator[Unjudged]:
+def _list_uncovered(run: Run, trial: Trial) -> Iterator[Unjudged]:
     if trial.is_client_baseline or _keeps_nothing(run, trial):
         return
     asked = {entry.name: entry.expected for entry in trial.evidence}
-    for entry in _declared(run, trial):
+    for entry in _list_declared(run, trial):
         if entry.unchecked:
             yield Unchecked(entry.unchecked, f"{entry.name} of {trial.workload}")
         elif entry.written and asked.get(entry.name) == 0:
-            yield Unchecked("no sampled key was written for certain", _trial_name(trial))
+            yield Unchecked("no sampled key was written for certain", _name_trial(trial))
 
 
-def _sound(played: Sequence[Trial]) -> str:
+def _describe_sound(played: Sequence[Trial]) -> str:
     asked = sum(not entry.digest for trial in played for entry in trial.evidence)
     if not asked:
         return ""

@@ -28,25 +28,25 @@ class LevelsAudit:
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each factor that is in doubt."""
         run, trials = view.run, view.trials
-        judges = {"control": _control, "engine setting": _setting}
+        judges = {"control": _check_control, "engine setting": _check_setting}
         by_name = {side.name: side.levels for side in run.candidates}
         played = [(t, by_name[t.candidate]) for t in trials if t.candidate in by_name]
         good = [(trial, levels) for trial, levels in played if trial.status == "ok"]
         asked = [(factor, judges[factor.kind]) for factor in run.factors if factor.kind in judges]
         found = [finding for factor, judge in asked if (finding := judge(factor, good))]
         unchecked: list[Unjudged] = [
-            each for factor in run.factors if (each := _unchecked(factor, good))
+            each for factor in run.factors if (each := _find_unchecked(factor, good))
         ]
         checked = len(unchecked) < len(run.factors)
         sound = "every factor was at the level of its cell" if checked else ""
-        return conclude("levels", found, sound, unchecked or _without_factors(run))
+        return conclude("levels", found, sound, unchecked or _list_without_factors(run))
 
 
-def _without_factors(run: Run) -> list[Unjudged]:
+def _list_without_factors(run: Run) -> list[Unjudged]:
     return [] if run.factors else [Inapplicable("no factor is crossed")]
 
 
-def _unchecked(factor: Factor, played: _Played) -> Unchecked | None:
+def _find_unchecked(factor: Factor, played: _Played) -> Unchecked | None:
     """A factor of which no record tells at which level it was."""
     if factor.kind == "control":
         known = all(factor.name in trial.conditions.controls for trial, _ in played)
@@ -59,7 +59,7 @@ def _unchecked(factor: Factor, played: _Played) -> Unchecked | None:
     return Unchecked("no record tells the level that was set", factor.name)
 
 
-def _control(factor: Factor, played: _Played) -> Finding | None:
+def _check_control(factor: Factor, played: _Played) -> Finding | None:
     """Trials in which the control says that it was not held."""
     refused = {
         trial.number: (levels[factor.name], control.refused)
@@ -69,10 +69,10 @@ def _control(factor: Factor, played: _Played) -> Finding | None:
     if not refused:
         return None
     level, why = next(iter(refused.values()))
-    return _doubt(factor, f"was not held at '{level}': {NOT_HELD}: {why}", tuple(refused))
+    return _make_doubt(factor, f"was not held at '{level}': {NOT_HELD}: {why}", tuple(refused))
 
 
-def _setting(factor: Factor, played: _Played) -> Finding | None:
+def _check_setting(factor: Factor, played: _Played) -> Finding | None:
     """Two levels that the engine reads back as one and the same value."""
     told = {
         level: {t.settings.get(factor.name) for t, own in played if own[factor.name] == level}
@@ -84,11 +84,11 @@ def _setting(factor: Factor, played: _Played) -> Finding | None:
                 (value,) = told[level]
                 words = f"is '{value}' by the engine's own word at '{other}' and at '{level}'"
                 meant = tuple(t.number for t, own in played if own[factor.name] == level)
-                return _doubt(factor, words, meant)
+                return _make_doubt(factor, words, meant)
     return None
 
 
-def _doubt(factor: Factor, words: str, trials: tuple[int, ...]) -> Finding:
+def _make_doubt(factor: Factor, words: str, trials: tuple[int, ...]) -> Finding:
     return Finding("levels", "doubtful", f"the factor '{factor.name}' {words}", trials)
 
 

@@ -32,14 +32,14 @@ class LoadsAudit:
                 kept[trial.workload].append(trial)
         if not kept:
             return [Finding("loads", "sound", "every trial loaded its data anew")]
-        findings = [each for name, own in kept.items() if (each := _few(name, own))]
-        told = ", ".join(f"{_number(own)} for {name}" for name, own in kept.items())
+        findings = [each for name, own in kept.items() if (each := _find_few(name, own))]
+        told = ", ".join(f"{_count_loads(own)} for {name}" for name, own in kept.items())
         return findings or [Finding("loads", "sound", f"loads of each candidate: {told}")]
 
 
-def _few(workload: str, trials: Sequence[Trial]) -> Finding | None:
-    number, blocks = _number(trials), len({trial.block for trial in trials})
-    if number >= min(LEAST, blocks) or _share_loads(trials):
+def _find_few(workload: str, trials: Sequence[Trial]) -> Finding | None:
+    number, blocks = _count_loads(trials), len({trial.block for trial in trials})
+    if number >= min(LEAST, blocks) or _are_loads_shared(trials):
         return None
     sentence = (
         f"{workload}: loads of each candidate behind {blocks} blocks: {number}, and {LEAST} is the "
@@ -48,11 +48,11 @@ def _few(workload: str, trials: Sequence[Trial]) -> Finding | None:
     return Finding("loads", "doubtful", sentence, tuple(trial.number for trial in trials))
 
 
-def _number(trials: Sequence[Trial]) -> int:
+def _count_loads(trials: Sequence[Trial]) -> int:
     return len({t.conditions.load.number for t in trials if t.conditions.load})
 
 
-def _share_loads(trials: Sequence[Trial]) -> bool:
+def _are_loads_shared(trials: Sequence[Trial]) -> bool:
     """Do all candidates of a block begin with the same load?"""
     names: dict[int, set[str]] = defaultdict(set)
     for trial in trials:

@@ -30,12 +30,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import mean, median
 
-from dyno.judge.analysis.host_noise import SHARED, counter_gains, noise_shares
-from dyno.judge.analysis.margins import margin_percent
+from dyno.judge.analysis.host_noise import SHARED, compute_noise_shares, sum_counter_gains
+from dyno.judge.analysis.margins import find_margin_percent
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits._cases import Unchecked, conclude
-from dyno.judge.stats.interval import sign_p
-from dyno.judge.stats.within_restarts import common_change, is_beyond
+from dyno.judge.stats.interval import compute_sign_p
+from dyno.judge.stats.within_restarts import estimate_common_change, is_beyond
 from dyno.record import Finding, Run, Trial, WorkloadPlan
 
 DROPPED_MOST = 1 / 3
@@ -58,16 +58,18 @@ class _Side:
     name: str
     trials: dict[int, Trial]
 
-    def shares(self, block: int) -> dict[str, float]:
+    def compute_shares(self, block: int) -> dict[str, float]:
         """Of steal and foreign CPU beside one of its trials."""
-        return noise_shares(self.trials[block], self.workload.phase_names)
+        return compute_noise_shares(self.trials[block], self.workload.phase_names)
 
-    def breaks(self, block: int) -> bool:
+    def exceeds_limits(self, block: int) -> bool:
         """Did others have more than the limits allow?"""
         limits = self.run.design.limits
-        return any(share > limits.get(name, share) for name, share in self.shares(block).items())
+        return any(
+            share > limits.get(name, share) for name, share in self.compute_shares(block).items()
+        )
 
-    def finding(self, words: str) -> Finding:
+    def make_finding(self, words: str) -> Finding:
         """What is doubtful here."""
         numbers = tuple(trial.number for trial in self.trials.values())
         where = f"{self.workload.name} on {self.name}"
@@ -87,16 +89,18 @@ class Noise:
         told: list[str] = []
         unchecked: list[Unchecked] = []
         for workload in run.workloads:
-            base, *others = _sides(run, workload, trials)
-            dropped = {b for side in (base, *others) for b in side.trials if side.breaks(b)}
+            base, *others = _list_sides(run, workload, trials)
+            dropped = {b for side in (base, *others) for b in side.trials if side.exceeds_limits(b)}
             played: set[int] = set().union(*(side.trials for side in (base, *others)))
-            findings += _many_dropped(workload, dropped, played)
+            findings += _find_many_dropped(workload, dropped, played)
             if run.design.interleaving:
                 unchecked += [Unchecked(SHARED, workload.name)] if others else []
             else:
-                findings += [f for side in others for f in _beside_one(base, side, dropped)]
-            findings += [f for side in (base, *others) for f in _under_pressure(side)]
-            unknown = [each for side in (base, *others) for each in _unchecked(side)]
+                findings += [
+                    f for side in others for f in _find_one_sided_noise(base, side, dropped)
+                ]
+            findings += [f for side in (base, *others) for f in _find_pressure(side)]
+            unknown = [each for side in (base, *others) for each in _find_unchecked(side)]
             unchecked += unknown
             if len({each.name for each in unknown}) < 1 + len(others):
                 told.append(f"{len(dropped)} of {len(played)} blocks of {workload.name}")
@@ -104,15 +108,15 @@ class Noise:
         return conclude("noise", findings, words, unchecked)
 
 
-def _beside_one(base: _Side, side: _Side, dropped: set[int]) -> Iterator[Finding]:
+def _find_one_sided_noise(base: _Side, side: _Side, dropped: set[int]) -> Iterator[Finding]:
     """What noise did to this side and not to the base."""
-    yield from _one_sided(base, side)
-    yield from _dropped_unevenly(base, side, dropped)
+    yield from _find_one_sided(base, side)
+    yield from _find_uneven_drops(base, side, dropped)
 
 
-def _unchecked(side: _Side) -> Iterator[Unchecked]:
+def _find_unchecked(side: _Side) -> Iterator[Unchecked]:
     """What nobody saw: beside a server that runs already it is not known whose work is ours."""
-    seen = [side.shares(block) for block in side.trials]
+    seen = [side.compute_shares(block) for block in side.trials]
     where = f"{side.workload.name} on {side.name}"
     if not any(seen):
         yield Unchecked("what others had of the machine is not known", where)
@@ -120,7 +124,7 @@ def _unchecked(side: _Side) -> Iterator[Unchecked]:
         yield Unchecked("others' CPU time is not known apart from the server's", where)
 
 
-def _sides(run: Run, workload: WorkloadPlan, trials: Sequence[Trial]) -> list[_Side]:
+def _list_sides(run: Run, workload: WorkloadPlan, trials: Sequence[Trial]) -> list[_Side]:
     """The base's first. A later attempt at a block takes the place of an earlier one."""
     names = [run.design.base, *(c.name for c in run.candidates if c.name != run.design.base)]
     good = sorted((t for t in trials if t.status == "ok"), key=lambda trial: trial.attempt)
@@ -129,7 +133,9 @@ def _sides(run: Run, workload: WorkloadPlan, trials: Sequence[Trial]) -> list[_S
     return [_Side(run, workload, name, blocks[name]) for name in names]
 
 
-def _many_dropped(workload: WorkloadPlan, dropped: set[int], played: set[int]) -> Iterator[Finding]:
+def _find_many_dropped(
+    workload: WorkloadPlan, dropped: set[int], played: set[int]
+) -> Iterator[Finding]:
     if len(dropped) >= DROPS_LEAST and len(dropped) > DROPPED_MOST * len(played):
         words = f"{workload.name}: {len(dropped)} of {len(played)} blocks were dropped for noise"
         yield Finding(
@@ -137,28 +143,28 @@ def _many_dropped(workload: WorkloadPlan, dropped: set[int], played: set[int]) -
         )
 
 
-def _one_sided(base: _Side, side: _Side) -> Iterator[Finding]:
+def _find_one_sided(base: _Side, side: _Side) -> Iterator[Finding]:
     both = base.trials.keys() & side.trials.keys()
-    ours = sum(side.breaks(b) and not base.breaks(b) for b in both)
-    theirs = sum(base.breaks(b) and not side.breaks(b) for b in both)
+    ours = sum(side.exceeds_limits(b) and not base.exceeds_limits(b) for b in both)
+    theirs = sum(base.exceeds_limits(b) and not side.exceeds_limits(b) for b in both)
     alike = ours + theirs >= ALL_ON_ONE_SIDE and 0 in (ours, theirs)
-    if alike or sign_p(ours, ours + theirs) <= SIGN_LEVEL:
+    if alike or compute_sign_p(ours, ours + theirs) <= SIGN_LEVEL:
         words = f"noise hit {ours} of its blocks alone, and {theirs} of the base's"
-        yield side.finding(f"{words}: its own work may be counted as foreign")
+        yield side.make_finding(f"{words}: its own work may be counted as foreign")
 
 
-def _dropped_unevenly(base: _Side, side: _Side, dropped: set[int]) -> Iterator[Finding]:
+def _find_uneven_drops(base: _Side, side: _Side, dropped: set[int]) -> Iterator[Finding]:
     calm = sorted((base.trials.keys() & side.trials.keys()) - dropped)
-    here, there = ([sum(each.shares(b).values()) for b in calm] for each in (side, base))
-    more = common_change([ours - theirs for ours, theirs in zip(here, there, strict=True)])
-    if more is not None and is_beyond(more, margin_percent(side.run, side.workload)):
+    here, there = ([sum(each.compute_shares(b).values()) for b in calm] for each in (side, base))
+    more = estimate_common_change([ours - theirs for ours, theirs in zip(here, there, strict=True)])
+    if more is not None and is_beyond(more, find_margin_percent(side.run, side.workload)):
         words = f"others had {mean(here):.1f} % of the CPU time beside it, {mean(there):.1f} %"
-        yield side.finding(f"{words} beside the base: they disturb it, or work for it")
+        yield side.make_finding(f"{words} beside the base: they disturb it, or work for it")
 
 
-def _under_pressure(side: _Side) -> Iterator[Finding]:
+def _find_pressure(side: _Side) -> Iterator[Finding]:
     """Tasks waited more than is usual here, though our own processes worked no more."""
-    seen = [pair for trial in side.trials.values() if (pair := _pressure(side, trial))]
+    seen = [pair for trial in side.trials.values() if (pair := _compute_pressure(side, trial))]
     if not seen:
         return
     usual, work = (median(column) for column in zip(*seen, strict=True))
@@ -169,13 +175,13 @@ def _under_pressure(side: _Side) -> Iterator[Finding]:
         words = (
             f"in {pressed} of {len(seen)} restarts tasks waited for a core far longer than usual"
         )
-        yield side.finding(f"{words} (PSI), though our own processes worked no more")
+        yield side.make_finding(f"{words} (PSI), though our own processes worked no more")
 
 
-def _pressure(side: _Side, trial: Trial) -> tuple[float, float] | None:
+def _compute_pressure(side: _Side, trial: Trial) -> tuple[float, float] | None:
     """In percent of the time: some task waited (PSI); our own processes worked."""
     phases = side.workload.phase_names
-    sums = counter_gains(trial, phases)
+    sums = sum_counter_gains(trial, phases)
     time_ns = sum(r.ended_ns - r.started_ns for r in trial.phases if r.phase in phases)
     if "psi_cpu_ns" not in sums or "own_ns" not in sums or not time_ns:
         return None

@@ -21,8 +21,8 @@ from statistics import mean
 import numpy as np
 from scipy import stats
 
-from dyno.judge.analysis.comparisons import PairedMetric, paired_metrics
-from dyno.judge.analysis.host_noise import noise_shares
+from dyno.judge.analysis.comparisons import PairedMetric, pair_metrics
+from dyno.judge.analysis.host_noise import compute_noise_shares
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits._cases import Unchecked, conclude
 from dyno.judge.stats.interval import Floats, to_percent
@@ -46,43 +46,43 @@ class NoiseEffect:
         """A finding for each primary that goes with the noise; else one."""
         whole = view.without_limits
         plans = view.run.workloads
-        found = [f for plan in plans for f in _of_workload(whole, plan)]
-        unchecked = [each for plan in plans if (each := _unchecked(whole, plan))]
+        found = [f for plan in plans for f in _judge_workload(whole, plan)]
+        unchecked = [each for plan in plans if (each := _find_unchecked(whole, plan))]
         sound = "no difference goes with the noise" if len(unchecked) < len(plans) else ""
         return conclude("noise_effect", found, sound, unchecked)
 
 
-def _unchecked(view: RunView, plan: WorkloadPlan) -> Unchecked | None:
+def _find_unchecked(view: RunView, plan: WorkloadPlan) -> Unchecked | None:
     blocks = view.blocks[plan.name].valid
     if len(blocks) < BLOCKS_LEAST:
         return Unchecked(f"fewer than {BLOCKS_LEAST} blocks", plan.name)
     trials = [trial for block in blocks for trial in block.values()]
-    if not any(noise_shares(trial, plan.phase_names) for trial in trials):
+    if not any(compute_noise_shares(trial, plan.phase_names) for trial in trials):
         return Unchecked("what others had of the machine is not known", plan.name)
     return None
 
 
-def _of_workload(view: RunView, plan: WorkloadPlan) -> Iterator[Finding]:
+def _judge_workload(view: RunView, plan: WorkloadPlan) -> Iterator[Finding]:
     blocks = view.blocks[plan.name].valid
     if len(blocks) < BLOCKS_LEAST:
         return
-    others = np.array([_others_percent(plan, list(block.values())) for block in blocks])
+    others = np.array([_compute_others_percent(plan, list(block.values())) for block in blocks])
     if others.max() - others.min() < POINTS_LEAST:
         return
-    for line in paired_metrics(view, plan, blocks):
+    for line in pair_metrics(view, plan, blocks):
         if line.primary and not line.grey:
-            yield from _finding(line, others)
+            yield from _make_findings(line, others)
 
 
-def _others_percent(plan: WorkloadPlan, trials: Sequence[Trial]) -> float:
+def _compute_others_percent(plan: WorkloadPlan, trials: Sequence[Trial]) -> float:
     """What others had of all CPU time in a block, the hypervisor among them."""
-    return mean(sum(noise_shares(trial, plan.phase_names).values()) for trial in trials)
+    return mean(sum(compute_noise_shares(trial, plan.phase_names).values()) for trial in trials)
 
 
-def _finding(line: PairedMetric, others: Floats) -> list[Finding]:
+def _make_findings(line: PairedMetric, others: Floats) -> list[Finding]:
     slope, middle = (float(each) for each in np.polyfit(others, line.logs, 1))
     calm, noisy = (to_percent(middle + slope * at) for at in (others.min(), others.max()))
-    if abs(calm - noisy) <= line.margin_percent or not goes_along(others, line.logs):
+    if abs(calm - noisy) <= line.margin_percent or not follows_noise(others, line.logs):
         return []
     metric = line.metric
     words = (
@@ -93,7 +93,7 @@ def _finding(line: PairedMetric, others: Floats) -> list[Finding]:
     return [Finding("noise_effect", "doubtful", words)]
 
 
-def goes_along(others: Floats, logs: Floats) -> bool:
+def follows_noise(others: Floats, logs: Floats) -> bool:
     """Do the blocks' log ratios rise or fall with what others had in them, and not by chance?"""
     if stats.kendalltau(others, logs).pvalue > RANKS_LEVEL:
         return False

@@ -18,7 +18,7 @@ from statistics import median
 
 from dyno.judge.analysis.measures import PERCENTILES
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits._cases import Case, Inapplicable, cases, conclude
+from dyno.judge.audits._cases import Case, Inapplicable, conclude, list_cases
 from dyno.record import Finding
 
 BEYOND_LEAST = 10
@@ -33,30 +33,30 @@ class Percentiles:
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each primary percentile that rests on too few; else one."""
         run, trials = view.run, view.trials
-        judged = list(cases(run, trials))
+        judged = list(list_cases(run, trials))
         findings = [
-            case.finding("percentiles", "doubtful", f"{metric} of {stream} {words}")
+            case.make_finding("percentiles", "doubtful", f"{metric} of {stream} {words}")
             for case in judged
-            for stream, metric, percentile in _primary(case)
-            if (words := _few(case, stream, percentile))
+            for stream, metric, percentile in _list_primary(case)
+            if (words := _describe_few(case, stream, percentile))
         ]
-        decides = any(True for case in judged for _ in _primary(case))
-        shown = _shown(judged)
+        decides = any(True for case in judged for _ in _list_primary(case))
+        shown = _describe_shown(judged)
         told = f"each percentile judged has enough events beyond it{shown}" if decides else ""
         why = f"no primary metric is a percentile{shown}"
         inapplicable = [Inapplicable(why)] if judged and not decides else []
         return conclude("percentiles", findings, told, inapplicable)
 
 
-def _primary(case: Case) -> Iterator[tuple[str, str, str]]:
+def _list_primary(case: Case) -> Iterator[tuple[str, str, str]]:
     for pair in case.primaries:
         if pair.metric.startswith(PREFIX):
             yield pair.stream, pair.metric, pair.metric.removeprefix(PREFIX)
 
 
-def _few(case: Case, stream: str, percentile: str) -> str:
+def _describe_few(case: Case, stream: str, percentile: str) -> str:
     """What the percentile rests on, where that is too little; a name may be `stream/type`."""
-    counts = list(_counts(case, stream))
+    counts = list(_list_counts(case, stream))
     beyond = median(counts) * (1 - float(percentile) / 100) if counts else BEYOND_LEAST
     # Percentages are no binary fractions: 1000 events have 9.9999… of them beyond p99.
     if beyond > BEYOND_LEAST - 1e-6:
@@ -65,7 +65,7 @@ def _few(case: Case, stream: str, percentile: str) -> str:
     return f"rests on {beyond:.1f} events beyond it in a restart of {median(counts):g}; {least}"
 
 
-def _counts(case: Case, stream: str) -> Iterator[int]:
+def _list_counts(case: Case, stream: str) -> Iterator[int]:
     for record in case.records:
         for tally in record.streams:
             if tally.name == stream:
@@ -75,14 +75,14 @@ def _counts(case: Case, stream: str) -> Iterator[int]:
                     yield latency.count
 
 
-def _shown(judged: Sequence[Case]) -> str:
+def _describe_shown(judged: Sequence[Case]) -> str:
     """What is added of percentiles that decide nothing."""
     few = [
         f"p{percentile} of {stream} in {case.name}"
         for case in judged
         for stream in case.streams
         for percentile in PERCENTILES
-        if _few(case, stream, percentile)
+        if _describe_few(case, stream, percentile)
     ]
     more = f" and {len(few) - 1} others" if few[1:] else ""
     return f"; of those shown, {few[-1]}{more} are nearer to maxima" if few else ""

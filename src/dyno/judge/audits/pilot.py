@@ -27,16 +27,17 @@ class PilotAudit:
         if not chosen:
             word: Soundness = "not checked" if every else "does not apply"
             return [Finding("pilot", word, "no number of connections was chosen")]
-        findings = [f for each in chosen if (f := _finding(each))]
-        told = f"others took {max(_foreign(each) for each in chosen):.0f} % of the host at most"
+        findings = [f for each in chosen if (f := _find_doubt(each))]
+        most = max(_compute_foreign(each) for each in chosen)
+        told = f"others took {most:.0f} % of the host at most"
         return conclude("pilot", findings, f"{told} when the number of connections was chosen")
 
 
-def _foreign(found: Saturation) -> float:
+def _compute_foreign(found: Saturation) -> float:
     return max(each.foreign_percent for each in found.tried)
 
 
-def _finding(found: Saturation) -> Finding | None:
+def _find_doubt(found: Saturation) -> Finding | None:
     if (noisy := found.doubted) is None:
         return None
     swept = f"{len(found.swept)} numbers of connections are" if found.swept else ""

@@ -32,8 +32,8 @@ from dyno.judge.audits._cases import (
     Unchecked,
     Unjudged,
     conclude,
-    every_case,
     keeps_data,
+    list_every_case,
 )
 from dyno.record import Candidate, Evidence, Finding, Run, Soundness, Tally, Trial
 
@@ -53,11 +53,11 @@ class Results:
         run, trials = view.run, view.trials
         sides = {side.name: side for side in run.candidates if keeps_data(side)}
         good = [t for t in trials if t.status == "ok" and t.candidate in sides and t.block >= 0]
-        findings = [*_statements(run, sides, good), *_streams(run, good)]
+        findings = [*_compare_statements(run, sides, good), *_compare_streams(run, good)]
         answers = sum(bool(entry.digest) for trial in good for entry in trial.evidence)
         counted = any(
-            _rows_per_query([t for _, t in s]) is not None
-            for case in every_case(run, good)
+            _compute_rows_per_query([t for _, t in s]) is not None
+            for case in list_every_case(run, good)
             for s in case.streams.values()
         )
         told = ["candidates answer alike in rows per query"] if counted else []
@@ -73,15 +73,17 @@ class Results:
         return conclude("results", findings, "; ".join(told), unjudged)
 
 
-def _statements(run: Run, sides: dict[str, Candidate], good: Sequence[Trial]) -> Iterator[Finding]:
+def _compare_statements(
+    run: Run, sides: dict[str, Candidate], good: Sequence[Trial]
+) -> Iterator[Finding]:
     """Each candidate's answers against the first of its engine, and against the base, by block."""
     faults: dict[tuple[Soundness, str], list[int]] = defaultdict(list)
-    for block in _blocks(good):
+    for block in _group_blocks(good):
         ordered = [block[name] for name in sides if name in block]
         for position, trial in enumerate(ordered):
             for other in (each for each in ordered[:position] if each.options == trial.options):
                 same = sides[trial.candidate].engine == sides[other.candidate].engine
-                for name, words in _differences(trial, other, same):
+                for name, words in _list_differences(trial, other, same):
                     soundness: Soundness = "invalid" if same else "doubtful"
                     where = f"{trial.workload}: {trial.candidate} and {other.candidate}"
                     faults[soundness, f"{where} answer '{name}' with {words}"].append(trial.number)
@@ -89,7 +91,7 @@ def _statements(run: Run, sides: dict[str, Candidate], good: Sequence[Trial]) ->
         yield Finding("results", soundness, words, tuple(numbers))
 
 
-def _blocks(good: Sequence[Trial]) -> list[dict[str, Trial]]:
+def _group_blocks(good: Sequence[Trial]) -> list[dict[str, Trial]]:
     """The trials of each block's last attempt by candidate."""
     blocks: dict[tuple[str, int, int], dict[str, Trial]] = defaultdict(dict)
     for trial in good:
@@ -98,29 +100,29 @@ def _blocks(good: Sequence[Trial]) -> list[dict[str, Trial]]:
     return [found for (w, b, a), found in blocks.items() if last[w, b] == a]
 
 
-def _differences(trial: Trial, other: Trial, same_engine: bool) -> Iterator[tuple[str, str]]:
+def _list_differences(trial: Trial, other: Trial, same_engine: bool) -> Iterator[tuple[str, str]]:
     theirs = {entry.name: entry for entry in other.evidence if entry.digest}
     for entry in trial.evidence:
         there = theirs.get(entry.name)
         if there is None or not entry.digest or entry.sql != there.sql:
             continue
         if entry.found != there.found:
-            yield entry.name, _numbers(entry, there)
+            yield entry.name, _describe_numbers(entry, there)
         elif same_engine and entry.digest != there.digest:
             yield entry.name, "other values"
 
 
-def _numbers(entry: Evidence, there: Evidence) -> str:
+def _describe_numbers(entry: Evidence, there: Evidence) -> str:
     return f"{entry.found} and {there.found} rows"
 
 
-def _streams(run: Run, good: Sequence[Trial]) -> Iterator[Finding]:
+def _compare_streams(run: Run, good: Sequence[Trial]) -> Iterator[Finding]:
     base: dict[tuple[str, ...], tuple[float, int]] = {}
     for case in sorted(
-        every_case(run, good), key=lambda case: case.candidate.name != run.design.base
+        list_every_case(run, good), key=lambda case: case.candidate.name != run.design.base
     ):
         for name, stream in case.streams.items():
-            rows = _rows_per_query([tally for _, tally in stream])
+            rows = _compute_rows_per_query([tally for _, tally in stream])
             if rows is None:
                 continue
             own = (f"{option}={value}" for option, value in case.candidate.options.items())
@@ -140,10 +142,12 @@ def _compare_rows(
     share = (abs(rows - base) / most if most else 0.0) - chance
     if share > DOUBTFUL_SHARE:
         words = f"{stream} read {rows:.3g} rows per query, the base {base:.3g}"
-        yield case.finding("results", "invalid" if share > INVALID_SHARE else "doubtful", words)
+        yield case.make_finding(
+            "results", "invalid" if share > INVALID_SHARE else "doubtful", words
+        )
 
 
-def _rows_per_query(tallies: Sequence[Tally]) -> float | None:
+def _compute_rows_per_query(tallies: Sequence[Tally]) -> float | None:
     """The median over the restarts; None where too few were asked."""
     asked = [tally for tally in tallies if tally.queries >= QUERIES_LEAST]
     return median(tally.rows_read / tally.queries for tally in asked) if asked else None

@@ -32,12 +32,12 @@ from dyno.judge.audits._cases import (
     Inapplicable,
     Unchecked,
     Unjudged,
-    cases,
     conclude,
-    records,
+    find_records,
+    list_cases,
 )
-from dyno.judge.audits._server_share import server_percent
-from dyno.record import Finding, PhaseRecord, Soundness, Tally, Trial, echo_of
+from dyno.judge.audits._server_share import compute_server_percent
+from dyno.record import Finding, PhaseRecord, Soundness, Tally, Trial, name_echo
 
 #: Of the answer, as in `client_share`.
 DOUBTFUL_PERCENT = 50.0
@@ -66,7 +66,7 @@ class _Way:
     @property
     def words(self) -> str:
         """`of 66 µs an answer, 62 are the host's way there and back`."""
-        way, answer = _number(min(self.way_us, self.answer_us)), _number(self.answer_us)
+        way, answer = _format_us(min(self.way_us, self.answer_us)), _format_us(self.answer_us)
         return f"of {answer} µs an answer, {way} are the host's way there and back"
 
 
@@ -79,25 +79,25 @@ class RoundTrip:
         """A finding for each candidate and stream that is not sound; else one with the largest."""
         judged: list[Case] = []
         busy: list[Case] = []
-        for case in cases(view.run, view.trials):
-            percent = server_percent(view.run, case) or 0.0
+        for case in list_cases(view.run, view.trials):
+            percent = compute_server_percent(view.run, case) or 0.0
             (busy if percent >= BUSY_PERCENT else judged).append(case)
-        ways = {case.name: list(_ways(case, view)) for case in judged}
+        ways = {case.name: list(_list_ways(case, view)) for case in judged}
         found = [way for own in ways.values() for way in own]
-        faults = [fault for way in found if (fault := _fault(way))]
+        faults = [fault for way in found if (fault := _find_fault(way))]
         unknown = [case for case in judged if not case.candidate.embedded and not ways[case.name]]
         unjudged: list[Unjudged] = [Unchecked(_NO_ECHO, case.name) for case in unknown]
         if all(side.embedded for side in view.run.candidates):
             unjudged = [Inapplicable("no candidate is a server")]
-        return conclude("round_trip", faults, _sound(found, busy), unjudged)
+        return conclude("round_trip", faults, _describe_sound(found, busy), unjudged)
 
 
-def _fault(way: _Way) -> Finding | None:
+def _find_fault(way: _Way) -> Finding | None:
     if way.share_percent < DOUBTFUL_PERCENT:
         return None
     if not way.calm:
         words = f"{way.words} at most, since the host was noisy then: how many is not known"
-        return way.case.finding("round_trip", "doubtful", words)
+        return way.case.make_finding("round_trip", "doubtful", words)
     invalid = way.share_percent >= INVALID_PERCENT
     soundness: Soundness = "invalid" if invalid else "doubtful"
     seen = max(0.0, 100 - way.share_percent)
@@ -105,10 +105,10 @@ def _fault(way: _Way) -> Finding | None:
     hint = "more threads" if way.together else "pinning=together, or more threads"
     if way.connections > 1 and not way.together:
         hint = "more threads, or pinning=together"
-    return way.case.finding("round_trip", soundness, f"{way.words}, so {what}: try {hint}")
+    return way.case.make_finding("round_trip", soundness, f"{way.words}, so {what}: try {hint}")
 
 
-def _sound(found: list[_Way], busy: list[Case]) -> str:
+def _describe_sound(found: list[_Way], busy: list[Case]) -> str:
     if found:
         most = max(found, key=lambda way: way.share_percent)
         return f"{most.words} at most ({most.case.name})"
@@ -117,15 +117,15 @@ def _sound(found: list[_Way], busy: list[Case]) -> str:
     return ""
 
 
-def _ways(case: Case, view: RunView) -> Iterator[_Way]:
+def _list_ways(case: Case, view: RunView) -> Iterator[_Way]:
     """One for each closed loop that waited for answers, where the echo was played too."""
-    own = (echo_of(view.run.echo_stand(case.candidate).name), case.workload)
+    own = (name_echo(view.run.find_echo_stand(case.candidate).name), case.workload)
     played = [t for t in view.trials if (t.candidate, t.workload) == own and t.status == "ok"]
     calm = [trial for trial in played if is_calm(trial, view.run.design.limits)]
-    trips = [us for each in _baselines(calm or played, case) if (us := _trip_us(each))]
+    trips = [us for each in _find_baselines(calm or played, case) if (us := _compute_trip_us(each))]
     for name, tallies in case.streams.items() if trips else ():
-        answers = [us for _, tally in tallies if (us := _median_us(tally))]
-        often = [per for _, tally in tallies if (per := _round_trips(tally))]
+        answers = [us for _, tally in tallies if (us := _compute_median_us(tally))]
+        often = [per for _, tally in tallies if (per := _count_round_trips(tally))]
         if answers and often:
             yield _Way(
                 case=case,
@@ -138,9 +138,9 @@ def _ways(case: Case, view: RunView) -> Iterator[_Way]:
             )
 
 
-def _baselines(played: Sequence[Trial], case: Case) -> Sequence[PhaseRecord]:
+def _find_baselines(played: Sequence[Trial], case: Case) -> Sequence[PhaseRecord]:
     """The case's phase as the echo played it, unless requests failed."""
-    return [each for each in records(played, case.phase) if is_baseline(each)]
+    return [each for each in find_records(played, case.phase) if is_baseline(each)]
 
 
 def _is_together(case: Case) -> bool:
@@ -149,21 +149,21 @@ def _is_together(case: Case) -> bool:
     return placed is not None and bool(set(placed.driver) & set(placed.engine))
 
 
-def _trip_us(record: PhaseRecord) -> float:
-    return _median_us(record.streams[0])
+def _compute_trip_us(record: PhaseRecord) -> float:
+    return _compute_median_us(record.streams[0])
 
 
-def _median_us(tally: Tally) -> float:
+def _compute_median_us(tally: Tally) -> float:
     return tally.latency.percentiles_ns.get("50", 0) / 1e3
 
 
-def _round_trips(tally: Tally) -> float:
+def _count_round_trips(tally: Tally) -> float:
     """Answers that were waited for in an event of a closed loop; 0 for any other."""
     events = tally.done + tally.failed
     return tally.round_trips / events if events and not tally.paced else 0.0
 
 
-def _number(us: float) -> str:
+def _format_us(us: float) -> str:
     return f"{us:.0f}" if us >= 20 else f"{us:.1f}"
 
 

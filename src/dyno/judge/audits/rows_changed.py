@@ -29,9 +29,9 @@ from dyno.judge.audits._statements import (
     WRITES,
     StatementOutcome,
     StreamView,
-    pairs,
-    streams,
-    unjudged,
+    list_streams,
+    list_unjudged,
+    pair_streams,
 )
 from dyno.record import Finding, Soundness
 
@@ -56,25 +56,25 @@ class RowsChanged:
 
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each candidate and statement that changed other rows; else a sound one."""
-        known = list(streams(view))
+        known = list(list_streams(view))
         counted = [it for it in known if it.is_counted]
-        findings = [_finding(it, fault) for it in counted for fault in _alone(it)]
-        for own, base in pairs(view):
+        findings = [_make_finding(it, fault) for it in counted for fault in _check_alone(it)]
+        for own, base in pair_streams(view):
             if own.is_counted and base.is_counted:
-                findings += [_finding(own, fault) for fault in _against(own, base)]
-        findings += [_finding(it, f) for it in counted for f in _nothing(it, counted)]
-        left = unjudged(view, known)
-        if counted and not _changes_rows(counted):
+                findings += [_make_finding(own, fault) for fault in _check_against(own, base)]
+        findings += [_make_finding(it, f) for it in counted for f in _find_unchanged(it, counted)]
+        left = list_unjudged(view, known)
+        if counted and not _has_changed_rows(counted):
             left.append(Inapplicable("no statement that writes rows was sent"))
-        return conclude("rows_changed", findings, _sound(counted), left)
+        return conclude("rows_changed", findings, _describe_sound(counted), left)
 
 
-def _finding(own: StreamView, fault: _Fault) -> Finding:
+def _make_finding(own: StreamView, fault: _Fault) -> Finding:
     soundness, words = fault
-    return own.case.finding("rows_changed", soundness, f"{own.name}: {words}")
+    return own.case.make_finding("rows_changed", soundness, f"{own.name}: {words}")
 
 
-def _alone(own: StreamView) -> Iterator[_Fault]:
+def _check_alone(own: StreamView) -> Iterator[_Fault]:
     """Against what its script declares."""
     for each in own.statements.values():
         expected = each.rows_expected
@@ -85,7 +85,7 @@ def _alone(own: StreamView) -> Iterator[_Fault]:
             )
 
 
-def _nothing(own: StreamView, all_streams: Sequence[StreamView]) -> Iterator[_Fault]:
+def _find_unchanged(own: StreamView, all_streams: Sequence[StreamView]) -> Iterator[_Fault]:
     """Writes that changed no row."""
     whole = sum(each.sent for each in own.statements.values())
     for digest, each in own.statements.items():
@@ -114,7 +114,7 @@ def _has_effect(each: StatementOutcome | None) -> bool:
     return each is not None and each.rows_changed + each.rows_read > 0
 
 
-def _against(own: StreamView, base: StreamView) -> Iterator[_Fault]:
+def _check_against(own: StreamView, base: StreamView) -> Iterator[_Fault]:
     """Against the base, where both are of one engine."""
     if own.candidate.engine != base.candidate.engine:
         return
@@ -123,19 +123,21 @@ def _against(own: StreamView, base: StreamView) -> Iterator[_Fault]:
         there = base.statements.get(digest)
         if there is None or each.rows_expected or _is_without_effect(each):
             continue
-        ours, theirs = _averages(each), _averages(there)
+        ours, theirs = _compute_averages(each), _compute_averages(there)
         if not ours or not theirs or _is_without_effect(there):
             continue
-        share = abs(_average(each) - _average(there)) / max(_average(each), _average(there), 1e-9)
+        share = abs(_compute_average(each) - _compute_average(there)) / max(
+            _compute_average(each), _compute_average(there), 1e-9
+        )
         if soundness := _judge(ours, theirs, share, is_stationary):
-            told = f"{_average(each):.3g} rows on average, {_average(there):.3g}"
+            told = f"{_compute_average(each):.3g} rows on average, {_compute_average(there):.3g}"
             yield soundness, f"{each.quoted} changed {told} on {base.candidate.name}"
 
 
 def _judge(
     ours: Sequence[float], theirs: Sequence[float], share: float, is_stationary: bool
 ) -> Soundness | None:
-    if _whole(ours) or _whole(theirs):
+    if _are_whole(ours) or _are_whole(theirs):
         return "invalid" if share > WHOLE_SHARE else None
     apart = max(ours) < min(theirs) or max(theirs) < min(ours)
     if not (is_stationary and apart) or share <= DOUBTFUL_SHARE:
@@ -143,16 +145,16 @@ def _judge(
     return "invalid" if share > INVALID_SHARE else "doubtful"
 
 
-def _whole(averages: Sequence[float]) -> bool:
+def _are_whole(averages: Sequence[float]) -> bool:
     """Are all the same whole number, but 0?"""
     return averages[0] >= 1 and averages[0].is_integer() and len(set(averages)) == 1
 
 
-def _average(each: StatementOutcome) -> float:
+def _compute_average(each: StatementOutcome) -> float:
     return each.rows_changed / each.answered if each.answered else 0.0
 
 
-def _averages(each: StatementOutcome) -> list[float]:
+def _compute_averages(each: StatementOutcome) -> list[float]:
     """The rows changed by an execution, in each restart; none where too few were sent."""
     counts = [it for it in each.counts if it and it.sent - it.failed >= COMPARED_LEAST]
     if not each.rows_changed or any(it.kind not in WRITES | {"several", "batch"} for it in counts):
@@ -160,14 +162,14 @@ def _averages(each: StatementOutcome) -> list[float]:
     return [it.rows_changed / (it.sent - it.failed) for it in counts]
 
 
-def _changes_rows(counted: Sequence[StreamView]) -> bool:
+def _has_changed_rows(counted: Sequence[StreamView]) -> bool:
     """Was a write sent, or another statement that changed rows?"""
     every = (each for it in counted for each in it.statements.values())
     return any(each.kind in WRITES or each.rows_changed for each in every)
 
 
-def _sound(counted: Sequence[StreamView]) -> str:
-    if not _changes_rows(counted):
+def _describe_sound(counted: Sequence[StreamView]) -> str:
+    if not _has_changed_rows(counted):
         return ""
     writes = [e for it in counted for e in it.statements.values() if e.kind in WRITES]
     rows = sum(each.rows_changed for each in writes)

@@ -29,14 +29,14 @@ class SameProgram:
     def judge(self, view: RunView) -> list[Finding]:
         """One finding: of the pairs that are the same by mistake, or differ by mistake."""
         run, trials = view.run, view.trials
-        sides = [_identity(run, side) for side in run.candidates]
+        sides = [_find_identity(run, side) for side in run.candidates]
         pairs = list(combinations(zip(run.candidates, sides, strict=True), 2))
         unknown = [side.name for side, it in zip(run.candidates, sides, strict=True) if it is None]
         if run.design.aa:
             differing = [(a.name, b.name) for (a, it), (b, other) in pairs if it != other]
-            return _with_unknown([_declared_finding(differing)], unknown)
+            return _with_unknown([_make_declared_finding(differing)], unknown)
         same = [(a.name, b.name) for (a, it), (b, other) in pairs if it and it == other]
-        return _with_unknown([_undeclared_finding(same, trials)], unknown)
+        return _with_unknown([_make_undeclared_finding(same, trials)], unknown)
 
 
 def _with_unknown(found: list[Finding], unknown: list[str]) -> list[Finding]:
@@ -47,7 +47,7 @@ def _with_unknown(found: list[Finding], unknown: list[str]) -> list[Finding]:
     return conclude("same_program", faults, sound, unchecked)
 
 
-def _declared_finding(differing: list[tuple[str, str]]) -> Finding:
+def _make_declared_finding(differing: list[tuple[str, str]]) -> Finding:
     if not differing:
         return Finding("same_program", "sound", "an A/A comparison, as declared")
     a, b = differing[0]
@@ -55,7 +55,7 @@ def _declared_finding(differing: list[tuple[str, str]]) -> Finding:
     return Finding("same_program", "invalid", words)
 
 
-def _undeclared_finding(same: list[tuple[str, str]], trials: Sequence[Trial]) -> Finding:
+def _make_undeclared_finding(same: list[tuple[str, str]], trials: Sequence[Trial]) -> Finding:
     if not same:
         return Finding("same_program", "sound", "no two candidates are known to be the same")
     a, b = same[0]
@@ -67,18 +67,18 @@ def _undeclared_finding(same: list[tuple[str, str]], trials: Sequence[Trial]) ->
     return Finding("same_program", "doubtful", words, meant)
 
 
-def _identity(run: Run, side: Candidate) -> Candidate | None:
+def _find_identity(run: Run, side: Candidate) -> Candidate | None:
     """The candidate without its name, and of its build what tells it from another; None where the
     record does not tell.
     """
-    build = _program(side.build)
+    build = _identify_program(side.build)
     if not build:
         return None
     controls = run.design.controls | side.controls
     return replace(side, name="", spec="", build=build, controls=controls, levels={})
 
 
-def _program(build: dict[str, str]) -> dict[str, str]:
+def _identify_program(build: dict[str, str]) -> dict[str, str]:
     """The checksum; without a file, all facts, if the source is among them."""
     if checksum := build.get("sha256"):
         return {"sha256": checksum}

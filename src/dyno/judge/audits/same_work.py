@@ -33,9 +33,9 @@ from dyno.judge.audits._statements import (
     NO_PAIR,
     StatementOutcome,
     StreamView,
-    pairs,
-    streams,
-    unjudged,
+    list_streams,
+    list_unjudged,
+    pair_streams,
 )
 from dyno.record import Finding, LoadCondition, Tally
 
@@ -64,28 +64,28 @@ class SameWork:
 
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each statement that differs; else one with how many were compared."""
-        known = list(streams(view))
+        known = list(list_streams(view))
         findings: list[Finding] = []
-        compared, left = 0, unjudged(view, known)
-        for own, base in pairs(view):
+        compared, left = 0, list_unjudged(view, known)
+        for own, base in pair_streams(view):
             if not own.is_counted or not base.is_counted:
                 continue
-            if why := _incomparable(own, base):
+            if why := _explain_incomparable(own, base):
                 left.append(Unchecked(why, own.case.name))
                 continue
             compared += len(own.statements) + len(own.statements_before)
-            for words in _differences(*own.beside(base)):
+            for words in _list_differences(*own.align(base)):
                 told = f"{own.name}: {words}"
-                findings.append(own.case.finding("same_work", "invalid", told))
-            left += _other_texts(own, base)
-        findings += [*_other_loads(view)]
+                findings.append(own.case.make_finding("same_work", "invalid", told))
+            left += _find_other_texts(own, base)
+        findings += [*_find_other_loads(view)]
         told = f"{compared} statements were sent equally often to all candidates"
         if not compared and not left:
             left.append(Inapplicable(NO_PAIR))
         return conclude("same_work", findings, told if compared else "", left)
 
 
-def _incomparable(own: StreamView, base: StreamView) -> str:
+def _explain_incomparable(own: StreamView, base: StreamView) -> str:
     if any("" in it.statements or "" in it.statements_before for it in (own, base)):
         return "more texts than the driver keeps apart"
     return ""
@@ -95,12 +95,12 @@ def _is_one_engine(own: StreamView, base: StreamView) -> bool:
     return own.candidate.engine == base.candidate.engine
 
 
-def _other_texts(own: StreamView, base: StreamView) -> Iterator[Unchecked]:
+def _find_other_texts(own: StreamView, base: StreamView) -> Iterator[Unchecked]:
     if not _is_one_engine(own, base) and own.statements.keys() != base.statements.keys():
         yield Unchecked("engines of another dialect are sent other texts", own.case.name)
 
 
-def _other_loads(view: RunView) -> Iterator[Finding]:
+def _find_other_loads(view: RunView) -> Iterator[Finding]:
     """Kept loads of one number that sent other statements, or changed other rows."""
     sides = {side.name: side for side in view.run.candidates}
     first: dict[tuple[str, ...], LoadCondition] = {}
@@ -111,49 +111,51 @@ def _other_loads(view: RunView) -> Iterator[Finding]:
             continue
         options = (f"{name}={value}" for name, value in trial.options.items())
         at = (trial.workload, sides[trial.candidate].engine, str(load.number), *options)
-        if (words := _other_load(load, first.setdefault(at, load))) and load.name not in told:
+        if (
+            words := _describe_other_load(load, first.setdefault(at, load))
+        ) and load.name not in told:
             told.add(load.name)
             sentence = f"{trial.workload} on {trial.candidate}: its kept load {words}"
             yield Finding("same_work", "invalid", sentence, (trial.number,))
 
 
-def _other_load(load: LoadCondition, base: LoadCondition) -> str:
+def _describe_other_load(load: LoadCondition, base: LoadCondition) -> str:
     if load.texts != base.texts:
         return "sent other statements than that of the base"
     for what, ours, theirs in (
         ("statements sent", load.sent, base.sent),
         ("rows changed", load.rows_changed, base.rows_changed),
     ):
-        if _share(ours or 0, theirs or 0) > EXACT_SHARE:
+        if _compute_share(ours or 0, theirs or 0) > EXACT_SHARE:
             return f"has {ours:,} {what}, that of the base {theirs:,}"
     return ""
 
 
-def _differences(own: StreamView, base: StreamView) -> Iterator[str]:
-    for what, ours, theirs in _asked(own, base):
+def _list_differences(own: StreamView, base: StreamView) -> Iterator[str]:
+    for what, ours, theirs in _pair_asked(own, base):
         if ours != theirs:
-            yield f"{what} was {ours}, and {theirs} on {_name(base)}"
+            yield f"{what} was {ours}, and {theirs} on {_format_base(base)}"
     fixed = [(own.statements_before, base.statements_before)]
     if own.is_load:
         fixed.append((own.statements, base.statements))
     else:
-        yield from _drawn_differences(own, base)
+        yield from _compare_drawn(own, base)
     one_engine = _is_one_engine(own, base)
     for ours, theirs in fixed:
         for digest in ours.keys() | theirs.keys():
             each, there = ours.get(digest), theirs.get(digest)
             if one_engine or (each and there):
-                yield from _fixed_difference(each, there, base, own)
+                yield from _compare_fixed(each, there, base, own)
 
 
-def _asked(own: StreamView, base: StreamView) -> Iterator[tuple[str, object, object]]:
+def _pair_asked(own: StreamView, base: StreamView) -> Iterator[tuple[str, object, object]]:
     """What a script asked for in its phases, on both sides."""
     for ours, theirs in zip(own.tallies[:1], base.tallies[:1], strict=False):
         yield "the number of users", ours.connections, theirs.connections
         yield "the rate asked for", ours.target_per_s, theirs.target_per_s
 
 
-def _fixed_difference(
+def _compare_fixed(
     each: StatementOutcome | None, there: StatementOutcome | None, base: StreamView, own: StreamView
 ) -> Iterator[str]:
     """Of what is no matter of chance."""
@@ -161,38 +163,41 @@ def _fixed_difference(
     ours, theirs = (it.sent if it else 0 for it in (each, there))
     if either is None:
         return
-    if _share(ours, theirs) > EXACT_SHARE:
+    if _compute_share(ours, theirs) > EXACT_SHARE:
         where = "its load" if own.is_load else "init or thread_init"
-        yield f"{where} sent {either.quoted} {_times(ours)}, and {_times(theirs)} on {_name(base)}"
+        other = f"{_format_times(theirs)} on {_format_base(base)}"
+        yield f"{where} sent {either.quoted} {_format_times(ours)}, and {other}"
         return
     rows, others = (it.rows_changed if it else 0 for it in (each, there))
-    if own.is_load and _share(rows, others) > EXACT_SHARE:
-        told = f"{rows:,} rows, and {others:,} on {_name(base)}"
+    if own.is_load and _compute_share(rows, others) > EXACT_SHARE:
+        told = f"{rows:,} rows, and {others:,} on {_format_base(base)}"
         yield f"its load changed by {either.quoted} {told}"
 
 
-def _drawn_differences(own: StreamView, base: StreamView) -> Iterator[str]:
+def _compare_drawn(own: StreamView, base: StreamView) -> Iterator[str]:
     one_engine = _is_one_engine(own, base)
     for digest in own.statements.keys() | base.statements.keys():
         each, there = own.statements.get(digest), base.statements.get(digest)
         either = each or there
         if either is None or not (one_engine or (each and there)):
             continue
-        ours, theirs = _rates(each, own.tallies), _rates(there, base.tallies)
+        ours, theirs = _compute_rates(each, own.tallies), _compute_rates(there, base.tallies)
         if not ours or not theirs:
             continue
         sent = tuple(it.sent if it else 0 for it in (each, there))
-        mean, other = _mean(sent[0], own.tallies), _mean(sent[1], base.tallies)
-        if _share(mean, other) > _limit(ours, theirs, _expected(sent, own, base)):
-            told = f"{mean:.3g} times for an event, and {other:.3g} times on {_name(base)}"
+        mean, other = _compute_mean(sent[0], own.tallies), _compute_mean(sent[1], base.tallies)
+        if _compute_share(mean, other) > _compute_limit(
+            ours, theirs, _compute_expected(sent, own, base)
+        ):
+            told = f"{mean:.3g} times for an event, and {other:.3g} times on {_format_base(base)}"
             yield f"{either.quoted} was sent {told}"
         elif each and there:
-            yield from _other_values(each, there, _name(base))
+            yield from _compare_values(each, there, _format_base(base))
 
 
-def _other_values(each: StatementOutcome, there: StatementOutcome, base: str) -> Iterator[str]:
+def _compare_values(each: StatementOutcome, there: StatementOutcome, base: str) -> Iterator[str]:
     """Values that vary on one side, and hardly on the other."""
-    lengths, classes = zip(*map(_sketch, (each, there)), strict=True)
+    lengths, classes = zip(*map(_measure_sketch, (each, there)), strict=True)
     if min(lengths) < max(SKETCHED_LEAST, SKETCHED_SHARE * max(lengths)):
         return
     if min(classes) < VALUES_SHARE * max(classes):
@@ -202,7 +207,7 @@ def _other_values(each: StatementOutcome, there: StatementOutcome, base: str) ->
         )
 
 
-def _sketch(each: StatementOutcome) -> tuple[float, float]:
+def _measure_sketch(each: StatementOutcome) -> tuple[float, float]:
     """How many executions a sketch holds, and how many classes of values it met, on average."""
     known = [it for it in each.counts if it]
     sketches = max(1, sum(it.sketches for it in known))
@@ -210,14 +215,18 @@ def _sketch(each: StatementOutcome) -> tuple[float, float]:
     return executions / sketches, sum(it.value_classes for it in known) / sketches
 
 
-def _expected(sent: tuple[int, ...], own: StreamView, base: StreamView) -> tuple[float, float]:
+def _compute_expected(
+    sent: tuple[int, ...], own: StreamView, base: StreamView
+) -> tuple[float, float]:
     """How often each side would have sent a text, had it sent as many for an event as both."""
-    events = _events(own.tallies), _events(base.tallies)
+    events = _count_events(own.tallies), _count_events(base.tallies)
     rate = sum(sent) / sum(events)
     return rate * events[0], rate * events[1]
 
 
-def _limit(ours: Sequence[float], theirs: Sequence[float], expected: tuple[float, float]) -> float:
+def _compute_limit(
+    ours: Sequence[float], theirs: Sequence[float], expected: tuple[float, float]
+) -> float:
     """How far two averages may lie apart, as a share of the larger."""
     if min(expected) < MISSING_LEAST:
         return math.inf
@@ -230,34 +239,38 @@ def _limit(ours: Sequence[float], theirs: Sequence[float], expected: tuple[float
 
 
 def _is_equal(rates: Sequence[float]) -> bool:
-    return _share(max(rates), min(rates)) <= EQUAL_SHARE
+    return _compute_share(max(rates), min(rates)) <= EQUAL_SHARE
 
 
-def _rates(each: StatementOutcome | None, tallies: Sequence[Tally]) -> list[float]:
+def _compute_rates(each: StatementOutcome | None, tallies: Sequence[Tally]) -> list[float]:
     """How often a text was sent for an event, in each restart with events."""
     counts = each.counts if each else (None,) * len(tallies)
     pairs = zip(counts, tallies, strict=True)
-    return [(it.sent if it else 0) / _events([tally]) for it, tally in pairs if _events([tally])]
+    return [
+        (it.sent if it else 0) / _count_events([tally])
+        for it, tally in pairs
+        if _count_events([tally])
+    ]
 
 
-def _mean(sent: int, tallies: Sequence[Tally]) -> float:
-    return sent / max(1, _events(tallies))
+def _compute_mean(sent: int, tallies: Sequence[Tally]) -> float:
+    return sent / max(1, _count_events(tallies))
 
 
-def _events(tallies: Sequence[Tally]) -> int:
+def _count_events(tallies: Sequence[Tally]) -> int:
     return sum(tally.done + tally.failed + tally.restarted for tally in tallies)
 
 
-def _share(one: float, other: float) -> float:
+def _compute_share(one: float, other: float) -> float:
     most = max(one, other)
     return abs(one - other) / most if most else 0.0
 
 
-def _times(count: int) -> str:
+def _format_times(count: int) -> str:
     return "never" if count == 0 else "once" if count == 1 else f"{count:,} times"
 
 
-def _name(base: StreamView) -> str:
+def _format_base(base: StreamView) -> str:
     return base.candidate.name
 
 

@@ -30,7 +30,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits._cases import Case, Inapplicable, Unchecked, Unjudged, conclude, every_case
+from dyno.judge.audits._cases import (
+    Case,
+    Inapplicable,
+    Unchecked,
+    Unjudged,
+    conclude,
+    list_every_case,
+)
 from dyno.record import Finding, PhaseRecord, Soundness, Trial
 
 PROBE = "server"
@@ -79,19 +86,19 @@ class ServerCount:
         findings: list[Finding] = []
         asked: list[_Account] = []
         unjudged: list[Unjudged] = []
-        for case in every_case(run, trials):
-            seen = [(trial, _account(trial, case.phase)) for trial in case.played]
+        for case in list_every_case(run, trials):
+            seen = [(trial, _read_account(trial, case.phase)) for trial in case.played]
             known = [(trial, account) for trial, account in seen if account]
             asked += [account for _, account in known]
-            unjudged += [_unjudged(case)] if len(known) < len(seen) else []
+            unjudged += [_make_unjudged(case)] if len(known) < len(seen) else []
             for less in (True, False):
                 odd = [(t, a) for t, a in known if (_lacks(a) if less else _exceeds(a))]
                 if odd:
-                    findings.append(_finding(case, odd, less=less))
-        return conclude("server_count", findings, _sound(asked), unjudged)
+                    findings.append(_make_finding(case, odd, less=less))
+        return conclude("server_count", findings, _describe_sound(asked), unjudged)
 
 
-def _unjudged(case: Case) -> Unjudged:
+def _make_unjudged(case: Case) -> Unjudged:
     if case.candidate.embedded:
         return Inapplicable("an embedded engine has no counts of its own", case.name)
     failed = next((r.unread[PROBE] for r in case.records if PROBE in r.unread), "")
@@ -100,7 +107,7 @@ def _unjudged(case: Case) -> Unjudged:
     return Unchecked(why, case.name)
 
 
-def _account(trial: Trial, phase: str) -> _Account | None:
+def _read_account(trial: Trial, phase: str) -> _Account | None:
     """None: one of the two did not count, or the server's count began anew (audit `counters`)."""
     record = next((each for each in trial.phases if each.phase == phase), None)
     readings = record.readings if record else ()
@@ -111,11 +118,11 @@ def _account(trial: Trial, phase: str) -> _Account | None:
     if len(claims) < len(record.streams):
         return None
     own, further = counts[0], sum(tally.claimed_further for tally in record.streams)
-    numbers = own.value, sum(claims), further, _free(record)
+    numbers = own.value, sum(claims), further, _count_free(record)
     return _Account(own.unit, *numbers, own.name == LOSSY)
 
 
-def _free(record: PhaseRecord) -> int:
+def _count_free(record: PhaseRecord) -> int:
     return FREE + sum(
         FREE_OF_A_USER * (tally.connections + tally.reconnected)
         + sum(tally.errors.values())
@@ -132,7 +139,7 @@ def _exceeds(account: _Account) -> bool:
     return account.odd_percent > MORE_PERCENT
 
 
-def _finding(case: Case, odd: list[tuple[Trial, _Account]], less: bool) -> Finding:
+def _make_finding(case: Case, odd: list[tuple[Trial, _Account]], less: bool) -> Finding:
     worst = max((account for _, account in odd), key=lambda account: abs(account.odd))
     attached = case.candidate.attached
     sure = less and not attached and not worst.is_lossy
@@ -140,11 +147,13 @@ def _finding(case: Case, odd: list[tuple[Trial, _Account]], less: bool) -> Findi
     told = (
         f"the server counted {worst.counted:,.0f} {worst.unit}, the driver sent {worst.claimed:,}"
     )
-    words = f"{told}: {_cause(less, attached, worst.is_lossy)}"
-    return replace(case, played=tuple(t for t, _ in odd)).finding("server_count", soundness, words)
+    words = f"{told}: {_explain_cause(less, attached, worst.is_lossy)}"
+    return replace(case, played=tuple(t for t, _ in odd)).make_finding(
+        "server_count", soundness, words
+    )
 
 
-def _cause(less: bool, attached: bool, is_lossy: bool) -> str:
+def _explain_cause(less: bool, attached: bool, is_lossy: bool) -> str:
     if less and is_lossy:
         return "work that was never done, or that the server's collector was not told of"
     if less:
@@ -154,7 +163,7 @@ def _cause(less: bool, attached: bool, is_lossy: bool) -> str:
     return "a text or a procedure that commits by itself, or a count that is wrong"
 
 
-def _sound(asked: list[_Account]) -> str:
+def _describe_sound(asked: list[_Account]) -> str:
     if not asked:
         return ""
     beside = (max(a.claimed - a.counted, a.counted - a.claimed - a.further, 0) for a in asked)

@@ -23,8 +23,8 @@ from collections.abc import Iterator, Sequence
 
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits._cases import Unchecked, conclude
-from dyno.judge.settings import Cost, known_costs
-from dyno.judge.settings.values import is_same_value, plain_value, quantity
+from dyno.judge.settings import Cost, load_known_costs
+from dyno.judge.settings.values import is_same_value, parse_quantity, strip_source
 from dyno.record import Candidate, Finding, Soundness, Trial
 
 #: Reported sizes are rounded by some.
@@ -48,50 +48,50 @@ class SettingsAudit:
         run, trials = view.run, view.trials
         good = [trial for trial in trials if trial.status == "ok" and trial.settings]
         own = {side.name: [t for t in good if t.candidate == side.name] for side in run.candidates}
-        findings = [each for side in run.candidates for each in _faults(side, own[side.name])]
+        findings = [each for side in run.candidates for each in _find_faults(side, own[side.name])]
         base = next((s for s in run.candidates if s.name == run.design.base), run.candidates[0])
         differing: set[str] = set()
         for side in run.candidates:
-            if names := _differences(base, side, own):
+            if names := _list_differences(base, side, own):
                 differing |= set(names)
-                findings += _unexplained_differences(base, side, names, own[side.name])
-                findings += _unchosen_costs(base, side, names, own)
-        ranked = known_costs(base.engine).rank(differing)
+                findings += _find_unexplained_differences(base, side, names, own[side.name])
+                findings += _find_unchosen_costs(base, side, names, own)
+        ranked = load_known_costs(base.engine).rank(differing)
         silent = [side.name for side in run.candidates if not own[side.name]]
         unchecked = [Unchecked("the engine did not report its settings", name) for name in silent]
-        return conclude("settings", findings, _sound(len(good), ranked), unchecked)
+        return conclude("settings", findings, _describe_sound(len(good), ranked), unchecked)
 
 
-def _unexplained_differences(
+def _find_unexplained_differences(
     base: Candidate, side: Candidate, names: Sequence[str], own: Sequence[Trial]
 ) -> Iterator[Finding]:
     """Where neither the version nor the user made the difference."""
     program = base.build.get("sha256")
     asked = (base.settings, base.controls) == (side.settings, side.controls)
     if program and program == side.build.get("sha256") and asked:
-        other = f"{side.name} runs with another {_list_names(names)} than {base.name}"
+        other = f"{side.name} runs with another {_format_names(names)} than {base.name}"
         words = f"{other}, though nobody asked for it"
-        yield _finding("doubtful", words, own)
+        yield _make_finding("doubtful", words, own)
 
 
-def _unchosen_costs(
+def _find_unchosen_costs(
     base: Candidate, side: Candidate, names: Sequence[str], own: dict[str, list[Trial]]
 ) -> Iterator[Finding]:
     """Beside a server that runs already: what differs and is known to cost time."""
     if not (base.attached or side.attached):
         return
-    known = known_costs(side.engine)
-    costly = [(name, cost) for name in names if (cost := known.of(name)) and cost.kind in COSTLY]
+    known = load_known_costs(side.engine)
+    costly = [(name, cost) for name in names if (cost := known.find(name)) and cost.kind in COSTLY]
     if not costly:
         return
-    values = [_values(own[each.name][-1]) for each in (base, side)]
+    values = [_read_values(own[each.name][-1]) for each in (base, side)]
     dearest = {cost.kind: name for name, cost in reversed(costly)}
     explained = [each for each in costly if each[0] in dearest.values()][:EXPLAINED]
     told = [_explain(name, cost, *values) for name, cost in explained]
     others = [name for name, cost in costly if (name, cost) not in explained]
-    more = f"; also {_list_names(others)}" if others else ""
+    more = f"; also {_format_names(others)}" if others else ""
     words = f"{base.name} and {side.name} differ in settings that cost time, which nobody asked for"
-    yield _finding("doubtful", f"{words}: {'; '.join(told)}{more}", own[side.name])
+    yield _make_finding("doubtful", f"{words}: {'; '.join(told)}{more}", own[side.name])
 
 
 def _explain(name: str, cost: Cost, theirs: dict[str, str], ours: dict[str, str]) -> str:
@@ -100,78 +100,78 @@ def _explain(name: str, cost: Cost, theirs: dict[str, str], ours: dict[str, str]
     return f"{name} is {values} ({cost.kind}: {cost.why})"
 
 
-def _faults(side: Candidate, own: Sequence[Trial]) -> Iterator[Finding]:
+def _find_faults(side: Candidate, own: Sequence[Trial]) -> Iterator[Finding]:
     for name, asked in side.settings.items():
         told = {trial.settings[name] for trial in own if name in trial.settings}
         for value in sorted(told):
-            if soundness := _mismatch(asked, value):
+            if soundness := _judge_mismatch(asked, value):
                 words = f"{side.name} was asked for {name}={asked} and runs with {value}"
-                yield _finding(soundness, words, own)
+                yield _make_finding(soundness, words, own)
     seen: dict[str, set[str]] = {}
     for trial in own:
         for name, value in trial.settings.items():
-            seen.setdefault(name, set()).add(plain_value(value))
-    changed = known_costs(side.engine).rank(
+            seen.setdefault(name, set()).add(strip_source(value))
+    changed = load_known_costs(side.engine).rank(
         name for name, values in seen.items() if len(values) > 1
     )
     if changed:
         first = f"{changed[0]} is {' or '.join(sorted(seen[changed[0]])[:3])}"
         differ = f"{side.name} runs with different settings in its restarts"
-        words = f"{differ}: {_list_names(changed)} ({first})"
-        yield _finding("doubtful", words, own)
+        words = f"{differ}: {_format_names(changed)} ({first})"
+        yield _make_finding("doubtful", words, own)
 
 
-def _finding(soundness: Soundness, words: str, own: Sequence[Trial]) -> Finding:
+def _make_finding(soundness: Soundness, words: str, own: Sequence[Trial]) -> Finding:
     return Finding("settings", soundness, words, tuple(trial.number for trial in own))
 
 
-def _mismatch(asked: str, told: str) -> Soundness | None:
+def _judge_mismatch(asked: str, told: str) -> Soundness | None:
     """How wrong the value is; None where it is right, or cannot be compared."""
-    wanted, found = quantity(asked), quantity(plain_value(told))
+    wanted, found = parse_quantity(asked), parse_quantity(strip_source(told))
     if asked == "-1":
         return None
     if wanted and found:
         (kind, number), (other, value) = wanted, found
         near = abs(number - value) <= ROUNDED * max(abs(number), abs(value))
         return None if kind != other or near else "invalid"
-    spelled = plain_value(told).casefold()
-    return None if set(_words(asked)) <= set(_words(spelled)) else "doubtful"
+    spelled = strip_source(told).casefold()
+    return None if set(_split_words(asked)) <= set(_split_words(spelled)) else "doubtful"
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     return [word for word in re.split(r"[,\s']+", text.casefold()) if word]
 
 
-def _differences(base: Candidate, side: Candidate, own: dict[str, list[Trial]]) -> list[str]:
+def _list_differences(base: Candidate, side: Candidate, own: dict[str, list[Trial]]) -> list[str]:
     """Settings that both report, with other values, though neither was asked for them; the dearest
     first. Places of files are the build's, and no choice.
     """
     if not own[base.name] or not own[side.name]:
         return []
-    ours, theirs = (_values(own[each.name][-1]) for each in (side, base))
+    ours, theirs = (_read_values(own[each.name][-1]) for each in (side, base))
     asked = {*base.settings, *side.settings}
     shared = (name for name in set(ours) & set(theirs) - asked if not TOLD.search(name))
     differing = (name for name in shared if not is_same_value(ours[name], theirs[name]))
-    return known_costs(side.engine).rank(differing)
+    return load_known_costs(side.engine).rank(differing)
 
 
-def _values(trial: Trial) -> dict[str, str]:
-    told = {name: plain_value(value) for name, value in trial.settings.items()}
+def _read_values(trial: Trial) -> dict[str, str]:
+    told = {name: strip_source(value) for name, value in trial.settings.items()}
     return {name: value for name, value in told.items() if not value.startswith("/")}
 
 
-def _list_names(names: Sequence[str]) -> str:
+def _format_names(names: Sequence[str]) -> str:
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return ", ".join(names[:SHOWN]) + more
 
 
-def _sound(trials: int, differing: list[str]) -> str:
+def _describe_sound(trials: int, differing: list[str]) -> str:
     if not trials:
         return ""
     words = f"{trials} trials ran with what was asked"
     if not differing:
         return f"{words}; nothing else differs between candidates"
-    return f"{words}; by default also differ: {_list_names(differing)}"
+    return f"{words}; by default also differ: {_format_names(differing)}"
 
 
 AUDIT = SettingsAudit()

@@ -20,9 +20,9 @@ from dyno.judge.audits._cases import (
     Inapplicable,
     Unchecked,
     Unjudged,
-    cases,
     conclude,
-    full_seconds,
+    count_full_seconds,
+    list_cases,
 )
 from dyno.record import Finding
 
@@ -60,15 +60,15 @@ class Stalls:
         """A finding for each stream that stalled for more than the margin; else one."""
         run, trials = view.run, view.trials
         seen = [
-            (case, stream, _stalls(case, stream))
-            for case in cases(run, trials)
+            (case, stream, _count_stalls(case, stream))
+            for case in list_cases(run, trials)
             if case.plan and case.plan.stationary
             for stream in case.streams
         ]
         findings = [
-            case.finding("stalls", "doubtful", f"{stream}: {stalls.words}")
+            case.make_finding("stalls", "doubtful", f"{stream}: {stalls.words}")
             for case, stream, stalls in seen
-            if stalls.percent > case.margin_percent(run, stream)
+            if stalls.percent > case.find_margin_percent(run, stream)
         ]
         counted = [each for each in seen if each[2].seconds]
         unjudged: list[Unjudged] = [
@@ -76,13 +76,13 @@ class Stalls:
             for case, stream, stalls in seen
             if not stalls.seconds
         ]
-        if not seen and any(cases(run, trials)):
+        if not seen and any(list_cases(run, trials)):
             unjudged = [Inapplicable("no phase with a primary metric declares itself stationary")]
-        return conclude("stalls", findings, _sound(counted), unjudged)
+        return conclude("stalls", findings, _describe_sound(counted), unjudged)
 
 
-def _stalls(case: Case, stream: str) -> _Stalls:
-    series = [full_seconds(record, tally) for record, tally in case.streams[stream]]
+def _count_stalls(case: Case, stream: str) -> _Stalls:
+    series = [count_full_seconds(record, tally) for record, tally in case.streams[stream]]
     counted = [s for s in series if s and sum(s) >= PER_SECOND_LEAST * len(s)]
     rows = [
         [len(list(group)) for empty, group in groupby(s, key=lambda done: done == 0) if empty]
@@ -96,7 +96,7 @@ def _stalls(case: Case, stream: str) -> _Stalls:
     )
 
 
-def _sound(seen: Sequence[tuple[Case, str, _Stalls]]) -> str:
+def _describe_sound(seen: Sequence[tuple[Case, str, _Stalls]]) -> str:
     worst = max(seen, key=lambda each: each[2].percent, default=None)
     if worst is None:
         return ""

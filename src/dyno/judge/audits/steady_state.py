@@ -28,12 +28,12 @@ from dyno.judge.audits._cases import (
     Inapplicable,
     Unchecked,
     Unjudged,
-    cases,
     conclude,
-    full_seconds,
+    count_full_seconds,
+    list_cases,
 )
 from dyno.judge.stats.interval import Interval, to_log, to_percent
-from dyno.judge.stats.within_restarts import common_change, half_means, is_beyond
+from dyno.judge.stats.within_restarts import compute_half_means, estimate_common_change, is_beyond
 from dyno.record import Finding, Run, Soundness
 
 LIMIT_PERCENT = 5.0
@@ -53,52 +53,50 @@ class SteadyState:
         """A finding for each stream that drifts; else one with the largest change."""
         run, trials = view.run, view.trials
         seen = [
-            (case, stream, _halves(case, stream))
-            for case in cases(run, trials)
+            (case, stream, _compute_halves(case, stream))
+            for case in list_cases(run, trials)
             if case.plan and case.plan.stationary
-            for stream in _closed_streams(case)
+            for stream in _list_closed_streams(case)
         ]
         findings = [
-            f
-            for each in seen
-            for f in (*_drift_findings(*each), *_shift_findings(run, *each, seen))
+            f for each in seen for f in (*_find_drift(*each), *_find_shift(run, *each, seen))
         ]
         unjudged: list[Unjudged] = [
             Unchecked(_SHORT, f"{case.name}, {stream}")
             for case, stream, ends in seen
-            if not _change(ends)
+            if not _estimate_change(ends)
         ]
-        if not seen and any(cases(run, trials)):
+        if not seen and any(list_cases(run, trials)):
             unjudged = [Inapplicable("no phase with a primary metric declares itself stationary")]
-        return conclude("steady_state", findings, _sound(seen), unjudged)
+        return conclude("steady_state", findings, _describe_sound(seen), unjudged)
 
 
 _Seen = Sequence[tuple[Case, str, _Halves]]
 
 
-def _closed_streams(case: Case) -> list[str]:
+def _list_closed_streams(case: Case) -> list[str]:
     return [
         name for name, seen in case.streams.items() if not any(tally.paced for _, tally in seen)
     ]
 
 
-def _halves(case: Case, stream: str) -> _Halves:
+def _compute_halves(case: Case, stream: str) -> _Halves:
     return {
         trial.block: found
         for trial in case.played
         for record in trial.phases
         if record.phase == case.phase
         for tally in record.streams
-        if tally.name == stream and (found := half_means(full_seconds(record, tally)))
+        if tally.name == stream and (found := compute_half_means(count_full_seconds(record, tally)))
     }
 
 
-def _change(ends: _Halves) -> Interval | None:
-    return common_change([math.log(second / first) for first, second in ends.values()])
+def _estimate_change(ends: _Halves) -> Interval | None:
+    return estimate_common_change([math.log(second / first) for first, second in ends.values()])
 
 
-def _drift_findings(case: Case, stream: str, ends: _Halves) -> Iterator[Finding]:
-    change = _change(ends)
+def _find_drift(case: Case, stream: str, ends: _Halves) -> Iterator[Finding]:
+    change = _estimate_change(ends)
     if change is None or not is_beyond(change, to_log(LIMIT_PERCENT)):
         return
     soundness: Soundness = "invalid" if is_beyond(change, INVALID) else "doubtful"
@@ -107,30 +105,28 @@ def _drift_findings(case: Case, stream: str, ends: _Halves) -> Iterator[Finding]
         f"first half of the phase to the second, in {len(ends)} restarts; in a steady state it is "
         f"{LIMIT_PERCENT:.0f} % at most"
     )
-    yield case.finding("steady_state", soundness, words)
+    yield case.make_finding("steady_state", soundness, words)
 
 
-def _shift_findings(
-    run: Run, case: Case, stream: str, ends: _Halves, seen: _Seen
-) -> Iterator[Finding]:
+def _find_shift(run: Run, case: Case, stream: str, ends: _Halves, seen: _Seen) -> Iterator[Finding]:
     """Where the candidate's slowdown at the end is not that in the beginning."""
     place = (run.design.base, case.workload, case.phase, stream)
     base = next((e for c, s, e in seen if (c.candidate.name, c.workload, c.phase, s) == place), {})
     blocks = sorted(base.keys() & ends.keys())
     first, last = ([math.log(base[b][end] / ends[b][end]) for b in blocks] for end in (0, 1))
-    shift = common_change([late - early for early, late in zip(first, last, strict=True)])
-    if shift is None or not is_beyond(shift, to_log(case.margin_percent(run, stream))):
+    shift = estimate_common_change([late - early for early, late in zip(first, last, strict=True)])
+    if shift is None or not is_beyond(shift, to_log(case.find_margin_percent(run, stream))):
         return
     early, late = (to_percent(sum(logs) / len(logs)) for logs in (first, last))
     words = (
         f"its slowdown in {stream} was {early:+.1f} % in the first half of the phase and "
         f"{late:+.1f} % in the second: it holds for this length only"
     )
-    yield case.finding("steady_state", "doubtful", words)
+    yield case.make_finding("steady_state", "doubtful", words)
 
 
-def _sound(seen: _Seen) -> str:
-    changes = [(change, case.name) for case, _, ends in seen if (change := _change(ends))]
+def _describe_sound(seen: _Seen) -> str:
+    changes = [(change, case.name) for case, _, ends in seen if (change := _estimate_change(ends))]
     if not changes:
         return ""
     largest, name = max(changes, key=lambda each: abs(float(each[0].estimate)))

@@ -48,29 +48,29 @@ class Storage:
         unjudged: list[Unjudged] = []
         for side in run.candidates:
             own = [t for t in good if t.candidate == side.name]
-            findings += list(_faults(side, own))
-            unjudged += _unjudged(side, own)
-        places = {side.name: _places(side, good) for side in run.candidates}
+            findings += list(_find_faults(side, own))
+            unjudged += _list_unjudged(side, own)
+        places = {side.name: _find_places(side, good) for side in run.candidates}
         findings += _compare_places({name: found for name, found in places.items() if found})
-        return conclude("storage", findings, _sound(good), unjudged)
+        return conclude("storage", findings, _describe_sound(good), unjudged)
 
 
-def _unjudged(side: Candidate, own: Sequence[Trial]) -> Iterator[Unjudged]:
+def _list_unjudged(side: Candidate, own: Sequence[Trial]) -> Iterator[Unjudged]:
     if not keeps_data(side):
         yield Inapplicable(KEEPS_NOTHING, side.name)
     elif not own:
         yield Unchecked("no trial ended well", side.name)
-    elif all(_sum(trial.phases, "written_bytes") is None for trial in own):
+    elif all(_sum_readings(trial.phases, "written_bytes") is None for trial in own):
         yield Unchecked("the bytes that the engine wrote are not known", side.name)
     elif all(trial.conditions.storage is None for trial in own):
         yield Unchecked("the file system is not known", side.name)
 
 
-def _faults(side: Candidate, own: Sequence[Trial]) -> Iterator[Finding]:
+def _find_faults(side: Candidate, own: Sequence[Trial]) -> Iterator[Finding]:
     checks = {
-        "lies in memory": _in_memory,
+        "lies in memory": _is_in_memory,
         "wrote nothing to any storage, though rows were changed": _is_unwritten,
-        "had a nearly full file system": _full,
+        "had a nearly full file system": _is_full,
         "reached the I/O limit of its control group": _is_limited,
     }
     for words, check in checks.items():
@@ -82,60 +82,62 @@ def _faults(side: Candidate, own: Sequence[Trial]) -> Iterator[Finding]:
             yield Finding("storage", "doubtful", f"{side.name} {words} ({place})", meant)
 
 
-def _in_memory(trial: Trial) -> bool:
-    return _kind(trial) in IN_MEMORY and _changes(trial)
+def _is_in_memory(trial: Trial) -> bool:
+    return _find_kind(trial) in IN_MEMORY and _has_writes(trial)
 
 
 def _is_unwritten(trial: Trial) -> bool:
-    written = _sum(trial.phases, "written_bytes")
-    return written == 0.0 and _changes(trial) and _kind(trial) not in IN_MEMORY
+    written = _sum_readings(trial.phases, "written_bytes")
+    return written == 0.0 and _has_writes(trial) and _find_kind(trial) not in IN_MEMORY
 
 
-def _full(trial: Trial) -> bool:
+def _is_full(trial: Trial) -> bool:
     found = trial.conditions.storage
-    if found is None or not _changes(trial):
+    if found is None or not _has_writes(trial):
         return False
     free, size = found.free_bytes, found.size_bytes
     return free < FREE_BYTES_LEAST or (free < FREE_SHARE * size and free < FREE_BYTES)
 
 
 def _is_limited(trial: Trial) -> bool:
-    limits = LIMITED.findall(_limits(trial))
+    limits = LIMITED.findall(_find_limits(trial))
     if not limits:
         return False
     least = min(map(int, limits))
-    return any(max(_rates(record), default=0.0) > LIMIT_SHARE * least for record in trial.phases)
+    return any(
+        max(_compute_rates(record), default=0.0) > LIMIT_SHARE * least for record in trial.phases
+    )
 
 
-def _rates(record: PhaseRecord) -> Iterator[float]:
+def _compute_rates(record: PhaseRecord) -> Iterator[float]:
     """Bytes per second read, and written."""
     seconds = record.own_time_ns / 1e9
     for name in ("read_bytes", "written_bytes"):
-        moved = _sum([record], name)
+        moved = _sum_readings([record], name)
         if moved is not None and seconds > 0:
             yield moved / seconds
 
 
-def _sum(records: Sequence[PhaseRecord], name: str) -> float | None:
+def _sum_readings(records: Sequence[PhaseRecord], name: str) -> float | None:
     """A probe's number over phases; None where nobody read it."""
     found = [r.value for record in records for r in record.readings if r.name == name]
     return sum(found) if found else None
 
 
-def _changes(trial: Trial) -> bool:
+def _has_writes(trial: Trial) -> bool:
     return any(tally.rows_changed for record in trial.phases for tally in record.streams)
 
 
-def _kind(trial: Trial) -> str:
+def _find_kind(trial: Trial) -> str:
     found = trial.conditions.storage
     return found.file_system.partition(" ")[0] if found else ""
 
 
-def _limits(trial: Trial) -> str:
+def _find_limits(trial: Trial) -> str:
     return trial.conditions.storage.limits if trial.conditions.storage else ""
 
 
-def _places(side: Candidate, good: Sequence[Trial]) -> set[str]:
+def _find_places(side: Candidate, good: Sequence[Trial]) -> set[str]:
     found = (t.conditions.storage for t in good if t.candidate == side.name)
     return {each.file_system for each in found if each and each.file_system}
 
@@ -147,12 +149,12 @@ def _compare_places(places: dict[str, set[str]]) -> list[Finding]:
     return [Finding("storage", "doubtful", f"the data lay on different file systems: {told}")]
 
 
-def _sound(good: Sequence[Trial]) -> str:
-    written = [w for t in good if (w := _sum(t.phases, "written_bytes")) is not None]
+def _describe_sound(good: Sequence[Trial]) -> str:
+    written = [w for t in good if (w := _sum_readings(t.phases, "written_bytes")) is not None]
     if not written:
         return ""
     most = f"up to {max(written) / 1e6:.0f} MB written in a trial"
-    limits = any(_limits(trial) for trial in good)
+    limits = any(_find_limits(trial) for trial in good)
     known = "within its limits" if limits else "no limit is visible; the host's own is unknown"
     return f"{most}, with room to spare; {known}"
 

@@ -26,7 +26,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from dyno.judge.analysis.host_noise import SHARED, noise_shares
+from dyno.judge.analysis.host_noise import SHARED, compute_noise_shares
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits._cases import Unchecked, conclude
 from dyno.record import Candidate, Conditions, DataCondition, Finding, Trial
@@ -68,13 +68,13 @@ class UnlikeConditions:
 
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each candidate that was not held as the base was; else a sound one."""
-        sides = [_side(candidate, view.trials) for candidate in view.run.candidates]
+        sides = [_make_side(candidate, view.trials) for candidate in view.run.candidates]
         base = next((s for s in sides if s.name == view.run.design.base and s.trials), None)
         if base is None:
             why = "the base has no trial to compare with"
             return [Finding("unlike_conditions", "not checked", why)]
         interleaved = view.run.design.interleaving is not None
-        aspects = ASPECTS if interleaved else (*ASPECTS, _others)
+        aspects = ASPECTS if interleaved else (*ASPECTS, _compare_others)
         findings = []
         for side in (s for s in sides if s.trials and s is not base):
             if told := [clause for differs in aspects if (clause := differs(base, side))]:
@@ -90,7 +90,7 @@ class UnlikeConditions:
         return conclude("unlike_conditions", findings, alike if checked else "", unchecked)
 
 
-def _side(candidate: Candidate, trials: Sequence[Trial]) -> Side:
+def _make_side(candidate: Candidate, trials: Sequence[Trial]) -> Side:
     own = (t for t in trials if t.status == "ok" and t.candidate == candidate.name and t.block >= 0)
     return Side(candidate, tuple(sorted(own, key=lambda trial: (trial.workload, trial.block))))
 
@@ -102,14 +102,14 @@ def _is_asked(base: Side, side: Side) -> bool:
     return ours and one.engine == other.engine and one.settings != other.settings
 
 
-def _age(base: Side, side: Side) -> str:
+def _compare_age(base: Side, side: Side) -> str:
     if base.candidate.attached == side.candidate.attached:
         return ""
     old, new = (base, side) if base.candidate.attached else (side, base)
     return f"{old.name} runs already, {new.name} is started anew for each trial"
 
 
-def _placement(base: Side, side: Side) -> str:
+def _compare_placement(base: Side, side: Side) -> str:
     one, other = base.candidate, side.candidate
     asked = one.controls.get("pinning") != other.controls.get("pinning")
     if asked or one.embedded != other.embedded:
@@ -117,18 +117,18 @@ def _placement(base: Side, side: Side) -> str:
     cores = {each.name: each.last.engine_cores for each in (base, side)}
     if len(set(cores.values())) == 1:
         return ""
-    return ", ".join(f"{name} {_on(found)}" for name, found in cores.items())
+    return ", ".join(f"{name} {_format_cores(found)}" for name, found in cores.items())
 
 
-def _on(cores: Sequence[int]) -> str:
+def _format_cores(cores: Sequence[int]) -> str:
     return f"on core {','.join(map(str, cores))}" if cores else "on any core (not pinned)"
 
 
-def _controls(base: Side, side: Side) -> str:
+def _compare_controls(base: Side, side: Side) -> str:
     """The controls that hold for one side and could not in any trial of the other."""
     if base.candidate.embedded != side.candidate.embedded:
         return ""
-    refused = [_refused(each) for each in (base, side)]
+    refused = [_find_refused(each) for each in (base, side)]
     both = (set(base.last.controls) & set(side.last.controls)) - {"pinning"}
     told = []
     for name in sorted((set(refused[0]) ^ set(refused[1])) & both):
@@ -138,7 +138,7 @@ def _controls(base: Side, side: Side) -> str:
     return ", ".join(told)
 
 
-def _refused(side: Side) -> dict[str, str]:
+def _find_refused(side: Side) -> dict[str, str]:
     """The controls that could not be held in any of its trials, with the reason."""
     every = [trial.conditions.controls for trial in side.trials]
     return {
@@ -148,7 +148,7 @@ def _refused(side: Side) -> dict[str, str]:
     }
 
 
-def _memory(base: Side, side: Side) -> str:
+def _compare_memory(base: Side, side: Side) -> str:
     caches = {each.name: each.data.cache_bytes for each in (base, side)}
     known = [size for size in caches.values() if size]
     if len(known) < 2 or known[0] == known[1] or _is_asked(base, side):
@@ -166,7 +166,7 @@ def _flush(base: Side, side: Side) -> str:
     return "a commit survives " + ", ".join(f"{what} on {name}" for name, what in kept.items())
 
 
-def _files(base: Side, side: Side) -> str:
+def _compare_files(base: Side, side: Side) -> str:
     told = []
     copied = {each.name: any(t.conditions.load_name for t in each.trials) for each in (base, side)}
     if len(set(copied.values())) == 2:
@@ -199,9 +199,9 @@ def _is_cold(side: Side) -> bool:
     return any(median(values) > least for values in fetched.values())
 
 
-def _others(base: Side, side: Side) -> str:
+def _compare_others(base: Side, side: Side) -> str:
     """Others' CPU time beside either, block by block."""
-    shares = [_foreign(each) for each in (base, side)]
+    shares = [_compute_foreign(each) for each in (base, side)]
     both = sorted(set(shares[0]) & set(shares[1]))
     apart = [shares[1][key] - shares[0][key] for key in both]
     same_way = all(each > 0 for each in apart) or all(each < 0 for each in apart)
@@ -214,18 +214,18 @@ def _others(base: Side, side: Side) -> str:
     return f"others used {' and '.join(beside)} of the CPU"
 
 
-def _foreign(side: Side) -> dict[tuple[str, int], float]:
+def _compute_foreign(side: Side) -> dict[tuple[str, int], float]:
     """(workload, block) to the share of CPU time that was not ours, where that is known."""
     found = {}
     for trial in side.trials:
         names = [record.phase for record in trial.phases]
-        share = noise_shares(trial, names).get("foreign_percent")
+        share = compute_noise_shares(trial, names).get("foreign_percent")
         if share is not None:
             found[trial.workload, trial.block] = share
     return found
 
 
 ASPECTS: tuple[Callable[[Side, Side], str], ...] = (
-    *(_age, _placement, _controls, _memory, _flush, _files),
+    *(_compare_age, _compare_placement, _compare_controls, _compare_memory, _flush, _compare_files),
 )
 AUDIT = UnlikeConditions()

@@ -34,7 +34,7 @@ class KnownCosts:
 
     costs: Mapping[str, Cost]
 
-    def of(self, name: str) -> Cost | None:
+    def find(self, name: str) -> Cost | None:
         """What is known of a setting; None where nothing is."""
         lower = name.lower()
         if found := self.costs.get(lower):
@@ -45,17 +45,17 @@ class KnownCosts:
     def rank(self, names: Iterable[str]) -> list[str]:
         """The names, the dearest class first; those of which nothing is known last."""
         order = {name: at for at, name in enumerate(self.costs)}
-        return sorted(names, key=lambda name: (*self._place(name, order), name))
+        return sorted(names, key=lambda name: (*self._rank(name, order), name))
 
-    def _place(self, name: str, order: Mapping[str, int]) -> tuple[int, int]:
-        cost = self.of(name)
+    def _rank(self, name: str, order: Mapping[str, int]) -> tuple[int, int]:
+        cost = self.find(name)
         if cost is None:
             return len(CLASSES), 0
         return CLASSES.index(cost.kind), order.get(name.lower(), len(order))
 
 
 @cache
-def known_costs(engine: str) -> KnownCosts:
+def load_known_costs(engine: str) -> KnownCosts:
     """The table of an engine; an empty one where there is none."""
     file = Path(__file__).with_name(f"{engine}.toml")
     if not file.is_file():
@@ -66,7 +66,7 @@ def known_costs(engine: str) -> KnownCosts:
 def _read(table: dict[str, Any]) -> dict[str, Cost]:
     """The settings of each class in the file's order, after those of the engine that it is like."""
     like = table.pop("like", "")
-    found = dict(known_costs(like).costs) if like else {}
+    found = dict(load_known_costs(like).costs) if like else {}
     for kind, settings in table.items():
         found |= {name: Cost(kind, why) for name, why in settings.items()}
     return found

@@ -20,12 +20,12 @@ NOTHING = {"", "off"}
 SOURCE = re.compile(r" \([a-z, ]+\)$")
 
 
-def plain_value(told: str) -> str:
+def strip_source(told: str) -> str:
     """The value without its source: `on (configuration file)` is `on`."""
     return SOURCE.sub("", told)
 
 
-def quantity(text: str) -> tuple[str, float] | None:
+def parse_quantity(text: str) -> tuple[str, float] | None:
     """A number and its kind (`bytes`, `seconds`, or none); None for words."""
     word = text.strip().casefold()
     if word in SWITCHES:
@@ -36,16 +36,16 @@ def quantity(text: str) -> tuple[str, float] | None:
     number, unit = float(match[1]), match[2]
     if unit in SECONDS:
         return "seconds", number * SECONDS[unit]
-    if unit and (size := numbers.size_bytes(word.lstrip("-"))) is not None:
+    if unit and (size := numbers.parse_size_bytes(word.lstrip("-"))) is not None:
         return "bytes", math.copysign(size, number)
     return None if unit else ("", number)
 
 
 def is_same_value(one: str, other: str) -> bool:
     """Do both mean the same, however each is spelled and wherever it came from?"""
-    one, other = plain_value(one).casefold(), plain_value(other).casefold()
+    one, other = strip_source(one).casefold(), strip_source(other).casefold()
     return (
         one == other
         or {one, other} == NOTHING
-        or ((found := quantity(one)) is not None and found == quantity(other))
+        or ((found := parse_quantity(one)) is not None and found == parse_quantity(other))
     )

@@ -55,7 +55,7 @@ class Piece:
 
     def split(self) -> Split:
         """The place where its two sides are most unlike."""
-        unlike = self._unlike(np.arange(self.size)[None, :])[0]
+        unlike = self._compute_energy(np.arange(self.size)[None, :])[0]
         best = int(np.argmax(unlike))
         return Split(self.start + int(self.left[best]), float(unlike[best]))
 
@@ -63,9 +63,9 @@ class Piece:
         """How unlike the sides are at the best place of each of so many orders."""
         orders = rng.permuted(np.tile(np.arange(self.size), (shuffles, 1)), axis=1)
         chunks = np.array_split(orders, math.ceil(orders.size * self.size / CHUNK))
-        return np.concatenate([self._unlike(chunk).max(axis=1) for chunk in chunks])
+        return np.concatenate([self._compute_energy(chunk).max(axis=1) for chunk in chunks])
 
-    def _unlike(self, orders: NDArray[np.int_]) -> Floats:
+    def _compute_energy(self, orders: NDArray[np.int_]) -> Floats:
         """The energy statistic m·n/(m + n)·E of the sides (orders, places): sums of distances
         within the first m points, within the others, and between, all from running sums.
         """
@@ -115,7 +115,7 @@ class Change:
     last: int
 
 
-def points_least(alpha: float) -> int:
+def compute_least_points(alpha: float) -> int:
     """The shortest series in which shuffling could find anything at `alpha`: of all ways to part
     it in the middle, two have the halves apart, one with each half below.
     """
@@ -124,11 +124,11 @@ def points_least(alpha: float) -> int:
 
 #: Shuffles for a p value that is to be told apart from a level, times that level.
 FINER = 3.0
-#: What of α a night may spend, times the points that there are then (`nightly_alpha`).
+#: What of α a night may spend, times the points that there are then (`compute_nightly_alpha`).
 NIGHTLY = 1.5
 
 
-def nightly_alpha(alpha: float, points: int) -> float:
+def compute_nightly_alpha(alpha: float, points: int) -> float:
     """The level of a search that is made again with every point that is added.
 
     At α itself each night, a series without a change would be flagged at some time far more often
@@ -139,7 +139,7 @@ def nightly_alpha(alpha: float, points: int) -> float:
     return min(alpha, NIGHTLY * alpha / points)
 
 
-def changes(
+def find_changes(
     series: Floats, alpha: float, seed: int = 1, shuffles: int = SHUFFLES, finest: float = 1.0
 ) -> list[Change]:
     """The changes of `series` (points in their order, differences are what counts), in order.
@@ -159,16 +159,16 @@ def changes(
         if not pieces:
             break
         best = max((piece.split() for piece in pieces), key=lambda split: split.unlike)
-        p = _p_value(pieces, best.unlike, rng, shuffles)
+        p = _compute_p_value(pieces, best.unlike, rng, shuffles)
         if p > alpha:
             break
         more = math.ceil(FINER / finest)
         finer = more > shuffles and p <= finest + FINER / shuffles
-        found[best.at] = _p_value(pieces, best.unlike, rng, more) if finer else p
-    return list(_with_size(series, found, alpha))
+        found[best.at] = _compute_p_value(pieces, best.unlike, rng, more) if finer else p
+    return list(_measure_changes(series, found, alpha))
 
 
-def _p_value(
+def _compute_p_value(
     pieces: Sequence[Piece], unlike: float, rng: np.random.Generator, shuffles: int
 ) -> float:
     """The share of shuffles, within the pieces, that part as far; this one counts too."""
@@ -177,12 +177,12 @@ def _p_value(
     return float((1 + (shuffled.max(axis=0) >= far).sum()) / (1 + shuffles))
 
 
-def _with_size(series: Floats, found: dict[int, float], alpha: float) -> Iterator[Change]:
+def _measure_changes(series: Floats, found: dict[int, float], alpha: float) -> Iterator[Change]:
     ends = [0, *sorted(found), len(series)]
     for start, at, end in zip(ends, ends[1:], ends[2:], strict=False):
         before, after = series[start:at], series[at:end]
         estimate = float(after.mean() - before.mean())
-        half = _half_width(before, after, alpha)
+        half = _compute_half_width(before, after, alpha)
         first, last = (start + place for place in find_place(series[start:end], at - start))
         yield Change(at, found[at], estimate, estimate - half, estimate + half, first, last)
 
@@ -205,7 +205,7 @@ def find_place(values: Floats, at: int) -> tuple[int, int]:
     return min(int(kept[0]), at), max(int(kept[-1]), at)
 
 
-def _half_width(before: Floats, after: Floats, alpha: float) -> float:
+def _compute_half_width(before: Floats, after: Floats, alpha: float) -> float:
     """Half of Welch's interval of level 1 − α for the difference of two means."""
     parts = [side.var(ddof=1) / side.size for side in (before, after)]
     error2 = float(sum(parts))

@@ -22,10 +22,10 @@ import numpy as np
 from scipy.special import chdtri
 
 from dyno.judge.stats.interval import Floats
-from dyno.judge.stats.within_restarts import Within, within_restarts
+from dyno.judge.stats.within_restarts import Within, estimate_within_restarts
 
 
-def range_percent(values: Floats) -> float:
+def compute_range_percent(values: Floats) -> float:
     """Largest ÷ smallest − 1, in percent, of values above 0: the same for a rate and for its time.
 
     It grows with the number of restarts, so only equal numbers of them may be compared.
@@ -33,18 +33,18 @@ def range_percent(values: Floats) -> float:
     return 100.0 * (float(values.max()) / float(values.min()) - 1.0)
 
 
-def cov_percent(values: Floats) -> float:
+def compute_cov_percent(values: Floats) -> float:
     """The coefficient of variation in percent: standard deviation (n − 1) ÷ mean."""
     return 100.0 * float(values.std(ddof=1)) / float(values.mean())
 
 
-def cov_interval(values: Floats, alpha: float = 0.05) -> tuple[float, float]:
-    """An interval for `cov_percent`: that of a standard deviation by χ², divided by the mean.
+def compute_cov_interval(values: Floats, alpha: float = 0.05) -> tuple[float, float]:
+    """An interval for `compute_cov_percent`: a standard deviation's by χ², divided by the mean.
 
     It holds for normal errors and a small coefficient, where the mean is known far better than the
     deviation. Six restarts give from 0.62 to 2.45 times the estimate: a hint at a ratio of two.
     """
-    n, found = values.size, cov_percent(values)
+    n, found = values.size, compute_cov_percent(values)
     low, high = chdtri(n - 1, [alpha / 2.0, 1.0 - alpha / 2.0])
     return found * float(np.sqrt((n - 1) / low)), found * float(np.sqrt((n - 1) / high))
 
@@ -85,16 +85,17 @@ def fit_strata(
     """The strata of `values`: random `effects` in their order, labels each, after the `fixed` one;
     what is left is called `rest`.
     """
-    strata, basis = Strata(), _basis(_dummies(fixed))
-    columns = {source: _dummies(labels) for source, labels in effects.items()}
+    strata, basis = Strata(), _build_basis(_build_dummies(fixed))
+    columns = {source: _build_dummies(labels) for source, labels in effects.items()}
     for source, own in columns.items():
-        wider = _basis(np.hstack([basis, own]))
+        wider = _build_basis(np.hstack([basis, own]))
         df = wider.shape[1] - basis.shape[1]
         if df >= DF_LEAST:
             expected = {
-                name: _added_squares(each, basis, wider) / df for name, each in columns.items()
+                name: _compute_added_squares(each, basis, wider) / df
+                for name, each in columns.items()
             }
-            square = _added_squares(values[:, None], basis, wider) / df
+            square = _compute_added_squares(values[:, None], basis, wider) / df
             strata.add(source, square, df, expected | {rest: 1.0})
             basis = wider
     left = values - basis @ (basis.T @ values)
@@ -103,18 +104,18 @@ def fit_strata(
     return strata
 
 
-def _dummies(labels: Sequence[object]) -> Floats:
+def _build_dummies(labels: Sequence[object]) -> Floats:
     places = np.unique(np.asarray(labels), return_inverse=True)[1]
     return np.asarray(np.eye(places.max() + 1)[places])
 
 
-def _basis(columns: Floats) -> Floats:
+def _build_basis(columns: Floats) -> Floats:
     """An orthonormal basis of what the columns span."""
     left, values, _ = np.linalg.svd(columns, full_matrices=False)
     return np.asarray(left[:, values > 1e-9 * values[0]])
 
 
-def _added_squares(columns: Floats, narrow: Floats, wide: Floats) -> float:
+def _compute_added_squares(columns: Floats, narrow: Floats, wide: Floats) -> float:
     """How much more of the columns' squares the wide basis holds than the narrow one."""
     return float(((wide.T @ columns) ** 2).sum() - ((narrow.T @ columns) ** 2).sum())
 
@@ -171,7 +172,7 @@ class Components:
     parts: tuple[Component, ...]
     seconds: Within | None = None
 
-    def part(self, source: str) -> Component | None:
+    def find_part(self, source: str) -> Component | None:
         """The component of `source`, None where it could not be told from the others."""
         return next((each for each in self.parts if each.source == source), None)
 
@@ -180,16 +181,16 @@ class Components:
         """What reaches a block's ratio: all but the blocks, whose effect both sides share."""
         return tuple(each for each in self.parts if each.source != BLOCKS)
 
-    def block_sd(self, seconds: float | None = None) -> float:
+    def estimate_block_sd(self, seconds: float | None = None) -> float:
         """The sd of a block's log ratio, by these components, with so many seconds a trial."""
         total = sum(each.in_trial for each in self.counted)
-        part = self.part(SECONDS)
+        part = self.find_part(SECONDS)
         if seconds is not None and part is not None and self.seconds is not None:
-            total += part.variance * (self.seconds.weight(seconds) - part.weight)
+            total += part.variance * (self.seconds.compute_weight(seconds) - part.weight)
         return float(np.sqrt(2.0 * total))
 
 
-def components(layout: Layout) -> Components | None:
+def estimate_components(layout: Layout) -> Components | None:
     """The components of `layout`; None where too few trials were played to tell any.
 
     Needs two candidates and three blocks; values must be finite.
@@ -200,30 +201,30 @@ def components(layout: Layout) -> Components | None:
     strata = fit_strata(layout.values, layout.candidates, effects, RESTARTS)
     if BLOCKS not in strata.sources or strata.dfs[-1] < DF_LEAST:
         return None
-    inside = within_restarts(layout.seconds)
+    inside = estimate_within_restarts(layout.seconds)
     weights = np.ones(len(strata.sources) + (inside is not None))
     if inside is not None:
-        weights[-1] = inside.weight(inside.count)
+        weights[-1] = inside.compute_weight(inside.count)
         for each in strata.coefficients:
             each[SECONDS] = float(weights[-1])
         strata.add(SECONDS, inside.variance, inside.df, {SECONDS: 1.0})
-    return Components(_parts(strata, weights), inside)
+    return Components(_build_parts(strata, weights), inside)
 
 
-def _parts(strata: Strata, weights: Floats) -> tuple[Component, ...]:
+def _build_parts(strata: Strata, weights: Floats) -> tuple[Component, ...]:
     rng = np.random.default_rng(sum(strata.dfs))
     squares = np.asarray(strata.squares)[:, None]
     drawn = np.stack([df / rng.chisquare(df, DRAWS) for df in strata.dfs])
     found = np.maximum(strata.solve(squares)[:, 0], 0.0)
     draws = np.maximum(strata.solve(squares * drawn), 0.0)
     low, high = np.quantile(draws, (0.025, 0.975), axis=1)
-    shares = _shares(found[:, None] * weights[:, None])[:, 0]
-    bounds = np.quantile(_shares(draws * weights[:, None]), (0.025, 0.975), axis=1)
+    shares = _compute_shares(found[:, None] * weights[:, None])[:, 0]
+    bounds = np.quantile(_compute_shares(draws * weights[:, None]), (0.025, 0.975), axis=1)
     columns = np.stack([found, low, high, weights, shares, *bounds], axis=1).tolist()
     rows = zip(strata.sources, strata.dfs, columns, strict=True)
     return tuple(Component(source, df, *row) for source, df, row in rows)
 
 
-def _shares(variances: Floats) -> Floats:
+def _compute_shares(variances: Floats) -> Floats:
     """Each one's part of their sum, along the first axis."""
     return np.asarray(variances / np.maximum(variances.sum(axis=0), np.finfo(float).tiny))

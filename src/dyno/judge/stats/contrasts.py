@@ -40,7 +40,7 @@ class Contrast:
     corner: Floats
 
 
-def factorial(sizes: Sequence[int]) -> list[Contrast]:
+def build_factorial(sizes: Sequence[int]) -> list[Contrast]:
     """All effects of a full factorial, main effects first; `sizes` counts each factor's levels.
 
     The cells stand in the order of `itertools.product`: the last factor varies fastest. There are
@@ -49,13 +49,13 @@ def factorial(sizes: Sequence[int]) -> list[Contrast]:
     orders = range(1, len(sizes) + 1)
     subsets = [some for order in orders for some in combinations(range(len(sizes)), order)]
     return [
-        _contrast(sizes, dict(zip(some, levels, strict=True)))
+        _build_contrast(sizes, dict(zip(some, levels, strict=True)))
         for some in subsets
         for levels in product(*(range(1, sizes[factor]) for factor in some))
     ]
 
 
-def one_at_a_time(sizes: Sequence[int]) -> list[Contrast]:
+def build_one_at_a_time(sizes: Sequence[int]) -> list[Contrast]:
     """The main effects where only the base cell is left by one factor at a time.
 
     The cells are the base, then each other level of the first factor, of the second, and so on.
@@ -69,7 +69,7 @@ def one_at_a_time(sizes: Sequence[int]) -> list[Contrast]:
     ]
 
 
-def _contrast(sizes: Sequence[int], moved: dict[int, int]) -> Contrast:
+def _build_contrast(sizes: Sequence[int], moved: dict[int, int]) -> Contrast:
     """The tensor product of a difference for each factor moved, and a mean for each other."""
     weights, corner = [], []
     for factor, size in enumerate(sizes):
@@ -77,8 +77,10 @@ def _contrast(sizes: Sequence[int], moved: dict[int, int]) -> Contrast:
         mean = np.full(size, 1.0 / size)
         weights.append(level - np.eye(size)[0] if factor in moved else mean)
         corner.append(level if factor in moved else mean)
-    return Contrast(tuple(moved), tuple(moved.values()), _tensor(weights), _tensor(corner))
+    return Contrast(
+        tuple(moved), tuple(moved.values()), _multiply_tensors(weights), _multiply_tensors(corner)
+    )
 
 
-def _tensor(parts: Sequence[Floats]) -> Floats:
+def _multiply_tensors(parts: Sequence[Floats]) -> Floats:
     return reduce(lambda left, right: np.asarray(np.kron(left, right)), parts)

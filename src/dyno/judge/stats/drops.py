@@ -16,7 +16,7 @@ from dyno.judge.stats.interval import Floats
 AGAINST_LEVEL = 0.05
 
 
-def slower_p(dropped: Floats, kept: Floats) -> float:
+def compute_slower_p(dropped: Floats, kept: Floats) -> float:
     """One-sided p that the mean of `dropped` (one or more) lies above that of `kept` (two or more).
 
     Welch's test; a single dropped block is taken to vary as the kept ones do.

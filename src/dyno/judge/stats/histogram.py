@@ -31,13 +31,13 @@ class Histogram:
     lowest: int
     digits: int
 
-    def values(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def list_values(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The largest value of each bucket that is not empty, and how many were recorded in it."""
         found = np.flatnonzero(self.counts)
-        largest = np.array([self._largest(int(index)) for index in found], dtype=float)
+        largest = np.array([self._find_largest(int(index)) for index in found], dtype=float)
         return largest, self.counts[found].astype(float)
 
-    def _largest(self, index: int) -> int:
+    def _find_largest(self, index: int) -> int:
         """The largest value that falls into the bucket `index`."""
         magnitude = max(1, math.ceil(math.log2(2 * 10**self.digits)))
         half = 1 << (magnitude - 1)
@@ -58,12 +58,12 @@ def decode_histogram(text: str) -> Histogram:
     if cookie != COOKIE or len(data) != _HEADER.size + length:
         raise ValueError("not an HDR histogram in V2 encoding")
     counts: list[int] = []
-    for number in _numbers(data[_HEADER.size :]):
+    for number in _decode_numbers(data[_HEADER.size :]):
         counts.extend([0] * -number if number < 0 else [number])
     return Histogram(np.asarray(counts, dtype=np.int64), lowest, digits)
 
 
-def _numbers(data: bytes) -> Iterator[int]:
+def _decode_numbers(data: bytes) -> Iterator[int]:
     """Zigzag LEB128: seven bits a byte, lowest first, the sign in the last bit."""
     value = shift = 0
     for byte in data:

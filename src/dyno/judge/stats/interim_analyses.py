@@ -22,7 +22,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 
-def pocock(fraction: float, alpha: float) -> float:
+def spend_pocock(fraction: float, alpha: float) -> float:
     """α·ln(1 + (e − 1)·t): α spent when the fraction t in (0, 1] of the blocks is in."""
     return alpha * math.log1p((math.e - 1.0) * fraction)
 
@@ -36,24 +36,24 @@ LEVEL_LEAST = 1e-12
 
 
 @cache
-def critical_values(fractions: tuple[float, ...], alpha: float) -> tuple[float, ...]:
+def compute_critical_values(fractions: tuple[float, ...], alpha: float) -> tuple[float, ...]:
     """The two-sided normal bounds c_k at `fractions` (rising, the last at most 1) of the blocks."""
     inside = _Inside()
     values = []
     spent = 0.0
     for fraction in fractions:
-        spend = pocock(fraction, alpha) - spent
+        spend = spend_pocock(fraction, alpha) - spent
         values.append(inside.advance(fraction, spend))
         spent += spend
     return tuple(values)
 
 
 @cache
-def nominal_levels(fractions: tuple[float, ...], alpha: float) -> tuple[float, ...]:
+def compute_nominal_levels(fractions: tuple[float, ...], alpha: float) -> tuple[float, ...]:
     """The two-sided levels at which each analysis's own p value is held, so that all spend
     `alpha`.
     """
-    return tuple(float(2.0 * ndtr(-c)) for c in critical_values(fractions, alpha))
+    return tuple(float(2.0 * ndtr(-c)) for c in compute_critical_values(fractions, alpha))
 
 
 class _Inside:
@@ -67,56 +67,56 @@ class _Inside:
     def advance(self, fraction: float, spend: float) -> float:
         """Goes to the look at `fraction`, where `spend` is to cross; its bound c."""
         scale = np.sqrt(fraction - self.fraction)
-        edge = _edge(self._leaves(scale), spend, FARTHEST * np.sqrt(fraction))
-        nodes, weights = _gauss(NODES)
+        edge = _find_edge(self._compute_exit_chance(scale), spend, FARTHEST * np.sqrt(fraction))
+        nodes, weights = _compute_gauss_nodes(NODES)
         steps = (edge * nodes[:, None] - self.nodes[None, :]) / scale
         density = np.exp(-0.5 * steps**2) / (np.sqrt(2.0 * np.pi) * scale) @ self.masses
         self.nodes, self.masses = edge * nodes, edge * weights * density
         self.fraction = fraction
         return float(edge / np.sqrt(fraction))
 
-    def _leaves(self, scale: float) -> Callable[[float], float]:
+    def _compute_exit_chance(self, scale: float) -> Callable[[float], float]:
         """The chance to be outside ±edge after a step with this standard deviation."""
 
-        def chance(edge: float) -> float:
+        def compute_chance(edge: float) -> float:
             above = ndtr((self.nodes - edge) / scale)
             below = ndtr((-edge - self.nodes) / scale)
             return float(self.masses @ (above + below))
 
-        return chance
+        return compute_chance
 
 
 @cache
-def _gauss(count: int) -> tuple[Floats, Floats]:
+def _compute_gauss_nodes(count: int) -> tuple[Floats, Floats]:
     nodes, weights = np.polynomial.legendre.leggauss(count)
     return nodes, weights
 
 
-def _edge(chance: Callable[[float], float], spend: float, farthest: float) -> float:
+def _find_edge(chance: Callable[[float], float], spend: float, farthest: float) -> float:
     """The edge that lets `spend` out; the farthest where next to nothing is to be spent."""
     if chance(farthest) >= spend:
         return farthest
     return float(brentq(lambda edge: chance(edge) - spend, 0.0, farthest, xtol=1e-10))
 
 
-def adjusted_p(p_value: Floats | float, fractions: tuple[float, ...]) -> Floats:
+def compute_adjusted_p(p_value: Floats | float, fractions: tuple[float, ...]) -> Floats:
     """The smallest α at which an analysis with the two-sided `p_value` would have stopped.
 
     The p value of a sequential test (Liu & Anderson 2008), for the last of `fractions`; what Holm
     and Benjamini-Hochberg are fed with. Read from a table of 48 levels by interpolation.
     """
-    levels, nominal = _table(fractions)
+    levels, nominal = _build_table(fractions)
     clipped = np.clip(np.asarray(p_value, dtype=float), LEVEL_LEAST, 1.0)
     found = np.exp(np.interp(np.log(clipped), nominal, levels, right=0.0))
     return np.asarray(np.maximum(found, clipped), dtype=float)
 
 
 @cache
-def _table(fractions: tuple[float, ...]) -> tuple[Floats, Floats]:
+def _build_table(fractions: tuple[float, ...]) -> tuple[Floats, Floats]:
     """log α against the log of the nominal level at the last of `fractions`, both rising."""
     z_values = np.linspace(-ndtri(LEVEL_LEAST / 2.0), 0.05, 48)
     alphas = 2.0 * ndtr(-z_values)
-    nominal = [nominal_levels(fractions, float(a))[-1] for a in alphas]
+    nominal = [compute_nominal_levels(fractions, float(a))[-1] for a in alphas]
     return np.log(alphas), np.log(np.asarray(nominal))
 
 
@@ -136,24 +136,24 @@ class InterimAnalyses:
         """MAX: the blocks at the last analysis."""
         return self.blocks[-1]
 
-    def last_reached(self, valid: int) -> int:
+    def find_last_reached(self, valid: int) -> int:
         """The last analysis that `valid` blocks are enough for; 0 before the first."""
         return max((b for b in self.blocks if b <= valid), default=0)
 
-    def next_after(self, valid: int) -> int:
+    def find_next(self, valid: int) -> int:
         """The analysis after `valid` blocks; MAX where there is none."""
         return min((b for b in self.blocks if b > valid), default=self.maximum)
 
-    def fractions(self, blocks: int) -> tuple[float, ...]:
+    def compute_fractions(self, blocks: int) -> tuple[float, ...]:
         """The interim analyses up to the one at `blocks`, as fractions of MAX."""
         at = min(blocks, self.maximum)
         earlier = [b for b in self.blocks if b < at]
         return tuple(b / self.maximum for b in (*earlier, at))
 
-    def level(self, blocks: int) -> float:
+    def compute_level(self, blocks: int) -> float:
         """The two-sided nominal level of the look at `blocks`."""
-        return nominal_levels(self.fractions(blocks), self.alpha)[-1]
+        return compute_nominal_levels(self.compute_fractions(blocks), self.alpha)[-1]
 
     def adjust_p(self, p_value: Floats | float, blocks: int) -> Floats:
         """`p_value` of the look at `blocks`, adjusted for all analyses."""
-        return adjusted_p(p_value, self.fractions(blocks))
+        return compute_adjusted_p(p_value, self.compute_fractions(blocks))

@@ -41,7 +41,7 @@ class Interval:
     """Estimates in logs, all of one shape; `p` is two-sided and knows nothing of other analyses.
 
     `low_skewed` and `high_skewed` bound as `low` and `high` do, or wider where the data are
-    skewed (`skewed_bounds`).
+    skewed (`compute_skewed_bounds`).
     """
 
     estimate: Floats
@@ -53,7 +53,7 @@ class Interval:
     high_skewed: Floats
 
 
-def independent_data(logs: Floats, groups: Sequence[int] | None) -> Floats:
+def extract_independent_data(logs: Floats, groups: Sequence[int] | None) -> Floats:
     """The independent data in `logs` (…, blocks): the means of the blocks of each group.
 
     `groups` says which load each block was played on. All blocks of a group share what its load is
@@ -68,7 +68,7 @@ def independent_data(logs: Floats, groups: Sequence[int] | None) -> Floats:
     return np.asarray(logs @ (shares / shares.sum(axis=0)))
 
 
-def t_interval(logs: Floats, level: float) -> Interval:
+def compute_t_interval(logs: Floats, level: float) -> Interval:
     """The interval of level 1 − `level` for the mean of `logs` along the last axis (n ≥ 2).
 
     Blocks that agree to the last bit give an interval of no width, and p 0 or 1.
@@ -81,7 +81,7 @@ def t_interval(logs: Floats, level: float) -> Interval:
     np.divide(np.abs(estimate), error, out=distance, where=error > 0.0)
     p = 2.0 * stdtr(n - 1, -distance)
     low, high = estimate - half, estimate + half
-    wider = skewed_bounds(logs, level)
+    wider = compute_skewed_bounds(logs, level)
     return Interval(
         estimate,
         low,
@@ -101,8 +101,8 @@ SKEWED_FARTHEST = 2.0
 SKEWNESS_DATA_LEAST = 3
 
 
-def skewed_bounds(logs: Floats, level: float) -> tuple[Floats, Floats]:
-    """The bounds of `t_interval` once the skewness of `logs` is counted, so far as it is seen.
+def compute_skewed_bounds(logs: Floats, level: float) -> tuple[Floats, Floats]:
+    """The bounds of `compute_t_interval` once the skewness that `logs` show is counted.
 
     Where one arm has a long tail, Student's interval errs to one side far more often than to the
     other. Hall's monotone cubic takes the skewness out of t (*On the removal of skewness by
@@ -123,18 +123,18 @@ def skewed_bounds(logs: Floats, level: float) -> tuple[Floats, Floats]:
     skewness = np.where(np.abs(skewness) < 1e-6, 1e-6, skewness)
     far = -stdtrit(n - 1, level / 2.0) / np.sqrt(n)
 
-    def sds(t: float) -> Floats:
+    def transform(t: float) -> Floats:
         """The distance from the mean, in sds, that the transformation takes for `t`."""
         cube = 1.0 + skewness * (t - skewness / (6.0 * n))
         return np.asarray(3.0 / skewness * (np.cbrt(cube) - 1.0))
 
     below, above = estimate - logs.min(axis=-1), logs.max(axis=-1) - estimate
-    low = estimate - np.minimum(sd * sds(far), SKEWED_FARTHEST * below)
-    high = estimate + np.minimum(-sd * sds(-far), SKEWED_FARTHEST * above)
+    low = estimate - np.minimum(sd * transform(far), SKEWED_FARTHEST * below)
+    high = estimate + np.minimum(-sd * transform(-far), SKEWED_FARTHEST * above)
     return np.asarray(low), np.asarray(high)
 
 
-def sign_p(ours: int, of: int) -> float:
+def compute_sign_p(ours: int, of: int) -> float:
     """Two-sided, exact: how often a fair coin is as skewed as `ours` heads in `of` throws."""
     fewer = min(ours, of - ours)
     tail = sum(comb(of, heads) for heads in range(fewer + 1))
@@ -147,24 +147,24 @@ BLOCKS_LEAST = 8
 EXACT_MOST = 36
 
 
-def sign_flip_p(logs: Floats) -> float:
+def compute_sign_flip_p(logs: Floats) -> float:
     """Two-sided p of the sign-flip test: the share of all 2^n flips with a sum as far from 0.
 
     Exact, by meeting in the middle: the sums of either half are listed and pairs of them counted
     by bisection, so 24 blocks cost 2 · 4096 sums and not 16.7 million.
     """
     if logs.size > EXACT_MOST:
-        return _sampled_p(logs)
+        return _sample_p(logs)
     seen = abs(float(logs.sum())) * (1.0 - 1e-12)  # a tie stays one in spite of rounding
     half = logs.size // 2
-    left, right = _sums(logs[:half]), np.sort(_sums(logs[half:]))
+    left, right = _enumerate_sums(logs[:half]), np.sort(_enumerate_sums(logs[half:]))
     above = right.size - np.searchsorted(right, seen - left, side="left")
     below = np.searchsorted(right, -seen - left, side="right")
     count = int(above.sum()) + (int(below.sum()) if seen > 0.0 else 0)
     return min(1.0, count / float(left.size * right.size))
 
 
-def _sums(logs: Floats) -> Floats:
+def _enumerate_sums(logs: Floats) -> Floats:
     """All 2^n sums of ± `logs`."""
     sums = np.zeros(1)
     for value in logs:
@@ -172,14 +172,14 @@ def _sums(logs: Floats) -> Floats:
     return sums
 
 
-def _sampled_p(logs: Floats) -> float:
+def _sample_p(logs: Floats) -> float:
     rng = np.random.default_rng(logs.size)
     signs = rng.choice([-1.0, 1.0], size=(99_999, logs.size))
     far = np.abs(signs @ logs) >= abs(float(logs.sum())) * (1.0 - 1e-12)
     return float((1 + far.sum()) / (1 + far.size))
 
 
-def hodges_lehmann(logs: Floats) -> float:
+def estimate_hodges_lehmann(logs: Floats) -> float:
     """The median of all pairwise means, each value with itself too: outliers hardly move it."""
     first, second = np.triu_indices(logs.size)
     return float(np.median((logs[first] + logs[second]) / 2.0))
@@ -189,7 +189,7 @@ def hodges_lehmann(logs: Floats) -> float:
 ALIKE_LEVEL = 0.01
 
 
-def lag_one(logs: Floats) -> tuple[float, float]:
+def estimate_lag_one(logs: Floats) -> tuple[float, float]:
     """The correlation of neighbours in `logs` (their order in time), and its one-sided p.
 
     Without any it is about normal around −1/n with the variance (n − 2)²/(n²(n − 1)) (Moran, *Some

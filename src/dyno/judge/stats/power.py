@@ -26,35 +26,36 @@ POWER = 0.8
 
 
 @cache
-def noncentrality(blocks: int, alpha: float, power: float = POWER) -> float:
+def solve_noncentrality(blocks: int, alpha: float, power: float = POWER) -> float:
     """The effect, in standard errors, that `blocks` (≥ 2) see with the chance `power`."""
     critical = -float(stdtrit(blocks - 1, alpha / 2.0))
 
-    def missing(effect: float) -> float:
+    def compute_missing(effect: float) -> float:
         return 1.0 - float(nctdtr(blocks - 1, effect, critical)) - power
 
-    return float(brentq(missing, 0.0, 3.0 * critical + 10.0))
+    return float(brentq(compute_missing, 0.0, 3.0 * critical + 10.0))
 
 
-def detectable(blocks: int, sd: float, alpha: float, power: float = POWER) -> float:
+def compute_detectable(blocks: int, sd: float, alpha: float, power: float = POWER) -> float:
     """The smallest effect that is seen with the chance `power`: MDE80; logs in, log out."""
-    return noncentrality(blocks, alpha, power) * sd / math.sqrt(blocks)
+    return solve_noncentrality(blocks, alpha, power) * sd / math.sqrt(blocks)
 
 
 #: The share of plans that take no less spread than there is.
 BOUND_SHARE = 0.8
 
 
-def freedom(blocks: int, *, stopped_early: bool) -> int:
+def compute_freedom(blocks: int, *, stopped_early: bool) -> int:
     """Degrees of freedom of the variance of `blocks` block logs.
 
     A run that was decided before its last analysis is one of those whose blocks happened to agree:
-    one less, which makes `sd_bound` hold as often as it says (docs/evidence/code-choices.md).
+    one less, which makes `compute_sd_bound` hold as often as it says
+    (docs/evidence/code-choices.md).
     """
     return max(1, blocks - 1 - stopped_early)
 
 
-def sd_bound(sd: float, freedom: float, share: float = BOUND_SHARE) -> float:
+def compute_sd_bound(sd: float, freedom: float, share: float = BOUND_SHARE) -> float:
     """The upper bound of a standard deviation that was estimated with so many degrees of freedom.
 
     A plan that takes the estimate itself finds its MDE80 in 71 to 72 runs of 100, not in 80: what
@@ -79,7 +80,7 @@ class BlockErrors:
     loads: int = 0
     load_sd: float = 0.0
 
-    def data(self, blocks: int) -> tuple[int, float]:
+    def count_data(self, blocks: int) -> tuple[int, float]:
         """How many independent data `blocks` give, and the sd of each."""
         if self.loads < DATA_LEAST or blocks <= self.loads:
             return blocks, self.sd
@@ -87,10 +88,14 @@ class BlockErrors:
         return self.loads, float(np.sqrt(self.load_sd**2 + own))
 
 
-def mde80(analyses: InterimAnalyses, errors: BlockErrors, family: int) -> float:
+def compute_mde80(analyses: InterimAnalyses, errors: BlockErrors, family: int) -> float:
     """The slowdown, in percent, that the last analysis finds four times in five."""
     alone = replace(analyses, alpha=analyses.alpha / max(family, 1))
-    return to_percent(detectable(*errors.data(analyses.maximum), alone.level(analyses.maximum)))
+    return to_percent(
+        compute_detectable(
+            *errors.count_data(analyses.maximum), alone.compute_level(analyses.maximum)
+        )
+    )
 
 
 @dataclass(frozen=True)
@@ -105,32 +110,38 @@ class Chances:
 
 
 @cache
-def chances(analyses: InterimAnalyses, margin: float, errors: BlockErrors, family: int) -> Chances:
+def estimate_chances(
+    analyses: InterimAnalyses, margin: float, errors: BlockErrors, family: int
+) -> Chances:
     """Those of one primary among `family`; `margin` is δ as a log."""
-    rule = Rule(analyses, margin, _groups(errors, analyses.maximum), family)
-    slower = simulate_runs(_equal_sides(errors, analyses.maximum)[:, None, :] + margin, rule)
-    equal = simulate_runs(_equal_sides(errors, analyses.maximum)[:, None, :], rule)
-    cleared = equal.share("not slower") + equal.share("faster")
-    return Chances(slower.share("slower"), cleared, float(equal.blocks.mean()))
+    rule = Rule(analyses, margin, _group_blocks(errors, analyses.maximum), family)
+    slower = simulate_runs(
+        _simulate_equal_sides(errors, analyses.maximum)[:, None, :] + margin, rule
+    )
+    equal = simulate_runs(_simulate_equal_sides(errors, analyses.maximum)[:, None, :], rule)
+    cleared = equal.compute_share("not slower") + equal.compute_share("faster")
+    return Chances(slower.compute_share("slower"), cleared, float(equal.blocks.mean()))
 
 
-def blocks_expected(
+def estimate_blocks(
     analyses: InterimAnalyses, margins: Sequence[float], errors: Sequence[BlockErrors]
 ) -> float:
     """The blocks that a run takes on average where nothing differs: until its last primary is
     decided. Primaries are taken as independent, which errs towards more.
     """
-    made = [_equal_sides(each, analyses.maximum, SEED + at) for at, each in enumerate(errors)]
+    made = [
+        _simulate_equal_sides(each, analyses.maximum, SEED + at) for at, each in enumerate(errors)
+    ]
     scaled = [logs / margin for logs, margin in zip(made, margins, strict=True)]
-    rule = Rule(analyses, 1.0, _groups(errors[0], analyses.maximum), len(errors))
+    rule = Rule(analyses, 1.0, _group_blocks(errors[0], analyses.maximum), len(errors))
     return float(simulate_runs(np.stack(scaled, axis=1), rule).blocks.mean())
 
 
-def _groups(errors: BlockErrors, blocks: int) -> list[int] | None:
+def _group_blocks(errors: BlockErrors, blocks: int) -> list[int] | None:
     return [block % errors.loads for block in range(blocks)] if errors.loads else None
 
 
-def _equal_sides(errors: BlockErrors, blocks: int, seed: int = SEED) -> Floats:
+def _simulate_equal_sides(errors: BlockErrors, blocks: int, seed: int = SEED) -> Floats:
     """Block log ratios of runs in which both sides are equal, of the shape (runs, blocks)."""
     rng = np.random.default_rng(seed)
     turn = np.arange(blocks) % (errors.loads or blocks)

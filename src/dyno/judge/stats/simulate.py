@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from dyno.judge.stats.interim_analyses import InterimAnalyses
-from dyno.judge.stats.interval import Floats, Interval, independent_data, t_interval
-from dyno.judge.stats.verdict import OPEN, Words, holm, verdicts
+from dyno.judge.stats.interval import Floats, Interval, compute_t_interval, extract_independent_data
+from dyno.judge.stats.verdict import OPEN, Words, adjust_holm, choose_verdicts
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,11 @@ class Outcome:
     low: Floats
     high: Floats
 
-    def share(self, word: str) -> float:
+    def compute_share(self, word: str) -> float:
         """The share of comparisons that ended in `word`."""
         return float((self.words == word).mean())
 
-    def coverage(self, truth: float) -> float:
+    def compute_coverage(self, truth: float) -> float:
         """The share of intervals, at the analysis where the run ended, that hold `truth`."""
         return float(((self.low <= truth) & (truth <= self.high)).mean())
 
@@ -37,8 +37,9 @@ class Outcome:
 class Rule:
     """What a run is judged by: its analyses, δ as a log, the group of each block, and the family.
 
-    `groups` tells the load of each block where loads come again (`independent_data`); `family`
-    counts the primaries that Holm runs over, those that are not simulated included (with p = 1).
+    `groups` tells the load of each block where loads come again (`extract_independent_data`);
+    `family` counts the primaries that Holm runs over, those that are not simulated included (with
+    p = 1).
     """
 
     analyses: InterimAnalyses
@@ -46,18 +47,20 @@ class Rule:
     groups: Sequence[int] | None = None
     family: int = 0
 
-    def judged(self, logs: Floats) -> tuple[Interval, Words]:
+    def judge(self, logs: Floats) -> tuple[Interval, Words]:
         """Intervals and words at one analysis; `logs` is (runs, primaries, blocks at the
         analysis).
         """
         analyses, n = self.analyses, logs.shape[-1]
         groups = None if self.groups is None else self.groups[:n]
-        interval = t_interval(independent_data(logs, groups), analyses.level(n))
+        interval = compute_t_interval(
+            extract_independent_data(logs, groups), analyses.compute_level(n)
+        )
         p_values = analyses.adjust_p(interval.p, n)
         unseen = np.ones((logs.shape[0], max(0, self.family - logs.shape[1])))
-        adjusted = holm(np.concatenate([p_values, unseen], axis=1))[:, : logs.shape[1]]
+        adjusted = adjust_holm(np.concatenate([p_values, unseen], axis=1))[:, : logs.shape[1]]
         last, significant = n == analyses.maximum, adjusted <= analyses.alpha
-        return interval, verdicts(
+        return interval, choose_verdicts(
             interval, self.margin, blocks=n, last=last, significant=significant
         )
 
@@ -70,14 +73,16 @@ def simulate_runs(logs: Floats, rule: Rule) -> Outcome:
     blocks = np.zeros(runs, dtype=int)
     going = np.arange(runs)
     for n in rule.analyses.blocks:
-        seen, said = rule.judged(logs[going, :, :n])
+        seen, said = rule.judge(logs[going, :, :n])
         words[going], blocks[going] = said, n
         bounds[:, going] = np.stack([seen.estimate, seen.low, seen.high])
         going = going[(said == OPEN).any(axis=1)]
     return Outcome(words, blocks, *bounds)
 
 
-def clopper_pearson(hits: int, trials: int, confidence: float = 0.95) -> tuple[float, float]:
+def compute_clopper_pearson(
+    hits: int, trials: int, confidence: float = 0.95
+) -> tuple[float, float]:
     """The exact two-sided interval of a share."""
     tail, missed = (1.0 - confidence) / 2.0, trials - hits
     low = betaincinv(hits, missed + 1, tail) if hits else 0.0

@@ -34,7 +34,7 @@ class Turn:
     drain_ns: float
     others_ns: float
 
-    def gained_share(self, lengths_ns: Floats, counts: Floats) -> float:
+    def compute_gained_share(self, lengths_ns: Floats, counts: Floats) -> float:
         """Of the time of events of these lengths, how much passes while others have their turn, if
         they wait. Longer ones than a slice count for one end of it.
         """
@@ -45,7 +45,7 @@ class Turn:
         total = float((counts * lengths_ns).sum()) * self.slice_ns
         return float((counts * gained).sum()) / total if total else 0.0
 
-    def outlasting_share(self, lengths_ns: Floats, counts: Floats) -> float:
+    def compute_outlasting_share(self, lengths_ns: Floats, counts: Floats) -> float:
         """How many of events of these lengths are under way when a turn ends."""
         met = np.minimum(np.maximum(lengths_ns - self.drain_ns, 0.0) / self.slice_ns, 1.0)
         return float((counts * met).sum() / counts.sum()) if counts.sum() else 0.0

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dyno.judge.stats.interval import Floats, Interval
 
 
-def holm(p_values: Floats) -> Floats:
+def adjust_holm(p_values: Floats) -> Floats:
     """Adjusted p values: those ≤ α hold together with a familywise error of α (Holm 1979)."""
     order = np.argsort(p_values, axis=-1)
     steps = np.arange(p_values.shape[-1], 0, -1)
@@ -25,7 +25,7 @@ def holm(p_values: Floats) -> Floats:
     return adjusted
 
 
-def benjamini_hochberg(p_values: Floats) -> Floats:
+def adjust_benjamini_hochberg(p_values: Floats) -> Floats:
     """Adjusted p values: of those ≤ α, a share of α is expected to be false (1995)."""
     if p_values.size == 0:
         return p_values
@@ -47,7 +47,7 @@ CLEAR_LEAST = 10
 LAST_SHARE = 0.75
 
 
-def verdicts(
+def choose_verdicts(
     interval: Interval,
     margin: Floats | float,
     *,
@@ -74,7 +74,7 @@ def verdicts(
     return np.select(conditions, [FASTER, NOT_SLOWER, SLOWER], OPEN)
 
 
-def share_unseen(restarts: int, confidence: float = 0.95) -> float:
+def compute_unseen_share(restarts: int, confidence: float = 0.95) -> float:
     """The share of restarts that a slow mode may have although none of `restarts` showed it.
 
     The upper bound of a share of which nothing was seen (Clopper and Pearson): 39 % of 6, 26 %
@@ -83,7 +83,7 @@ def share_unseen(restarts: int, confidence: float = 0.95) -> float:
     return float(1.0 - (1.0 - confidence) ** (1.0 / restarts))
 
 
-def fisher_p(failed: int, ended: int, base_failed: int, base_ended: int) -> float:
+def compute_fisher_p(failed: int, ended: int, base_failed: int, base_ended: int) -> float:
     """The chance of so many failures or more among `ended`, if all that failed fell on both sides
     by lot: Fisher's exact test, one-sided (*The Design of Experiments*, 1935). 1 without failures.
     """

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dyno.judge.stats.interval import Floats, Interval, t_interval
+from dyno.judge.stats.interval import Floats, Interval, compute_t_interval
 
 #: A second in each half. One is noisy, which the spread between restarts then tells.
 DRIFT_SECONDS_LEAST = 2
@@ -33,7 +33,7 @@ RESTARTS_LEAST = 3
 LEVEL = 0.02
 
 
-def half_means(series: Sequence[float]) -> tuple[float, float] | None:
+def compute_half_means(series: Sequence[float]) -> tuple[float, float] | None:
     """Means of the first half and of the second, a middle second left out; None where there is
     too little to tell, or nothing in one of them.
     """
@@ -44,11 +44,11 @@ def half_means(series: Sequence[float]) -> tuple[float, float] | None:
     return (first, second) if first > 0.0 and second > 0.0 else None
 
 
-def common_change(changes: Sequence[float] | Floats) -> Interval | None:
+def estimate_common_change(changes: Sequence[float] | Floats) -> Interval | None:
     """What all restarts agree upon, of one log ratio from each; None where they are too few."""
     if len(changes) < RESTARTS_LEAST:
         return None
-    return t_interval(np.asarray(changes, dtype=float), LEVEL)
+    return compute_t_interval(np.asarray(changes, dtype=float), LEVEL)
 
 
 def is_beyond(interval: Interval, limit: float) -> bool:
@@ -81,14 +81,14 @@ class Within:
         """How much more a mean of many seconds varies than one of independent ones."""
         return (1.0 + self.correlation) / (1.0 - self.correlation)
 
-    def weight(self, count: float) -> float:
+    def compute_weight(self, count: float) -> float:
         """What of a second's variance the mean of `count` still has; 1 ÷ count if independent."""
         r = self.correlation
         end = 2.0 * r * (1.0 - math.pow(r, count)) / (count * (1.0 - r) ** 2)
         return (self.inflation - end) / count
 
 
-def within_restarts(seconds: Sequence[Floats]) -> Within | None:
+def estimate_within_restarts(seconds: Sequence[Floats]) -> Within | None:
     """What the seconds (an array of logs for each restart) say; None where some have too few."""
     if not seconds or min(each.size for each in seconds) < 2:
         return None
@@ -99,10 +99,10 @@ def within_restarts(seconds: Sequence[Floats]) -> Within | None:
     variance = sum(float(rest @ rest) for rest in rests) / df
     if sizes.min() < CORRELATED_FROM or variance == 0.0:
         return Within(variance, df, count, 0.0)
-    return _within_correlated(rests, df, count)
+    return _estimate_correlated(rests, df, count)
 
 
-def _within_correlated(rests: Sequence[Floats], df: int, count: float) -> Within:
+def _estimate_correlated(rests: Sequence[Floats], df: int, count: float) -> Within:
     """With the correlation of neighbours. The means taken off hold a part V of both covariances,
     which is put back by iteration: V = variance · weight.
     """
@@ -111,7 +111,7 @@ def _within_correlated(rests: Sequence[Floats], df: int, count: float) -> Within
     next_to = sum(float(rest[1:] @ rest[:-1]) for rest in rests) / df
     found = Within(own, df, count, 0.0)
     for _ in range(ROUNDS):
-        taken = found.variance * found.weight(count)
+        taken = found.variance * found.compute_weight(count)
         variance = own + taken
         correlation = min(max((next_to + taken) / variance, 0.0), CORRELATION_MOST)
         found = Within(variance, df, count, correlation)
@@ -126,7 +126,7 @@ class Costs:
     slice_s: float = 1.0
 
 
-def best_seconds(costs: Costs, slice_variance: float, restart_variance: float) -> float:
+def find_best_seconds(costs: Costs, slice_variance: float, restart_variance: float) -> float:
     """The number of seconds per restart that buys most for the time; infinite where restarts do
     not differ, and at least one.
     """
@@ -136,7 +136,7 @@ def best_seconds(costs: Costs, slice_variance: float, restart_variance: float) -
     return max(SECONDS_LEAST, math.sqrt(ratio))
 
 
-def time_times_variance(
+def compute_time_times_variance(
     costs: Costs, seconds: float, slice_variance: float, restart_variance: float
 ) -> float:
     """Time × variance of a restart with so many seconds: twice as much needs twice the time for

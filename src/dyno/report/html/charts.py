@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from dyno import numbers
-from dyno.report.html.markup import swatch
+from dyno.report.html.markup import choose_swatch
 
 #: The space between the outermost points and the frame, as a share of the axis.
 _PAD = 0.05
@@ -43,7 +43,7 @@ class Axis:
         """The ticks between the ends."""
         return [tick for tick in self.ticks if self.low <= tick[0] <= self.high]
 
-    def share(self, value: float) -> float:
+    def find_share(self, value: float) -> float:
         """Where `value` stands, 0 at the low end and 1 at the high one; beyond them it is cut."""
         if self.log:
             below, above = (math.log(max(end, self.low) / self.low) for end in (value, self.high))
@@ -136,18 +136,18 @@ class Chart:
     panels: Sequence[ChartPanel]
 
 
-def colour(position: int) -> str:
+def choose_colour(position: int) -> str:
     """The colour of the candidate at `position` (0 is the base)."""
-    return f"var(--candidate-{swatch(position)})"
+    return f"var(--candidate-{choose_swatch(position)})"
 
 
-def joined(dots: Sequence[Dot], colour: str, name: str) -> list[Line | Dots]:
+def join_dots(dots: Sequence[Dot], colour: str, name: str) -> list[Line | Dots]:
     """Small dots and the line from each to the next."""
     line = Line([[(dot.x, dot.y) for dot in dots]], colour, name)
     return [line, Dots(dots, colour, name, radius_px=3)]
 
 
-def ends(values: Sequence[float], pad: float = _PAD) -> tuple[float, float]:
+def find_ends(values: Sequence[float], pad: float = _PAD) -> tuple[float, float]:
     """The least and the largest of the finite `values`, with some space; 0 and 1 without any."""
     finite = [value for value in values if math.isfinite(value)] or [0.0, 1.0]
     low, high = min(finite), max(finite)
@@ -155,10 +155,10 @@ def ends(values: Sequence[float], pad: float = _PAD) -> tuple[float, float]:
     return low - space, high + space
 
 
-def linear_axis(title: str, low: float, high: float, unit: str = "") -> Axis:
-    """An axis with its ticks at round numbers of the reader's units (see `numbers.quantity`)."""
-    factor, suffix = numbers.scale(max(abs(low), abs(high)), unit.removesuffix("/s"))
-    step = _step((high - low) / factor)
+def make_linear_axis(title: str, low: float, high: float, unit: str = "") -> Axis:
+    """An axis with its ticks at round numbers of the reader's units (`format_quantity`)."""
+    factor, suffix = numbers.choose_scale(max(abs(low), abs(high)), unit.removesuffix("/s"))
+    step = _choose_step((high - low) / factor)
     places = max(0, -math.floor(math.log10(step) + 1e-9))
     counts = range(math.ceil(low / factor / step - 1e-9), math.floor(high / factor / step) + 1)
     texts = [f"{n * step:.{places}f}{suffix}".replace("-", "−") if n else "0" for n in counts]
@@ -167,12 +167,12 @@ def linear_axis(title: str, low: float, high: float, unit: str = "") -> Axis:
     )
 
 
-def slowdown_axis(values: Sequence[float]) -> Axis:
+def make_slowdown_axis(values: Sequence[float]) -> Axis:
     """An axis in percent for slowdowns, which always shows the line at 0."""
-    return replace(linear_axis("slowdown, %", *ends([*values, 0.0])), zero=True)
+    return replace(make_linear_axis("slowdown, %", *find_ends([*values, 0.0])), zero=True)
 
 
-def duration_axis(title: str, seconds: Sequence[float]) -> Axis:
+def make_duration_axis(title: str, seconds: Sequence[float]) -> Axis:
     """A logarithmic axis for durations above 0, with its ticks in the reader's units.
 
     1 of every decade, 1, 2 and 5 where those are few, and equal steps where these are.
@@ -182,22 +182,22 @@ def duration_axis(title: str, seconds: Sequence[float]) -> Axis:
         steps = [digit * 10.0**power for power in range(-9, 4) for digit in digits]
         shown = [step for step in steps if low <= step <= high]
         if len(shown) >= least:
-            return Axis(title, low, high, [(at, _tick(at)) for at in shown], log=True)
-    return replace(linear_axis(title, low, high, "s"), log=True)
+            return Axis(title, low, high, [(at, _format_tick(at)) for at in shown], log=True)
+    return replace(make_linear_axis(title, low, high, "s"), log=True)
 
 
 def log_ends(values: Sequence[float]) -> tuple[float, float]:
-    """`ends` for a logarithmic axis, of the values above 0."""
-    low, high = ends([math.log(value) for value in values if value > 0])
+    """`find_ends` for a logarithmic axis, of the values above 0."""
+    low, high = find_ends([math.log(value) for value in values if value > 0])
     return math.exp(low), math.exp(high)
 
 
-def _step(length: float) -> float:
+def _choose_step(length: float) -> float:
     """1, 2 or 5 times a power of ten, the least that makes at most `_STEPS_MAX` steps."""
     power = 10.0 ** math.floor(math.log10(length / _STEPS_MAX))
     return next(n * power for n in (1, 2, 5, 10) if n * power * _STEPS_MAX >= length)
 
 
-def _tick(seconds: float) -> str:
-    number, unit = numbers.quantity(seconds, "s").split(" ")
+def _format_tick(seconds: float) -> str:
+    number, unit = numbers.format_quantity(seconds, "s").split(" ")
     return f"{float(number):g} {unit}"

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from dyno.record.count import Count, CountComparison, FunctionChange
-from dyno.report.html.markup import HtmlTable, TableCell, TableRow, render, tables_html
-from dyno.report.html.page import PageHead, PagePart, page_text
+from dyno.report.html.markup import HtmlTable, TableCell, TableRow, build_tables, render
+from dyno.report.html.page import PageHead, PagePart, build_page
 from dyno.report.text.counts import (
     BLIND,
     describe_cause,
@@ -33,7 +33,9 @@ def render_count(count: Count, rows: Sequence[CountComparison]) -> str:
         aside=count.created_utc,
         leads=True,
     )
-    return page_text(front, [*_make_verdict(count, rows), *_make_changes(rows), _make_basis(count)])
+    return build_page(
+        front, [*_make_verdict(count, rows), *_make_changes(rows), _make_basis(count)]
+    )
 
 
 def _make_verdict(count: Count, rows: Sequence[CountComparison]) -> list[PagePart]:
@@ -54,7 +56,7 @@ def _make_verdict(count: Count, rows: Sequence[CountComparison]) -> list[PagePar
             for each in count.counts
         ],
     )
-    body = _render_paragraphs([*told, BLIND]) + tables_html([table])
+    body = _render_paragraphs([*told, BLIND]) + build_tables([table])
     return [PagePart("Verdict", "verdict", body)]
 
 
@@ -72,7 +74,7 @@ def _make_changes(rows: Sequence[CountComparison]) -> list[PagePart]:
             HtmlTable("Functions that changed", "function", columns, functions),
         ]
         title = f"What changed: {row.base} → {row.candidate}"
-        parts.append(PagePart(title, f"changes-{at}", tables_html(tables)))
+        parts.append(PagePart(title, f"changes-{at}", build_tables(tables)))
     return parts
 
 

@@ -90,26 +90,26 @@ class ChartSection:
     def render(self, book: Book) -> str | None:
         """The figure of all its charts, of which the reader chooses one."""
         found = self.charts(book)
-        return figure(found, self.caption) if found else None
+        return draw_figure(found, self.caption) if found else None
 
 
-def figure(charts: Sequence[Chart], caption: str) -> Markup:
+def draw_figure(charts: Sequence[Chart], caption: str) -> Markup:
     """A figure that shows one of `charts` at a time, with a `<select>` where there are several.
 
     Those beyond `_OPEN` are packed until `page.js` is asked for one: a run has a chart for each of
     some hundred metrics, and without the script none but the first is to be seen anyway.
     """
-    drawn = [_chart(chart) for chart in charts]
-    packed = _packed(drawn[_OPEN:]) if len(drawn) > _OPEN else ""
+    drawn = [_draw_chart(chart) for chart in charts]
+    packed = _pack(drawn[_OPEN:]) if len(drawn) > _OPEN else ""
     return render(_FIGURE, charts=charts, caption=caption, drawn=drawn[:_OPEN], packed=packed)
 
 
-def _packed(drawn: Sequence[Markup]) -> str:
+def _pack(drawn: Sequence[Markup]) -> str:
     """A list of charts as JSON, gzip and base64: a tenth of what they are."""
     return b64encode(gzip.compress(json.dumps(drawn).encode(), mtime=0)).decode()
 
 
-def _chart(chart: Chart) -> Markup:
+def _draw_chart(chart: Chart) -> Markup:
     letters = sum(len(text) + 2 for _, text in chart.x.shown)
     crowd = " words" if letters > _LETTERS_NARROW else ""
     crowd = " many" if len(chart.x.shown) > _TICKS_NARROW else crowd
@@ -118,23 +118,23 @@ def _chart(chart: Chart) -> Markup:
         _CHART,
         legend={mark.name: mark.colour for mark in marks},
         described=chart.described,
-        panels=[_panel(chart.x, panel) for panel in chart.panels],
-        ticks=[(_across(chart.x, at), text) for at, text in chart.x.shown],
+        panels=[_describe_panel(chart.x, panel) for panel in chart.panels],
+        ticks=[(_place_across(chart.x, at), text) for at, text in chart.x.shown],
         title=chart.x.title,
         crowd=crowd,
     )
 
 
-def _panel(x: Axis, panel: ChartPanel) -> dict[str, object]:
+def _describe_panel(x: Axis, panel: ChartPanel) -> dict[str, object]:
     place = _Place(x, panel.y)
     notes = [mark for mark in panel.marks if isinstance(mark, Note)]
     return {
         "title": panel.y.title,
         "above": 1.2 * max((1 + note.row for note in notes if note.y is None), default=0),
-        "ticks": [(_up(panel.y, at), text) for at, text in panel.y.shown],
+        "ticks": [(_place_up(panel.y, at), text) for at, text in panel.y.shown],
         "height_px": panel.height_px,
-        "svg": Markup("").join(_svg(place, panel)),
-        "notes": Markup("").join(_note(x, panel.y, note) for note in notes),
+        "svg": Markup("").join(_draw_svg(place, panel)),
+        "notes": Markup("").join(_format_note(x, panel.y, note) for note in notes),
     }
 
 
@@ -145,98 +145,102 @@ class _Place:
     x: Axis
     y: Axis
 
-    def of(self, x: float, y: float) -> tuple[int, int]:
-        return round(_SIDE * self.x.share(x)), round(_SIDE * (1 - self.y.share(y)))
+    def locate(self, x: float, y: float) -> tuple[int, int]:
+        return round(_SIDE * self.x.find_share(x)), round(_SIDE * (1 - self.y.find_share(y)))
 
 
-def _svg(place: _Place, panel: ChartPanel) -> Iterator[Markup]:
+def _draw_svg(place: _Place, panel: ChartPanel) -> Iterator[Markup]:
     """From the ground up: bands, grid, all that is a line, dots, and columns for the pointer."""
-    lines = [_band(place, mark) for mark in panel.marks if isinstance(mark, Band)]
-    lines += _grid(place)
+    lines = [_draw_band(place, mark) for mark in panel.marks if isinstance(mark, Band)]
+    lines += _draw_grid(place)
     for mark in panel.marks:
         if isinstance(mark, Line):
-            lines.append(_line(place, mark))
+            lines.append(_draw_line(place, mark))
         elif isinstance(mark, Dots):
-            lines.append(_bars(place, mark))
+            lines.append(_draw_bars(place, mark))
     yield _STRETCHED.format(_SIDE, Markup("").join(lines))
     for mark in panel.marks:
         if isinstance(mark, Dots):
-            shown = [_dot(place, dot, mark.radius_px) for dot in mark.dots if _finite(dot.x, dot.y)]
+            shown = [
+                _draw_dot(place, dot, mark.radius_px)
+                for dot in mark.dots
+                if _is_finite(dot.x, dot.y)
+            ]
             yield _GROUP.format(mark.colour, mark.name, Markup("\n").join(shown))
-    yield from _columns(place.x, panel.columns)
+    yield from _list_columns(place.x, panel.columns)
 
 
-def _finite(x: float, y: float) -> bool:
+def _is_finite(x: float, y: float) -> bool:
     return math.isfinite(x) and math.isfinite(y)
 
 
-def _across(axis: Axis, value: float) -> float:
+def _place_across(axis: Axis, value: float) -> float:
     """Percent of the frame from its left edge."""
-    return round(100 * axis.share(value), 2)
+    return round(100 * axis.find_share(value), 2)
 
 
-def _up(axis: Axis, value: float) -> float:
+def _place_up(axis: Axis, value: float) -> float:
     """Percent of the frame from its upper edge."""
-    return round(100 * (1 - axis.share(value)), 2)
+    return round(100 * (1 - axis.find_share(value)), 2)
 
 
-def _band(place: _Place, band: Band) -> Markup:
+def _draw_band(place: _Place, band: Band) -> Markup:
     low, high = band.y or (place.y.low, place.y.high)
-    left, top = place.of(band.x[0], high)
-    right, bottom = place.of(band.x[1], low)
+    left, top = place.locate(band.x[0], high)
+    right, bottom = place.locate(band.x[1], low)
     return _BAND.format(left, top, right - left, bottom - top)
 
 
-def _grid(place: _Place) -> Iterator[Markup]:
+def _draw_grid(place: _Place) -> Iterator[Markup]:
     x, y = place.x, place.y
-    rules = [f"M{place.of(at, y.high)[0]},0V{_SIDE}" for at, _ in x.shown if x.grid]
-    rules += [f"M0,{place.of(x.low, at)[1]}H{_SIDE}" for at, _ in y.shown if y.grid]
+    rules = [f"M{place.locate(at, y.high)[0]},0V{_SIDE}" for at, _ in x.shown if x.grid]
+    rules += [f"M0,{place.locate(x.low, at)[1]}H{_SIDE}" for at, _ in y.shown if y.grid]
     yield _PATH.format("line", "var(--line)", 1, "", "".join(rules))
     if x.zero:
-        zero = f"M{place.of(0.0, y.high)[0]},0V{_SIDE}"
+        zero = f"M{place.locate(0.0, y.high)[0]},0V{_SIDE}"
         yield _PATH.format("line", "var(--faint)", 2, "", zero)
 
 
-def _line(place: _Place, line: Line) -> Markup:
+def _draw_line(place: _Place, line: Line) -> Markup:
     kinds = "".join(kind for kind, on in ((" faint", line.faint), (" dashed", line.dashed)) if on)
-    runs = "".join(_run(place, run) for run in line.runs)
+    runs = "".join(_encode_run(place, run) for run in line.runs)
     return _PATH.format(f"line{kinds}", line.colour, line.width_px, line.name, runs)
 
 
-def _run(place: _Place, run: Sequence[tuple[float, float]]) -> str:
+def _encode_run(place: _Place, run: Sequence[tuple[float, float]]) -> str:
     """Relative steps, the shortest way to write a long series."""
-    points = [place.of(*point) for point in run if _finite(*point)]
+    points = [place.locate(*point) for point in run if _is_finite(*point)]
     steps = [(c - a, d - b) for (a, b), (c, d) in pairwise(points)]
     written = "".join(f"l{a},{b}" if b >= 0 else f"l{a}{b}" for a, b in steps)
     return f"M{points[0][0]},{points[0][1]}{written}" if points else ""
 
 
-def _bars(place: _Place, dots: Dots) -> Markup:
+def _draw_bars(place: _Place, dots: Dots) -> Markup:
     """The intervals of all dots that have one."""
-    path = "".join(_bar(place, dot, dots.across) for dot in dots.dots)
+    path = "".join(_draw_bar(place, dot, dots.across) for dot in dots.dots)
     return _PATH.format("line", dots.colour, 1.75, dots.name, path) if path else Markup("")
 
 
-def _bar(place: _Place, dot: Dot, across: bool) -> str:
+def _draw_bar(place: _Place, dot: Dot, across: bool) -> str:
     """From one end of the dot's interval to the other; nothing where it has none."""
     if dot.low is None or dot.high is None or math.isnan(dot.low) or math.isnan(dot.high):
         return ""
     if across:
-        left, y = place.of(dot.low, dot.y)
-        return f"M{left},{y}H{place.of(dot.high, dot.y)[0]}"
-    x, bottom = place.of(dot.x, dot.low)
-    return f"M{x},{bottom}V{place.of(dot.x, dot.high)[1]}"
+        left, y = place.locate(dot.low, dot.y)
+        return f"M{left},{y}H{place.locate(dot.high, dot.y)[0]}"
+    x, bottom = place.locate(dot.x, dot.low)
+    return f"M{x},{bottom}V{place.locate(dot.x, dot.high)[1]}"
 
 
-def _dot(place: _Place, dot: Dot, radius_px: float) -> Markup:
-    at = _across(place.x, dot.x), _up(place.y, dot.y)
+def _draw_dot(place: _Place, dot: Dot, radius_px: float) -> Markup:
+    at = _place_across(place.x, dot.x), _place_up(place.y, dot.y)
     if dot.shape == "beyond":
         return _TRIANGLE.format(*at, dot.tip)
     return _DOT.format(_HOLLOW if dot.shape == "hollow" else "", *at, radius_px, dot.tip)
 
 
-def _columns(x: Axis, columns: Sequence[tuple[float, str]]) -> list[Markup]:
-    at = [_across(x, place) for place, _ in columns]
+def _list_columns(x: Axis, columns: Sequence[tuple[float, str]]) -> list[Markup]:
+    at = [_place_across(x, place) for place, _ in columns]
     width = round(at[1] - at[0], 2) if len(at) > 1 else 100.0
     return [
         _COLUMN.format(round(place - width / 2, 2), width, text)
@@ -244,8 +248,8 @@ def _columns(x: Axis, columns: Sequence[tuple[float, str]]) -> list[Markup]:
     ]
 
 
-def _note(x: Axis, y: Axis, note: Note) -> Markup:
+def _format_note(x: Axis, y: Axis, note: Note) -> Markup:
     if note.y is not None:
-        return _NOTE.format("note", note.colour, f"top:{_up(y, note.y)}%", note.text)
-    place = f"left:{_across(x, note.x)}%;bottom:calc(100% + {1.2 * note.row:g}em)"
+        return _NOTE.format("note", note.colour, f"top:{_place_up(y, note.y)}%", note.text)
+    place = f"left:{_place_across(x, note.x)}%;bottom:calc(100% + {1.2 * note.row:g}em)"
     return _NOTE.format("note above", note.colour, place, note.text)

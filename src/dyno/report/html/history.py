@@ -13,10 +13,10 @@ from markupsafe import Markup
 from dyno.record import History, HistorySeries
 from dyno.report import words
 from dyno.report.html import timeline
-from dyno.report.html.drawing import figure
+from dyno.report.html.drawing import draw_figure
 from dyno.report.html.markup import render
-from dyno.report.html.page import PageHead, PagePart, page_text
-from dyno.report.words import plural
+from dyno.report.html.page import PageHead, PagePart, build_page
+from dyno.report.words import format_count
 
 _LEFT_OUT = """
 {% if short %}
@@ -41,17 +41,21 @@ _LEFT_OUT = """
 """
 
 
-def left_out_html(history: History) -> Markup:
+def build_left_out(history: History) -> Markup:
     """A table and a list, or a sentence where there was nothing to leave out."""
     short = [
-        (words.series_name(series), len(series.points), list(_other_conditions(series, history)))
+        (
+            words.format_series(series),
+            len(series.points),
+            list(_list_other_conditions(series, history)),
+        )
         for series in history.series
         if not series.tested
     ]
     return render(_LEFT_OUT, short=short, left_out=history.left_out, least=history.points_least)
 
 
-def _other_conditions(series: HistorySeries, history: History) -> Iterator[str]:
+def _list_other_conditions(series: HistorySeries, history: History) -> Iterator[str]:
     """In which conditions it differs from the longest series of its metric: another host, say."""
     kin = [s for s in history.series if (s.engine, s.metric) == (series.engine, series.metric)]
     longest = max(kin, key=lambda each: len(each.points)).alike
@@ -114,16 +118,16 @@ _FOLDED = """
 """
 
 
-def anchored_series(history: History) -> list[tuple[str, HistorySeries]]:
+def list_anchored_series(history: History) -> list[tuple[str, HistorySeries]]:
     """The series that were tested, each with the name that links to it."""
     return [(f"series-{at}", series) for at, series in enumerate(history.tested, 1)]
 
 
-def series_parts(history: History) -> Iterator[PagePart]:
+def build_series_parts(history: History) -> Iterator[PagePart]:
     """A part for each series with a flagged change, then one for all the others."""
     quiet = []
-    for anchor, series in anchored_series(history):
-        told, body = words.series_name(series), _body(series, history.alpha)
+    for anchor, series in list_anchored_series(history):
+        told, body = words.format_series(series), _build_body(series, history.alpha)
         if series.flagged_changes:
             yield PagePart(told, anchor, body)
         else:
@@ -133,19 +137,19 @@ def series_parts(history: History) -> Iterator[PagePart]:
         yield PagePart("Without a flagged change", "quiet", body)
 
 
-def _body(series: HistorySeries, alpha: float) -> Markup:
+def _build_body(series: HistorySeries, alpha: float) -> Markup:
     return render(
         _SERIES,
         series=series,
-        chart=figure([timeline.series_chart(series)], _CAPTION),
+        chart=draw_figure([timeline.draw_series(series)], _CAPTION),
         changed={each.at: each for each in series.flagged_changes},
         alpha=alpha,
-        relative=words.relative_words(series),
-        size=words.flagged_change_size,
-        verdict=words.past_verdict,
-        place=words.point_name,
-        where=words.flagged_change_place,
-        said=timeline.point_value,
+        relative=words.describe_reference(series),
+        size=words.format_change_size,
+        verdict=words.format_past_verdict,
+        place=words.format_point,
+        where=words.format_change_place,
+        said=timeline.format_point,
     )
 
 
@@ -169,12 +173,12 @@ _FLAGGED_CHANGES = """
 """
 
 
-def history_page(history: History) -> str:
+def build_history_page(history: History) -> str:
     """The page as text."""
     points = [point for series in history.series for point in series.points]
     begun = sorted(point.began_utc for point in points)
-    found = plural(len(history.flagged_changes), "flagged change")
-    read = plural(len({(point.run, point.began_utc) for point in points}), "run")
+    found = format_count(len(history.flagged_changes), "flagged change")
+    read = format_count(len({(point.run, point.began_utc) for point in points}), "run")
     front = PageHead(
         title=f"History: {found}",
         eyebrow="Dyno history",
@@ -182,27 +186,27 @@ def history_page(history: History) -> str:
         question="Where, over many runs, does a metric seem to have changed its level?",
         aside=f"{read}, begun {begun[0]} to {begun[-1]}" if begun else read,
     )
-    return page_text(front, list(_parts(history)))
+    return build_page(front, list(_build_parts(history)))
 
 
-def _parts(history: History) -> Iterator[PagePart]:
-    yield PagePart("Flagged changes", "flagged", _summary(history))
-    yield from series_parts(history)
-    yield PagePart("Not looked at", "excluded", left_out_html(history))
+def _build_parts(history: History) -> Iterator[PagePart]:
+    yield PagePart("Flagged changes", "flagged", _build_summary(history))
+    yield from build_series_parts(history)
+    yield PagePart("Not looked at", "excluded", build_left_out(history))
 
 
-def _summary(history: History) -> Markup:
+def _build_summary(history: History) -> Markup:
     rows = [
         (anchor, series, each)
-        for anchor, series in anchored_series(history)
+        for anchor, series in list_anchored_series(history)
         for each in series.flagged_changes
     ]
     return render(
         _FLAGGED_CHANGES,
         rows=rows,
-        told=words.series_name,
-        verdict=words.past_verdict,
-        worth=words.flagged_changes_worth(history),
+        told=words.format_series,
+        verdict=words.format_past_verdict,
+        worth=words.describe_changes_worth(history),
         limit=words.LIMIT,
         level=f"{100 * (1 - history.alpha):g}",
     )

@@ -17,8 +17,8 @@ from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup, escape
 
 from dyno import numbers
-from dyno.judge.analysis.effect_words import metric_name
-from dyno.printable import printable
+from dyno.judge.analysis.effect_words import format_metric_name
+from dyno.printable import escape_text
 from dyno.report import words
 
 PERCENT = re.compile(r"(?<=\d) %")
@@ -27,68 +27,68 @@ PERCENT = re.compile(r"(?<=\d) %")
 COLOURS = 6
 
 
-def swatch(position: int) -> int:
+def choose_swatch(position: int) -> int:
     """The number of the colour of the candidate at `position`; the base's (0) is its alone."""
     return position if position < COLOURS else 1 + (position - COLOURS) % (COLOURS - 1)
 
 
 def render(template: str, **values: Any) -> Markup:
     """`template` filled with `values`; the filters are those of `numbers` and `words`."""
-    return Markup(_template(template).render(**values))
+    return Markup(_load_template(template).render(**values))
 
 
-def with_code(text: str) -> Markup:
+def mark_code(text: str) -> Markup:
     """`text` with its commands, which stand between backticks, as code."""
     parts = enumerate(text.split("`"))
     marked = (
-        Markup("<code>{}</code>").format(part) if at % 2 else escape(_unbroken(part))
+        Markup("<code>{}</code>").format(part) if at % 2 else escape(_escape_value(part))
         for at, part in parts
     )
     return Markup("").join(marked)
 
 
-def _unbroken(value: Any) -> Any:
+def _escape_value(value: Any) -> Any:
     """No line is broken between a number and its sign of percent; control characters are codes."""
     if isinstance(value, str) and not isinstance(value, Markup):
-        return PERCENT.sub("\u00a0%", printable(value))
+        return PERCENT.sub("\u00a0%", escape_text(value))
     return value
 
 
-def asset(name: str) -> str:
+def read_asset(name: str) -> str:
     """A file that lies beside this one: the page's template, style or script."""
     return files("dyno.report.html").joinpath(name).read_text(encoding="utf-8")
 
 
 @cache
-def _template(template: str) -> Template:
-    return _environment().from_string(template)
+def _load_template(template: str) -> Template:
+    return _make_environment().from_string(template)
 
 
 @cache
-def _environment() -> Environment:
+def _make_environment() -> Environment:
     environment = Environment(
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
-        finalize=_unbroken,
+        finalize=_escape_value,
     )
     filters = {
-        "quantity": numbers.quantity,
-        "signed": numbers.signed,
-        "percent": numbers.percent,
-        "ratio": numbers.ratio,
-        "metric": words.metric,
-        "metric_name": metric_name,
-        "verdict": words.verdict,
-        "standing": lambda comparison: words.standing(comparison).replace(" ", "-"),
-        "plural": words.plural,
-        "of_played": words.of_played,
-        "swatch": swatch,
-        "coded": with_code,
+        "quantity": numbers.format_quantity,
+        "signed": numbers.format_signed_percent,
+        "percent": numbers.format_percent,
+        "ratio": numbers.format_ratio,
+        "metric": words.format_metric,
+        "metric_name": format_metric_name,
+        "verdict": words.format_verdict,
+        "standing": lambda comparison: words.choose_standing(comparison).replace(" ", "-"),
+        "plural": words.format_count,
+        "of_played": words.format_played,
+        "swatch": choose_swatch,
+        "coded": mark_code,
     }
     environment.filters.update(filters)
-    environment.globals["interval"] = numbers.interval
+    environment.globals["interval"] = numbers.format_interval
     return environment
 
 
@@ -104,7 +104,7 @@ _LINKS = (
 )
 
 
-def trial_links(numbers: Sequence[int]) -> str:
+def link_trials(numbers: Sequence[int]) -> str:
     """The trials' numbers as links into the list of all trials, the first few of them."""
     return render(_LINKS, trials=numbers, shown=SHOWN, more=len(numbers) - SHOWN)
 
@@ -163,6 +163,6 @@ class HtmlTable:
     rows: Sequence[TableRow]
 
 
-def tables_html(tables: Sequence[HtmlTable]) -> Markup:
+def build_tables(tables: Sequence[HtmlTable]) -> Markup:
     """The tables one under the other; those without rows are left out."""
     return render(_GRID, tables=tables)

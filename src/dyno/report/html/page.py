@@ -13,8 +13,8 @@ from pathlib import Path
 from markupsafe import Markup
 
 from dyno import private_files
-from dyno.report import Book, every_section
-from dyno.report.html.markup import asset, render
+from dyno.report import Book, load_sections
+from dyno.report.html.markup import read_asset, render
 
 
 def replace_file(path: Path, text: str, mode: int = private_files.FILE) -> Path:
@@ -63,23 +63,23 @@ class PagePart:
     body: Markup
 
 
-def page_text(front: PageHead, parts: Sequence[PagePart]) -> str:
+def build_page(front: PageHead, parts: Sequence[PagePart]) -> str:
     """The page as text."""
     return render(
-        asset("page.html"),
+        read_asset("page.html"),
         front=front,
         parts=parts,
-        style=Markup(asset("page.css")),
-        script=Markup(asset("page.js")),
+        style=Markup(read_asset("page.css")),
+        script=Markup(read_asset("page.js")),
     )
 
 
 def write_page(book: Book) -> Path:
     """Writes `report.html` into the run's folder, whole or not at all, and answers its path."""
-    return replace_file(book.folder / "report.html", run_page(book))
+    return replace_file(book.folder / "report.html", build_run_page(book))
 
 
-def run_page(book: Book) -> str:
+def build_run_page(book: Book) -> str:
     """The page as text."""
     run = book.run
     front = PageHead(
@@ -92,13 +92,13 @@ def run_page(book: Book) -> str:
         quick=run.design.quick,
         leads=True,
     )
-    return page_text(front, _parts(book))
+    return build_page(front, _build_parts(book))
 
 
-def _parts(book: Book) -> list[PagePart]:
+def _build_parts(book: Book) -> list[PagePart]:
     """The sections that have something to say, each with its anchor."""
     found = []
-    for name, section in every_section().items():
+    for name, section in load_sections().items():
         body = section.render(book)
         if body is not None:
             found.append(PagePart(section.title, name, Markup(body)))

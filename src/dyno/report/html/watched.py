@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from dyno.report.html.charts import Axis, Chart, ChartPanel, Line, colour, linear_axis
-from dyno.report.html.drawing import figure
-from dyno.report.html.page import PageHead, PagePart, page_text
+from dyno.report.html.charts import Axis, Chart, ChartPanel, Line, choose_colour, make_linear_axis
+from dyno.report.html.drawing import draw_figure
+from dyno.report.html.page import PageHead, PagePart, build_page
 
 #: Steps between ticks of a time axis, in s: the least that makes few enough.
 STEPS_S = (1, 5, 10, 30, 60, 300, 900, 1800, 3600, 3 * 3600, 6 * 3600, 86400, 7 * 86400)
@@ -28,7 +28,7 @@ class TimePlot:
     curves: Sequence[tuple[str, Sequence[tuple[float, float]]]]
 
 
-def watched_page(server: str, span: str, plots: Sequence[TimePlot]) -> str:
+def build_watched_page(server: str, span: str, plots: Sequence[TimePlot]) -> str:
     """The page as text; a plot without a curve is left out."""
     front = PageHead(
         title=f"{server}, {span}",
@@ -38,33 +38,33 @@ def watched_page(server: str, span: str, plots: Sequence[TimePlot]) -> str:
         aside=span,
     )
     parts = [
-        PagePart(plot.title, f"plot-{at}", figure([_chart(plot)], _caption(plot)))
+        PagePart(plot.title, f"plot-{at}", draw_figure([_draw_chart(plot)], _build_caption(plot)))
         for at, plot in enumerate(plots, 1)
         if plot.curves
     ]
-    return page_text(front, parts)
+    return build_page(front, parts)
 
 
-def _caption(plot: TimePlot) -> str:
+def _build_caption(plot: TimePlot) -> str:
     names = len(plot.curves)
     told = f" The {CURVES} largest of {names} are drawn." if names > CURVES else ""
     return f"{plot.title}, over time in UTC.{told}"
 
 
-def _chart(plot: TimePlot) -> Chart:
+def _draw_chart(plot: TimePlot) -> Chart:
     largest = sorted(plot.curves, key=lambda curve: -sum(value for _, value in curve[1]))[:CURVES]
     values = [value for _, points in largest for _, value in points]
     times = [at for _, points in largest for at, _ in points]
     lines = [
-        Line(_runs(points), colour(at), name, width_px=1.5)
+        Line(_split_runs(points), choose_colour(at), name, width_px=1.5)
         for at, (name, points) in enumerate(largest)
     ]
     top = max([*values, 0.0]) * 1.05 or 1.0
-    panel = ChartPanel(linear_axis("", 0.0, top), lines)
-    return Chart(plot.title, plot.title, _time_axis(min(times), max(times)), [panel])
+    panel = ChartPanel(make_linear_axis("", 0.0, top), lines)
+    return Chart(plot.title, plot.title, _make_time_axis(min(times), max(times)), [panel])
 
 
-def _runs(points: Sequence[tuple[float, float]]) -> list[list[tuple[float, float]]]:
+def _split_runs(points: Sequence[tuple[float, float]]) -> list[list[tuple[float, float]]]:
     steps = sorted(b - a for (a, _), (b, _) in pairwise(points))
     usual = steps[len(steps) // 2] if steps else 0.0
     runs: list[list[tuple[float, float]]] = [[]]
@@ -75,17 +75,17 @@ def _runs(points: Sequence[tuple[float, float]]) -> list[list[tuple[float, float
     return runs
 
 
-def _time_axis(low: float, high: float) -> Axis:
+def _make_time_axis(low: float, high: float) -> Axis:
     length_s = max(high - low, 1.0)
     step_s = next((it for it in STEPS_S if length_s / it <= TICKS), STEPS_S[-1])
     first = math.ceil(low / step_s)
     ticks = [
-        (at * step_s, _told(at * step_s, step_s))
+        (at * step_s, _format_time(at * step_s, step_s))
         for at in range(first, math.floor(high / step_s) + 1)
     ]
     return Axis("UTC", low, low + length_s, ticks)
 
 
-def _told(at_s: float, step_s: float) -> str:
+def _format_time(at_s: float, step_s: float) -> str:
     form = "%H:%M:%S" if step_s < 60 else "%H:%M" if step_s < 86400 else "%m-%d"
     return datetime.fromtimestamp(at_s, UTC).strftime(form)

@@ -61,18 +61,18 @@ class _Audits:
         """The findings, the worst first; the dropped blocks; the lost trials; the conditions."""
         return render(
             _TEMPLATE,
-            findings=facts.worst_first(book.verdict.findings),
-            links=markup.trial_links,
+            findings=facts.sort_worst_first(book.verdict.findings),
+            links=markup.link_trials,
             dropped=book.verdict.dropped,
             lost=[t for t in book.view.played_trials if t.status != "ok"],
-            reconnected=_reconnections(book),
-            limits=basis.limits_sentence(book.run),
+            reconnected=_count_reconnections(book),
+            limits=basis.describe_limits(book.run),
             torn=len(book.view.torn_numbers),
-            conditions=_conditions(book),
+            conditions=_list_conditions(book),
         )
 
 
-def _reconnections(book: Book) -> Counter[str]:
+def _count_reconnections(book: Book) -> Counter[str]:
     """Connections made anew, by candidate, workload and phase."""
     found: Counter[str] = Counter()
     for trial in book.view.played_trials:
@@ -82,15 +82,15 @@ def _reconnections(book: Book) -> Counter[str]:
     return +found
 
 
-def _conditions(book: Book) -> list[tuple[str, str, str]]:
+def _list_conditions(book: Book) -> list[tuple[str, str, str]]:
     """(control, state, the values seen with the number of trials where there are several)."""
     seen: dict[tuple[str, str], list[str]] = defaultdict(list)
     for trial in book.view.played_trials:
-        for name, facts_of_it in basis.condition_facts(trial.conditions).items():
+        for name, facts_of_it in basis.list_condition_facts(trial.conditions).items():
             for fact, value in facts_of_it.items():
                 seen[name, fact].append(value)
     return [
-        (control, state, basis.values_in_words(found))
+        (control, state, basis.format_values(found))
         for (control, state), found in sorted(seen.items())
     ]
 

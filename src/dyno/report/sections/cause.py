@@ -50,11 +50,11 @@ class _Cause:
             return None
         base = book.view.candidates[0]
         level = f"{100 * (1 - book.run.design.alpha):g}"
-        titles = partial(_titles, base)
+        titles = partial(_choose_titles, base)
         return render(_TEMPLATE, causes=causes, base=base, level=level, titles=titles)
 
 
-def _titles(base: str, change: PlanChange) -> tuple[str, str]:
+def _choose_titles(base: str, change: PlanChange) -> tuple[str, str]:
     """Whose the two plans are."""
     if change.kind in ("during", "both"):
         return f"{change.candidate} at the start", "at the end"

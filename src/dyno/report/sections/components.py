@@ -10,14 +10,14 @@ from rich.table import Table
 from rich.text import Text
 
 from dyno import numbers
-from dyno.judge.analysis.spread import Sources, spread_sources
+from dyno.judge.analysis.spread import Sources, find_spread_sources
 from dyno.judge.stats.components import BLOCKS, LOADS, RESTARTS, SECONDS, Component
 from dyno.record import Metric
 from dyno.report import Book, words
-from dyno.report.html.markup import HtmlTable, TableCell, TableRow, render, tables_html
+from dyno.report.html.markup import HtmlTable, TableCell, TableRow, build_tables, render
 
 
-def advice(spread: Sources) -> str:
+def give_advice(spread: Sources) -> str:
     """What the largest component tells to spend on, in one sentence."""
     parts = sorted(spread.found.counted, key=lambda part: -part.in_trial)
     total = sum(part.in_trial for part in parts)
@@ -27,13 +27,13 @@ def advice(spread: Sources) -> str:
     told = f"{_NAMES[first.source]} make up {100 * first.in_trial / total:.0f} % of what counts"
     if first.source == RESTARTS and spread.found.seconds is None:
         told = told.replace("restarts", "restarts, with the seconds in them,")
-    return f"{told}: {_remedy(spread, first)}{_doubt(parts)}"
+    return f"{told}: {_suggest_remedy(spread, first)}{_describe_doubt(parts)}"
 
 
 _NAMES = {LOADS: "loads of the data", RESTARTS: "restarts", SECONDS: "seconds within a restart"}
 
 
-def _remedy(spread: Sources, first: Component) -> str:
+def _suggest_remedy(spread: Sources, first: Component) -> str:
     if first.source == LOADS:
         return "more loads (loads = N, or 0 for a new one in every trial) buy most"
     best = spread.best_seconds
@@ -46,7 +46,7 @@ def _remedy(spread: Sources, first: Component) -> str:
     return f"more blocks buy most, longer measuring little{shorter}"
 
 
-def _doubt(parts: Sequence[Component]) -> str:
+def _describe_doubt(parts: Sequence[Component]) -> str:
     """Whether the order of the first two is known at all."""
     if len(parts) < 2 or parts[0].share_low > parts[1].share_high:
         return ""
@@ -81,66 +81,68 @@ class _Components:
     def render(self, book: Book) -> str | None:
         """A table and a sentence for each primary."""
         found = [
-            (tables_html([_grid(each)]), _sources_sentence(each)) for each in primary_spreads(book)
+            (build_tables([_build_grid(each)]), _describe_sources(each))
+            for each in list_primary_spreads(book)
         ]
         return render(_TEMPLATE, found=found, aside=ASIDE) if found else None
 
 
-def primary_spreads(book: Book) -> list[Sources]:
+def list_primary_spreads(book: Book) -> list[Sources]:
     """The spread of each primary over the trials that count."""
     metrics: dict[Metric, None] = {c.metric: None for c in book.verdict.comparisons if c.primary}
     return [
         spread
         for workload in book.run.workloads
-        for spread in spread_sources(
+        for spread in find_spread_sources(
             book.view,
-            book.view.counted_of(workload.name),
+            book.view.list_counted(workload.name),
             [metric for metric in metrics if metric.workload == workload.name],
         )
     ]
 
 
-def source_rows(spread: Sources) -> list[tuple[str, ...]]:
+def format_source_rows(spread: Sources) -> list[tuple[str, ...]]:
     """A row for each source, as the heads have it."""
-    return [_row(part) for part in spread.found.parts]
+    return [_format_row(part) for part in spread.found.parts]
 
 
-def _row(part: Component) -> tuple[str, ...]:
+def _format_row(part: Component) -> tuple[str, ...]:
     shares = f"[{100 * part.share_low:.0f}, {100 * part.share_high:.0f}]"
     low, high = (100 * math.sqrt(variance) for variance in (part.low, part.high))
     return (
         _SOURCES[part.source],
         f"{100 * part.share:.0f} %",
         shares,
-        numbers.percent(100 * math.sqrt(part.variance)),
-        f"[{numbers.digits(low, 2)}, {numbers.digits(high, 2)}]",
+        numbers.format_percent(100 * math.sqrt(part.variance)),
+        f"[{numbers.format_digits(low, 2)}, {numbers.format_digits(high, 2)}]",
         str(part.df),
     )
 
 
-def _grid(spread: Sources) -> HtmlTable:
+def _build_grid(spread: Sources) -> HtmlTable:
     found = [
-        TableRow(name, [TableCell(text) for text in cells]) for name, *cells in source_rows(spread)
+        TableRow(name, [TableCell(text) for text in cells])
+        for name, *cells in format_source_rows(spread)
     ]
-    return HtmlTable(words.full_metric_name(spread.metric), HEADS[0], HEADS[1:], found)
+    return HtmlTable(words.format_full_metric(spread.metric), HEADS[0], HEADS[1:], found)
 
 
-def _sources_sentence(spread: Sources) -> str:
-    told = advice(spread)
+def _describe_sources(spread: Sources) -> str:
+    told = give_advice(spread)
     return f"{told[:1].upper()}{told[1:]}."
 
 
-def sources_table(book: Book) -> Group:
+def build_sources_table(book: Book) -> Group:
     """The same for `rich.print`."""
     parts: list[RenderableType] = []
-    for spread in primary_spreads(book):
+    for spread in list_primary_spreads(book):
         made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
         for position, head in enumerate(HEADS):
             made.add_column(head, justify="right" if position else "left")
-        for row in source_rows(spread):
+        for row in format_source_rows(spread):
             made.add_row(*map(Text, row))
-        title = f"where the spread of {words.full_metric_name(spread.metric)} comes from"
-        parts += [Text(title, style="bold"), made, Text(_sources_sentence(spread) + "\n")]
+        title = f"where the spread of {words.format_full_metric(spread.metric)} comes from"
+        parts += [Text(title, style="bold"), made, Text(_describe_sources(spread) + "\n")]
     return Group(*parts)
 
 

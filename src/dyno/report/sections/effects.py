@@ -22,10 +22,10 @@ from dyno.report.html.charts import (
     Mark,
     Note,
     Shape,
-    colour,
-    slowdown_axis,
+    choose_colour,
+    make_slowdown_axis,
 )
-from dyno.report.html.drawing import figure
+from dyno.report.html.drawing import draw_figure
 from dyno.report.html.markup import render
 
 _ROW_PX = 44
@@ -33,11 +33,11 @@ _ROW_PX = 44
 _NARROW, _LINE = 46, 0.38
 
 
-def effects_chart(metric: Metric, effects: Sequence[Comparison]) -> Chart:
+def draw_effects(metric: Metric, effects: Sequence[Comparison]) -> Chart:
     """The effects `effects` in `metric`, main effects first: a row for each."""
     rows = [c for c in effects if math.isfinite(c.slowdown_percent)]
-    labels = [_lines(c.candidate) for c in rows]
-    places, top = _places([1 + _LINE * (len(lines) - 1) for lines in labels])
+    labels = [_wrap_name(c.candidate) for c in rows]
+    places, top = _place_rows([1 + _LINE * (len(lines) - 1) for lines in labels])
     margin = rows[0].margin_percent if rows else 0.0
     lowest = min((y for c, y in zip(rows, places, strict=True) if len(c.levels) == 1), default=top)
     marks: list[Mark] = [
@@ -46,31 +46,38 @@ def effects_chart(metric: Metric, effects: Sequence[Comparison]) -> Chart:
             Note("\n".join(lines), y + 0.4 + _LINE * (len(lines) - 1) / 2)
             for lines, y in zip(labels, places, strict=True)
         ),
-        Dots([_dot(*each) for each in zip(rows, places, strict=True)], colour(1), across=True),
+        Dots(
+            [_draw_dot(*each) for each in zip(rows, places, strict=True)],
+            choose_colour(1),
+            across=True,
+        ),
     ]
     reach = [end for c in rows for end in (c.low_percent, c.high_percent)]
-    described = "Effects. " + ". ".join(words.outcome(c) for c in rows[:30])
+    described = "Effects. " + ". ".join(words.format_outcome(c) for c in rows[:30])
     panel = ChartPanel(Axis("", -0.5, top - 0.2), marks, round(_ROW_PX * top))
     return Chart(
-        words.full_metric_name(metric), described, slowdown_axis([*reach, margin, -margin]), [panel]
+        words.format_full_metric(metric),
+        described,
+        make_slowdown_axis([*reach, margin, -margin]),
+        [panel],
     )
 
 
-def _lines(name: str) -> list[str]:
+def _wrap_name(name: str) -> list[str]:
     """An effect's name in lines that a narrow page can hold; a level is never broken."""
     return textwrap.wrap(name, _NARROW, break_long_words=False, break_on_hyphens=False)
 
 
-def _places(heights: Sequence[float]) -> tuple[list[float], float]:
+def _place_rows(heights: Sequence[float]) -> tuple[list[float], float]:
     """Where each row's line stands, the last at 0, and where the first one's own room ends."""
     above = [sum(heights[at:]) for at in range(len(heights))]
     return [each - height for each, height in zip(above, heights, strict=True)], sum(heights)
 
 
-def _dot(effect: Comparison, y: float) -> Dot:
+def _draw_dot(effect: Comparison, y: float) -> Dot:
     shape: Shape = "full" if len(effect.levels) == 1 else "hollow"
     ends = effect.low_percent, effect.high_percent
-    return Dot(effect.slowdown_percent, y, words.outcome(effect), *ends, shape)
+    return Dot(effect.slowdown_percent, y, words.format_outcome(effect), *ends, shape)
 
 
 _CAPTION = (
@@ -116,30 +123,30 @@ class _Effects:
 
     def render(self, book: Book) -> str | None:
         """A chart for each primary metric, main effects first, and the numbers below it."""
-        found = primary_effects(book.verdict.comparisons)
+        found = list_primary_effects(book.verdict.comparisons)
         if not book.run.factors or not found:
             return None
         return render(
             _TEMPLATE,
-            charts=figure(
-                [effects_chart(metric, rows) for metric, rows in effects_by_metric(found)], _CAPTION
+            charts=draw_figure(
+                [draw_effects(metric, rows) for metric, rows in group_effects(found)], _CAPTION
             ),
-            tables=effects_by_metric(found),
-            full=words.full_metric_name,
-            factors=words.factors(book.run),
+            tables=group_effects(found),
+            full=words.format_full_metric,
+            factors=words.format_factors(book.run),
             interactions=any(len(c.levels) > 1 for c in found),
             level=f"{100 * (1 - book.run.design.alpha):g}",
         )
 
 
-def primary_effects(comparisons: Sequence[Comparison]) -> list[Comparison]:
+def list_primary_effects(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """The effects in the metrics that the verdict rests on: main effects, then interactions."""
     metrics = {c.metric for c in comparisons if c.primary or len(c.levels) > 1}
     found = [c for c in comparisons if c.levels and c.metric in metrics]
     return sorted(found, key=lambda c: (c.metric, len(c.levels)))
 
 
-def effects_by_metric(effects: Sequence[Comparison]) -> list[tuple[Metric, list[Comparison]]]:
+def group_effects(effects: Sequence[Comparison]) -> list[tuple[Metric, list[Comparison]]]:
     """The effects in each metric."""
     return [(metric, list(rows)) for metric, rows in groupby(effects, key=lambda c: c.metric)]
 

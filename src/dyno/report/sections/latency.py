@@ -15,10 +15,10 @@ from dyno.report.html.charts import (
     Dot,
     Dots,
     Line,
-    colour,
-    duration_axis,
-    ends,
-    joined,
+    choose_colour,
+    find_ends,
+    join_dots,
+    make_duration_axis,
 )
 from dyno.report.html.drawing import ChartSection
 
@@ -29,37 +29,37 @@ _CAPTION = (
 _TICKS = ("50", "90", "99", "99.9", "99.99", "99.999")
 
 
-def charts(book: Book) -> list[Chart]:
+def draw_charts(book: Book) -> list[Chart]:
     """A chart per stream that has latencies."""
-    return [chart for s in facts.all_streams(book) if (chart := _chart(book, s))]
+    return [chart for s in facts.list_all_streams(book) if (chart := _draw_chart(book, s))]
 
 
-def _chart(book: Book, stream: facts.StreamFacts) -> Chart | None:
-    found = facts.tallies(book.view.counted_of(stream.workload), stream)
+def _draw_chart(book: Book, stream: facts.StreamFacts) -> Chart | None:
+    found = facts.collect_tallies(book.view.list_counted(stream.workload), stream)
     marks: list[Line | Dots] = []
     drawn: list[tuple[float, float]] = []
     for position, name in enumerate(book.view.candidates):
-        curves = [_curve(tally) for trial, _, tally in found if trial.candidate == name]
-        runs = [[(_rarity(p), s) for p, s in curve.items()] for curve in curves]
+        curves = [_compute_curve(tally) for trial, _, tally in found if trial.candidate == name]
+        runs = [[(_compute_rarity(p), s) for p, s in curve.items()] for curve in curves]
         drawn += [point for run in runs for point in run]
         if any(curves):
-            marks += [Line(runs, colour(position), name, 1, faint=True)]
-            marks += _middle(name, curves, position)
+            marks += [Line(runs, choose_colour(position), name, 1, faint=True)]
+            marks += _draw_median(name, curves, position)
     if not marks:
         return None
-    ticks = [(_rarity(tick), f"{tick} %") for tick in _TICKS]
-    x = Axis("percentile", *ends([rarity for rarity, _ in drawn]), ticks)
-    y = duration_axis("latency", [seconds for _, seconds in drawn])
+    ticks = [(_compute_rarity(tick), f"{tick} %") for tick in _TICKS]
+    x = Axis("percentile", *find_ends([rarity for rarity, _ in drawn]), ticks)
+    y = make_duration_axis("latency", [seconds for _, seconds in drawn])
     described = f"Latency of {stream.label} by percentile, on a logarithmic scale"
     return Chart(stream.label, described, x, [ChartPanel(y, marks)])
 
 
-def _rarity(percentile: str) -> float:
+def _compute_rarity(percentile: str) -> float:
     """Where a percentile stands on the axis: decades of the share that is slower."""
     return -math.log10(1 - float(percentile) / 100)
 
 
-def _curve(tally: Tally) -> dict[str, float]:
+def _compute_curve(tally: Tally) -> dict[str, float]:
     """Percentile to seconds; no further than the data go: one event in 100 has no p99.9."""
     count = tally.latency.count
     return {
@@ -69,17 +69,17 @@ def _curve(tally: Tally) -> dict[str, float]:
     }
 
 
-def _middle(name: str, curves: list[dict[str, float]], position: int) -> list[Line | Dots]:
+def _draw_median(name: str, curves: list[dict[str, float]], position: int) -> list[Line | Dots]:
     """The median of the trials at each percentile that any of them has."""
     middle = {
         p: median(curve[p] for curve in curves if p in curve)
         for p in sorted({p for curve in curves for p in curve}, key=float)
     }
     dots = [
-        Dot(_rarity(p), s, f"{name}: {p} % within {numbers.quantity(s, 's')}")
+        Dot(_compute_rarity(p), s, f"{name}: {p} % within {numbers.format_quantity(s, 's')}")
         for p, s in middle.items()
     ]
-    return joined(dots, colour(position), name)
+    return join_dots(dots, choose_colour(position), name)
 
 
-SECTION = ChartSection("Latency", 50, _CAPTION, charts)
+SECTION = ChartSection("Latency", 50, _CAPTION, draw_charts)

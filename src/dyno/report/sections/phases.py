@@ -12,7 +12,7 @@ from statistics import median
 
 from dyno import numbers
 from dyno.report import Book, facts
-from dyno.report.html.markup import HtmlTable, TableCell, TableRow, render, tables_html
+from dyno.report.html.markup import HtmlTable, TableCell, TableRow, build_tables, render
 
 SLOWER, FASTER, TARGET = 0.95, 1.05, 0.95
 
@@ -31,23 +31,23 @@ class _Phases:
 
     def render(self, book: Book) -> str | None:
         """Two tables per workload, a row per stream, a column per candidate."""
-        names = [w.name for w in book.run.workloads if book.view.counted_of(w.name)]
-        found = [table for name in names for table in _rates(book, name)]
-        return render(_TEMPLATE, tables=tables_html(found)) if found else None
+        names = [w.name for w in book.run.workloads if book.view.list_counted(w.name)]
+        found = [table for name in names for table in _build_rates(book, name)]
+        return render(_TEMPLATE, tables=build_tables(found)) if found else None
 
 
-def _rates(book: Book, workload: str) -> list[HtmlTable]:
+def _build_rates(book: Book, workload: str) -> list[HtmlTable]:
     names = book.view.candidates
     absolute, relative = [], []
-    for stream in facts.streams(book, workload):
-        rates = {name: _rate(book, stream, name) for name in names}
-        missed = {name: _missed_target(book, stream, name) for name in names}
+    for stream in facts.list_streams(book, workload):
+        rates = {name: _compute_rate(book, stream, name) for name in names}
+        missed = {name: _describe_missed_target(book, stream, name) for name in names}
         label = f"{stream.phase} {stream.name}"
         detail = f"{stream.unit}/s"
-        cells = [_absolute(rates[name], missed[name]) for name in names]
+        cells = [_format_absolute(rates[name], missed[name]) for name in names]
         absolute.append(TableRow(label, cells, detail))
         base = rates[names[0]] or math.nan
-        others = [_relative(rates[n] / base, missed[n]) for n in names[1:]]
+        others = [_format_relative(rates[n] / base, missed[n]) for n in names[1:]]
         relative.append(TableRow(label, others))
     return [
         HtmlTable(f"{workload}: rate", "phase and stream", names, absolute),
@@ -57,9 +57,9 @@ def _rates(book: Book, workload: str) -> list[HtmlTable]:
     ]
 
 
-def _rate(book: Book, stream: facts.StreamFacts, candidate: str) -> float:
+def _compute_rate(book: Book, stream: facts.StreamFacts, candidate: str) -> float:
     """The median rate in units per second; NaN where the candidate has no valid trial."""
-    found = facts.tallies(book.view.counted_of(stream.workload), stream)
+    found = facts.collect_tallies(book.view.list_counted(stream.workload), stream)
     rates = [
         tally.done * tally.units_per_event / record.duration_s
         for trial, record, tally in found
@@ -68,21 +68,25 @@ def _rate(book: Book, stream: facts.StreamFacts, candidate: str) -> float:
     return median(rates) if any(rates) else math.nan
 
 
-def _missed_target(book: Book, stream: facts.StreamFacts, candidate: str) -> str:
+def _describe_missed_target(book: Book, stream: facts.StreamFacts, candidate: str) -> str:
     """Why the cell is grey, or nothing: the share of its target that a paced stream kept.
 
     Every stream of the phase is grey with it: readers beside a late writer had less to bear.
     """
-    for beside in facts.streams(book, stream.workload):
-        kept = _target_share(book, beside, candidate) if beside.phase == stream.phase else math.nan
+    for beside in facts.list_streams(book, stream.workload):
+        kept = (
+            _compute_target_share(book, beside, candidate)
+            if beside.phase == stream.phase
+            else math.nan
+        )
         if kept < TARGET:
             return f"{beside.name} kept {100 * kept:.0f} % of its target"
     return ""
 
 
-def _target_share(book: Book, stream: facts.StreamFacts, candidate: str) -> float:
+def _compute_target_share(book: Book, stream: facts.StreamFacts, candidate: str) -> float:
     """The median share of its target that a paced stream kept; NaN where it has none."""
-    found = facts.tallies(book.view.counted_of(stream.workload), stream)
+    found = facts.collect_tallies(book.view.list_counted(stream.workload), stream)
     kept = [
         tally.done / record.duration_s / tally.target_per_s
         for trial, record, tally in found
@@ -91,15 +95,15 @@ def _target_share(book: Book, stream: facts.StreamFacts, candidate: str) -> floa
     return median(kept) if kept else math.nan
 
 
-def _absolute(rate: float, missed: str) -> TableCell:
-    return TableCell(numbers.quantity(rate, "/s"), "missed" if missed else "", why=missed)
+def _format_absolute(rate: float, missed: str) -> TableCell:
+    return TableCell(numbers.format_quantity(rate, "/s"), "missed" if missed else "", why=missed)
 
 
-def _relative(share: float, missed: str) -> TableCell:
+def _format_relative(share: float, missed: str) -> TableCell:
     if missed:
-        return TableCell(numbers.ratio(share), "missed", why=missed)
+        return TableCell(numbers.format_ratio(share), "missed", why=missed)
     mark = "low" if share < SLOWER else "high" if share > FASTER else ""
-    return TableCell(numbers.ratio(share), mark)
+    return TableCell(numbers.format_ratio(share), mark)
 
 
 SECTION = _Phases()

@@ -31,35 +31,36 @@ class _Published:
             return None
         keys = list(dict.fromkeys(key for figure in figures for key in figure))
         rows = [
-            (figure, [*_measured(figure, book.verdict), *_spread(figure, book)])
+            (figure, [*_describe_measured(figure, book.verdict), *_describe_spread(figure, book)])
             for figure in figures
         ]
         return render(_TEMPLATE, keys=keys, rows=rows)
 
 
-def _spread(figure: dict[str, str], book: Book) -> list[str]:
+def _describe_spread(figure: dict[str, str], book: Book) -> list[str]:
     """How far the restarts of the cell lie apart that the figure's `cell` names."""
     cell = figure.get("cell")
     return [
-        f"{s.restarts} restarts, {words.metric(s.metric)}: "
-        f"range {numbers.percent(s.range_percent)}, CoV {numbers.percent(s.cov_percent)}"
+        f"{s.restarts} restarts, {words.format_metric(s.metric)}: "
+        f"range {numbers.format_percent(s.range_percent)}, "
+        f"CoV {numbers.format_percent(s.cov_percent)}"
         for s in book.verdict.spread
         if s.candidate == cell
     ]
 
 
-def _measured(figure: dict[str, str], verdict: Verdict) -> list[str]:
+def _describe_measured(figure: dict[str, str], verdict: Verdict) -> list[str]:
     """The primaries that the figure's `workload`, `phase`, `metric`, `candidate` single out."""
     return [
-        f"{c.candidate}, {c.metric.phase} {words.metric(c.metric)}: "
-        f"slowdown {numbers.signed(c.slowdown_percent)} % "
-        f"{numbers.interval(c.low_percent, c.high_percent)}"
+        f"{c.candidate}, {c.metric.phase} {words.format_metric(c.metric)}: "
+        f"slowdown {numbers.format_signed_percent(c.slowdown_percent)} % "
+        f"{numbers.format_interval(c.low_percent, c.high_percent)}"
         for c in verdict.comparisons
-        if _meant(figure, c)
+        if _is_meant(figure, c)
     ]
 
 
-def _meant(figure: dict[str, str], comparison: Comparison) -> bool:
+def _is_meant(figure: dict[str, str], comparison: Comparison) -> bool:
     metric = comparison.metric
     own = {
         "workload": metric.workload,

@@ -34,7 +34,7 @@ class _Roster:
         counted = {t.number for t in book.view.counted_trials}
         lost = {(each.workload, each.block) for each in book.view.dropped}
 
-        def counts(trial: Trial) -> str:
+        def describe_count(trial: Trial) -> str:
             if trial.block < 0:
                 return "the client-only baseline"
             if trial.number in counted or trial.status != "ok":
@@ -44,7 +44,9 @@ class _Roster:
             begun_anew = trial.number in book.view.torn_numbers
             return "no: begun anew" if begun_anew else "no: its block is not whole"
 
-        return render(_TEMPLATE, trials=[(t, counts(t)) for t in trials]) if trials else None
+        return (
+            render(_TEMPLATE, trials=[(t, describe_count(t)) for t in trials]) if trials else None
+        )
 
 
 SECTION = _Roster()

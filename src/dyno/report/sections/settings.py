@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from itertools import groupby
 
-from dyno.judge.settings import KnownCosts, known_costs
+from dyno.judge.settings import KnownCosts, load_known_costs
 from dyno.judge.settings.values import is_same_value
 from dyno.report import Book
 from dyno.report.html.markup import render
@@ -46,14 +46,16 @@ class _Settings:
         """
         names = book.view.candidates
         read = {name: _read_back(book, name) for name in names}
-        costs = known_costs(book.run.candidates[0].engine)
+        costs = load_known_costs(book.run.candidates[0].engine)
         keys = costs.rank({key for found in read.values() for key in found})
         rows = [(key, [read[name].get(key, "") for name in names]) for key in keys]
         apart = [row for row in rows if not _is_alike(row[1])]
         return render(
             _TEMPLATE,
             names=names,
-            differing=[(kind, list(own)) for kind, own in groupby(apart, partial(_kind, costs))],
+            differing=[
+                (kind, list(own)) for kind, own in groupby(apart, partial(_find_kind, costs))
+            ],
             alike=[row for row in rows if _is_alike(row[1])],
             workloads=book.run.workloads,
         )
@@ -64,8 +66,8 @@ def _is_alike(values: list[str]) -> bool:
     return all(is_same_value(values[0], value) for value in values)
 
 
-def _kind(costs: KnownCosts, row: tuple[str, list[str]]) -> str:
-    cost = costs.of(row[0])
+def _find_kind(costs: KnownCosts, row: tuple[str, list[str]]) -> str:
+    cost = costs.find(row[0])
     return cost.kind if cost else "others"
 
 

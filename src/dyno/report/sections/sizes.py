@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from statistics import median
 
 from dyno import numbers
-from dyno.judge.analysis.effect_words import metric_name
+from dyno.judge.analysis.effect_words import format_metric_name
 from dyno.record import Metric, Trial, WorkloadPlan
 from dyno.report import Book, facts
-from dyno.report.html.markup import HtmlTable, TableCell, TableRow, render, tables_html
+from dyno.report.html.markup import HtmlTable, TableCell, TableRow, build_tables, render
 
 _TEMPLATE = """
 {{ tables }}
@@ -31,19 +31,19 @@ class _Sizes:
 
     def render(self, book: Book) -> str | None:
         """A table per workload whose script counted bytes."""
-        found = [table for w in book.run.workloads if (table := _table(book, w))]
-        return render(_TEMPLATE, tables=tables_html(found)) if found else None
+        found = [table for w in book.run.workloads if (table := _build_table(book, w))]
+        return render(_TEMPLATE, tables=build_tables(found)) if found else None
 
 
-def _table(book: Book, workload: WorkloadPlan) -> HtmlTable | None:
-    trials = book.view.counted_of(workload.name)
+def _build_table(book: Book, workload: WorkloadPlan) -> HtmlTable | None:
+    trials = book.view.list_counted(workload.name)
     counters = list(dict.fromkeys(n for t in trials for n in t.counters if n.endswith(ENDING)))
     if not counters:
         return None
-    typical = facts.typical(book, trials)
+    typical = facts.compute_medians(book, trials)
     metrics = sorted(
         {metric for _, metric in typical if _is_primary(workload, metric)},
-        key=lambda metric: facts.metric_order(book, metric),
+        key=lambda metric: facts.make_sort_key(book, metric),
     )
     base = book.run.design.base
     rows = []
@@ -51,14 +51,16 @@ def _table(book: Book, workload: WorkloadPlan) -> HtmlTable | None:
         own = [trial for trial in trials if trial.candidate == candidate]
         bases = [trial for trial in trials if trial.candidate == base]
         cells = [
-            _cell(typical.get((candidate, m)), typical.get((base, m)), m.unit, candidate == base)
+            _format_cell(
+                typical.get((candidate, m)), typical.get((base, m)), m.unit, candidate == base
+            )
             for m in metrics
         ]
         for name in (*counters, ""):
-            sizes = _bytes(own, name), _bytes(bases, name)
-            cells.append(_cell(*sizes, "B", candidate == base))
+            sizes = _compute_bytes(own, name), _compute_bytes(bases, name)
+            cells.append(_format_cell(*sizes, "B", candidate == base))
         rows.append(TableRow(candidate, cells))
-    heads = [f"{metric.phase}, {metric_name(metric.name)}" for metric in metrics]
+    heads = [f"{metric.phase}, {format_metric_name(metric.name)}" for metric in metrics]
     sizes_heads = [name.removesuffix(ENDING).replace("_", " ") for name in counters]
     return HtmlTable(workload.name, "candidate", [*heads, *sizes_heads, "files"], rows)
 
@@ -72,7 +74,7 @@ def _is_primary(workload: WorkloadPlan, metric: Metric) -> bool:
     )
 
 
-def _bytes(trials: Sequence[Trial], counter: str) -> float | None:
+def _compute_bytes(trials: Sequence[Trial], counter: str) -> float | None:
     """The median of a counter, or without a name of the files' size; None where nobody said it."""
     if counter:
         found = [trial.counters.get(counter) for trial in trials]
@@ -83,13 +85,15 @@ def _bytes(trials: Sequence[Trial], counter: str) -> float | None:
     return median(known) if known else None
 
 
-def _cell(value: float | None, reference: float | None, unit: str, is_base: bool) -> TableCell:
+def _format_cell(
+    value: float | None, reference: float | None, unit: str, is_base: bool
+) -> TableCell:
     if value is None:
         return TableCell(numbers.DASH)
-    text = numbers.quantity(value, unit)
+    text = numbers.format_quantity(value, unit)
     if is_base or not reference:
         return TableCell(text)
-    return TableCell(text, beside=f"{numbers.ratio(value / reference)}×")
+    return TableCell(text, beside=f"{numbers.format_ratio(value / reference)}×")
 
 
 SECTION = _Sizes()

@@ -17,7 +17,7 @@ from statistics import fmean
 from dyno import numbers
 from dyno.record import Run, Spread
 from dyno.report import Book, words
-from dyno.report.html.markup import HtmlTable, TableCell, TableRow, render, tables_html
+from dyno.report.html.markup import HtmlTable, TableCell, TableRow, build_tables, render
 
 _TEMPLATE = """
 {{ tables }}
@@ -41,28 +41,34 @@ class _Spread:
         if not found:
             return None
         several = len({s.metric for s in found}) > 1
-        title = "By metric" if several else words.full_metric_name(found[0].metric)
-        each = HtmlTable(title, _who(book), _COLUMNS, [_row(s, several) for s in found])
-        levels = by_level(book.run, found)
-        shown = [_table("By level, over all cells at it", "level", levels)] if levels else []
+        title = "By metric" if several else words.format_full_metric(found[0].metric)
+        each = HtmlTable(
+            title, _describe_candidates(book), _COLUMNS, [_build_row(s, several) for s in found]
+        )
+        levels = summarize_levels(book.run, found)
+        shown = [_build_table("By level, over all cells at it", "level", levels)] if levels else []
         shown += (
-            [_table("Over the primary metrics", _who(book), spread_summary(found))]
+            [
+                _build_table(
+                    "Over the primary metrics", _describe_candidates(book), summarize_spread(found)
+                )
+            ]
             if several
             else []
         )
-        return render(_TEMPLATE, tables=tables_html([*shown, each]), levels=levels)
+        return render(_TEMPLATE, tables=build_tables([*shown, each]), levels=levels)
 
 
-def _who(book: Book) -> str:
+def _describe_candidates(book: Book) -> str:
     return "cell" if book.run.factors else "candidate"
 
 
-def _table(title: str, head: str, found: Sequence[tuple[str, list[str]]]) -> HtmlTable:
+def _build_table(title: str, head: str, found: Sequence[tuple[str, list[str]]]) -> HtmlTable:
     rows = [TableRow(name, [TableCell(text) for text in cells]) for name, cells in found]
     return HtmlTable(title, head, HEADS, rows)
 
 
-def by_level(run: Run, spreads: Sequence[Spread]) -> list[tuple[str, list[str]]]:
+def summarize_levels(run: Run, spreads: Sequence[Spread]) -> list[tuple[str, list[str]]]:
     """Mean and worst range and CoV over the cells at each factor's levels, then over all; empty
     without factors, and where one at a time leaves the levels unequally many cells.
     """
@@ -75,31 +81,32 @@ def by_level(run: Run, spreads: Sequence[Spread]) -> list[tuple[str, list[str]]]
         for level in f.levels
         if (own := [s for s in spreads if at[s.candidate][f.name] == level])
     ]
-    return [(name, _figures(own)) for name, own in [*groups, ("all cells", list(spreads))]]
+    return [(name, _format_figures(own)) for name, own in [*groups, ("all cells", list(spreads))]]
 
 
-def spread_summary(spreads: Sequence[Spread]) -> list[tuple[str, list[str]]]:
+def summarize_spread(spreads: Sequence[Spread]) -> list[tuple[str, list[str]]]:
     """Each candidate's mean and worst range and CoV over its metrics, then those of all."""
     names = list(dict.fromkeys(each.candidate for each in spreads))
     groups = [(name, [s for s in spreads if s.candidate == name]) for name in names]
-    return [(name, _figures(own)) for name, own in [*groups, ("all", list(spreads))]]
+    return [(name, _format_figures(own)) for name, own in [*groups, ("all", list(spreads))]]
 
 
-def _figures(found: Sequence[Spread]) -> list[str]:
+def _format_figures(found: Sequence[Spread]) -> list[str]:
     columns = [s.range_percent for s in found], [s.cov_percent for s in found]
     figures = (of(column) for column in columns for of in (fmean, max))
-    return [numbers.percent(each) for each in figures]
+    return [numbers.format_percent(each) for each in figures]
 
 
-def _row(spread: Spread, several: bool) -> TableRow:
+def _build_row(spread: Spread, several: bool) -> TableRow:
     cells = (
         str(spread.restarts),
-        numbers.quantity(spread.value, spread.metric.unit),
-        numbers.percent(spread.range_percent),
-        numbers.percent(spread.cov_percent),
-        f"{numbers.digits(spread.low_percent, 2)} to {numbers.percent(spread.high_percent)}",
+        numbers.format_quantity(spread.value, spread.metric.unit),
+        numbers.format_percent(spread.range_percent),
+        numbers.format_percent(spread.cov_percent),
+        f"{numbers.format_digits(spread.low_percent, 2)} to "
+        f"{numbers.format_percent(spread.high_percent)}",
     )
-    detail = words.full_metric_name(spread.metric) if several else ""
+    detail = words.format_full_metric(spread.metric) if several else ""
     return TableRow(spread.candidate, [TableCell(text) for text in cells], detail)
 
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from itertools import groupby
 
 from dyno import numbers
-from dyno.judge.analysis.effect_words import metric_name
+from dyno.judge.analysis.effect_words import format_metric_name
 from dyno.judge.analysis.plans import compare_plans
 from dyno.record import Comparison, Metric, WorkloadPlan
 from dyno.report import Book, facts, words
-from dyno.report.html.markup import HtmlTable, TableCell, TableRow, render, tables_html
+from dyno.report.html.markup import HtmlTable, TableCell, TableRow, build_tables, render
 
 _TEMPLATE = """
 {{ tables }}
@@ -37,22 +37,22 @@ class _Suite:
     def render(self, book: Book) -> str | None:
         """A table per workload of grouped phases and candidate."""
         found = [
-            _table(book, workload, candidate)
+            _build_table(book, workload, candidate)
             for workload in book.run.workloads
             if any(phase.group for phase in workload.phases)
             for candidate in book.view.candidates[1:]
         ]
-        return render(_TEMPLATE, tables=tables_html(found)) if found else None
+        return render(_TEMPLATE, tables=build_tables(found)) if found else None
 
 
-def _table(book: Book, workload: WorkloadPlan, candidate: str) -> HtmlTable:
+def _build_table(book: Book, workload: WorkloadPlan, candidate: str) -> HtmlTable:
     base = book.run.design.base
     judged = {
         c.metric.phase: c
         for c in book.verdict.comparisons
         if c.primary and c.candidate == candidate and c.metric.workload == workload.name
     }
-    typical = facts.typical(book, book.view.counted_of(workload.name))
+    typical = facts.compute_medians(book, book.view.list_counted(workload.name))
     costs = {(m.phase, m.name): m for _, m in typical if m.name in COSTS and not m.transaction}
     names = [name for name in COSTS if any(known == name for _, known in costs)]
     replanned = {
@@ -61,58 +61,60 @@ def _table(book: Book, workload: WorkloadPlan, candidate: str) -> HtmlTable:
         if it.workload == workload.name and it.kind == "between"
     }
     rows = []
-    grouped = sorted(workload.phases, key=lambda phase: _first_of(workload, phase.group))
+    grouped = sorted(workload.phases, key=lambda phase: _find_first(workload, phase.group))
     for group, phases in groupby(grouped, key=lambda phase: phase.group):
         for phase in phases:
-            cells = [*_judged(judged.get(phase.name))]
+            cells = [*_format_judged(judged.get(phase.name))]
             for name in names:
-                cells.append(_cost(typical, (candidate, base), costs.get((phase.name, name))))
+                cells.append(
+                    _format_cost(typical, (candidate, base), costs.get((phase.name, name)))
+                )
             detail = "another plan" if _has_another_plan(phase.name, replanned) else ""
             rows.append(TableRow(phase.name, cells, detail, group=group))
             group = ""
-    heads = ["rate", "slowdown", "verdict", *(metric_name(name) for name in names)]
+    heads = ["rate", "slowdown", "verdict", *(format_metric_name(name) for name in names)]
     return HtmlTable(f"{workload.name}: {candidate} against {base}", "test", heads, rows)
 
 
-def _first_of(workload: WorkloadPlan, group: str) -> int:
+def _find_first(workload: WorkloadPlan, group: str) -> int:
     """Where a group begins, in the order in which phases are played."""
     return next(at for at, phase in enumerate(workload.phases) if phase.group == group)
 
 
-def _judged(found: Comparison | None) -> list[TableCell]:
+def _format_judged(found: Comparison | None) -> list[TableCell]:
     """The relative rate, the slowdown's interval, the verdict."""
     if found is None:
         return [TableCell(numbers.DASH)] * 3
     relative = 1 / (1 + found.slowdown_percent / 100)
-    mark = {"slower": "low", "faster": "high"}.get(words.standing(found), "")
+    mark = {"slower": "low", "faster": "high"}.get(words.choose_standing(found), "")
     low, high = found.low_percent, found.high_percent
     return [
         TableCell(f"{relative:.2f}", mark),
-        TableCell(numbers.interval(low, high)),
-        TableCell(words.verdict(found, False)),
+        TableCell(numbers.format_interval(low, high)),
+        TableCell(words.format_verdict(found, False)),
     ]
 
 
-def _cost(
+def _format_cost(
     typical: dict[tuple[str, Metric], float], sides: tuple[str, str], metric: Metric | None
 ) -> TableCell:
     candidate, base = sides
     if metric is None or (candidate, metric) not in typical:
         return TableCell(numbers.DASH)
     value, reference = typical[candidate, metric], typical.get((base, metric), 0.0)
-    own = numbers.quantity(value, metric.unit)
+    own = numbers.format_quantity(value, metric.unit)
     if not value or not reference:
         return TableCell(own)
-    return TableCell(f"{numbers.ratio(value / reference)}×", beside=own)
+    return TableCell(f"{numbers.format_ratio(value / reference)}×", beside=own)
 
 
 def _has_another_plan(test: str, replanned: set[str]) -> bool:
     """A statement is named by the first test that plays it, with a number where it has several."""
-    plain = _plain(test)
-    return any(_plain(named.rpartition(" ")[0] or named) == plain for named in replanned)
+    plain = _normalize_name(test)
+    return any(_normalize_name(named.rpartition(" ")[0] or named) == plain for named in replanned)
 
 
-def _plain(test: str) -> str:
+def _normalize_name(test: str) -> str:
     return next((test.removesuffix(it) for it in ENDINGS if test.endswith(it)), test)
 
 

@@ -19,15 +19,15 @@ from dyno.report.html.charts import (
     Dot,
     Dots,
     Line,
-    colour,
-    duration_axis,
-    ends,
-    joined,
-    linear_axis,
+    choose_colour,
+    find_ends,
+    join_dots,
     log_ends,
+    make_duration_axis,
+    make_linear_axis,
 )
-from dyno.report.html.drawing import figure
-from dyno.report.html.markup import HtmlTable, TableCell, TableRow, render, tables_html
+from dyno.report.html.drawing import draw_figure
+from dyno.report.html.markup import HtmlTable, TableCell, TableRow, build_tables, render
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class SweepPoint:
     p99s: list[float]
 
 
-def swept_streams(book: Book) -> list[SweptStream]:
+def list_swept_streams(book: Book) -> list[SweptStream]:
     """Every stream of the run that an option is swept for."""
     groups: dict[tuple[str, str], list[WorkloadPlan]] = {}
     for workload in book.run.workloads:
@@ -63,26 +63,26 @@ def swept_streams(book: Book) -> list[SweptStream]:
     return [
         SweptStream(option, streams)
         for (_, option), workloads in groups.items()
-        for streams in _by_stream(book, workloads, option)
+        for streams in _group_by_stream(book, workloads, option)
     ]
 
 
-def _by_stream(
+def _group_by_stream(
     book: Book, workloads: Sequence[WorkloadPlan], option: str
 ) -> list[dict[str, facts.StreamFacts]]:
     found: dict[tuple[str, str], dict[str, facts.StreamFacts]] = {}
     for workload in workloads:
-        for stream in facts.streams(book, workload.name):
+        for stream in facts.list_streams(book, workload.name):
             by_value = found.setdefault((stream.phase, stream.name), {})
             by_value[workload.sweep[option]] = stream
     return [by_value for (phase, _), by_value in found.items() if phase != "prepare"]
 
 
-def swept_points(book: Book, swept: SweptStream, candidate: str) -> list[SweepPoint]:
+def list_swept_points(book: Book, swept: SweptStream, candidate: str) -> list[SweepPoint]:
     """The candidate's trials that count, by value, where there are any."""
     found = []
     for value, stream in swept.streams.items():
-        played = facts.tallies(book.view.counted_of(stream.workload), stream)
+        played = facts.collect_tallies(book.view.list_counted(stream.workload), stream)
         own = [(record, tally) for trial, record, tally in played if trial.candidate == candidate]
         rates = [t.done * t.units_per_event / r.duration_s for r, t in own if r.duration_s > 0]
         p99s = [t.latency.percentiles_ns["99"] / 1e9 for _, t in own if t.latency.count]
@@ -112,51 +112,53 @@ class _Sweep:
 
     def render(self, book: Book) -> str | None:
         """A chart and a table for each stream that is swept."""
-        found = _drawable(book)
+        found = _list_drawable(book)
         if not found:
             return None
-        drawn = figure(charts(book), _CAPTION)
-        return render(_TEMPLATE, charts=drawn, tables=tables_html([_table(book, e) for e in found]))
+        drawn = draw_figure(draw_charts(book), _CAPTION)
+        return render(
+            _TEMPLATE, charts=drawn, tables=build_tables([_build_table(book, e) for e in found])
+        )
 
 
-def charts(book: Book) -> list[Chart]:
+def draw_charts(book: Book) -> list[Chart]:
     """A chart for each stream that is swept."""
-    return [_chart(book, each) for each in _drawable(book)]
+    return [_draw_chart(book, each) for each in _list_drawable(book)]
 
 
-def _drawable(book: Book) -> list[SweptStream]:
+def _list_drawable(book: Book) -> list[SweptStream]:
     return [
         each
-        for each in swept_streams(book)
-        if any(swept_points(book, each, n) for n in _names(book))
+        for each in list_swept_streams(book)
+        if any(list_swept_points(book, each, n) for n in _list_names(book))
     ]
 
 
-def _names(book: Book) -> list[str]:
+def _list_names(book: Book) -> list[str]:
     return book.view.candidates
 
 
-def _chart(book: Book, swept: SweptStream) -> Chart:
-    at = _places(list(swept.streams))
+def _draw_chart(book: Book, swept: SweptStream) -> Chart:
+    at = _place_values(list(swept.streams))
     rates: list[Line | Dots] = []
     p99s: list[Line | Dots] = []
     tops, p99_seconds = [], []
-    for position, name in enumerate(_names(book)):
-        found = swept_points(book, swept, name)
+    for position, name in enumerate(_list_names(book)):
+        found = list_swept_points(book, swept, name)
         tops += [max(p.rates) for p in found]
         p99_seconds += [second for p in found for second in p.p99s]
-        rates += joined([_rate(name, at, p) for p in found], colour(position), name)
-        p99s += joined([_p99(name, at, p) for p in found], colour(position), name)
+        rates += join_dots([_draw_rate(name, at, p) for p in found], choose_colour(position), name)
+        p99s += join_dots([_draw_p99(name, at, p) for p in found], choose_colour(position), name)
     unit = next(iter(swept.streams.values())).unit
     panels = [
-        ChartPanel(linear_axis(f"{unit}/s", 0.0, 1.05 * max(tops) or 1.0), rates, _PANEL_PX),
-        ChartPanel(duration_axis("latency p99", p99_seconds), p99s, _PANEL_PX),
+        ChartPanel(make_linear_axis(f"{unit}/s", 0.0, 1.05 * max(tops) or 1.0), rates, _PANEL_PX),
+        ChartPanel(make_duration_axis("latency p99", p99_seconds), p99s, _PANEL_PX),
     ]
     described = f"{swept.label}: units per second and latency p99, a line for each candidate"
-    return Chart(swept.label, described, _axis(swept.option, at), panels)
+    return Chart(swept.label, described, _make_axis(swept.option, at), panels)
 
 
-def _places(values: Sequence[str]) -> dict[str, float]:
+def _place_values(values: Sequence[str]) -> dict[str, float]:
     """Where each value stands: at itself, or in a row where one is a word."""
     try:
         return {value: float(value) for value in values}
@@ -164,45 +166,55 @@ def _places(values: Sequence[str]) -> dict[str, float]:
         return {value: float(at) for at, value in enumerate(values)}
 
 
-def _axis(title: str, at: dict[str, float]) -> Axis:
+def _make_axis(title: str, at: dict[str, float]) -> Axis:
     """Ticks at the values themselves; logarithmic where they reach far."""
     places, ticks = list(at.values()), [(place, value) for value, place in at.items()]
     if min(places) > 0 and max(places) / min(places) >= _WIDE:
         return Axis(title, *log_ends(places), ticks, log=True)
-    return Axis(title, *ends(places), ticks)
+    return Axis(title, *find_ends(places), ticks)
 
 
-def _rate(name: str, at: dict[str, float], point: SweepPoint) -> Dot:
+def _draw_rate(name: str, at: dict[str, float], point: SweepPoint) -> Dot:
     middle = median(point.rates)
-    tip = f"{name}: {numbers.quantity(middle, 'unit/s')} at {point.value}"
+    tip = f"{name}: {numbers.format_quantity(middle, 'unit/s')} at {point.value}"
     return Dot(at[point.value], middle, tip, min(point.rates), max(point.rates))
 
 
-def _p99(name: str, at: dict[str, float], point: SweepPoint) -> Dot:
+def _draw_p99(name: str, at: dict[str, float], point: SweepPoint) -> Dot:
     middle = median(point.p99s)
-    tip = f"{name}: p99 {numbers.quantity(middle, 's')} at {point.value}"
+    tip = f"{name}: p99 {numbers.format_quantity(middle, 's')} at {point.value}"
     return Dot(at[point.value], middle, tip, min(point.p99s), max(point.p99s))
 
 
-def _table(book: Book, swept: SweptStream) -> HtmlTable:
-    by_name = {name: {p.value: p for p in swept_points(book, swept, name)} for name in _names(book)}
+def _build_table(book: Book, swept: SweptStream) -> HtmlTable:
+    by_name = {
+        name: {p.value: p for p in list_swept_points(book, swept, name)}
+        for name in _list_names(book)
+    }
     base = by_name[book.run.design.base]
     rows = [
         TableRow(
             name,
-            [_cell(points.get(v), None if points is base else base.get(v)) for v in swept.streams],
+            [
+                _format_cell(points.get(v), None if points is base else base.get(v))
+                for v in swept.streams
+            ],
         )
         for name, points in by_name.items()
     ]
     return HtmlTable(swept.label, "candidate", list(swept.streams), rows)
 
 
-def _cell(point: SweepPoint | None, base: SweepPoint | None) -> TableCell:
+def _format_cell(point: SweepPoint | None, base: SweepPoint | None) -> TableCell:
     if point is None:
         return TableCell(numbers.DASH)
-    rate, p99 = median(point.rates), numbers.quantity(median(point.p99s), "s")
-    against = f", {numbers.ratio(rate / median(base.rates))}" if base and median(base.rates) else ""
-    return TableCell(numbers.quantity(rate, "unit/s"), beside=f"{p99}{against}")
+    rate, p99 = median(point.rates), numbers.format_quantity(median(point.p99s), "s")
+    against = (
+        f", {numbers.format_ratio(rate / median(base.rates))}"
+        if base and median(base.rates)
+        else ""
+    )
+    return TableCell(numbers.format_quantity(rate, "unit/s"), beside=f"{p99}{against}")
 
 
 SECTION = _Sweep()

@@ -8,7 +8,7 @@ from statistics import fmean, median
 from dyno import numbers
 from dyno.record import PhaseRecord, Tally
 from dyno.report import Book, facts
-from dyno.report.html.charts import Axis, Chart, ChartPanel, Line, colour, linear_axis
+from dyno.report.html.charts import Axis, Chart, ChartPanel, Line, choose_colour, make_linear_axis
 from dyno.report.html.drawing import ChartSection
 
 _CAPTION = (
@@ -19,79 +19,81 @@ _CAPTION = (
 POINTS = 240
 
 
-def charts(book: Book) -> list[Chart]:
+def draw_charts(book: Book) -> list[Chart]:
     """A chart per stream that ran for two seconds or more."""
-    return [chart for s in facts.all_streams(book) if (chart := _chart(book, s))]
+    return [chart for s in facts.list_all_streams(book) if (chart := _draw_chart(book, s))]
 
 
-def _chart(book: Book, stream: facts.StreamFacts) -> Chart | None:
-    found = facts.tallies(book.view.counted_of(stream.workload), stream)
+def _draw_chart(book: Book, stream: facts.StreamFacts) -> Chart | None:
+    found = facts.collect_tallies(book.view.list_counted(stream.workload), stream)
     columns = {
-        name: [_rates(r, t) for trial, r, t in found if trial.candidate == name]
+        name: [_compute_rates(r, t) for trial, r, t in found if trial.candidate == name]
         for name in book.view.candidates
     }
     longest = max((len(rates) for all_ in columns.values() for rates in all_), default=0)
     if longest < 2:
         return None
     span = -(-longest // POINTS)
-    binned = {n: [_bin_means(rates, span) for rates in own] for n, own in columns.items() if own}
-    middles = {name: _middle(trials) for name, trials in binned.items()}
+    binned = {
+        n: [_compute_bin_means(rates, span) for rates in own] for n, own in columns.items() if own
+    }
+    middles = {name: _compute_medians(trials) for name, trials in binned.items()}
     marks = []
     for position, name in enumerate(columns):
         if name in binned:
-            thin = [_run(rates, span) for rates in binned[name]]
-            marks += [Line(thin, colour(position), name, 1, faint=True)]
-            marks += [Line([_run(middles[name], span)], colour(position), name)]
+            thin = [_pair_with_time(rates, span) for rates in binned[name]]
+            marks += [Line(thin, choose_colour(position), name, 1, faint=True)]
+            marks += [Line([_pair_with_time(middles[name], span)], choose_colour(position), name)]
     highest = max(rate for trials in binned.values() for rates in trials for rate in rates)
-    y = linear_axis(f"{stream.unit}/s", 0.0, 1.05 * highest or 1.0)
-    panel = ChartPanel(y, marks, columns=_columns(middles, span))
+    y = make_linear_axis(f"{stream.unit}/s", 0.0, 1.05 * highest or 1.0)
+    panel = ChartPanel(y, marks, columns=_list_columns(middles, span))
     described = f"Throughput of {stream.label} in {stream.unit} per second, second by second"
-    return Chart(stream.label, described, _seconds(longest - 1), [panel])
+    return Chart(stream.label, described, _make_seconds_axis(longest - 1), [panel])
 
 
-def _seconds(last: int) -> Axis:
+def _make_seconds_axis(last: int) -> Axis:
     """Whole seconds, with ticks at some of them."""
     pad = 0.01 * last
-    plain = linear_axis("second of the phase", -pad, last + pad)
+    plain = make_linear_axis("second of the phase", -pad, last + pad)
     whole = [round(at) for at, _ in plain.ticks if abs(at - round(at)) < 1e-6]
     return replace(plain, ticks=[(at, f"{at}") for at in whole])
 
 
-def _rates(record: PhaseRecord, tally: Tally) -> list[float]:
+def _compute_rates(record: PhaseRecord, tally: Tally) -> list[float]:
     """Units per whole second; the broken second at the end would look like a collapse."""
     whole = tally.series.done[: max(1, int(record.duration_s))]
     return [float(done * tally.units_per_event) for done in whole]
 
 
-def _bin_means(rates: list[float], span: int) -> list[float]:
+def _compute_bin_means(rates: list[float], span: int) -> list[float]:
     return [fmean(rates[at : at + span]) for at in range(0, len(rates), span)]
 
 
-def _run(rates: list[float], span: int) -> list[tuple[float, float]]:
+def _pair_with_time(rates: list[float], span: int) -> list[tuple[float, float]]:
     return [(at * span, rate) for at, rate in enumerate(rates)]
 
 
-def _middle(trials: list[list[float]]) -> list[float]:
+def _compute_medians(trials: list[list[float]]) -> list[float]:
     """The median of the trials, for as long as half of them ran."""
     length = sorted(len(rates) for rates in trials)[len(trials) // 2]
     return [median(r[at] for r in trials if at < len(r)) for at in range(length)]
 
 
-def _columns(middles: dict[str, list[float]], span: int) -> list[tuple[float, str]]:
+def _list_columns(middles: dict[str, list[float]], span: int) -> list[tuple[float, str]]:
     """What all candidates did in each second."""
     longest = max(len(rates) for rates in middles.values())
     return [
-        (at * span, "\n".join([f"second {at * span}", *_rate_lines(middles, at)]))
+        (at * span, "\n".join([f"second {at * span}", *_format_rates(middles, at)]))
         for at in range(longest)
     ]
 
 
-def _rate_lines(middles: dict[str, list[float]], at: int) -> list[str]:
+def _format_rates(middles: dict[str, list[float]], at: int) -> list[str]:
     return [
-        f"{name}: {numbers.quantity(rates[at], '/s')}"
+        f"{name}: {numbers.format_quantity(rates[at], '/s')}"
         for name, rates in middles.items()
         if at < len(rates)
     ]
 
 
-SECTION = ChartSection("Throughput over time", 40, _CAPTION, charts)
+SECTION = ChartSection("Throughput over time", 40, _CAPTION, draw_charts)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from dyno.judge.analysis.sentence import leading_doubt
-from dyno.record import Comparison, Doubt, Verdict, host_score
+from dyno.judge.analysis.sentence import choose_leading_doubt
+from dyno.record import Comparison, Doubt, Verdict, compute_host_score
 from dyno.report import Book, facts, words
-from dyno.report.basis import calibration_summary, restart_summary
+from dyno.report.basis import summarize_calibration, summarize_restarts
 from dyno.report.html.markup import render
 
 _TEMPLATE = """
@@ -85,9 +85,11 @@ class _Verdict:
     def render(self, book: Book) -> str:
         """The sentence, what casts doubt on it, and a table of the primaries per candidate."""
         verdict = book.verdict
-        main = words.main_comparisons(verdict.comparisons)
+        main = words.list_main_comparisons(verdict.comparisons)
         names = [] if book.run.factors else book.view.candidates[1:]
-        tables = [(name, _by_workload([c for c in main if c.candidate == name])) for name in names]
+        tables = [
+            (name, _group_by_workload([c for c in main if c.candidate == name])) for name in names
+        ]
         shown = main if names else [c for c in verdict.comparisons if c.primary]
         return render(
             _TEMPLATE,
@@ -96,35 +98,35 @@ class _Verdict:
             quick=words.QUICK,
             slowdown=words.SLOWDOWN,
             gate=words.GATE_MEAN,
-            means=words.mean_outcomes(verdict),
+            means=words.format_mean_outcomes(verdict),
             level=f"{100 * (1 - book.run.design.alpha):g}",
-            doubts=_further_doubts(verdict),
+            doubts=_list_further_doubts(verdict),
             counts=facts.count_findings(verdict.findings),
-            count_words=facts.count_words,
-            chips=_chips(book),
+            count_words=facts.format_count,
+            chips=_list_chips(book),
             invalid=[f for f in verdict.findings if f.soundness == "invalid"],
             tables=[(name, rows) for name, rows in tables if rows],
             exploratory=len(verdict.comparisons) - len(shown),
         )
 
 
-def _further_doubts(verdict: Verdict) -> list[Doubt]:
+def _list_further_doubts(verdict: Verdict) -> list[Doubt]:
     """Those that the sentence does not tell."""
     doubts = verdict.doubts
-    return [doubt for doubt in doubts if doubt != leading_doubt(doubts)]
+    return [doubt for doubt in doubts if doubt != choose_leading_doubt(doubts)]
 
 
-def _chips(book: Book) -> list[str]:
+def _list_chips(book: Book) -> list[str]:
     """What else a reader asks at first glance: losses, the host, how often the method errs."""
-    lost, survey = restart_summary(book).losses, book.run.survey
+    lost, survey = summarize_restarts(book).losses, book.run.survey
     return [
         "some restarts lost" if lost else "nothing lost",
-        "host not surveyed" if survey is None else f"host {host_score(survey)} of 100",
-        "calibrated" if calibration_summary(book.run).when else "not calibrated",
+        "host not surveyed" if survey is None else f"host {compute_host_score(survey)} of 100",
+        "calibrated" if summarize_calibration(book.run).when else "not calibrated",
     ]
 
 
-def _by_workload(rows: list[Comparison]) -> list[tuple[str, list[Comparison]]]:
+def _group_by_workload(rows: list[Comparison]) -> list[tuple[str, list[Comparison]]]:
     return [(name, list(own)) for name, own in groupby(rows, key=lambda c: c.metric.workload)]
 
 

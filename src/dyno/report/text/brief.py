@@ -9,68 +9,70 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dyno.judge.analysis.sentence import pilot_words
-from dyno.record import Observation, host_score
+from dyno.judge.analysis.sentence import describe_pilot
+from dyno.record import Observation, compute_host_score
 from dyno.report import Book, basis, facts
-from dyno.report.basis import NONE, calibration_summary, restart_summary, score_sentence
-from dyno.report.block_cost import block_cost_words
+from dyno.report.basis import NONE, format_score, summarize_calibration, summarize_restarts
+from dyno.report.block_cost import describe_block_cost
 from dyno.report.text import verdict
 
 #: Of observations of the host, and of scores of the calibration.
 SHOWN = 3
 
 
-def brief_table(book: Book, everything: bool = False) -> Group:
-    """The whole verdict (`verdict_table`) with these lines before its sentence."""
-    return verdict.verdict_table(book.run, book.verdict, everything, brief_lines(book))
+def build_brief_table(book: Book, everything: bool = False) -> Group:
+    """The whole verdict (`build_verdict_table`) with these lines before its sentence."""
+    return verdict.build_verdict_table(book.run, book.verdict, everything, build_brief_lines(book))
 
 
-def brief_lines(book: Book) -> list[RenderableType]:
+def build_brief_lines(book: Book) -> list[RenderableType]:
     """A heading and a line each for restarts, audits, pilot, conditions, host and calibration."""
     rows = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
     rows.add_column(style="dim", no_wrap=True)
     rows.add_column(overflow="fold")
-    for name, said in _rows(book):
+    for name, said in _list_rows(book):
         rows.add_row(f"  {name}", Text(said))
     return [Text("what it rests on", style="bold"), rows, Text()]
 
 
-def _rows(book: Book) -> Iterator[tuple[str, str]]:
-    found = restart_summary(book)
+def _list_rows(book: Book) -> Iterator[tuple[str, str]]:
+    found = summarize_restarts(book)
     lost = f"; {len(found.losses)} lost" if found.losses else "; nothing lost"
     yield "restarts", ", ".join(filter(None, (found.counted, found.loads))) + lost
     if found.spread:
         yield "", f"of one candidate {found.spread}"
-    if cost := block_cost_words(book):
+    if cost := describe_block_cost(book):
         yield "", cost
-    yield "audits", _audits(book)
-    yield from (("pilot" if not at else "", s) for at, s in enumerate(pilot_words(book.run)))
-    yield "conditions", _conditions(book)
-    yield "host", _host(book.run.survey)
-    yield from (("calibration" if not at else "", line) for at, line in enumerate(_errors(book)))
+    yield "audits", _describe_audits(book)
+    yield from (("pilot" if not at else "", s) for at, s in enumerate(describe_pilot(book.run)))
+    yield "conditions", _describe_conditions(book)
+    yield "host", _describe_host(book.run.survey)
+    yield from (
+        ("calibration" if not at else "", line) for at, line in enumerate(_describe_errors(book))
+    )
 
 
-def _audits(book: Book) -> str:
+def _describe_audits(book: Book) -> str:
     """`21 sound, 3 not checked (clock, noise, …), 11 do not apply`; the page says why."""
     findings = book.verdict.findings
     unchecked = dict.fromkeys(f.audit for f in findings if f.soundness == "not checked")
     told = [
-        facts.count_words(word, number)
+        facts.format_count(word, number)
         + (f" ({', '.join(unchecked)})" if word == "not checked" else "")
         for word, number in facts.count_findings(findings).items()
     ]
     return ", ".join(told) or "none"
 
 
-def _conditions(book: Book) -> str:
-    controls = basis.control_summaries(book)
+def _describe_conditions(book: Book) -> str:
+    controls = basis.summarize_controls(book)
     refused = [f"{h.control}: {h.refused}" for h in controls if h.refused]
     return (
-        "; ".join(filter(None, (basis.controls_sentence(controls), *refused))) or "none on record"
+        "; ".join(filter(None, (basis.describe_controls(controls), *refused))) or "none on record"
     )
 
 
-def _host(survey: tuple[Observation, ...] | None) -> str:
+def _describe_host(survey: tuple[Observation, ...] | None) -> str:
     if survey is None:
         return "not surveyed: `dyno doctor` does it"
     against = [o for o in survey if o.points][:SHOWN]
@@ -78,14 +80,14 @@ def _host(survey: tuple[Observation, ...] | None) -> str:
         f"{mark}: {', '.join(f'{o.name} ({o.found})' for o in group)}"
         for mark, group in groupby(against, key=lambda o: o.mark)
     )
-    return "; ".join((f"{host_score(survey)} of 100", *told))
+    return "; ".join((f"{compute_host_score(survey)} of 100", *told))
 
 
-def _errors(book: Book) -> list[str]:
-    known = calibration_summary(book.run)
+def _describe_errors(book: Book) -> list[str]:
+    known = summarize_calibration(book.run)
     if not known.when:
         return [NONE]
     stale = [f"STALE: {'; '.join(known.stale)}"] if known.stale else []
     without = [f"none on {', '.join(known.without)}: run `dyno calibrate`"] if known.without else []
     best = [*known.own, *([known.worst] if known.worst else [])][:SHOWN]
-    return [f"{known.when}", *stale, *without, *map(score_sentence, best)]
+    return [f"{known.when}", *stale, *without, *map(format_score, best)]

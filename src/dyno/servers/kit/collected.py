@@ -68,7 +68,7 @@ class Column:
         """Whether it only grows while the server runs."""
         return self.name.startswith(("COUNT_", "SUM_")) or self.name == "TOTAL_CONNECTIONS"
 
-    def between(self, reset: str) -> str:
+    def build_difference(self, reset: str) -> str:
         """What was counted, over the pairs of collections `c` and the one before it, `p`."""
         if self.counts:
             return f"SUM(IF({reset}, c.{self.quoted}, c.{self.quoted} - p.{self.quoted}))"
@@ -115,51 +115,51 @@ class CollectedTable:
         return (
             f"INSERT INTO {self.kept} (ts, server_start, row_key, {names})"
             f" SELECT v_ts, v_start, UNHEX({key}), {names}"
-            f" FROM performance_schema.`{self.name}`{self._where()}"
+            f" FROM performance_schema.`{self.name}`{self._build_where()}"
             f" ON DUPLICATE KEY UPDATE {', '.join(sums) or f'ts = {self.kept}.ts'}"
         )
 
-    def _where(self) -> str:
+    def _build_where(self) -> str:
         if "VARIABLE_VALUE" in self.names:
             return " WHERE variable_value NOT IN ('', '0')"
-        if not (counted := self._counted()):
+        if not (counted := self._list_counted()):
             return ""
         if self.name == "file_summary_by_instance":
             return f" WHERE {counted} > 0 AND file_name NOT LIKE '%/{SCHEMA}/%'"
         everybody = f" OR event_name IN ({OF_ALL})" if self.names & {"HOST", "USER"} else ""
         return f" WHERE {counted} > 0{everybody if 'EVENT_NAME' in self.names else ''}"
 
-    def _counted(self) -> str:
+    def _list_counted(self) -> str:
         return next((it for it in COUNTS if it in self.names), "")
 
-    def as_of(self) -> str:
+    def build_state(self) -> str:
         """The table as it stood at the collection {until}."""
-        columns = ", ".join([*(it.quoted for it in self.columns), *self._lacking()])
+        columns = ", ".join([*(it.quoted for it in self.columns), *self._list_lacking()])
         return f"SELECT {columns} FROM {self.kept} WHERE ts = '{{until}}'"
 
-    def between(self) -> str:
+    def build_query(self) -> str:
         """What it counted from the collection {since} to {until}; all else as it stood then.
 
         It is added up from each collection to the next. Where the server was restarted, or any of
         a row's counters fell, as the table was emptied, a row counts from nothing.
         """
         if "VARIABLE_VALUE" in self.names:
-            return self._grown()
+            return self._build_growth()
         told_reset = [f"p.{it.quoted} > c.{it.quoted}" for it in self.columns if it.counts]
         if "FIRST_SEEN" in self.names:
             told_reset.append("p.first_seen <> c.first_seen")
         reset = " OR ".join(["p.ts IS NULL", "p.server_start <> c.server_start", *told_reset])
-        columns = [f"{it.between(reset)} AS {it.quoted}" for it in self.columns]
-        counted = self._counted()
+        columns = [f"{it.build_difference(reset)} AS {it.quoted}" for it in self.columns]
+        counted = self._list_counted()
         some = f" HAVING `{counted}` > 0" if counted == "COUNT_STAR" else ""
         return (
-            f"SELECT {', '.join([*columns, *self._lacking()])}"
+            f"SELECT {', '.join([*columns, *self._list_lacking()])}"
             f" FROM {SCHEMA}.psh_collections k JOIN {self.kept} c ON c.ts = k.ts"
             f" LEFT JOIN {self.kept} p ON p.ts = k.previous_ts AND p.row_key = c.row_key"
             f" WHERE {SPAN} GROUP BY c.row_key{some}"
         )
 
-    def _grown(self) -> str:
+    def _build_growth(self) -> str:
         """Status variables from {since} to {until}: by how much whole numbers grew, or fell, since
         some do; other values as they stood then. One that was 0 has no row.
         """
@@ -176,12 +176,12 @@ class CollectedTable:
             ") g GROUP BY variable_name HAVING MAX(word) IS NOT NULL OR SUM(number) <> 0"
         )
 
-    def _lacking(self) -> Iterator[str]:
+    def _list_lacking(self) -> Iterator[str]:
         if self.name.startswith("events_statements_"):
             yield from (f"NULL AS {name}" for name in NEWER if name not in self.names)
 
 
-def tables(server: KitServer, schema: str = "performance_schema") -> dict[str, CollectedTable]:
+def read_tables(server: KitServer, schema: str = "performance_schema") -> dict[str, CollectedTable]:
     """What is collected on this server, or with `schema` what its history has."""
     rows = server.query(
         "SELECT table_name, column_name, column_type, character_set_name, collation_name"
@@ -196,20 +196,20 @@ def tables(server: KitServer, schema: str = "performance_schema") -> dict[str, C
     return {name: CollectedTable(name, tuple(columns)) for name, columns in found.items()}
 
 
-def reports(counted: dict[str, CollectedTable]) -> Iterator[tuple[str, str, str, str]]:
+def build_reports(counted: dict[str, CollectedTable]) -> Iterator[tuple[str, str, str, str]]:
     """Each report of `sys_history`: its name, what it shows, its statement as of {until}, and the
     one from {since} to {until}.
     """
     for path in sorted(REPORTS.glob("*.sql")):
         title, _, text = path.read_text().partition("\n")
         as_of, between = (
-            re.sub(r"\{(\w+)\}", partial(_table, counted, between), text.strip())
+            re.sub(r"\{(\w+)\}", partial(_fill_report, counted, between), text.strip())
             for between in (False, True)
         )
         yield path.stem, title.removeprefix("-- "), as_of, between
 
 
-def _table(counted: dict[str, CollectedTable], between: bool, name: re.Match[str]) -> str:
+def _fill_report(counted: dict[str, CollectedTable], between: bool, name: re.Match[str]) -> str:
     if not (table := counted.get(name[1])):
         return f"({NO_ROWS})"
-    return f"({table.between() if between else table.as_of()})"
+    return f"({table.build_query() if between else table.build_state()})"

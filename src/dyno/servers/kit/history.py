@@ -15,8 +15,15 @@ from pathlib import Path
 import dyno
 from dyno.errors import TrialFailed, UsageError
 from dyno.servers.kit import rights
-from dyno.servers.kit.collected import PARTITIONED, REPORTS, SCHEMA, CollectedTable, reports, tables
-from dyno.servers.kit.server import KitServer, check_scheduler, quoted, run_all, words
+from dyno.servers.kit.collected import (
+    PARTITIONED,
+    REPORTS,
+    SCHEMA,
+    CollectedTable,
+    build_reports,
+    read_tables,
+)
+from dyno.servers.kit.server import KitServer, check_scheduler, extract_words, quote, run_all
 
 SQL = Path(__file__).parent / "sql/history"
 PART = "history"
@@ -49,7 +56,7 @@ LOOKS, LOOK_PAUSE_S = 6, 0.5
 BEGIN = ("SET SESSION sql_mode = ''", "SET NAMES utf8")
 
 
-def state(server: KitServer) -> tuple[str, str]:
+def read_state(server: KitServer) -> tuple[str, str]:
     """The version that is installed, empty where none is, `BEGUN` where an installation was cut
     off and `STRANGE` where it is not ours; and what is to be told of it.
     """
@@ -78,7 +85,7 @@ def _is_begun(server: KitServer) -> bool:
     return all(comment == "dyno kit history" for (comment,) in rows)
 
 
-def stopped(server: KitServer) -> str:
+def explain_stopped(server: KitServer) -> str:
     """What is to be told where collections do not come although the scheduler runs; else nothing.
     Of one that is late by less than three intervals and ten seconds nothing is told.
     """
@@ -102,8 +109,8 @@ def install(server: KitServer) -> bool:
     goes again. `UsageError` where the event scheduler or performance_schema is off, a right is
     missing, or the schema is somebody else's.
     """
-    found, _ = state(server)
-    unsafe = rights.unsafe(server, PART)
+    found, _ = read_state(server)
+    unsafe = rights.find_unsafe(server, PART)
     if found == dyno.__version__ and not unsafe:
         return False
     if found == BEGUN:
@@ -119,10 +126,17 @@ def install(server: KitServer) -> bool:
     _check_counting(server)
     _check_log(server)
     check_scheduler(server, "the history is collected by it")
-    begin, *rest = _script(server, "tables")
+    begin, *rest = _read_script(server, "tables")
     run_all(server, [begin], "install history", RIGHTS)
     try:
-        made_by = [*BEGIN, *rest, *_routines(server), *_reading(server), EVENT, TOLD]
+        made_by = [
+            *BEGIN,
+            *rest,
+            *_list_routines(server),
+            *_build_reports_schema(server),
+            EVENT,
+            TOLD,
+        ]
         run_all(server, made_by, "install history", RIGHTS, together=True)
     except BaseException:
         with suppress(TrialFailed, UsageError):  # the first error is told; `status` shows the rest
@@ -132,7 +146,7 @@ def install(server: KitServer) -> bool:
     return True
 
 
-def _reads(server: KitServer) -> bool:
+def _has_reports_schema(server: KitServer) -> bool:
     """Whether something of the reports' schema is there, and ours."""
     ours = f"schema = '{READING}' AND {{0}}_comment LIKE 'dyno kit history%'"
     asked = (
@@ -145,7 +159,7 @@ def _reads(server: KitServer) -> bool:
 def _check_reading(server: KitServer) -> None:
     # an empty one is of an installation that was cut off
     tables = f"SELECT 1 FROM information_schema.tables WHERE table_schema = '{READING}'"
-    if server.query(tables) and not _reads(server):
+    if server.query(tables) and not _has_reports_schema(server):
         raise UsageError(
             f"the schema '{READING}' is there already, and is not the kit's",
             hint="the history needs that name: rename yours",
@@ -153,7 +167,7 @@ def _check_reading(server: KitServer) -> None:
 
 
 def _drop_reading(server: KitServer) -> None:
-    if _reads(server):
+    if _has_reports_schema(server):
         run_all(server, [f"DROP DATABASE {READING}"], f"drop {READING}", RIGHTS)
 
 
@@ -179,12 +193,12 @@ def _check_log(server: KitServer) -> None:
         right = "BINLOG ADMIN" if server.is_mariadb else later
         raise UsageError(
             "this user may not set sql_log_bin, which keeps collections out of the binary log",
-            cause=words(refused),
+            cause=extract_words(refused),
             hint=f"GRANT {right} ON *.* TO that user",
         ) from refused
 
 
-def _script(server: KitServer, name: str) -> list[str]:
+def _read_script(server: KitServer, name: str) -> list[str]:
     in_performance_schema = not server.is_mariadb and server.number >= (5, 7)
     status = f"{'performance' if in_performance_schema else 'information'}_schema.global_status"
     text = (SQL / f"{name}.sql").read_text()
@@ -194,21 +208,21 @@ def _script(server: KitServer, name: str) -> list[str]:
     return [it.strip() for it in text.split("$$\n") if it.strip()]
 
 
-def _routines(server: KitServer) -> Iterator[str]:
+def _list_routines(server: KitServer) -> Iterator[str]:
     """Tables and routines, as this server has them; those that are there stay."""
-    counted = tables(server)
+    counted = read_tables(server)
     yield from (it.create() for it in counted.values())
     added = "SET v_rows = v_rows + ROW_COUNT();"
-    taken = "".join(f"\n  {it.collect(server.hashed)};\n  {added}" for it in counted.values())
-    for text in [*_script(server, "routines"), *_script(server, "take")]:
+    taken = "".join(f"\n  {it.collect(server.build_hash)};\n  {added}" for it in counted.values())
+    for text in [*_read_script(server, "routines"), *_read_script(server, "take")]:
         yield text.replace("{tables}", taken)
 
 
-def _reading(server: KitServer) -> Iterator[str]:
+def _build_reports_schema(server: KitServer) -> Iterator[str]:
     """The schema of the reports, for the columns that this server has."""
-    begin, table, *procedures = _script(server, "reading")
+    begin, table, *procedures = _read_script(server, "reading")
     yield from (begin, table)
-    for each in reports(tables(server)):
+    for each in build_reports(read_tables(server)):
         fields = ", ".join("'{}'".format(it.replace("'", "''")) for it in each)
         yield f"INSERT INTO {READING}.reports VALUES ({fields})"
     yield from procedures
@@ -218,51 +232,58 @@ def upgrade(server: KitServer) -> bool:
     """Brings routines, tables and columns to this version and to what the server has now; what
     was collected stays. Was anything changed?
     """
-    whole = is_whole(server) and state(server)[0] == dyno.__version__
-    if whole and not rights.unsafe(server, PART):
+    whole = is_whole(server) and read_state(server)[0] == dyno.__version__
+    if whole and not rights.find_unsafe(server, PART):
         return False
     run_all(server, [NO_EVENT], "upgrade history", RIGHTS)
-    had, made_by = _had(server), list(_routines(server))
+    had, made_by = _read_tables(server), list(_list_routines(server))
     added = [
         f"ALTER TABLE {SCHEMA}.`{name}` ADD COLUMN {column.quoted} {column.kind} NULL"
-        for name, table in tables(server).items()
+        for name, table in read_tables(server).items()
         for column in table.columns
         if name in had and column.name not in had[name].names
     ]
-    there = [it.split(".", 1) for it in _there(server)]
-    drops = [f"DROP PROCEDURE {SCHEMA}.{quoted(it)}" for schema, it in there if schema == SCHEMA]
+    there = [it.split(".", 1) for it in _list_procedures(server)]
+    drops = [f"DROP PROCEDURE {SCHEMA}.{quote(it)}" for schema, it in there if schema == SCHEMA]
     _check_reading(server)
     # nothing that was collected is in the reports' schema
     drops.append(f"DROP DATABASE IF EXISTS {READING}")
     all_of_it = [
         *(*BEGIN, *drops, *added),
-        *(*_missing(server), *_defaults(server), *made_by, *_reading(server), EVENT, TOLD),
+        *(
+            *_list_missing(server),
+            *_list_defaults(server),
+            *made_by,
+            *_build_reports_schema(server),
+            EVENT,
+            TOLD,
+        ),
     ]
     run_all(server, all_of_it, "upgrade history", RIGHTS, together=True)
     return True
 
 
-def _missing(server: KitServer) -> list[str]:
+def _list_missing(server: KitServer) -> list[str]:
     """What makes those of the kit's own tables and views that somebody dropped."""
     rows = server.query(
         f"SELECT table_name FROM information_schema.tables WHERE table_schema = '{SCHEMA}'"
     )
     there = {name for (name,) in rows}
-    texts = _script(server, "tables")
+    texts = _read_script(server, "tables")
     made = [(re.search(rf"^CREATE .*{SCHEMA}\.(\w+)", text, re.M), text) for text in texts]
     return [text for name, text in made if name and name[1] not in there]
 
 
-def _defaults(server: KitServer) -> list[str]:
+def _list_defaults(server: KitServer) -> list[str]:
     """What sets those settings that are not there."""
-    return [text for text in _script(server, "tables") if text.startswith("INSERT IGNORE")]
+    return [text for text in _read_script(server, "tables") if text.startswith("INSERT IGNORE")]
 
 
-def _had(server: KitServer) -> dict[str, CollectedTable]:
+def _read_tables(server: KitServer) -> dict[str, CollectedTable]:
     """The tables of the history. One that is being altered MySQL 5.6 does not tell of."""
-    wanted = tables(server)
+    wanted = read_tables(server)
     for _ in range(LOOKS):
-        found = tables(server, SCHEMA)
+        found = read_tables(server, SCHEMA)
         if wanted.keys() <= found.keys():
             break
         time.sleep(LOOK_PAUSE_S)
@@ -281,17 +302,19 @@ def is_whole(server: KitServer) -> bool:
 
 
 def _is_whole_now(server: KitServer) -> bool:
-    if _missing(server):
+    if _list_missing(server):
         return False
-    had = tables(server, SCHEMA)
-    if any(name not in had or it.names - had[name].names for name, it in tables(server).items()):
+    had = read_tables(server, SCHEMA)
+    if any(
+        name not in had or it.names - had[name].names for name, it in read_tables(server).items()
+    ):
         return False
-    texts = "\n".join([*_routines(server), *_script(server, "reading")])
+    texts = "\n".join([*_list_routines(server), *_read_script(server, "reading")])
     made = re.findall(r"CREATE PROCEDURE (\w+\.\w+)", texts)
     events = server.query(
         f"SELECT event_name FROM information_schema.events WHERE event_schema = '{SCHEMA}'"
     )
-    return set(made) <= _there(server) and bool(events) and _has_reports(server)
+    return set(made) <= _list_procedures(server) and bool(events) and _has_reports(server)
 
 
 def _has_reports(server: KitServer) -> bool:
@@ -302,7 +325,7 @@ def _has_reports(server: KitServer) -> bool:
     return names == {path.stem for path in REPORTS.glob("*.sql")}
 
 
-def _there(server: KitServer) -> set[str]:
+def _list_procedures(server: KitServer) -> set[str]:
     """The procedures, with their schema."""
     rows = server.query(
         "SELECT routine_schema, routine_name FROM information_schema.routines"
@@ -313,7 +336,7 @@ def _there(server: KitServer) -> set[str]:
 
 def uninstall(server: KitServer) -> bool:
     """Drops the schema with all that was collected: was it there? `UsageError` for another's."""
-    found, _ = state(server)
+    found, _ = read_state(server)
     if not found:
         return False
     if found == STRANGE:

@@ -15,8 +15,8 @@ from pathlib import Path
 import dyno
 from dyno.errors import HostError, TrialFailed, UsageError
 from dyno.servers.kit import queueing, rights
-from dyno.servers.kit.queueing import SCHEMA, QueueAccount, escaped
-from dyno.servers.kit.server import KitServer, check_scheduler, quoted, run_all
+from dyno.servers.kit.queueing import SCHEMA, QueueAccount, escape_text
+from dyno.servers.kit.server import KitServer, check_scheduler, quote, run_all
 
 #: In this order.
 SCRIPTS = [
@@ -57,7 +57,7 @@ def parse_account(text: str) -> QueueAccount:
     return QueueAccount(f"{user}@{host}")
 
 
-def version(server: KitServer) -> str:
+def read_version(server: KitServer) -> str:
     """The version that is installed; empty where none is, `BEGUN` where an installation was cut
     off, `STRANGE` where it is not ours.
     """
@@ -75,13 +75,13 @@ def version(server: KitServer) -> str:
     return BEGUN if all(comment == "dyno kit async" for (comment,) in tables) else STRANGE
 
 
-def accounts(server: KitServer) -> list[QueueAccount]:
+def list_accounts(server: KitServer) -> list[QueueAccount]:
     """Those that may queue."""
     rows = server.query("SELECT name, id FROM async.account ORDER BY id")
     return [QueueAccount(str(name), int(number or 0)) for name, number in rows]
 
 
-def stopped(server: KitServer) -> str:
+def explain_stopped(server: KitServer) -> str:
     """What is to be told where nobody tends the jobs although the scheduler runs; else nothing."""
     late = f"lap_on < UTC_TIMESTAMP() - INTERVAL {LATE_S} SECOND"
     rows = server.query(
@@ -100,8 +100,8 @@ def install(server: KitServer, names: Sequence[str]) -> list[str]:
     """
     wanted = [parse_account(name) for name in names]
     check_scheduler(server, "jobs run by it")
-    found = version(server)
-    unsafe = rights.unsafe(server, SCHEMA)
+    found = read_version(server)
+    unsafe = rights.find_unsafe(server, SCHEMA)
     if found not in ("", BEGUN) and (found != dyno.__version__ or unsafe):
         older = f"{found}, with {unsafe[0]}" if unsafe else found
         raise UsageError(
@@ -114,7 +114,7 @@ def install(server: KitServer, names: Sequence[str]) -> list[str]:
     try:
         if found != dyno.__version__:
             _make(server)
-        known = {account.name for account in accounts(server)}
+        known = {account.name for account in list_accounts(server)}
         ((own,),) = server.query("SELECT CURRENT_USER()")
         new = dict.fromkeys([str(own), *(it.name for it in wanted)])
         let = [name for name in new if name not in known]
@@ -130,7 +130,8 @@ def install(server: KitServer, names: Sequence[str]) -> list[str]:
 def _check_account(server: KitServer, account: QueueAccount) -> None:
     user, _, host = account.name.rpartition("@")
     found = server.query(
-        f"SELECT 1 FROM mysql.user WHERE user = '{escaped(user)}' AND host = '{escaped(host)}'"
+        f"SELECT 1 FROM mysql.user WHERE user = '{escape_text(user)}'"
+        f" AND host = '{escape_text(host)}'"
     )
     if not found:
         raise UsageError(
@@ -139,7 +140,7 @@ def _check_account(server: KitServer, account: QueueAccount) -> None:
         )
 
 
-def statements(script: Path) -> list[str]:
+def split_statements(script: Path) -> list[str]:
     """A script's statements, each ended by `$$`; comments before them go along."""
     text = script.read_text()
     for name, value in FILLED.items():
@@ -151,17 +152,17 @@ def _make(server: KitServer) -> None:
     """All but the accounts, anew: tables that are there stay. The version is told at the end, so
     that whatever was cut off is known for it.
     """
-    begin, *rest = (it for script in SCRIPTS for it in statements(script))
+    begin, *rest = (it for script in SCRIPTS for it in split_statements(script))
     _end_workers(server)
     if [SCHEMA] not in server.query("SHOW DATABASES"):
         run_all(server, [begin], "install async", RIGHTS)
-    older = [*_older_tables(server), *_drops(server)]
+    older = [*_list_table_upgrades(server), *_list_drops(server)]
     told = f"REPLACE INTO async.settings VALUES ('version', '{dyno.__version__}')"
-    made_by = [*older, *rest, *_workers(), told]
+    made_by = [*older, *rest, *_list_workers(), told]
     run_all(server, made_by, "install async", RIGHTS, together=True)
 
 
-def _workers() -> Iterator[str]:
+def _list_workers() -> Iterator[str]:
     """The events that alternate, what wakes each, and those that tend and sweep.
 
     An event of one time only (AT) that has run once is never run again, whatever ALTER EVENT says,
@@ -182,9 +183,9 @@ def _workers() -> Iterator[str]:
 
 
 def _let_in(server: KitServer, name: str) -> None:
-    insert = f"INSERT INTO async.account (name) VALUES ('{escaped(name)}')"
+    insert = f"INSERT INTO async.account (name) VALUES ('{escape_text(name)}')"
     run_all(server, [insert], f"let {name} queue", RIGHTS)
-    account = next(it for it in accounts(server) if it.name == name)
+    account = next(it for it in list_accounts(server) if it.name == name)
     make_schema = f"CREATE DATABASE {account.schema} {UTF8}"
     made = False
     try:
@@ -200,13 +201,13 @@ def _let_in(server: KitServer, name: str) -> None:
 
 def _make_account(server: KitServer, account: QueueAccount) -> None:
     made_by = [
-        *queueing.made_for(account),
-        *(grant for grant, _ in queueing.grants(account, _pattern(server, account))),
+        *queueing.list_schema_statements(account),
+        *(grant for grant, _ in queueing.list_grants(account, _escape_pattern(server, account))),
     ]
     run_all(server, made_by, f"let {account.name} queue", RIGHTS, together=True)
 
 
-def _pattern(server: KitServer, account: QueueAccount) -> str:
+def _escape_pattern(server: KitServer, account: QueueAccount) -> str:
     """The account's schema as GRANT takes it: _ is any letter there, unless rights can be revoked
     in part (MySQL 8.0).
     """
@@ -216,8 +217,8 @@ def _pattern(server: KitServer, account: QueueAccount) -> str:
 
 def _expel(server: KitServer, account: QueueAccount) -> None:
     """Takes back what an account was granted, and drops its schema and procedures."""
-    back = (it for _, it in queueing.grants(account, _pattern(server, account)))
-    for statement in (*back, *queueing.older_grants(account)):
+    back = (it for _, it in queueing.list_grants(account, _escape_pattern(server, account)))
+    for statement in (*back, *queueing.list_older_grants(account)):
         _try(server, statement)
     for name in queueing.ROUTINES:
         _try(server, f"DROP PROCEDURE IF EXISTS async.{name.format(account.number)}")
@@ -228,18 +229,18 @@ def upgrade(server: KitServer) -> bool:
     """Brings all of it to this version, and makes what is missing; jobs and results stay, and what
     runs is ended. Was anything changed?
     """
-    is_new = version(server) == dyno.__version__
-    if is_new and is_whole(server) and not rights.unsafe(server, SCHEMA):
+    is_new = read_version(server) == dyno.__version__
+    if is_new and is_whole(server) and not rights.find_unsafe(server, SCHEMA):
         return False
     _make(server)
-    for account in accounts(server):
+    for account in list_accounts(server):
         _check_schema(server, account)
         make_schema = f"CREATE DATABASE IF NOT EXISTS {account.schema} {UTF8}"
         run_all(server, [make_schema], "upgrade async", RIGHTS)
-        for statement in queueing.older_grants(account):
+        for statement in queueing.list_older_grants(account):
             _try(server, statement)
         _make_account(server, account)
-    if not accounts(server):
+    if not list_accounts(server):
         install(server, [])
     return True
 
@@ -257,7 +258,7 @@ def _check_schema(server: KitServer, account: QueueAccount) -> None:
         )
 
 
-def _drops(server: KitServer) -> Iterator[str]:
+def _list_drops(server: KitServer) -> Iterator[str]:
     """Statements that drop triggers, views and routines."""
     ours = "REGEXP '^async(_[0-9]+)?$'"
     triggers = server.query(
@@ -272,12 +273,12 @@ def _drops(server: KitServer) -> Iterator[str]:
         "SELECT routine_type, routine_name FROM information_schema.routines"
         " WHERE routine_schema = 'async'"
     )
-    yield from (f"DROP TRIGGER {schema}.{quoted(name)}" for schema, name in triggers)
+    yield from (f"DROP TRIGGER {schema}.{quote(name)}" for schema, name in triggers)
     yield from (f"DROP VIEW {schema}.jobs" for (schema,) in views)
-    yield from (f"DROP {kind} async.{quoted(name)}" for kind, name in routines)
+    yield from (f"DROP {kind} async.{quote(name)}" for kind, name in routines)
 
 
-def _older_tables(server: KitServer) -> Iterator[str]:
+def _list_table_upgrades(server: KitServer) -> Iterator[str]:
     """Statements that bring the tables of older versions to this one's: the text of a job moves to
     its account's schema, and what ran is lost.
     """
@@ -297,8 +298,8 @@ def _older_tables(server: KitServer) -> Iterator[str]:
         "UPDATE async.needs AS n JOIN async.q AS j ON j.q_id = n.job SET n.account = j.account"
         " WHERE n.account = 0"
     )
-    for account in accounts(server):
-        yield from (it for it in queueing.tables(account) if "inbox" in it)
+    for account in list_accounts(server):
+        yield from (it for it in queueing.list_tables(account) if "inbox" in it)
         yield (
             f"INSERT IGNORE INTO {account.schema}.inbox (q_id, {queueing.WRITTEN})"
             f" SELECT q_id, {queueing.WRITTEN} FROM async.q WHERE account = {account.number}"
@@ -323,11 +324,13 @@ def is_whole(server: KitServer) -> bool:
     """Whether all routines, events, tables and triggers are there, and the rights of each account:
     the last that is granted, as they are granted in order.
     """
-    let = accounts(server)
-    texts = "\n".join(text for script in SCRIPTS for text in statements(script))
-    wanted = {f"async.{name}" for name in ROUTINE.findall("\n".join([texts, *_workers()]))}
+    let = list_accounts(server)
+    texts = "\n".join(text for script in SCRIPTS for text in split_statements(script))
+    wanted = {f"async.{name}" for name in ROUTINE.findall("\n".join([texts, *_list_workers()]))}
     wanted |= {f"async.{it}" for it in re.findall(r"TABLE IF NOT EXISTS async\.(\w+)", texts)}
-    wanted |= {f"event {it}" for it in re.findall(r"EVENT async\.(\w+) ON", "".join(_workers()))}
+    wanted |= {
+        f"event {it}" for it in re.findall(r"EVENT async\.(\w+) ON", "".join(_list_workers()))
+    }
     for account in let:
         wanted |= {f"async.{it.format(account.number)}" for it in queueing.ROUTINES}
         wanted |= {f"{account.schema}.{it}" for it in (*queueing.TABLES, "enter")}
@@ -353,7 +356,7 @@ def uninstall(server: KitServer) -> bool:
 
     Only what Dyno made is taken out; `UsageError` for a schema `async` of another tool's.
     """
-    found = version(server)
+    found = read_version(server)
     if not found:
         return False
     if found == STRANGE:
@@ -367,16 +370,16 @@ def uninstall(server: KitServer) -> bool:
         server,
         "UPDATE async.q SET state = 'CANCELLED' WHERE state IN ('QUEUED', 'BLOCKED', 'RUNNING')",
     )
-    for account in _accounts_there(server):
+    for account in _list_existing_accounts(server):
         _expel(server, account)
     run_all(server, [f"DROP DATABASE {SCHEMA}"], "uninstall async", RIGHTS)
     return True
 
 
-def _accounts_there(server: KitServer) -> list[QueueAccount]:
+def _list_existing_accounts(server: KitServer) -> list[QueueAccount]:
     """Those that may queue; none where the installation did not come so far."""
     try:
-        return accounts(server)
+        return list_accounts(server)
     except TrialFailed:
         return []
 
@@ -394,7 +397,7 @@ def _end_workers(server: KitServer) -> None:
     )
     run_all(
         server,
-        [f"DROP EVENT IF EXISTS async.{quoted(name)}" for (name,) in events],
+        [f"DROP EVENT IF EXISTS async.{quote(name)}" for (name,) in events],
         "end events",
         RIGHTS,
     )

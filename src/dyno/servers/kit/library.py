@@ -7,15 +7,15 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from dyno.builds import sha256
+from dyno.builds import compute_sha256
 from dyno.errors import HostError
-from dyno.servers.kit.server import LIBRARY, KitServer, host_refuses
+from dyno.servers.kit.server import LIBRARY, KitServer, build_host_error
 
 #: The package carries it beside this file.
 CARRIED = Path(__file__).parent / LIBRARY
 
 
-def carried() -> Path:
+def find_own_library() -> Path:
     """The package's own; `HostError` where it was built without."""
     if not CARRIED.is_file():
         raise HostError(f"this Dyno has no {LIBRARY}", hint="make setup builds it")
@@ -29,16 +29,16 @@ def put(server: KitServer) -> bool:
     A new file is renamed over the old one, which a server that has it loaded goes on using:
     written in place, it would change under it.
     """
-    source, place = carried(), server.plugins
+    source, place = find_own_library(), server.plugins
     if not server.near or not place.is_dir():
         return False
     there = place / LIBRARY
-    if there.is_file() and sha256(there) == sha256(source):
+    if there.is_file() and compute_sha256(there) == compute_sha256(source):
         return False
     try:
         handle, name = tempfile.mkstemp(prefix=f".{LIBRARY}-", dir=place)
     except OSError as error:
-        raise host_refuses(place, error, source) from error
+        raise build_host_error(place, error, source) from error
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(source.read_bytes())
@@ -49,7 +49,7 @@ def put(server: KitServer) -> bool:
     except OSError as error:
         with suppress(OSError):  # it was renamed, or the place refuses that as well, which is told
             Path(name).unlink()
-        raise host_refuses(place, error, source) from error
+        raise build_host_error(place, error, source) from error
     return True
 
 

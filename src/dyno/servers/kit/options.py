@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dyno.errors import TrialFailed, UsageError, unknown
-from dyno.servers.kit.server import KitServer, words
+from dyno.errors import TrialFailed, UsageError, build_unknown_error
+from dyno.servers.kit.server import KitServer, extract_words
 
 FLAGS = re.compile(r"\w+=\w+(?:,\w+=\w+)+")
 #: Variables that are sets, and by what their options are apart. Positional lists are none.
@@ -47,7 +47,7 @@ class Difference:
     second: str | None
 
 
-def options_of(variables: Mapping[str, str]) -> Options:
+def parse_options(variables: Mapping[str, str]) -> Options:
     """Every list variable, taken apart. Of a set the options that are on are known."""
     found: Options = {}
     for name, value in sorted(variables.items()):
@@ -62,10 +62,10 @@ def options_of(variables: Mapping[str, str]) -> Options:
 def read(server: KitServer) -> Options:
     """Those of a server, as new sessions get them."""
     rows = server.query("SHOW GLOBAL VARIABLES")
-    return options_of({str(name).lower(): value or "" for name, value in rows})
+    return parse_options({str(name).lower(): value or "" for name, value in rows})
 
 
-def differences(first: Options, second: Options) -> list[Difference]:
+def find_differences(first: Options, second: Options) -> list[Difference]:
     """What differs. An option that is in one's set only is off in the other, if that has the
     variable at all.
     """
@@ -88,7 +88,7 @@ def set_option(server: KitServer, variable: str, option: str, value: str, *, per
     """
     known = read(server)
     if variable not in known:
-        raise unknown("list variable", variable, known)
+        raise build_unknown_error("list variable", variable, known)
     if not NAME.fullmatch(option) or not NAME.fullmatch(value):
         raise UsageError(
             f"'{option}={value}' is not an option", hint="write OPTION VALUE, for instance mrr off"
@@ -100,22 +100,24 @@ def set_option(server: KitServer, variable: str, option: str, value: str, *, per
         )
     scope = "PERSIST" if persist else "GLOBAL"
     try:
-        server.query(f"SET {scope} {variable} = '{_text(known, variable, option, value)}'")
+        server.query(
+            f"SET {scope} {variable} = '{_format_setting(known, variable, option, value)}'"
+        )
     except TrialFailed as refused:
         raise UsageError(
             f"cannot set {variable}",
-            cause=words(refused),
+            cause=extract_words(refused),
             hint=f"dyno options show names those that it has; it takes {RIGHTS}",
         ) from refused
     _check(read(server)[variable], variable, option, value)
 
 
-def _text(known: Options, variable: str, option: str, value: str) -> str:
+def _format_setting(known: Options, variable: str, option: str, value: str) -> str:
     """What to set the variable to; of flags the server takes one alone."""
     if variable not in SETS:
         return f"{option}={value}"
     if value not in (ON, OFF):
-        raise unknown("value of an option of a set", value, (ON, OFF))
+        raise build_unknown_error("value of an option of a set", value, (ON, OFF))
     kept = [it for it in known[variable] if it.lower() != option.lower()]
     return SETS[variable].join([*kept, option] if value == ON else kept)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from dyno.errors import unknown
+from dyno.errors import build_unknown_error
 
 #: What loading a function takes, on every server.
 FUNCTION_RIGHTS = ("SELECT, INSERT and DELETE on mysql.func",)
@@ -103,6 +103,6 @@ def find_parts(names: Iterable[str]) -> list[Part]:
     found = {}
     for name in names:
         if name not in PARTS:
-            raise unknown("part", name, PARTS)
+            raise build_unknown_error("part", name, PARTS)
         found[name] = PARTS[name]
     return list(found.values())

@@ -40,7 +40,7 @@ class QueueAccount:
     def quoted(self) -> str:
         """As statements have it."""
         user, _, host = self.name.rpartition("@")
-        return f"'{escaped(user)}'@'{escaped(host)}'"
+        return f"'{escape_text(user)}'@'{escape_text(host)}'"
 
     @property
     def schema(self) -> str:
@@ -48,23 +48,23 @@ class QueueAccount:
         return f"{SCHEMA}_{self.number}"
 
 
-def escaped(text: str) -> str:
+def escape_text(text: str) -> str:
     """As it stands between quotes in a statement."""
     return text.replace("\\", "\\\\").replace("'", "''")
 
 
-def made_for(account: QueueAccount) -> Iterator[str]:
+def list_schema_statements(account: QueueAccount) -> Iterator[str]:
     """Its tables, where those that are there stay, its trigger and its procedures, and a new
     pass.
     """
     number = secrets.randbits(63) | 1
-    yield from tables(account)
+    yield from list_tables(account)
     yield f"DELETE FROM {account.schema}.pass"
     yield f"INSERT INTO {account.schema}.pass VALUES ({number})"
-    yield from routines(account, number)
+    yield from list_routines(account, number)
 
 
-def tables(account: QueueAccount) -> Iterator[str]:
+def list_tables(account: QueueAccount) -> Iterator[str]:
     """Its tables."""
     schema = account.schema
     made = f"CREATE TABLE IF NOT EXISTS {schema}."
@@ -82,13 +82,13 @@ def tables(account: QueueAccount) -> Iterator[str]:
     yield f"{made}pass (number BIGINT UNSIGNED NOT NULL PRIMARY KEY) {ours}"
 
 
-def routines(account: QueueAccount, pass_number: int) -> Iterator[str]:
+def list_routines(account: QueueAccount, pass_number: int) -> Iterator[str]:
     """Its trigger and its procedures."""
     yield _enter(account)
-    yield runner(account)
-    yield _look(account, pass_number)
+    yield build_runner(account)
+    yield _build_lookup(account, pass_number)
     yield _check(account, pass_number)
-    yield _heed(account)
+    yield _build_cancel_check(account)
     yield _sweep(account)
 
 
@@ -113,7 +113,7 @@ BEGIN
 END"""
 
 
-def runner(account: QueueAccount) -> str:
+def build_runner(account: QueueAccount) -> str:
     """The procedure that runs this account's jobs: it is the account's own, and so are the rights.
 
     A query's rows are kept in a temporary table. What begins as a query and cannot stand behind
@@ -155,7 +155,7 @@ BEGIN
 END"""
 
 
-def _look(account: QueueAccount, pass_number: int) -> str:
+def _build_lookup(account: QueueAccount, pass_number: int) -> str:
     """What became of a job; nothing where there is none of this number, or the pass is wrong."""
     where = JOB.format(number=account.number)
     return f"""
@@ -190,7 +190,7 @@ BEGIN
 END"""
 
 
-def _heed(account: QueueAccount) -> str:
+def _build_cancel_check(account: QueueAccount) -> str:
     """Ends the jobs that the account wants cancelled. It deletes no wish, as the account may hold
     one by an open transaction: _sweep does, where nobody waits for it.
     """
@@ -261,7 +261,7 @@ BEGIN
 END"""
 
 
-def grants(account: QueueAccount, pattern: str) -> Iterator[tuple[str, str]]:
+def list_grants(account: QueueAccount, pattern: str) -> Iterator[tuple[str, str]]:
     """What an account is granted, and how that is taken back; `pattern` is its schema as GRANT
     takes it, where _ stands for any letter.
     """
@@ -276,7 +276,7 @@ def grants(account: QueueAccount, pattern: str) -> Iterator[tuple[str, str]]:
         yield f"GRANT {right} TO {account.quoted}", f"REVOKE {right} FROM {account.quoted}"
 
 
-def older_grants(account: QueueAccount) -> Iterator[str]:
+def list_older_grants(account: QueueAccount) -> Iterator[str]:
     """Takes back what older versions granted and this one does not."""
     schema = account.schema
     rights = [f"SELECT ON {schema}.*", f"CREATE TEMPORARY TABLES ON {schema}.*"]

@@ -36,12 +36,12 @@ class Grant:
     purpose: str
     rights: tuple[str, ...]
 
-    def statements(self, account: str) -> list[str]:
+    def list_statements(self, account: str) -> list[str]:
         """For `account`, quoted as statements have it."""
         return [f"GRANT {right} TO {account}" for right in self.rights]
 
 
-def _procedures(schema: str, *names: str) -> tuple[str, ...]:
+def _list_procedures(schema: str, *names: str) -> tuple[str, ...]:
     return tuple(f"EXECUTE ON PROCEDURE {schema}.{name}" for name in names)
 
 
@@ -58,7 +58,7 @@ GRANTS = (
         (
             r"SELECT ON `ps\_history`.*",
             "SELECT ON sys_history.reports",
-            *_procedures("sys_history", "as_of", "diff", "psh_collection_at", "psh_answer"),
+            *_list_procedures("sys_history", "as_of", "diff", "psh_collection_at", "psh_answer"),
         ),
     ),
     Grant(
@@ -66,7 +66,7 @@ GRANTS = (
         "set how much is collected",
         (
             "SELECT, UPDATE ON ps_history.psh_settings",
-            *_procedures(
+            *_list_procedures(
                 "ps_history",
                 *("set_collect_interval", "set_collection_interval", "set_retention_period"),
                 *("set_max_rows", "test_retention_period", "psh_period"),
@@ -78,7 +78,7 @@ GRANTS = (
         "search",
         (
             "SELECT ON kit.*",
-            *_procedures(
+            *_list_procedures(
                 "kit",
                 *("search", "parse_column", "refuse", "check_index", "check_key"),
                 "count_triggers",
@@ -99,7 +99,7 @@ GRANTS = (
 )
 
 
-def unsafe(server: KitServer, part: str) -> list[str]:
+def find_unsafe(server: KitServer, part: str) -> list[str]:
     """The part's routines, as schema.name, that have the rights of whoever installed them and
     must not: those of an older version, which an upgrade takes out.
     """

@@ -14,7 +14,7 @@ import dyno
 from dyno.errors import TrialFailed, UsageError
 from dyno.servers.kit import rights
 from dyno.servers.kit.options import SETS
-from dyno.servers.kit.server import KitServer, quoted, run_all, words
+from dyno.servers.kit.server import KitServer, extract_words, quote, run_all
 
 SCHEMA = "kit"
 SQL = Path(__file__).parent / "sql"
@@ -40,26 +40,26 @@ INDEX_RIGHTS = (
 )
 
 
-def version(server: KitServer, part: str) -> str:
+def read_version(server: KitServer, part: str) -> str:
     """Of which version the part's routines are; empty where there are none, or not all is there."""
-    rows = _routines(server, part)
+    rows = _read_routines(server, part)
     found = {str(comment).rpartition(" ")[2] for _, _, comment in rows}
-    there = {str(name) for _, name, _ in [*rows, *_tables(server)]}
-    wanted = {name for _, name in _made(server, part)}
+    there = {str(name) for _, name, _ in [*rows, *_read_tables(server)]}
+    wanted = {name for _, name in _list_made(server, part)}
     return found.pop() if wanted <= there and len(found) == 1 else ""
 
 
 def is_there(server: KitServer, part: str) -> bool:
     """Whether anything of the part is there, whole or not."""
-    return bool(_drops(server, part))
+    return bool(_list_drops(server, part))
 
 
-def _made(server: KitServer, part: str) -> list[tuple[str, str]]:
+def _list_made(server: KitServer, part: str) -> list[tuple[str, str]]:
     """Kind and name of what the part's statements make."""
-    return [made for text in statements(server, part) for made in MADE.findall(text)]
+    return [made for text in list_statements(server, part) for made in MADE.findall(text)]
 
 
-def statements(server: KitServer, part: str) -> list[str]:
+def list_statements(server: KitServer, part: str) -> list[str]:
     """The part's statements, each ended by `$$` in its scripts; comments before them go along."""
     in_performance_schema = not server.is_mariadb and server.number >= (5, 7)
     filled = {
@@ -78,7 +78,7 @@ def install(server: KitServer, part: str) -> bool:
     """Makes the part's routines and views anew unless they are there: was anything made? What a
     refusal leaves half-made goes again; tables that hold something stay.
     """
-    if version(server, part) == dyno.__version__ and not rights.unsafe(server, part):
+    if read_version(server, part) == dyno.__version__ and not rights.find_unsafe(server, part):
         return False
     made = [SCHEMA] not in server.query("SHOW DATABASES")
     if made:
@@ -90,10 +90,12 @@ def install(server: KitServer, part: str) -> bool:
             hint="the kit needs that name: rename yours",
         )
     new = not is_there(server, part)
-    drops = [f"DROP {kind} {SCHEMA}.{quoted(name)}" for kind, name, _ in _routines(server, part)]
+    drops = [
+        f"DROP {kind} {SCHEMA}.{quote(name)}" for kind, name, _ in _read_routines(server, part)
+    ]
     try:
         run_all(server, drops, f"replace the routines of {part}", RIGHTS[part])
-        made_by = statements(server, part)
+        made_by = list_statements(server, part)
         run_all(server, made_by, f"install {part}", RIGHTS[part], together=True)
     except BaseException:
         with suppress(TrialFailed, UsageError):  # the first error is told; `status` shows the rest
@@ -105,7 +107,7 @@ def install(server: KitServer, part: str) -> bool:
     return True
 
 
-def _tables(server: KitServer) -> list[list[str | None]]:
+def _read_tables(server: KitServer) -> list[list[str | None]]:
     """Kind, name and comment of every table and view of the schema."""
     return server.query(
         "SELECT table_type, table_name, table_comment FROM information_schema.tables"
@@ -113,7 +115,7 @@ def _tables(server: KitServer) -> list[list[str | None]]:
     )
 
 
-def _routines(server: KitServer, part: str) -> list[list[str | None]]:
+def _read_routines(server: KitServer, part: str) -> list[list[str | None]]:
     """Kind, name and comment of the part's routines, those of older versions too."""
     return server.query(
         "SELECT routine_type, routine_name, routine_comment FROM information_schema.routines"
@@ -131,27 +133,27 @@ def _is_ours(server: KitServer) -> bool:
     return not comments or any(it.startswith("dyno kit ") for it in comments)
 
 
-def _drops(server: KitServer, part: str) -> list[str]:
+def _list_drops(server: KitServer, part: str) -> list[str]:
     """Statements that drop what there is of the part: views, tables and routines."""
     if not _is_ours(server):
         return []
-    views = {("VIEW", name) for kind, name in _made(server, part) if kind == "VIEW"}
+    views = {("VIEW", name) for kind, name in _list_made(server, part) if kind == "VIEW"}
     found = [
         ("VIEW" if kind == "VIEW" else "TABLE", name)
-        for kind, name, comment in _tables(server)
+        for kind, name, comment in _read_tables(server)
         if (kind, name) in views or comment == f"dyno kit {part}"
     ]
-    found += [(str(kind), name) for kind, name, _ in _routines(server, part)]
-    return [f"DROP {kind} {SCHEMA}.{quoted(name)}" for kind, name in found]
+    found += [(str(kind), name) for kind, name, _ in _read_routines(server, part)]
+    return [f"DROP {kind} {SCHEMA}.{quote(name)}" for kind, name in found]
 
 
 def uninstall(server: KitServer, part: str) -> bool:
     """Takes out the part's indexes, tables, views and routines, and the schema when it is empty:
     was there anything?
     """
-    for column in indexes(server) if part == "json" else ():
+    for column in list_indexes(server) if part == "json" else ():
         drop_index(server, column)
-    drops = _drops(server, part)
+    drops = _list_drops(server, part)
     run_all(server, drops, f"uninstall {part}", RIGHTS[part])
     left = server.query(
         f"SELECT 1 FROM information_schema.tables WHERE table_schema = '{SCHEMA}' UNION ALL"
@@ -162,7 +164,7 @@ def uninstall(server: KitServer, part: str) -> bool:
     return bool(drops)
 
 
-def indexes(server: KitServer) -> list[str]:
+def list_indexes(server: KitServer) -> list[str]:
     """The columns that have an index, or half of one, as `schema.table.column`."""
     rows = server.query(
         "SELECT table_name FROM information_schema.tables WHERE table_schema = 'kit'"
@@ -171,14 +173,14 @@ def indexes(server: KitServer) -> list[str]:
     return [str(name) for (name,) in rows]
 
 
-def index_json(server: KitServer, column: str) -> None:
+def create_index(server: KitServer, column: str) -> None:
     """Makes an index over a column that holds JSON; what a refusal leaves half-made goes again.
 
     `UsageError` with the server's words where there is no such column, it has one already, its
     table has no primary key, a row holds no JSON, or a right is missing.
     """
     _check_installed(server)
-    made = _called(server, "index_json", column)
+    made = _call_procedure(server, "index_json", column)
     try:
         run_all(server, made, f"make an index over {column}", INDEX_RIGHTS)
     except BaseException:
@@ -190,25 +192,25 @@ def index_json(server: KitServer, column: str) -> None:
 def drop_index(server: KitServer, column: str) -> None:
     """Takes an index away, triggers first."""
     _check_installed(server)
-    drops = _called(server, "drop_json_index", column)
+    drops = _call_procedure(server, "drop_json_index", column)
     run_all(server, drops, f"drop the index over {column}", INDEX_RIGHTS)
 
 
-def _called(server: KitServer, procedure: str, column: str) -> list[str]:
+def _call_procedure(server: KitServer, procedure: str, column: str) -> list[str]:
     quoted = column.replace("\\", "\\\\").replace("'", "''")
     try:
         rows = server.query(f"CALL {SCHEMA}.{procedure}('{quoted}')")
     except TrialFailed as refused:
         raise UsageError(
             f"no index over {column}" if procedure == "index_json" else f"no index of {column}",
-            cause=words(refused),
+            cause=extract_words(refused),
             hint="docs/guides/kit/json-index.md says what a column must be",
         ) from refused
     return [str(statement) for (statement,) in rows]
 
 
 def _check_installed(server: KitServer) -> None:
-    if not version(server, "json"):
+    if not read_version(server, "json"):
         raise UsageError(
             "the part json is not installed here, or not whole", hint="dyno kit install json"
         )

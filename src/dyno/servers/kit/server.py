@@ -44,14 +44,14 @@ class KitServer:
     @property
     def number(self) -> tuple[int, ...]:
         """The version's figures."""
-        return version_number(self.version)
+        return parse_version(self.version)
 
     @property
     def is_mariadb(self) -> bool:
         """MariaDB says so in its version."""
         return "mariadb" in self.version.lower()
 
-    def hashed(self, text: str) -> str:
+    def build_hash(self, text: str) -> str:
         """The expression for 32 hexadecimal digits that stand for the expression `text`: MD5 where
         the server has it, as what was stored before has it too.
         """
@@ -62,14 +62,14 @@ class KitServer:
         """The rows of the last of these statements; `TrialFailed` with the server's words."""
         return self.ask(self.session, [COMMITS, *statements])[-1]
 
-    def loaded(self) -> dict[str, str]:
+    def list_loaded(self) -> dict[str, str]:
         """Every loadable function that the server knows, and the library that it comes from."""
         try:
             rows = self.query("SELECT name, dl FROM mysql.func ORDER BY name")
         except TrialFailed as refused:
             raise UsageError(
                 "it takes SELECT on mysql.func to see which functions are loaded",
-                cause=words(refused),
+                cause=extract_words(refused),
                 hint="GRANT SELECT ON mysql.func TO that user; to load functions, INSERT and"
                 " DELETE, too",
             ) from refused
@@ -82,7 +82,7 @@ class KitServer:
         rights = {right for it in everywhere if it for right in it[1].split(", ")}
         return not rights.isdisjoint({"SELECT", "ALL PRIVILEGES"})
 
-    def library_version(self) -> str:
+    def read_library_version(self) -> str:
         """What the library that the server has loaded says of itself; empty where it is gone."""
         try:
             ((version,),) = self.query("SELECT CONVERT(dyno_kit_version() USING utf8mb4)")
@@ -91,19 +91,19 @@ class KitServer:
         return version or ""
 
 
-def version_number(version: str) -> tuple[int, ...]:
+def parse_version(version: str) -> tuple[int, ...]:
     """The figures of `8.0.33-debug`; MariaDB before 11 puts 5.5.5- before its own."""
     own = re.sub(r"^5\.5\.5-(?=.*mariadb)", "", version.lower())
     found = re.match(r"\d+(?:\.\d+)*", own)
     return tuple(int(figure) for figure in found[0].split(".")) if found else ()
 
 
-def words(refused: DynoError) -> str:
+def extract_words(refused: DynoError) -> str:
     """The server's own words in the driver's error."""
     return refused.message.partition(": ")[2] or refused.message
 
 
-def reach(ask: Ask, dsn: str) -> KitServer:
+def reach_server(ask: Ask, dsn: str) -> KitServer:
     """The server at `mysql://user:password@host:port`, its version asked.
 
     A password may come as `MYSQL_PWD` instead. `UsageError` where the URL is none, nobody lets us
@@ -119,7 +119,7 @@ def reach(ask: Ask, dsn: str) -> KitServer:
     build = attached.locate_server(
         spec.engine, text if has_database else f"{text}/{ANYWHERE}", spec.keys
     )
-    session = attached.session_of(build)
+    session = attached.make_session(build)
     ((version, plugins),) = ask(session, ["SELECT VERSION(), @@plugin_dir"])[0]
     near = bool(NEAR.fullmatch(str(session["host"])))
     server = KitServer(ask, session, str(version), Path(str(plugins)), near)
@@ -145,16 +145,18 @@ def run_all(
             server.query(*each)
         except TrialFailed as refused:
             raise UsageError(
-                f"could not {doing}", cause=words(refused), hint=_hint(server, refused, rights)
+                f"could not {doing}",
+                cause=extract_words(refused),
+                hint=_suggest_hint(server, refused, rights),
             ) from refused
 
 
-def quoted(name: object) -> str:
+def quote(name: object) -> str:
     """A name as statements have it."""
     return "`{}`".format(str(name).replace("`", "``"))
 
 
-def scheduler(server: KitServer) -> str:
+def read_scheduler(server: KitServer) -> str:
     """Whether the server runs events: ON, OFF or DISABLED."""
     ((found,),) = server.query("SELECT @@GLOBAL.event_scheduler")
     return str(found)
@@ -162,7 +164,7 @@ def scheduler(server: KitServer) -> str:
 
 def check_scheduler(server: KitServer, why: str) -> None:
     """`UsageError` where the server runs no events."""
-    if (found := scheduler(server)) != "ON":
+    if (found := read_scheduler(server)) != "ON":
         raise UsageError(
             f"the server's event scheduler is {found}, and {why}",
             hint="SET GLOBAL event_scheduler = ON, and event_scheduler = ON in the server's "
@@ -170,7 +172,7 @@ def check_scheduler(server: KitServer, why: str) -> None:
         )
 
 
-def _hint(server: KitServer, refused: TrialFailed, rights: Sequence[str]) -> str:
+def _suggest_hint(server: KitServer, refused: TrialFailed, rights: Sequence[str]) -> str:
     # The servers' texts are translated, their names of files are not.
     if LIBRARY in refused.message:
         return (
@@ -180,7 +182,7 @@ def _hint(server: KitServer, refused: TrialFailed, rights: Sequence[str]) -> str
     return f"it takes {', '.join(rights)}; and a server that may be written to"
 
 
-def host_refuses(place: Path, error: OSError, source: Path) -> HostError:
+def build_host_error(place: Path, error: OSError, source: Path) -> HostError:
     """The error for a plugin directory that cannot be written."""
     return HostError(
         f"cannot put {LIBRARY} into the server's plugin directory {place}",

@@ -1,4 +1,4 @@
-"""`install`, `upgrade`, `uninstall`, `status`: what becomes of the kit's parts in a server.
+"""`install`, `upgrade`, `uninstall`, `read_status`: what becomes of the kit's parts in a server.
 
 Nobody keeps a list of what is installed: the server's own table of functions says it, and the
 schemas that stand there.
@@ -16,7 +16,7 @@ from dyno.builds import Say
 from dyno.errors import DynoError, HostError, TrialFailed, UsageError
 from dyno.servers.kit import history, jobs, library, rights, routines
 from dyno.servers.kit.parts import FUNCTION_RIGHTS, PARTS, VERSION, Function, Part
-from dyno.servers.kit.server import LIBRARY, KitServer, run_all, scheduler
+from dyno.servers.kit.server import LIBRARY, KitServer, read_scheduler, run_all
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ STATES = (ABSENT, INSTALLED, NATIVE, DAMAGED, HIDDEN, UNSAFE)
 MENDED = (INSTALLED, DAMAGED, UNSAFE)
 
 
-def status(server: KitServer) -> list[State]:
+def read_status(server: KitServer) -> list[State]:
     """What the server has of each part, as far as this user sees it."""
-    found = _states(server)
+    found = _list_states(server)
     return found if server.sees_all() else [_as_seen(state) for state in found]
 
 
@@ -52,29 +52,29 @@ def _as_seen(state: State) -> State:
     return State(state.part, HIDDEN, "it takes SELECT ON *.*, or on the part's schemas, to see it")
 
 
-def _states(server: KitServer) -> list[State]:
+def _list_states(server: KitServer) -> list[State]:
     """What is found of each part."""
-    loaded, version = server.loaded(), ""
+    loaded, version = server.list_loaded(), ""
     if VERSION.name in loaded:
-        version = server.library_version()
-    states = [_state(server, part, loaded, version) for part in PARTS.values()]
+        version = server.read_library_version()
+    states = [_find_state(server, part, loaded, version) for part in PARTS.values()]
     return [_as_safe(server, state) for state in states]
 
 
 def _as_safe(server: KitServer, state: State) -> State:
     """The state; another one where the part's routines give their callers rights."""
-    if state.state not in MENDED or not (found := rights.unsafe(server, state.part.name)):
+    if state.state not in MENDED or not (found := rights.find_unsafe(server, state.part.name)):
         return state
     more = f" and {len(found) - 1} more" if found[1:] else ""
     detail = f"{found[0]}{more} may give callers its definer's rights: dyno kit upgrade"
     return State(state.part, UNSAFE, detail)
 
 
-def _state(server: KitServer, part: Part, loaded: dict[str, str], version: str) -> State:
+def _find_state(server: KitServer, part: Part, loaded: dict[str, str], version: str) -> State:
     if part.name == history.PART:
-        return _state_of_history(server, part)
+        return _find_history_state(server, part)
     if not part.functions:
-        return (_state_of_routines if part.routines else _state_of_jobs)(server, part)
+        return (_find_routines_state if part.routines else _find_jobs_state)(server, part)
     if _is_native(server, part):
         return State(part, NATIVE, f"{server.version} brings it")
     ours = [each.name for each in part.functions if loaded.get(each.name) == LIBRARY]
@@ -83,44 +83,44 @@ def _state(server: KitServer, part: Part, loaded: dict[str, str], version: str) 
         return State(part, ABSENT)
     if not version:
         return State(part, DAMAGED, f"the server cannot load {LIBRARY}")
-    if part.routines and not routines.version(server, part.name):
+    if part.routines and not routines.read_version(server, part.name):
         missing.append("its procedures")
     if missing:
         return State(part, DAMAGED, f"without {', '.join(missing)}")
     return State(part, INSTALLED, version)
 
 
-def _state_of_routines(server: KitServer, part: Part) -> State:
-    if version := routines.version(server, part.name):
+def _find_routines_state(server: KitServer, part: Part) -> State:
+    if version := routines.read_version(server, part.name):
         return State(part, INSTALLED, version)
     if routines.is_there(server, part.name):
         return State(part, DAMAGED, "not all of it is there")
     return State(part, ABSENT)
 
 
-def _state_of_jobs(server: KitServer, part: Part) -> State:
-    found = jobs.version(server)
+def _find_jobs_state(server: KitServer, part: Part) -> State:
+    found = jobs.read_version(server)
     if found in ("", jobs.STRANGE):
         return State(part, DAMAGED if found else ABSENT, found and "the schema async is not ours")
     if found == jobs.BEGUN or not jobs.is_whole(server):
         return State(part, DAMAGED, "not all of it is there: dyno kit upgrade")
-    names = ", ".join(account.name for account in jobs.accounts(server))
-    return State(part, INSTALLED, f"{found}, for {names}{_at_rest(server, jobs)}")
+    names = ", ".join(account.name for account in jobs.list_accounts(server))
+    return State(part, INSTALLED, f"{found}, for {names}{_explain_rest(server, jobs)}")
 
 
-def _state_of_history(server: KitServer, part: Part) -> State:
-    found, detail = history.state(server)
+def _find_history_state(server: KitServer, part: Part) -> State:
+    found, detail = history.read_state(server)
     if found and not history.is_whole(server):
         return State(part, DAMAGED, detail)
-    at_rest = _at_rest(server, history)
+    at_rest = _explain_rest(server, history)
     return State(part, INSTALLED, detail + at_rest) if found else State(part, ABSENT)
 
 
-def _at_rest(server: KitServer, part: ModuleType) -> str:
+def _explain_rest(server: KitServer, part: ModuleType) -> str:
     """What is to be told of a part that events run, where nothing runs."""
-    if (found := scheduler(server)) != "ON":
+    if (found := read_scheduler(server)) != "ON":
         return f"; the event scheduler is {found}: nothing runs"
-    told = part.stopped(server)
+    told = part.explain_stopped(server)
     return f"; {told}" if told else ""
 
 
@@ -164,7 +164,7 @@ def _install_schema(server: KitServer, part: Part, accounts: Sequence[str]) -> s
 
 def _check_names(server: KitServer, parts: Sequence[Part]) -> None:
     """`UsageError` where another library's function has a name that is wanted."""
-    loaded = server.loaded()
+    loaded = server.list_loaded()
     for name in [each.name for part in parts for each in part.functions]:
         if (owner := loaded.get(name, LIBRARY)) != LIBRARY:
             raise UsageError(
@@ -175,7 +175,7 @@ def _check_names(server: KitServer, parts: Sequence[Part]) -> None:
 
 def _load(server: KitServer, parts: Sequence[Part], say: Say) -> None:
     """Loads the functions of these parts that the server has not loaded yet."""
-    loaded = server.loaded()
+    loaded = server.list_loaded()
     if LIBRARY in loaded.values():
         _check_version(server)
     else:
@@ -192,7 +192,7 @@ def _load(server: KitServer, parts: Sequence[Part], say: Say) -> None:
             changed = part.routines and routines.install(server, part.name)
             say(f"{part.name}: {'installed' if missing or changed else 'is installed already'}")
     except BaseException:
-        with suppress(DynoError):  # the first error is told; `status` shows what is left
+        with suppress(DynoError):  # the first error is told; `read_status` shows what is left
             for function in reversed(made):
                 server.query(f"DROP FUNCTION {function.name}")
             if LIBRARY not in loaded.values():
@@ -208,7 +208,7 @@ def _create(server: KitServer, function: Function, made: list[Function]) -> None
 
 def _check_version(server: KitServer) -> None:
     """`UsageError` where the library that the server has loaded is not the package's."""
-    found = server.library_version()
+    found = server.read_library_version()
     if found != dyno.__version__:
         raise UsageError(
             f"the server has version {found or 'none'} of {LIBRARY} loaded, this is "
@@ -219,7 +219,7 @@ def _check_version(server: KitServer) -> None:
 
 def upgrade(server: KitServer, say: Say) -> None:
     """Brings every part to this version, and mends what is damaged."""
-    loaded = server.loaded()
+    loaded = server.list_loaded()
     ours = sorted(name for name, owner in loaded.items() if owner == LIBRARY)
     others = _upgrade_schemas(server, say)
     if ours:
@@ -234,9 +234,9 @@ def _upgrade_schemas(server: KitServer, say: Say) -> bool:
     for part in [it for it in PARTS.values() if not it.functions]:
         if part.routines and not routines.is_there(server, part.name):
             continue
-        if part.name == jobs.PART and jobs.version(server) in ("", jobs.STRANGE):
+        if part.name == jobs.PART and jobs.read_version(server) in ("", jobs.STRANGE):
             continue
-        if part.name == history.PART and history.state(server)[0] in ("", history.STRANGE):
+        if part.name == history.PART and history.read_state(server)[0] in ("", history.STRANGE):
             continue
         found = True
         if part.routines:
@@ -253,17 +253,20 @@ def _upgrade_library(server: KitServer, ours: Sequence[str], say: Say) -> None:
 
     Where a session still runs one of them, the server keeps the old library: `HostError` says so.
     """
-    found = [it for it in _states(server) if it.part.functions and it.state in MENDED]
+    found = [it for it in _list_states(server) if it.part.functions and it.state in MENDED]
     written = library.put(server)
     whole = all(state.state == INSTALLED for state in found)
     behind = [
         state.part.name
         for state in found
         if state.part.routines
-        and (state.state == UNSAFE or routines.version(server, state.part.name) != dyno.__version__)
+        and (
+            state.state == UNSAFE
+            or routines.read_version(server, state.part.name) != dyno.__version__
+        )
     ]
     whole = whole and not behind
-    if whole and not written and server.library_version() == dyno.__version__:
+    if whole and not written and server.read_library_version() == dyno.__version__:
         say(f"{LIBRARY} {dyno.__version__} is loaded already")
         return
     run_all(server, [f"DROP FUNCTION {name}" for name in ours], "unload the kit", FUNCTION_RIGHTS)
@@ -274,7 +277,7 @@ def _upgrade_library(server: KitServer, ours: Sequence[str], say: Say) -> None:
         f"load {LIBRARY} anew",
         FUNCTION_RIGHTS,
     )
-    if (now := server.library_version()) != dyno.__version__:
+    if (now := server.read_library_version()) != dyno.__version__:
         raise HostError(
             f"the server still holds {LIBRARY} {now}, not {dyno.__version__}",
             hint="a session uses it: end it and upgrade once more, or restart the server; one on "
@@ -298,13 +301,13 @@ def uninstall(server: KitServer, parts: Sequence[Part], say: Say) -> None:
                 gone = (history if part.name == history.PART else jobs).uninstall(server)
             say(f"{part.name}: {'uninstalled' if gone else 'was not installed'}")
             continue
-        loaded = server.loaded()
+        loaded = server.list_loaded()
         ours = [each.name for each in part.functions if loaded.get(each.name) == LIBRARY]
         _unload(server, ours)
         say(f"{part.name}: {'uninstalled' if ours else 'was not installed'}")
     if not any(part.functions for part in parts):
         return
-    left = [name for name, owner in server.loaded().items() if owner == LIBRARY]
+    left = [name for name, owner in server.list_loaded().items() if owner == LIBRARY]
     if left in ([], [VERSION.name]):
         _unload(server, left)
         if not library.take_away(server):
@@ -315,7 +318,7 @@ def _check_files(server: KitServer, parts: Sequence[Part]) -> None:
     listing = "fb_list"
     if not any(each.name == listing for part in parts for each in part.functions):
         return
-    if server.loaded().get(listing) != LIBRARY:
+    if server.list_loaded().get(listing) != LIBRARY:
         return
     try:
         ((names,),) = server.query(f"SELECT CONVERT({listing}() USING utf8mb4)")

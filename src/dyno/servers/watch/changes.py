@@ -41,7 +41,7 @@ class Changes:
         self._last = {tuple(row[self._keys]): row for row in rows}
         self._began = True
 
-    def of(self, rows: Sequence[Row], look: SampleTime) -> list[Recorded]:
+    def record_changes(self, rows: Sequence[Row], look: SampleTime) -> list[Recorded]:
         """What is to be recorded of a sample's rows; afterwards they are the last ones.
 
         A row that is new, or begins anew (a counter fell, or the server restarted), changed by all
@@ -58,17 +58,19 @@ class Changes:
             before = known.get(key)
             last[key] = row
             if anew or before != row:
-                found += self._row(row, before, look, anew)
+                found += self._record_row(row, before, look, anew)
         if look.all_rows:
-            found += [self._gone(key, look) for key in known.keys() - last.keys()]
+            found += [self._record_gone(key, look) for key in known.keys() - last.keys()]
         self._last, self._began = last, True
         return found
 
-    def _row(self, row: Row, before: Row | None, look: SampleTime, anew: bool) -> list[Recorded]:
+    def _record_row(
+        self, row: Row, before: Row | None, look: SampleTime, anew: bool
+    ) -> list[Recorded]:
         """The row's change, and before it the whole row where changes are to count on from it."""
-        now = self._numbers(row)
-        then = self._numbers(before) if before else [0] * len(now)
-        again = before is not None and self._begins_anew(row, before, now, then)
+        now = self._parse_numbers(row)
+        then = self._parse_numbers(before) if before else [0] * len(now)
+        again = before is not None and self._has_restarted(row, before, now, then)
         if again:
             then = [0] * len(now)
         found: list[Recorded] = []
@@ -81,7 +83,7 @@ class Changes:
             found.append([look.at, CHANGE, *row[self._keys], *told, *change, *row[self._stands]])
         return found
 
-    def _begins_anew(
+    def _has_restarted(
         self, row: Row, before: Row, now: Sequence[int | None], then: Sequence[int | None]
     ) -> bool:
         if self._born is not None and row[self._born] != before[self._born]:
@@ -89,9 +91,9 @@ class Changes:
         fell = any((a or 0) < (b or 0) for a, b in zip(now, then, strict=True))
         return fell and not self.source.signed
 
-    def _numbers(self, row: Row) -> list[int | None]:
+    def _parse_numbers(self, row: Row) -> list[int | None]:
         return [None if it is None else int(it) for it in row[self._counters]]
 
-    def _gone(self, key: tuple[str | None, ...], look: SampleTime) -> Recorded:
+    def _record_gone(self, key: tuple[str | None, ...], look: SampleTime) -> Recorded:
         rest = len(self.source.columns) - len(key)
         return [look.at, GONE, *key, *[None] * rest]

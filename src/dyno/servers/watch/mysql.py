@@ -95,7 +95,7 @@ DIGESTS = WatchSource(
 )
 
 
-def _by(
+def _make_summary(
     whom: str, what: str, counters: tuple[str, ...], values: tuple[str, ...], where: str
 ) -> WatchSource:
     """A summary by event name, of each host or user."""
@@ -104,7 +104,7 @@ def _by(
     return WatchSource(name, (PS + name,), keys, counters, values, where=where, every=SLOWLY)
 
 
-def _memory_by(whom: str) -> WatchSource:
+def _make_memory_summary(whom: str) -> WatchSource:
     name = f"memory_summary_by_{whom}_by_event_name"
     keys = (whom.upper(), "EVENT_NAME")
     where = "COUNT_ALLOC > 0 OR EVENT_NAME = 'memory/sql/String::value'"
@@ -113,20 +113,20 @@ def _memory_by(whom: str) -> WatchSource:
     )
 
 
-def _by_host_and_user() -> tuple[WatchSource, ...]:
+def _make_account_summaries() -> tuple[WatchSource, ...]:
     return tuple(
         source
         for whom in ("host", "user")
         for source in (
-            _by(whom, "statements", _STATEMENTS, (*_ENDS, *_MEMORY), _SOME_STATEMENTS),
-            _by(whom, "waits", _WAITS, _ENDS, _SOME_WAITS),
-            _by(whom, "stages", _WAITS, _ENDS, "COUNT_STAR > 0"),
-            _memory_by(whom),
+            _make_summary(whom, "statements", _STATEMENTS, (*_ENDS, *_MEMORY), _SOME_STATEMENTS),
+            _make_summary(whom, "waits", _WAITS, _ENDS, _SOME_WAITS),
+            _make_summary(whom, "stages", _WAITS, _ENDS, "COUNT_STAR > 0"),
+            _make_memory_summary(whom),
         )
     )
 
 
-def _table_io(name: str, *index: str) -> WatchSource:
+def _make_table_io(name: str, *index: str) -> WatchSource:
     keys = ("OBJECT_TYPE", "OBJECT_SCHEMA", "OBJECT_NAME", *index)
     return WatchSource(name, (PS + name,), keys, (*_WAITS, *_TABLE_IO), every=SLOWLY, standing=True)
 
@@ -203,9 +203,9 @@ SOURCES = (
         # MySQL 8.0.33 was seen to tell of a file once for each of its former names
         several=True,
     ),
-    _table_io("table_io_waits_summary_by_table"),
-    _table_io("table_io_waits_summary_by_index_usage", "INDEX_NAME"),
-    *_by_host_and_user(),
+    _make_table_io("table_io_waits_summary_by_table"),
+    _make_table_io("table_io_waits_summary_by_index_usage", "INDEX_NAME"),
+    *_make_account_summaries(),
     WatchSource(
         "memory_summary_global_by_event_name",
         (f"{PS}memory_summary_global_by_event_name",),
@@ -253,7 +253,7 @@ SOURCES = (
 )
 
 
-def up_s(clock: Row, status: Sequence[Row]) -> float:
+def compute_up_s(clock: Row, status: Sequence[Row]) -> float:
     """For how long the server has been up, by its status variables."""
     del clock
     said = (value for name, value, _ in status if str(name).upper() == "UPTIME")

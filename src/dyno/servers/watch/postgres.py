@@ -35,7 +35,7 @@ _BLOCKS = (
 )
 
 
-def _statements(ending: str, needs: str) -> WatchSource:
+def _make_statements(ending: str, needs: str) -> WatchSource:
     """Before version 13 the times were called otherwise."""
     return WatchSource(
         "pg_stat_statements",
@@ -82,8 +82,8 @@ _ACTIVITY = {
 }
 
 SOURCES = (
-    _statements("exec_time", "total_exec_time"),
-    _statements("time", "total_time"),
+    _make_statements("exec_time", "total_exec_time"),
+    _make_statements("time", "total_time"),
     WatchSource(
         "pg_stat_database",
         ("pg_stat_database",),
@@ -133,7 +133,7 @@ SOURCES = (
 )
 
 
-def up_s(clock: Row, status: Sequence[Row]) -> float:
+def compute_up_s(clock: Row, status: Sequence[Row]) -> float:
     """For how long the server has been up, which it says beside its clock."""
     del status
     return float(clock[1] or 0)

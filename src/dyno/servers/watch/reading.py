@@ -20,19 +20,19 @@ from typing import Concatenate, ParamSpec, TypeVar
 from dyno.builds import Say
 from dyno.driver.plan import Session
 from dyno.engines import Ask
-from dyno.errors import TrialFailed, UsageError, unknown
+from dyno.errors import TrialFailed, UsageError, build_unknown_error
 from dyno.servers.watch.segments import (
     Segment,
+    find_unreadable,
     is_torn,
-    lost_segments,
-    segments,
+    list_lost_segments,
+    list_segments,
     set_aside,
-    unreadable,
 )
-from dyno.servers.watch.servers import sources_of
+from dyno.servers.watch.servers import list_sources
 from dyno.servers.watch.source import CHANGE, GONE, WHOLE, WatchSource
-from dyno.servers.watch.steps import quoted, steps
-from dyno.servers.watch.store import TIME, owner, with_samples
+from dyno.servers.watch.steps import build_steps, quote
+from dyno.servers.watch.store import TIME, read_owner, with_samples
 
 SQL = Path(__file__).parent / "sql"
 TOP, PLOT = "top", "plot"
@@ -98,12 +98,12 @@ class Answer:
     rows: list[list[str | None]]
 
 
-def reports_of(kind: str, folder: str = "") -> dict[str, Path]:
+def list_reports(kind: str, folder: str = "") -> dict[str, Path]:
     """Every report for a kind of server, by name."""
     return {path.stem: path for path in sorted((SQL / kind / folder).glob("*.sql"))}
 
 
-def title_of(report: Path) -> str:
+def read_title(report: Path) -> str:
     """What a report shows: the comment that it begins with."""
     return report.read_text().partition("\n")[0].removeprefix("-- ")
 
@@ -112,13 +112,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def _without_damaged(
+def _retry_without_damaged(
     read: Callable[Concatenate[Record, P], T],
 ) -> Callable[Concatenate[Record, P], T]:
     """Reads again, without what cannot be read, where something cannot."""
 
     @wraps(read)
-    def tried(record: Record, /, *args: P.args, **named: P.kwargs) -> T:
+    def retry(record: Record, /, *args: P.args, **named: P.kwargs) -> T:
         while True:
             try:
                 return read(record, *args, **named)
@@ -126,7 +126,7 @@ def _without_damaged(
                 if not record.leave_out_unreadable():
                     raise
 
-    return tried
+    return retry
 
 
 class Record:
@@ -136,12 +136,12 @@ class Record:
         """`UsageError` where there is no record, or nothing in it yet; `say` is told of what is
         damaged and belongs to a time that is read.
         """
-        self.kind, self.server = owner(folder)
-        self.sources = with_samples(sources_of(self.kind))
+        self.kind, self.server = read_owner(folder)
+        self.sources = with_samples(list_sources(self.kind))
         self._ask, self._duckdb, self._say = ask, duckdb, say
-        self._lost, self._told = lost_segments(folder), set[Segment]()
+        self._lost, self._told = list_lost_segments(folder), set[Segment]()
         self._sound: set[Segment] = set()
-        self._segments = segments(folder)
+        self._segments = list_segments(folder)
         if not self._segments:
             raise UsageError(f"nothing is written in {folder} yet", hint="the first part takes 1 m")
 
@@ -156,31 +156,31 @@ class Record:
         (((at,),),) = self._query([f"SELECT min(ts) FROM '{first}'"])
         return datetime.fromisoformat(str(at)).replace(tzinfo=UTC)
 
-    @_without_damaged
-    def last(self) -> tuple[datetime, dict[str, list[list[str | None]]]]:
+    @_retry_without_damaged
+    def read_last(self) -> tuple[datetime, dict[str, list[list[str | None]]]]:
         """The last sample's time, and every source's rows as they stood then, by name."""
-        span = self.span(datetime.now(UTC))
+        span = self.find_span(datetime.now(UTC))
         texts = [
-            f"SELECT {', '.join(map(quoted, it.columns))} FROM ({self._table(it, span)})"
+            f"SELECT {', '.join(map(quote, it.columns))} FROM ({self._build_table(it, span)})"
             for it in self.sources.values()
         ]
         return span.until, dict(zip(self.sources, self._query(texts), strict=True))
 
-    def report(self, name: str) -> Path:
+    def find_report(self, name: str) -> Path:
         """The report called so; `UsageError` where there is none."""
-        found = reports_of(self.kind)
+        found = list_reports(self.kind)
         if name not in found:
-            raise unknown("report", name, found)
+            raise build_unknown_error("report", name, found)
         return found[name]
 
-    @_without_damaged
-    def span(self, until: datetime, since: datetime | None = None) -> Span:
+    @_retry_without_damaged
+    def find_span(self, until: datetime, since: datetime | None = None) -> Span:
         """The samples at, or just before, these times; `UsageError` where there is none."""
         if since is not None and since >= until:
             raise UsageError("the first time must be before the second")
         end = self._sample(until)
         if since is None:
-            base = self._base(end)
+            base = self._find_base(end)
             self._tell_lost(base, end)
             return Span(end, None, base)
         begin = self._sample(since)
@@ -188,39 +188,39 @@ class Record:
             raise UsageError("no sample was taken between these times")
         counted = (
             "SELECT count(*), coalesce(sum(restarted), 0) FROM samples"
-            f" WHERE ts > {_stamp(begin)} AND ts <= {_stamp(end)}"
+            f" WHERE ts > {_format_time(begin)} AND ts <= {_format_time(end)}"
         )
-        files = self._files("samples", begin, end)
+        files = self._list_files("samples", begin, end)
         ((samples, restarts),) = self._query([f"CREATE VIEW samples AS {files}", counted])[-1]
-        base = self._base(begin)
+        base = self._find_base(begin)
         self._tell_lost(base, end)
         return Span(end, begin, base, int(samples or 0), int(restarts or 0))
 
-    def span_before(self, until: datetime, length_s: float) -> Span:
+    def find_span_before(self, until: datetime, length_s: float) -> Span:
         """So long before the last sample until then, or since the record's first one."""
         end = self._sample(until)
-        return self.span(end, max(end - timedelta(seconds=length_s), self.begins))
+        return self.find_span(end, max(end - timedelta(seconds=length_s), self.begins))
 
-    @_without_damaged
+    @_retry_without_damaged
     def ask(self, report: Path, span: Span, most: int = -1, where: str = "TRUE") -> Answer:
         """Of a report's rows over this span those `where` it is true, the first `most` of them."""
         limit = f" WHERE {where}" + (f" LIMIT {most}" if most >= 0 else "")
-        looked = self.looked(report, span)
+        looked = self.find_asked(report, span)
         counted = span
         if looked.is_between:
             counted = replace(span, since=looked.since, until=looked.until)
-        table = partial(self._table, span=span)
-        return self._answer(report.read_text(), limit, counted, table)
+        table = partial(self._build_table, span=span)
+        return self._answer_report(report.read_text(), limit, counted, table)
 
-    @_without_damaged
-    def plot(self, report: Path, span: Span) -> list[Curve]:
+    @_retry_without_damaged
+    def read_curves(self, report: Path, span: Span) -> list[Curve]:
         """The curves of a report of `plot/`, whose rows are a time, a name and a value."""
-        changes = partial(self._steps, span=span)
-        answer = self._answer(report.read_text(), "", span, changes)
+        changes = partial(self._build_steps, span=span)
+        answer = self._answer_report(report.read_text(), "", span, changes)
         later = replace(span, since=None, until=span.until + LATER)
-        until = _stamp(min(span.until, self.looked(report, later).until))
+        until = _format_time(min(span.until, self.find_asked(report, later).until))
         times = f"SELECT DISTINCT bucket(ts) FROM samples WHERE ts <= {until} ORDER BY 1"
-        taken = self._answer(times, "", span, changes)
+        taken = self._answer_report(times, "", span, changes)
         at_s = [float(row[0] or 0) for row in taken.rows]
         found: dict[str, dict[float, float]] = {}
         for row in answer.rows:
@@ -229,35 +229,37 @@ class Record:
         # where a sample was taken and nothing recorded, nothing changed
         return [Curve(name, [(at, of.get(at, 0.0)) for at in at_s]) for name, of in found.items()]
 
-    @_without_damaged
-    def looked(self, report: Path, span: Span) -> Asked:
+    @_retry_without_damaged
+    def find_asked(self, report: Path, span: Span) -> Asked:
         """When the sources of a report were asked at the ends of a span, by the seldomest."""
-        named = [it for it in self._named(report.read_text()) if it.every > 1 and not it.sampled]
+        named = [
+            it for it in self._find_sources(report.read_text()) if it.every > 1 and not it.sampled
+        ]
         if not named:
             return Asked(span.since, span.until)
         source = max(named, key=lambda it: it.every)
         ends = [end for end in (span.since, span.until) if end]
-        answers = self._query([self._last_asked(source, span, end) for end in ends])
+        answers = self._query([self._find_last_asked(source, span, end) for end in ends])
         found = [datetime.fromisoformat(str(at)).replace(tzinfo=UTC) for ((at,),) in answers]
         return Asked(found[0] if span.since else None, found[-1], source.every)
 
-    def _last_asked(self, source: WatchSource, span: Span, at: datetime) -> str:
+    def _find_last_asked(self, source: WatchSource, span: Span, at: datetime) -> str:
         """When a source was asked for the last time: at its last change, and no more samples ago
         than it is asked in.
         """
-        samples = self._files("samples", span.base, at)
-        recorded = self._files(source.name, span.base, at)
-        before = f"WHERE ts BETWEEN {_stamp(span.base)} AND {_stamp(at)}"
+        samples = self._list_files("samples", span.base, at)
+        recorded = self._list_files(source.name, span.base, at)
+        before = f"WHERE ts BETWEEN {_format_time(span.base)} AND {_format_time(at)}"
         earliest = f"SELECT ts FROM ({samples}) {before} ORDER BY ts DESC OFFSET {source.every - 1}"
         return (
             f"SELECT greatest((SELECT max(ts) FROM ({recorded}) {before}),"
-            f" (SELECT max(ts) FROM ({earliest})), {_stamp(span.base)})"
+            f" (SELECT max(ts) FROM ({earliest})), {_format_time(span.base)})"
         )
 
-    def _named(self, text: str) -> list[WatchSource]:
+    def _find_sources(self, text: str) -> list[WatchSource]:
         return [it for it in self.sources.values() if re.search(rf"\b{it.name}\b", text)]
 
-    def _answer(
+    def _answer_report(
         self, text: str, limit: str, span: Span, table: Callable[[WatchSource], str]
     ) -> Answer:
         length_s = (span.until - span.since).total_seconds() if span.since else 1.0
@@ -266,7 +268,7 @@ class Record:
             f"CREATE MACRO seconds() AS {length_s:.6f}",
             f"CREATE MACRO width() AS {width_s}",
             f"CREATE MACRO bucket(moment) AS floor(epoch(moment) / {width_s}) * {width_s}",
-            *(f"CREATE VIEW {it.name} AS {table(it)}" for it in self._named(text)),
+            *(f"CREATE VIEW {it.name} AS {table(it)}" for it in self._find_sources(text)),
         ]
         asked = f"SELECT * FROM ({text}){limit}"
         *_, described, rows = self._query([*MACROS, *tables, f"DESCRIBE {asked}", asked])
@@ -294,7 +296,7 @@ class Record:
 
     def leave_out_unreadable(self) -> bool:
         """Leaves out all that cannot be read: was there any?"""
-        bad = unreadable(self._segments, self._ask, self._duckdb)
+        bad = find_unreadable(self._segments, self._ask, self._duckdb)
         for segment in bad:
             self._leave_out(segment)
         return bool(bad)
@@ -307,28 +309,28 @@ class Record:
 
     def _sample(self, at: datetime) -> datetime:
         """The last sample until then."""
-        return self._latest(at, "TRUE") or self._too_early()
+        return self._find_latest(at, "TRUE") or self._find_earliest()
 
-    def _base(self, at: datetime) -> datetime:
+    def _find_base(self, at: datetime) -> datetime:
         """The last sample until then at which everything was written anew."""
-        return self._latest(at, "anew = 1") or self._too_early()
+        return self._find_latest(at, "anew = 1") or self._find_earliest()
 
-    def _too_early(self) -> datetime:
+    def _find_earliest(self) -> datetime:
         raise UsageError(f"nothing is recorded before {self.begins:%Y-%m-%d %H:%M:%S} UTC")
 
-    def _latest(self, at: datetime, which: str) -> datetime | None:
+    def _find_latest(self, at: datetime, which: str) -> datetime | None:
         """Looked for in the newest hours first."""
         earlier = [each for each in self._segments if each.begins <= at]
         for hour in sorted({each.hour for each in earlier}, reverse=True):
-            files = self._files("samples", hour, at)
+            files = self._list_files("samples", hour, at)
             (((found,),),) = self._query(
-                [f"SELECT max(ts) FROM ({files}) WHERE {which} AND ts <= {_stamp(at)}"]
+                [f"SELECT max(ts) FROM ({files}) WHERE {which} AND ts <= {_format_time(at)}"]
             )
             if found:
                 return datetime.fromisoformat(found).replace(tzinfo=at.tzinfo)
         return None
 
-    def _files(self, name: str, begin: datetime, end: datetime) -> str:
+    def _list_files(self, name: str, begin: datetime, end: datetime) -> str:
         """All recorded rows of a source from the hour of `begin` on; none where it has no file."""
         hour = begin.replace(minute=0, second=0, microsecond=0)
         meant = [it for it in self._segments if hour <= it.hour and it.begins <= end]
@@ -338,63 +340,69 @@ class Record:
             listed = ", ".join(f"'{path}'" for path in paths)
             return f"SELECT * FROM read_parquet([{listed}], union_by_name = true)"
         columns = ", ".join(
-            f"NULL::{kind} AS {column}" for column, kind in self.sources[name].types()
+            f"NULL::{kind} AS {column}" for column, kind in self.sources[name].list_types()
         )
         return f"SELECT {columns} WHERE FALSE"
 
-    def _table(self, source: WatchSource, span: Span) -> str:
+    def _build_table(self, source: WatchSource, span: Span) -> str:
         """A source as a table of the server's."""
-        until, base = _stamp(span.until), _stamp(span.base)
-        recorded = f"({self._files(source.name, span.base, span.until)})"
+        until, base = _format_time(span.until), _format_time(span.base)
+        recorded = f"({self._list_files(source.name, span.base, span.until)})"
         if source.sampled:
-            after = f"ts > {_stamp(span.since)}" if span.since else f"ts = {until}"
+            after = f"ts > {_format_time(span.since)}" if span.since else f"ts = {until}"
             return f"SELECT * FROM {recorded} WHERE ts <= {until} AND {after}"
         rows = f"(SELECT * FROM {recorded} WHERE ts BETWEEN {base} AND {until})"
-        return _as_of(source, rows) if span.since is None else _between(source, rows, span.since)
+        return (
+            _build_state(source, rows)
+            if span.since is None
+            else _build_differences(source, rows, span.since)
+        )
 
-    def _steps(self, source: WatchSource, span: Span) -> str:
+    def _build_steps(self, source: WatchSource, span: Span) -> str:
         """A source's changes one by one, each with what is told of its row."""
         later = span.until + LATER
-        recorded = self._files(source.name, span.base, later)
-        within = f"ts > {_stamp(span.since or span.base)} AND ts <= {_stamp(span.until)}"
+        recorded = self._list_files(source.name, span.base, later)
+        within = (
+            f"ts > {_format_time(span.since or span.base)} AND ts <= {_format_time(span.until)}"
+        )
         if source.sampled:
             return f"SELECT * FROM ({recorded}) WHERE {within}"
-        samples = self._files("samples", span.base, later)
-        return f"SELECT * FROM ({steps(source, recorded, samples)}) WHERE {within}"
+        samples = self._list_files("samples", span.base, later)
+        return f"SELECT * FROM ({build_steps(source, recorded, samples)}) WHERE {within}"
 
 
-def _as_of(source: WatchSource, rows: str) -> str:
+def _build_state(source: WatchSource, rows: str) -> str:
     """Each row's last whole value, and its changes since."""
-    partition = f"PARTITION BY {', '.join(map(quoted, source.keys))}" if source.keys else ""
+    partition = f"PARTITION BY {', '.join(map(quote, source.keys))}" if source.keys else ""
     anew = f"max(ts) FILTER (kind <> {CHANGE}) OVER ({partition}) AS since_ts"
     counted = f"SELECT *, {anew} FROM {rows}"
     return (
-        f"SELECT {_columns(source, 'TRUE')} FROM ({counted})"
+        f"SELECT {_list_columns(source, 'TRUE')} FROM ({counted})"
         f" WHERE since_ts IS NULL OR ts > since_ts OR (ts = since_ts AND kind = {WHOLE})"
         " GROUP BY ALL"
     )
 
 
-def _between(source: WatchSource, rows: str, since: datetime) -> str:
+def _build_differences(source: WatchSource, rows: str, since: datetime) -> str:
     """Each row's changes since then."""
-    within = f"kind = {CHANGE} AND ts > {_stamp(since)}"
-    gone = f"arg_max(kind, ts) = {GONE} AND max(ts) <= {_stamp(since)}"
+    within = f"kind = {CHANGE} AND ts > {_format_time(since)}"
+    gone = f"arg_max(kind, ts) = {GONE} AND max(ts) <= {_format_time(since)}"
     kept = "TRUE" if source.standing else f"bool_or({within})"
-    columns = _columns(source, within)
+    columns = _list_columns(source, within)
     return f"SELECT {columns} FROM {rows} GROUP BY ALL HAVING {kept} AND NOT ({gone})"
 
 
-def _columns(source: WatchSource, counted: str) -> str:
+def _list_columns(source: WatchSource, counted: str) -> str:
     """Keys, sums of the counters of rows that are `counted`, and the last of all else."""
-    columns = [quoted(name) for name in source.keys]
-    columns += [f"any_value({it}) AS {it}" for it in map(quoted, source.told)]
-    for name in map(quoted, source.counters):
+    columns = [quote(name) for name in source.keys]
+    columns += [f"any_value({it}) AS {it}" for it in map(quote, source.told)]
+    for name in map(quote, source.counters):
         total = f"sum({name}) FILTER ({counted})"
         # a column that the server lacks stays without a value
         columns.append(f"CASE WHEN count({name}) > 0 THEN coalesce({total}, 0) END AS {name}")
-    last = map(quoted, (*source.values, *source.words))
+    last = map(quote, (*source.values, *source.words))
     return ", ".join([*columns, *(f"arg_max({it}, ts) AS {it}" for it in last)])
 
 
-def _stamp(at: datetime) -> str:
+def _format_time(at: datetime) -> str:
     return f"TIMESTAMP '{at.strftime(TIME)}'"

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from dyno.builds import Say
 from dyno.engines import Ask
-from dyno.errors import HostError, TrialFailed, space
+from dyno.errors import HostError, TrialFailed, find_fullest
 from dyno.servers.watch.changes import Changes, Recorded, SampleTime
 from dyno.servers.watch.reading import Record
-from dyno.servers.watch.servers import WatchedServer, sources_of
+from dyno.servers.watch.servers import WatchedServer, list_sources
 from dyno.servers.watch.source import WHOLE, Row, WatchSource
 from dyno.servers.watch.store import SAMPLES, TIME, WatchStore, with_samples
 
@@ -74,7 +74,7 @@ class Recorder:
 
     def __post_init__(self) -> None:
         self._changes = {it.source.name: Changes(it.source) for it in self.watched.questions}
-        self._sources = with_samples(sources_of(self.watched.kind))
+        self._sources = with_samples(list_sources(self.watched.kind))
         self._pending: dict[WatchSource, list[Recorded]] = {}
         self._begins: datetime | None = None
         self._uptime: _Uptime | None = None
@@ -85,7 +85,7 @@ class Recorder:
 
     def go_on(self, record: Record) -> None:
         """Counts on from where a record ends: what happened since is a change, too."""
-        at, rows = record.last()
+        at, rows = record.read_last()
         for name, changes in self._changes.items():
             changes.go_on(rows[name])
         ((*_, up_s, _, _),) = rows[SAMPLES.name]
@@ -141,7 +141,9 @@ class Recorder:
         at = now.strftime(TIME)
         for source, rows, all_rows in answers.rows:
             look = SampleTime(at, all_rows, anew, restarted)
-            self._pending.setdefault(source, []).extend(self._changes[source.name].of(rows, look))
+            self._pending.setdefault(source, []).extend(
+                self._changes[source.name].record_changes(rows, look)
+            )
         took_us = round((time.monotonic() - answers.uptime.at_s) * 1e6)
         told = (int(anew), int(restarted), round(answers.uptime.up_s), took_us)
         sample: Recorded = [at, WHOLE, *told, self.watched.version]
@@ -167,7 +169,7 @@ class Recorder:
         (clock,), *rows = answers[len(begin) :]
         self._since = str(clock[0])
         told = list(zip([it.source for it in due], rows, whole, strict=True))
-        up_s = self.watched.up_s(clock, {source.name: found for source, found, _ in told})
+        up_s = self.watched.compute_up_s(clock, {source.name: found for source, found, _ in told})
         return _Answers(_Uptime(up_s, at_s), told)
 
     def _is_due(self, every: int) -> bool:
@@ -180,7 +182,7 @@ class Recorder:
         if time.monotonic() < self._write_again_s:
             return
         age_s = (now - begins).total_seconds()
-        if age_s >= self.options.flush_s or _hour(now) != _hour(begins):
+        if age_s >= self.options.flush_s or _truncate_hour(now) != _truncate_hour(begins):
             self.flush()
 
     def flush(self, *, last: bool = False) -> None:
@@ -199,13 +201,13 @@ class Recorder:
             self._keep(refused, last)
             return
         self._pending, self._begins = {}, None
-        self._anew = self._tidy(now) or _hour(now) != _hour(begins)
+        self._anew = self._tidy(now) or _truncate_hour(now) != _truncate_hour(begins)
 
     def _keep(self, refused: OSError | TrialFailed, last: bool) -> None:
         """Says why nothing could be written, and goes on."""
         place = getattr(self.store, "folder", Path())
         why = refused.sentence if isinstance(refused, TrialFailed) else str(refused.strerror)
-        why += space(refused, place) if isinstance(refused, OSError) else ""
+        why += find_fullest(refused, place) if isinstance(refused, OSError) else ""
         rows = sum(map(len, self._pending.values()))
         if last or rows > KEPT_ROWS:
             hint = "what was written before is kept; free some room (--keep bounds the record)"
@@ -222,11 +224,11 @@ class Recorder:
         cut = False
         try:
             cut = self.store.forget(self.options.keep_bytes, self.options.keep_s, now)
-            self.store.merge(_hour(now), self._sources)
+            self.store.merge(_truncate_hour(now), self._sources)
         except (OSError, TrialFailed) as refused:
             self.say(f"the record's hours are not merged yet: {refused}")
         return cut
 
 
-def _hour(at: datetime) -> datetime:
+def _truncate_hour(at: datetime) -> datetime:
     return at.replace(minute=0, second=0, microsecond=0)

@@ -54,29 +54,29 @@ class Segment:
         return f"{what}{when} UTC is damaged ({self.folder.name}): its counts are missing here"
 
 
-def segments(folder: Path) -> list[Segment]:
+def list_segments(folder: Path) -> list[Segment]:
     """Every segment that counts, in time's order: parts only of hours that are not whole."""
-    found = all_segments(folder)
+    found = list_all_segments(folder)
     whole = {each.begins for each in found if each.is_hour}
     kept = [each for each in found if each.is_hour or each.hour not in whole]
     return sorted(kept, key=lambda each: each.begins)
 
 
-def all_segments(folder: Path) -> list[Segment]:
+def list_all_segments(folder: Path) -> list[Segment]:
     """Parts that stand beside their hour, too."""
-    return [found for path in folder.iterdir() if (found := _segment(path))]
+    return [found for path in folder.iterdir() if (found := _parse_segment(path))]
 
 
-def lost_segments(folder: Path) -> list[Segment]:
+def list_lost_segments(folder: Path) -> list[Segment]:
     """Those that were set aside, in time's order, but for hours of which the parts are there."""
     aside = folder / DAMAGED
-    lost = all_segments(aside) if aside.is_dir() else []
-    hours = {each.hour for each in segments(folder)}
+    lost = list_all_segments(aside) if aside.is_dir() else []
+    hours = {each.hour for each in list_segments(folder)}
     kept = [each for each in lost if not (each.is_hour and each.begins in hours)]
     return sorted(kept, key=lambda each: each.begins)
 
 
-def _segment(path: Path) -> Segment | None:
+def _parse_segment(path: Path) -> Segment | None:
     for form, is_hour in ((PART, False), (HOUR, True)):
         try:
             begins = datetime.strptime(path.name, form).replace(tzinfo=UTC)
@@ -115,12 +115,12 @@ def _has_ends(path: Path) -> bool:
     return head == tail[4:] == _MAGIC and footer_bytes <= size - 12
 
 
-def unreadable(found: Sequence[Segment], ask: Ask, duckdb: Session) -> list[Segment]:
+def find_unreadable(found: Sequence[Segment], ask: Ask, duckdb: Session) -> list[Segment]:
     """Those of which a file cannot be read to its end, every page of it tried."""
-    return [each for each in found if _fails(each, ask, duckdb)]
+    return [each for each in found if _is_unreadable(each, ask, duckdb)]
 
 
-def _fails(segment: Segment, ask: Ask, duckdb: Session) -> bool:
+def _is_unreadable(segment: Segment, ask: Ask, duckdb: Session) -> bool:
     if is_torn(segment):
         return True
     files = sorted(segment.folder.glob("*.parquet"))

@@ -14,7 +14,7 @@ from dyno.engines.postgres import attached
 from dyno.errors import TrialFailed, UsageError
 from dyno.servers.kit import server as kit_server
 from dyno.servers.watch import mysql, postgres
-from dyno.servers.watch.source import Question, Row, WatchSource, question
+from dyno.servers.watch.source import Question, Row, WatchSource, build_question
 
 #: Each kind of server's sources, by the name that a folder keeps.
 KINDS: Mapping[str, ModuleType] = {"mysql": mysql, "postgres": postgres}
@@ -40,18 +40,18 @@ class WatchedServer:
         clock: str = KINDS[self.kind].CLOCK
         return clock
 
-    def up_s(self, clock: Row, rows: Mapping[str, Sequence[Row]]) -> float:
+    def compute_up_s(self, clock: Row, rows: Mapping[str, Sequence[Row]]) -> float:
         """For how long the server has been up, by what it said of its clock and each source."""
-        up_s: float = KINDS[self.kind].up_s(clock, rows.get("global_status", ()))
+        up_s: float = KINDS[self.kind].compute_up_s(clock, rows.get("global_status", ()))
         return up_s
 
 
-def sources_of(kind: str) -> dict[str, WatchSource]:
+def list_sources(kind: str) -> dict[str, WatchSource]:
     """Everything that can be recorded of a kind of server, by name."""
     return {source.name: source for source in KINDS[kind].SOURCES}
 
 
-def reach(ask: Ask, dsn: str) -> WatchedServer:
+def reach_server(ask: Ask, dsn: str) -> WatchedServer:
     """The server at a URL. `UsageError` where the URL is none, nobody lets us in, rights are
     missing, or what is to be recorded is switched off.
     """
@@ -65,14 +65,16 @@ def reach(ask: Ask, dsn: str) -> WatchedServer:
 
 
 def _reach_mysql(ask: Ask, dsn: str) -> WatchedServer:
-    server = kit_server.reach(ask, dsn)
+    server = kit_server.reach_server(ask, dsn)
     try:
-        return _looked_at(server)
+        return _inspect_server(server)
     except TrialFailed as refused:
-        raise _not_allowed(refused, "SELECT ON performance_schema.*, PROCESS ON *.*") from refused
+        raise _build_not_allowed_error(
+            refused, "SELECT ON performance_schema.*, PROCESS ON *.*"
+        ) from refused
 
 
-def _looked_at(server: kit_server.KitServer) -> WatchedServer:
+def _inspect_server(server: kit_server.KitServer) -> WatchedServer:
     ((on,),) = server.query("SELECT @@performance_schema")
     if on != "1":
         raise UsageError(
@@ -81,14 +83,14 @@ def _looked_at(server: kit_server.KitServer) -> WatchedServer:
             "is OFF",
         )
     begin, remarks = _begin(server.ask, server.session, mysql)
-    remarks += _switched_off(server)
+    remarks += _list_switched_off(server)
     schemas = ", ".join(f"'{name}'" for name in mysql.SCHEMAS)
     told = server.query(
         *begin,
         "SELECT LOWER(CONCAT(table_schema, '.', table_name)), LOWER(column_name)"
         f" FROM information_schema.columns WHERE table_schema IN ({schemas})",
     )
-    questions = _questions(_hashed(server), told, mysql.SKIP)
+    questions = _build_questions(_add_hashes(server), told, mysql.SKIP)
     server.query(*begin, *(each.whole for each in questions))
     name = f"{server.session['host']}:{server.session['port']}"
     return WatchedServer(
@@ -96,7 +98,7 @@ def _looked_at(server: kit_server.KitServer) -> WatchedServer:
     )
 
 
-def _switched_off(server: kit_server.KitServer) -> list[str]:
+def _list_switched_off(server: kit_server.KitServer) -> list[str]:
     """Consumers without which counters stand still."""
     rows = server.query(
         "SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'NO' AND NAME IN"
@@ -108,26 +110,26 @@ def _switched_off(server: kit_server.KitServer) -> list[str]:
     ]
 
 
-def _hashed(server: kit_server.KitServer) -> list[WatchSource]:
+def _add_hashes(server: kit_server.KitServer) -> list[WatchSource]:
     """What is asked of this server, hashes as it makes them."""
     return [
         replace(source, sql={**source.sql, **made}) if made else source
         for source in mysql.SOURCES
-        for made in [{name: server.hashed(text) for name, text in source.hashed.items()}]
+        for made in [{name: server.build_hash(text) for name, text in source.hashed.items()}]
     ]
 
 
 def _reach_postgres(ask: Ask, url: str, flags: Mapping[str, str]) -> WatchedServer:
-    session = attached.session_of(attached.locate_server(url, flags))
+    session = attached.make_session(attached.locate_server(url, flags))
     begin, remarks = _begin(ask, session, postgres)
     *_, ((version,),), told, missing = ask(
         session, [*begin, "SHOW server_version", postgres.COLUMNS, postgres.REMARKS]
     )
-    questions = _questions(postgres.SOURCES, told, postgres.SKIP)
+    questions = _build_questions(postgres.SOURCES, told, postgres.SKIP)
     try:
         ask(session, [*begin, *(each.whole for each in questions)])
     except TrialFailed as refused:
-        raise _not_allowed(refused, "pg_monitor") from refused
+        raise _build_not_allowed_error(refused, "pg_monitor") from refused
     name = f"{session['host']}:{session['port']}/{session['database']}"
     remarks += [str(remark) for (remark,) in missing]
     return WatchedServer(
@@ -146,19 +148,19 @@ def _begin(ask: Ask, session: Session, module: ModuleType) -> tuple[list[str], l
     return begin, []
 
 
-def _questions(
+def _build_questions(
     sources: Sequence[WatchSource], told: Sequence[Sequence[str | None]], skip: str
 ) -> tuple[Question, ...]:
     available: dict[str, set[str]] = defaultdict(set)
     for table, column in told:
         available[str(table)].add(str(column))
-    asked = (question(source, available, skip) for source in sources)
+    asked = (build_question(source, available, skip) for source in sources)
     return tuple(each for each in asked if each is not None)
 
 
-def _not_allowed(refused: TrialFailed, rights: str) -> UsageError:
+def _build_not_allowed_error(refused: TrialFailed, rights: str) -> UsageError:
     return UsageError(
         "this user may not read what is recorded",
-        cause=kit_server.words(refused),
+        cause=kit_server.extract_words(refused),
         hint=f"GRANT {rights} TO that user",
     )

@@ -57,7 +57,7 @@ class WatchSource:
         """All that is asked, in this order."""
         return (*self.keys, *self.told, *self.counters, *self.values, *self.words)
 
-    def types(self) -> Iterator[tuple[str, str]]:
+    def list_types(self) -> Iterator[tuple[str, str]]:
         """The columns of what is recorded, and their types as DuckDB calls them."""
         counter = "BIGINT" if self.signed else "UBIGINT"
         yield from (("ts", "TIMESTAMP"), ("kind", "TINYINT"))
@@ -75,7 +75,9 @@ class Question:
     recent: str = ""
 
 
-def question(source: WatchSource, available: Mapping[str, set[str]], skip: str) -> Question | None:
+def build_question(
+    source: WatchSource, available: Mapping[str, set[str]], skip: str
+) -> Question | None:
     """The question to a server that has these columns by table; None where it has no such table.
 
     A column that it lacks is NULL. Names are in lower case; `skip` leaves out rows of our own.
@@ -90,20 +92,22 @@ def question(source: WatchSource, available: Mapping[str, set[str]], skip: str) 
     conditions = [source.where, skip if source.sampled else ""]
     table, group = f"{table} {source.joined}".strip(), ""
     if source.several:
-        asked = [_of_several(source, *pair) for pair in zip(source.columns, asked, strict=True)]
+        asked = [_join_parts(source, *pair) for pair in zip(source.columns, asked, strict=True)]
         group = f" GROUP BY {', '.join(source.keys)}"
-    whole = _select(asked, table, conditions) + group
-    recent = _select(asked, table, [*conditions, source.recent]) + group if source.recent else ""
+    whole = _build_select(asked, table, conditions) + group
+    recent = (
+        _build_select(asked, table, [*conditions, source.recent]) + group if source.recent else ""
+    )
     return Question(source, whole, recent)
 
 
-def _of_several(source: WatchSource, name: str, asked: str) -> str:
+def _join_parts(source: WatchSource, name: str, asked: str) -> str:
     if name in source.keys:
         return asked
     fold = "SUM" if name in source.counters else "MIN" if name.startswith("MIN_") else "MAX"
     return f"{fold}({asked})"
 
 
-def _select(asked: list[str], table: str, conditions: list[str]) -> str:
+def _build_select(asked: list[str], table: str, conditions: list[str]) -> str:
     where = " AND ".join(f"({each})" for each in conditions if each)
     return f"SELECT {', '.join(asked)} FROM {table}" + (f" WHERE {where}" if where else "")

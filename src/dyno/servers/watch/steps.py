@@ -11,34 +11,34 @@ from __future__ import annotations
 from dyno.servers.watch.source import CHANGE, WatchSource
 
 
-def steps(source: WatchSource, recorded: str, samples: str) -> str:
+def build_steps(source: WatchSource, recorded: str, samples: str) -> str:
     """The changes in `recorded`, by the times of `samples`; both are queries. Counters are numbers
     with a fraction, `told` is what is told of each row.
     """
-    keys = ", ".join(map(quoted, source.keys))
+    keys = ", ".join(map(quote, source.keys))
     over = f"(PARTITION BY {keys})" if keys else "()"
-    names = [quoted(it) for it in source.columns if it not in source.told]
-    names += [f"max({it}) OVER {over} AS {it}" for it in map(quoted, source.told)]
+    names = [quote(it) for it in source.columns if it not in source.told]
+    names += [f"max({it}) OVER {over} AS {it}" for it in map(quote, source.told)]
     shared = [
-        f"{quoted(it)} * share AS {quoted(it)}" if it in source.counters else quoted(it)
+        f"{quote(it)} * share AS {quote(it)}" if it in source.counters else quote(it)
         for it in source.columns
     ]
     return (
         f"WITH recorded AS ({recorded}),"
         f" changes AS (SELECT ts AS asked_ts, kind, {', '.join(names)} FROM recorded),"
-        f" times AS ({_times(source, samples)}), shares AS ({_shares()})"
+        f" times AS ({_build_times(source, samples)}), shares AS ({_build_shares()})"
         f" SELECT shares.ts, kind, {', '.join(shared)} FROM changes JOIN shares USING (asked_ts)"
         f" WHERE kind = {CHANGE}"
     )
 
 
-def _times(source: WatchSource, samples: str) -> str:
+def _build_times(source: WatchSource, samples: str) -> str:
     """Each sample, the one before, and the earliest after which the source was asked again."""
     earlier = f"lag(ts) OVER (ORDER BY ts) AS before, lag(ts, {source.every}) OVER (ORDER BY ts)"
     return f"SELECT ts, {earlier} AS earliest FROM ({samples})"
 
 
-def _shares() -> str:
+def _build_shares() -> str:
     """Of each time at which the source was asked: the samples since it was before, and the part of
     the change that is each one's.
     """
@@ -51,6 +51,6 @@ def _shares() -> str:
     return f"SELECT asked_ts, times.ts, {share} AS share FROM ({spans}) JOIN times ON {within}"
 
 
-def quoted(name: str) -> str:
+def quote(name: str) -> str:
     """A column's name as a record has it."""
     return f'"{name.lower()}"'

@@ -1,7 +1,7 @@
 """A record on disk: a folder of segments, each a folder with one Parquet file per source.
 
 A segment is written aside and renamed, so that one that can be seen is whole; one that a disk has
-damaged since is set aside (`segments`). Only we may read a record. `20261122T210300.5Z`
+damaged since is set aside (`list_segments`). Only we may read a record. `20261122T210300.5Z`
 is what one flush wrote, a *part*; `20261122T21Z` the whole hour, which supersedes its parts. Each
 hour begins with whole values, so that older ones can go. All times are UTC.
 """
@@ -29,12 +29,12 @@ from dyno.servers.watch.segments import (
     HOUR,
     PART,
     Segment,
-    all_segments,
+    find_unreadable,
     is_torn,
-    lost_segments,
-    segments,
+    list_all_segments,
+    list_lost_segments,
+    list_segments,
     set_aside,
-    unreadable,
 )
 from dyno.servers.watch.source import WatchSource
 
@@ -53,7 +53,7 @@ _READ = (
 )
 
 
-def library(ask: Ask, say: Say) -> Session:
+def open_library(ask: Ask, say: Say) -> Session:
     """A session on a DuckDB in memory, its library fetched where it is not there."""
     engine = find_engine("duckdb", ask)
     build = engine.program("", {}, say)
@@ -62,7 +62,7 @@ def library(ask: Ask, say: Say) -> Session:
 
 
 class WatchStore:
-    """A folder that is written to, by one at a time (`opened`)."""
+    """A folder that is written to, by one at a time (`open_folder`)."""
 
     def __init__(self, folder: Path, ask: Ask, duckdb: Session, say: Say = lambda _: None) -> None:
         self.folder = folder
@@ -70,7 +70,7 @@ class WatchStore:
 
     def write(self, rows: Mapping[WatchSource, Sequence[Recorded]], begins: datetime) -> None:
         """A part with these rows, which may be seen once it is whole."""
-        aside = self._new_aside()
+        aside = self._make_aside()
         told = {source: found for source, found in rows.items() if found}
         statements = []
         for source, found in told.items():
@@ -78,50 +78,50 @@ class WatchStore:
             with open(path, "w", newline="", encoding="utf-8", opener=open_private) as file:
                 writer = csv.writer(file, lineterminator="\n")
                 writer.writerows([["\\N" if it is None else it for it in row] for row in found])
-            columns = ", ".join(f"'{name}': '{kind}'" for name, kind in source.types())
+            columns = ", ".join(f"'{name}': '{kind}'" for name, kind in source.list_types())
             statements.append(_copy(source, _READ.format(path, columns), aside))
         self._ask(self._duckdb, statements)
         for source in told:
             (aside / f"{source.name}.csv").unlink()
-        _place(aside, self.folder / begins.strftime(PART))
+        _move_into_place(aside, self.folder / begins.strftime(PART))
 
     def merge(self, before: datetime, sources: Mapping[str, WatchSource]) -> None:
         """Makes whole hours of all parts of hours before this one.
 
         Parts stay beside their hour until the next time: somebody may be reading them.
         """
-        for part in self._superseded():
+        for part in self._find_superseded():
             shutil.rmtree(part.folder)
-        parts = [it for it in segments(self.folder) if not it.is_hour and it.hour < before]
+        parts = [it for it in list_segments(self.folder) if not it.is_hour and it.hour < before]
         for hour in sorted({part.hour for part in parts}):
             self._merge_sound([part for part in parts if part.hour == hour], sources)
 
     def _merge_sound(self, parts: Sequence[Segment], sources: Mapping[str, WatchSource]) -> None:
         """Makes an hour of those of its parts that can be read; the others are set aside."""
-        sound = self._without([it for it in parts if is_torn(it)], parts)
+        sound = self._leave_out([it for it in parts if is_torn(it)], parts)
         try:
             if sound:
                 self._merge(sound, sources)
         except TrialFailed:
-            bad = unreadable(sound, self._ask, self._duckdb)
+            bad = find_unreadable(sound, self._ask, self._duckdb)
             if not bad:
                 raise
-            if sound := self._without(bad, sound):
+            if sound := self._leave_out(bad, sound):
                 self._merge(sound, sources)
 
-    def _without(self, bad: Sequence[Segment], parts: Sequence[Segment]) -> list[Segment]:
+    def _leave_out(self, bad: Sequence[Segment], parts: Sequence[Segment]) -> list[Segment]:
         for part in bad:
             set_aside(part)
             self._say(f"{part.sentence}; it was set aside")
         return [it for it in parts if it not in bad]
 
-    def _superseded(self) -> list[Segment]:
+    def _find_superseded(self) -> list[Segment]:
         """Parts that stand beside their hour."""
-        found = all_segments(self.folder)
-        return [it for it in found if not it.is_hour and _hour_folder(it).exists()]
+        found = list_all_segments(self.folder)
+        return [it for it in found if not it.is_hour and _find_hour_folder(it).exists()]
 
     def _merge(self, parts: Sequence[Segment], sources: Mapping[str, WatchSource]) -> None:
-        aside = self._new_aside()
+        aside = self._make_aside()
         names = sorted({path.stem for part in parts for path in part.folder.iterdir()})
         statements = []
         for source in (sources[name] for name in names if name in sources):
@@ -131,9 +131,9 @@ class WatchStore:
                 _copy(source, f"read_parquet([{listed}], union_by_name = true)", aside)
             )
         self._ask(self._duckdb, statements)
-        _place(aside, _hour_folder(parts[0]))
+        _move_into_place(aside, _find_hour_folder(parts[0]))
 
-    def _new_aside(self) -> Path:
+    def _make_aside(self) -> Path:
         """An empty folder to write to."""
         aside = self.folder / ASIDE
         _clear(aside)
@@ -142,10 +142,10 @@ class WatchStore:
 
     def forget(self, keep_bytes: int, keep_s: float, now: datetime) -> bool:
         """Removes the oldest segments until both bounds hold: has the newest hour lost any?"""
-        for gone in lost_segments(self.folder):
+        for gone in list_lost_segments(self.folder):
             if gone.begins < now - timedelta(seconds=keep_s):
                 shutil.rmtree(gone.folder)
-        kept = segments(self.folder)
+        kept = list_segments(self.folder)
         sizes = {each.folder: each.size_bytes for each in kept}
         total, cut = sum(sizes.values()), False
         for each in kept[:-1]:
@@ -153,7 +153,7 @@ class WatchStore:
             if total <= keep_bytes and each.begins + length > now - timedelta(seconds=keep_s):
                 break
             # parts of an hour that goes would come to count again
-            for part in self._superseded():
+            for part in self._find_superseded():
                 if part.hour == each.begins:
                     shutil.rmtree(part.folder)
             # renamed first, so that nobody meets half a segment
@@ -166,12 +166,12 @@ class WatchStore:
         return cut
 
 
-def size_bytes(folder: Path) -> int:
+def measure_size_bytes(folder: Path) -> int:
     """What a record takes."""
-    return sum(each.size_bytes for each in segments(folder))
+    return sum(each.size_bytes for each in list_segments(folder))
 
 
-def _place(aside: Path, folder: Path) -> None:
+def _move_into_place(aside: Path, folder: Path) -> None:
     """Renames a folder into its place once what is in it is on the disk."""
     for path in aside.iterdir():
         path.chmod(FILE)  # the driver wrote it
@@ -185,7 +185,7 @@ def _clear(aside: Path) -> None:
         shutil.rmtree(aside)
 
 
-def _hour_folder(segment: Segment) -> Path:
+def _find_hour_folder(segment: Segment) -> Path:
     return segment.folder.with_name(segment.begins.strftime(HOUR))
 
 
@@ -199,7 +199,7 @@ def _copy(source: WatchSource, rows: str, folder: Path) -> str:
 
 
 @contextmanager
-def opened(folder: Path, kind: str, name: str) -> Iterator[None]:
+def open_folder(folder: Path, kind: str, name: str) -> Iterator[None]:
     """The folder, made where it is not there, and held: `UsageError` where it is another server's,
     or somebody records into it.
     """
@@ -229,13 +229,13 @@ def _check_owner(folder: Path, kind: str, name: str) -> None:
                 f"{folder} holds other files than a record", hint="choose another with --into"
             )
         write_whole(about, json.dumps(ours))
-    elif (theirs := owner(folder)) != (kind, name):
+    elif (theirs := read_owner(folder)) != (kind, name):
         raise UsageError(
             f"{folder} is the record of {theirs[1]}", hint="choose another with --into"
         )
 
 
-def owner(folder: Path) -> tuple[str, str]:
+def read_owner(folder: Path) -> tuple[str, str]:
     """Which kind of server a record is of, and its name; `UsageError` where there is none."""
     try:
         about = json.loads((folder / ABOUT).read_text())

@@ -6,7 +6,7 @@ from collections import Counter
 
 from dyno.workloads.replay.logs import LogEntry
 from dyno.workloads.replay.statements import REMEMBERED, Dialect, Kind, Statement, read_statement
-from dyno.workloads.replay.tokens import shortener
+from dyno.workloads.replay.tokens import make_shortener
 
 #: Statements that are numbered: what else a log holds is judged anew each time, and told together.
 NUMBERED = 1 << 14
@@ -23,7 +23,7 @@ class Different:
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
-        self._shorten = shortener(dialect.quoting)
+        self._shorten = make_shortener(dialect.quoting)
         self._numbers = dict[Statement, int]()
         self._by_text = dict[str, int]()
         self.statements = list[Statement]()
@@ -38,14 +38,14 @@ class Different:
         if number is not None:
             return number, self.statements[number]
         statement = read_statement(entry.sql, self._dialect)
-        number = self._number(statement)
+        number = self._assign_number(statement)
         if number >= 0 and len(short) <= REMEMBERED:
             if len(self._by_text) >= TEXTS:
                 self._by_text.clear()
             self._by_text[short] = number
         return number, statement
 
-    def _number(self, statement: Statement) -> int:
+    def _assign_number(self, statement: Statement) -> int:
         number = self._numbers.get(statement, ANEW)
         room = len(self.statements) < NUMBERED and len(statement.digest) <= REMEMBERED
         if number == ANEW and room:
@@ -55,7 +55,7 @@ class Different:
             self.counts.append(0)
         return number
 
-    def of(self, number: int, sql: str) -> Statement:
+    def number_statement(self, number: int, sql: str) -> Statement:
         """The statement with a number, or that of a text that has none."""
         return self.statements[number] if number >= 0 else read_statement(sql, self._dialect)
 
@@ -83,7 +83,7 @@ class Different:
         self.counts = [0 if n in found else it for n, it in enumerate(self.counts)]
         return total
 
-    def tables(self) -> Counter[str]:
+    def count_tables(self) -> Counter[str]:
         """The tables that are needed, and how many statements name each."""
         found = Counter({name: n for name, n in self._other_tables.items() if n > 0})
         for statement, count in zip(self.statements, self.counts, strict=True):
@@ -91,7 +91,7 @@ class Different:
                 found.update(dict.fromkeys(statement.tables, count))
         return found
 
-    def most_frequent(self, most: int) -> list[tuple[int, str]]:
+    def find_most_frequent(self, most: int) -> list[tuple[int, str]]:
         """Numbers and digests of those of which most are kept."""
         ordered = sorted(range(len(self.counts)), key=lambda number: -self.counts[number])
         return [(n, self.statements[n].digest) for n in ordered[:most] if self.counts[n]]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dyno.errors import UsageError
-from dyno.plugins import things
+from dyno.plugins import load_things
 from dyno.workloads.replay.logs import LIMIT, Log, LogEntry, LogReader
 
 #: Lines by which a log is known, and characters of each.
@@ -27,27 +27,27 @@ def read_log(path: Path, limit: int = LIMIT) -> Log:
         cause = (error.strerror or "").lower()
         raise UsageError(f"cannot read the log {path}", cause=cause, hint="--log FILE") from None
     readers: list[LogReader] = [
-        reader for own in things("dyno.engines", "LOG_READERS").values() for reader in own
+        reader for own in load_things("dyno.engines", "LOG_READERS").values() for reader in own
     ]
     if not any(line.strip() for line in head):
-        raise UsageError(f"the log {path} is empty", hint=_all_written(readers))
+        raise UsageError(f"the log {path} is empty", hint=_format_readers(readers))
     for reader in readers:
         if reader.knows(head):
-            return _whole(reader, path, limit)
+            return _read_whole(reader, path, limit)
     cause = f"line 1 is '{head[0][:60]}'"
     raise UsageError(
-        f"{path} is not a log that Dyno knows", cause=cause, hint=_all_written(readers)
+        f"{path} is not a log that Dyno knows", cause=cause, hint=_format_readers(readers)
     )
 
 
-def _all_written(readers: list[LogReader]) -> str:
+def _format_readers(readers: list[LogReader]) -> str:
     return "; ".join(f"{reader.kind}: {reader.written_by}" for reader in readers)
 
 
-def _whole(reader: LogReader, path: Path, limit: int) -> Log:
+def _read_whole(reader: LogReader, path: Path, limit: int) -> Log:
     log = reader.read(path, limit)
 
-    def entries() -> Iterator[LogEntry]:
+    def read_entries() -> Iterator[LogEntry]:
         entry = None
         for entry in log.entries:
             yield entry
@@ -55,4 +55,4 @@ def _whole(reader: LogReader, path: Path, limit: int) -> Log:
             hint = f"log statements with {reader.written_by}"
             raise UsageError(f"no statements in {path}, {log.kind}", hint=hint)
 
-    return replace(log, entries=entries())
+    return replace(log, entries=read_entries())

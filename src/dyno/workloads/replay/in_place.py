@@ -105,7 +105,7 @@ class ServerRules:
             return RefusedStatement("not in UTF-8")
         if values and (self._has_wrapped or "?" in sql):
             return RefusedStatement("with values whose places are not certain")
-        shape = shape_of(sql)
+        shape = empty_literals(sql)
         if shape and isinstance(found := _judge(self, shape), Allowed) and found.reads:
             return Allowed(sql.rstrip(_ENDS), reads=True)
         wrapped = _WRAPPED.fullmatch(sql) if self._has_wrapped else None
@@ -115,18 +115,18 @@ class ServerRules:
     def _has_wrapped(self) -> bool:
         return any(not reading.dollars for reading in self.readings)
 
-    def reading_also(self, statements: Iterable[str]) -> ServerRules:
+    def with_readings(self, statements: Iterable[str]) -> ServerRules:
         """The same server, read in every way that one of the statements may have a session read."""
         found = {
             judgement.reading
             for sql in statements
-            if _names_reading(sql) and isinstance(judgement := self.judge(sql), Allowed)
+            if _has_reading(sql) and isinstance(judgement := self.judge(sql), Allowed)
             if judgement.reading is not None
         }
         return replace(self, readings=self.readings | found)
 
 
-def _names_reading(sql: str) -> bool:
+def _has_reading(sql: str) -> bool:
     folded = sql.casefold()
     return any(word in folded for word in _READING_WORDS)
 
@@ -168,7 +168,7 @@ def _judge_tokens(server: ServerRules, tokens: list[Token], sql: str) -> Judgeme
         return RefusedStatement("that are several in one")
     if (session := server.session_words(tokens)) is not None:
         return session
-    why = why_not_read(server, tokens)
+    why = explain_not_read(server, tokens)
     return RefusedStatement(why) if why else Allowed(sql.rstrip(_ENDS), reads=True)
 
 
@@ -178,7 +178,7 @@ _INTRICATE = ('"', "`", "$", "#", "--", "/*")
 _NUMBER = re.compile(r"(?<![\w.@:])\d++(?:\.\d++)?+(?![\w.])")
 
 
-def shape_of(sql: str) -> str:
+def empty_literals(sql: str) -> str:
     """The text with its literals emptied, where every server finds them at the same places: it has
     the same tokens otherwise. Empty where that is not certain.
     """
@@ -195,20 +195,20 @@ def shape_of(sql: str) -> str:
     return _NUMBER.sub("0", code)
 
 
-def why_not_read(server: ServerRules, tokens: Sequence[Token]) -> str:
+def explain_not_read(server: ServerRules, tokens: Sequence[Token]) -> str:
     """Why these tokens are not known to read only; empty where they are."""
     rules = server.harmless
     first = next((it for it in tokens if it.mark != "("), tokens[0])
     if first.word not in rules.verbs:
         return "that begin with a word not known to read only"
-    if first.word in _EXPLAINS and (why := _why_not_explained(tokens)):
+    if first.word in _EXPLAINS and (why := _explain_not_explained(tokens)):
         return why
     return (
-        _changing_word(rules, tokens)
-        or _tainted_name(server, tokens)
-        or _unknown_call(server, tokens)
-        or _dotted_call(server, tokens)
-        or _unknown_hint(rules, tokens)
+        _find_changing_word(rules, tokens)
+        or _find_tainted_name(server, tokens)
+        or _find_unknown_call(server, tokens)
+        or _find_dotted_call(server, tokens)
+        or _find_unknown_hint(rules, tokens)
     )
 
 
@@ -220,7 +220,7 @@ _EXPLAIN_OPTIONS |= {"tree", "traditional"}
 _DESCRIBED_MOST = 5
 
 
-def _why_not_explained(tokens: Sequence[Token]) -> str:
+def _explain_not_explained(tokens: Sequence[Token]) -> str:
     """EXPLAIN may execute what it explains: that has to be a statement that reads."""
     rest = list(tokens[1:])
     if len(rest) > 1 and rest[0].mark == "(" and rest[1].word not in _EXPLAINED | {""}:
@@ -240,17 +240,17 @@ def _why_not_explained(tokens: Sequence[Token]) -> str:
     return "that explain what is not known to read only"
 
 
-def _changing_word(rules: Harmless, tokens: Sequence[Token]) -> str:
+def _find_changing_word(rules: Harmless, tokens: Sequence[Token]) -> str:
     for at, token in enumerate(tokens):
         word = token.word
         if word in rules.changing and not (at and tokens[at - 1].mark == "."):
             return f"with {word.upper()}"
-        if word == "into" and not (rules.fills_variables and _fills_variables(tokens, at)):
+        if word == "into" and not (rules.fills_variables and _is_into_variables(tokens, at)):
             return "with INTO"
     return ""
 
 
-def _fills_variables(tokens: Sequence[Token], at: int) -> bool:
+def _is_into_variables(tokens: Sequence[Token], at: int) -> bool:
     """`INTO @a, @b`: the session's own variables."""
     named = [it for it in takewhile(lambda it: it.kind != "word", tokens[at + 1 :]) if not it.mark]
     return bool(named) and all(
@@ -258,43 +258,43 @@ def _fills_variables(tokens: Sequence[Token], at: int) -> bool:
     )
 
 
-def _tainted_name(server: ServerRules, tokens: Sequence[Token]) -> str:
+def _find_tainted_name(server: ServerRules, tokens: Sequence[Token]) -> str:
     for token in tokens if server.tainted else ():
-        if token.kind in ("word", "name") and (why := _taint(server, token)):
+        if token.kind in ("word", "name") and (why := _find_taint(server, token)):
             return why
     return ""
 
 
-def _taint(server: ServerRules, token: Token) -> str:
-    cut = _cut(server, token)
+def _find_taint(server: ServerRules, token: Token) -> str:
+    cut = _cut_name(server, token)
     return server.tainted.get(cut) or server.tainted.get(cut.lower()) or ""
 
 
-def _cut(server: ServerRules, token: Token) -> str:
+def _cut_name(server: ServerRules, token: Token) -> str:
     """The name as the server takes it: some cut what is too long."""
     return token.text.encode()[: server.harmless.name_bytes_most].decode(errors="ignore")
 
 
-def _dotted_call(server: ServerRules, tokens: Sequence[Token]) -> str:
+def _find_dotted_call(server: ServerRules, tokens: Sequence[Token]) -> str:
     for before, token in pairwise(tokens):
         if before.mark == "." and token.kind in ("word", "name") and server.dotted:
-            name = _cut(server, token)
+            name = _cut_name(server, token)
             if {name, name.lower()} & server.dotted:
                 return "that may call a function as a column is named"
     return ""
 
 
-def _unknown_call(server: ServerRules, tokens: Sequence[Token]) -> str:
+def _find_unknown_call(server: ServerRules, tokens: Sequence[Token]) -> str:
     for at in range(1, len(tokens)):
         name = tokens[at - 1]
         if tokens[at].mark != "(" or name.kind in ("mark", "hint"):
             continue
-        if not _calls_nothing(server, tokens, at - 1):
+        if not _is_harmless_call(server, tokens, at - 1):
             return "that call a function not known to read only"
     return ""
 
 
-def _calls_nothing(server: ServerRules, tokens: Sequence[Token], at: int) -> bool:
+def _is_harmless_call(server: ServerRules, tokens: Sequence[Token], at: int) -> bool:
     """Is the word before a parenthesis known to change nothing there?"""
     rules, token = server.harmless, tokens[at]
     if token.kind not in ("word", "name"):
@@ -312,14 +312,14 @@ def _calls_nothing(server: ServerRules, tokens: Sequence[Token], at: int) -> boo
     if is_listed:
         # some families call their users' functions by a quoted name, and never their own
         return token.kind == "word" or bool(rules.schemas)
-    return _names_columns(tokens, at)
+    return _is_column_list(tokens, at)
 
 
 def _is_cast(tokens: Sequence[Token], at: int) -> bool:
     return at > 1 and tokens[at - 1].mark == tokens[at - 2].mark == ":"
 
 
-def _names_columns(tokens: Sequence[Token], at: int) -> bool:
+def _is_column_list(tokens: Sequence[Token], at: int) -> bool:
     """`WITH name (a, b) AS (SELECT`: a function in FROM may be followed by `AS (` and columns."""
     after = iter(tokens[at + 2 :])
     for token in after:
@@ -338,7 +338,7 @@ def _names_columns(tokens: Sequence[Token], at: int) -> bool:
 _HINT = re.compile(r"(\w+)\s*\(")
 
 
-def _unknown_hint(rules: Harmless, tokens: Sequence[Token]) -> str:
+def _find_unknown_hint(rules: Harmless, tokens: Sequence[Token]) -> str:
     hints = [_HINT.findall(it.text.lower()) for it in tokens if it.kind == "hint"]
     if all(found and rules.hints.issuperset(found) for found in hints):
         return ""

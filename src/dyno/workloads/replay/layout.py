@@ -21,7 +21,13 @@ from dyno.errors import UsageError
 from dyno.workloads.replay.formats import read_log
 from dyno.workloads.replay.in_place import Allowed, ServerRules, judge_for_all
 from dyno.workloads.replay.logs import LIMIT, Log, LogEntry
-from dyno.workloads.replay.sessions import Bounds, LogSession, Selection, lanes, select
+from dyno.workloads.replay.sessions import (
+    Bounds,
+    LogSession,
+    Selection,
+    assign_lanes,
+    select_statements,
+)
 from dyno.workloads.replay.spool import Spool
 
 #: Counts with what is laid out: a change of the form makes other names.
@@ -51,7 +57,7 @@ class Replay:
     selection: Selection
     connections: int
 
-    def sentences(self) -> list[str]:
+    def describe(self) -> list[str]:
         """What is played, and what is left out."""
         chosen = self.selection
         told = [
@@ -78,39 +84,39 @@ def lay_out(
     if bounds is not None and bounds.rules:
         # what a session may be set to read otherwise is known before anything is judged
         widened = (
-            each.reading_also(it.sql for it in read_log(path, limit).entries)
+            each.with_readings(it.sql for it in read_log(path, limit).entries)
             for each in bounds.rules
         )
         bounds = replace(bounds, rules=tuple(widened))
-    with cache.work_folder("replay") as folder, Spool(folder) as spool:
+    with cache.make_work_folder("replay") as folder, Spool(folder) as spool:
         log = read_log(path, limit)
-        selection = select(log, writes, spool, bounds)
+        selection = select_statements(log, writes, spool, bounds)
         if not selection.sessions:
             reasons = "; ".join(f"{it.count:,} {why}" for why, it in selection.left_out.items())
             hint = "--writes plays what writes, too" if not writes else "log all statements"
             raise UsageError(f"no statement of {path} can be played", cause=reasons, hint=hint)
-        own = lanes(selection)
+        own = assign_lanes(selection)
         if len(own) > LANES_MOST:
             cause = f"{len(own):,} of its sessions overlap"
             hint = "replay a shorter stretch of the log"
             raise UsageError(
                 f"{path} needs over {LANES_MOST:,} connections", cause=cause, hint=hint
             )
-        names = _names(selection)
+        names = _choose_names(selection)
         summed = hashlib.sha256(str(FORM).encode())
         for number, sessions in enumerate(own):
             with (folder / f"{number:05d}.lane").open("wb") as file:
-                for part in _parts(_lane(selection, sessions, names)):
+                for part in _join_pieces(_build_lane(selection, sessions, names)):
                     file.write(part)
                     summed.update(part)
         kept = "all but those left out" if writes else "those that read"
         script = f"-- {selection.count:,} statements of {path.name}, {log.kind}: {kept}.\n"
-        script += _script(selection, names, len(own), writes)
+        script += _build_script(selection, names, len(own), writes)
         summed.update(script.encode())
         script += f"-- sha256 of all beside it: {summed.hexdigest()}\n"
         stem = re.sub(r"\W+", "_", path.stem) or "log"
         (folder / f"{stem}.lua").write_text(script)
-        home = cache.cached_entry(
+        home = cache.ensure_entry(
             "replay", f"{stem}-{summed.hexdigest()[:16]}", lambda into: _move(folder, into), say
         )
     return Replay(home / f"{stem}.lua", log, selection, len(own))
@@ -129,14 +135,14 @@ class _Names:
     types: dict[int, int]
 
 
-def _script(selection: Selection, names: _Names, connections: int, writes: bool) -> str:
+def _build_script(selection: Selection, names: _Names, connections: int, writes: bool) -> str:
     plans = "".join(
-        f"      {{ name = {_lua(names.names[type_])}, sql = {_lua(example)} }},\n"
+        f"      {{ name = {_quote_lua(names.names[type_])}, sql = {_quote_lua(example)} }},\n"
         for number, type_ in names.types.items()
         if (entry := selection.different.examples.get(number))
         and selection.different.statements[number].kind in ("read", "write")
         and _EXPLAINED.match(selection.different.statements[number].digest)
-        and (example := _example(entry, selection.rules))
+        and (example := _build_example(entry, selection.rules))
     )
     count = selection.count + selection.added
     return (
@@ -150,31 +156,31 @@ def _script(selection: Selection, names: _Names, connections: int, writes: bool)
 _EXPLAINED = re.compile(r"(?:SELECT|WITH|INSERT|UPDATE|DELETE|REPLACE|TABLE|VALUES)\b")
 
 
-def _example(entry: LogEntry, rules: Sequence[ServerRules]) -> str:
+def _build_example(entry: LogEntry, rules: Sequence[ServerRules]) -> str:
     """A statement as it can be explained; empty where a server is only read, and its values cannot
     be put into the text with certainty.
     """
-    text = _spelled_out(entry)
+    text = _insert_values(entry)
     if not rules:
         return text
     is_plain = not any("\\" in value for value in entry.values if value)
     return text if is_plain and isinstance(judge_for_all(rules, text, ()), Allowed) else ""
 
 
-def _spelled_out(entry: LogEntry) -> str:
+def _insert_values(entry: LogEntry) -> str:
     """Its text with its values in it."""
 
-    def literal(found: re.Match[str]) -> str:
+    def insert_literal(found: re.Match[str]) -> str:
         at = int(found[1][1:]) - 1 if found[1] else -1
         if not 0 <= at < len(entry.values):
             return found[0]
         value = entry.values[at]
         return "NULL" if value is None else "'" + value.replace("'", "''") + "'"
 
-    return _DOLLAR.sub(literal, entry.sql.rstrip("; \n"))
+    return _DOLLAR.sub(insert_literal, entry.sql.rstrip("; \n"))
 
 
-def _lua(text: str) -> str:
+def _quote_lua(text: str) -> str:
     """A text as Lua reads it."""
     for letter, escaped in (
         ("\\", r"\\"),
@@ -187,10 +193,10 @@ def _lua(text: str) -> str:
     return f'"{text}"'
 
 
-def _names(selection: Selection) -> _Names:
+def _choose_names(selection: Selection) -> _Names:
     """What each is called: those with the most statements get a name of their own."""
     names, types = list[str](), dict[int, int]()
-    for number, digest in selection.different.most_frequent(DIGESTS):
+    for number, digest in selection.different.find_most_frequent(DIGESTS):
         name = digest if len(digest) <= DIGEST_LETTERS else f"{digest[: DIGEST_LETTERS - 1]}…"
         if name in names:
             summed = hashlib.sha256(digest.encode()).hexdigest()
@@ -200,7 +206,9 @@ def _names(selection: Selection) -> _Names:
     return _Names((*names, *({OTHERS, UNDONE, CHECKED} - set(names))), types)
 
 
-def _lane(selection: Selection, sessions: Sequence[LogSession], names: _Names) -> Iterator[bytes]:
+def _build_lane(
+    selection: Selection, sessions: Sequence[LogSession], names: _Names
+) -> Iterator[bytes]:
     """A file's content, part by part: names of types, and the events to the end."""
     yield _LENGTH.pack(len(names.names))
     for name in names.names:
@@ -210,16 +218,16 @@ def _lane(selection: Selection, sessions: Sequence[LogSession], names: _Names) -
     is_judged, is_asked = bool(selection.rules), selection.asks
     for session in sessions:
         is_open, is_first = False, is_asked
-        for at_s, sql, values, number, statement in selection.played(session):
+        for at_s, sql, values, number, statement in selection.find_played(session):
             kind, at_ns = statement.kind, round(at_s * 1e9)
             if is_first:
                 yield _EVENT.pack(at_ns, checked, len(CHECK), -1) + CHECK
                 is_first = False
             text, marked, said = sql.encode(), -1, b""
             if values and is_judged:  # as it was judged, the server's own marks in it
-                marked, said = len(values), _written(values)
+                marked, said = len(values), _encode_values(values)
             elif values:
-                text, marked, said = _with_values(sql, values)
+                text, marked, said = _bind_values(sql, values)
             yield _EVENT.pack(at_ns, names.types.get(number, others), len(text), marked)
             yield text
             yield said
@@ -235,20 +243,20 @@ def _lane(selection: Selection, sessions: Sequence[LogSession], names: _Names) -
             yield _EVENT.pack(at_ns, checked, len(CHECK), -1) + CHECK
 
 
-def _parts(pieces: Iterator[bytes]) -> Iterator[bytes]:
+def _join_pieces(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """Pieces put together to what is worth a write."""
     while batch := list(islice(pieces, PIECES)):
         yield b"".join(batch)
 
 
-def _with_values(sql: str, given: Sequence[str | None]) -> tuple[bytes, int, bytes]:
+def _bind_values(sql: str, given: Sequence[str | None]) -> tuple[bytes, int, bytes]:
     """A text with `?` for its parameters, how many these are, and their values as written."""
-    text, order = _with_marks(sql)
+    text, order = _replace_parameters(sql)
     values = given if order is None else [given[n] if n < len(given) else None for n in order]
-    return text.encode(), len(values), _written(values)
+    return text.encode(), len(values), _encode_values(values)
 
 
-def _written(values: Sequence[str | None]) -> bytes:
+def _encode_values(values: Sequence[str | None]) -> bytes:
     """Values as a file has them."""
     parts = list[bytes]()
     for value in values:
@@ -258,7 +266,7 @@ def _written(values: Sequence[str | None]) -> bytes:
 
 
 @lru_cache(maxsize=1 << 10)
-def _with_marks(sql: str) -> tuple[str, tuple[int, ...] | None]:
+def _replace_parameters(sql: str) -> tuple[str, tuple[int, ...] | None]:
     """`$1` as `?`, and the places of the values in the order of the text; a text that has `?` as it
     is, and None."""
     order = list[int]()

@@ -1,6 +1,6 @@
 """SQL as a server's own lexer reads it, for statements that must not be mistaken.
 
-The digests' tokenizer (`tokens`) puts up with any text; here a text is refused by name where
+The digests' tokenizer (`read_all`) puts up with any text; here a text is refused by name where
 anything in it could be read in another way than the `Quoting` says. What is refused is not played,
 so this file may be stricter than a server and never laxer.
 """
@@ -93,7 +93,7 @@ def read_tokens(text: str, quoting: Quoting) -> list[Token]:
     """The tokens of a text, comments left out; `UnreadableError` says why there are none."""
     if "\0" in text:
         raise UnreadableError("it holds a zero byte")
-    return list(_Scanner(text, quoting).tokens())
+    return list(_Scanner(text, quoting).read_all())
 
 
 class _Scanner:
@@ -104,11 +104,11 @@ class _Scanner:
         self.is_dollars = quoting.dollars
         self.may_go_on = self.is_dollars and "\\" in text
 
-    def tokens(self) -> Iterator[Token]:
+    def read_all(self) -> Iterator[Token]:
         """Every token in order."""
         while self.at < len(self.text):
             if not self._skip():
-                yield self._next()
+                yield self._read_next()
 
     def _skip(self) -> bool:
         """Passes over space or a comment, where one stands here."""
@@ -149,7 +149,7 @@ class _Scanner:
             raise UnreadableError(f"it ends within {what}")
         self.at = at + length
 
-    def _next(self) -> Token:
+    def _read_next(self) -> Token:
         text, dollars = self.text, self.is_dollars
         if text.startswith("/*+", self.at):
             start = self.at
@@ -159,15 +159,15 @@ class _Scanner:
             return Token("hint", text[start + 3 : self.at - 2])
         sign = text[self.at]
         if sign in "'\"`":
-            return self._quoted(sign, self.quoting.backslashes)
+            return self._read_quoted(sign, self.quoting.backslashes)
         if found := _NUMBERS[dollars].match(text, self.at):
             self.at = found.end()
             return Token("number", found[0])
         if sign == "$" and self.is_dollars:
-            return self._dollar()
+            return self._read_dollar()
         if found := _WORDS[dollars].match(text, self.at):
             self.at = found.end()
-            return self._word(found[0])
+            return self._read_word(found[0])
         if sign == "@" and not self.is_dollars and (found := _VARIABLE.match(text, self.at)):
             self.at = found.end()
             return Token("variable", found[0])
@@ -176,25 +176,25 @@ class _Scanner:
         self.at += 1
         return Token("mark", sign)
 
-    def _word(self, word: str) -> Token:
+    def _read_word(self, word: str) -> Token:
         """A word; where a quote follows at once it may say how that is read."""
         after, plain = self.text[self.at : self.at + 1], word.lower()
         if self.is_dollars and plain == "u" and after == "&":
             raise UnreadableError("it has a name or text in U&'…'")
         if self.is_dollars and after == "'" and plain == "e":
-            return Token("string", f"E{self._quoted(after, True).text}")
+            return Token("string", f"E{self._read_quoted(after, True).text}")
         if after == "'" and plain in ("b", "x"):
-            return self._digits()
+            return self._read_digits()
         return Token("word", word)
 
-    def _digits(self) -> Token:
+    def _read_digits(self) -> Token:
         found = _DIGITS.match(self.text, self.at)
         if found is None:
             raise UnreadableError("it has a text of digits that are none")
         self.at = found.end()
         return Token("string", found[0])
 
-    def _quoted(self, quote: str, escapes: bool) -> Token:
+    def _read_quoted(self, quote: str, escapes: bool) -> Token:
         """A quoted text or name that begins here; its own end is its first quote that is not
         doubled or escaped."""
         is_name = quote == "`" or (quote == '"' and self.quoting.names_in_double)
@@ -210,11 +210,11 @@ class _Scanner:
         inner = self.text[start : found.end() - 1]
         if is_name:
             return Token("name", inner.replace(quote * 2, quote))
-        if self.may_go_on and self._goes_on():
+        if self.may_go_on and self._has_next_text():
             raise UnreadableError("it has a text in several parts")
         return Token("string", self.text[start - 1 : self.at])
 
-    def _goes_on(self) -> bool:
+    def _has_next_text(self) -> bool:
         """Does another text follow, which the server may take for a part of this one?"""
         at = self.at
         while self.at < len(self.text) and self._skip():
@@ -222,7 +222,7 @@ class _Scanner:
         follows, self.at = self.text.startswith("'", self.at), at
         return follows
 
-    def _dollar(self) -> Token:
+    def _read_dollar(self) -> Token:
         if found := _PARAMETER.match(self.text, self.at):
             self.at = found.end()
             return Token("parameter", found[0])

@@ -26,10 +26,10 @@ from dyno.workloads.replay.spool import Chain, Spool, SpoolRecord
 from dyno.workloads.replay.statements import (
     Dialect,
     Statement,
-    bare,
-    made_tables,
-    names_of,
+    compile_names,
+    find_made_tables,
     read_statement,
+    strip_schema,
 )
 
 #: Letters of a digest that is told.
@@ -97,7 +97,7 @@ class Bounds:
 class Selection:
     """What of a log is played: sessions, the databases that they are in (one, or several that are
     changed by USE), and what is left out, by its reason. Each session's statements are read from
-    disk (`played`). `rules` are those of the servers that it is only read in.
+    disk (`find_played`). `rules` are those of the servers that it is only read in.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class Selection:
         bounds: Bounds | None = None,
     ) -> None:
         bounds = bounds or Bounds()
-        self.rules, self._others = bounds.rules, names_of(bounds.beside)
+        self.rules, self._others = bounds.rules, compile_names(bounds.beside)
         self.asks = bounds.asks and bool(bounds.rules)
         self.sessions: tuple[LogSession, ...] = ()
         self.databases: tuple[str, ...] = ()
@@ -130,9 +130,9 @@ class Selection:
         ends = (session.kept.last_s[0] for session in self.sessions)
         return max(ends, default=self.began_s) - self.began_s if self.sessions else 0.0
 
-    def tables(self) -> Counter[str]:
+    def count_tables(self) -> Counter[str]:
         """The tables that are needed, and how many statements name each."""
-        return self.different.tables()
+        return self.different.count_tables()
 
     def add(self, entry: LogEntry) -> None:
         """The next entry of the log."""
@@ -149,7 +149,7 @@ class Selection:
             return self.left_out.add(f"not understood: {statement.why}", entry.line)
         if kind == "admin":
             return self._leave("for the server as a whole, never played", entry, statement)
-        if self._others and _names_one(self._others, entry, statement):
+        if self._others and _has_name(self._others, entry, statement):
             return self._leave("that name a database beside the one of the URL", entry, statement)
         if self.rules and kind != "write":
             judged = judge_for_all(self.rules, entry.sql, entry.values)
@@ -157,7 +157,7 @@ class Selection:
                 return self._leave(judged.why, entry, statement)
             entry = entry._replace(sql=judged.text)
         self._databases[entry.database] += 1
-        is_alone = kind != "read" and self._note(session, entry, statement)
+        is_alone = kind != "read" and self._note_statement(session, entry, statement)
         is_within = not is_alone and (session.is_open or session.is_manual)
         if self._writes or (not is_within and kind != "write"):
             self._keep(session, entry, number, statement)
@@ -181,13 +181,13 @@ class Selection:
         self._by_name[entry.session] = session
         return session
 
-    def _note(self, session: LogSession, entry: LogEntry, statement: Statement) -> bool:
+    def _note_statement(self, session: LogSession, entry: LogEntry, statement: Statement) -> bool:
         """What a statement that is no plain read does to what follows; does it stand alone?"""
         kind = statement.kind
         if kind == "use":
-            self._databases[bare(statement.digest.partition(" ")[2])] += 0
+            self._databases[strip_schema(statement.digest.partition(" ")[2])] += 0
         elif kind == "write" and statement.digest.startswith("CREATE "):
-            self._made.update(made_tables(entry.sql))
+            self._made.update(find_made_tables(entry.sql))
         elif kind == "state" and "autocommit" in statement.digest.lower():
             session.end_transaction()
             session.is_manual = entry.sql.rstrip("; ").lower().endswith(("0", "off", "false"))
@@ -251,7 +251,7 @@ class Selection:
         self.different.keep(number, statement, entry)
 
     def _take_back(self, session: LogSession, record: SpoolRecord) -> None:
-        statement = self.different.of(record.number, record.sql)
+        statement = self.different.number_statement(record.number, record.sql)
         self.count -= 1
         session.working -= statement.kind in ("read", "write")
         self.different.take_back(record.number, statement)
@@ -267,7 +267,7 @@ class Selection:
         found = [it for it in self._by_name.values() if it.working]
         self.sessions = tuple(sorted(found, key=lambda session: session.met_s))
         self._by_name.clear()
-        self.added = sum(bool(self._use(session)) for session in self.sessions)
+        self.added = sum(bool(self._build_use(session)) for session in self.sessions)
         if len(self.databases) <= 1:
             self.count -= self.different.forget("use")
         return self
@@ -278,21 +278,25 @@ class Selection:
             if is_played and session.working:
                 return
             for record in session.kept:
-                statement = self.different.of(record.number, record.sql)
-                why = self._why_not(record, statement)
+                statement = self.different.number_statement(record.number, record.sql)
+                why = self._explain_not(record, statement)
                 if why and not is_played:
                     self.left_out.add(why, record.line)
                 if bool(why) != is_played:
                     self._take_back(session, record)
 
-    def _why_not(self, record: SpoolRecord, statement: Statement) -> str:
+    def _explain_not(self, record: SpoolRecord, statement: Statement) -> str:
         if self._only and record.database not in ("", self._only):
             return f"in other databases than {self._only}"
-        if self._made and not self._writes and self._made.intersection(map(bare, statement.tables)):
+        if (
+            self._made
+            and not self._writes
+            and self._made.intersection(map(strip_schema, statement.tables))
+        ):
             return "of tables that the log itself makes"
         return ""
 
-    def _use(self, session: LogSession) -> str:
+    def _build_use(self, session: LogSession) -> str:
         """What brings a session into its database where there are several."""
         is_needed = len(self.databases) > 1 and session.database and self._dialect.use
         if not is_needed or self._others:
@@ -301,23 +305,25 @@ class Selection:
         is_played = not self.rules or isinstance(judge_for_all(self.rules, use, ()), Allowed)
         return use if is_played else ""
 
-    def state_of(self, session: LogSession) -> tuple[str, ...]:
+    def find_state(self, session: LogSession) -> tuple[str, ...]:
         """What a session does to its own state, as texts in order."""
-        return tuple(dict.fromkeys([self._use(session), *session.state]))
+        return tuple(dict.fromkeys([self._build_use(session), *session.state]))
 
-    def played(self, session: LogSession) -> Iterator[TimedStatement]:
+    def find_played(self, session: LogSession) -> Iterator[TimedStatement]:
         """The statements of a session that are played, in order."""
-        if use := self._use(session):
+        if use := self._build_use(session):
             statement = read_statement(use, self._dialect)
             yield TimedStatement(session.began_s - self.began_s, use, (), ANEW, statement)
         sifts, skips_use = self._only or self._made, len(self.databases) <= 1
         began_s, statements = self.began_s, self.different.statements
         for record in session.kept:
             at_s, number, _, sql, values, _, _ = record
-            statement = statements[number] if number >= 0 else self.different.of(number, sql)
+            statement = (
+                statements[number] if number >= 0 else self.different.number_statement(number, sql)
+            )
             if statement.kind == "use" and skips_use:
                 continue
-            if sifts and self._why_not(record, statement):
+            if sifts and self._explain_not(record, statement):
                 continue
             yield TimedStatement(at_s - began_s, sql, values, number, statement)
 
@@ -328,7 +334,7 @@ def _is_whole(entry: LogEntry) -> bool:
     return not entry.letters and not any(_ESCAPED.search(text) for text in texts)
 
 
-def _names_one(others: re.Pattern[str], entry: LogEntry, statement: Statement) -> bool:
+def _has_name(others: re.Pattern[str], entry: LogEntry, statement: Statement) -> bool:
     """Does it name one of these databases? Texts hold no names, but for what stands in double
     quotes, which a session may read as one."""
     return bool(others.search(statement.digest)) or (
@@ -336,18 +342,20 @@ def _names_one(others: re.Pattern[str], entry: LogEntry, statement: Statement) -
     )
 
 
-def select(log: Log, writes: bool, spool: Spool, bounds: Bounds | None = None) -> Selection:
+def select_statements(
+    log: Log, writes: bool, spool: Spool, bounds: Bounds | None = None
+) -> Selection:
     """The statements of a log that are played; they lie in the spool."""
     found = Selection(log.dialect, writes, spool, bounds)
     # of all that is made here nothing makes a cycle
-    with _without_collector():
+    with _pause_collector():
         for entry in log.entries:
             found.add(entry)
         return found.end()
 
 
 @contextmanager
-def _without_collector() -> Iterator[None]:
+def _pause_collector() -> Iterator[None]:
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -357,7 +365,7 @@ def _without_collector() -> Iterator[None]:
             gc.enable()
 
 
-def lanes(selection: Selection) -> list[list[LogSession]]:
+def assign_lanes(selection: Selection) -> list[list[LogSession]]:
     """Sessions on as few connections as they need: one after the other where they do not overlap
     and set the same variables.
     """
@@ -365,7 +373,7 @@ def lanes(selection: Selection) -> list[list[LogSession]]:
     free: dict[tuple[str, ...], list[tuple[float, int]]] = defaultdict(list)
     for session in sorted(selection.sessions, key=lambda each: each.span_s):
         begin_s, end_s = session.span_s
-        heap = free[selection.state_of(session)]
+        heap = free[selection.find_state(session)]
         if heap and heap[0][0] < begin_s:
             _, lane = heappop(heap)
             found[lane].append(session)

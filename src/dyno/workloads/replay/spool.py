@@ -68,9 +68,9 @@ class Chain:
 
     def __iter__(self) -> Iterator[SpoolRecord]:
         """All records, a block of them in memory at a time."""
-        return self._from(0)
+        return self._iterate_from(0)
 
-    def _from(self, place: int) -> Iterator[SpoolRecord]:
+    def _iterate_from(self, place: int) -> Iterator[SpoolRecord]:
         for block in self._blocks:
             if block.first + block.records > place:
                 yield from self._spool.read(block)[max(0, place - block.first) :]
@@ -83,7 +83,7 @@ class Chain:
 
     def take_back(self, place: int) -> Iterator[SpoolRecord]:
         """Says the records from `place` on; once all were said they are gone."""
-        yield from self._from(place)
+        yield from self._iterate_from(place)
         if place >= self._first:
             del self._tail[place - self._first :]
             return

@@ -29,23 +29,23 @@ class Dialect:
     use: str = ""
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     return text.split()
 
 
 #: First words of statements, by what they do; what else begins with a word is not known.
 _VERBS: dict[str, Kind] = {
     **dict.fromkeys(
-        _words("SELECT TABLE VALUES SHOW DESCRIBE DESC EXPLAIN HELP WITH FETCH"), "read"
+        _split_words("SELECT TABLE VALUES SHOW DESCRIBE DESC EXPLAIN HELP WITH FETCH"), "read"
     ),
-    **dict.fromkeys(_words("DECLARE CLOSE MOVE CHECKSUM"), "read"),
-    **dict.fromkeys(_words("BEGIN START"), "begin"),
-    **dict.fromkeys(_words("COMMIT END"), "commit"),
-    **dict.fromkeys(_words("ROLLBACK ABORT"), "rollback"),
-    **dict.fromkeys(_words("SET RESET DISCARD DEALLOCATE SAVEPOINT RELEASE"), "state"),
+    **dict.fromkeys(_split_words("DECLARE CLOSE MOVE CHECKSUM"), "read"),
+    **dict.fromkeys(_split_words("BEGIN START"), "begin"),
+    **dict.fromkeys(_split_words("COMMIT END"), "commit"),
+    **dict.fromkeys(_split_words("ROLLBACK ABORT"), "rollback"),
+    **dict.fromkeys(_split_words("SET RESET DISCARD DEALLOCATE SAVEPOINT RELEASE"), "state"),
     "USE": "use",
     **dict.fromkeys(
-        _words(
+        _split_words(
             "INSERT UPDATE DELETE REPLACE MERGE COPY LOAD CALL DO TRUNCATE CREATE ALTER DROP "
             "RENAME GRANT REVOKE COMMENT ANALYZE VACUUM OPTIMIZE REPAIR CLUSTER REINDEX REFRESH "
             "LOCK UNLOCK PREPARE EXECUTE HANDLER NOTIFY LISTEN UNLISTEN XA IMPORT SECURITY CHECK "
@@ -54,7 +54,7 @@ _VERBS: dict[str, Kind] = {
         "write",
     ),
     **dict.fromkeys(
-        _words(
+        _split_words(
             "KILL SHUTDOWN RESTART FLUSH PURGE CHANGE STOP INSTALL UNINSTALL CHECKPOINT BINLOG "
             "CLONE REASSIGN"
         ),
@@ -63,7 +63,7 @@ _VERBS: dict[str, Kind] = {
 }
 #: Words that make of a reading statement one that changes or holds something.
 _CHANGES = frozenset(
-    _words(
+    _split_words(
         "INSERT UPDATE DELETE MERGE SHARE NEXTVAL SETVAL GET_LOCK "
         "RELEASE_LOCK RELEASE_ALL_LOCKS PG_NOTIFY LO_CREATE LO_UNLINK LO_IMPORT "
         "TXID_CURRENT PG_CURRENT_XACT_ID PG_ADVISORY_LOCK PG_TRY_ADVISORY_LOCK "
@@ -73,7 +73,7 @@ _CHANGES = frozenset(
 #: Words that make of any statement one that reaches beyond its database: into the server's files,
 #: its other sessions, its replication, another server.
 _BEYOND = frozenset(
-    _words(
+    _split_words(
         "OUTFILE DUMPFILE LO_EXPORT PG_RELOAD_CONF PG_ROTATE_LOGFILE PG_TERMINATE_BACKEND "
         "PG_CANCEL_BACKEND PG_SWITCH_WAL PG_PROMOTE PG_CREATE_RESTORE_POINT PG_STAT_RESET "
         "PG_STAT_RESET_SHARED PG_STAT_RESET_SLRU PG_STAT_RESET_REPLICATION_SLOT "
@@ -87,10 +87,10 @@ _BEYOND = frozenset(
 )
 #: What is made, changed or dropped for a whole server.
 _SERVERS_OWN = frozenset(
-    _words("USER ROLE GROUP DATABASE TABLESPACE SERVER INSTANCE SYSTEM SUBSCRIPTION")
+    _split_words("USER ROLE GROUP DATABASE TABLESPACE SERVER INSTANCE SYSTEM SUBSCRIPTION")
 )
 _KEYWORDS = frozenset(
-    _words(
+    _split_words(
         "SELECT FROM WHERE AND OR NOT IN IS NULL LIKE BETWEEN JOIN LEFT RIGHT INNER OUTER "
         "CROSS ON USING GROUP BY ORDER HAVING LIMIT OFFSET ASC DESC AS DISTINCT UNION ALL "
         "INSERT INTO VALUES UPDATE SET DELETE REPLACE CREATE TABLE INDEX DROP ALTER BEGIN "
@@ -138,12 +138,12 @@ def _judge_anew(short: str, dialect: Dialect) -> Statement:
         return Statement("unknown", "", why="it is empty")
     if ("mark", ";") in words:
         return Statement("unknown", short[:60], why="it is several statements in one")
-    kind, why = _kind([token.upper() for each, token in words if each == "word"], words[0])
+    kind, why = _find_kind([token.upper() for each, token in words if each == "word"], words[0])
     if _is_for_server(words):
         kind = "admin"
     of_cursor = words[0][1].upper() in ("FETCH", "MOVE", "CLOSE")
-    tables = frozenset[str]() if of_cursor else _tables(words, dialect.catalogs)
-    return Statement(kind, _digest(words), tables, why)
+    tables = frozenset[str]() if of_cursor else _find_tables(words, dialect.catalogs)
+    return Statement(kind, _build_digest(words), tables, why)
 
 
 #: Letters of the shortened texts that are judged once, and how many are remembered.
@@ -151,7 +151,7 @@ REMEMBERED = 1 << 11
 _judge = lru_cache(maxsize=1 << 14)(_judge_anew)
 
 
-def _kind(words: list[str], first: Token) -> tuple[Kind, str]:
+def _find_kind(words: list[str], first: Token) -> tuple[Kind, str]:
     """What a statement does, by its bare words."""
     verb = words[0] if words and first[0] == "word" else first[1][:20]
     kind = _VERBS.get(verb)
@@ -168,7 +168,7 @@ def _kind(words: list[str], first: Token) -> tuple[Kind, str]:
         return "write", ""
     if kind == "read" and _CHANGES.intersection(words[1:]) and verb != "SHOW":
         return "write", ""
-    if verb == "SELECT" and "INTO" in words and "FROM" in words and _makes_table(words):
+    if verb == "SELECT" and "INTO" in words and "FROM" in words and _is_making_table(words):
         return "write", ""
     return kind, ""
 
@@ -180,7 +180,7 @@ def _is_for_server(tokens: Sequence[Token]) -> bool:
         return False
     verb, after = words[0], words[1:2]
     if verb == "SET":
-        return _sets_server(tokens)
+        return _is_server_set(tokens)
     if verb in ("CREATE", "ALTER", "DROP", "RENAME"):
         # CREATE OR REPLACE ROLE
         named = [word for word in words[1:4] if word not in ("OR", "REPLACE")]
@@ -192,7 +192,7 @@ def _is_for_server(tokens: Sequence[Token]) -> bool:
     return bool(_BEYOND.intersection(words))
 
 
-def _sets_server(tokens: Sequence[Token]) -> bool:
+def _is_server_set(tokens: Sequence[Token]) -> bool:
     """`SET GLOBAL x`, `SET a = 1, @@PERSIST.b = 2`, `SET PASSWORD`, `SET DEFAULT ROLE`."""
     for at, (kind, token) in enumerate(tokens):
         word = token.upper()
@@ -206,12 +206,12 @@ def _sets_server(tokens: Sequence[Token]) -> bool:
     return False
 
 
-def _makes_table(words: list[str]) -> bool:
+def _is_making_table(words: list[str]) -> bool:
     """`SELECT … INTO new_table FROM` of PostgreSQL; INTO behind FROM fills variables."""
     return words.index("INTO") < words.index("FROM")
 
 
-def _digest(words: list[Token]) -> str:
+def _build_digest(words: list[Token]) -> str:
     """The text with `?` for literals, one space between words, lists of literals as one."""
     parts, before = list[str](), ""
     for kind, token in words:
@@ -225,25 +225,25 @@ def _digest(words: list[Token]) -> str:
     return re.sub(r"(\((?:\?|\?, …)\))(?:, \((?:\?|\?, …)\))++", r"\1, …", text)
 
 
-def _tables(words: list[Token], catalogs: tuple[str, ...]) -> frozenset[str]:
+def _find_tables(words: list[Token], catalogs: tuple[str, ...]) -> frozenset[str]:
     """Names where a table stands: behind FROM, JOIN, INTO, UPDATE, TABLE, and after their commas;
     no function, no name that the statement itself makes by WITH, no server's own catalog.
     """
-    made, openers, found, at = _made_here(words), _openers(words), set[str](), 0
+    made, openers, found, at = _find_with_names(words), _find_openers(words), set[str](), 0
     while at < len(words):
         if words[at][0] == "word" and words[at][1].upper() in _BEFORE_TABLE:
             if words[at][1].upper() == "FROM" and _is_within_call(words, openers, at):
                 at += 1
                 continue
-            at = _list_of_tables(words, at + 1, found)
+            at = _read_table_list(words, at + 1, found)
         else:
             at += 1
     return frozenset(
-        name for name in found if bare(name) not in made and not _is_catalog(name, catalogs)
+        name for name in found if strip_schema(name) not in made and not _is_catalog(name, catalogs)
     )
 
 
-def _list_of_tables(words: list[Token], at: int, found: set[str]) -> int:
+def _read_table_list(words: list[Token], at: int, found: set[str]) -> int:
     skipped = ("IF", "NOT", "EXISTS", "ONLY", "LATERAL", "LOW_PRIORITY", "IGNORE")
     while at < len(words) and words[at][1].upper() in skipped:
         at += 1
@@ -256,14 +256,14 @@ def _list_of_tables(words: list[Token], at: int, found: set[str]) -> int:
         if is_call and before not in ("INTO", "TABLE", "EXISTS"):
             return at
         found.add(name)
-        at = _after_alias(words, at)
+        at = _skip_alias(words, at)
         if not (at < len(words) and words[at][1] == ","):
             return at
         at += 1
     return at
 
 
-def _after_alias(words: list[Token], at: int) -> int:
+def _skip_alias(words: list[Token], at: int) -> int:
     if at < len(words) and words[at][1].upper() == "AS":
         at += 1
     if at + 1 < len(words) and words[at][0] in ("word", "name") and words[at + 1][1] == ",":
@@ -271,7 +271,7 @@ def _after_alias(words: list[Token], at: int) -> int:
     return at
 
 
-def _openers(words: list[Token]) -> list[int]:
+def _find_openers(words: list[Token]) -> list[int]:
     """For each token the place of the parenthesis that it stands in, -1 for none."""
     found, stack = list[int](), list[int]()
     for at, (_, token) in enumerate(words):
@@ -292,25 +292,25 @@ def _is_within_call(words: list[Token], openers: list[int], at: int) -> bool:
     return word in ("EXTRACT", "TRIM", "SUBSTRING", "OVERLAY", "POSITION")
 
 
-def _plain(word: Token) -> str:
+def _strip_quotes(word: Token) -> str:
     return word[1].strip('`"').lower()
 
 
-def _made_here(words: list[Token]) -> set[str]:
+def _find_with_names(words: list[Token]) -> set[str]:
     """Names of WITH: those that `AS (` or `(columns) AS (` follows."""
-    made, openers = set(), _openers(words)
+    made, openers = set(), _find_openers(words)
     for at, (name, between, after) in enumerate(zip(words, words[1:], words[2:], strict=False)):
         if between[1].upper() != "AS" or after[1].upper() not in ("(", "MATERIALIZED", "NOT"):
             continue
         opener = openers[at - 1] if name[1] == ")" and at else -1
         named = words[opener - 1] if opener > 0 else name
         if named[0] in ("word", "name"):
-            made.add(_plain(named))
+            made.add(_strip_quotes(named))
     return made
 
 
 def _is_catalog(name: str, catalogs: tuple[str, ...]) -> bool:
-    schema = bare(name.partition(".")[0]) if "." in name else ""
+    schema = strip_schema(name.partition(".")[0]) if "." in name else ""
     return schema in catalogs or name.lower().startswith("pg_") or name.lower() == "dual"
 
 
@@ -324,17 +324,17 @@ _MAKES = re.compile(
 )
 
 
-def made_tables(text: str) -> set[str]:
+def find_made_tables(text: str) -> set[str]:
     """Tables and views that a script makes: their names without schema, in lower case."""
-    return {bare(name) for name in _MAKES.findall(text)}
+    return {strip_schema(name) for name in _MAKES.findall(text)}
 
 
-def bare(name: str) -> str:
+def strip_schema(name: str) -> str:
     """A table's name without its schema and quotes."""
     return name.rpartition(".")[2].strip('`"').lower()
 
 
-def names_of(databases: Sequence[str], behind: str = "") -> re.Pattern[str] | None:
+def compile_names(databases: Sequence[str], behind: str = "") -> re.Pattern[str] | None:
     """Where a text may name one of these databases before a dot (`behind` certain words), or go
     there; None for none.
     """

@@ -55,21 +55,24 @@ _EITHER = re.compile(r"/\*|\*/")
 _DOLLAR_QUOTE = re.compile(_DOLLARS)
 
 
-def _quoted(mark: str, backslashes: bool) -> str:
+def _build_quoted_pattern(mark: str, backslashes: bool) -> str:
     within = rf"[^{mark}\\]++|{mark}{mark}|\\." if backslashes else rf"[^{mark}]++|{mark}{mark}"
     return f"{mark}(?:{within})*+{mark}"
 
 
 @lru_cache(maxsize=16)
-def _patterns(quoting: Quoting) -> _Patterns:
-    string, name = _quoted("'", quoting.backslashes), _quoted('"', False)
+def _compile_patterns(quoting: Quoting) -> _Patterns:
+    string, name = (
+        _build_quoted_pattern("'", quoting.backslashes),
+        _build_quoted_pattern('"', False),
+    )
     if not quoting.dollars:
         if not quoting.names_in_double:
-            string, name = string + "|" + _quoted('"', quoting.backslashes), "(?!)"
-        name, opens = _quoted("`", False) + "|" + name, "['\"`]"
+            string, name = string + "|" + _build_quoted_pattern('"', quoting.backslashes), "(?!)"
+        name, opens = _build_quoted_pattern("`", False) + "|" + name, "['\"`]"
         special, begins = r"\#|--(?=\s|\Z)|/\*(?!M?!)", "#"
     else:
-        string = r"(?<=[eE])(?<![\w$][eE])" + _quoted("'", True) + "|" + string
+        string = r"(?<=[eE])(?<![\w$][eE])" + _build_quoted_pattern("'", True) + "|" + string
         opens = rf"(?:['\"]|{_DOLLARS})"
         special, begins = rf"--|/\*|{_DOLLARS}", _DOLLARS
     unclosed = rf"(?={opens})(?!{string}).*+"
@@ -95,34 +98,34 @@ def shorten(text: str, quoting: Quoting) -> str:
 
     What is not closed stays as it is, from where it opens.
     """
-    return shortener(quoting)(text)
+    return make_shortener(quoting)(text)
 
 
 @lru_cache(maxsize=16)
-def shortener(quoting: Quoting) -> Callable[[str], str]:
+def make_shortener(quoting: Quoting) -> Callable[[str], str]:
     """What shortens texts that are quoted so: `shorten`, for many texts."""
-    patterns = _patterns(quoting)
+    patterns = _compile_patterns(quoting)
     find, holds_special = patterns.structure.findall, patterns.begins.search
 
     def shorten_one(text: str) -> str:
         if "--" in text or "/*" in text or holds_special(text):
             text = _without_specials(text, quoting, patterns)
         if len(text) > LONGEST:
-            found = list(_structure_in_parts(f"{text};", patterns.structure))
+            found = list(_split_structure(f"{text};", patterns.structure))
         else:
             found = find(f"{text};")
         # behind the semicolon an empty text is found
         short = "?".join(found)[:-1]
-        return short if len(short) <= LONG else _with_rows_as_one(short)
+        return short if len(short) <= LONG else _merge_rows(short)
 
     return shorten_one
 
 
-def _structure_in_parts(text: str, structure: re.Pattern[str]) -> Iterator[str]:
+def _split_structure(text: str, structure: re.Pattern[str]) -> Iterator[str]:
     """The structure of a text whose literals may be millions, so that they are never listed."""
     found = (match[1] for match in structure.finditer(text))
     while batch := list(islice(found, LITERALS)):
-        yield _with_rows_as_one("?".join(batch))
+        yield _merge_rows("?".join(batch))
 
 
 def _without_specials(text: str, quoting: Quoting, patterns: _Patterns) -> str:
@@ -134,20 +137,20 @@ def _without_specials(text: str, quoting: Quoting, patterns: _Patterns) -> str:
         if begin == len(text):
             return "".join(parts)
         is_string = quoting.dollars and text[begin] == "$"
-        at = _end_of_quote(text, begin) if is_string else _end_of_comment(text, begin, quoting)
+        at = _find_quote_end(text, begin) if is_string else _find_comment_end(text, begin, quoting)
         if at < 0:
             parts.append(text[begin:])
             return "".join(parts)
         parts.append("?" if is_string else " ")
 
 
-def _end_of_quote(text: str, begin: int) -> int:
+def _find_quote_end(text: str, begin: int) -> int:
     tag = _DOLLAR_QUOTE.match(text, begin)[0]  # type: ignore[index]
     end = text.find(tag, begin + len(tag))
     return end + len(tag) if end >= 0 else -1
 
 
-def _end_of_comment(text: str, begin: int, quoting: Quoting) -> int:
+def _find_comment_end(text: str, begin: int, quoting: Quoting) -> int:
     if text[begin : begin + 2] != "/*":
         end = text.find("\n", begin)
         return end if end >= 0 else len(text)
@@ -172,7 +175,7 @@ _ROWS = tuple(
 _PLAIN_VALUES = re.compile(r"(?<=[(,])\s*+(?:NULL|DEFAULT|TRUE|FALSE|[-+]\s?\?)\s*+(?=[,)])", re.I)
 
 
-def _with_rows_as_one(short: str) -> str:
+def _merge_rows(short: str) -> str:
     for is_last in (False, True):
         short = _LIST.sub("(?,?", short)
         for form, said in _ROWS:
@@ -186,7 +189,7 @@ def _with_rows_as_one(short: str) -> str:
 def split(short: str, quoting: Quoting) -> list[Token] | str:
     """The tokens of a shortened text; where it ends within something, what that is."""
     tokens = list[Token]()
-    for found in _patterns(quoting).tokens.finditer(short):
+    for found in _compile_patterns(quoting).tokens.finditer(short):
         kind = str(found.lastgroup)
         if kind == "open":
             return "comment" if found[0] == "/*" else "quoted text"
