@@ -61,6 +61,7 @@ def test_whoever_did_the_most_serves_the_user() -> None:
         ("0x00000000000f1a20", "(no symbol)"),
         ("std::vector<int, a::b>::at(unsigned long) const", "std::vector<int, a::b>::at"),
         ("std::less::operator()(int, int)", "std::less::operator()"),
+        ("l_find(int, char const*) [clone .constprop.1]", "l_find"),
         ("walk(Tree*, void (*)(Node*))", "walk"),
     ],
 )

@@ -12,7 +12,9 @@ from pathlib import Path
 from dyno.profile.callgrind import CodeFunction, InstructionProfile
 
 #: What compilers and linkers append to a function's name: copies of it, versions, recursion.
-SUFFIX = re.compile(r"(\.(?:isra|part|constprop|cold|lto_priv|localalias)(?:\.\d+)*|@@?\S+|'\d+)+$")
+SUFFIX = re.compile(
+    r"(\.(?:isra|part|constprop|cold|lto_priv|localalias)(?:\.\d+)*|@@?\S+|'\d+| \[clone [^]]+\])+$"
+)
 #: The parameters of a C++ function, which change from version to version: overloads are one row.
 PARAMETERS = re.compile(r"(?<!operator)\((?!anonymous)[^()]*(?:\([^()]*\)[^()]*)*\)(?: const)?$")
 #: Code without a symbol goes by its address, which is another one in each build.
