@@ -108,7 +108,7 @@ from pathlib import Path
 from dyno.compare.play.run import resume_run
 from dyno.compare.run_folder import RunFolder
 from dyno.compare.play.watch import PhaseStarted
-from dyno.host.processes import process_family
+from dyno.host.processes import list_process_family
 done = []
 def command(pid):
     return Path(f"/proc/{pid}/comm").read_text()
@@ -117,7 +117,7 @@ def stop(event):
         done.append(event)
         pid, who = os.getpid(), sys.argv[2]
         if who == "driver":
-            (pid,) = (p for p in process_family(pid) if "dyno-driver" in command(p))
+            (pid,) = (p for p in list_process_family(pid) if "dyno-driver" in command(p))
         script = f"sleep 0.7; kill -STOP {pid}; sleep 1; kill -CONT {pid}"
         subprocess.Popen(["sh", "-c", script], start_new_session=True)
 resume_run(RunFolder(Path(sys.argv[1])), stop)
