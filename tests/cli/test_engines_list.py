@@ -130,9 +130,9 @@ def test_without_apt_its_suites_are_refused_with_the_reason_but_not_what_is_cach
     assert found["10.5.99"]["cached"] and not found["10.5.99"]["refusal"]
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="a network of its own takes root")
 def test_without_a_network_it_lists_what_it_knows() -> None:
-    command = ["unshare", "--net", sys.executable, "-m", "dyno.cli", "engines", "list"]
+    alone = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--map-root-user", "--net"]
+    command = [*alone, sys.executable, "-m", "dyno.cli", "engines", "list"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0 and not done.stderr
     assert "Debian sid" in done.stdout and "9.7.4" in done.stdout

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dyno.cli import judged_run, options
-from dyno.cli.options import ENGINE, PERCENT, WORKLOAD
+from dyno.cli.options import ENGINE, PERCENT
 from dyno.cli.runs import find_runs_home
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
@@ -30,13 +30,7 @@ SHOWN = 10
 
 @click.command("count")
 @click.argument("candidates", nargs=-1, required=True, type=ENGINE, metavar="BASE CANDIDATE...")
-@click.option(
-    *("--workload", "-w"),
-    required=True,
-    type=WORKLOAD,
-    metavar="W",
-    help="What is played: a workload's name, a Lua script, or a script file of pgbench.",
-)
+@options.add_workload(required=True)
 @options.SET
 @options.CONTROL
 @click.option(

@@ -219,6 +219,18 @@ class OutputFile(click.Path):
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
+
+def add_workload(*, required: bool = False) -> Decorator:
+    """`--workload` of a command that plays one."""
+    return click.option(
+        *("--workload", "-w"),
+        required=required,
+        type=WORKLOAD,
+        metavar="W",
+        help="What is played: a workload's name, a Lua script, or a script file of pgbench.",
+    )
+
+
 SET: Decorator = click.option(
     *("--set", "settings"),
     multiple=True,

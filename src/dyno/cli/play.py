@@ -10,7 +10,7 @@ import click
 
 from dyno.cli import options
 from dyno.cli.judged_run import print_progress, quote_command, sweep
-from dyno.cli.options import DURATION, ENGINE, WORKLOAD
+from dyno.cli.options import DURATION, ENGINE
 from dyno.cli.pgbench_words import add_pgbench_options, choose_scripts
 from dyno.cli.replay_words import add_replay_options, rewrite_candidates
 from dyno.cli.terminal import screen
@@ -27,12 +27,7 @@ PERCENTILES = ("50", "95", "99", "99.9")
 
 @click.command("play")
 @click.argument("engine", type=ENGINE, metavar="ENGINE")
-@click.option(
-    *("--workload", "-w"),
-    type=WORKLOAD,
-    metavar="W",
-    help="What is played: a workload's name, a Lua script, or a script file of pgbench.",
-)
+@options.add_workload()
 @options.SET
 @options.CONTROL
 @click.option(

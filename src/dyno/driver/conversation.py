@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import subprocess
 import time
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ from contextlib import suppress
 
 from dyno import subprocesses
 from dyno.driver.events import explain_silence, extract_rows
+from dyno.driver.lines import DriverLines
 from dyno.driver.plan import VERSION, Session
 from dyno.driver.questions import (
     ANSWER_BYTES,
@@ -37,7 +37,7 @@ class Conversation:
         self._session: Session | None = None
         self._heed = subprocesses.Heed()
         self._process: subprocess.Popen[bytes] | None = None
-        self._heard = bytearray()
+        self._lines: DriverLines | None = None
 
     def __call__(self, session: Session, statements: Sequence[str]) -> list[list[list[str | None]]]:
         """The rows of each statement as text; `TrialFailed` as `driver.ask`."""
@@ -49,7 +49,7 @@ class Conversation:
         assert self._process
         try:
             with subprocesses.wait_for(self._process, self._heed):
-                said = json.loads(self._build_answer(json.dumps(question)))
+                said = json.loads(self._read_answer(json.dumps(question)))
             return extract_rows(said, len(statements))
         except (ValueError, RecursionError) as error:
             self.close()
@@ -68,7 +68,6 @@ class Conversation:
     def close(self) -> None:
         """Ends the connection, at once."""
         process, self._process = self._process, None
-        self._heard.clear()
         if process is not None:
             process.kill()
             for pipe in (process.stdin, process.stdout, process.stderr):
@@ -95,31 +94,21 @@ class Conversation:
             process_group=0,
             bufsize=0,
         )
+        self._lines = DriverLines(self._process)
 
-    def _build_answer(self, line: str) -> bytes:
+    def _read_answer(self, line: str) -> bytes:
         """The line that answers this one."""
-        process, until_s = (
-            self._process,
-            time.monotonic() + subprocesses.choose_limit(self._limit_s),
-        )
-        assert process and process.stdin and process.stdout and process.stderr
-        # a driver that is gone is noticed where its answer is missing
-        with suppress(BrokenPipeError):
-            process.stdin.write(line.encode() + b"\n")
-        poll = select.poll()
-        poll.register(process.stdout, select.POLLIN)
-        searched = 0
-        while (end := self._heard.find(b"\n", searched)) < 0:
-            searched = len(self._heard)
-            if not poll.poll(max(0.0, until_s - time.monotonic()) * 1000):
-                raise TrialFailed(f"the engine did not answer in {self._limit_s:.0f} s")
-            chunk = os.read(process.stdout.fileno(), 1 << 18)
-            if not chunk:
-                words = os.read(process.stderr.fileno(), WORDS_BYTES).decode(errors="replace")
-                raise explain_silence(process.wait(), words)
-            self._heard += chunk
-            if len(self._heard) > ANSWER_BYTES:
-                raise TrialFailed(f"the engine answered with more than {ANSWER_BYTES >> 20} MB")
-        answer = bytes(self._heard[:end])
-        del self._heard[: end + 1]
-        return answer
+        process, lines = self._process, self._lines
+        assert process and process.stderr and lines
+        lines.say(line)
+        try:
+            until_s = time.monotonic() + subprocesses.choose_limit(self._limit_s)
+            return lines.read(until_s, ANSWER_BYTES)
+        except TimeoutError:
+            raise TrialFailed(f"the engine did not answer in {self._limit_s:.0f} s") from None
+        except EOFError:
+            words = os.read(process.stderr.fileno(), WORDS_BYTES).decode(errors="replace")
+            raise explain_silence(process.wait(), words) from None
+        except OverflowError:
+            message = f"the engine answered with more than {ANSWER_BYTES >> 20} MB"
+            raise TrialFailed(message) from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from typing import IO
 
 from dyno import private_files
 from dyno.driver.events import Event, Hello, explain_silence, parse_event
+from dyno.driver.lines import DriverLines
 from dyno.driver.plan import VERSION, Plan
 from dyno.driver.questions import build_driver_environment, find_driver
 from dyno.errors import HostError, InternalError, TrialFailed
@@ -91,15 +91,15 @@ class DriverProcess:
             except OSError as error:
                 raise HostError(f"cannot start '{command[0]}'", cause=error.strerror) from error
         self.pid = self._process.pid
-        self._buffer = bytearray()
-        self._say(plan.to_line())
+        self._lines = DriverLines(self._process)
+        self._lines.say(plan.to_line())
 
     def go(self, start_ns: int | None = None) -> None:
         """Lets the driver go on after a `Settle`, `Ready`, `Answered` or a phase's record.
 
         An interleaved phase starts at `start_ns` (CLOCK_MONOTONIC), as all of its block do.
         """
-        self._say("go" if start_ns is None else f"go {start_ns}")
+        self._lines.say("go" if start_ns is None else f"go {start_ns}")
 
     def read_event(self, limit: Limit) -> Event:
         """The next event; the driver's own error is raised as the exception it stands for.
@@ -137,33 +137,13 @@ class DriverProcess:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _say(self, line: str) -> None:
-        # A driver that died meanwhile is noticed where its answer is missing.
-        with suppress(BrokenPipeError):
-            if self._process.stdin is not None:
-                self._process.stdin.write(line.encode() + b"\n")
-
     def _read_line(self, limit: Limit) -> bytes:
-        searched = 0
-        while (end := self._buffer.find(b"\n", searched)) < 0:
-            searched = len(self._buffer)
-            chunk = self._read(limit)
-            if not chunk:
-                raise explain_silence(self._process.wait(), read_tail(self._log))
-            self._buffer += chunk
-            if len(self._buffer) > LINE_BYTES:
-                raise InternalError(f"the driver sent a line of more than {LINE_BYTES >> 20} MB")
-        line = bytes(self._buffer[:end])
-        del self._buffer[: end + 1]
-        return line
-
-    def _read(self, limit: Limit) -> bytes:
-        stdout = self._process.stdout
-        if stdout is None:
-            raise InternalError("the driver has no stdout")
-        poll = select.poll()
-        poll.register(stdout, select.POLLIN)
-        left_s = limit.began_s + limit.limit_s - time.monotonic()
-        if not poll.poll(max(0.0, left_s) * 1000):
-            raise TrialFailed(f"{limit.doing} took longer than {limit.limit_s:.0f} s")
-        return os.read(stdout.fileno(), 1 << 18)
+        try:
+            return self._lines.read(limit.began_s + limit.limit_s, LINE_BYTES)
+        except TimeoutError:
+            raise TrialFailed(f"{limit.doing} took longer than {limit.limit_s:.0f} s") from None
+        except EOFError:
+            raise explain_silence(self._process.wait(), read_tail(self._log)) from None
+        except OverflowError:
+            message = f"the driver sent a line of more than {LINE_BYTES >> 20} MB"
+            raise InternalError(message) from None

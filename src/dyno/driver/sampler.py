@@ -6,14 +6,13 @@ The processes must still stand when sampling stops, since their functions are na
 from __future__ import annotations
 
 import json
-import select
 import subprocess
 import time
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from dyno.driver.events import convert_error
+from dyno.driver.lines import DriverLines
 from dyno.driver.questions import build_driver_environment, find_driver
 from dyno.errors import HostError, TrialFailed
 from dyno.record import decode
@@ -52,17 +51,18 @@ class CpuSampler:
             )
         except OSError as error:
             raise HostError("cannot start dyno-driver", cause=error.strerror) from error
-        self._say(json.dumps({"pid": pid, "period_ns": period_ns, "stacks": stacks}))
+        self._lines = DriverLines(self._process)
+        self._lines.say(json.dumps({"pid": pid, "period_ns": period_ns, "stacks": stacks}))
 
     def start(self) -> SamplingStarted:
         """Begins to sample; `HostError` where the kernel does not permit it."""
-        self._say("start")
-        return decode.decode(SamplingStarted, self._answer())
+        self._lines.say("start")
+        return decode.decode(SamplingStarted, self._read_answer())
 
     def stop(self) -> CpuProfile:
         """Ends it: what was met since the start."""
-        self._say("stop")
-        return decode.decode(CpuProfile, self._answer())
+        self._lines.say("stop")
+        return decode.decode(CpuProfile, self._read_answer())
 
     def close(self) -> None:
         """Ends the sampler's process."""
@@ -75,26 +75,17 @@ class CpuSampler:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _say(self, line: str) -> None:
-        # One that died meanwhile is noticed where its answer is missing.
-        with suppress(BrokenPipeError):
-            if self._process.stdin is not None:
-                self._process.stdin.write(line.encode() + b"\n")
-
-    def _answer(self) -> Any:
-        answer = json.loads(self._read_line())
+    def _read_answer(self) -> Any:
+        try:
+            answer = json.loads(self._lines.read(time.monotonic() + LIMIT_S, ANSWER_BYTES))
+        except TimeoutError:
+            message = f"the CPU sampler did not answer within {LIMIT_S:.0f} s"
+            raise TrialFailed(message) from None
+        except EOFError:
+            raise TrialFailed("the CPU sampler ended before it answered") from None
+        except OverflowError:
+            message = f"the CPU sampler answered with more than {ANSWER_BYTES >> 20} MB"
+            raise TrialFailed(message) from None
         if isinstance(answer, dict) and answer.get("event") == "error":
             raise convert_error(answer)
         return answer
-
-    def _read_line(self) -> bytes:
-        stdout, line, ends_s = self._process.stdout, bytearray(), time.monotonic() + LIMIT_S
-        while stdout is not None and not line.endswith(b"\n") and len(line) < ANSWER_BYTES:
-            left_s = ends_s - time.monotonic()
-            if not select.select([stdout], [], [], max(0.0, left_s))[0]:
-                raise TrialFailed(f"the CPU sampler did not answer within {LIMIT_S:.0f} s")
-            chunk = stdout.read(1 << 18)
-            if not chunk:
-                raise TrialFailed("the CPU sampler ended before it answered")
-            line += chunk
-        return bytes(line)
