@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from pgbench_files import sqlite_with_table
 
 from dyno import driver
@@ -75,10 +76,43 @@ def test_postgres_leaves_values_casts_and_words_of_single_versions_out() -> None
     assert engine.extract_plan([[it] for it in kept]).splitlines()[0] == kept[0]
 
 
-def test_sqlite_tells_the_same_in_the_words_of_all_versions() -> None:
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("SCAN TABLE r", "SCAN r"),
+        ("SEARCH TABLE r USING x", "SEARCH r USING x"),
+        ("SCAN 100 CONSTANT ROWS", "SCAN 100-ROW VALUES CLAUSE"),
+        ("LIST SUBQUERY", "LIST SUBQUERY 1"),
+        ("CORRELATED SCALAR SUBQUERY", "CORRELATED SCALAR SUBQUERY 1"),
+        ("SCAN TABLE t AS x", "SCAN x"),
+        ("SEARCH u USING INDEX i (a=?)", "SEARCH u USING INDEX i (a=?) LEFT-JOIN"),
+        ("USE TEMP B-TREE FOR RIGHT PART OF ORDER BY", "USE TEMP B-TREE FOR LAST TERM OF ORDER BY"),
+        ("MULTI-INDEX OR|SEARCH t", "MULTI-INDEX OR|INDEX 1|SEARCH t"),
+        ("CO-ROUTINE 0x5A|SCAN TABLE t|SCAN SUBQUERY 0x5A", "CO-ROUTINE v|SCAN t|SCAN v"),
+        ("MATERIALIZE 1|SEARCH SUBQUERY 1 AS y USING x", "MATERIALIZE c|SEARCH y USING x"),
+    ],
+)
+def test_sqlite_tells_the_same_in_the_words_of_all_versions(old: str, new: str) -> None:
     engine = explaining("sqlite", no_ask)
-    for old, new in (("SCAN TABLE r", "SCAN r"), ("SEARCH TABLE r USING x", "SEARCH r USING x")):
-        assert engine.extract_plan([["0", old]]) == engine.extract_plan([["0", new]]) == new
+    plans = [engine.extract_plan([["0", step] for step in it.split("|")]) for it in (old, new)]
+    assert plans[0] == plans[1]
+
+
+@pytest.mark.parametrize(
+    ("base", "candidate"),
+    [
+        ("SCAN t", "SEARCH t USING INDEX i (a=?)"),
+        ("SCAN t USING INDEX i", "SCAN t USING COVERING INDEX i"),
+        ("SCAN 2-ROW VALUES CLAUSE", "SCAN 3-ROW VALUES CLAUSE"),
+        ("SEARCH u USING INDEX i (a=?)", "BLOOM FILTER ON u (a=?)|SEARCH u USING INDEX i (a=?)"),
+    ],
+)
+def test_another_plan_of_sqlite_stays_another(base: str, candidate: str) -> None:
+    engine = explaining("sqlite", no_ask)
+    plans = [
+        engine.extract_plan([["0", step] for step in it.split("|")]) for it in (base, candidate)
+    ]
+    assert plans[0] != plans[1]
 
 
 def test_duckdb_leaves_frames_and_estimates_out() -> None:

@@ -8,7 +8,6 @@ a configured build would find out by itself.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import ClassVar
 
@@ -26,6 +25,7 @@ from dyno.engines import (
     _source,
 )
 from dyno.engines.sqlite.builds import CRATE, CRATES, FLAGS, find_library
+from dyno.engines.sqlite.plans import convert_steps
 from dyno.engines.sqlite.settings import (
     DRIVEN,
     FILED,
@@ -39,9 +39,6 @@ from dyno.engines.sqlite.settings import (
 )
 from dyno.errors import TrialFailed, UsageError
 from dyno.record import DataCondition
-
-#: As versions before 3.36 begin a step.
-_RENAMED = re.compile(r"^(SCAN|SEARCH) TABLE\b")
 
 
 class Engine:
@@ -137,8 +134,8 @@ class Engine:
         return {**found, **waits, "version": version}
 
     def extract_plan(self, rows: list[list[str | None]]) -> str:
-        """The plan's steps, in the words of 3.36 and later: no TABLE after SCAN and SEARCH."""
-        return "\n".join(_RENAMED.sub(r"\1", str(row[-1])) for row in rows)
+        """The plan's steps, in words that all versions share."""
+        return "\n".join(convert_steps([str(row[-1]) for row in rows]))
 
     def settle(self, server: Server) -> None:
         """Folds the write-ahead log into the database, and gathers the planner's statistics.
