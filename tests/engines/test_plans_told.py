@@ -59,6 +59,16 @@ def test_mysql_leaves_estimates_out_whatever_its_age() -> None:
     )
 
 
+def test_mysql_says_rows_of_values_whatever_an_age_calls_their_plan() -> None:
+    engine = explaining("mysql", no_ask)
+    old = ["1", "SIMPLE", *([None] * 7), "No tables used"]
+    new = ["1", "INSERT", "sbtest1", None, "ALL", *([None] * 7)]
+    ours = ["1", "REPLACE", "sbtest1", "ALL", *([None] * 6)]
+    assert {engine.extract_plan([row]) for row in (old, new, ours)} == {"rows of values"}
+    read = ["1", "SIMPLE", "item", None, "ALL", *([None] * 7)]
+    assert engine.extract_plan([new, read]) == "item: full table scan", "INSERT … SELECT reads"
+
+
 def test_postgres_leaves_values_casts_and_words_of_single_versions_out() -> None:
     engine = explaining("postgres", no_ask)
     told = {

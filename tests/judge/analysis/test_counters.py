@@ -11,6 +11,7 @@ from fakes import make_run, make_trials
 from judging import judge_unaudited
 
 from dyno.host.probes.work import COUNTERS
+from dyno.judge.analysis import cause
 from dyno.judge.analysis.counters import NOMINAL_NS, compare_counters
 from dyno.judge.analysis.measures import count_operations
 from dyno.judge.analysis.run_view import RunView
@@ -91,6 +92,17 @@ def test_trifles_are_not_named() -> None:
     assert not close["rows_read"].differs, "below the margin"
     few = find_differences(make_counted({"full_scans": 4e-7}, {"full_scans": 8e-7}))
     assert not few["full_scans"].differs, "four scans a trial are our own questions"
+    bytes_only = find_differences(make_counted({"log_bytes": 0.4}, {"log_bytes": 1.7}))
+    assert not bytes_only["log_bytes"].differs, "a byte of log is no cause"
+
+
+def test_a_counter_of_one_of_several_workloads_says_of_which() -> None:
+    differing = CounterDifference(
+        "tpcc", "run", "new", "fsyncs", "fsyncs", 0.0, 1.0, 1.0, 1.0, 1.0, 0.001, True
+    )
+    alike = dataclasses.replace(differing, workload="kv", differs=False)
+    (told,) = cause.say_counters([differing, alike])
+    assert told == "an operation takes 1.00 more fsyncs [1.00, 1.00] (0 → 1.00) in tpcc run"
 
 
 def test_of_equal_builds_at_most_five_runs_of_a_hundred_name_a_counter() -> None:

@@ -113,6 +113,17 @@ def test_versions_by_another_compiler_and_other_flags_are_doubtful() -> None:
     assert finding.sentence.startswith("flags differ")
 
 
+def test_only_the_candidate_that_was_made_otherwise_is_doubted() -> None:
+    own = {"compiler": "gcc 12.2.0", "flags": "-O2"}
+    run = _run(
+        base={"version": "1.0", **own},
+        alike={"version": "2.0", **own},
+        other={"version": "2.0", "compiler": "gcc 16.2.0", "flags": "-O2"},
+    )
+    (finding,) = (it for it in _judged(run) if it.soundness == "doubtful")
+    assert finding.trials == (3,), "the trial of `other`"
+
+
 def test_like_builds_and_two_builds_of_one_version_are_no_finding() -> None:
     made = {"compiler": "cc (Debian 12.2.0-14) 12.2.0", "cflags": "-O2 -g", "version": "1.0"}
     assert [it.soundness for it in _versions(made, made)] == ["sound"]

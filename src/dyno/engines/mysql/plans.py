@@ -8,6 +8,11 @@ from collections.abc import Sequence
 SPOKEN = {"ALL": "full table scan", "index": "full index scan"}
 #: The optimizer looked for the row of the values, and found none.
 NOTHING_PLANNED = ("impossible where noticed", "no matching", "const row not found")
+#: Rows of values need no plan: 5.6 says `No tables used` of an INSERT, later servers name the table
+#: that it goes to and call it a scan (type ALL), which nobody makes.
+VALUES = "rows of values"
+WRITTEN_TO = ("INSERT", "REPLACE")
+NO_TABLES = "No tables used"
 
 
 def plan_shape(rows: Sequence[Sequence[str | None]]) -> str:
@@ -17,7 +22,8 @@ def plan_shape(rows: Sequence[Sequence[str | None]]) -> str:
     """
     if any(_is_unplanned(row[-1] or "") for row in rows):
         return ""
-    return "\n".join(filter(None, map(_format_table, rows)))
+    read = [row for row in rows if row[1] not in WRITTEN_TO and row[-1] != NO_TABLES]
+    return "\n".join(filter(None, map(_format_table, read))) if read else VALUES
 
 
 def _is_unplanned(extra: str) -> bool:

@@ -40,7 +40,7 @@ def find_causes(view: RunView, rows: Sequence[Comparison]) -> tuple[Cause, ...]:
     for candidate in view.candidates[1:]:
         plans, counters = compare_plans(view, candidate), compare_counters(view, candidate)
         if plans.statements or plans.unexplained or counters:
-            told = [*_say_plans(candidate, plans), *_say_counters(counters)]
+            told = [*_say_plans(candidate, plans), *say_counters(counters)]
             if _is_unexplained(candidate, plans, counters, rows):
                 told.append("what was looked at does not explain the difference")
             words = "; ".join(told)
@@ -85,29 +85,38 @@ def _say_change(change: PlanChange) -> str:
     return f"{shorten_statement(change.statement)}: {steps}{when}"
 
 
-def _say_counters(counters: Sequence[CounterDifference]) -> Iterator[str]:
+def say_counters(counters: Sequence[CounterDifference]) -> Iterator[str]:
     """`an operation costs 0.99 fewer fsyncs [0.98, 1.00] (1.00 → 0.01)`, the dearest first."""
     differing = [each for each in counters if each.differs]
     if not differing:
         if counters:
             yield "no server counter differs"
         return
-    several = len({each.phase for each in counters}) > 1
-    named = (_say_counter(each, several) for each in differing[:COUNTERS_NAMED])
+    workloads = {each.workload for each in counters}
+    several = len(workloads) > 1 or len({each.phase for each in counters}) > 1
+    named = (
+        _say_counter(each, _name_place(each, len(workloads)) if several else "")
+        for each in differing[:COUNTERS_NAMED]
+    )
     more = len(differing) - COUNTERS_NAMED
     verb = "differs" if more == 1 else "differ"
     others = f", and {count_words(more, 'further counter')} {verb}" if more > 0 else ""
     yield f"an operation takes {', '.join(named)}{others}"
 
 
-def _say_counter(each: CounterDifference, is_phase_named: bool) -> str:
+def _name_place(each: CounterDifference, workloads: int) -> str:
+    """The phase, or `insert l.i1` where there are several workloads."""
+    return f"{each.workload} {each.phase}" if workloads > 1 else each.phase
+
+
+def _say_counter(each: CounterDifference, place: str) -> str:
     word = "more" if each.difference > 0 else "fewer"
     ends = sorted((abs(each.low), abs(each.high)))
     size, low, high = map(numbers.format_digits, (abs(each.difference), *ends))
     sides = (
         f"{numbers.format_digits(each.base_value)} → {numbers.format_digits(each.candidate_value)}"
     )
-    where = f" in {each.phase}" if is_phase_named else ""
+    where = f" in {place}" if place else ""
     what = SPOKEN.get(each.counter, each.counter.replace("_", " "))
     return f"{size} {word} {what} [{low}, {high}] ({sides}){where}"
 

@@ -24,8 +24,8 @@ from dyno.record import CounterDifference, PhaseRecord, Trial
 PROBES = ("work", "contention")
 #: Fewer blocks have no spread, hence no interval.
 BLOCKS_LEAST = 2
-#: A difference in counts an operation below which nobody would look for a cause.
-DIFFERENCE_LEAST = 0.001
+#: A difference in counts an operation, or in bytes, below which nobody would look for a cause.
+DIFFERENCE_LEAST, BYTES_DIFFERENCE_LEAST = 0.001, 10.0
 #: Nor below so many counts of a whole trial on either side: questions of ours cost some, of which a
 #: slower side has more an operation. Of bytes `BYTES_LEAST`.
 COUNT_LEAST, BYTES_LEAST = 50.0, 10_000.0
@@ -154,9 +154,13 @@ def _compare_counter(view: RunView, candidate: str, column: _Column, p: float) -
     design, interval = view.run.design, column.interval
     base_value, value = float(column.base_values.mean()), float(column.values.mean())
     difference, low, high = (float(it) for it in (interval.estimate, interval.low, interval.high))
-    least = max(DIFFERENCE_LEAST, design.margin_percent / 100 * max(base_value, value))
+    in_bytes = column.unit == "B"
+    least = max(
+        BYTES_DIFFERENCE_LEAST if in_bytes else DIFFERENCE_LEAST,
+        design.margin_percent / 100 * max(base_value, value),
+    )
     is_trifle = abs(difference) < least or column.counted < (
-        BYTES_LEAST if column.unit == "B" else COUNT_LEAST
+        BYTES_LEAST if in_bytes else COUNT_LEAST
     )
     return CounterDifference(
         workload=column.workload,

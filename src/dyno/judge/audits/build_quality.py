@@ -53,7 +53,7 @@ class BuildQuality:
             for side in run.candidates
             if side.name in faults
         ]
-        found += _find_unlike(run.candidates, told)
+        found += _find_unlike(run.candidates, told, trials)
         unchecked = [Unchecked(STRIPPED, name) for name in silent if name not in faults]
         return conclude(NAME, found, sentence if known else "", unchecked)
 
@@ -66,12 +66,19 @@ def _make_finding(
     soundness: Soundness = "invalid" if invalid else "doubtful"
     others = "while others do not" if uneven else "as all others do"
     words = f"{side.name} carries {' and '.join(faults)}, {others}: no release is built so"
-    meant = tuple(t.number for t in trials if t.status == "ok" and t.candidate == side.name)
-    return Finding(NAME, soundness, words, meant)
+    return Finding(NAME, soundness, words, _list_trials(side, trials))
 
 
-def _find_unlike(sides: Sequence[Candidate], told: Mapping[str, BuildFacts]) -> Iterator[Finding]:
-    """A finding for each other version of the base's engine that was made otherwise."""
+def _list_trials(side: Candidate, trials: Sequence[Trial]) -> tuple[int, ...]:
+    return tuple(t.number for t in trials if t.status == "ok" and t.candidate == side.name)
+
+
+def _find_unlike(
+    sides: Sequence[Candidate], told: Mapping[str, BuildFacts], trials: Sequence[Trial]
+) -> Iterator[Finding]:
+    """A finding for each other version of the base's engine that was made otherwise; it doubts
+    that candidate, and no other that was made as the base.
+    """
     base = sides[0]
     for side in sides[1:]:
         versions = {each.build.get("version", "") for each in (base, side)}
@@ -81,7 +88,7 @@ def _find_unlike(sides: Sequence[Candidate], told: Mapping[str, BuildFacts]) -> 
             each = "; ".join(f"{it.name}: {told[it.name]}" for it in (base, side))
             verb = "differ" if len(differ) > 1 or differ == ["flags"] else "differs"
             words = f"{' and '.join(differ)} {verb} ({each}), so not only the versions differ"
-            yield Finding(NAME, "doubtful", words)
+            yield Finding(NAME, "doubtful", words, _list_trials(side, trials))
 
 
 def _read_facts(side: Candidate, trials: Sequence[Trial]) -> BuildFacts:
