@@ -68,8 +68,8 @@ PACKAGES = {
     ),
     "host/controls": _package("one file per thing of the host that is held still", "record builds"),
     "profile": _package(
-        "where instructions went: counts by function, and the layers that functions belong to",
-        "builds",
+        "where instructions and CPU time went: counts by function, and the layers of functions",
+        "record builds",
     ),
     "judge/counts": _package("instruction counts compared: heavier or not", "record"),
     "judge/stats": _package("arrays in, estimates and warnings out"),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dyno.profile.callgrind import UNKNOWN, CodeFunction
-from dyno.profile.layers import TABLES, read_layers
+from dyno.profile.layers import TABLES, find_sampled_layer, read_layers
+from dyno.record.profile import ProfiledFunction
 
 
 @pytest.mark.parametrize(
@@ -42,6 +43,44 @@ def test_a_functions_layer_is_told_by_its_source_else_by_its_name(
 )
 def test_system_libraries_are_layers_of_their_own(name: str, library: str, layer: str) -> None:
     assert read_layers("mysql").find_layer(CodeFunction(name, UNKNOWN, library)) == layer
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "layer"),
+    [
+        ("tcp_sendmsg_locked", "[kernel]", "kernel: network"),
+        ("unix_stream_read_generic", "[kernel]", "kernel: network"),
+        ("ext4_file_write_iter", "[kernel]", "kernel: file system and block"),
+        ("__x64_sys_pread64", "[kernel]", "kernel: file system and block"),
+        ("_raw_spin_unlock_irqrestore", "[kernel]", "kernel: scheduler and locks"),
+        ("try_to_wake_up", "[kernel]", "kernel: scheduler and locks"),
+        ("futex_wait", "[kernel]", "kernel: scheduler and locks"),
+        ("clear_page_erms", "[kernel]", "kernel: memory"),
+        ("do_syscall_64", "[kernel]", "kernel: system calls"),
+        ("finish_task_switch.isra.0", "[kernel]", "kernel: scheduler and locks"),
+        ("free", "[kernel]", "kernel: other"),
+        ("asm_sysvec_apic_timer_interrupt", "[kernel]", "kernel: other"),
+        ("", "[kernel]", "kernel: other"),
+        ("clock_gettime", "[vdso]", "vDSO"),
+        ("", "", "code made at run time"),
+        ("", "[heap]", "code made at run time"),
+        ("play", "/x/dyno-driver", "driver"),
+        ("", "/x/libsqlite3.so.0", "unknown"),
+        ("", "/lib/libc.so.6", "C library"),
+        ("_int_malloc", "/lib/libc.so.6", "allocation"),
+        ("sqlite3VdbeExec.isra.0", "/x/libsqlite3.so.0", "virtual machine"),
+        ("nothing_known", "/x/libsqlite3.so.0", "other"),
+    ],
+)
+def test_a_sample_of_kernel_driver_or_nameless_code_has_a_layer(
+    name: str, module: str, layer: str
+) -> None:
+    assert find_sampled_layer("sqlite", ProfiledFunction(name, module, 0, "", 1)) == layer
+
+
+def test_a_sampled_functions_layer_is_told_by_its_source_where_it_has_no_known_name() -> None:
+    function = ProfiledFunction("f(int)", "/x/mysqld", 0, "/s/sql/sql_yacc.cc", 1)
+    assert find_sampled_layer("mysql", function) == "parser"
 
 
 def test_every_table_can_be_read_and_names_each_layer_once() -> None:

@@ -46,8 +46,12 @@ def tidy_function(function: CodeFunction, program: Path, engine: str) -> CodeFun
     the engine's own `program`, else a file's name.
     """
     own = function.object == str(program.resolve())
-    named = PARAMETERS.sub("", SUFFIX.sub("", function.name))
-    name = UNNAMED if ADDRESS.match(function.name) else named
+    name = UNNAMED if ADDRESS.match(function.name) else tidy_name(function.name)
     return CodeFunction(
         name or function.name, function.file, engine if own else Path(function.object).name
     )
+
+
+def tidy_name(name: str) -> str:
+    """A function's name without what compilers append, and without the parameters of C++."""
+    return PARAMETERS.sub("", SUFFIX.sub("", name))

@@ -2,7 +2,8 @@
 
 A function's layer is told by its source file, where the build has debug information, else by its
 name. Tables are `layers/ENGINE.toml`: layers in their order of trial, each with patterns of
-sources and of names (`*` stands for anything); the first that matches counts.
+sources and of names (`*` stands for anything); the first that matches counts. `layers/kernel.toml`
+is the kernel's, which samples of CPU time meet, too.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from fnmatch import translate
 from functools import cache
 from pathlib import Path
 
+from dyno.profile.attribution import tidy_name
 from dyno.profile.callgrind import UNKNOWN, CodeFunction
+from dyno.record.profile import ProfiledFunction
 
 TABLES = Path(__file__).with_name("layers")
 #: What a function is of that no pattern matches.
@@ -24,6 +27,10 @@ OTHER = "other"
 ALLOCATION, C_LIBRARY, LOADER = "allocation", "C library", "loader"
 SYSTEM = ("libc.so", "libc-", "libm.so", "libpthread", "libstdc++", "libgcc_s", "libdl.so")
 LOADERS = ("ld-linux", "ld-2")
+#: Layers that only samples meet. The driver is part of an embedded engine's process.
+DRIVER, RUN_TIME_CODE, VDSO, UNNAMED = "driver", "code made at run time", "vDSO", "unknown"
+KERNEL, KERNEL_OTHER = "[kernel]", "kernel: other"
+DRIVER_PROGRAM = "dyno-driver"
 ALLOCATES = re.compile(
     r"_?_?(?:libc_|int_)*(?:malloc|free|calloc|realloc|memalign|posix_memalign|aligned_alloc)\b"
     r"|malloc_\w+|_int_\w+|unlink_chunk|tcache_\w+|operator (?:new|delete)|sysmalloc|je_\w+|brk$"
@@ -59,8 +66,12 @@ class LayerTable:
             return LOADER
         if library.startswith(SYSTEM):
             return C_LIBRARY
+        return self.find_own_layer(function)
+
+    def find_own_layer(self, function: CodeFunction, other: str = OTHER) -> str:
+        """The first of the table's layers that the function belongs to."""
         found = (pattern.name for pattern in self.patterns if pattern.holds(function))
-        return next(found, OTHER)
+        return next(found, other)
 
 
 @cache
@@ -83,6 +94,30 @@ def read_layers(engine: str) -> LayerTable:
             for each in layers
         )
     )
+
+
+def find_sampled_layer(engine: str, function: ProfiledFunction) -> str:
+    """The layer of a sampled function in a process of `engine`: as `LayerTable.find_layer`, or one
+    of the kernel, the vDSO, the driver, code made at run time, or `unknown` where it has no name.
+    """
+    return _find_sampled_layer(engine, function.name, function.source, function.module)
+
+
+@cache
+def _find_sampled_layer(engine: str, name: str, source: str, module: str) -> str:
+    file = Path(module).name
+    code = CodeFunction(tidy_name(name), source or UNKNOWN, file)
+    if module == KERNEL:
+        return read_layers("kernel").find_own_layer(code, KERNEL_OTHER)
+    if module == "[vdso]":
+        return VDSO
+    if not module or module.startswith(("[", "//", "/memfd:", "/dev/zero")):
+        return RUN_TIME_CODE
+    if file == DRIVER_PROGRAM:
+        return DRIVER
+    if not name and not source and not file.startswith((*SYSTEM, *LOADERS)):
+        return UNNAMED
+    return read_layers(engine).find_layer(code)
 
 
 def _join_patterns(patterns: Iterable[str]) -> re.Pattern[str] | None:

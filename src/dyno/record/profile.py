@@ -34,6 +34,8 @@ class CpuProfile:
     """All samples of a process and its children; each stands for `period_ns` of CPU time.
 
     `lost` records were dropped by the kernel. `stacks` is empty where callers were not asked for.
+    `event` is what was sampled, of all CPUs at once (`scope`: `cpus`) or of each thread by itself;
+    `kernel` says whether the time inside the kernel was seen, too.
     """
 
     samples: int
@@ -41,3 +43,26 @@ class CpuProfile:
     period_ns: int
     functions: tuple[ProfiledFunction, ...]
     stacks: tuple[ProfiledStack, ...] = ()
+    event: str = "cpu-clock"
+    scope: str = "cpus"
+    kernel: bool = True
+
+    @property
+    def cpu_ns(self) -> int:
+        """The CPU time that its samples stand for."""
+        return self.samples * self.period_ns
+
+
+@dataclass(frozen=True)
+class CpuSampling:
+    """How the engines' CPU time is sampled beside the phases, as tried before the first trial.
+
+    `missing` says why it is not; empty: it is. `event`, `scope` and `kernel` are as in
+    `CpuProfile`.
+    """
+
+    missing: str = ""
+    event: str = ""
+    scope: str = ""
+    kernel: bool = True
+    period_ns: int = 0

@@ -9,6 +9,7 @@ from typing import Literal
 
 from dyno.record.calibration import Calibration
 from dyno.record.pilot import Pilot
+from dyno.record.profile import CpuSampling
 from dyno.record.schema import SCHEMA
 from dyno.record.workload import WorkloadPlan
 
@@ -177,7 +178,8 @@ class Run:
     it; None: never calibrated. `pilot` is what was tried before the first block
     to choose pinning and connections; None: nothing was. Where `factors` are crossed, the
     candidates are the cells. `sources_sha256` is that of Dyno's own Python sources, empty in old
-    records.
+    records. `cpu_sampling` says how the engines' CPU time is sampled, or why it is not; None in
+    old records, which have no samples.
     """
 
     name: str
@@ -197,6 +199,7 @@ class Run:
     calibration: Calibration | None = None
     pilot: Pilot | None = None
     sources_sha256: str = ""
+    cpu_sampling: CpuSampling | None = None
     schema: int = SCHEMA
 
     def find_echo_stand(self, side: Candidate) -> Candidate:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from dyno.record.conditions import Conditions
+from dyno.record.profile import CpuProfile
 from dyno.record.schema import SCHEMA
 
 Better = Literal["lower", "higher"]
@@ -259,6 +260,8 @@ class PhaseRecord:
     user while its others waited, and `held_up_ns_max` the longest of these times. Records of older
     drivers have none of these. `switches` are Dyno's own, interleaved. `unread` says why a probe's
     numbers are missing that a server was asked for and did not tell, by the probe's name.
+    `profile` is where the CPU time of the engine's processes went, without stacks; None where it
+    was not sampled, as in older records.
     """
 
     phase: str
@@ -278,6 +281,7 @@ class PhaseRecord:
     held_up_ns_max: int = 0
     switches: Switches | None = None
     unread: dict[str, str] = field(default_factory=dict)
+    profile: CpuProfile | None = None
 
     @property
     def duration_s(self) -> float:
