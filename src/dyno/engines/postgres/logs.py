@@ -16,13 +16,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dyno.engines.postgres.dialect import DIALECT
 from dyno.errors import UsageError
-from dyno.workloads.replay.logs import BEGINNING, Gathered, Lines, Log, LogEntry, Reasons
-from dyno.workloads.replay.statements import Dialect
-from dyno.workloads.replay.tokens import Quoting
+from dyno.workloads.replay.lines import Gathered, LogFile
+from dyno.workloads.replay.logs import BEGINNING, Log, LogEntry, Reasons
 
-QUOTING = Quoting(dollars=True, backslashes=False, names_in_double=True)
-DIALECT = Dialect(QUOTING, ("information_schema", "pg_catalog"))
 #: What logs statements.
 LOGS_ALL = "log_statement=all, or log_min_duration_statement=0"
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?)(?: ([A-Z]{2,5}|[+-]\d\d))?")
@@ -106,9 +104,9 @@ class StderrLog:
         """Is a line with LOG among the first?"""
         return any((found := _split_line(line)) and found[1] == "LOG" for line in head)
 
-    def read(self, path: Path, limit: int) -> Log:
+    def read(self, file: LogFile, limit: int) -> Log:
         """All statements; `UsageError` where the prefix says no time or no session."""
-        return Log(self.kind, DIALECT, _read_entries(_join_messages(_read_stderr_log(path, limit))))
+        return Log(self.kind, DIALECT, _read_entries(_join_messages(_read_stderr_log(file, limit))))
 
 
 def _split_line(line: str) -> tuple[str, str, str] | None:
@@ -125,8 +123,8 @@ def _split_line(line: str) -> tuple[str, str, str] | None:
     return None
 
 
-def _read_stderr_log(path: Path, limit: int) -> Iterator[_Message]:
-    lines, text = Lines(path, limit), Gathered(limit)
+def _read_stderr_log(file: LogFile, limit: int) -> Iterator[_Message]:
+    lines, text = file.read_lines(limit), Gathered(limit)
     begun: tuple[int, str, str, str, str] | None = None
     for number, line in lines:
         found = None if line.startswith("\t") else _split_line(line)
@@ -137,7 +135,7 @@ def _read_stderr_log(path: Path, limit: int) -> Iterator[_Message]:
         if begun is not None:
             yield _Message(*begun, *text.end())
         prefix, severity, rest = found
-        begun = (number, *_parse_prefix(prefix, number, path), severity)
+        begun = (number, *_parse_prefix(prefix, number, file.path), severity)
         text.begin(rest, lines.cut)
     if begun is not None:
         yield _Message(*begun, *text.end())
@@ -212,10 +210,10 @@ class CsvLog:
         has_columns = len(row) > _MESSAGE_AT and bool(_TIME.match(row[_TIME_AT]))
         return has_columns and row[_PROCESS_AT].isdecimal()
 
-    def read(self, path: Path, limit: int) -> Log:
+    def read(self, file: LogFile, limit: int) -> Log:
         """All statements."""
         unread = Reasons()
-        return Log(self.kind, DIALECT, _read_entries(_read_csv_log(path, limit, unread)), unread)
+        return Log(self.kind, DIALECT, _read_entries(_read_csv_log(file, limit, unread)), unread)
 
 
 def _parse_csv_rows(lines: Iterable[str]) -> Iterator[list[str]]:
@@ -223,8 +221,8 @@ def _parse_csv_rows(lines: Iterable[str]) -> Iterator[list[str]]:
     return csv.reader(lines)
 
 
-def _read_csv_log(path: Path, limit: int, unread: Reasons) -> Iterator[_Message]:
-    rows = _read_rows(path, limit)
+def _read_csv_log(file: LogFile, limit: int, unread: Reasons) -> Iterator[_Message]:
+    rows = _read_rows(file, limit)
     for number, text, letters in rows:
         row = next(_parse_csv_rows((text,)))
         if letters:
@@ -236,9 +234,9 @@ def _read_csv_log(path: Path, limit: int, unread: Reasons) -> Iterator[_Message]
             unread.add("a row with too few columns", number)
 
 
-def _read_rows(path: Path, limit: int) -> Iterator[tuple[int, str, int]]:
+def _read_rows(file: LogFile, limit: int) -> Iterator[tuple[int, str, int]]:
     """Rows, which end where all quotes are closed: where, the text, and its length if it is cut."""
-    lines, text = Lines(path, limit), Gathered(limit)
+    lines, text = file.read_lines(limit), Gathered(limit)
     first, is_open = 0, False
     for number, line in lines:
         if is_open:
@@ -279,14 +277,14 @@ class JsonLog:
         is_cut = first.startswith("{") and not said
         return all(_find_value(first, name) if is_cut else name in said for name in names)
 
-    def read(self, path: Path, limit: int) -> Log:
+    def read(self, file: LogFile, limit: int) -> Log:
         """All statements."""
         unread = Reasons()
-        return Log(self.kind, DIALECT, _read_entries(_read_json_log(path, limit, unread)), unread)
+        return Log(self.kind, DIALECT, _read_entries(_read_json_log(file, limit, unread)), unread)
 
 
-def _read_json_log(path: Path, limit: int, unread: Reasons) -> Iterator[_Message]:
-    lines = Lines(path, limit)
+def _read_json_log(file: LogFile, limit: int, unread: Reasons) -> Iterator[_Message]:
+    lines = file.read_lines(limit)
     for number, line in lines:
         said = _parse_object(line) if not lines.cut else {}
         if "timestamp" in said:

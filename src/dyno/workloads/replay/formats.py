@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 
 from dyno.errors import UsageError
 from dyno.plugins import load_things
-from dyno.workloads.replay.logs import LIMIT, Log, LogEntry, LogReader
+from dyno.workloads.replay.lines import LogFile
+from dyno.workloads.replay.logs import LIMIT, Log, LogEntry
 
 #: Lines by which a log is known, and characters of each.
 LOOKED_AT, LINE = 500, 1 << 16
+
+
+class LogReader(Protocol):
+    """Reads logs of one kind; `kind` in words, `written_by` what makes a server write one."""
+
+    kind: str
+    written_by: str
+
+    def knows(self, head: Sequence[str]) -> bool:
+        """Is it of this kind, by its first lines?"""
+
+    def read(self, file: LogFile, limit: int) -> Log:
+        """All statements in the order of the log, those over `limit` characters cut; `UsageError`
+        (while they are read) where a replay is lost.
+        """
 
 
 def read_log(path: Path, limit: int = LIMIT) -> Log:
@@ -33,7 +50,7 @@ def read_log(path: Path, limit: int = LIMIT) -> Log:
         raise UsageError(f"the log {path} is empty", hint=_format_readers(readers))
     for reader in readers:
         if reader.knows(head):
-            return _read_whole(reader, path, limit)
+            return _read_whole(reader, LogFile(path), limit)
     cause = f"line 1 is '{head[0][:60]}'"
     raise UsageError(
         f"{path} is not a log that Dyno knows", cause=cause, hint=_format_readers(readers)
@@ -44,8 +61,8 @@ def _format_readers(readers: list[LogReader]) -> str:
     return "; ".join(f"{reader.kind}: {reader.written_by}" for reader in readers)
 
 
-def _read_whole(reader: LogReader, path: Path, limit: int) -> Log:
-    log = reader.read(path, limit)
+def _read_whole(reader: LogReader, file: LogFile, limit: int) -> Log:
+    log = reader.read(file, limit)
 
     def read_entries() -> Iterator[LogEntry]:
         entry = None
@@ -53,6 +70,7 @@ def _read_whole(reader: LogReader, path: Path, limit: int) -> Log:
             yield entry
         if entry is None:
             hint = f"log statements with {reader.written_by}"
-            raise UsageError(f"no statements in {path}, {log.kind}", hint=hint)
+            cause = "; ".join(f"{why} ({left})" for why, left in log.unread.items())
+            raise UsageError(f"no statements in {file.path}, {log.kind}", cause=cause, hint=hint)
 
     return replace(log, entries=read_entries())

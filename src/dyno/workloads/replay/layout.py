@@ -60,7 +60,8 @@ class Replay:
     def describe(self) -> list[str]:
         """What is played, and what is left out."""
         chosen = self.selection
-        told = [
+        told = [f"note: {it.count:,} {why} ({it})" for why, it in self.log.notes.items()]
+        told += [
             f"{self.log.kind}: {chosen.count:,} of {chosen.read:,} statements are played, of "
             f"{len(chosen.sessions):,} sessions on {self.connections} connections, over "
             f"{chosen.span_s:.1f} s"

@@ -6,10 +6,9 @@ than the limit only the beginning.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from dyno.workloads.replay.statements import Dialect
 
@@ -80,90 +79,13 @@ class Reasons(dict[str, LeftOutStatements]):
 
 @dataclass(frozen=True)
 class Log:
-    """A log that is read while its `entries` are gone through, once; `kind` in words. `unread`:
-    lines that say nothing a replay could use, as far as it was read.
+    """A log that is read while its `entries` are gone through, once; `kind` in words. As far as it
+    was read: `unread`, lines that say nothing a replay could use, and `notes`, what the log does
+    not tell apart, with what follows from that.
     """
 
     kind: str
     dialect: Dialect
     entries: Iterable[LogEntry]
     unread: Reasons = field(default_factory=Reasons)
-
-
-class LogReader(Protocol):
-    """Reads logs of one kind; `kind` in words, `written_by` what makes a server write one."""
-
-    kind: str
-    written_by: str
-
-    def knows(self, head: Sequence[str]) -> bool:
-        """Is it of this kind, by its first lines?"""
-
-    def read(self, path: Path, limit: int) -> Log:
-        """All statements in the order of the log, those over `limit` characters cut; `UsageError`
-        (while they are read) where a replay is lost.
-        """
-
-
-class Lines:
-    """The lines of a file with their numbers, without their ends, read once. Of a line over `limit`
-    characters there is the beginning, and `cut` is the length of what is not there, `cut_quotes`
-    how many double quotes that has.
-    """
-
-    def __init__(self, path: Path, limit: int) -> None:
-        self.cut, self.cut_quotes, self._path, self._limit = 0, 0, path, limit
-
-    def __iter__(self) -> Iterator[tuple[int, str]]:
-        """The numbers and the lines."""
-        limit = self._limit
-        with self._path.open(encoding="utf-8", errors="surrogateescape", newline="\n") as file:
-            readline, number = file.readline, 0
-            while line := readline(limit):
-                number += 1
-                if line[-1] != "\n" and len(line) == limit:
-                    while more := readline(1 << 16):
-                        self.cut += len(more.rstrip("\r\n"))
-                        self.cut_quotes += more.count('"')
-                        if more[-1] == "\n":
-                            break
-                    yield number, line
-                    self.cut = self.cut_quotes = 0
-                else:
-                    yield number, line.rstrip("\r\n")
-
-
-class Gathered:
-    """A text gathered line by line, of which the beginning is kept where it is over `limit`."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._parts = list[str]()
-        self.letters = 0
-        #: It is the line that it began with, whole.
-        self.is_line = False
-
-    def begin(self, line: str, cut: int = 0) -> None:
-        """Begins with a line, of which `cut` characters are left out."""
-        self._parts, self.letters = [line], len(line) + cut
-        self.is_line = self.letters <= self._limit
-        if not self.is_line:
-            self._parts = [line[:BEGINNING]]
-
-    def add(self, line: str, cut: int = 0) -> None:
-        """Goes on with another line."""
-        self.letters += len(line) + cut + 1
-        self.is_line = False
-        if self.letters <= self._limit:
-            self._parts.append(line)
-        elif len(self._parts) != 1 or len(self._parts[0]) > BEGINNING:
-            self._parts = ["\n".join([*self._parts, line])[:BEGINNING]]
-
-    def end(self) -> tuple[str, int]:
-        """The text, and its length where that is over the limit, else 0."""
-        return "\n".join(self._parts), self.letters if self.letters > self._limit else 0
-
-    def put_into(self, entry: LogEntry) -> LogEntry:
-        """The entry with this text."""
-        sql, letters = self.end()
-        return entry._replace(sql=sql, letters=letters)
+    notes: Reasons = field(default_factory=Reasons)

@@ -53,7 +53,8 @@ class TimedStatement(NamedTuple):
 @dataclass
 class LogSession:
     """One session's statements: those that are kept, when the first was sent, and what they do to
-    the session's own state. `database` is where it was first, `met_s` when that was.
+    the session's own state. `database` is where it was first, `met_s` when that was; `moves`: it
+    was in others later.
 
     Of the transaction that is read: does BEGIN (`is_open`) or autocommit (`is_manual`) make it one,
     the place of its first statement (None without one), and does it write?
@@ -67,6 +68,7 @@ class LogSession:
     began_s: float = 0.0
     working: int = 0
     state: dict[str, None] = field(default_factory=dict)
+    moves: bool = False
     is_open: bool = False
     is_manual: bool = False
     place: int | None = None
@@ -157,6 +159,7 @@ class Selection:
                 return self._leave(judged.why, entry, statement)
             entry = entry._replace(sql=judged.text)
         self._databases[entry.database] += 1
+        session.moves |= entry.database != session.database
         is_alone = kind != "read" and self._note_statement(session, entry, statement)
         is_within = not is_alone and (session.is_open or session.is_manual)
         if self._writes or (not is_within and kind != "write"):
@@ -267,7 +270,7 @@ class Selection:
         found = [it for it in self._by_name.values() if it.working]
         self.sessions = tuple(sorted(found, key=lambda session: session.met_s))
         self._by_name.clear()
-        self.added = sum(bool(self._build_use(session)) for session in self.sessions)
+        self.added = sum(self._count_added(session) for session in self.sessions)
         if len(self.databases) <= 1:
             self.count -= self.different.forget("use")
         return self
@@ -280,6 +283,8 @@ class Selection:
             for record in session.kept:
                 statement = self.different.number_statement(record.number, record.sql)
                 why = self._explain_not(record, statement)
+                if is_played and not why and statement.kind not in ("begin", "commit", "rollback"):
+                    self.left_out.add("in sessions that read and write nothing", record.line)
                 if why and not is_played:
                     self.left_out.add(why, record.line)
                 if bool(why) != is_played:
@@ -296,36 +301,61 @@ class Selection:
             return "of tables that the log itself makes"
         return ""
 
-    def _build_use(self, session: LogSession) -> str:
+    def _build_use(self, database: str) -> str:
         """What brings a session into its database where there are several."""
-        is_needed = len(self.databases) > 1 and session.database and self._dialect.use
+        is_needed = len(self.databases) > 1 and database and self._dialect.use
         if not is_needed or self._others:
             return ""
-        use = self._dialect.use.format(session.database.replace("`", "``"))
+        use = self._dialect.use.format(database.replace("`", "``"))
         is_played = not self.rules or isinstance(judge_for_all(self.rules, use, ()), Allowed)
         return use if is_played else ""
 
+    def _count_added(self, session: LogSession) -> int:
+        """Statements that bring a session into its databases and stand in no log."""
+        if not session.moves:
+            return bool(self._build_use(session.database))
+        return sum(record.line == NO_LINE for record, _ in self._find_records(session))
+
     def find_state(self, session: LogSession) -> tuple[str, ...]:
         """What a session does to its own state, as texts in order."""
-        return tuple(dict.fromkeys([self._build_use(session), *session.state]))
+        return tuple(dict.fromkeys([self._build_use(session.database), *session.state]))
 
-    def find_played(self, session: LogSession) -> Iterator[TimedStatement]:
-        """The statements of a session that are played, in order."""
-        if use := self._build_use(session):
-            statement = read_statement(use, self._dialect)
-            yield TimedStatement(session.began_s - self.began_s, use, (), ANEW, statement)
-        sifts, skips_use = self._only or self._made, len(self.databases) <= 1
-        began_s, statements = self.began_s, self.different.statements
+    def _find_records(self, session: LogSession) -> Iterator[tuple[SpoolRecord, Statement]]:
+        """The records of a session that are played, each in the database that its log says."""
+        database, sifts, skips_use = "", self._only or self._made, len(self.databases) <= 1
         for record in session.kept:
-            at_s, number, _, sql, values, _, _ = record
-            statement = (
-                statements[number] if number >= 0 else self.different.number_statement(number, sql)
-            )
+            statement = self.different.number_statement(record.number, record.sql)
             if statement.kind == "use" and skips_use:
                 continue
             if sifts and self._explain_not(record, statement):
                 continue
+            if (
+                not skips_use
+                and record.database not in ("", database)
+                and (use := self._build_use(record.database))
+            ):
+                added = SpoolRecord(record.at_s, ANEW, NO_LINE, use, (), "", 0.0)
+                yield added, read_statement(use, self._dialect)
+                database = record.database
+            if statement.kind == "use":
+                database = _read_used(record.sql)
+            yield record, statement
+
+    def find_played(self, session: LogSession) -> Iterator[TimedStatement]:
+        """The statements of a session that are played, in order."""
+        began_s = self.began_s
+        for record, statement in self._find_records(session):
+            at_s, number, _, sql, values, _, _ = record
             yield TimedStatement(at_s - began_s, sql, values, number, statement)
+
+
+#: The line of a statement that stands in no log.
+NO_LINE = 0
+
+
+def _read_used(sql: str) -> str:
+    """The database that a USE names."""
+    return sql.strip("; \t\r\n")[len("use") :].strip().strip("`").replace("``", "`")
 
 
 def _is_whole(entry: LogEntry) -> bool:

@@ -99,6 +99,8 @@ _KEYWORDS = frozenset(
         "INTERVAL CAST COALESCE"
     )
 )
+#: What MariaDB's ANALYZE runs and explains.
+_ANALYZED = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE"})
 #: Words after which a table's name stands.
 _BEFORE_TABLE = frozenset({"FROM", "JOIN", "INTO", "UPDATE", "TABLE", "STRAIGHT_JOIN"})
 
@@ -138,8 +140,9 @@ def _judge_anew(short: str, dialect: Dialect) -> Statement:
         return Statement("unknown", "", why="it is empty")
     if ("mark", ";") in words:
         return Statement("unknown", short[:60], why="it is several statements in one")
-    kind, why = _find_kind([token.upper() for each, token in words if each == "word"], words[0])
-    if _is_for_server(words):
+    inner = words[_find_inner(words) :]
+    kind, why = _find_kind([token.upper() for each, token in inner if each == "word"], inner[0])
+    if _is_for_server(inner):
         kind = "admin"
     of_cursor = words[0][1].upper() in ("FETCH", "MOVE", "CLOSE")
     tables = frozenset[str]() if of_cursor else _find_tables(words, dialect.catalogs)
@@ -151,6 +154,20 @@ REMEMBERED = 1 << 11
 _judge = lru_cache(maxsize=1 << 14)(_judge_anew)
 
 
+def _find_inner(words: list[Token]) -> int:
+    """Where the statement begins that `SET STATEMENT x = 1 FOR …` (MariaDB, Percona) is about; 0
+    for any other.
+    """
+    if [token.upper() for _, token in words[:2]] != ["SET", "STATEMENT"]:
+        return 0
+    depth = 0
+    for at, (kind, token) in enumerate(words[:-1]):
+        depth += (token == "(") - (token == ")")
+        if kind == "word" and token.upper() == "FOR" and not depth:
+            return at + 1
+    return 0
+
+
 def _find_kind(words: list[str], first: Token) -> tuple[Kind, str]:
     """What a statement does, by its bare words."""
     verb = words[0] if words and first[0] == "word" else first[1][:20]
@@ -158,6 +175,9 @@ def _find_kind(words: list[str], first: Token) -> tuple[Kind, str]:
     if kind is None:
         return "unknown", f"no statement known here begins with '{verb}'"
     after = words[1] if len(words) > 1 else ""
+    if verb == "ANALYZE" and _ANALYZED.intersection(words):
+        is_writing = bool(_CHANGES.intersection(words)) or "REPLACE" in words[1:4]
+        return ("write" if is_writing else "read"), ""
     if verb == "START" and after in ("SLAVE", "REPLICA", "GROUP_REPLICATION"):
         return "admin", ""
     if verb in ("RESET", "STOP") and after in ("MASTER", "SLAVE", "REPLICA", "BINARY"):

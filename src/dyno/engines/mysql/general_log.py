@@ -1,0 +1,208 @@
+"""MySQL's and MariaDB's general log (Reference Manual, "The General Query Log"): each statement as
+it arrived, as 4.1 and later write them to a file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from dyno.engines.mysql.dialect import DIALECT
+from dyno.engines.mysql.logs import (
+    HEADER,
+    TIMED,
+    UNTIMED,
+    find_first,
+    find_kind,
+    parse_first,
+    parse_seconds,
+)
+from dyno.workloads.replay.lines import Gathered, LogFile
+from dyno.workloads.replay.logs import Log, LogEntry, Reasons
+
+
+class GeneralLog:
+    """Each statement as it arrived."""
+
+    kind = "MySQL's general log"
+    written_by = "general_log=ON"
+
+    def knows(self, head: Sequence[str]) -> bool:
+        """Is a line of its own the first that is of one of MySQL's logs?"""
+        return find_kind(head) == "general"
+
+    def read(self, file: LogFile, limit: int) -> Log:
+        """All statements, in the order of the file."""
+        unread = Reasons()
+        return Log(self.kind, DIALECT, _read_general_log(file, limit, unread), unread)
+
+
+class _Command(NamedTuple):
+    """A line that begins an entry; `time` is "" where the log does not repeat it."""
+
+    time: str
+    number: str
+    name: str
+    rest: str
+
+
+class _Form:
+    """How the lines of a log begin: since 5.7 with a time each; before, with one where the second
+    is new, and up to 5.0 with spaces behind the command.
+    """
+
+    def __init__(self, first: re.Match[str] | None) -> None:
+        self._is_old, self._has_tabs = True, True
+        if first:
+            self._learn(first)
+
+    def _learn(self, timed: re.Match[str]) -> None:
+        self._is_old = bool(timed[2])
+        self._has_tabs = not (timed[5] or "\t").startswith(" ")
+
+    def split(self, line: str) -> _Command | None:
+        """What a line says; None where it goes on with a statement."""
+        if line[:1].isdigit():
+            found = TIMED.match(line)
+            if found:
+                self._learn(found)
+                return _Command(found[1] or found[2], found[3], found[4], found[6] or "")
+            return None
+        found = UNTIMED.match(line) if self._is_old else None
+        if found is None or (self._has_tabs and (found[3] or "\t").startswith(" ")):
+            return None
+        return _Command("", found[1].strip(), found[2], found[4] or "")
+
+
+#: "app@localhost on shop using Socket", "app@localhost as anonymous on shop".
+_CONNECTED = re.compile(r" on (.*?)(?: using \S.*)?$")
+_USE = re.compile(r"\s*use\s+`?([^`;]+?)`?[\s;]*", re.IGNORECASE)
+
+
+class _Sessions:
+    """A log's sessions by their numbers. One that begins anew on the same connection (Change user,
+    Reset Connection, a number that a restarted server gives again) is another one.
+    """
+
+    def __init__(self) -> None:
+        self._names, self._times = dict[str, str](), Counter[str]()
+        self.databases = dict[str, str]()
+
+    def name(self, number: str) -> str:
+        """Of the session that has this number now."""
+        return self._names.get(number, number)
+
+    def note(self, it: _Command) -> None:
+        """What a command does to its session."""
+        number = it.number
+        if it.name in ("Connect", "Change user") or it.name.startswith("Reset "):
+            if number in self._names:
+                self._times[number] += 1
+            times = self._times[number]
+            self._names[number] = f"{number}/{times + 1}" if times else number
+        self._names.setdefault(number, number)
+        if it.name in ("Connect", "Change user"):
+            connected = _CONNECTED.search(it.rest)
+            self.databases[number] = connected[1] if connected else ""
+        elif it.name == "Init DB":
+            self.databases[number] = it.rest
+
+
+_PREPARED = re.compile(
+    r"\s*(?:(PREPARE)|(EXECUTE)|(?:DEALLOCATE|DROP)\s+PREPARE)\s+(`[^`]*`|\w+)", re.IGNORECASE
+)
+
+
+class _PreparedInSql:
+    """Statements prepared in SQL are logged twice: `Query EXECUTE p` and, where it ran, what it
+    stands for as `Execute`. The latter is played, with its values in it.
+    """
+
+    def __init__(self) -> None:
+        self._held = dict[str, LogEntry]()
+        self._names = set[tuple[str, str]]()
+
+    def hold(self, entry: LogEntry) -> bool:
+        """Is it known only by the next line of its session whether this is a statement?"""
+        found = None if entry.letters else _PREPARED.match(entry.sql)
+        if found is None:
+            return False
+        if found[1] or found[2]:
+            self._held[entry.session] = entry
+            return True
+        return (entry.session, found[3].strip("`").lower()) in self._names
+
+    def follow(self, session: str, command: str) -> LogEntry | None:
+        """The session's entry that was held, where what follows does not say it again."""
+        entry = self._held.pop(session, None)
+        found = _PREPARED.match(entry.sql) if entry else None
+        if entry is None or found is None:
+            return entry
+        if found[1] and command == "Prepare":
+            self._names.add((session, found[3].strip("`").lower()))
+            return None
+        if found[2] and command == "Prepare":  # EXECUTE IMMEDIATE
+            self._held[session] = entry
+            return None
+        return None if found[2] and command == "Execute" else entry
+
+    def end(self) -> Iterator[LogEntry]:
+        """What is still held."""
+        yield from self._held.values()
+
+
+def _read_general_log(file: LogFile, limit: int, unread: Reasons) -> Iterator[LogEntry]:
+    # what stands before the first time of an old log, which was cut there, is of that time
+    first = find_first(file, TIMED)
+    at_s, form = parse_first(first), _Form(first)
+    sessions, prepared = _Sessions(), _PreparedInSql()
+    lines, text = file.read_lines(limit), Gathered(limit)
+    entry: LogEntry | None = None
+    for number, line in lines:
+        found = form.split(line)
+        if found is None:
+            if entry is not None and not HEADER.match(line):
+                text.add(line, lines.cut)
+                continue
+            if line.strip() and number > 3 and not HEADER.match(line):
+                unread.add("a line without a statement before it", number)
+        if entry is not None:
+            entry = entry if text.is_line else text.put_into(entry)
+            if not prepared.hold(entry):
+                yield entry
+            entry = None
+        if found is None:
+            continue
+        if found.time:
+            at_s = parse_seconds(found.time)
+        if held := prepared.follow(sessions.name(found.number), found.name):
+            yield held
+        database = sessions.databases.get(found.number, "")
+        sessions.note(found)
+        sql = _find_sql(found, number, unread)
+        if sql is not None:
+            session = sessions.name(found.number)
+            entry = LogEntry(at_s, session, sql, number, (), database)
+            text.begin(sql, lines.cut)
+            if sql[:8].lstrip()[:3].lower() == "use" and (use := _USE.fullmatch(sql)):
+                sessions.databases[found.number] = use[1]
+    if entry is not None:
+        entry = text.put_into(entry)
+        if not prepared.hold(entry):
+            yield entry
+    yield from prepared.end()
+
+
+def _find_sql(it: _Command, number: int, unread: Reasons) -> str | None:
+    """The SQL that a command holds; `Prepare` only announces what `Execute` repeats with its
+    values.
+    """
+    if it.name in ("Query", "Execute"):
+        return it.rest
+    if it.name == "Init DB":
+        return f"USE `{it.rest}`"
+    if it.name in ("Bulk_execute", "Com_multi"):
+        unread.add("a command whose values are not logged (Bulk_execute)", number)
+    return None

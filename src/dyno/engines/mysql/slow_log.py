@@ -1,0 +1,261 @@
+"""MySQL's and MariaDB's slow log (Reference Manual, "The Slow Query Log"), Percona's and TiDB's
+with what they add: each statement when it had ended.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from dyno.engines.mysql.dialect import DIALECT
+from dyno.engines.mysql.logs import (
+    HEADER,
+    ISO,
+    OLD,
+    find_first,
+    find_kind,
+    parse_first,
+    parse_seconds,
+)
+from dyno.workloads.replay.lines import Gathered, LogFile
+from dyno.workloads.replay.logs import Log, LogEntry, Reasons
+
+#: Lines of an entry's head, and characters of each: more are not a server's.
+HEADS, HEAD = 64, 1 << 12
+_TIME = re.compile(rf"^# Time: (?:({ISO})|({OLD}))\s*$")
+_USER = re.compile(r"^# User@Host: (.*?\[[^]]*\]) @ (.*?\[[^]]*\])(?:\s+Id:\s*(\d+))?\s*$")
+_THREAD = re.compile(r"\bThread_id: (\d+)")
+_SCHEMA = re.compile(r"\bSchema: (.*?)(?:\s+\w+: |\s*$)")
+_CONNECTION = re.compile(r"^# Conn_ID: (\d+)")
+_DATABASE = re.compile(r"^# DB: (.*?)\s*$")
+_QUERY = re.compile(r"^# Query_time: ([\d.]+)")
+_SAMPLED = re.compile(r"\bLog_slow_rate_limit: (\d+)")
+#: Lines of the log itself before a statement, in this order.
+_USE = re.compile(r"^use `?((?:[^`;]|``)+)`?;$", re.IGNORECASE)
+_STAMP = re.compile(
+    r"^SET (?:last_insert_id=\d+,)?(?:insert_id=\d+,)?timestamp=(\d+(?:\.\d+)?);$", re.IGNORECASE
+)
+_COMMAND = re.compile(r"^# administrator command: ([^;]*);?$")
+#: Seconds: a longer statement, or a clock that is further away, is an error of the log.
+DURATION_MOST_S, OFFSET_MOST_S = 90 * 86400.0, 26 * 3600.0
+
+NO_NUMBER = (
+    "entries without the number of their session (Id): all clients of one account at one host are "
+    "played as one session, so their transactions may mix"
+)
+SAMPLED = (
+    "entries of a sampled log (Log_slow_rate_limit: {0}): it holds one in {0} statements, so rate "
+    "and concurrency are a share of the server's; --speed {0} plays as many a second"
+)
+REOPENED = (
+    "lines say that the server opened the log anew: a session's number behind such a line is "
+    "another session"
+)
+ABSURD = "entries with a duration that cannot be: they count as begun when they ended"
+
+
+class SlowLog:
+    """Each statement when it had ended, with its time; begun that much earlier."""
+
+    kind = "MySQL's slow log"
+    written_by = "slow_query_log=ON and long_query_time=0"
+
+    def knows(self, head: Sequence[str]) -> bool:
+        """Is a head of an entry the first line that is of one of MySQL's logs?"""
+        return find_kind(head) == "slow"
+
+    def read(self, file: LogFile, limit: int) -> Log:
+        """All statements, in the order in which they ended."""
+        reading = _Reading()
+        entries = reading.read(file, limit)
+        return Log(self.kind, DIALECT, entries, reading.unread, reading.notes)
+
+
+class _Body:
+    """Lines of an entry behind its head: those of the log itself, and the statement."""
+
+    def __init__(self, limit: int) -> None:
+        self.text = Gathered(limit)
+        self.stamp_s, self.used, self.command, self.is_empty = 0.0, "", "", True
+        self.is_ended = False
+
+    def add(self, line: str, cut: int) -> None:
+        """One more line."""
+        self.is_ended = line.endswith(";")
+        is_first = not cut and self.text.letters == 0
+        self.is_empty = False
+        if is_first and not self.stamp_s and (stamp := _STAMP.match(line)):
+            self.stamp_s = float(stamp[1])
+        elif is_first and not (self.stamp_s or self.used) and (use := _USE.match(line)):
+            self.used = use[1].replace("``", "`")
+        elif is_first and (command := _COMMAND.match(line)):
+            self.command = command[1]
+        else:
+            self.text.add(line, cut)
+
+
+@dataclass
+class _Record:
+    """An entry: where it begins, the lines of its head, and those behind; `is_header`: it is the
+    beginning of a file instead.
+    """
+
+    line: int
+    head: list[str]
+    body: _Body
+    is_header: bool = False
+
+
+def _is_beginning(line: str, body: _Body) -> bool:
+    """Is it the first line of an entry's head? A statement may have comments of its own, and ends
+    with a semicolon.
+    """
+    if not line.startswith("#"):
+        return False
+    user = _USER.match(line)
+    return bool((user and user[3]) or (body.is_ended and (user or _TIME.match(line))))
+
+
+def _read_records(file: LogFile, limit: int) -> Iterator[_Record]:
+    it, lines = _Record(1, [], _Body(limit)), file.read_lines(limit)
+    for number, line in lines:
+        is_head = line.startswith("#") and it.body.is_empty and not _COMMAND.match(line)
+        # an entry without a head, or one of the three lines at a file's beginning
+        is_other = it.body.is_ended and it.body.text.letters > 0 and bool(_COMMAND.match(line))
+        is_header = line[:1] != "#" and bool(HEADER.match(line))
+        if is_other or is_header or (not it.body.is_empty and _is_beginning(line, it.body)):
+            if not it.body.is_empty:
+                yield it
+            it, is_head = _Record(number, [], _Body(limit)), True
+        if is_header and "started with:" in line:
+            yield _Record(number, [], _Body(limit), is_header)
+        if is_other or is_header:
+            continue
+        if is_head:
+            it.line = it.line if it.head else number
+            if len(it.head) < HEADS:
+                it.head.append(line[:HEAD])
+        elif it.head:
+            it.body.add(line, lines.cut)
+    if not it.body.is_empty:
+        yield it
+
+
+@dataclass
+class _Said:
+    """What an entry's head says."""
+
+    number: str = ""
+    account: str = ""
+    database: str | None = None
+    duration_s: float = 0.0
+    is_internal: bool = False
+
+
+class _Reading:
+    """A slow log that is read: what its next entries rest on.
+
+    `use` holds for the log until the next one, whosever entries follow; a server that opens a log
+    anew says it again.
+    """
+
+    def __init__(self) -> None:
+        self.unread, self.notes = Reasons(), Reasons()
+        self._at_s, self._used = 0.0, ""
+        self._opened = 0
+        self._begun = dict[str, int]()
+
+    def read(self, file: LogFile, limit: int) -> Iterator[LogEntry]:
+        """Its entries."""
+        self._at_s = parse_first(find_first(file, _TIME))
+        has_entries = False
+        for record in _read_records(file, limit):
+            if not record.is_header:
+                has_entries = True
+                if entry := self._read_record(record):
+                    yield entry
+            elif has_entries:
+                self._opened, self._used = self._opened + 1, ""
+                self.notes.add(REOPENED, record.line)
+
+    def _read_record(self, record: _Record) -> LogEntry | None:
+        said, body, line = self._read_head(record), record.body, record.line
+        self._set_time(said, body)
+        self._used = body.used or self._used
+        session = self._name_session(said, line)
+        text, letters = body.text.end()
+        text = text.strip()
+        if body.command in ("Change user", "Reset Connection", "Reset connection"):
+            self._begun[said.number] = self._begun.get(said.number, 0) + 1
+        if body.command:
+            if body.command == "Execute":
+                self.unread.add("an execution without its text", line)
+            return None
+        if not text and body.used and not body.stamp_s:
+            text = f"use `{body.used}`"
+        if said.is_internal:
+            self.unread.add("a statement of the server's own (Is_internal)", line)
+        elif not text:
+            self.unread.add("an entry without a statement", line)
+        elif not session:
+            self.unread.add("an entry that names no session (# User@Host, Id or Thread_id)", line)
+        elif not letters and text.endswith("];") and " [arguments: " in text:
+            self.unread.add("a statement whose values stand behind it ([arguments: …])", line)
+        else:
+            database = self._used if said.database is None else said.database
+            began_s = self._at_s - said.duration_s
+            return LogEntry(began_s, session, text, line, (), database, said.duration_s, letters)
+        return None
+
+    def _set_time(self, said: _Said, body: _Body) -> None:
+        """Times are the host's in old logs, and missing within a second; the stamp is when the
+        statement began.
+        """
+        offset_s = abs(self._at_s - body.stamp_s)
+        is_near = offset_s < OFFSET_MOST_S or not self._at_s
+        if body.stamp_s and offset_s >= 1 + said.duration_s and is_near:
+            self._at_s = body.stamp_s
+
+    def _name_session(self, said: _Said, line: int) -> str:
+        if not (said.number or said.account):
+            return ""
+        if not said.number:
+            self.notes.add(NO_NUMBER, line)
+        name = said.number or said.account
+        begun = self._opened + self._begun.get(said.number, 0)
+        return f"{name}/{begun + 1}" if begun else name
+
+    def _read_head(self, record: _Record) -> _Said:
+        said = _Said()
+        for line in record.head:
+            if time := _TIME.match(line):
+                self._at_s = parse_seconds(time[1] or time[2])
+            elif user := _USER.match(line):
+                said.number, said.account = user[3] or "", f"{user[1]} @ {user[2]}"
+            elif query := _QUERY.match(line):
+                said.duration_s = self._parse_duration(query[1], record.line)
+            elif connection := _CONNECTION.match(line):
+                said.number = connection[1]
+            elif database := _DATABASE.match(line):
+                said.database = database[1]
+            elif line == "# Is_internal: true":
+                said.is_internal = True
+            if thread := _THREAD.search(line):
+                said.number = thread[1]
+            if (schema := _SCHEMA.search(line)) and not line.startswith("# explain"):
+                said.database = schema[1]
+            if (sampled := _SAMPLED.search(line)) and sampled[1] not in ("0", "1"):
+                self.notes.add(SAMPLED.format(sampled[1]), record.line)
+        return said
+
+    def _parse_duration(self, text: str, line: int) -> float:
+        """A duration; 0 where a writer was interrupted in it, or a clock was set back."""
+        try:
+            duration_s = float(text)
+        except ValueError:
+            duration_s = DURATION_MOST_S
+        if duration_s < DURATION_MOST_S:
+            return duration_s
+        self.notes.add(ABSURD, line)
+        return 0.0

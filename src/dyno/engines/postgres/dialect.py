@@ -1,0 +1,9 @@
+"""How sessions of PostgreSQL write SQL, as far as a replay needs it."""
+
+from __future__ import annotations
+
+from dyno.workloads.replay.statements import Dialect
+from dyno.workloads.replay.tokens import Quoting
+
+QUOTING = Quoting(dollars=True, backslashes=False, names_in_double=True)
+DIALECT = Dialect(QUOTING, ("information_schema", "pg_catalog"))
