@@ -96,6 +96,31 @@ def test_what_is_listed_is_what_a_comparison_takes_by_that_name(
             assert not build["size_bytes"] and not build["date"]
 
 
+def test_every_line_that_is_listed_is_a_name_for_its_newest_build(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from dyno.driver import ask
+    from dyno.engines import Checks, find_engine
+
+    assert run_words(["engines", "list", "--json"]) == 0
+    lines = {(build["engine"], build["line"]) for build in json.loads(capsys.readouterr().out)}
+    assert ("sqlite", "3.53") in lines and ("duckdb", "1.4") in lines and len(lines) > 30
+    for name, line in lines:
+        engine = find_engine(name, ask)
+        assert isinstance(engine, Checks)
+        engine.check(line, {}, {})
+
+
+def test_what_a_registry_puts_in_the_place_of_a_date_is_none(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for number, made_s in (("0.9.4", 123_456_789), ("0.18.0", 1_153_704_088), ("0.25.2", MADE_S)):
+        put_entry("crate", f"libsqlite3-sys-{number}", made_s)
+    assert run_words(["engines", "list", "sqlite", "--json"]) == 0
+    dates = {b["version"]: b["date"] for b in json.loads(capsys.readouterr().out) if b["cached"]}
+    assert dates == {"3.24.0": "", "3.31.1": "", "3.39.2": "2024-08-15"}
+
+
 def test_a_build_from_source_stands_there_and_goes_with_its_entry(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 from engine_callbacks import ask_nothing, say_nothing
+from stub_programs import stub
 
 from dyno.builds.path import find_system_library
 from dyno.engines import find_engine
+from dyno.engines.sqlite.builds import CRATE, CRATES
 from dyno.errors import HostError, UsageError
 
 
@@ -18,10 +21,22 @@ def test_an_unknown_version_is_answered_with_its_neighbours() -> None:
         engine.program("3.25.1", {}, say_nothing)
     with pytest.raises(UsageError, match=r"nearest: 3\.54\.1;"):
         engine.program("3.99.0", {}, say_nothing)
-    with pytest.raises(UsageError, match=r"unknown sqlite version '3\.45'"):
-        engine.program("3.45", {"cflags": "-O3"}, say_nothing)
+    with pytest.raises(UsageError, match=r"unknown sqlite version '3\.5'"):
+        engine.program("3.5", {"cflags": "-O3"}, say_nothing)
     with pytest.raises(UsageError, match="did you mean system"):
         engine.program("sistem", {}, say_nothing)
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_the_beginning_of_a_version_means_the_newest_of_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    stub(tmp_path / "bin", "cargo", "exit 1")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    engine = find_engine("sqlite", ask_nothing)
+    for build, version in (("3.50", "3.50.2"), ("3", "3.54.1"), ("", "3.54.1")):
+        with pytest.raises(HostError, match=f"cannot fetch crate {CRATE} {CRATES[version]}"):
+            engine.program(build, {}, say_nothing)
 
 
 @pytest.mark.parametrize("content", [b"", b"no library", b"\x7fELF\x02\x01\x01"])

@@ -31,8 +31,9 @@ TOOLS = {
 }
 #: A file that is so much older than its place on this disk was made before it was fetched, in s.
 FETCHED_LATER_S = 86_400.0
-#: What npm and cargo give files in the place of a date, in s since 1970.
-UNDATED_S = (499_162_500.0, 1_153_704_088.0)
+#: Before 2000 no file of an engine was made: registries' clients give such a time in the place of a
+#: date (cargo's is of 1973, npm's of 1985), and cargo this one too; in s since 1970.
+DATED_FROM_S, UNDATED_S = 946_684_800.0, 1_153_704_088.0
 
 #: A kind of the cache's entries, and a pattern of their names.
 EntryPattern = tuple[str, str]
@@ -159,7 +160,8 @@ def _find_newest_day(entries: Iterable[CacheEntry]) -> str:
     dated = [
         found.st_mtime
         for found in files
-        if found.st_mtime not in UNDATED_S and found.st_mtime < found.st_ctime - FETCHED_LATER_S
+        if DATED_FROM_S <= found.st_mtime < found.st_ctime - FETCHED_LATER_S
+        and found.st_mtime != UNDATED_S
     ]
     return f"{datetime.fromtimestamp(max(dated), UTC):%F}" if dated else ""
 

@@ -1,7 +1,8 @@
 """Engine `duckdb`: any DuckDB library from 1.1 on, opened by the driver through its C API.
 
-What stands after the `@` is a version (`1.4.4`: fetched by npm) or a library's path; nothing stands
-for the newest version. The library is the one that DuckDB's makers build for Node.
+What stands after the `@` is a version (`1.4.4`: fetched by npm; `1.4`: the newest of it) or a
+library's path; nothing stands for the newest version. The library is the one that DuckDB's makers
+build for Node.
 """
 
 from __future__ import annotations
@@ -135,15 +136,18 @@ LIBRARY = _library.LibraryKind("DuckDB", "libduckdb.so", INSPECT)
 
 
 def find_library(build: str, say: Say, fetch: Callable[[str, str, Say], Path] = npm.fetch) -> Build:
-    """The library at a path, or of a version in `PACKAGES`, whose package `fetch` brings."""
+    """The library at a path, or of the newest version in `PACKAGES` that begins so, whose package
+    `fetch` brings.
+    """
     if _library.is_path(build):
         return _describe(build, path_source.fetch("DuckDB library", build, say), "file")
+    version = _builds.choose_version("duckdb", build, tuple(PACKAGES))
     package = PACKAGE + _name_machine()
-    folder = fetch(package, PACKAGES[build], say)
-    source = f"npm {package} {PACKAGES[build]}"
+    folder = fetch(package, PACKAGES[version], say)
+    source = f"npm {package} {PACKAGES[version]}"
     with _builds.check_cached(folder.name):
         made = _describe(build, folder / "libduckdb.so", source)
-    if made.version != build:
+    if made.version != version:
         raise InternalError(f"{made.facts['source']} holds duckdb {made.version}")
     return made
 
@@ -191,8 +195,8 @@ class Engine:
             check_setting(name, value)
         if flags:
             raise build_unknown_error("duckdb build flag", next(iter(flags)), self.flags)
-        if build not in ("", *PACKAGES) and not _library.is_path(build):
-            raise _builds.build_unknown_version_error("duckdb", build, self.versions)
+        if not _library.is_path(build):
+            _builds.choose_version("duckdb", build, self.versions)
 
     def list_offers(self) -> list[Offer]:
         """Every version that can be fetched."""

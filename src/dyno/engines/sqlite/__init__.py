@@ -1,9 +1,9 @@
 """Engine `sqlite`: any SQLite library, opened by the driver through its C API.
 
-What stands after the `@` is a version (`3.24.0`: compiled here), `system`, a library's path, or a
-tree of its source (`source:/path/to/tree`); nothing stands for the newest version. A compiled build
-is the plain amalgamation, as the crate `libsqlite3-sys` or the tree brings it, with the macros that
-a configured build would find out by itself.
+What stands after the `@` is a version (`3.24.0`: compiled here; `3.53`: the newest of it),
+`system`, a library's path, or a tree of its source (`source:/path/to/tree`); nothing stands for the
+newest version. A compiled build is the plain amalgamation, as the crate `libsqlite3-sys` or the
+tree brings it, with the macros that a configured build would find out by itself.
 """
 
 from __future__ import annotations
@@ -70,11 +70,9 @@ class Engine:
             _source.check_source("sqlite", build, flags)
             return
         _source.refuse_flags(build, {name: v for name, v in flags.items() if name != "cflags"})
-        if build in ("", *CRATES):
-            return
         if build != "system" and not _library.is_path(build):
-            raise _builds.build_unknown_version_error("sqlite", build, self.versions, ("system",))
-        if flags:
+            _builds.choose_version("sqlite", build, self.versions, ("system",))
+        elif flags:
             hint = "flags belong to a build by version, for instance sqlite@3.54.1?cflags=-O3"
             raise UsageError(f"sqlite@{build} takes no flags", hint=hint)
 

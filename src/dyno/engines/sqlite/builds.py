@@ -64,7 +64,9 @@ LIBRARY = _library.LibraryKind("SQLite", "libsqlite3.so.0", INSPECT)
 
 
 def find_library(build: str, flags: dict[str, str], say: Say) -> Build:
-    """The library at a path, the system's, built from a tree, or of a version in `CRATES`."""
+    """The library at a path, the system's, built from a tree, or of the newest version in
+    `CRATES` that begins so.
+    """
     if _source.is_source(build):
         chosen = {name: flags.get(name, default) for name, (default, _) in FLAGS.items()}
         made = _source.find_source("sqlite", build, chosen, say)
@@ -77,14 +79,15 @@ def find_library(build: str, flags: dict[str, str], say: Say) -> Build:
     return _make_from_crate(build, flags, say)
 
 
-def _make_from_crate(version: str, flags: dict[str, str], say: Say) -> Build:
+def _make_from_crate(asked: str, flags: dict[str, str], say: Say) -> Build:
+    version = _builds.choose_version("sqlite", asked, tuple(CRATES))
     chosen = {name: flags.get(name, FLAGS[name][0]) for name in ("cflags", "defines")}
     source = crate.fetch(CRATE, CRATES[version], say) / "sqlite3" / "sqlite3.c"
     recipe = Recipe(f"sqlite-{version}", source, **chosen, libraries=("pthread", "dl", "m"))
     made = compile_library(recipe, say)
     coordinate = f"{CRATE} {CRATES[version]}"
     with _builds.check_cached(made.program.parent.name):
-        build = _describe(version, made.program, f"crate {coordinate}")
+        build = _describe(asked, made.program, f"crate {coordinate}")
     if build.version != version:
         raise InternalError(f"crate {coordinate} holds sqlite {build.version}, not {version}")
     return replace(build, facts={**build.facts, **made.facts})
