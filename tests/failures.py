@@ -18,12 +18,15 @@ class Example:
 
 @dataclass(frozen=True)
 class Tool:
-    """A real tool that fails: the entry that it is, its script in the tree, and its files."""
+    """A real tool that fails: the entry that it is, its script in the tree, and its files; the
+    programs that it needs of the machine, and one that is `fetched`.
+    """
 
     entry: str
     script: str
     files: Mapping[str, str]
     programs: tuple[str, ...] = ()
+    fetched: str = ""
 
 
 _SSL = """CMake Error at cmake/ssl.cmake:63 (MESSAGE):
@@ -43,6 +46,25 @@ BUILDS = {
     "cmake-too-old": Example(
         "CMake Error at CMakeLists.txt:1 (cmake_minimum_required):\n"
         "  CMake 3.30 or higher is required.  You are running version 3.25.1\n"
+    ),
+    "make-absent": Example(
+        "CMake Error: CMake was unable to find a build program corresponding to "
+        '"Unix Makefiles".  CMAKE_MAKE_PROGRAM is not set.'
+    ),
+    "compiler-crashed": Example("g++: internal compiler error: Segmentation fault signal"),
+    "meson-too-old": Example(
+        "meson.build:1:0: ERROR: Meson version is 1.0.1 but project requires >=1.3.0"
+    ),
+    "macro-unknown": Example(
+        "./configure: line 2103: syntax error near unexpected token `ICU,'\n"
+        "./configure: line 2103: `PKG_CHECK_MODULES(ICU, icu-uc icu-i18n)'"
+    ),
+    "programs-do-not-start": Example(
+        "checking whether we are cross compiling... configure: error: in `/x':\n"
+        "configure: error: cannot run C compiled programs.\n"
+    ),
+    "dependency-absent": Example(
+        "configure: error: Package requirements (libzstd >= 1.4.0) were not met:"
     ),
     "boost-version": Example(
         "CMake Warning at cmake/boost.cmake:266 (MESSAGE):\n"

@@ -1,5 +1,8 @@
 """Programs that are started and waited for: each has a time limit, and ends at the first interrupt.
 
+A program that writes is `guarded`: where Dyno is killed, a shell beside it sees its input end and
+kills the group, for a registry's client that goes on alone would meet the next one in its folder.
+
 Python raises an interrupt in the main thread alone, while another thread would wait for its program
 to the end. So what is waited for is known here, and `interrupt`, which the command line calls at
 SIGINT and SIGTERM, kills all of it; whichever thread waited has a `KeyboardInterrupt` then. What is
@@ -8,7 +11,9 @@ asked after an interrupt, to clean up, is given `AFTERWARDS_S` at most.
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -74,6 +79,23 @@ def wait_for(process: subprocess.Popen[Any], heed: Heed) -> Iterator[None]:
     heed.check()
 
 
+#: Runs its words; when its input ends, kills its group.
+GUARD = """
+exec 3<&0 </dev/null
+"$@" 3<&- & program=$!
+{ read -r _ <&3; kill -KILL 0; } >/dev/null 2>&1 &
+exec 3<&-
+wait $program
+"""
+
+
+def guard(command: Sequence[str]) -> list[str]:
+    """The command beside its guard; who starts it leads it into a session of its own, and keeps the
+    other end of its input open for as long as it may run.
+    """
+    return ["/bin/sh", "-c", GUARD, "guard", *command]
+
+
 def run(
     command: Sequence[str],
     limit_s: float,
@@ -85,10 +107,39 @@ def run(
     It leads a session, which is killed whole: registries' clients start others.
     `subprocess.TimeoutExpired` after `limit_s`, `OSError` where it cannot be started.
     """
+    return _run(command, limit_s, folder, environment, subprocess.DEVNULL)
+
+
+def run_guarded(
+    command: Sequence[str],
+    limit_s: float,
+    folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """The same for a program that writes files: it ends with us, however we end."""
+    path = (os.environ if environment is None else environment).get("PATH", os.defpath)
+    if shutil.which(command[0], path=path) is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), command[0])
+    ours, theirs = os.pipe()
+    try:
+        done = _run(guard(command), limit_s, folder, environment, ours)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    return subprocess.CompletedProcess(command, done.returncode, done.stdout, done.stderr)
+
+
+def _run(
+    command: Sequence[str],
+    limit_s: float,
+    folder: Path | None,
+    environment: Mapping[str, str] | None,
+    given: int,
+) -> subprocess.CompletedProcess[str]:
     heed = Heed()
     process = subprocess.Popen(
         command,
-        stdin=subprocess.DEVNULL,
+        stdin=given,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from conftest import outside
+from failing_build_systems import BUILD_SYSTEMS
 from failures import BUILDS, STARTS, TOOLS
+from fetched_tools import PACKAGES, put_tool
 from source_trees import RECIPE, built, planned, small_recipe, small_tree
 from stub_programs import SAID
 
@@ -115,11 +119,27 @@ def test_a_weak_explanation_counts_only_where_nothing_else_does() -> None:
     assert beside.entry is not None and beside.entry.name == "implicit-function"
 
 
-@pytest.mark.parametrize("name", sorted(TOOLS))
-def test_the_real_tool_fails_and_is_diagnosed(name: str, tmp_path: Path) -> None:
-    tool = TOOLS[name]
-    for program in tool.programs:
+@pytest.fixture(scope="module")
+def fetched_tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with those tools, from the cache of this machine, as servers are."""
+    folder = tmp_path_factory.mktemp("tools")
+    if shutil.which("apt-get"):
+        for name in PACKAGES:
+            put_tool(name, folder)
+    return folder
+
+
+REAL = {**TOOLS, **BUILD_SYSTEMS}
+
+
+@pytest.mark.parametrize("name", sorted(REAL))
+def test_the_real_tool_fails_and_is_diagnosed(
+    name: str, fetched_tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool = REAL[name]
+    for program in (*tool.programs, *(("apt-get",) if tool.fetched else ())):
         outside(program)
+    monkeypatch.setenv("PATH", f"{fetched_tools}:{os.environ['PATH']}")
     tree = small_tree(tmp_path / "tree")
     for file, text in tool.files.items():
         (tree / file).parent.mkdir(parents=True, exist_ok=True)

@@ -196,10 +196,10 @@ def test_no_compiler_no_tool_and_no_room_are_a_sentence_each(
         planned(tree, small_recipe(tmp_path))
 
 
-def test_another_release_of_a_compiler_or_of_a_fetched_tool_makes_another_build(
+def test_another_release_of_a_compiler_or_of_a_tool_makes_another_build(
     tree: Path, tmp_path: Path, stub: Stub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    releases = {"cc": "1", "cxx": "1", "parser": "1"}
+    releases = {"cc": "1", "cxx": "1", "parser": "1", "cmake": "1"}
     for variable in ("CC", "CXX"):
         program = tmp_path / variable.lower()
         program.write_text(f"#!/bin/sh\necho {variable} $RELEASE_{variable}\n")
@@ -207,16 +207,18 @@ def test_another_release_of_a_compiler_or_of_a_fetched_tool_makes_another_build(
         monkeypatch.setenv(variable, str(program))
     stub("apt-get", "true")
     stub("apt-cache", "echo Version: $RELEASE_PARSER")
-    text = RECIPE.replace('"CC={cc}"', '"CC={cc}", "CXX={cxx}"') + TOOLS
+    stub("cmake", "echo cmake version $RELEASE_CMAKE")
+    text = 'needs = ["cmake"]\n' + RECIPE.replace('"CC={cc}"', '"CC={cc}", "CXX={cxx}"') + TOOLS
     recipes, entries = small_recipe(tmp_path, text), []
-    for changed in ("", "cc", "cxx", "parser"):
+    for changed in ("", *releases):
         releases[changed] = "2"
         for name, release in releases.items():
             monkeypatch.setenv(f"RELEASE_{name.upper()}", release)
         plan = planned(tree, recipes)
         entries.append(plan.entry)
-    assert len(set(entries)) == 4
+    assert len(set(entries)) == 5
     assert plan.facts["fetched"] == "parser-package 2 m4"
+    assert plan.facts["generators"] == "cmake version 2"
 
 
 #: A tool that no machine has, and the packages that bring it.

@@ -92,23 +92,23 @@ def diagnose(failed: Failed) -> Diagnosis:
     first = _find_first_error(failed.output)
     start = first.start() if first else len(failed.output)
     end = first.end() if first else len(failed.output)
-    matches = [
-        (found.start(), entry, found)
-        for entry in list_build_entries()
-        if _applies(entry, failed) and (found := entry.pattern.search(failed.output))
+    entries = [entry for entry in list_build_entries() if _applies(entry, failed)]
+    around = max(0, start - NEAR_BEFORE), end + NEAR_AFTER
+    chosen = [
+        (found.start(), entry)
+        for entry in entries
+        if not entry.weak and (found := entry.pattern.search(failed.output, *around))
+    ] or [
+        (found.start(), entry)
+        for entry in entries
+        if entry.weak and (found := entry.pattern.search(failed.output))
     ]
-    near = [
-        (at, entry, found)
-        for at, entry, found in matches
-        if not entry.weak and start - NEAR_BEFORE <= at <= end + NEAR_AFTER
-    ]
-    chosen = near or [each for each in matches if each[1].weak]
     if chosen:
         # of several in a line the first in the catalogue: what is special stands before
-        _, entry, found = min(
+        at, entry = min(
             chosen, key=lambda each: _count_lines_between(failed.output, each[0], start)
         )
-        return Diagnosis(_read_line(failed.output, found.start()), entry)
+        return Diagnosis(_read_line(failed.output, at), entry)
     return Diagnosis(_read_line(failed.output, start) if first else "")
 
 

@@ -131,6 +131,7 @@ def _collect_facts(
         "compiler": toolchain.compiler,
         "cxx_compiler": toolchain.cxx_compiler,
         "fetched": "; ".join(toolchain.fetched),
+        "generators": "; ".join(toolchain.generators),
         "cflags": chosen,
         "always": recipe.always,
         "configure": request.options,

@@ -1,7 +1,6 @@
 """A step of a build: a program with a log and a share of progress, ended with us.
 
-Our death reaches a shell beside the program by the end of its input, and the shell kills the group:
-`make` and its compilers are many processes, and none may outlive who builds.
+It is guarded: `make` and its compilers are many processes, and none may outlive who builds.
 """
 
 from __future__ import annotations
@@ -17,14 +16,6 @@ from typing import IO
 from dyno import subprocesses
 from dyno.errors import HostError
 
-#: Runs its words; when its input ends, kills its group.
-GUARD = """
-exec 3<&0 </dev/null
-"$@" 3<&- & program=$!
-{ cat <&3; kill -KILL 0; } >/dev/null 2>&1 &
-exec 3<&-
-wait $program
-"""
 #: How cmake's files and ninja tell how far they are.
 PERCENT, COUNT = re.compile(r"^\[ *(\d+)%\]"), re.compile(r"^\[(\d+)/(\d+)\]")
 
@@ -79,7 +70,7 @@ def run_program(
     heed = subprocesses.Heed()
     try:
         process = subprocess.Popen(
-            ["/bin/sh", "-c", GUARD, "guard", *words],
+            subprocesses.guard(words),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

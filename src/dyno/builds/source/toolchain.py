@@ -15,6 +15,8 @@ from dyno.builds import Say, deb
 from dyno.builds.source.recipe import BuildCost, BuildRecipe
 from dyno.errors import HostError
 
+#: Tools that write what is compiled, or choose its flags: another release makes another program.
+GENERATORS = ("cmake", "bison", "flex")
 #: What a program may take to tell its version.
 VERSION_S = 60.0
 #: Variables of the user's that would change a build without being told of.
@@ -38,7 +40,8 @@ class Toolchain:
     """Compilers as commands, what they say of themselves, jobs, and the environment of all steps.
 
     `versions` are those of what a diagnosis may want to know: `gcc`, `cmake`, `openssl`, ….
-    `fetched` are packages that bring what the machine lacks: they decide what comes out.
+    `fetched` are packages that bring what the machine lacks, `generators` what its own of
+    `GENERATORS` say of themselves: they decide what comes out.
     """
 
     cc: str
@@ -48,6 +51,7 @@ class Toolchain:
     environment: Mapping[str, str]
     cxx_compiler: str = ""
     fetched: tuple[str, ...] = ()
+    generators: tuple[str, ...] = ()
     ccache: bool = False
     versions: Mapping[str, str] = field(default_factory=dict)
 
@@ -80,6 +84,7 @@ def find_toolchain(recipe: BuildRecipe, say: Say) -> Toolchain:
         environment=environment,
         cxx_compiler=_read_first_line(cxx.split()) if recipe.is_cxx else "",
         fetched=fetched,
+        generators=_describe_generators(recipe),
         ccache=cached,
         versions=_read_versions(compiler),
     )
@@ -129,6 +134,14 @@ def _find_tools(recipe: BuildRecipe, say: Say) -> tuple[dict[str, str], tuple[st
         told |= {"CPATH": str(usr / "include"), "CMAKE_PREFIX_PATH": str(usr)}
         told |= {"LIBRARY_PATH": ":".join(map(str, sorted(usr.glob("lib/*-linux-gnu"))))}
     return told, tuple(fetched)
+
+
+def _describe_generators(recipe: BuildRecipe) -> tuple[str, ...]:
+    """What those say of themselves that the recipe uses and this machine has; one that is fetched
+    is told by its package.
+    """
+    used = {*recipe.needs, *recipe.tools}
+    return tuple(filter(None, (_read_first_line([it]) for it in GENERATORS if it in used)))
 
 
 def _fetch_packages(

@@ -8,11 +8,12 @@ the same goes on there.
 from __future__ import annotations
 
 import json
+import resource
 import shlex
 import shutil
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO
@@ -38,12 +39,17 @@ FIXES_MAX = 12
 
 @dataclass
 class WorkState:
-    """What was done in a work folder: the steps, and the names of remedies that were applied."""
+    """What was done in a work folder: the steps, and the names of remedies that were applied.
+
+    `wall_s` and `cpu_s` are what programs took so far, of a step that was killed nothing.
+    """
 
     done: list[str] = field(default_factory=list)
     fixes: list[str] = field(default_factory=list)
     edits: list[str] = field(default_factory=list)
     step_began_s: float = 0.0
+    wall_s: float = 0.0
+    cpu_s: float = 0.0
 
 
 class BuildFailed(HostError):
@@ -62,7 +68,6 @@ class BuildWork:
         self._source, self._build = folder / "source", folder / "build"
         self._staged = folder / "staged"
         self._state = self._read_state()
-        self._began_s = time.monotonic()
 
     def build(self, target: Path, fix: bool) -> None:
         """Plays all steps that are not done, and moves what they installed to `target`."""
@@ -128,10 +133,19 @@ class BuildWork:
             words = [word for each in step.run for word in self._expand(each)]
             folder = Path(self._expand(place)[0])
             log.write(f"\n==== {step.name} in {folder}: {shlex.join(words)}\n")
-            code = run_program(words, folder, self._build_environment(), log, note_line)
+            with self._count_time():
+                code = run_program(words, folder, self._build_environment(), log, note_line)
             if code:
                 raise self._diagnose(step, code, begun)
         self._finish_step(step.name)
+
+    @contextmanager
+    def _count_time(self) -> Iterator[None]:
+        began_s, cpu_s = time.monotonic(), read_cpu_s()
+        yield
+        self._state.wall_s += time.monotonic() - began_s
+        self._state.cpu_s += read_cpu_s() - cpu_s
+        self._write_state()
 
     def _expand(self, word: str) -> list[str]:
         """A recipe's word with its places filled in; `{options}` is any number of words."""
@@ -232,7 +246,8 @@ class BuildWork:
         facts["symbols"] = _switch("-g", facts)
         facts |= {"edits": "; ".join(self._state.edits)} if self._state.edits else {}
         facts |= {"fixes": ", ".join(self._state.fixes)} if self._state.fixes else {}
-        facts["seconds"] = f"{time.monotonic() - self._began_s:.0f}"
+        facts["seconds"] = f"{self._state.wall_s:.0f}"
+        facts["cpu_seconds"] = f"{self._state.cpu_s:.0f}"
         told = {"version": plan.version, "label": plan.tree.label, "facts": facts}
         (target / FACTS).write_text(json.dumps(told, indent=1), encoding="utf-8")
 
@@ -258,6 +273,12 @@ class BuildWork:
 
     def _write_state(self) -> None:
         private_files.write_whole(self._folder / STATE, json.dumps(asdict(self._state)))
+
+
+def read_cpu_s() -> float:
+    """What all programs that we waited for took of processors until now, in s."""
+    told = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return told.ru_utime + told.ru_stime
 
 
 def drop_torn(build: Path, step_began_s: float) -> None:
