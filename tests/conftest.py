@@ -28,6 +28,7 @@ OUTSIDE = {
     "apt-get": "MariaDB, and libraries that old servers want",
     "chromium": "the report in a browser",
     "cmake": "builds of old MySQL trees, and how they fail",
+    "gpg": "an archive's signature",
     "mvn": "servers by version",
     "npm": "DuckDB and an old MySQL",
     "openssl": "certificates of servers",

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from private_servers import started
+from private_servers import choose_build, started
 from processes import processes_left_in as processes_left_in
 
 from dyno import driver
@@ -17,7 +17,7 @@ from dyno.engines import Engine, Server, find_engine
 
 def build(text: str) -> tuple[Engine, Build, dict[str, str]]:
     """The engine, its build (from the cache, fetched once), and the settings."""
-    spec = parse_candidate(text)
+    spec = parse_candidate(choose_build(text))
     engine = find_engine(spec.engine, driver.ask)
     return engine, engine.program(spec.with_password, {}, lambda _: None), spec.keys
 

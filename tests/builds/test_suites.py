@@ -141,7 +141,7 @@ def test_dyno_clean_removes_what_a_failed_fetch_left(stub: Stub) -> None:
         ("E: The repository 'x sid InRelease' is not signed.", "its signature is not", "keys"),
         ("W: GPG error: NO_PUBKEY 6ED0", "its signature is not", "keys"),
         ("E: Write error - write (28: No space left on device)", "the disk is full", "dyno clean"),
-        ("E: Failed to fetch x  Could not resolve 'mirror'", "Could not resolve", "mirrors"),
+        ("E: Failed to fetch x  Could not resolve 'mirror'", "cannot be reached", "network"),
         ("E: Failed to fetch x  404  Not Found", "does not have it", "later"),
     ],
 )

@@ -86,7 +86,9 @@ class RegistryClient:
         """What the client ends with, working in `folder` to fetch `what`, however that is;
         `HostError` where it cannot be started, or takes longer than `limit_s`.
         """
-        run = partial(subprocesses.run, command, limit_s, folder, os.environ | self.environment)
+        run = partial(
+            subprocesses.run_guarded, command, limit_s, folder, os.environ | self.environment
+        )
         try:
             return run_twice(run, say, self.absent)
         except subprocess.TimeoutExpired:

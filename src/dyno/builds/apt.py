@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
@@ -17,38 +18,89 @@ from dyno.errors import HostError
 FETCH_S = 900.0
 #: apt's words for a package or a version that is not there.
 ABSENT = ("Unable to locate", "No packages found", "was not found", "Unable to find a source")
+#: apt's words for a file that is not the one that was signed for.
+UNLIKE = "Hash Sum mismatch"
+#: What a full disk is called.
+FULL = "the disk is full"
 #: Begins an option of apt's.
 OPTION = "-o"
-#: apt's words for a file that the mirror lists and does not have.
-LISTED_ONLY = "404  Not Found"
-#: apt's words to what they mean for whoever reads them, and what can be done. The first that is
-#: found counts: a list that is not signed is also one that was not fetched.
-MEANINGS: Mapping[tuple[str, ...], tuple[str, str]] = {
-    ABSENT: (
+#: apt's words for a file that the mirror lists and does not have; each server has its own behind.
+LISTED_ONLY = " 404  "
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What some words of apt's mean for whoever reads them, and what can be done; `passing` where a
+    second try may mend it.
+    """
+
+    words: tuple[str, ...]
+    told: str
+    hint: str
+    passing: bool = False
+
+
+#: The first whose words are found counts: a list that is not signed is also one that was not
+#: fetched.
+MEANINGS = (
+    Meaning(
+        ABSENT,
         "",
         "apt-get update refreshes apt's lists (as root); do its sources have the package?",
     ),
-    ("is not signed", "NO_PUBKEY", "BADSIG", "EXPKEYSIG", "invalid signature"): (
+    Meaning(
+        ("is expired", "no longer valid"),
+        "its lists are too old to be trusted",
+        "the archive no longer keeps that suite, or this host's clock is ahead",
+    ),
+    Meaning(
+        ("is not valid yet",),
+        "its lists are of a day to come",
+        "this host's clock is behind: set it",
+    ),
+    Meaning(
+        ("is not signed", "NO_PUBKEY", "BADSIG", "EXPKEYSIG", "invalid signature"),
         "its signature is not by a key that this system trusts",
         "install the archive's newest keys (debian-archive-keyring); nothing unsigned is used",
     ),
-    ("does not have a Release file",): (
+    Meaning(
+        ("does not have a Release file",),
         "the mirror has no such suite, or no longer",
         "name another suite, or a build of your own by its path",
     ),
-    (LISTED_ONLY,): (
+    Meaning(
+        (LISTED_ONLY,),
         "the mirror lists it and does not have it",
-        "it may be between two updates: try again later, or another suite",
+        "try again later, or name another suite; apt-get update refreshes this system's own lists",
     ),
-    ("No space left", "enough free space"): (
-        "the disk is full",
+    Meaning(
+        (UNLIKE, "unexpected size"),
+        "what came is not what the archive signed for",
+        "the mirror may be between two updates: try again later, or use another mirror",
+        passing=True,
+    ),
+    Meaning(
+        ("No space left", "enough free space", "Wrote only"),
+        FULL,
         "free some room (dyno clean), or set DYNO_CACHE to another file system",
     ),
-}
+    Meaning(
+        ("Could not connect", "Could not resolve", "Temporary failure", "Unable to connect"),
+        "the mirror cannot be reached",
+        "is there a network, and is the mirror in /etc/apt/sources.list.d right?",
+        passing=True,
+    ),
+)
 UNREACHED = "apt must reach its mirrors (/etc/apt/sources.list.d), and the disk have room"
 
 
-class NotOnMirror(HostError):
+class UnlikeLists(HostError):
+    """The mirror has not what the lists have, or the lists not what is asked for: newer ones may be
+    the remedy.
+    """
+
+
+class NotOnMirror(UnlikeLists):
     """The mirror lists a file and does not have it."""
 
 
@@ -87,8 +139,8 @@ def run(
     It may fail once where it fetches, which `say` is told.
     """
     quietly = os.environ | {"LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"}
-    once = partial(subprocesses.run, command, limit_s, folder, quietly)
-    final = [words for kind in MEANINGS for words in kind]
+    once = partial(subprocesses.run_guarded, command, limit_s, folder, quietly)
+    final = [words for kind in MEANINGS if not kind.passing for words in kind.words]
     try:
         done = builds.run_twice(once, say, final) if say else once()
     except FileNotFoundError:
@@ -106,9 +158,11 @@ def _explain_refusal(command: Sequence[str], said: str) -> HostError:
     """Why apt has nothing for us, by its lines of errors; its warnings are left out."""
     lines = [line.strip() for line in said.splitlines() if line[:2] != "W:"]
     words = "it says\n" + ("\n".join(lines[-6:]) or "nothing")
-    told = (meant for kind, meant in MEANINGS.items() if any(each in said for each in kind))
-    meaning, hint = next(told, ("", UNREACHED))
-    cause = f"{meaning}; {words}" if meaning else words
-    asked = " ".join(takewhile(lambda word: word != OPTION, command[3:])) or "its lists"
-    kind = NotOnMirror if meaning == MEANINGS[(LISTED_ONLY,)][0] else HostError
-    return kind(f"{command[0]} cannot get {asked}", cause=cause, hint=hint)
+    kinds = (kind for kind in MEANINGS if any(each in said for each in kind.words))
+    meant = next(kinds, Meaning((), "", UNREACHED))
+    cause = f"{meant.told}; {words}" if meant.told else words
+    words_asked = takewhile(lambda word: word != OPTION, command[3:])
+    asked = " ".join(word for word in words_asked if word[0] != "-") or "its lists"
+    kind: type[HostError] = UnlikeLists if UNLIKE in meant.words else HostError
+    kind = NotOnMirror if LISTED_ONLY in meant.words else kind
+    return kind(f"{command[0]} cannot get {asked}", cause=cause, hint=meant.hint)

@@ -267,7 +267,7 @@ def copy(source: Path, target: Path) -> None:
     command = ["cp", "--archive", "--reflink=auto", str(source), str(target)]
     try:
         with _COPYING:
-            done = subprocesses.run(command, COPY_S)
+            done = subprocesses.run_guarded(command, COPY_S)
     except subprocess.TimeoutExpired:
         raise HostError(f"copying to {target} took longer than {COPY_S:.0f} s") from None
     if done.returncode:

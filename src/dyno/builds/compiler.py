@@ -98,7 +98,7 @@ def _read_version(compiler: list[str]) -> str:
 
 def _run(command: list[str], recipe: Recipe) -> None:
     try:
-        done = subprocesses.run(command, COMPILE_S)
+        done = subprocesses.run_guarded(command, COMPILE_S)
     except subprocess.TimeoutExpired:
         hint = "name another compiler in CC"
         raise HostError(f"compiling {recipe.name} took over {COMPILE_S:.0f} s", hint=hint) from None

@@ -38,14 +38,33 @@ def fetch(name: str, version: str, say: Say, beside: Sequence[str] = ()) -> Path
     def make(folder: Path) -> None:
         say(f"fetching {' '.join(packages)} (apt)")
         with tempfile.TemporaryDirectory(prefix=".fetched-", dir=folder) as scratch:
-            download = ["apt-get", "--quiet", "download", *packages, *_choose_lists(say)]
-            apt.run(download, Path(scratch), say)
+            download = ["apt-get", "--quiet", "download", *packages]
+            try:
+                apt.run([*download, *_choose_lists(say)], Path(scratch), say)
+            except apt.UnlikeLists:
+                if not drop_lists("lists-"):
+                    raise
+                apt.run([*download, *_choose_lists(say)], Path(scratch), say)
             for archive in sorted(Path(scratch).glob("*.deb")):
-                apt.run(["dpkg-deb", "--extract", str(archive), str(folder)], folder)
+                unpack(archive, folder)
 
     # another choice of companions is another entry; a colon would end a word of a library path
     choice = hashlib.sha256(" ".join(beside).encode()).hexdigest()[:8]
     return cache.ensure_entry("deb", f"{name}-{version.replace(':', '_')}-{choice}", make, say)
+
+
+def unpack(archive: Path, folder: Path) -> None:
+    """Puts a package's files into a folder; `HostError` where it cannot, and an archive that is
+    none goes, to be fetched anew.
+    """
+    try:
+        apt.run(["dpkg-deb", "--extract", str(archive), str(folder)], folder)
+    except HostError as refused:
+        if apt.FULL in refused.cause:
+            raise
+        archive.unlink()
+        hint = "start again: it is fetched anew; if it stays, use another mirror"
+        raise HostError(f"{archive.name} is damaged", cause=refused.cause, hint=hint) from None
 
 
 def fetch_library(package: str, soname: str, say: Say) -> Path:
@@ -110,8 +129,10 @@ def count_days() -> int:
     return int(time.time() // LISTS_S)
 
 
-def drop_lists(beginning: str) -> None:
-    """Removes lists of our own whose names begin so: those of the days before."""
-    for entry in cache.find_entries("apt"):
-        if entry.name.startswith(beginning):
-            cache.remove(entry)
+def drop_lists(beginning: str) -> bool:
+    """Removes lists of our own whose names begin so: those of the days before, or that the mirror
+    has outrun. Were there any?
+    """
+    found = [entry for entry in cache.find_entries("apt") if entry.name.startswith(beginning)]
+    removed = [cache.remove(entry) for entry in found]
+    return any(removed)

@@ -34,7 +34,7 @@ def set_loader(tree: Path, home: Path, programs: Iterable[Path]) -> None:
     `HostError` where it has none, patchelf is not at hand, or a library is missing all the same.
     """
     for program in programs:
-        loader = find_loader(tree)
+        loader = find_loader(tree, home)
         folders = [os.path.relpath(folder, program.parent) for folder in find_library_folders(tree)]
         found_by = ":".join(f"$ORIGIN/{folder}" for folder in folders)
         at = home / loader.relative_to(tree)
@@ -43,12 +43,12 @@ def set_loader(tree: Path, home: Path, programs: Iterable[Path]) -> None:
         _check(tree, loader, program)
 
 
-def find_loader(tree: Path) -> Path:
-    """The loader in a folder that holds a release's C library."""
+def find_loader(tree: Path, home: Path) -> Path:
+    """The loader in a folder (which will be `home`) that holds a release's C library."""
     for file in sorted(tree.rglob(LOADER)):
         if file.resolve().is_file() and file.resolve().is_relative_to(tree.resolve()):
             return file.resolve()
-    raise HostError(f"{tree.name} holds no loader", hint="its packages have no C library")
+    raise HostError(f"{home.name} holds no loader", hint="its packages have no C library")
 
 
 def find_library_folders(tree: Path) -> list[Path]:
@@ -81,7 +81,7 @@ def _find_patchelf() -> str:
 
 def _run(command: Sequence[str], message: str) -> str:
     try:
-        done = subprocesses.run(command, CALL_S)
+        done = subprocesses.run_guarded(command, CALL_S)
     except OSError as refused:
         raise HostError(message, cause=refused.strerror) from None
     if done.returncode:

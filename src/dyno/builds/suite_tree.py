@@ -14,9 +14,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dyno.builds import Say, apt, cache, own_loader, suites
+from dyno.builds import Say, apt, cache, deb, own_loader, suites
 from dyno.builds.suites import Suite, SuitePackage
-from dyno.errors import HostError
 
 #: The section of a suite that libraries stand in: which dependencies are followed.
 LIBRARIES = "libs"
@@ -70,12 +69,15 @@ def fetch_tree(wanted: SuiteProgram, version: str, say: Say) -> Tree:
     fitting = [each for each in cached if matches_version(each, version)]
     if fitting:
         return _read_tree(wanted, cached[suites.find_newest(fitting)])
-    suite = suites.open_suite(wanted.suite, say)
+    return suites.use_suite(wanted.suite, say, lambda it: _fetch_from(it, wanted, version, say))
+
+
+def _fetch_from(suite: Suite, wanted: SuiteProgram, version: str, say: Say) -> Tree:
     found = suite.find_version(wanted.packages[0])
     if not matches_version(found, version):
         hint = f"{wanted.suite} moves on; name what it has, or a build of your own by its path"
         message = f"{wanted.suite} has {wanted.packages[0]} {found}, not {version}"
-        raise HostError(message, hint=hint)
+        raise apt.UnlikeLists(message, hint=hint)
     name = name_entry(wanted, found)
 
     def make(folder: Path) -> None:
@@ -96,7 +98,7 @@ def find_closure(suite: Suite, names: Sequence[str]) -> list[SuitePackage]:
     """The packages of these names, and all libraries that they need; `HostError` without one."""
     found = {package.name: package for package in suite.find_packages(names)}
     if missing := [name for name in names if name not in found]:
-        raise HostError(f"{suite.name} has no package {missing[0]}")
+        raise apt.UnlikeLists(f"{suite.name} has no package {missing[0]}")
     closure, asked = dict(found), set(found)
     while fresh := _find_needed(found.values()) - asked:
         asked |= fresh
@@ -163,6 +165,6 @@ def _find_needed(packages: Iterable[SuitePackage]) -> set[str]:
 
 def _unpack(archives: Path, folder: Path) -> None:
     for archive in sorted(archives.glob("*.deb")):
-        apt.run(["dpkg-deb", "--extract", str(archive), str(folder)], folder)
+        deb.unpack(archive, folder)
     for name in UNREAD:
         shutil.rmtree(folder / "usr" / name, ignore_errors=True)

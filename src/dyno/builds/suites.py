@@ -10,10 +10,11 @@ from __future__ import annotations
 import functools
 import platform
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from dyno import subprocesses
 from dyno.builds import Say, apt, cache, deb
@@ -29,6 +30,10 @@ PARTIAL = {"experimental": "sid"}
 #: Names that mean another release from time to time.
 MOVING = ("stable", "oldstable", "testing", "unstable", "sid")
 NAME = re.compile(r"[a-z][a-z0-9-]*")
+#: What helps where a suite lists a source and its mirror has none.
+BY_HAND = "try again later, name another suite, or unpack the source yourself and name its folder"
+#: What somebody looks for in a suite.
+Found = TypeVar("Found")
 #: What fetching a source may take: half a gigabyte over a slow line.
 SOURCE_S = 3600.0
 #: One suite, its packages or its sources too.
@@ -52,10 +57,14 @@ class SuitePackage:
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite that is read by lists of our own: its name, and what apt must be told."""
+    """A suite that is read by lists of our own, the cache's entry `lists`: its name, and what apt
+    must be told. `is_new` says that its lists were fetched just now.
+    """
 
     name: str
     options: tuple[str, ...]
+    lists: str = ""
+    is_new: bool = False
 
     def find_packages(self, names: Iterable[str], *, beside: bool = False) -> list[SuitePackage]:
         """Those of `names` that it has, each in the version that it would install; `beside` takes
@@ -76,7 +85,7 @@ class Suite:
         for package in self.find_packages([name]):
             return package.version
         hint = "name another suite, or a build of your own by its path"
-        raise HostError(f"{self.name} has no package {name}", hint=hint)
+        raise apt.UnlikeLists(f"{self.name} has no package {name}", hint=hint)
 
     def download(self, packages: Sequence[SuitePackage], folder: Path, say: Say) -> None:
         """Puts the packages' archives into `folder`, each held against its checksum; one that is
@@ -101,6 +110,22 @@ class SourceArchives:
         return self.description.parent
 
 
+def use_suite(
+    name: str, say: Say, use: Callable[[Suite], Found], *, sources: bool = False
+) -> Found:
+    """What `use` finds in the suite; where lists of today are there that do not fit the mirror any
+    more, with newer ones. What either raises passes through.
+    """
+    suite = open_suite(name, say, sources=sources)
+    try:
+        return use(suite)
+    except apt.UnlikeLists:
+        if suite.is_new:
+            raise
+        deb.drop_lists(suite.lists)
+        return use(open_suite(name, say, sources=sources))
+
+
 def open_suite(name: str, say: Say, *, sources: bool = False) -> Suite:
     """The suite, its lists fetched unless those of today are there; `sources` lists sources too.
 
@@ -109,6 +134,7 @@ def open_suite(name: str, say: Say, *, sources: bool = False) -> Suite:
     if not NAME.fullmatch(name):
         raise UsageError(f"'{name}' is no name of a suite", hint="for instance trixie or sid")
     kind = f"suite-{name}-sources-" if sources else f"suite-{name}-packages-"
+    made: list[Path] = []
 
     def make(folder: Path) -> None:
         mirror = find_mirror()
@@ -119,9 +145,11 @@ def open_suite(name: str, say: Say, *, sources: bool = False) -> Suite:
         (folder / "suite.sources").write_text(_format_sources(name, mirror, sources))
         update = ["apt-get", "--quiet", "update", *apt.format_options(_list_settings(folder))]
         apt.run(update, folder, say)
+        made.append(folder)
 
     lists = cache.ensure_entry("apt", f"{kind}{deb.count_days()}", make, say)
-    return Suite(name, tuple(apt.format_options(_list_settings(lists))))
+    options = tuple(apt.format_options(_list_settings(lists)))
+    return Suite(name, options, lists.name, bool(made))
 
 
 def find_mirror() -> str:
@@ -146,16 +174,22 @@ def fetch_source(suite: str, source: str, say: Say, version: str = "") -> Source
     cached = cache.find_entries("deb-src", f"{suite}_{source}_{spell_version(version or '*')}")
     if cached:
         return _describe_source(source, cached[-1].path)
-    found = open_suite(suite, say, sources=True)
-    versions = [version] if version else _list_versions(found, source)
-    for at, each in enumerate(versions, 1):
-        try:
-            return _fetch_version(found, source, each, say)
-        except apt.NotOnMirror as absent:
-            if at == len(versions):
-                raise
-            say(f"{absent.message}: the mirror lists it and does not have it; an older one serves")
-    raise AssertionError("no version at all")
+
+    def fetch_newest(found: Suite) -> SourceArchives:
+        versions = [version] if version else _list_versions(found, source)
+        for at, each in enumerate(versions, 1):
+            try:
+                return _fetch_version(found, source, each, say)
+            except apt.NotOnMirror as absent:
+                # old lists may be why; an older version is the answer to new ones alone
+                if not found.is_new or at == len(versions):
+                    absent.hint = BY_HAND
+                    raise
+                told = "the mirror lists it and does not have it; an older one serves"
+                say(f"{absent.message}: {told}")
+        raise AssertionError("no version at all")
+
+    return use_suite(suite, say, fetch_newest, sources=True)
 
 
 def _fetch_version(suite: Suite, source: str, version: str, say: Say) -> SourceArchives:
@@ -194,7 +228,7 @@ def _list_versions(suite: Suite, source: str) -> list[str]:
     asked = ["apt-cache", "showsrc", "--only-source", source, *suite.options]
     versions = set(re.findall(r"^Version: (\S+)$", apt.run(asked, Path("/")), re.M))
     if not versions:
-        raise HostError(f"{suite.name} has no source of {source}")
+        raise apt.UnlikeLists(f"{suite.name} has no source of {source}")
     return sorted(versions, key=functools.cmp_to_key(_compare_versions), reverse=True)
 
 
