@@ -1,4 +1,4 @@
-"""What is known of why a candidate's numbers differ from the base's: plans and server counters."""
+"""Why a candidate's numbers differ from the base's: plans, server counters, CPU time by layer."""
 
 from __future__ import annotations
 
@@ -55,12 +55,98 @@ class CounterDifference:
     differs: bool
 
 
+#: `costlier` and `cheaper`: surely, and by what matters; `not costlier`: by less than the margin.
+LayerWord = Literal["costlier", "not costlier", "cheaper", "undecided"]
+
+
+@dataclass(frozen=True)
+class FunctionDifference:
+    """CPU time of an operation in a function's own code, in ns: candidate − base, its interval.
+
+    `differs`: the interval excludes 0, and so do Benjamini and Hochberg over all functions.
+    """
+
+    name: str
+    layer: str
+    base_ns: float
+    candidate_ns: float
+    difference_ns: float
+    low_ns: float
+    high_ns: float
+    differs: bool
+
+
+@dataclass(frozen=True)
+class LayerDifference:
+    """CPU time of an operation in a layer, in ns: candidate − base, with its interval.
+
+    The interval is that of the difference as a share of the base's whole, block by block, times the
+    base's mean; `candidate_ns` = `base_ns` + `difference_ns`. `p_value` counts all analyses, all
+    layers (Holm) and the whole, which is tested first. `functions` are those that changed most.
+    """
+
+    layer: str
+    base_ns: float
+    candidate_ns: float
+    difference_ns: float
+    low_ns: float
+    high_ns: float
+    p_value: float
+    word: LayerWord
+    functions: tuple[FunctionDifference, ...] = ()
+
+
+@dataclass(frozen=True)
+class ExplainedShare:
+    """How much of the difference in time the one in CPU time is, with Fieller's interval."""
+
+    percent: float
+    low_percent: float
+    high_percent: float
+
+
+@dataclass(frozen=True)
+class CpuDifference:
+    """CPU time of an operation of a phase, by layer, over so many sampled `blocks`.
+
+    `total` is all of it, `layers` its parts, the largest difference first, of which `tested` were
+    foreseen. `margin_percent` is of the base's whole: `total` is held against the run's margin, the
+    layers against this one. `unattributed_percent` of the base's has no layer. `explained` stands
+    where time is slower or faster. `is_across_engines`: their own layers are one.
+    """
+
+    workload: str
+    phase: str
+    candidate: str
+    blocks: int
+    margin_percent: float
+    total: LayerDifference
+    layers: tuple[LayerDifference, ...]
+    tested: int
+    unattributed_percent: float
+    explained: ExplainedShare | None = None
+    is_across_engines: bool = False
+
+
+#: What a clause of the sentence tells of; the report links it to that table.
+CauseTable = Literal["plans", "counters", "layers", ""]
+
+
+@dataclass(frozen=True)
+class CauseClause:
+    """A part of the sentence, and the table that it rests on (empty: none)."""
+
+    text: str
+    table: CauseTable
+
+
 @dataclass(frozen=True)
 class Cause:
-    """What changed on a candidate, and `sentence` says it: plans first, then counters, the largest
-    first. It never alters a verdict.
+    """What changed on a candidate, and `sentence` says it: changed plans first, then CPU time by
+    layer, then counters, the largest first. It never alters a verdict.
 
-    The plans of `statements` statements were compared; those of `unexplained` were not, by reason.
+    `clauses` are the sentence's parts. The plans of `statements` statements were compared; those of
+    `unexplained` were not, by reason. `cpu` has an entry for each phase that was sampled.
     """
 
     candidate: str
@@ -69,3 +155,5 @@ class Cause:
     counters: tuple[CounterDifference, ...] = ()
     statements: int = 0
     unexplained: dict[str, int] | None = None
+    cpu: tuple[CpuDifference, ...] = ()
+    clauses: tuple[CauseClause, ...] = ()

@@ -11,7 +11,9 @@ class ProfiledFunction:
 
     `module` is the program or library, `[kernel]`, `[vdso]`, or empty for code made at run time;
     `offset` where the function begins in it, in bytes. `source` is its source file with the folder,
-    where the build has debug information. `samples` counts those in the function itself.
+    where the build has debug information. `samples` counts those in the function itself. `layer` is
+    the part of the engine that it belongs to, by the table of the Dyno that sampled it; empty where
+    nobody asked.
     """
 
     name: str
@@ -19,6 +21,7 @@ class ProfiledFunction:
     offset: int
     source: str
     samples: int
+    layer: str = ""
 
 
 @dataclass(frozen=True)

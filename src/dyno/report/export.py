@@ -30,12 +30,31 @@ def to_json_rows(verdict: Verdict) -> list[dict[str, Any]]:
     is not known (an interval from one block) is None. `levels` is empty but where factors are
     crossed: there it maps the factors of the effect to their levels; several make an interaction.
     `doubts` lists the audits that doubt the row, each with its sentence; it is empty where none do.
-    `cause` says what changed on the candidate (plans, server counters); empty where nothing of that
-    is on record.
+    `cause` says what changed on the candidate (plans, CPU time by layer, server counters); empty
+    where nothing of that is on record. `layers` has the CPU time of an operation in the row's phase
+    by layer, in ns, all of it first; empty where it was not sampled, and in rows that decide
+    nothing.
     """
     ordered = sorted(verdict.comparisons, key=lambda c: not c.primary)
     causes = {cause.candidate: cause.sentence for cause in verdict.causes}
-    return [_to_json_row(row) | {"cause": causes.get(row.candidate, "")} for row in ordered]
+    return [
+        _to_json_row(row)
+        | {"cause": causes.get(row.candidate, ""), "layers": _to_layer_rows(verdict, row)}
+        for row in ordered
+    ]
+
+
+def _to_layer_rows(verdict: Verdict, row: Comparison) -> list[dict[str, Any]]:
+    cpu = [
+        each
+        for cause in verdict.causes
+        for each in cause.cpu
+        if row.primary
+        and (each.candidate, each.workload, each.phase)
+        == (row.candidate, row.metric.workload, row.metric.phase)
+    ]
+    layers = [layer for each in cpu for layer in (each.total, *each.layers)]
+    return [{k: v for k, v in asdict(layer).items() if k != "functions"} for layer in layers]
 
 
 def _to_json_row(comparison: Comparison) -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""What changed on a candidate, in one sentence: plans first, then what the server counted.
+"""What changed on a candidate, in one sentence: plans that changed, CPU time by layer, and what the
+server counted.
 
 It rests on what was measured and never alters a verdict. Where nothing is known of a cause, it says
 that.
@@ -10,9 +11,12 @@ from collections.abc import Iterator, Sequence
 
 from dyno import numbers
 from dyno.judge.analysis.counters import compare_counters
+from dyno.judge.analysis.layer_words import describe_cpu
+from dyno.judge.analysis.layers import compare_layers
 from dyno.judge.analysis.plans import ComparedPlans, compare_plans
 from dyno.judge.analysis.run_view import RunView
 from dyno.record import Cause, Comparison, CounterDifference, PlanChange
+from dyno.record.cause import CauseClause, CpuDifference
 
 #: Of plan changes and of counters that the sentence tells; the others are counted.
 PLANS_NAMED, COUNTERS_NAMED = 1, 3
@@ -35,36 +39,55 @@ SPOKEN = {
 
 
 def find_causes(view: RunView, rows: Sequence[Comparison]) -> tuple[Cause, ...]:
-    """One for each candidate of which plans or counters are on record."""
+    """One for each candidate of which plans, counters or samples of its CPU time are on record."""
     found = []
     for candidate in view.candidates[1:]:
         plans, counters = compare_plans(view, candidate), compare_counters(view, candidate)
-        if plans.statements or plans.unexplained or counters:
-            told = [*_say_plans(candidate, plans), *say_counters(counters)]
-            if _is_unexplained(candidate, plans, counters, rows):
-                told.append("what was looked at does not explain the difference")
-            words = "; ".join(told)
+        cpu = compare_layers(view, candidate, rows)
+        if plans.statements or plans.unexplained or counters or cpu:
+            clauses = [*_order_clauses(candidate, plans, counters, cpu)]
+            if _is_unexplained(candidate, plans, counters, cpu, rows):
+                text = "what was looked at does not explain the difference"
+                clauses.append(CauseClause(text, ""))
+            words = "; ".join(clause.text for clause in clauses)
             tables = plans.changes, counters, plans.statements, plans.unexplained
-            found.append(Cause(candidate, words, *tables))
+            found.append(Cause(candidate, words, *tables, cpu, tuple(clauses)))
     return tuple(found)
+
+
+def _order_clauses(
+    candidate: str,
+    plans: ComparedPlans,
+    counters: Sequence[CounterDifference],
+    cpu: Sequence[CpuDifference],
+) -> Iterator[CauseClause]:
+    """Plans first where one changed, else CPU time."""
+    of_plans = [CauseClause(text, "plans") for text in _say_plans(candidate, plans)]
+    of_layers = [CauseClause(text, "layers") for text in describe_cpu(cpu)]
+    yield from (*of_plans, *of_layers) if _list_changed(plans) else (*of_layers, *of_plans)
+    yield from (CauseClause(text, "counters") for text in say_counters(counters))
+
+
+def _list_changed(plans: ComparedPlans) -> list[PlanChange]:
+    return [change for change in plans.changes if change.kind in ("between", "during")]
 
 
 def _is_unexplained(
     candidate: str,
     plans: ComparedPlans,
     counters: Sequence[CounterDifference],
+    cpu: Sequence[CpuDifference],
     rows: Sequence[Comparison],
 ) -> bool:
     """Is the candidate slower or faster, and nothing that changed was found?"""
     words = {row.verdict for row in rows if row.primary and row.candidate == candidate}
-    changed = any(change.kind in ("between", "during") for change in plans.changes)
     differs = any(each.differs for each in counters)
-    return bool(words & {"slower", "faster"}) and not changed and not differs
+    differs |= any(each.total.word in ("costlier", "cheaper") for each in cpu)
+    return bool(words & {"slower", "faster"}) and not _list_changed(plans) and not differs
 
 
 def _say_plans(candidate: str, plans: ComparedPlans) -> Iterator[str]:
-    changed = [change for change in plans.changes if change.kind in ("between", "during")]
-    if changed:
+    if changed := _list_changed(plans):
         named = "; ".join(_say_change(change) for change in changed[:PLANS_NAMED])
         more = len(changed) - PLANS_NAMED
         others = f"; and {count_words(more, 'further plan')} changed" if more > 0 else ""

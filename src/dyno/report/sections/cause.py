@@ -1,22 +1,38 @@
-"""Section: what changed, in a sentence per candidate, and the plans and counters it rests on."""
+"""Section: what changed, in a sentence, and the layers, plans and counters that it rests on."""
 
 from __future__ import annotations
 
 from functools import partial
 
-from dyno.record import PlanChange
+from markupsafe import Markup
+
+from dyno.judge.analysis.cpu_samples import list_sampled_phases
+from dyno.judge.analysis.frames import build_flat_frames
+from dyno.judge.stats.interim_analyses import InterimAnalyses
+from dyno.record import Cause, PlanChange
+from dyno.record.cause import CauseClause
 from dyno.report import Book
+from dyno.report.html.flame import draw_flame, read_flame_assets
+from dyno.report.html.layers import build_layer_table
 from dyno.report.html.markup import render
 
+#: Phases of a candidate that have a flame graph: those that changed most.
+FLAMES_MOST = 4
+
 _TEMPLATE = """
-{% for cause in causes %}<p class="cause">{{ cause.sentence | coded }}</p>
-{% for it in cause.plan_changes %}<h3>{{ it.statement }}</h3>
+{{ assets }}{% for cause in causes %}<p class="cause">{% for clause, anchor in clauses(cause) %}
+{% if anchor %}<a href="#{{ anchor }}">{% endif %}{{ clause.text | coded }}
+{%- if anchor %}</a>{% endif %}{{ "; " if not loop.last }}{% endfor %}</p>
+{{ layers(cause) }}
+{% for it in cause.plan_changes %}
+<h3{% if loop.first %} id="{{ anchor(cause, "plans") }}"{% endif %}>{{ it.statement }}</h3>
 <p>{{ it.workload }}: {{ titles(it)[0] }}, then {{ titles(it)[1] }}
 ({{ it.restarts }} of {{ it.of }} restarts)</p>
 <pre>{{ it.base_plan }}</pre>
 <pre>{{ it.plan }}</pre>
 {% endfor %}
-{% if cause.counters %}<div class="scroll" tabindex="0"><table>
+{% if cause.counters %}<div class="scroll" tabindex="0">
+<table id="{{ anchor(cause, "counters") }}">
 <caption>What {{ cause.candidate }}'s server counted for an operation, against {{ base }}</caption>
 <thead><tr><th scope="col">counter</th><th scope="col" class="n">{{ base }}</th>
 <th scope="col" class="n">{{ cause.candidate }}</th><th scope="col" class="n">difference</th>
@@ -33,9 +49,10 @@ _TEMPLATE = """
 <p class="aside">{{ count | plural("statement") }} without a plan: {{ why }}.</p>
 {% endfor %}{% endfor %}<p class="aside">Plans are what each engine answers to EXPLAIN before the
 first and after the last phase, without estimates and values; nothing is executed. A plan has
-changed where no restart of the candidate shares one with the base. Counters are the whole server's,
-its work in the background and a question of ours included; their intervals are over blocks, and
-Holm's method counts all rows of a table.</p>
+changed where no restart of the candidate shares one with the base. CPU time is sampled beside the
+phases; a layer's datum is its difference as a share of the base's whole, block by block. Counters
+are the whole server's, its work in the background and a question of ours included; their intervals
+are over blocks, and Holm's method counts all rows of a table.</p>
 """
 
 
@@ -50,8 +67,51 @@ class _Cause:
             return None
         base = book.view.candidates[0]
         level = f"{100 * (1 - book.run.design.alpha):g}"
-        titles = partial(_choose_titles, base)
-        return render(_TEMPLATE, causes=causes, base=base, level=level, titles=titles)
+        return render(
+            _TEMPLATE,
+            causes=causes,
+            base=base,
+            level=level,
+            titles=partial(_choose_titles, base),
+            anchor=partial(_name_anchor, book),
+            clauses=partial(_link_clauses, book),
+            layers=partial(_draw_layers, book, level),
+            assets=Markup("").join(read_flame_assets() if any(it.cpu for it in causes) else ()),
+        )
+
+
+def _name_anchor(book: Book, cause: Cause, table: str, phase: int = 0) -> str:
+    """`layers-1`, of the second candidate; of its further phases `layers-1-2`."""
+    name = f"{table}-{book.view.candidates.index(cause.candidate)}"
+    return f"{name}-{phase}" if phase else name
+
+
+def _link_clauses(book: Book, cause: Cause) -> list[tuple[CauseClause, str]]:
+    """The sentence's parts, each with the anchor of its table; empty where it has none."""
+    shown = {"plans": cause.plan_changes, "counters": cause.counters, "layers": cause.cpu}
+    clauses = cause.clauses or (CauseClause(cause.sentence, ""),)
+    return [
+        (each, _name_anchor(book, cause, each.table) if shown.get(each.table) else "")
+        for each in clauses
+    ]
+
+
+def _draw_layers(book: Book, level: str, cause: Cause) -> Markup:
+    """A table and, of those that changed most, a flame graph for each phase that was sampled."""
+    design = book.run.design
+    analyses = InterimAnalyses(design.analyses, design.alpha)
+    sampled = {
+        (each.workload, each.phase): each
+        for each in list_sampled_phases(book.view, cause.candidate)
+    }
+    parts = []
+    for at, cpu in enumerate(cause.cpu):
+        anchor = _name_anchor(book, cause, "layers", at)
+        parts.append(build_layer_table(cpu, design.base, level, anchor))
+        if (phase := sampled.get((cpu.workload, cpu.phase))) and at < FLAMES_MOST:
+            tree, sides = build_flat_frames(phase, analyses), (design.base, cause.candidate)
+            parts.append(draw_flame(tree, phase, sides, f"flame-{anchor}", is_flat=True))
+    return Markup("").join(parts)
 
 
 def _choose_titles(base: str, change: PlanChange) -> tuple[str, str]:

@@ -1,0 +1,113 @@
+"""CPU time by layer in words: what an operation costs more, and in which parts of the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from dyno import numbers
+from dyno.judge.analysis.layers import UNATTRIBUTED
+from dyno.record.cause import CpuDifference, LayerDifference
+
+#: Layers that a sentence names, with a difference and without one.
+LAYERS_NAMED, UNCHANGED_NAMED = 3, 1
+#: Of the base's CPU time, that a layer must hold to be told unchanged.
+UNCHANGED_LEAST = 0.1
+#: Of the base's CPU time, that has no layer and is told.
+UNATTRIBUTED_LEAST_PERCENT = 1.0
+CHANGED = ("costlier", "cheaper")
+
+
+def describe_cpu(phases: Sequence[CpuDifference]) -> Iterator[str]:
+    """A clause or more of the phase that changed most; further ones are counted."""
+    if not phases:
+        return
+    first = phases[0]
+    where = f" in {first.phase}" if len({each.phase for each in phases}) > 1 else ""
+    yield from _describe_phase(first, where)
+    if others := sum(each.total.word in CHANGED for each in phases[1:]):
+        verb = "differs" if others == 1 else "differ"
+        yield f"CPU time {verb} in {others} further phase{'s' if others > 1 else ''}"
+
+
+def _describe_phase(cpu: CpuDifference, where: str) -> Iterator[str]:
+    total = cpu.total
+    amount = format_difference(total, cpu.total.base_ns)
+    if total.word not in CHANGED:
+        whole = numbers.format_quantity(total.base_ns, "ns")
+        yield f"{_say_unsure(total)}: {amount} of {whole} an operation{where}"
+        return
+    named = [row for row in cpu.layers if row.word in CHANGED][:LAYERS_NAMED]
+    told = f"of {amount} CPU time an operation{where}"
+    parts = [f"{format_difference(row, total.base_ns)} in {name_layer(row)}" for row in named]
+    if parts:
+        rest = total.difference_ns - sum(row.difference_ns for row in named)
+        parts.append(f"{format_time(rest, total.base_ns, signed=True)} in others")
+        yield f"{told}, {', '.join(parts)}"
+    else:
+        yield f"{told}, no layer's part is certain"
+    unchanged = [row for row in cpu.layers if is_unchanged(row, cpu)]
+    largest = sorted(unchanged, key=lambda row: -row.base_ns)[:UNCHANGED_NAMED]
+    if largest:
+        names = " and ".join(name_layer(row) for row in largest)
+        yield f"{names} {'is' if len(largest) == 1 else 'are'} unchanged"
+    if cpu.unattributed_percent >= UNATTRIBUTED_LEAST_PERCENT:
+        yield f"{cpu.unattributed_percent:.0f} % of the CPU time has no known layer"
+    if cpu.explained:
+        yield describe_explained(cpu)
+
+
+def describe_explained(cpu: CpuDifference) -> str:
+    """`CPU time explains 93 % [85, 101] of the difference in time`; empty where it is not known."""
+    if cpu.explained is None:
+        return ""
+    share = cpu.explained
+    ends = f"[{share.low_percent:.0f}, {share.high_percent:.0f}]"
+    return f"CPU time explains {share.percent:.0f} % {ends} of the difference in time"
+
+
+def _say_unsure(total: LayerDifference) -> str:
+    if total.word == "not costlier":
+        return "CPU time is not costlier"
+    return "whether CPU time differs is not certain"
+
+
+def is_unchanged(row: LayerDifference, cpu: CpuDifference) -> bool:
+    """Is a layer of some weight surely neither costlier nor cheaper by what matters?"""
+    margin_ns = cpu.margin_percent / 100 * cpu.total.base_ns
+    within = row.low_ns > -margin_ns and row.high_ns < margin_ns
+    heavy = row.base_ns >= UNCHANGED_LEAST * cpu.total.base_ns
+    return row.word == "not costlier" and within and heavy and row.layer not in UNATTRIBUTED
+
+
+def name_layer(row: LayerDifference) -> str:
+    """`the parser`; what has no layer in words."""
+    if row.layer in UNATTRIBUTED:
+        return "functions without a known layer"
+    return f"the {row.layer}" if not row.layer.startswith(("the ", "kernel")) else row.layer
+
+
+def format_difference(row: LayerDifference, scale_ns: float) -> str:
+    """`+14 µs [11, 17]`, in the unit that a time of `scale_ns` is told in."""
+    difference = format_time(row.difference_ns, scale_ns, signed=True)
+    return f"{difference} {format_ends(row.low_ns, row.high_ns, scale_ns)}"
+
+
+def format_time(ns: float, scale_ns: float, *, signed: bool = False) -> str:
+    """`14 µs`, in the unit that a time of `scale_ns` is told in; `signed`: `+14 µs`."""
+    _, unit = numbers.choose_scale(scale_ns, "ns")
+    sign = "+" if signed and ns > 0 else ""
+    return f"{sign}{_format_number(ns, scale_ns)}{unit}"
+
+
+def format_ends(low_ns: float, high_ns: float, scale_ns: float) -> str:
+    """`[11, 17]`, likewise."""
+    return f"[{_format_number(low_ns, scale_ns)}, {_format_number(high_ns, scale_ns)}]"
+
+
+def _format_number(ns: float, scale_ns: float) -> str:
+    """Two digits, and of what would be less than a hundredth of the unit none: `0.00`."""
+    factor, _ = numbers.choose_scale(scale_ns, "ns")
+    value = ns / factor
+    return (numbers.format_digits(value, 2) if abs(value) >= 0.01 else f"{value:.2f}").replace(
+        "-", "−"
+    )

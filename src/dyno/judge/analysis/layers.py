@@ -1,0 +1,184 @@
+"""Which layer of an engine costs more CPU time than the base's: the whole first, then its parts.
+
+The whole is tested at α. Only where it differs surely are its layers, by Holm over all that were
+foreseen; so the error of all words together is α, and a cost that merely moved from one layer to
+another is none. Phases share α evenly. Interim analyses, sequential p values and the bounds that
+count skewness are those of every other comparison.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dyno.judge.analysis.cpu_samples import (
+    OTHER,
+    UNKNOWN,
+    SampledPhase,
+    Shares,
+    list_sampled_phases,
+)
+from dyno.judge.analysis.explained_time import compute_explained_share
+from dyno.judge.analysis.run_view import RunView
+from dyno.judge.stats.interim_analyses import InterimAnalyses
+from dyno.judge.stats.interval import Floats, Interval
+from dyno.judge.stats.verdict import (
+    FASTER,
+    NOT_SLOWER,
+    OPEN,
+    SLOWER,
+    Bools,
+    adjust_benjamini_hochberg,
+    adjust_holm,
+    choose_verdicts,
+)
+from dyno.record import Comparison
+from dyno.record.cause import CpuDifference, FunctionDifference, LayerDifference, LayerWord
+
+#: Of the run's margin, a layer's: a difference that matters is spread over several.
+LAYER_MARGIN_SHARE = 0.25
+#: What the row of all layers together is called.
+WHOLE = "all CPU time"
+#: Functions of a layer that are told.
+FUNCTIONS_TOLD = 5
+#: Layers whose share of the whole is not attributed to any part.
+UNATTRIBUTED = (UNKNOWN, OTHER)
+WORDS: dict[str, LayerWord] = {
+    SLOWER: "costlier",
+    NOT_SLOWER: "not costlier",
+    FASTER: "cheaper",
+    OPEN: "undecided",
+}
+
+
+def compare_layers(
+    view: RunView, candidate: str, rows: Sequence[Comparison]
+) -> tuple[CpuDifference, ...]:
+    """A candidate's CPU time by layer in each phase that was sampled, the largest change first.
+
+    `rows` say whether time is slower or faster.
+    """
+    phases = list(list_sampled_phases(view, candidate))
+    found = [_compare_phase(view, candidate, each, rows, len(phases)) for each in phases]
+    return tuple(sorted(found, key=_rank_phase))
+
+
+def _rank_phase(found: CpuDifference) -> tuple[bool, float]:
+    total = found.total
+    return total.word not in ("costlier", "cheaper"), -abs(total.difference_ns / total.base_ns)
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """What words are chosen by: analyses, blocks and margin, as the judge of time has them."""
+
+    analyses: InterimAnalyses
+    blocks: int
+    margin: float
+
+    @property
+    def level(self) -> float:
+        """The level of this analysis."""
+        return self.analyses.compute_level(self.blocks)
+
+    def adjust(self, p_values: Floats) -> Floats:
+        """The p values, adjusted for all analyses."""
+        return self.analyses.adjust_p(p_values, self.blocks)
+
+
+def _compare_phase(
+    view: RunView, candidate: str, phase: SampledPhase, rows: Sequence[Comparison], of: int
+) -> CpuDifference:
+    design = view.run.design
+    analyses = InterimAnalyses(design.analyses, design.alpha)
+    rule = _Rule(analyses, phase.blocks, design.margin_percent / 100)
+    whole = [side.sum(axis=0, keepdims=True) for side in (phase.base_shares, phase.shares)]
+
+    def adjust_whole(p_values: Floats) -> Floats:
+        return np.minimum(p_values * of, 1.0)
+
+    (total,) = _build_rows(phase, ([WHOLE], whole[0], whole[1]), rule, adjust_whole)
+    layers = phase.sum_by([place.layer for place in phase.places])
+    names = layers[0]
+    unmet = np.ones(_count_tested(view, phase, names) - len(names))
+
+    def adjust_layers(p_values: Floats) -> Floats:
+        adjusted = adjust_holm(np.append(p_values, unmet))[: len(names)]
+        return np.maximum(adjust_whole(adjusted), total.p_value)
+
+    narrow = _Rule(analyses, phase.blocks, rule.margin * LAYER_MARGIN_SHARE)
+    functions = compare_functions(phase, analyses)
+    judged = [
+        replace(
+            row, functions=tuple(it for it in functions if it.layer == row.layer)[:FUNCTIONS_TOLD]
+        )
+        for row in _build_rows(phase, layers, narrow, adjust_layers)
+    ]
+    shares = dict(zip(names, layers[1].mean(axis=-1), strict=True))
+    return CpuDifference(
+        phase.workload,
+        phase.phase,
+        candidate,
+        phase.blocks,
+        100 * narrow.margin,
+        total,
+        tuple(sorted(judged, key=lambda row: -abs(row.difference_ns))),
+        len(names) + unmet.size,
+        100 * float(sum(shares.get(name, 0.0) for name in UNATTRIBUTED)),
+        compute_explained_share(view, phase, rows, rule.level),
+        phase.is_across_engines,
+    )
+
+
+def _count_tested(view: RunView, phase: SampledPhase, names: Sequence[str]) -> int:
+    """How many layers Holm counts: those foreseen before the run, whether they were met or not."""
+    layers = view.run.layers
+    foreseen = {layer for it in view.run.candidates for layer in layers.get(it.engine, ())}
+    return len(set(names) if phase.is_across_engines else foreseen | set(names))
+
+
+def _build_rows(
+    phase: SampledPhase, shares: Shares[str], rule: _Rule, adjust: Callable[[Floats], Floats]
+) -> list[LayerDifference]:
+    """A row for each of `shares`; `adjust` corrects p values for how many are tested."""
+    names, *sides = shares
+    interval = phase.compare(sides[0], sides[1], rule.level)
+    p_values = adjust(rule.adjust(interval.p))
+    words = choose_verdicts(
+        interval,
+        rule.margin,
+        blocks=rule.blocks,
+        last=rule.blocks >= rule.analyses.maximum,
+        significant=p_values <= rule.analyses.alpha,
+    )
+    times = phase.list_times(sides[0], sides[1], interval)
+    return [
+        LayerDifference(name, *times[at], float(p_values[at]), WORDS[str(words[at])])
+        for at, name in enumerate(names)
+    ]
+
+
+def compare_functions(
+    phase: SampledPhase, analyses: InterimAnalyses
+) -> tuple[FunctionDifference, ...]:
+    """Every function that was met, the largest difference first."""
+    base_shares, shares = phase.base_shares, phase.shares
+    interval = phase.compare(base_shares, shares, analyses.compute_level(phase.blocks))
+    differs = find_sure_differences(interval, phase.blocks, analyses)
+    times = phase.list_times(base_shares, shares, interval)
+    found = [
+        FunctionDifference(place.name, place.layer, *times[at], bool(differs[at]))
+        for at, place in enumerate(phase.places)
+    ]
+    return tuple(sorted(found, key=lambda each: -abs(each.difference_ns)))
+
+
+def find_sure_differences(interval: Interval, blocks: int, analyses: InterimAnalyses) -> Bools:
+    """Of many differences, those whose interval excludes 0 and that Benjamini and Hochberg grant:
+    of them a share of α is expected to be none.
+    """
+    adjusted = adjust_benjamini_hochberg(analyses.adjust_p(interval.p, blocks))
+    excludes = (interval.low_skewed > 0.0) | (interval.high_skewed < 0.0)
+    return np.asarray(excludes & (adjusted <= analyses.alpha))

@@ -1,0 +1,190 @@
+"""CPU time by layer: which differences are found, how large, and how often by chance."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from fakes import make_run
+from judging import judge_unaudited
+from sampled_trials import ENGINE, Costs, change, make_sampled, vary
+
+from dyno.judge.analysis.cpu_samples import ENGINES_OWN, LIBRARIES, UNKNOWN
+from dyno.judge.analysis.explained_time import compute_fieller_share
+from dyno.judge.analysis.layers import compare_layers
+from dyno.judge.analysis.run_view import RunView
+from dyno.profile.layers import ALLOCATION, C_LIBRARY, LOADER
+from dyno.record import Cause, Conditions, PinningCondition, Run, Trial
+from dyno.record.cause import CpuDifference, LayerDifference
+
+#: One analysis of six blocks.
+ONE = make_run(analyses=(6,))
+
+
+def compare(trials: list[Trial], run: Run = ONE) -> CpuDifference:
+    (found,) = compare_layers(RunView(run, trials), "new", [])
+    return found
+
+
+def find_layer(found: CpuDifference, name: str) -> LayerDifference:
+    return next(row for row in found.layers if row.layer == name)
+
+
+def find_cause(trials: list[Trial], run: Run = ONE) -> Cause:
+    (cause,) = judge_unaudited(run, trials).causes
+    return cause
+
+
+def test_layers_add_up_to_the_whole_on_both_sides_and_in_the_difference() -> None:
+    found = compare(make_sampled(ENGINE, change(ENGINE, yyparse=900.0), noise=vary(1, 3)))
+    for part in ("base_ns", "candidate_ns", "difference_ns"):
+        parts = sum(getattr(row, part) for row in found.layers)
+        assert abs(parts - getattr(found.total, part)) < 1e-6
+    assert abs(found.total.base_ns - 10_000) < 300
+
+
+def test_a_planted_cost_is_found_in_its_layer_and_function_and_nowhere_else() -> None:
+    found = compare(make_sampled(ENGINE, change(ENGINE, yyparse=900.0), noise=vary(2, 1)))
+    assert found.total.word == "costlier"
+    first = found.layers[0]
+    assert (first.layer, first.word) == ("parser", "costlier")
+    assert first.low_ns < 900 < first.high_ns and abs(first.difference_ns - 900) < 0.2 * 900
+    assert first.functions[0].name == "yyparse" and first.functions[0].differs
+    assert {row.word for row in found.layers[1:]} <= {"not costlier", "undecided"}
+    assert find_layer(found, "b-tree").functions[0].differs is False
+
+
+def test_a_function_that_vanished_and_one_that_is_new_are_differences_too() -> None:
+    new = {place: ns for place, ns in ENGINE.items() if place[1] != "lex"} | {
+        ("parser", "scan"): 500.0
+    }
+    parser = find_layer(compare(make_sampled(ENGINE, new, noise=vary(3, 1))), "parser")
+    assert parser.word == "cheaper"
+    by_name = {each.name: each for each in parser.functions}
+    assert by_name["lex"].candidate_ns == 0 and by_name["lex"].differs
+    assert by_name["scan"].base_ns == 0 and by_name["scan"].differs
+
+
+def test_a_cost_that_only_moved_between_layers_is_not_called_costlier() -> None:
+    moved = change(ENGINE, yyparse=-500.0, choose_plan=500.0)
+    found = compare(make_sampled(ENGINE, moved, noise=vary(4, 0.5)))
+    assert found.total.word == "not costlier"
+    assert not {row.word for row in found.layers} & {"costlier", "cheaper"}
+
+
+def test_of_equal_builds_intervals_hold_zero_and_words_err_in_at_most_one_run_of_twenty() -> None:
+    """1,000 A/A runs: 95 % of layer intervals hold 0, less two standard errors."""
+    runs, held, of, named = 1_000, 0, 0, 0
+    noise = vary(5, 5)
+    for _ in range(runs):
+        found = compare(make_sampled(ENGINE, ENGINE, noise=noise))
+        held += sum(row.low_ns <= 0 <= row.high_ns for row in found.layers)
+        of += len(found.layers)
+        changed = [
+            row for row in (found.total, *found.layers) if row.word in ("costlier", "cheaper")
+        ]
+        named += bool(changed)
+    assert held / of >= 0.95 - 2 * np.sqrt(0.05 * 0.95 / of)
+    assert named / runs <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / runs)
+
+
+def test_planted_differences_are_held_by_their_intervals_in_nineteen_of_twenty_runs() -> None:
+    runs, held = 300, 0
+    noise = vary(6, 2)
+    for _ in range(runs):
+        found = compare(make_sampled(ENGINE, change(ENGINE, search=400.0), noise=noise))
+        row = find_layer(found, "b-tree")
+        held += row.low_ns <= 400 <= row.high_ns
+    assert held / runs >= 0.95 - 2 * np.sqrt(0.05 * 0.95 / runs)
+
+
+def test_layers_that_were_foreseen_count_though_no_sample_met_them() -> None:
+    trials = make_sampled(ENGINE, change(ENGINE, yyparse=120.0), noise=vary(7, 1))
+    many = dataclasses.replace(ONE, layers={"null": tuple(f"layer {at}" for at in range(200))})
+    few, more = compare(trials), compare(trials, many)
+    assert (few.tested, more.tested) == (5, 205)
+    assert find_layer(more, "parser").p_value > find_layer(few, "parser").p_value
+
+
+def test_phases_without_samples_on_one_side_have_no_layers() -> None:
+    trials = make_sampled(ENGINE, ENGINE)
+    phases = [dataclasses.replace(trial.phases[0], profile=None) for trial in trials]
+    none = [
+        dataclasses.replace(trial, phases=(phase,)) if trial.candidate == "new" else trial
+        for trial, phase in zip(trials, phases, strict=True)
+    ]
+    assert not compare_layers(RunView(ONE, none), "new", [])
+
+
+def test_sides_that_were_sampled_differently_are_not_compared() -> None:
+    trials = make_sampled(ENGINE, ENGINE)
+    unlike = []
+    for trial in trials:
+        profile = trial.phases[0].profile
+        assert profile
+        seen = dataclasses.replace(profile, kernel=trial.candidate == "old")
+        phase = dataclasses.replace(trial.phases[0], profile=seen)
+        unlike.append(dataclasses.replace(trial, phases=(phase,)))
+    assert not compare_layers(RunView(ONE, unlike), "new", [])
+
+
+def test_across_engines_only_layers_that_both_have_are_told_apart() -> None:
+    other = dataclasses.replace(ONE.candidates[1], engine="other")
+    run = dataclasses.replace(ONE, candidates=(ONE.candidates[0], other))
+    found = compare(make_sampled(ENGINE, change(ENGINE, search=900.0)), run)
+    assert {row.layer for row in found.layers} == {ENGINES_OWN, "kernel: network", UNKNOWN}
+    assert found.is_across_engines
+    assert {ALLOCATION, C_LIBRARY, LOADER, UNKNOWN} < set(LIBRARIES)
+
+
+def test_the_sentence_ranks_layers_and_says_what_is_unchanged_and_what_has_no_layer() -> None:
+    new = change(ENGINE, yyparse=1_400.0, tcp_sendmsg=900.0)
+    cause = find_cause(make_sampled(ENGINE, new, noise=vary(8, 0.2)))
+    first, *others = [clause.text for clause in cause.clauses]
+    assert first.startswith("of +2.3 µs [")
+    assert (
+        first.index("in the parser") < first.index("in kernel: network") < first.index("in others")
+    )
+    assert others[:2] == ["the b-tree is unchanged", "5 % of the CPU time has no known layer"]
+    assert {clause.table for clause in cause.clauses} == {"layers"}
+    assert cause.sentence == "; ".join(clause.text for clause in cause.clauses)
+
+
+def test_of_equal_builds_the_sentence_names_no_layer() -> None:
+    cause = find_cause(make_sampled(ENGINE, ENGINE, noise=vary(9, 0.5)))
+    assert cause.sentence.startswith("CPU time is not costlier: ")
+    assert "parser" not in cause.sentence
+
+
+def test_how_much_of_the_time_cpu_explains_is_told_where_time_is_slower_and_nowhere_else() -> None:
+    whole = {place: ns / 10 for place, ns in ENGINE.items()}
+    dearer = change(whole, yyparse=1_000 * (np.exp(0.1) - 1))
+    trials = make_sampled(whole, dearer, slowdown=0.1, noise=vary(10, 0.5))
+    on_one_core = Conditions(pinning=PinningCondition((0,), (0,)))
+    slower = find_cause([dataclasses.replace(trial, conditions=on_one_core) for trial in trials])
+    assert find_cause(trials).cpu[0].explained is None, "nobody knows the cores"
+    share = slower.cpu[0].explained
+    assert share and share.low_percent < 100 < share.high_percent
+    assert "CPU time explains " in slower.sentence
+    equal = make_sampled(whole, dearer, noise=vary(10, 0.5))
+    equal = [dataclasses.replace(trial, conditions=on_one_core) for trial in equal]
+    assert find_cause(equal).cpu[0].explained is None
+
+
+def test_fiellers_interval_holds_the_share_in_nineteen_of_twenty_and_has_ends_or_is_not_told() -> (
+    None
+):
+    rng, held, runs = np.random.default_rng(11), 0, 1_000
+    for _ in range(runs):
+        whole = rng.normal(100, 10, 8)
+        share = compute_fieller_share(0.6 * whole + rng.normal(0, 5, 8), whole, 0.05)
+        held += bool(share and share.low_percent <= 60 <= share.high_percent)
+    assert held / runs >= 0.935
+    assert compute_fieller_share(whole, rng.normal(0, 10, 8), 0.05) is None
+
+
+def test_a_small_layer_shows_a_tenth_of_itself() -> None:
+    """A slowdown of 1 % of the whole is a tenth of a layer that holds a tenth."""
+    costs: Costs = ENGINE | {("log", "flush"): 1_000.0}
+    found = compare(make_sampled(costs, change(costs, flush=110.0), noise=vary(12, 0.3)))
+    assert find_layer(found, "log").word == "costlier"
