@@ -45,7 +45,7 @@ def find_causes(view: RunView, rows: Sequence[Comparison]) -> tuple[Cause, ...]:
         plans, counters = compare_plans(view, candidate), compare_counters(view, candidate)
         cpu = compare_layers(view, candidate, rows)
         if plans.statements or plans.unexplained or counters or cpu:
-            clauses = [*_order_clauses(candidate, plans, counters, cpu)]
+            clauses = [*_sort_clauses(candidate, plans, counters, cpu)]
             if _is_unexplained(candidate, plans, counters, cpu, rows):
                 text = "what was looked at does not explain the difference"
                 clauses.append(CauseClause(text, ""))
@@ -55,7 +55,7 @@ def find_causes(view: RunView, rows: Sequence[Comparison]) -> tuple[Cause, ...]:
     return tuple(found)
 
 
-def _order_clauses(
+def _sort_clauses(
     candidate: str,
     plans: ComparedPlans,
     counters: Sequence[CounterDifference],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from dyno import numbers
@@ -87,27 +88,27 @@ def name_layer(row: LayerDifference) -> str:
 
 
 def format_difference(row: LayerDifference, scale_ns: float) -> str:
-    """`+14 µs [11, 17]`, in the unit that a time of `scale_ns` is told in."""
+    """`+14.0 µs [11.0, 17.0]`, in the unit and to the digit of a time of `scale_ns`."""
     difference = format_time(row.difference_ns, scale_ns, signed=True)
     return f"{difference} {format_ends(row.low_ns, row.high_ns, scale_ns)}"
 
 
-def format_time(ns: float, scale_ns: float, *, signed: bool = False) -> str:
-    """`14 µs`, in the unit that a time of `scale_ns` is told in; `signed`: `+14 µs`."""
+def format_time(ns: float, scale_ns: float, *, signed: bool = False, further: int = 0) -> str:
+    """`14.0 µs`, or signed `+14.0 µs`; `further` digits more."""
     _, unit = numbers.choose_scale(scale_ns, "ns")
-    sign = "+" if signed and ns > 0 else ""
-    return f"{sign}{_format_number(ns, scale_ns)}{unit}"
+    number = _format_number(ns, scale_ns, further)
+    is_more = signed and ns > 0 and number.strip("0.") != ""
+    return f"{'+' if is_more else ''}{number}{unit}"
 
 
-def format_ends(low_ns: float, high_ns: float, scale_ns: float) -> str:
-    """`[11, 17]`, likewise."""
-    return f"[{_format_number(low_ns, scale_ns)}, {_format_number(high_ns, scale_ns)}]"
+def format_ends(low_ns: float, high_ns: float, scale_ns: float, *, further: int = 0) -> str:
+    """`[11.0, 17.0]`, likewise."""
+    return f"[{', '.join(_format_number(ns, scale_ns, further) for ns in (low_ns, high_ns))}]"
 
 
-def _format_number(ns: float, scale_ns: float) -> str:
-    """Two digits, and of what would be less than a hundredth of the unit none: `0.00`."""
+def _format_number(ns: float, scale_ns: float, further: int) -> str:
+    """To a digit that three of `scale_ns` have, so that all numbers beside each other agree."""
     factor, _ = numbers.choose_scale(scale_ns, "ns")
-    value = ns / factor
-    return (numbers.format_digits(value, 2) if abs(value) >= 0.01 else f"{value:.2f}").replace(
-        "-", "−"
-    )
+    places = 2 - math.floor(math.log10(scale_ns / factor)) + further if scale_ns > 0 else 0
+    text = f"{ns / factor:.{max(0, places)}f}"
+    return text.removeprefix("-") if float(text) == 0 else text.replace("-", "−")

@@ -123,7 +123,7 @@ class Flame {
   }
 
   tell(frame) {
-    this.told.textContent = frame ? this.describe(frame) : this.summary ?? "";
+    this.told.textContent = frame ? this.describe(frame) : this.summary || this.told.dataset.hint;
   }
 
   zoom(frame) {
@@ -181,7 +181,9 @@ class Flame {
   }
 }
 
-for (const figure of document.querySelectorAll("figure.flame")) {
-  unpack(figure.querySelector("script").textContent).then((data) => { figure.flame = new Flame(figure, data); });
-}
+addEventListener("DOMContentLoaded", async () => {
+  for (const figure of document.querySelectorAll("figure.flame")) {
+    figure.flame = new Flame(figure, await unpack(figure.querySelector("script").textContent));
+  }
+});
 })();

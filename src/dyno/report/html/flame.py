@@ -30,7 +30,8 @@ _FIGURE = """
 <button type="button" disabled>Zoom out</button>
 </div>
 <div class="flame-rows" role="tree" aria-label="{{ title }}"></div>
-<output aria-live="polite"></output>
+<output aria-live="polite" data-hint="Point at a frame, or move with the arrow keys, to read it">
+</output>
 <p class="flame-key"><i class="more"></i>surely costlier <i class="less"></i>surely cheaper
 <i></i>no sure difference <i class="gone"></i>on one side only</p>
 <script type="application/gzip">{{ packed }}</script>

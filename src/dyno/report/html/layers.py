@@ -12,9 +12,9 @@ from dyno.record.cause import CpuDifference, FunctionDifference, LayerDifference
 from dyno.report.html.markup import render
 
 _LAYERS = """
-<div class="scroll" tabindex="0"><table class="layers" id="{{ anchor }}">
-<caption>CPU time of an operation by layer, {{ candidate }} against {{ base }}:
-{{ where }}</caption>
+<h3 id="{{ anchor }}">CPU time of an operation by layer, {{ candidate }} against {{ base }}:
+{{ where }}</h3>
+<div class="scroll" tabindex="0"><table class="layers">
 <thead><tr><th scope="col">layer</th><th scope="col" class="n">{{ base }}</th>
 <th scope="col" class="n">{{ candidate }}</th><th scope="col" class="n">difference</th>
 <th scope="col" class="n">{{ level }}&#8239;% interval</th><th scope="col">word</th></tr></thead>
@@ -63,9 +63,9 @@ def build_layer_table(cpu: CpuDifference, base: str, level: str, anchor: str) ->
 
 def _make_row(cpu: CpuDifference, row: LayerDifference | FunctionDifference) -> dict[str, object]:
     scale_ns = cpu.total.base_ns
-    times = (format_time(ns, scale_ns) for ns in (row.base_ns, row.candidate_ns))
-    difference = format_time(row.difference_ns, scale_ns, signed=True)
-    cells = [*times, difference, format_ends(row.low_ns, row.high_ns, scale_ns)]
+    times = (format_time(ns, scale_ns, further=1) for ns in (row.base_ns, row.candidate_ns))
+    difference = format_time(row.difference_ns, scale_ns, signed=True, further=1)
+    cells = [*times, difference, format_ends(row.low_ns, row.high_ns, scale_ns, further=1)]
     if isinstance(row, LayerDifference):
         return {"name": row.layer, "cells": cells, "word": row.word, "mark": _MARKS[row.word]}
     return {"name": row.name, "cells": cells, "word": "yes" if row.differs else "", "mark": ""}

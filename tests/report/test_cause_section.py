@@ -1,0 +1,109 @@
+"""The section "What changed" of a run whose CPU time was sampled: sentence, tables, flame graph."""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import json
+import re
+from base64 import b64decode
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dyno.record import Verdict
+from dyno.record.decode import decode
+from dyno.report import Book, export
+from dyno.report.html import page
+from dyno.report.text import verdict as text
+from report.sampled_book import make_sampled_book
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Book:
+    return make_sampled_book(tmp_path_factory.mktemp("run"))
+
+
+@pytest.fixture(scope="module")
+def html(book: Book) -> str:
+    return page.build_run_page(book)
+
+
+def read_flame(html: str) -> dict[str, Any]:
+    """What the page's only flame graph is drawn from."""
+    figure = html.split('<figure class="flame"')[1]
+    packed = re.search(r'<script type="application/gzip">(.+?)</script>', figure)
+    assert packed
+    found: dict[str, Any] = json.loads(gzip.decompress(b64decode(packed[1])))
+    return found
+
+
+def list_frames(frame: list[Any]) -> Iterator[list[Any]]:
+    yield frame
+    for child in frame[7]:
+        yield from list_frames(child)
+
+
+def test_each_part_of_the_sentence_links_to_a_table_that_is_there(html: str) -> None:
+    sentence = html.split('<p class="cause">')[1].split("</p>")[0]
+    links = re.findall(r'href="#([^"]+)"', sentence)
+    assert links and set(links) == {"layers-1"}
+    assert 'id="layers-1"' in html
+    assert "in the tokenizer and parser" in sentence
+
+
+def test_the_section_is_the_first_under_the_verdict(html: str) -> None:
+    sections = re.findall(r'<section id="(\w+)"', html)
+    assert sections[:2] == ["verdict", "cause"]
+
+
+def test_the_table_has_the_whole_first_and_then_every_layer(html: str, book: Book) -> None:
+    table = html.split('<table class="layers">')[1].split("</table>")[0]
+    rows = re.findall(r'<th scope="row">([^<]+)</th>', table)
+    (cpu,) = book.verdict.causes[0].cpu
+    assert rows == ["all CPU time", *(row.layer for row in cpu.layers)]
+    assert table.index("tokenizer and parser") < table.index("costlier", table.index("tokenizer"))
+    assert "machineRewritten" in html, "a function that is new stands under its layer"
+
+
+def test_the_flame_graph_has_what_vanished_and_colours_only_what_surely_differs(html: str) -> None:
+    frames = {frame[0]: frame for frame in list_frames(read_flame(html)["frames"])}
+    gone, new = frames["machinePut2"], frames["machineRewritten"]
+    assert gone[3] == 0 < gone[2] and new[2] == 0 < new[3]
+    sure = {name for name, frame in frames.items() if frame[6]}
+    assert {"machinePut2", "machineRewritten", "parserFind0", "pagerFind0"} <= sure
+    assert all(frame[4] > 0 or frame[5] < 0 for frame in frames.values() if frame[6])
+    assert len(sure) < 20 < len(frames)
+
+
+def test_a_page_of_many_functions_stays_small_and_says_what_was_left_out(tmp_path: Path) -> None:
+    large = page.build_run_page(make_sampled_book(tmp_path, functions=1_000))
+    assert len(large.encode()) <= 500_000
+    left_out = re.search(r"([\d,]+) frames of at most (\S+ ns) an operation are left out", large)
+    assert left_out
+    drawn = sum(1 for _ in list_frames(read_flame(large)["frames"]))
+    assert drawn + int(left_out[1].replace(",", "")) == 10_000 + 1 + 10 + 1
+
+
+def test_the_page_fetches_nothing(html: str) -> None:
+    assert not re.search(r"""(?:src|href)=["'](?:https?:)?//|@import|fetch\(|XMLHttp""", html)
+
+
+def test_the_terminal_has_the_sentence(book: Book) -> None:
+    told = " ".join(text.format_verdict(book.run, book.verdict, width=200).split())
+    assert f"what changed: {book.verdict.causes[0].sentence}" in told
+
+
+def test_json_rows_have_the_layers_of_their_phase_and_the_whole_first(book: Book) -> None:
+    row = export.to_json_rows(book.verdict)[0]
+    whole, first, *_ = row["layers"]
+    assert whole["layer"] == "all CPU time" and whole["word"] == "costlier"
+    assert first["layer"] == "tokenizer and parser" and 3_800 < first["difference_ns"] < 4_200
+    assert "functions" not in first
+
+
+def test_a_verdict_with_layers_is_read_back_as_it_was(book: Book) -> None:
+    plain = json.loads(json.dumps(dataclasses.asdict(book.verdict)))
+    assert decode(Verdict, plain).causes == book.verdict.causes
