@@ -71,14 +71,17 @@ PACKAGES = {
         "where instructions and CPU time went: counts by function, and the layers of functions",
         "record builds",
     ),
-    "judge/counts": _package("instruction counts compared: heavier or not", "record"),
+    "judge/call_tree": _package("the calls whose instructions changed, as a tree", "record"),
+    "judge/counts": _package(
+        "instruction counts compared: heavier or not", "record judge/call_tree"
+    ),
     "judge/stats": _package("arrays in, estimates and warnings out"),
     "judge/settings": _package(
         "what engines' settings are known to cost, one TOML file each; how values are compared"
     ),
     "judge/analysis": _package(
         "a run and its trials: what counts, numbers with identities, a verdict",
-        "record judge/stats",
+        "record judge/counts judge/stats",
     ),
     "judge/audits": _package(
         "one file per way in which a number can be wrong",
@@ -114,7 +117,7 @@ PACKAGES = {
     "compare/count": _package(
         "instructions per operation: the same seeded operations under callgrind, and their record",
         "record builds driver host/probes host/processes judge/analysis profile compare/play"
-        " compare/resolve compare/run_folder",
+        " compare/experiment compare/resolve compare/run_folder",
     ),
     "compare/calibration": _package(
         "comparisons of known truth, played like any other; what they found of the method's errors",

@@ -3,34 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from counts import make_count
 
 from dyno.judge.counts import compare_counts, judge_overall
-from dyno.record.count import CandidateCount, Count, CountComparison, CountedFunction
+from dyno.record.count import CountComparison
 
 
-def make_count(base: tuple[float, ...], other: tuple[float, ...], margin: float = 0.5) -> Count:
-    counts = tuple(
-        CandidateCount(
-            name,
-            repeats,
-            (0.0,) * len(repeats),
-            (
-                CountedFunction("parse", "lib.so", "parser", 100.0),
-                CountedFunction("find", "lib.so", "b-tree", repeats[0] - 100.0),
-            ),
-        )
-        for name, repeats in (("a", base), ("b", other))
-    )
-    return Count(
-        *("a vs b", "", "dyno count", 1, "w", "run", "event", {}, 1000, 11_000, margin),
-        candidates=(),
-        counts=counts,
-        valgrind="valgrind-3.19.0",
-    )
-
-
-def compare(base: tuple[float, ...], other: tuple[float, ...]) -> CountComparison:
-    (row,) = compare_counts(make_count(base, other))
+def compare(base: tuple[float, ...], other: tuple[float, ...], inputs: int = 1) -> CountComparison:
+    (row,) = compare_counts(make_count({"a": base, "b": other}, inputs=inputs))
     return row
 
 
@@ -59,6 +39,20 @@ def test_counts_that_agree_exactly_have_an_interval_of_no_width() -> None:
 def test_one_repetition_that_differs_from_another_widens_the_interval() -> None:
     row = compare((1000.0, 1001.0), (1010.0, 1010.0))
     assert row.low_percent < row.change_percent - 0.1
+
+
+def test_of_several_inputs_the_interval_is_over_inputs_and_each_is_held_against_itself() -> None:
+    inputs = (1000.0, 1100.0, 1250.0)
+    same = compare(inputs, tuple(each + 10.0 for each in inputs), inputs=3)
+    assert same.low_percent == same.high_percent == pytest.approx(100 * 10 / (3350 / 3))
+    (row,) = [compare(inputs, (1010.0, 1108.0, 1263.0), inputs=3)]
+    half = 4.302653 * 2.516611 / 3**0.5  # t of 2 degrees × the standard deviation of 10, 8, 13
+    assert row.high_percent - row.change_percent == pytest.approx(100 * half / (3350 / 3), rel=1e-4)
+
+
+def test_restarts_of_one_input_vary_less_than_inputs_do() -> None:
+    count = make_count({"a": (1000.0, 1001.0, 1500.0, 1501.0)}, inputs=2)
+    assert count.counts[0].spread_percent == pytest.approx(100 / 1250.5)
 
 
 def test_the_function_that_changed_most_stands_first_and_layers_add_up() -> None:

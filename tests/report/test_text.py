@@ -24,7 +24,8 @@ from report.page_text import words
 HERE = Path(__file__).parent
 KEYS = (
     "workload phase metric unit direction primary base candidate change_percent low_percent "
-    "high_percent blocks dropped mde80_percent verdict levels doubts cause layers"
+    "high_percent blocks dropped mde80_percent verdict levels doubts cause layers "
+    "instructions"
 )
 
 

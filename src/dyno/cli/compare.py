@@ -80,6 +80,21 @@ if TYPE_CHECKING:
     help="Keep connections for a whole trial: interleaved, they are renewed about every second.",
 )
 @click.option(
+    "--count",
+    "is_counted",
+    is_flag=True,
+    help="Before the blocks, count each candidate's instructions per operation of one user "
+    "(`dyno count`); the report says how much of the time's change they explain.",
+)
+@click.option(
+    "--count-events",
+    type=click.IntRange(2),
+    default=10_000,
+    show_default=True,
+    metavar="N",
+    help="How many events --count counts, under valgrind, which is some 50 times slower.",
+)
+@click.option(
     "--seed",
     type=int,
     metavar="N",
@@ -97,7 +112,11 @@ def command(**words: Any) -> int:
     dyno compare null@200us slow=null@210us?aslr=off -w insert --budget 10m
     dyno compare sqlite --factor journal_mode=wal,delete --factor aslr=on,off -w insert
     """
-    wanted = judged_run.RunOptions(words["budget"], words["json_file"])
+    events = words["count_events"] if words["is_counted"] else 0
+    if events and words["factors"]:
+        hint = "count two candidates at a time with dyno count"
+        raise UsageError("--count does not apply to --factor", hint=hint)
+    wanted = judged_run.RunOptions(words["budget"], words["json_file"], events)
     verdict = judged_run.play_and_judge(read_experiment(**words), wanted)
     return judged_run.choose_exit_code(verdict, strict=words["strict"])
 

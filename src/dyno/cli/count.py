@@ -11,6 +11,7 @@ import click
 
 from dyno.cli import judged_run, options
 from dyno.cli.options import ENGINE, PERCENT
+from dyno.cli.pgbench_words import SQL, find_sql_file
 from dyno.cli.runs import find_runs_home
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
@@ -20,17 +21,16 @@ if TYPE_CHECKING:
 
     from dyno.compare.count.candidate import CountPlan
     from dyno.compare.experiment import Experiment
-    from dyno.record.count import Count, CountComparison, FunctionChange
+    from dyno.record.count import CountComparison
 
 #: Exit codes, as those of `compare`.
 EXITS = {"not heavier": 0, "lighter": 0, "heavier": 1, "inconclusive": 2}
-#: Rows of the table of functions on a terminal; the page has more.
-SHOWN = 10
 
 
 @click.command("count")
 @click.argument("candidates", nargs=-1, required=True, type=ENGINE, metavar="BASE CANDIDATE...")
-@options.add_workload(required=True)
+@options.add_workload()
+@SQL
 @options.SET
 @options.CONTROL
 @click.option(
@@ -61,11 +61,19 @@ SHOWN = 10
     "--repeat",
     "repeats",
     type=click.IntRange(1),
-    default=2,
+    metavar="N",
+    help="How often each candidate is restarted and counted, for each input.  [default: 2, of "
+    "several inputs 1]",
+)
+@click.option(
+    "--inputs",
+    type=click.IntRange(1, 100),
+    default=1,
     show_default=True,
     metavar="N",
-    help="How often each candidate is restarted and counted.",
+    help="Draw requests by so many seeds: the interval is then over inputs, not over restarts.",
 )
+@click.option("--stacks", is_flag=True, help="Show the calls that lead to what changed, as a tree.")
 @click.option(
     "--phase", default="", metavar="NAME", help="The workload's phase.  [default: its first]"
 )
@@ -82,6 +90,7 @@ def command(**words: Any) -> int:
     dyno count sqlite@3.46.0 sqlite@3.54.1 -w oltp_point_select
     dyno count mysql@5.6.14 mysql@8.0.33 -w insert --phase l.i1 --events 2000
     """
+    from dyno.cli.terminal.count import derive_count_page, print_count
     from dyno.compare.count.run import count_run
     from dyno.compare.resolve.experiment import draft_run
     from dyno.judge.counts import compare_counts, judge_overall
@@ -90,8 +99,11 @@ def command(**words: Any) -> int:
     draft = draft_run(_make_experiment(words), judged_run.print_progress)
     folder, count = count_run(draft, _make_plan(words), find_runs_home(), judged_run.print_progress)
     rows = compare_counts(count)
-    _write_files(folder, count, rows, words["json_file"])
-    _print_count(folder, count, rows)
+    page = derive_count_page(folder, count, rows)
+    if words["json_file"]:
+        write_rows(rows, words["json_file"])
+    print_count(count, rows)
+    screen.print_line(f"report: {page}")
     return EXITS[judge_overall(rows)]
 
 
@@ -101,60 +113,30 @@ def _make_experiment(words: dict[str, Any]) -> Experiment:
     if len(words["candidates"]) < 2:
         hint = "name the base first, then what is compared with it"
         raise UsageError("a comparison needs two candidates", hint=hint)
-    chosen = {"threads": "1"} | dict(words["settings"])
+    workload, chosen = words["workload"], {"threads": "1"} | dict(words["settings"])
+    if words["sql"]:
+        workload = find_sql_file(words["sql"], [workload] if workload else [])
+        chosen["marked"] = "on"
+    if not workload:
+        raise click.UsageError("missing option '--workload' (or '--sql')")
     measuring = Measuring(seed=words["seed"], controls=dict(words["controls"]))
     command = judged_run.quote_command()
-    return compare_candidates(words["candidates"], words["workload"], chosen, measuring, command)
+    return compare_candidates(words["candidates"], workload, chosen, measuring, command)
 
 
 def _make_plan(words: dict[str, Any]) -> CountPlan:
     from dyno.compare.count.candidate import CountPlan
 
-    names = ("events", "before", "repeats", "phase")
+    names = ("events", "before", "inputs", "stacks", "phase")
     chosen = {name: words[name] for name in names}
+    chosen["repeats"] = words["repeats"] or (1 if words["inputs"] > 1 else 2)
     if words["margin"] <= 0:
         raise UsageError(f"--margin must be above 0 (got {words['margin']:g})")
     return CountPlan(**chosen, margin_percent=words["margin"])
 
 
-def _write_files(
-    folder: Path, count: Count, rows: Sequence[CountComparison], json_file: Path | None
-) -> None:
-    from dyno.report.html.counts import render_count
-    from dyno.report.html.page import replace_file, write_user_file
+def write_rows(rows: Sequence[CountComparison], file: Path) -> None:
+    """`--json`: a list with a row per candidate (`record/count.py`, `CountComparison`)."""
+    from dyno.report.html.page import write_user_file
 
-    replace_file(folder / "report.html", render_count(count, rows))
-    if json_file:
-        write_user_file(json_file, json.dumps([asdict(row) for row in rows], indent=1) + "\n")
-
-
-def _print_count(folder: Path, count: Count, rows: Sequence[CountComparison]) -> None:
-    from dyno.report.text import counts as text
-
-    for row in rows:
-        screen.print_gap()
-        screen.print_paragraph(f"{text.describe_comparison(count, row)} {text.describe_cause(row)}")
-        heads = ("layer", row.base, row.candidate, "change")
-        layers = [(each.layer, *_format_cells(each)) for each in row.layers]
-        screen.print_table(heads, layers, right=(1, 2, 3))
-        screen.print_gap()
-        heads_of_functions = ("function", "layer", row.base, row.candidate, "change")
-        screen.print_table(
-            heads_of_functions, map(_make_function_row, row.changes[:SHOWN]), right=(2, 3, 4)
-        )
-    screen.print_gap()
-    for sentence in text.describe_spread(count.counts):
-        screen.print_line(sentence)
-    for each in count.counts:
-        if sentence := text.describe_others(count, each):
-            screen.print_line(sentence)
-    screen.print_paragraph(text.BLIND)
-    screen.print_line(f"report: {folder / 'report.html'}")
-
-
-def _make_function_row(each: FunctionChange) -> tuple[str, ...]:
-    return each.name, each.layer, *_format_cells(each)
-
-
-def _format_cells(each: FunctionChange) -> tuple[str, str, str]:
-    return f"{each.before:,.1f}", f"{each.after:,.1f}", f"{each.change:+,.1f}"
+    write_user_file(file, json.dumps([asdict(row) for row in rows], indent=1) + "\n")

@@ -17,7 +17,7 @@ import click
 
 from dyno.cli.judged_run import DOUBTFUL_EXIT, EXITS
 from dyno.cli.options import STRICT, OutputFile
-from dyno.cli.runs import find_runs, find_runs_home
+from dyno.cli.runs import find_counts, find_runs, find_runs_home
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
 from dyno.record.former_keys import encode_with_former_keys
@@ -25,8 +25,10 @@ from dyno.record.former_keys import encode_with_former_keys
 if TYPE_CHECKING:
     from dyno.record import FlaggedChange, History, HistorySeries
 
+#: Exit codes by word; *heavier* is a count's.
+EXITS_OF_STEPS = EXITS | {"heavier": 1}
 #: The worst first.
-WORST = ("invalid", "slower", "inconclusive")
+WORST = ("invalid", "slower", "heavier", "inconclusive")
 
 
 def choose_exit_code(history: History, since: datetime | None, *, strict: bool = False) -> int:
@@ -43,11 +45,15 @@ def choose_exit_code(history: History, since: datetime | None, *, strict: bool =
     if strict and any(each.trial and each.trial.doubts for each in standing):
         return DOUBTFUL_EXIT
     words = {describe_flagged_change(each) for each in standing}
-    return EXITS[next((each for each in WORST if each in words), "not slower")]
+    return EXITS_OF_STEPS[next((each for each in WORST if each in words), "not slower")]
 
 
 def describe_flagged_change(flagged: FlaggedChange) -> str:
-    """What its fresh comparison said; a suspicion that nobody has tried is inconclusive."""
+    """What its fresh comparison said; a suspicion that nobody has tried is inconclusive. A step of
+    a count needs none.
+    """
+    if flagged.is_exact:
+        return "heavier"
     return flagged.trial.verdict if flagged.trial else "inconclusive"
 
 
@@ -118,7 +124,8 @@ def print_flagged_change(series: HistorySeries, flagged: FlaggedChange, alpha: f
     if place := format_change_place(series, flagged):
         screen.print_line(f"  place:  {place}")
     screen.print_line(f"  verdict: {format_past_verdict(flagged)}")
-    screen.print_line(f"  to confirm or reject: {flagged.confirm or flagged.why_none}")
+    asked = "which functions" if flagged.is_exact else "to confirm or reject"
+    screen.print_line(f"  {asked}: {flagged.confirm or flagged.why_none}")
     screen.print_gap()
 
 
@@ -182,7 +189,9 @@ def command(folders: tuple[Path, ...], alpha: float, **words: object) -> int:
     Runs with equal workload, settings, controls, host and driver make a series for each primary
     metric, in the order of their builds. Where the level changes, Dyno names the builds before and
     after, and the command that compares them. Only that comparison gives a verdict, which is then
-    shown beside the flagged change. The default FOLDER is that of runs.
+    shown beside the flagged change. The default FOLDER is that of runs. Counts of instructions
+    (`dyno count`) make series of their own: they have no noise, so each step of the margin is a
+    change, *heavier* or *lighter*, and decides the gate by itself.
 
     The exit code is 0. With --gate it depends on the slowdowns that the newest level still shows: 1
     if a fresh comparison confirmed one, 2 if one is flagged and not yet decided, 0 if there is none
@@ -192,7 +201,8 @@ def command(folders: tuple[Path, ...], alpha: float, **words: object) -> int:
     from dyno.compare.history import build_history
 
     asked = check_asked(HistoryOptions(**words))  # type: ignore[arg-type]
-    found = build_history(find_runs(folders or (find_runs_home(),)), alpha)
+    homes = folders or (find_runs_home(),)
+    found = build_history(find_runs(homes), alpha, find_counts(homes))
     if not found.tested:
         raise build_no_series_error(found)
     print_history(found)

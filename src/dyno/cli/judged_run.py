@@ -37,10 +37,13 @@ def choose_exit_code(verdict: Verdict, *, strict: bool = False) -> int:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What a user asked of a run beside the experiment itself."""
+    """What a user asked of a run beside the experiment itself; `count_events` are those whose
+    instructions are counted, 0 for none.
+    """
 
     budget_s: float | None = None
     json_file: Path | None = None
+    count_events: int = 0
 
 
 def quote_command() -> str:
@@ -63,11 +66,19 @@ def play_and_judge(experiment: Experiment, chosen: RunOptions) -> Verdict:
 
     sweep()
     draft = draft_run(experiment, print_progress)
+    counted = None
+    if chosen.count_events:
+        from dyno.compare.count.run import plan_count_beside
+
+        events = chosen.count_events
+        counted = plan_count_beside(experiment, draft.seed, events, print_progress)
     quote_error_rates(draft)
     prepared = prepare(draft, print_progress, chosen.budget_s)
     forecast = forecast_run(prepared)
     folder = create_run(prepared.run, find_runs_home())
     announce(prepared, forecast, folder)
+    if counted:
+        counted.count(folder, print_progress)
     with show_progress(folder, forecast) as watch:
         play_run(prepared, folder, watch)
     return tell_verdict(folder, chosen.json_file)
@@ -163,7 +174,7 @@ def derive_files(folder: RunFolder) -> Book:
     from dyno.report.html import page
 
     run, played = folder.read_run(), folder.read_trials()
-    verdict = judge(run, played)
+    verdict = judge(run, played, counts=folder.read_counts())
     folder.write_verdict(verdict)
     book = Book(folder.path, run, played, verdict)
     export.write_csv(book)

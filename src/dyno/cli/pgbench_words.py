@@ -75,14 +75,15 @@ class Definition(click.ParamType[tuple[str, str]]):
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
+SQL: Decorator = click.option(
+    "--sql",
+    metavar="FILE",
+    help="Play a file of SQL statements, with weights and parameters in its comments "
+    "(`-- weight: 3`, `-- :id = 1..100000`).",
+)
 _MANY: dict[str, Any] = {"multiple": True, "type": Weighed()}
 _TAKEN: tuple[Decorator, ...] = (
-    click.option(
-        "--sql",
-        metavar="FILE",
-        help="Play a file of SQL statements, with weights and parameters in its comments "
-        "(`-- weight: 3`, `-- :id = 1..100000`).",
-    ),
+    SQL,
     click.option(
         *("--pgbench", "--file", "-f", "files"),
         **_MANY,
@@ -160,7 +161,7 @@ def choose_scripts(words: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]
             raise UsageError("--log and a script cannot be combined", hint=hint)
         return [log[0]], log[1]
     if words["sql"]:
-        workloads = [_find_sql_file(words["sql"], [*workloads, *mixed])]
+        workloads = [find_sql_file(words["sql"], [*workloads, *mixed])]
         options["marked"] = "on"
     elif mixed:
         (first, weight), *others = mixed
@@ -181,7 +182,8 @@ def _check_ending(name: str) -> None:
         raise UsageError(f"{name} is not a workload", hint=hint)
 
 
-def _find_sql_file(name: str, others: Sequence[object]) -> str:
+def find_sql_file(name: str, others: Sequence[object]) -> str:
+    """The path of a file of SQL statements; `UsageError` beside another script, or without it."""
     if others:
         hint = "compare them one after the other; weights mix statements within a file"
         raise UsageError("--sql and another script cannot be combined", hint=hint)

@@ -8,7 +8,8 @@ import click
 
 from dyno.cli import judged_run, options
 from dyno.cli.options import RUN
-from dyno.cli.runs import find_run
+from dyno.cli.runs import find_count, find_run
+from dyno.cli.terminal import screen
 
 
 @click.command("report")
@@ -16,10 +17,30 @@ from dyno.cli.runs import find_run
 @options.STRICT
 @options.JSON
 def command(run: str, *, strict: bool, json_file: Path | None) -> int:
-    """Make a run's verdict.json, report.html and trials.csv again.
+    """Make a run's verdict.json, report.html and trials.csv again, or a count's report.html.
 
     RUN is its folder, its name, a unique beginning of the name, or `last`. It needs only the
     records, no engine. Exits with 0, or with --strict as `compare` does.
     """
+    if counted := find_count(run):
+        return report_count(counted, json_file)
     verdict = judged_run.tell_verdict(find_run(run), json_file)
     return judged_run.choose_exit_code(verdict, strict=True) if strict else 0
+
+
+def report_count(folder: Path, json_file: Path | None) -> int:
+    """The same of a count; it is about instructions, and has no doubt."""
+    from dyno.cli.count import write_rows
+    from dyno.cli.terminal.count import derive_count_page, print_count
+    from dyno.compare.run_folder import COUNT_RECORD, read_json
+    from dyno.judge.counts import compare_counts
+    from dyno.record.count import Count
+
+    count = read_json(Count, folder / COUNT_RECORD)
+    rows = compare_counts(count)
+    page = derive_count_page(folder, count, rows)
+    if json_file:
+        write_rows(rows, json_file)
+    print_count(count, rows)
+    screen.print_line(f"report: {page}")
+    return 0

@@ -26,6 +26,13 @@ def list_run_names() -> list[str]:
     return [run.path.name for run in list_runs(find_runs_home())]
 
 
+def list_count_names() -> list[str]:
+    """The counts of instructions at home, oldest first."""
+    from dyno.compare.run_folder import COUNT_RECORD
+
+    return [file.parent.name for file in sorted(find_runs_home().glob(f"*/{COUNT_RECORD}"))]
+
+
 def find_run(word: str) -> RunFolder:
     """The run that `word` means: a path, a name, a unique beginning of one, or `last`."""
     from dyno.compare.run_folder import open_run
@@ -46,7 +53,7 @@ def find_run(word: str) -> RunFolder:
 
 
 def find_runs(folders: Sequence[Path]) -> list[RunFolder]:
-    """Every run in or below `folders`; `UsageError` where there is none."""
+    """Every run in or below `folders`; `UsageError` where there is neither one nor a count."""
     from dyno.compare.run_folder import RunFolder
 
     found: dict[Path, RunFolder] = {}
@@ -55,7 +62,33 @@ def find_runs(folders: Sequence[Path]) -> list[RunFolder]:
             hint = "name a folder with runs in it, or a run's own"
             raise UsageError(f"there is no folder {folder}", hint=hint)
         below = [file.parent for file in sorted(folder.rglob("run.json"))]
-        if not below:
+        if not below and not find_counts([folder]):
             raise UsageError(f"there is no run under {folder}", hint="`dyno compare` makes one")
         found |= {path.resolve(): RunFolder(path) for path in below}
     return list(found.values())
+
+
+def find_counts(folders: Sequence[Path]) -> list[Path]:
+    """The record of every count in or below `folders`."""
+    from dyno.compare.run_folder import COUNT_RECORD
+
+    found = (file for folder in folders for file in sorted(folder.rglob(COUNT_RECORD)))
+    return list({file.resolve(): file for file in found}.values())
+
+
+def find_count(word: str) -> Path | None:
+    """The folder of `dyno count` that `word` means, as `find_run` does; None where it means none,
+    or a run. `last` is a count where that is newer than the last run.
+    """
+    from dyno.compare.run_folder import COUNT_RECORD
+
+    home, names = find_runs_home(), list_count_names()
+    if word == "last":
+        newest = max([*names, *list_run_names()], default="")
+        return home / newest if newest in names else None
+    for folder in (Path(word), home / word):
+        if (folder / COUNT_RECORD).is_file():
+            return folder
+    begun = [name for name in names if name.startswith(word)]
+    runs = [name for name in list_run_names() if name.startswith(word)]
+    return home / begun[0] if len(begun) == 1 and not runs else None

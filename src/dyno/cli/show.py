@@ -12,7 +12,7 @@ import click
 
 from dyno.cli import show_details
 from dyno.cli.options import Word
-from dyno.cli.runs import list_run_names
+from dyno.cli.runs import list_count_names, list_run_names
 from dyno.cli.terminal import screen
 from dyno.errors import DynoError, build_unknown_error
 from dyno.former_names import AUDITS
@@ -148,6 +148,12 @@ def list_experiments() -> Rows:
     return rows
 
 
+def list_runs_and_counts() -> Rows:
+    """Each run, and each count of instructions, oldest first."""
+    counts = [(name, "instructions counted") for name in list_count_names()]
+    return sorted([*((name, "") for name in list_run_names()), *counts])
+
+
 OVERVIEWS: dict[str, Callable[[], Rows]] = {
     "engines": list_engines,
     "workloads": list_workloads,
@@ -155,5 +161,5 @@ OVERVIEWS: dict[str, Callable[[], Rows]] = {
     "probes": build_overview("dyno.host.probes", "PROBE"),
     "audits": build_overview("dyno.judge.audits", "AUDIT"),
     "experiments": list_experiments,
-    "runs": lambda: [(name, "") for name in list_run_names()],
+    "runs": list_runs_and_counts,
 }

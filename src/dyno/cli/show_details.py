@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dyno.cli.runs import find_run
+from dyno.cli.runs import find_count, find_run
 from dyno.cli.terminal import screen
 from dyno.cli.terminal.announcement import format_cells_comment
 from dyno.errors import build_unknown_error
@@ -17,12 +17,17 @@ from dyno.former_names import AUDITS, find_current_name
 from dyno.plugins import load_modules, load_things
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from dyno.host.controls import Control, ControlTarget
     from dyno.record import Stop
 
 
 def show_run(word: str) -> None:
-    """A run: what was asked, how much of it was played, and the verdict so far."""
+    """A run: what was asked, how much of it was played, and the verdict so far; or a count."""
+    if counted := find_count(word):
+        show_count(counted)
+        return
     from dyno.judge.analysis.judge import judge
     from dyno.report import Book
     from dyno.report.sections import components
@@ -39,9 +44,24 @@ def show_run(word: str) -> None:
     screen.print_gap()
     screen.print_line(f"{len(trials)} trials on {', '.join(w.name for w in run.workloads)}")
     screen.print_gap()
-    book = Book(made.path, run, trials, judge(run, trials))
+    book = Book(made.path, run, trials, judge(run, trials, counts=made.read_counts()))
     screen.draw(brief.build_brief_table(book, everything=True))
     screen.draw(components.build_sources_table(book))
+
+
+def show_count(folder: Path) -> None:
+    """A count: what was asked, the verdict, and every candidate's functions by layer."""
+    from dyno.cli.terminal.count import print_count, print_functions
+    from dyno.compare.run_folder import COUNT_RECORD, read_json
+    from dyno.judge.counts import compare_counts
+    from dyno.record.count import Count
+
+    count = read_json(Count, folder / COUNT_RECORD)
+    screen.print_line(screen.style_bold(folder.name))
+    screen.print_gap()
+    screen.print_line(count.command)
+    print_count(count, compare_counts(count))
+    print_functions(count)
 
 
 Rows = list[tuple[str, str]]

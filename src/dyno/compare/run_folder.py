@@ -21,6 +21,7 @@ from dyno import private_files, scratch
 from dyno.errors import HostError, UsageError, build_unknown_error, find_fullest
 from dyno.locks import try_lock
 from dyno.record import CLIENT_BASELINE, SCHEMA, Run, Trial, Verdict, decode, name_echo
+from dyno.record.count import Count
 from dyno.record.former_keys import encode_with_former_keys
 
 T = TypeVar("T")
@@ -107,6 +108,8 @@ def write_json(file: Path, data: dict[str, Any]) -> Path:
     return file
 
 
+#: The folder of a run's counts of instructions, and the record in each of these.
+COUNTS, COUNT_RECORD = "counts", "count.json"
 #: The folder for what trials loaded into servers that go on running.
 LOADED = "loaded"
 
@@ -145,6 +148,12 @@ class RunFolder:
         if file.exists():
             raise UsageError(f"{file} already exists", hint="another dyno may be playing this run")
         write_json(file, asdict(trial))
+
+    def read_counts(self) -> tuple[Count, ...]:
+        """The counts of instructions that were made with the run, one for each workload."""
+        return tuple(
+            read_json(Count, file) for file in sorted(self.path.glob(f"{COUNTS}/*/{COUNT_RECORD}"))
+        )
 
     def read_verdict(self) -> Verdict | None:
         """`verdict.json`, or None where nothing has judged the run yet."""

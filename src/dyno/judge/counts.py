@@ -2,15 +2,16 @@
 
 Repetitions are restarts of one seed. Where they agree exactly the difference is exact for this
 input; else they are data like any other, with an interval by Student's t over both sides' pooled
-variance.
+variance. Of several inputs each is one datum, candidate − base.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import sqrt
-from statistics import variance
+from statistics import mean, variance
 
+from dyno.judge.call_tree import build_call_tree
 from dyno.record.count import (
     CandidateCount,
     Count,
@@ -39,7 +40,7 @@ def judge_overall(comparisons: Sequence[CountComparison]) -> CountWord:
 
 def _compare(base: CandidateCount, other: CandidateCount, margin: float) -> CountComparison:
     change = 100.0 * (other.instructions / base.instructions - 1.0)
-    half = 100.0 * _find_half_width(base.repeats, other.repeats) / base.instructions
+    half = 100.0 * _find_half_width(base, other) / base.instructions
     low, high = change - half, change + half
     least = TOLD_SHARE * base.instructions
     changes = [each for each in _find_changes(base, other) if abs(each.change) >= least]
@@ -55,6 +56,7 @@ def _compare(base: CandidateCount, other: CandidateCount, margin: float) -> Coun
         word=_choose_word(change, low, high, margin),
         changes=tuple(changes),
         layers=tuple(_find_layer_changes(base, other)),
+        tree=build_call_tree(base, other),
     )
 
 
@@ -66,16 +68,27 @@ def _choose_word(change: float, low: float, high: float, margin: float) -> Count
     return "not heavier" if high < margin else "inconclusive"
 
 
-def _find_half_width(one: Sequence[float], other: Sequence[float]) -> float:
-    """Half of the interval of the difference of two means."""
-    if len(set(one)) == len(set(other)) == 1:
+def _find_half_width(base: CandidateCount, other: CandidateCount) -> float:
+    """Half of the interval of the difference of two means: over inputs, which both sides share,
+    where there are several, else over restarts.
+    """
+    if base.inputs > 1 and base.inputs == other.inputs:
+        pairs = zip(base.by_input, other.by_input, strict=True)
+        differences = [mean(theirs) - mean(ours) for ours, theirs in pairs]
+        spread = sqrt(variance(differences) / base.inputs)
+        return _find_t(base.inputs - 1) * spread if spread else 0.0
+    one, two = base.repeats, other.repeats
+    if len(set(one)) == len(set(two)) == 1:
         return 0.0
+    freedom = len(one) + len(two) - 2
+    squares = sum((len(each) - 1) * variance(each) for each in (one, two) if len(each) > 1)
+    return _find_t(freedom) * sqrt(squares / freedom * (1 / len(one) + 1 / len(two)))
+
+
+def _find_t(freedom: int) -> float:
     from scipy.stats import t  # slow to load, and few commands ask
 
-    freedom = len(one) + len(other) - 2
-    squares = sum((len(each) - 1) * variance(each) for each in (one, other) if len(each) > 1)
-    spread = sqrt(squares / freedom * (1 / len(one) + 1 / len(other)))
-    return float(t.ppf((1 + CONFIDENCE) / 2, freedom)) * spread
+    return float(t.ppf((1 + CONFIDENCE) / 2, freedom))
 
 
 def _find_changes(base: CandidateCount, other: CandidateCount) -> list[FunctionChange]:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
-from dyno.profile.callgrind import CodeFunction, InstructionProfile
+from dyno.profile.callgrind import Call, CodeFunction, InstructionProfile
 
 #: What compilers and linkers append to a function's name: copies of it, versions, recursion.
 SUFFIX = re.compile(
@@ -34,6 +34,12 @@ def count_library(profile: InstructionProfile, library: Path) -> Counter[CodeFun
         if caller.object == home and callee.object != home:
             counts[callee] += instructions
     return counts
+
+
+def list_library_calls(profile: InstructionProfile, library: Path) -> Counter[Call]:
+    """The calls that a library makes, with what each took in all."""
+    home = str(library.resolve())
+    return Counter({call: n for call, n in profile.calls.items() if call[0].object == home})
 
 
 def find_serving(profiles: Mapping[str, InstructionProfile]) -> str:

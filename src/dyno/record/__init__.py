@@ -6,7 +6,7 @@ installed. `SCHEMA` is the version of these files; older ones are still read, ne
 """
 
 from dyno.record.calibration import Calibration, Score
-from dyno.record.cause import Cause, CounterDifference, PlanChange
+from dyno.record.cause import Cause, CounterDifference, InstructionChange, PlanChange
 from dyno.record.conditions import (
     Conditions,
     ControlCondition,
@@ -111,6 +111,7 @@ __all__ = [
     "History",
     "HistoryPoint",
     "HistorySeries",
+    "InstructionChange",
     "Interleaving",
     "Kind",
     "Latency",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 #: `between`: no restart of the candidate has a plan that one of the base's has; `during`: it
@@ -129,7 +129,7 @@ class CpuDifference:
 
 
 #: What a clause of the sentence tells of; the report links it to that table.
-CauseTable = Literal["plans", "counters", "layers", ""]
+CauseTable = Literal["plans", "counters", "layers", "instructions", ""]
 
 
 @dataclass(frozen=True)
@@ -138,6 +138,32 @@ class CauseClause:
 
     text: str
     table: CauseTable
+
+
+@dataclass(frozen=True)
+class InstructionChange:
+    """Instructions per `unit` of a phase, counted under callgrind for one user (`dyno count`): the
+    candidate's against the base's, with its interval.
+
+    `explained_percent` is the share of the time's change that as many more (or fewer) instructions
+    make up at the base's pace, at most, with its ends; None where time and instructions do not
+    change the same way, or the time is not known (`is_timed`). `layers` are the changes in
+    instructions by part of the engine, the largest first.
+    """
+
+    workload: str
+    phase: str
+    unit: str
+    base_value: float
+    candidate_value: float
+    change_percent: float
+    low_percent: float
+    high_percent: float
+    explained_percent: float | None = None
+    explained_low_percent: float | None = None
+    explained_high_percent: float | None = None
+    layers: dict[str, float] = field(default_factory=dict)
+    is_timed: bool = True
 
 
 @dataclass(frozen=True)
@@ -157,3 +183,4 @@ class Cause:
     unexplained: dict[str, int] | None = None
     cpu: tuple[CpuDifference, ...] = ()
     clauses: tuple[CauseClause, ...] = ()
+    instructions: tuple[InstructionChange, ...] = ()

@@ -27,13 +27,24 @@ class CountedFunction:
 
 
 @dataclass(frozen=True)
+class CountedCall:
+    """Instructions per operation of a function's calls of another, with all that those call."""
+
+    caller: str
+    callee: str
+    instructions: float
+
+
+@dataclass(frozen=True)
 class CandidateCount:
     """One candidate's instructions per operation.
 
     `repeats` has the count of each repetition, a restart of its own, of the thread or process that
-    serves the one user (embedded: of the engine); `beside` those of all others of the engine.
-    `varied` are functions whose own counts differ most between the repetitions. `files` are the
-    folders with callgrind's files, within the run's.
+    serves the one user (embedded: of the engine); `beside` those of all others of the engine. Of
+    several `inputs`, the repetitions of one stand next to each other.
+    `varied` are functions whose own counts differ most between the repetitions of the first input.
+    `files` are the folders with callgrind's files, within the count's. `calls` are there where
+    stacks were asked for.
     """
 
     candidate: str
@@ -42,6 +53,14 @@ class CandidateCount:
     functions: tuple[CountedFunction, ...]
     varied: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    inputs: int = 1
+    calls: tuple[CountedCall, ...] = ()
+
+    @property
+    def by_input(self) -> list[tuple[float, ...]]:
+        """The repetitions of each input."""
+        size = len(self.repeats) // self.inputs
+        return [self.repeats[at : at + size] for at in range(0, len(self.repeats), size)]
 
     @property
     def instructions(self) -> float:
@@ -50,8 +69,8 @@ class CandidateCount:
 
     @property
     def spread_percent(self) -> float:
-        """How far the repetitions lie apart, in percent of their mean."""
-        return 100.0 * (max(self.repeats) - min(self.repeats)) / self.instructions
+        """How far the repetitions of an input lie apart at most, in percent of the mean."""
+        return 100.0 * max(max(each) - min(each) for each in self.by_input) / self.instructions
 
     @property
     def layers(self) -> dict[str, float]:
@@ -68,6 +87,7 @@ class Count:
 
     A count is that of `long_operations` less that of `short_operations`, both from the same data
     and `seed`, by their difference. An operation is a unit of the workload's `phase`.
+    Further inputs have the seeds that follow.
     """
 
     name: str
@@ -86,6 +106,7 @@ class Count:
     valgrind: str
     host: dict[str, str] = field(default_factory=dict)
     dyno: str = ""
+    controls: dict[str, str] = field(default_factory=dict)
     schema: int = SCHEMA
 
 
@@ -106,11 +127,28 @@ class FunctionChange:
 
 
 @dataclass(frozen=True)
+class CallChange:
+    """A function on the way from the outermost caller (`depth` 0), with all that it calls."""
+
+    depth: int
+    name: str
+    before: float
+    after: float
+
+    @property
+    def change(self) -> float:
+        """Instructions per operation more, negative: fewer."""
+        return self.after - self.before
+
+
+@dataclass(frozen=True)
 class CountComparison:
     """A candidate against the base: the change of instructions per operation, with its 95 %
-    interval over the repetitions (of no width where they agree to the last instruction).
+    interval over the repetitions (of no width where they agree to the last instruction), or over
+    the inputs where there are several.
 
-    `changes` are functions, `layers` their sums, the largest change first.
+    `changes` are functions, `layers` their sums, the largest change first; `tree` is the way to
+    them, where calls were kept.
     """
 
     base: str
@@ -124,3 +162,4 @@ class CountComparison:
     word: CountWord
     changes: tuple[FunctionChange, ...]
     layers: tuple[FunctionChange, ...]
+    tree: tuple[CallChange, ...] = ()

@@ -59,7 +59,8 @@ class FlaggedChange:
     which chose the place. `stands` is False where the series' newest level lies nearer to the one
     before. `confirm` is the command that compares afresh the builds before `first` and from `last`
     on; where there is none it is empty, and `why_none` says why. `trial` is what a fresh comparison
-    found; None where there was none yet.
+    found; None where there was none yet. Where it `is_exact` it is one of a count of instructions:
+    the step is the margin's or more, the interval has no width, and nothing needs to be tried.
     """
 
     at: int
@@ -73,6 +74,7 @@ class FlaggedChange:
     confirm: str
     why_none: str = ""
     trial: FreshComparison | None = None
+    is_exact: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,7 @@ class HistorySeries:
     flagged change that nobody tried counts for the gate, which is asked every night, where its p is
     at most `gate_alpha`. `tested` is False where there are fewer points than could show a change.
     `levels` are the geometric means between the flagged changes, one more than there are of these.
+    One of counts `is_exact`: it has no noise, and every step of the margin is flagged.
     """
 
     metric: Metric
@@ -98,6 +101,7 @@ class HistorySeries:
     cut: tuple[str, ...] = ()
     relative_to: dict[str, str] = field(default_factory=dict)
     gate_alpha: float = 1.0
+    is_exact: bool = False
 
     def is_counted(self, flagged: FlaggedChange) -> bool:
         """For a gate that is asked every night: it was tried, or it is rare enough for tonight."""

@@ -30,16 +30,21 @@ def to_json_rows(verdict: Verdict) -> list[dict[str, Any]]:
     is not known (an interval from one block) is None. `levels` is empty but where factors are
     crossed: there it maps the factors of the effect to their levels; several make an interaction.
     `doubts` lists the audits that doubt the row, each with its sentence; it is empty where none do.
-    `cause` says what changed on the candidate (plans, CPU time by layer, server counters); empty
-    where nothing of that is on record. `layers` has the CPU time of an operation in the row's phase
-    by layer, in ns, all of it first; empty where it was not sampled, and in rows that decide
-    nothing.
+    `cause` says what changed on the candidate (plans, CPU time by layer, server counters,
+    instructions); empty where nothing of that is on record. `layers` has the CPU time of an
+    operation in the row's phase by layer, in ns, all of it first; empty where it was not sampled,
+    and in rows that decide nothing. `instructions` has the count of the row's phase where one was
+    made (`record/cause.py`, `InstructionChange`), else None.
     """
     ordered = sorted(verdict.comparisons, key=lambda c: not c.primary)
     causes = {cause.candidate: cause.sentence for cause in verdict.causes}
     return [
         _to_json_row(row)
-        | {"cause": causes.get(row.candidate, ""), "layers": _to_layer_rows(verdict, row)}
+        | {
+            "cause": causes.get(row.candidate, ""),
+            "layers": _to_layer_rows(verdict, row),
+            "instructions": _find_instructions(verdict, row),
+        }
         for row in ordered
     ]
 
@@ -55,6 +60,20 @@ def _to_layer_rows(verdict: Verdict, row: Comparison) -> list[dict[str, Any]]:
     ]
     layers = [layer for each in cpu for layer in (each.total, *each.layers)]
     return [{k: v for k, v in asdict(layer).items() if k != "functions"} for layer in layers]
+
+
+def _find_instructions(verdict: Verdict, row: Comparison) -> dict[str, Any] | None:
+    """The count of a row's candidate and phase."""
+    return next(
+        (
+            asdict(each)
+            for cause in verdict.causes
+            for each in cause.instructions
+            if cause.candidate == row.candidate
+            if (each.workload, each.phase) == (row.metric.workload, row.metric.phase)
+        ),
+        None,
+    )
 
 
 def _to_json_row(comparison: Comparison) -> dict[str, Any]:

@@ -161,7 +161,9 @@ def format_point(point: HistoryPoint) -> str:
 
 
 def format_change_size(flagged: FlaggedChange, alpha: float) -> str:
-    """`slowdown +5.1 %, 99 % interval [+4.3, +5.9], p 0.002`."""
+    """`slowdown +5.1 %, 99 % interval [+4.3, +5.9], p 0.002`; of a count `instructions +5.10 %`."""
+    if flagged.is_exact:
+        return f"instructions {flagged.slowdown_percent:+.2f} %, a count"
     level = f"{100 * (1 - alpha):g} % interval"
     bounds = numbers.format_interval(flagged.low_percent, flagged.high_percent)
     slowdown = numbers.format_signed_percent(flagged.slowdown_percent)
@@ -183,6 +185,9 @@ def format_past_verdict(flagged: FlaggedChange) -> str:
     """What a fresh comparison said, or that there was none, and whether the level came back."""
     trial = flagged.trial
     later = "" if flagged.stands else "; the level has come back since"
+    if flagged.is_exact:
+        word = "heavier" if flagged.slowdown_percent > 0 else "lighter"
+        return f"{word}: a count has no noise; it is not time{later}"
     if trial is None:
         return f"flagged, not tried{later}"
     ends = [end for end in (trial.low_percent, trial.high_percent) if end is not None]
@@ -193,9 +198,20 @@ def format_past_verdict(flagged: FlaggedChange) -> str:
 
 def describe_changes_worth(history: History) -> str:
     """What the flagged changes are worth: how often there is one where nothing changed."""
-    found, tested = len(history.flagged_changes), len(history.tested)
-    return (
-        f"{format_count(found, 'flagged change')} in {tested} series; where nothing changed, "
-        f"{100 * history.alpha:g} % of the series get one all the same. A flagged change is no "
-        "verdict: only a fresh paired comparison confirms."
-    )
+    timed = [each for each in history.tested if not each.is_exact]
+    exact = [each for each in history.tested if each.is_exact]
+    said = []
+    if timed or not exact:
+        found = sum(len(each.flagged_changes) for each in timed)
+        said.append(
+            f"{format_count(found, 'flagged change')} in {len(timed)} series; where nothing "
+            f"changed, {100 * history.alpha:g} % of the series get one all the same. A flagged "
+            "change is no verdict: only a fresh paired comparison confirms."
+        )
+    if exact:
+        found = sum(len(each.flagged_changes) for each in exact)
+        said.append(
+            f"{format_count(found, 'step')} in {len(exact)} series of instruction counts, which "
+            "have no noise: each is of the margin or more. Heavier is not slower."
+        )
+    return " ".join(said)

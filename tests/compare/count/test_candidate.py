@@ -7,6 +7,7 @@ from collections import Counter
 from dyno.compare.count.candidate import (
     CountedWork,
     find_varied,
+    name_calls,
     name_functions,
     subtract_work,
 )
@@ -21,7 +22,18 @@ STEP = CodeFunction("sqlite3_step", UNKNOWN, "libsqlite3.so")
 def test_what_both_plays_do_falls_out_of_the_difference() -> None:
     short = CountedWork(10, Counter({MOVE: 1_000, OPEN: 5_000}), 200)
     long = CountedWork(110, Counter({MOVE: 11_000, OPEN: 5_000, STEP: 300}), 700)
-    assert subtract_work(short, long) == ({MOVE: 100.0, STEP: 3.0}, 5.0)
+    only = subtract_work(short, long)
+    assert (only.functions, only.beside) == ({MOVE: 100.0, STEP: 3.0}, 5.0)
+
+
+def test_calls_are_those_of_the_longer_play_alone_and_trifles_are_left_out() -> None:
+    short = CountedWork(10, Counter({MOVE: 1}), 0, Counter({(OPEN, MOVE): 500, (STEP, MOVE): 10}))
+    long = CountedWork(
+        *(110, Counter({MOVE: 2}), 0),
+        Counter({(OPEN, MOVE): 500, (STEP, MOVE): 20_010, (MOVE, OPEN): 1}),
+    )
+    (call,) = name_calls([subtract_work(short, long).calls])
+    assert (call.caller, call.callee, call.instructions) == ("sqlite3_step", MOVE.name, 200.0)
 
 
 def test_functions_have_the_mean_of_the_repetitions_and_their_layers() -> None:

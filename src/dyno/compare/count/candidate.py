@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dyno.builds import Say
@@ -13,20 +13,28 @@ from dyno.compare.count.counted_play import CountedPlay, load_data, play_counted
 from dyno.compare.play.brief_play import make_pilot_job
 from dyno.compare.play.job import Tools, TrialJob
 from dyno.compare.play.run import make_temporary_run
+from dyno.compare.play.trial import compute_trial_seed
 from dyno.compare.resolve.draft import RunDraft
 from dyno.compare.run_folder import RunFolder
 from dyno.driver.plan import Excerpt
 from dyno.errors import TrialFailed
-from dyno.profile.attribution import count_library, find_serving, tidy_function
-from dyno.profile.callgrind import CodeFunction, read_profile
+from dyno.profile.attribution import (
+    count_library,
+    find_serving,
+    list_library_calls,
+    tidy_function,
+)
+from dyno.profile.callgrind import Call, CodeFunction, read_profile
 from dyno.profile.layers import LayerTable, read_layers
 from dyno.profile.valgrind import Valgrind
-from dyno.record import Candidate, Phase, Stop
-from dyno.record.count import CandidateCount, CountedFunction
+from dyno.record import Candidate, Phase, Stop, WorkloadPlan
+from dyno.record.count import CandidateCount, CountedCall, CountedFunction
 
 #: A function of less than this share of all instructions is told with the rest of its layer.
 LEAST_SHARE = 1e-6
 REST = "(functions of less than a millionth)"
+#: A call of less than this share of the dearest is left out.
+LEAST_SHARE_OF_CALLS = 1e-4
 #: How many of the functions that differ between repetitions are named.
 VARIED = 8
 
@@ -34,12 +42,15 @@ VARIED = 8
 @dataclass(frozen=True)
 class CountPlan:
     """What is counted: `events` of `phase` (empty: the workload's first) beyond `before` events
-    that are played in any case; in how many `repeats`; and the margin of the verdict.
+    that are played in any case; for how many `inputs`, each drawn by a seed of its own; in how
+    many `repeats` of each; whether calls are kept (`stacks`); and the margin of the verdict.
     """
 
     events: int = 10_000
     before: int = 1_000
     repeats: int = 2
+    inputs: int = 1
+    stacks: bool = False
     phase: str = ""
     margin_percent: float = 0.5
 
@@ -51,9 +62,10 @@ class CountPlan:
 
 @dataclass(frozen=True)
 class CountContext:
-    """What candidates are counted with; `folder` is the run's."""
+    """What candidates are counted with; `folder` is the count's."""
 
     draft: RunDraft
+    workload: WorkloadPlan
     plan: CountPlan
     valgrind: Valgrind
     folder: Path
@@ -62,44 +74,63 @@ class CountContext:
 
 @dataclass(frozen=True)
 class CountedWork:
-    """Instructions of one play: `serving` by function, of whoever serves the user, and `beside`
-    those of everybody else.
+    """Instructions of one play: `serving` by function and `calls` with all that they call, of
+    whoever serves the user; and `beside` those of everybody else.
     """
 
     operations: int
     serving: Counter[CodeFunction]
     beside: int
+    calls: Counter[Call] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True)
+class CountedRepeat:
+    """What only the longer play of a repetition did, per operation."""
+
+    functions: dict[CodeFunction, float]
+    beside: float
+    calls: dict[Call, float]
 
 
 def count_candidate(candidate: Candidate, given: CountContext) -> CandidateCount:
     """Counts a candidate; callgrind's files of the first repetition stay in `folder`."""
-    per_operation: list[dict[CodeFunction, float]] = []
-    beside = []
+    plan = given.plan
     with make_temporary_run() as place:
         job = _make_job(candidate, given, place)
         given.say(f"loading {candidate.name}")
         loaded = place.find_homes() / "loaded"
         load_data(job, loaded)
-        for repeat in range(1, given.plan.repeats + 1):
-            given.say(f"counting {candidate.name}, {repeat} of {given.plan.repeats}")
-            folder = given.folder if repeat == 1 else place.path
-            # another attempt has another layout of the process, where a control draws one
-            works = count_repeat(replace(job, attempt=repeat), loaded, given, folder)
-            counted, others = subtract_work(*works)
-            per_operation.append(counted)
-            beside.append(others)
+        repeats = list(_count_repeats(job, loaded, given, place))
+    per_operation = [each.functions for each in repeats]
     return CandidateCount(
         candidate=candidate.name,
         repeats=tuple(sum(each.values()) for each in per_operation),
-        beside=tuple(beside),
+        beside=tuple(each.beside for each in repeats),
         functions=tuple(name_functions(per_operation, read_layers(candidate.engine))),
-        varied=tuple(find_varied(per_operation)),
-        files=tuple(_name_folder(candidate.name, events) for events in given.plan.lengths),
+        varied=tuple(find_varied(per_operation[: plan.repeats])),
+        files=tuple(_name_folder(candidate.name, events) for events in plan.lengths),
+        inputs=plan.inputs,
+        calls=tuple(name_calls([each.calls for each in repeats])) if plan.stacks else (),
     )
 
 
+def _count_repeats(
+    job: TrialJob, loaded: Path, given: CountContext, place: RunFolder
+) -> Iterator[CountedRepeat]:
+    """The repetitions of each input, one input after the other."""
+    plan, name = given.plan, job.candidate.name
+    for number in range(plan.inputs * plan.repeats):
+        given.say(f"counting {name}, {number + 1} of {plan.inputs * plan.repeats}")
+        folder = given.folder if number == 0 else place.path
+        seed = compute_trial_seed(job.run_seed + number // plan.repeats, job.workload.name, -1)
+        # another attempt has another layout of the process, where a control draws one
+        again = replace(job, attempt=number + 1, seed=seed)
+        yield subtract_work(*count_repeat(again, loaded, given, folder))
+
+
 def _make_job(candidate: Candidate, given: CountContext, place: RunFolder) -> TrialJob:
-    job = make_pilot_job(given.draft, given.draft.workloads[0], candidate, place, Tools(probes={}))
+    job = make_pilot_job(given.draft, given.workload, candidate, place, Tools(probes={}))
     return replace(job, workload=replace(job.workload, phases=_make_counted_phases(job)))
 
 
@@ -138,18 +169,20 @@ def _make_counted_phases(job: TrialJob) -> tuple[Phase, ...]:
 def read_work(play: CountedPlay, job: TrialJob) -> CountedWork:
     """What callgrind's files say of a play; `TrialFailed` where they say nothing."""
     profiles = {file.name: read_profile([file]) for file in play.files}
+    serving: Counter[CodeFunction] = Counter()
+    calls: Counter[Call] = Counter()
+    beside = 0
     if job.engine.embedded:
-        serving: Counter[CodeFunction] = Counter()
         for profile in profiles.values():
             serving.update(count_library(profile, job.build.program))
-        beside = 0
+            calls.update(list_library_calls(profile, job.build.program))
     elif profiles:
         name = find_serving(profiles)
-        serving = profiles[name].own
+        serving, calls = profiles[name].own, profiles[name].calls
         beside = sum(each.total for each in profiles.values()) - profiles[name].total
     if not profiles or not serving.total():
         raise TrialFailed(f"callgrind counted no instructions of {job.candidate.name}")
-    return CountedWork(play.operations, _tidy(serving, job), beside)
+    return CountedWork(play.operations, _tidy(serving, job), beside, _tidy_calls(calls, job))
 
 
 def _tidy(counts: Mapping[CodeFunction, int], job: TrialJob) -> Counter[CodeFunction]:
@@ -160,15 +193,43 @@ def _tidy(counts: Mapping[CodeFunction, int], job: TrialJob) -> Counter[CodeFunc
     return tidy
 
 
-def subtract_work(short: CountedWork, long: CountedWork) -> tuple[dict[CodeFunction, float], float]:
-    """Instructions per operation by function, and of everybody else, of what only the longer play
-    did.
+def _tidy_calls(calls: Mapping[Call, int], job: TrialJob) -> Counter[Call]:
+    """Calls by tidy names; those of a function to itself are part of its caller's."""
+    tidy: Counter[Call] = Counter()
+    program, engine = job.build.program, job.candidate.engine
+    for (caller, callee), instructions in calls.items():
+        pair = tidy_function(caller, program, engine), tidy_function(callee, program, engine)
+        if pair[0] != pair[1]:
+            tidy[pair] += instructions
+    return tidy
+
+
+def subtract_work(short: CountedWork, long: CountedWork) -> CountedRepeat:
+    """Instructions per operation by function and by call, and of everybody else, of what only the
+    longer play did.
     """
     operations = long.operations - short.operations
-    more = Counter(long.serving)
-    more.subtract(short.serving)
-    counted = {function: n / operations for function, n in more.items() if n}
-    return counted, (long.beside - short.beside) / operations
+    functions, calls = Counter(long.serving), Counter(long.calls)
+    functions.subtract(short.serving)
+    calls.subtract(short.calls)
+    return CountedRepeat(
+        {function: n / operations for function, n in functions.items() if n},
+        (long.beside - short.beside) / operations,
+        {call: n / operations for call, n in calls.items() if n > 0},
+    )
+
+
+def name_calls(repeats: Sequence[Mapping[Call, float]]) -> list[CountedCall]:
+    """The calls' means over the repetitions, the dearest first; trifles are left out."""
+    calls = {call for each in repeats for call in each}
+    means = {call: sum(each.get(call, 0.0) for each in repeats) / len(repeats) for call in calls}
+    least = LEAST_SHARE_OF_CALLS * max(means.values(), default=0.0)
+    named = [
+        CountedCall(caller.name, callee.name, mean)
+        for (caller, callee), mean in means.items()
+        if mean >= least
+    ]
+    return sorted(named, key=lambda each: (-each.instructions, each.caller, each.callee))
 
 
 def name_functions(

@@ -7,22 +7,21 @@ What both do (opening, first statements, closing) falls out of their difference.
 from __future__ import annotations
 
 import re
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import dyno
 from dyno import private_files
 from dyno.builds import Say
 from dyno.compare.count.candidate import CountContext, CountPlan, count_candidate
+from dyno.compare.experiment import Experiment
 from dyno.compare.resolve.draft import RunDraft
-from dyno.compare.run_folder import write_json
+from dyno.compare.resolve.experiment import draft_run
+from dyno.compare.run_folder import COUNT_RECORD, COUNTS, RunFolder, write_json
 from dyno.errors import UsageError, build_unknown_error
-from dyno.profile.valgrind import find_valgrind
-from dyno.record import Candidate, Phase, WorkloadPlan
+from dyno.profile.valgrind import Valgrind, find_valgrind
+from dyno.record import Phase, WorkloadPlan
 from dyno.record.count import Count
-
-#: The file of a count's record in its folder.
-RECORD = "count.json"
 
 
 def count_run(draft: RunDraft, plan: CountPlan, runs: Path, say: Say) -> tuple[Path, Count]:
@@ -31,14 +30,53 @@ def count_run(draft: RunDraft, plan: CountPlan, runs: Path, say: Say) -> tuple[P
     `UsageError` for a workload of which no operations can be counted, and for an engine that has
     none, `HostError` where there is no valgrind, `TrialFailed` where an operation fails.
     """
-    for candidate in draft.candidates:
-        check_countable(draft, candidate)
-    valgrind = find_valgrind(say)
     workload = draft.workloads[0]
-    phase = choose_phase(workload, plan.phase)
+    check_countable(draft, workload, plan)
+    valgrind = find_valgrind(say)
     folder = _make_folder(runs, draft, workload)
-    given = CountContext(draft, plan, valgrind, folder, say)
-    counts = [count_candidate(candidate, given) for candidate in draft.candidates]
+    return folder, count_workload(CountContext(draft, workload, plan, valgrind, folder, say))
+
+
+@dataclass(frozen=True)
+class CountToCome:
+    """What is counted beside a comparison: its candidates on each of its workloads, of one user."""
+
+    draft: RunDraft
+    plans: tuple[CountPlan, ...]
+    valgrind: Valgrind
+
+    def count(self, folder: RunFolder, say: Say) -> None:
+        """Counts, into `counts` of the comparison's folder; raises as `count_run`."""
+        private_files.make_folder(folder.path / COUNTS)
+        pairs = zip(self.draft.workloads, self.plans, strict=True)
+        for number, (workload, plan) in enumerate(pairs, 1):
+            place = folder.path / COUNTS / f"{number:02}-{_make_file_name(workload.name)}"
+            private_files.make_folder(place)
+            private_files.make_folder(place / "callgrind")
+            count_workload(CountContext(self.draft, workload, plan, self.valgrind, place, say))
+
+
+def plan_count_beside(experiment: Experiment, seed: int, events: int, say: Say) -> CountToCome:
+    """The counts of a comparison, of one user: of the first phase of each workload that is judged.
+    Raises as `count_run`, before anything is played.
+    """
+    alone = tuple(
+        replace(each, options=each.options | {"threads": "1"}) for each in experiment.workloads
+    )
+    measuring = replace(experiment.measuring, seed=seed)
+    draft = draft_run(replace(experiment, workloads=alone, measuring=measuring), say)
+    plans = []
+    for workload in draft.workloads:
+        judged = [phase.name for phase in workload.phases if phase.primary]
+        plans.append(CountPlan(events, max(1, events // 10), phase=judged[0] if judged else ""))
+        check_countable(draft, workload, plans[-1])
+    return CountToCome(draft, tuple(plans), find_valgrind(say))
+
+
+def count_workload(given: CountContext) -> Count:
+    """Counts the candidates on a workload, and writes the record into its folder."""
+    draft, workload, plan = given.draft, given.workload, given.plan
+    phase = choose_phase(workload, plan.phase)
     record = Count(
         name=f"{' vs '.join(each.name for each in draft.candidates)}, {workload.name}",
         created_utc=draft.created_utc,
@@ -52,23 +90,41 @@ def count_run(draft: RunDraft, plan: CountPlan, runs: Path, say: Say) -> tuple[P
         long_operations=(plan.before + plan.events) * phase.streams[0].units_per_event,
         margin_percent=plan.margin_percent,
         candidates=draft.candidates,
-        counts=tuple(counts),
-        valgrind=valgrind.version,
+        counts=tuple(count_candidate(candidate, given) for candidate in draft.candidates),
+        valgrind=given.valgrind.version,
         host=draft.host,
         dyno=dyno.__version__,
+        controls=draft.design.controls,
     )
-    write_json(folder / RECORD, asdict(record))
-    return folder, record
+    write_json(given.folder / COUNT_RECORD, asdict(record))
+    return record
 
 
-def check_countable(draft: RunDraft, candidate: Candidate) -> None:
-    """`UsageError` for a server that runs already, and for an engine without instructions."""
-    build = draft.builds[candidate.name]
-    if build.attached:
-        hint = "name a build: dyno count starts it under valgrind"
-        raise UsageError(f"{candidate.name} runs already, and cannot be counted", hint=hint)
-    if not build.program.is_file():
-        raise UsageError(f"{candidate.name} has no program whose instructions could be counted")
+def check_countable(draft: RunDraft, workload: WorkloadPlan, plan: CountPlan) -> None:
+    """`UsageError` for a server that runs already, an engine without instructions, and a phase of
+    several users or of a rate of its own.
+    """
+    phase = choose_phase(workload, plan.phase)
+    if phase.connections != 1:
+        hint = "count a workload with --set threads=1, or name another --phase"
+        raise UsageError(
+            f"{workload.name}, {phase.name} has {phase.connections} users, and one is counted",
+            hint=hint,
+        )
+    if phase.paced:
+        raise UsageError(f"{workload.name}, {phase.name} is paced, and cannot be counted")
+    least, stop = plan.before + plan.events, phase.stop
+    if stop.kind == "count" and 0 < (stop.events or 0) < least:
+        hint = "count fewer events (--events and --before), or raise the script's own"
+        message = f"{workload.name}, {phase.name} has {stop.events:,} events, not {least:,}"
+        raise UsageError(message, hint=hint)
+    for candidate in draft.candidates:
+        build = draft.builds[candidate.name]
+        if build.attached:
+            hint = "name a build, which is started under valgrind"
+            raise UsageError(f"{candidate.name} runs already, and cannot be counted", hint=hint)
+        if not build.program.is_file():
+            raise UsageError(f"{candidate.name} has no program whose instructions could be counted")
 
 
 def choose_phase(workload: WorkloadPlan, name: str) -> Phase:
@@ -82,7 +138,7 @@ def choose_phase(workload: WorkloadPlan, name: str) -> Phase:
 def _make_folder(runs: Path, draft: RunDraft, workload: WorkloadPlan) -> Path:
     stamp = re.sub(r"[-:]|\.\d+", "", draft.created_utc)
     words = "-vs-".join(candidate.name for candidate in draft.candidates)
-    name = re.sub(r"[^A-Za-z0-9._@-]+", "-", f"count-{words}-{workload.name}")[:60].strip("-")
+    name = _make_file_name(f"count-{words}-{workload.name}")
     for number in range(1, 1000):
         path = runs / (f"{stamp}-{name}" + (f"-{number}" if number > 1 else ""))
         if not path.exists():
@@ -90,3 +146,7 @@ def _make_folder(runs: Path, draft: RunDraft, workload: WorkloadPlan) -> Path:
             private_files.make_folder(path / "callgrind")
             return path
     raise UsageError(f"too many counts are named {name}")
+
+
+def _make_file_name(words: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._@-]+", "-", words)[:60].strip("-")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 
+from dyno.compare.history.counts import build_count_series
 from dyno.compare.history.fresh_comparison import confirm_command, find_fresh_comparison
 from dyno.compare.history.points import Point, gather_points
 from dyno.compare.history.series import PointSeries, SeriesChange, flag_changes, group_series
@@ -20,12 +22,17 @@ from dyno.record import FlaggedChange, History, HistoryPoint, HistorySeries, Met
 POINT_ALPHA = 0.05
 
 
-def build_history(folders: Iterable[RunFolder], alpha: float) -> History:
-    """All that the runs tell of changes, and which of them could not be read."""
+def build_history(
+    folders: Iterable[RunFolder], alpha: float, counts: Iterable[Path] = ()
+) -> History:
+    """All that the runs and the `counts` (their files) tell of changes, and which of them could not
+    be read.
+    """
     points, left_out = gather_points(folders)
     least = compute_least_points(alpha)
-    series = tuple(_analyse_series(each, alpha, least) for each in group_series(points))
-    return History(alpha, least, series, tuple(left_out))
+    series = [_analyse_series(each, alpha, least) for each in group_series(points)]
+    exact, unread = build_count_series(counts)
+    return History(alpha, least, (*series, *exact), (*left_out, *unread))
 
 
 def _analyse_series(series: PointSeries, alpha: float, least: int) -> HistorySeries:

@@ -24,6 +24,8 @@ from dyno.record import Candidate, Interleaving, LeftOutRun, Metric, Run, Trial,
 
 #: Facts of a host, beside those that a calibration depends on, that two points must share.
 HOST = ("file_system", "memory_mb")
+#: Facts of a host that counts of instructions depend on: the C library chooses by them.
+HOST_OF_COUNTS = ("cpu", "machine", "distribution")
 
 Named = tuple[tuple[str, str], ...]
 

@@ -130,10 +130,10 @@ def _sort_by_build(points: Sequence[Point]) -> tuple[Point, ...]:
     """
     in_time = sorted(points, key=lambda point: (point.run.created_utc, point.folder))
     first = {point.build: at for at, point in reversed(list(enumerate(in_time)))}
-    return tuple(sorted(in_time, key=lambda p: (_parse_version(p.version), first[p.build])))
+    return tuple(sorted(in_time, key=lambda p: (parse_version(p.version), first[p.build])))
 
 
-def _parse_version(text: str) -> tuple[tuple[int, str], ...]:
+def parse_version(text: str) -> tuple[tuple[int, str], ...]:
     """`8.0.33` after `8.0.4`: numbers as numbers, before words."""
     parts = re.findall(r"\d+|[^\d.\-_ ]+", text)
     return tuple((int(part), "") if part.isdigit() else (-1, part) for part in parts)

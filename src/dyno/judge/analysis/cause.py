@@ -11,12 +11,14 @@ from collections.abc import Iterator, Sequence
 
 from dyno import numbers
 from dyno.judge.analysis.counters import compare_counters
+from dyno.judge.analysis.instructions import compare_instructions, say_instructions
 from dyno.judge.analysis.layer_words import describe_cpu
 from dyno.judge.analysis.layers import compare_layers
 from dyno.judge.analysis.plans import ComparedPlans, compare_plans
 from dyno.judge.analysis.run_view import RunView
 from dyno.record import Cause, Comparison, CounterDifference, PlanChange
 from dyno.record.cause import CauseClause, CpuDifference
+from dyno.record.count import Count
 
 #: Of plan changes and of counters that the sentence tells; the others are counted.
 PLANS_NAMED, COUNTERS_NAMED = 1, 3
@@ -38,20 +40,27 @@ SPOKEN = {
 }
 
 
-def find_causes(view: RunView, rows: Sequence[Comparison]) -> tuple[Cause, ...]:
-    """One for each candidate of which plans, counters or samples of its CPU time are on record."""
+def find_causes(
+    view: RunView, rows: Sequence[Comparison], counts: Sequence[Count] = ()
+) -> tuple[Cause, ...]:
+    """One for each candidate of which plans, counters, samples of its CPU time or `counts` of its
+    instructions are on record.
+    """
     found = []
     for candidate in view.candidates[1:]:
         plans, counters = compare_plans(view, candidate), compare_counters(view, candidate)
         cpu = compare_layers(view, candidate, rows)
-        if plans.statements or plans.unexplained or counters or cpu:
+        counted = compare_instructions(candidate, rows, counts)
+        if plans.statements or plans.unexplained or counters or cpu or counted:
             clauses = [*_sort_clauses(candidate, plans, counters, cpu)]
-            if _is_unexplained(candidate, plans, counters, cpu, rows):
+            clauses += (CauseClause(text, "instructions") for text in say_instructions(counted))
+            is_told = any(each.explained_percent is not None for each in counted)
+            if not is_told and _is_unexplained(candidate, plans, counters, cpu, rows):
                 text = "what was looked at does not explain the difference"
                 clauses.append(CauseClause(text, ""))
             words = "; ".join(clause.text for clause in clauses)
             tables = plans.changes, counters, plans.statements, plans.unexplained
-            found.append(Cause(candidate, words, *tables, cpu, tuple(clauses)))
+            found.append(Cause(candidate, words, *tables, cpu, tuple(clauses), counted))
     return tuple(found)
 
 

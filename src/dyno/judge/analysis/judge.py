@@ -21,6 +21,7 @@ from dyno.judge.analysis.effects import note_interactions
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.analysis.sentence import build_sentence, find_worst_verdict, put_doubt_first
 from dyno.record import Comparison, Run, Trial, Verdict
+from dyno.record.count import Count
 
 State = Literal["go on", "decided", "undecided", "too noisy", "failed"]
 
@@ -64,11 +65,17 @@ def analyse_now(
     return _analyse(Analysis(RunView(run, trials), audits))
 
 
-def judge(run: Run, trials: Sequence[Trial], audits: Mapping[str, Audit] | None = None) -> Verdict:
+def judge(
+    run: Run,
+    trials: Sequence[Trial],
+    audits: Mapping[str, Audit] | None = None,
+    counts: Sequence[Count] = (),
+) -> Verdict:
     """The verdict so far; `complete` is False where the run is not over.
 
     A workload with fewer than two valid blocks has no comparison; `sentence` says so.
-    `audits` are those that are asked, all there are where none are named.
+    `audits` are those that are asked, all there are where none are named. `counts` of instructions
+    join the causes.
     """
     analysis = Analysis(RunView(run, trials), audits)
     now = _analyse(analysis)
@@ -90,7 +97,7 @@ def judge(run: Run, trials: Sequence[Trial], audits: Mapping[str, Audit] | None 
         analyses=analysis.describe_history(),
         spread=tuple(analysis.compute_spread()),
         means=tuple(means),
-        causes=find_causes(analysis.view, rows),
+        causes=find_causes(analysis.view, rows, counts),
     )
     return replace(verdict, sentence=put_doubt_first(verdict.sentence, verdict.doubts))
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from dyno.record.count import Count, CountComparison, FunctionChange
+from dyno.record.count import CallChange, Count, CountComparison, FunctionChange
 from dyno.report.html.markup import HtmlTable, TableCell, TableRow, build_tables, render
 from dyno.report.html.page import PageHead, PagePart, build_page
 from dyno.report.text.counts import (
@@ -73,12 +73,17 @@ def _make_changes(rows: Sequence[CountComparison]) -> list[PagePart]:
             HtmlTable("By layer", "layer", columns, layers),
             HtmlTable("Functions that changed", "function", columns, functions),
         ]
+        if row.tree:
+            calls = [_make_row("\u2003" * it.depth + it.name, "", it, row) for it in row.tree]
+            tables.append(HtmlTable("Calls, with all that they call", "call", columns, calls))
         title = f"What changed: {row.base} → {row.candidate}"
         parts.append(PagePart(title, f"changes-{at}", build_tables(tables)))
     return parts
 
 
-def _make_row(name: str, detail: str, each: FunctionChange, row: CountComparison) -> TableRow:
+def _make_row(
+    name: str, detail: str, each: FunctionChange | CallChange, row: CountComparison
+) -> TableRow:
     share = 100.0 * each.change / row.base_value
     values = (f"{each.before:,.1f}", f"{each.after:,.1f}", f"{each.change:+,.1f}", f"{share:+.2f}")
     mark = "low" if each.change > 0 else "high" if each.change < 0 else ""

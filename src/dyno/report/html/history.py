@@ -87,7 +87,7 @@ values themselves, and the table of points each distance.</p>
 <dt>before</dt><dd class="wrap">{{ place(series.points[n.at - 1]) }}</dd>
 <dt>after</dt><dd class="wrap">{{ place(series.points[n.at]) }}</dd>
 {% if where(series, n) %}<dt>place</dt><dd>{{ where(series, n) }}</dd>{% endif %}
-<dt>to confirm or reject</dt>
+<dt>{{ "which functions" if n.is_exact else "to confirm or reject" }}</dt>
 <dd>{% if n.confirm %}<pre>{{ n.confirm }}</pre>{% else %}{{ n.why_none | coded }}{% endif %}</dd>
 </dl>
 {% endfor %}

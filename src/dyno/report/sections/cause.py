@@ -88,7 +88,12 @@ def _name_anchor(book: Book, cause: Cause, table: str, phase: int = 0) -> str:
 
 def _link_clauses(book: Book, cause: Cause) -> list[tuple[CauseClause, str]]:
     """The sentence's parts, each with the anchor of its table; empty where it has none."""
-    shown = {"plans": cause.plan_changes, "counters": cause.counters, "layers": cause.cpu}
+    shown = {
+        "plans": cause.plan_changes,
+        "counters": cause.counters,
+        "layers": cause.cpu,
+        "instructions": cause.instructions,
+    }
     clauses = cause.clauses or (CauseClause(cause.sentence, ""),)
     return [
         (each, _name_anchor(book, cause, each.table) if shown.get(each.table) else "")

@@ -16,7 +16,9 @@ SPREAD_PERCENT = 0.1
 
 
 def describe_comparison(count: Count, row: CountComparison) -> str:
-    """The verdict on one candidate."""
+    """The verdict on one candidate; the interval is over inputs where there are several, else over
+    restarts.
+    """
     exact = row.low_percent == row.high_percent
     interval = "" if exact else f" [{row.low_percent:+.3f}, {row.high_percent:+.3f}]"
     return (
@@ -39,6 +41,12 @@ def describe_spread(counts: Sequence[CandidateCount]) -> list[str]:
     """How well the repetitions agree, and which functions differ where they do not."""
     told = []
     for each in counts:
+        if each.inputs > 1:
+            means = [sum(own) / len(own) for own in each.by_input]
+            apart = 100.0 * (max(means) - min(means)) / each.instructions
+            told.append(f"{each.candidate}: {each.inputs} inputs lie {apart:.3f} % apart.")
+        if each.inputs == len(each.repeats) > 1:
+            continue
         if len(each.repeats) < 2:
             told.append(f"{each.candidate}: counted once, so nothing says how far it varies.")
             continue

@@ -1,0 +1,74 @@
+"""A count on the terminal: the verdict, layers and functions that changed, how far it varies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dyno.cli.terminal import screen
+
+if TYPE_CHECKING:
+    from dyno.record.count import CallChange, Count, CountComparison, FunctionChange
+
+#: Rows of the tables of functions and of calls on a terminal; the page has more.
+FUNCTIONS_SHOWN, CALLS_SHOWN = 10, 30
+
+
+def derive_count_page(folder: Path, count: Count, rows: Sequence[CountComparison]) -> Path:
+    """Makes the page of a count, in its folder."""
+    from dyno.report.html.counts import render_count
+    from dyno.report.html.page import replace_file
+
+    return replace_file(folder / "report.html", render_count(count, rows))
+
+
+def print_count(count: Count, rows: Sequence[CountComparison]) -> None:
+    """All of a count."""
+    from dyno.report.text import counts as text
+
+    for row in rows:
+        screen.print_gap()
+        screen.print_paragraph(f"{text.describe_comparison(count, row)} {text.describe_cause(row)}")
+        _print_tables(row)
+    screen.print_gap()
+    for sentence in text.describe_spread(count.counts):
+        screen.print_line(sentence)
+    for each in count.counts:
+        if sentence := text.describe_others(count, each):
+            screen.print_line(sentence)
+    screen.print_paragraph(text.BLIND)
+
+
+def print_functions(count: Count) -> None:
+    """Each candidate's functions by layer, the heaviest first."""
+    for each in count.counts:
+        screen.print_gap()
+        screen.print_line(screen.style_bold(f"{each.candidate}: {each.instructions:,.1f}"))
+        rows: list[tuple[str, str]] = []
+        for layer, instructions in sorted(each.layers.items(), key=lambda it: -it[1]):
+            rows.append((layer, f"{instructions:,.1f}"))
+            own = [it for it in each.functions if it.layer == layer][:FUNCTIONS_SHOWN]
+            rows += [(f"  {it.name}", f"{it.instructions:,.1f}") for it in own]
+        screen.print_table(("layer and function", f"per {count.unit}"), rows, right=(1,))
+
+
+def _print_tables(row: CountComparison) -> None:
+    sides = (row.base, row.candidate, "change")
+    layers = [(each.layer, *_format_cells(each)) for each in row.layers]
+    screen.print_table(("layer", *sides), layers, right=(1, 2, 3))
+    screen.print_gap()
+    functions = [
+        (each.name, each.layer, *_format_cells(each)) for each in row.changes[:FUNCTIONS_SHOWN]
+    ]
+    screen.print_table(("function", "layer", *sides), functions, right=(2, 3, 4))
+    if row.tree:
+        screen.print_gap()
+        calls = [(f"{'  ' * it.depth}{it.name}", *_format_cells(it)) for it in row.tree]
+        screen.print_table(
+            ("call, with all it calls", *sides), calls[:CALLS_SHOWN], right=(1, 2, 3)
+        )
+
+
+def _format_cells(each: FunctionChange | CallChange) -> tuple[str, str, str]:
+    return f"{each.before:,.1f}", f"{each.after:,.1f}", f"{each.change:+,.1f}"

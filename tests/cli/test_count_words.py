@@ -1,0 +1,101 @@
+"""`dyno count` and its folder: what is refused by a sentence, and what show and report tell."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+from counts import make_count
+
+from dyno.cli import run_words
+from dyno.compare.run_folder import write_json
+
+POINTS = ("-w", "oltp_point_select")
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DYNO_RUNS", str(tmp_path / "runs"))
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def counted(runs: Path) -> Path:
+    made = make_count({"1.0": (1000.0, 1000.0), "1.1": (1020.0, 1020.0)})
+    folder = runs / "20260102T000000Z-count-1.0-vs-1.1"
+    folder.mkdir(parents=True)
+    write_json(folder / "count.json", dataclasses.asdict(made))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("sqlite@3.46.0", *POINTS), "a comparison needs two candidates"),
+        (("sqlite", "sqlite", *POINTS, "--set", "threads=4"), "has 4 users, and one is counted"),
+        (("sqlite", "sqlite", *POINTS, "--set", "rate=10"), "is paced, and cannot be counted"),
+        (("sqlite", "sqlite"), "missing option '--workload'"),
+        (("sqlite", "sqlite", *POINTS, "--phase", "rum"), "phase"),
+        (("null@1us", "null@2us", *POINTS), "no program whose instructions could be counted"),
+        (("sqlite", "sqlite", *POINTS, "--margin", "0"), "--margin must be above 0"),
+        (("sqlite", "sqlite", *POINTS, "--sql", "a.sql"), "cannot be combined"),
+        (("sqlite", "sqlite", "--sql", "nowhere.sql"), "no SQL file at"),
+        (
+            ("sqlite", "sqlite", "-w", "insert"),
+            "events, not 11,000",
+        ),
+    ],
+)
+def test_what_cannot_be_counted_is_refused_before_anything_is_loaded(
+    runs: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], sentence: str
+) -> None:
+    assert run_words(["count", *words]) == 64
+    said = capsys.readouterr().err
+    assert sentence in said
+    assert "loading" not in said
+    assert not list(runs.glob("*"))
+
+
+def test_a_comparison_that_cannot_be_counted_ends_before_its_first_block(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["compare", "null@1us", "null@2us", *POINTS, "--quick", "--count"]
+    assert run_words(words) == 64
+    assert "no program whose instructions could be counted" in capsys.readouterr().err
+    assert not list(runs.glob("*/trials/*.json"))
+
+
+def test_a_comparison_of_factors_is_not_counted(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["compare", "sqlite", "--factor", "journal_mode=wal,delete", *POINTS, "--count"]
+    assert run_words(words) == 64
+    assert "--count does not apply to --factor" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("word", ["last", "20260102", "20260102T000000Z-count-1.0-vs-1.1"])
+def test_show_tells_a_counts_functions_by_layer(
+    counted: Path, capsys: pytest.CaptureFixture[str], word: str
+) -> None:
+    assert run_words(["show", word]) == 0
+    said = capsys.readouterr().out
+    assert "1.1 is heavier: 1,020 instructions an event" in said
+    layer, function = said.rindex("b-tree"), said.rindex("find")
+    assert layer < function
+
+
+def test_report_makes_a_counts_page_again(
+    counted: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    told = tmp_path / "rows.json"
+    assert run_words(["report", "last", "--json", str(told)]) == 0
+    assert "Functions that changed" in (counted / "report.html").read_text()
+    assert '"word": "heavier"' in told.read_text()
+
+
+def test_counts_are_listed_among_the_runs(
+    counted: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_words(["show", "runs"]) == 0
+    assert "instructions counted" in capsys.readouterr().out
