@@ -92,14 +92,32 @@ def open_private(path: str | Path, flags: int) -> int:
 @contextmanager
 def write_new_file(path: Path, mode: int = FILE) -> Iterator[IO[str]]:
     """A text file that gets its name once it is whole and on the disk; `OSError` leaves nothing."""
+    with (
+        _write_aside(path, mode) as handle,
+        open(handle, "w", encoding="utf-8", newline="", closefd=False) as out,
+    ):
+        yield out
+
+
+def write_bytes_whole(path: Path, content: bytes, mode: int = FILE) -> None:
+    """The same of a file that is no text."""
+    with _write_aside(path, mode) as handle, open(handle, "wb", closefd=False) as out:
+        out.write(content)
+
+
+@contextmanager
+def _write_aside(path: Path, mode: int) -> Iterator[int]:
+    """A descriptor of a file beside `path`, which takes its place at the end."""
     aside = path.with_name(f".{path.name}.{os.getpid()}.new")
     aside.unlink(missing_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        with os.fdopen(os.open(aside, flags, mode), "w", encoding="utf-8", newline="") as out:
-            yield out
-            out.flush()
-            os.fsync(out.fileno())
+        handle = os.open(aside, flags, mode)
+        try:
+            yield handle
+            os.fsync(handle)
+        finally:
+            os.close(handle)
         aside.replace(path)
         sync(path.parent)
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,21 +11,41 @@ from dyno.cli import judged_run, options
 from dyno.cli.options import RUN
 from dyno.cli.runs import find_count, find_run
 from dyno.cli.terminal import screen
+from dyno.errors import UsageError
+
+if TYPE_CHECKING:
+    from dyno.compare.run_folder import RunFolder
+    from dyno.record import Verdict
+
+PROFILES = ("firefox", "collapsed", "pprof")
 
 
 @click.command("report")
 @click.argument("run", type=RUN, metavar="RUN")
+@click.option(
+    "--profile",
+    "profile_format",
+    type=click.Choice(PROFILES),
+    help="Write each candidate's samples of CPU time, too: a file for profiler.firefox.com, "
+    "collapsed stacks for flame graph tools, or a file for go tool pprof.",
+)
 @options.STRICT
 @options.JSON
-def command(run: str, *, strict: bool, json_file: Path | None) -> int:
+def command(run: str, *, profile_format: str | None, strict: bool, json_file: Path | None) -> int:
     """Make a run's verdict.json, report.html and trials.csv again, or a count's report.html.
 
     RUN is its folder, its name, a unique beginning of the name, or `last`. It needs only the
     records, no engine. Exits with 0, or with --strict as `compare` does.
     """
     if counted := find_count(run):
+        if profile_format:
+            hint = "KCachegrind reads callgrind's files in its folder"
+            raise UsageError("a count has no samples of CPU time", hint=hint)
         return report_count(counted, json_file)
-    verdict = judged_run.tell_verdict(find_run(run), json_file)
+    folder = find_run(run)
+    verdict = judged_run.tell_verdict(folder, json_file)
+    if profile_format:
+        _write_profiles(folder, verdict, profile_format)
     return judged_run.choose_exit_code(verdict, strict=True) if strict else 0
 
 
@@ -44,3 +65,17 @@ def report_count(folder: Path, json_file: Path | None) -> int:
     print_count(count, rows)
     screen.print_line(f"report: {page}")
     return 0
+
+
+def _write_profiles(folder: RunFolder, verdict: Verdict, profile_format: str) -> None:
+    from dyno.report import Book
+    from dyno.report.profiles import collapsed, firefox, pprof, write_profiles
+
+    encoders = {
+        "firefox": (firefox.encode, firefox.SUFFIX),
+        "collapsed": (collapsed.encode, collapsed.SUFFIX),
+        "pprof": (pprof.encode, pprof.SUFFIX),
+    }
+    book = Book(folder.path, folder.read_run(), folder.read_trials(), verdict)
+    for path in write_profiles(book, encoders[profile_format]):
+        screen.print_line(f"profile: {path}")
