@@ -5,8 +5,14 @@ from __future__ import annotations
 import pytest
 
 from dyno.profile.callgrind import UNKNOWN, CodeFunction
-from dyno.profile.layers import TABLES, find_sampled_layer, read_layers
-from dyno.record.profile import ProfiledFunction
+from dyno.profile.layers import (
+    TABLES,
+    find_sampled_layer,
+    label_profile,
+    list_sampled_layers,
+    read_layers,
+)
+from dyno.record.profile import CpuProfile, ProfiledFunction
 
 
 @pytest.mark.parametrize(
@@ -81,6 +87,32 @@ def test_a_sample_of_kernel_driver_or_nameless_code_has_a_layer(
 def test_a_sampled_functions_layer_is_told_by_its_source_where_it_has_no_known_name() -> None:
     function = ProfiledFunction("f(int)", "/x/mysqld", 0, "/s/sql/sql_yacc.cc", 1)
     assert find_sampled_layer("mysql", function) == "parser"
+
+
+def test_a_profile_is_labelled_and_keeps_its_samples_and_order() -> None:
+    functions = (
+        ProfiledFunction("sqlite3VdbeExec.isra.0", "/x/libsqlite3.so.0", 0, "", 3),
+        ProfiledFunction("tcp_sendmsg", "[kernel]", 8, "", 4),
+    )
+    found = label_profile("sqlite", CpuProfile(7, 0, 1_000, functions)).functions
+    assert [(each.name, each.layer, each.samples) for each in found] == [
+        ("sqlite3VdbeExec", "virtual machine", 3),
+        ("tcp_sendmsg", "kernel: network", 4),
+    ]
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb", "postgres", "mysql", "mariadb", "null"])
+def test_every_layer_that_a_sample_may_have_is_listed_before_a_run(engine: str) -> None:
+    listed = list_sampled_layers(engine)
+    assert len(set(listed)) == len(listed)
+    modules = ("[kernel]", "[vdso]", "", "/x/engine.so", "/lib/libc.so.6", "/lib/ld-linux.so")
+    names = ("", "nothing_known", "malloc", "tcp_sendmsg", "buf_page_get", "sqlite3VdbeExec")
+    met = {
+        find_sampled_layer(engine, ProfiledFunction(name, module, 0, "", 1))
+        for module in modules
+        for name in names
+    }
+    assert met <= set(listed)
 
 
 def test_every_table_can_be_read_and_names_each_layer_once() -> None:

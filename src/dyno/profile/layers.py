@@ -11,14 +11,14 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import translate
 from functools import cache
 from pathlib import Path
 
 from dyno.profile.attribution import tidy_name
 from dyno.profile.callgrind import UNKNOWN, CodeFunction
-from dyno.record.profile import ProfiledFunction
+from dyno.record.profile import CpuProfile, ProfiledFunction
 
 TABLES = Path(__file__).with_name("layers")
 #: What a function is of that no pattern matches.
@@ -118,6 +118,22 @@ def _find_sampled_layer(engine: str, name: str, source: str, module: str) -> str
     if not name and not source and not file.startswith((*SYSTEM, *LOADERS)):
         return UNNAMED
     return read_layers(engine).find_layer(code)
+
+
+def label_profile(engine: str, profile: CpuProfile) -> CpuProfile:
+    """The profile with each function's layer, and its name as other builds have it, too."""
+    functions = (
+        replace(each, name=tidy_name(each.name), layer=find_sampled_layer(engine, each))
+        for each in profile.functions
+    )
+    return replace(profile, functions=tuple(functions))
+
+
+def list_sampled_layers(engine: str) -> tuple[str, ...]:
+    """Every layer that a sampled function of a process of `engine` may have."""
+    own = (pattern.name for name in (engine, "kernel") for pattern in read_layers(name).patterns)
+    others = (ALLOCATION, C_LIBRARY, LOADER, OTHER, RUN_TIME_CODE, VDSO, UNNAMED, KERNEL_OTHER)
+    return tuple(dict.fromkeys((*own, *others)))
 
 
 def _join_patterns(patterns: Iterable[str]) -> re.Pattern[str] | None:
