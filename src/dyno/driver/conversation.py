@@ -58,6 +58,11 @@ class Conversation:
             self.close()
             raise
 
+    @property
+    def pid(self) -> int | None:
+        """Its driver, while there is one."""
+        return self._process.pid if self._process else None
+
     def abandon(self) -> None:
         """Waits for no answer any more: to be called by another thread. `TrialFailed` where one is
         waited for.

@@ -18,6 +18,7 @@ from dyno.builds.source.plan import BuildPlan
 from dyno.driver.plan import Session
 from dyno.plugins import find as find_module
 from dyno.record import DataCondition
+from dyno.record.waits import SessionState
 from dyno.workloads.replay.in_place import ServerRules
 
 #: What a commit survives, from nothing to all, as an engine's settings promise it. A power cut
@@ -81,6 +82,20 @@ class CountsInternals(Protocol):
 
     def count_internals(self, server: Server) -> dict[str, int]:
         """The counters of probe `work` until now, by their names; without those it has not."""
+
+
+@runtime_checkable
+class TellsWaits(Protocol):
+    """A server that tells what the sessions that work on a statement are at, by one question.
+
+    `waits_sql` is that, `counted_as` the counts of `CountsWork` that one such question raises.
+    """
+
+    waits_sql: ClassVar[str]
+    counted_as: ClassVar[tuple[str, ...]]
+
+    def extract_waits(self, rows: list[list[str | None]]) -> list[SessionState]:
+        """What it answered, without the session that asks."""
 
 
 #: Under this name an answer says why tables and indexes are not in the cache after all.

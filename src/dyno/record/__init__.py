@@ -6,7 +6,13 @@ installed. `SCHEMA` is the version of these files; older ones are still read, ne
 """
 
 from dyno.record.calibration import Calibration, Score
-from dyno.record.cause import Cause, CounterDifference, InstructionChange, PlanChange
+from dyno.record.cause import (
+    Cause,
+    CounterDifference,
+    InstructionChange,
+    PlanChange,
+    WaitDifference,
+)
 from dyno.record.conditions import (
     Conditions,
     ControlCondition,
@@ -152,6 +158,7 @@ __all__ = [
     "Variant",
     "Verdict",
     "VerdictName",
+    "WaitDifference",
     "WorkloadPlan",
     "compute_host_score",
     "find_echo_stand",

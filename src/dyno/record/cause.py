@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from dyno.record.waits import WaitKind
+
 #: `between`: no restart of the candidate has a plan that one of the base's has; `during`: it
 #: changed while the candidate was measured, and never on the base; `both`: so it did on both;
 #: `varies`: some restarts of the candidate have a plan that none of the base's has.
@@ -129,7 +131,7 @@ class CpuDifference:
 
 
 #: What a clause of the sentence tells of; the report links it to that table.
-CauseTable = Literal["plans", "counters", "layers", "instructions", ""]
+CauseTable = Literal["plans", "counters", "waits", "layers", "instructions", ""]
 
 
 @dataclass(frozen=True)
@@ -167,9 +169,39 @@ class InstructionChange:
 
 
 @dataclass(frozen=True)
+class WaitDifference:
+    """What sessions spent waiting, or running, for an operation of a phase: candidate − base in µs,
+    with its interval.
+
+    `base_us` and `candidate_us` are means over the blocks judged, `base_share` and
+    `candidate_share` their parts of the database's time, the sum of all kinds (0 to 1; None where
+    nothing was sampled). `base_events` and `events` say what of it was for what. `is_counted`: the
+    engine measured it itself; else sessions were sampled. `p_value` counts all analyses and all
+    rows of the table (Holm). `differs`: the interval excludes 0, Holm agrees, and it is no trifle.
+    """
+
+    workload: str
+    phase: str
+    candidate: str
+    kind: WaitKind
+    base_us: float
+    candidate_us: float
+    difference_us: float
+    low_us: float
+    high_us: float
+    p_value: float
+    differs: bool
+    is_counted: bool = False
+    base_share: float | None = None
+    candidate_share: float | None = None
+    base_events: dict[str, float] | None = None
+    events: dict[str, float] | None = None
+
+
+@dataclass(frozen=True)
 class Cause:
-    """What changed on a candidate, and `sentence` says it: changed plans first, then CPU time by
-    layer, then counters, the largest first. It never alters a verdict.
+    """What changed on a candidate, and `sentence` says it: changed plans first, then waits for
+    others, CPU time by layer, counters, other waits, the largest first. It never alters a verdict.
 
     `clauses` are the sentence's parts. The plans of `statements` statements were compared; those of
     `unexplained` were not, by reason. `cpu` has an entry for each phase that was sampled.
@@ -184,3 +216,4 @@ class Cause:
     cpu: tuple[CpuDifference, ...] = ()
     clauses: tuple[CauseClause, ...] = ()
     instructions: tuple[InstructionChange, ...] = ()
+    waits: tuple[WaitDifference, ...] = ()

@@ -8,6 +8,7 @@ from typing import Literal
 from dyno.record.conditions import Conditions
 from dyno.record.profile import CpuProfile
 from dyno.record.schema import SCHEMA
+from dyno.record.waits import WaitProfile
 
 Better = Literal["lower", "higher"]
 
@@ -262,6 +263,9 @@ class PhaseRecord:
     numbers are missing that a server was asked for and did not tell, by the probe's name.
     `profile` is where the CPU time of the engine's processes went, without stacks; None where it
     was not sampled, as in older records.
+    `engine_counts` is what an engine that lives in the driver counted of its own work, and its
+    readings are those of probe `work`. `waits` is what the server's sessions were at; None where
+    that was not sampled.
     """
 
     phase: str
@@ -282,6 +286,8 @@ class PhaseRecord:
     switches: Switches | None = None
     unread: dict[str, str] = field(default_factory=dict)
     profile: CpuProfile | None = None
+    engine_counts: dict[str, int] = field(default_factory=dict)
+    waits: WaitProfile | None = None
 
     @property
     def duration_s(self) -> float:

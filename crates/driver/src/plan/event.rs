@@ -202,6 +202,9 @@ pub struct Done {
     pub interrupted: bool,
     /// What the driver's process itself spent between `started_ns` and `ended_ns`.
     pub usage: Usage,
+    /// What an engine that works inside the call counted of its own work in the phase, warm-up
+    /// included, by the names of Dyno's probe `work`; nothing where the engine counts nothing.
+    pub engine_counts: BTreeMap<String, u64>,
     /// One per stream, in the phase's order.
     pub streams: Vec<Tally>,
     /// The latencies of all streams that count in a unit, where two or more did: their histograms

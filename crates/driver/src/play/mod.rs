@@ -23,6 +23,8 @@ mod user_slot;
 mod worker;
 mod workers;
 
+use std::collections::BTreeMap;
+
 use crate::plan::PhaseRef;
 use crate::plan::error::Error;
 use crate::plan::event::{Done, Event};
@@ -116,6 +118,7 @@ fn instead_of_go(instruction: Instruction) -> PhaseEnd {
 struct Gathered<'a> {
     shares: Vec<StreamShare<'a>>,
     held_up: HeldUp,
+    engine_counts: BTreeMap<String, u64>,
     error: Option<Error>,
 }
 
@@ -125,6 +128,9 @@ fn gather<'a>(reports: Vec<WorkerReport<'a>>, sums: &mut ScriptSums) -> Gathered
         all.shares.extend(report.shares);
         sums.add(report.sums);
         all.held_up = all.held_up.or_worse(report.held_up);
+        for (name, count) in report.engine_counts {
+            *all.engine_counts.entry(name.to_owned()).or_default() += count;
+        }
         all.error = all.error.or(report.error);
     }
     all
@@ -134,11 +140,11 @@ fn gather<'a>(reports: Vec<WorkerReport<'a>>, sums: &mut ScriptSums) -> Gathered
 fn finish(
     phase: &PhaseState,
     measured: Measured,
-    Gathered { shares, held_up, error }: Gathered,
+    Gathered { shares, held_up, engine_counts, error }: Gathered,
     hooks: Option<&MainState>,
 ) -> Result<PhaseEnd, Error> {
     let report = hooks.map(|hooks| report::report_of_phase(&shares, hooks)).transpose();
-    let done = done(phase, &measured, (shares, held_up));
+    let done = done(phase, &measured, (shares, held_up, engine_counts));
     let error = measured.hook_error.or(error);
     // What ended the phase goes before what it left that does not add up.
     let (done, error) = match (done, error) {
@@ -166,7 +172,7 @@ fn finish(
 fn done(
     phase: &PhaseState,
     measured: &Measured,
-    (shares, held_up): (Vec<StreamShare>, HeldUp),
+    (shares, held_up, engine_counts): (Vec<StreamShare>, HeldUp, BTreeMap<String, u64>),
 ) -> Result<Done, Error> {
     let last_answer_ns = shares.iter().map(|share| share.events.last_answer_ns).max().unwrap_or(0);
     let timeline = phase.timeline();
@@ -195,6 +201,7 @@ fn done(
         held_up_ns_max: held_up.longest_ns,
         interrupted: measured.interrupted,
         usage: measured.usage,
+        engine_counts,
         streams,
         together,
     })

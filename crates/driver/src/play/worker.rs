@@ -15,9 +15,10 @@ use super::reconnects::{HeldUp, connect_anew, disconnect};
 use super::run_queue::RunQueue;
 use super::user_slot::{NextRecorded, UserSlot, UserState, call};
 use crate::plan::error::Error;
-use crate::schedule::clock::{NEVER, wait_until};
+use crate::schedule::clock::{NEVER, SECOND_NS, wait_until};
 use crate::schedule::phase_clock::PhaseClock;
 use crate::script::{Ended, Step};
+use crate::sessions::EngineCounts;
 use crate::tally::ScriptSums;
 use crate::tally::count::EventTimes;
 use crate::tally::live::LiveWorker;
@@ -32,12 +33,17 @@ const RESTART: u64 = 0;
 /// `bulk_insert.lua` cost four users of a worker twice what it cost one.
 const QUANTUM_NS: u64 = 10_000;
 
+/// How often an engine that works inside the call is asked for its counts while a phase goes on:
+/// SQLite's are of 31 bits, and steps of its machine fill them in a minute.
+const COUNTED_EVERY_NS: u64 = 10 * SECOND_NS;
+
 /// One thread's users and what it counted of them.
 pub struct Worker<'a> {
     pub(super) phase: &'a PhaseState<'a>,
     pub(super) shares: Vec<StreamShare<'a>>,
     slots: Vec<UserSlot>,
     pub(super) clock: PhaseClock,
+    engine_counts: EngineCounts,
     error: Option<Error>,
 }
 
@@ -49,6 +55,8 @@ pub struct WorkerReport<'a> {
     pub sums: ScriptSums,
     /// How long users waited while it connected for another.
     pub held_up: HeldUp,
+    /// What an engine that works inside the call counted meanwhile.
+    pub engine_counts: EngineCounts,
     /// The first error that stopped the trial.
     pub error: Option<Error>,
 }
@@ -80,7 +88,7 @@ impl<'a> Worker<'a> {
             slots.push(slot);
         }
         let clock = PhaseClock::new(phase.timeline());
-        Ok(Self { phase, shares, slots, clock, error: None })
+        Ok(Self { phase, shares, slots, clock, engine_counts: EngineCounts::new(), error: None })
     }
 
     /// Plays from the common start until nobody has anything more to do.
@@ -88,6 +96,7 @@ impl<'a> Worker<'a> {
         let (timeline, measured_ns) = (self.phase.timeline(), self.phase.measured_ns());
         self.shares.iter_mut().for_each(|share| share.start(&timeline, measured_ns));
         self.clock = PhaseClock::new(timeline);
+        count_work(&mut self.slots, &mut EngineCounts::new());
         wait_until(start_ns);
         let mut now = self.clock.now_ns();
         let clock = &self.clock;
@@ -95,7 +104,7 @@ impl<'a> Worker<'a> {
         let mut slots = std::mem::take(&mut self.slots);
         let mut queue = RunQueue::new(slots.len());
         let mut left = slots.len();
-        let mut stop_ns = self.phase.stop_ns();
+        let (mut stop_ns, mut next_count_ns) = (self.phase.stop_ns(), now + COUNTED_EVERY_NS);
         while left > 0 {
             let before = now;
             left -= self.round(&mut slots, &mut queue, &mut now);
@@ -113,11 +122,16 @@ impl<'a> Worker<'a> {
             if now == before {
                 now = self.clock.now_ns();
             }
+            if now >= next_count_ns {
+                count_work(&mut slots, &mut self.engine_counts);
+                next_count_ns = now + COUNTED_EVERY_NS;
+            }
             if left > 0 {
                 wait(&mut queue, &mut self.clock, &mut now);
                 self.wake_resting(&slots, &mut queue);
             }
         }
+        count_work(&mut slots, &mut self.engine_counts);
         self.slots = slots;
     }
 
@@ -357,8 +371,15 @@ impl<'a> Worker<'a> {
             share.played.extend(share.report.is_some().then_some(slot.played));
             sums.add(slot.user.take_sums());
         }
-        WorkerReport { shares: self.shares, sums, held_up, error: self.error }
+        let Self { shares, engine_counts, error, .. } = self;
+        WorkerReport { shares, sums, held_up, engine_counts, error }
     }
+}
+
+/// Adds what the users' engine counted of its own work since the last call.
+#[cold]
+fn count_work(slots: &mut [UserSlot], counts: &mut EngineCounts) {
+    slots.iter_mut().for_each(|slot| slot.user.count_work(counts));
 }
 
 /// Finds who is ready next, and sleeps where nobody is. A time is met by spinning at last,

@@ -35,7 +35,7 @@ use crate::plan::Plan;
 use crate::plan::error::Error;
 use crate::plan::event::Description;
 use crate::plan::phase::{OWN_LOOP, Phase};
-use crate::sessions::Canceller;
+use crate::sessions::{Canceller, EngineCounts};
 use crate::tally::{ScriptSums, UserCounts};
 use account::EngineTime;
 use lua_state::LuaState;
@@ -432,6 +432,14 @@ impl User {
     /// Rows that its connections changed and never committed; to be taken before they are closed.
     pub fn take_lost_rows(&mut self) -> u64 {
         self.state.shared.borrow_mut().take_lost_rows()
+    }
+
+    /// Adds what its connections' engine counted of its own work since the last call.
+    pub fn count_work(&mut self, counts: &mut EngineCounts) {
+        let mut shared = self.state.shared.borrow_mut();
+        for connection in shared.connections.all.iter_mut().flatten() {
+            connection.session().count_work(counts);
+        }
     }
 
     /// Reads the number that `play` in lua/functions.lua hands out.

@@ -195,6 +195,11 @@ pub trait Session {
         None
     }
 
+    /// Adds what an engine that works inside the call counted of its own work since the last call.
+    fn count_work(&mut self, counts: &mut EngineCounts) {
+        let _ = counts;
+    }
+
     /// The rows of the last answer; valid until the next request.
     fn rows(&self) -> &Rows;
 
@@ -234,6 +239,9 @@ pub enum Reply {
         until_ns: u64,
     },
 }
+
+/// What an engine counted of its own work, by the names of Dyno's probe `work`.
+pub type EngineCounts = std::collections::BTreeMap<&'static str, u64>;
 
 /// What a session counts beside the requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -6,19 +6,21 @@ The probes' samples at a phase's two ends become its readings.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext, suppress
+from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 
 from dyno import driver
 from dyno.compare.play.freezer import NeverFrozen, ProcessFreezer
 from dyno.compare.play.interleaving import InterleavedBlock, TrialProcesses, TrialSlot
 from dyno.compare.play.job import DrivenProcess, TrialJob
+from dyno.compare.play.waits import PhaseWaits
 from dyno.compare.play.watch import PhaseEnded, PhaseStarted, Printed, Progressed, Watch
 from dyno.engines import CountsContention, CountsInternals, CountsWork, Server
 from dyno.errors import DynoError, TrialFailed
 from dyno.host.probes import Probe, ProbeTarget, SamplesAfterDisconnect
 from dyno.host.processes import iterate_stopping_family
 from dyno.record import Phase, PhaseRecord, Reading
+from dyno.record.waits import WaitProfile
 from dyno.record.workload import UNKNOWN_S
 from dyno.tails import GrowingLog
 
@@ -58,6 +60,14 @@ def add_readings(probes: Probes, record: PhaseRecord, before: Sample, after: Sam
     """
     readings = _compute_readings(probes, before, after, record.own_share)
     return replace(record, readings=tuple(readings))
+
+
+def _add_own_counts(done: PhaseRecord, before: Sample, after: Sample) -> tuple[Sample, Sample]:
+    """Both samples with what an engine counted that lives in the driver, as probe `work`'s."""
+    if not done.engine_counts:
+        return before, after
+    counts = {name: float(count) for name, count in done.engine_counts.items()}
+    return {**before, "work": dict.fromkeys(counts, 0.0)}, {**after, "work": counts}
 
 
 def _compute_readings(
@@ -111,6 +121,7 @@ class PhaseLoop:
 
     def __post_init__(self) -> None:
         self._log = GrowingLog(self.job.log)
+        self._waits = PhaseWaits(self.job, self.server)
 
     def serve(self, process: DrivenProcess) -> None:
         """Answers the driver until it ends; its errors are raised.
@@ -120,7 +131,7 @@ class PhaseLoop:
         watched, seat = self._find_target(process), self.job.seat
         place = seat.take(self._find_place(watched, process)) if seat else nullcontext()
         try:
-            with place:
+            with place, closing(self._waits):
                 self._serve_events(process, watched)
         except KeyboardInterrupt:
             process.interrupt()
@@ -160,7 +171,10 @@ class PhaseLoop:
                         block.wait_ready()
                     self._unread.clear()
                     before, after = sample_before(probes, watched), None
-                    process.go(seat.block.agree_start_ns() if seat else None)
+                    self._waits.prepare(phase, seat is not None)
+                    start_ns = seat.block.agree_start_ns() if seat else None
+                    process.go(start_ns)
+                    self._waits.begin(start_ns)
                     limit = self._begin_phase(phase)
                 case driver.Failing():
                     if seat:
@@ -168,6 +182,7 @@ class PhaseLoop:
                         seat = None
                 case driver.Answered(phase=phase):
                     seat = self._end(seat)
+                    self._waits.end()
                     after = sample_answered(probes, watched)
                     limit = driver.Limit(f"ending phase {phase}", BETWEEN_PHASES_S)
                     process.go()
@@ -175,6 +190,7 @@ class PhaseLoop:
                     self.watch(Progressed(going.phase, going.elapsed_s, going.streams))
                 case PhaseRecord() as done:
                     seat = self._end(seat)
+                    done = replace(done, waits=self._take_waits())
                     after = {
                         **(after or sample_answered(probes, watched)),
                         **sample_after_disconnect(probes, watched),
@@ -182,6 +198,7 @@ class PhaseLoop:
                     if block and self.job.seat:
                         done = replace(done, switches=block.find_switches(self.job.seat.own))
                     done = replace(done, unread=dict(self._unread))
+                    before, after = _add_own_counts(done, before, after)
                     self._finish_phase(add_readings(probes, done, before, after))
                     limit = driver.Limit(f"ending phase {done.phase}", BETWEEN_PHASES_S)
                     process.go()
@@ -233,10 +250,18 @@ class PhaseLoop:
         which the phase's record says."""
         try:
             if isinstance(self.job.engine, CountsWork):
-                return self.job.engine.count_work(self.server, after_disconnect)
+                counts = self.job.engine.count_work(self.server, after_disconnect)
+                return self._waits.subtract_questions(counts)
         except TrialFailed as failed:
             self._unread["server"] = failed.message
         return {}
+
+    def _take_waits(self) -> WaitProfile | None:
+        """What the server's sessions were at; None where that is not known, which is said."""
+        found = self._waits.take()
+        if self._waits.unread:
+            self._unread["waits"] = self._waits.unread
+        return found
 
     def _count_contention(self) -> Mapping[str, int]:
         """The server's count of splits and waits, likewise."""

@@ -23,7 +23,9 @@ VARIABLES = {
     "log_bytes": ("Innodb_os_log_written", "Rocksdb_wal_bytes"),
     "fsyncs": ("Innodb_data_fsyncs", "Rocksdb_wal_synced"),
 }
-_NAMES = sorted({name for names in VARIABLES.values() for name in names})
+#: In ms, and counted when a wait is over.
+ROW_LOCK_TIME = "Innodb_row_lock_time"
+_NAMES = sorted({ROW_LOCK_TIME, *(name for names in VARIABLES.values() for name in names)})
 COUNTERS_SQL = (
     f"SHOW GLOBAL STATUS WHERE Variable_name IN ({', '.join(repr(name) for name in _NAMES)})"
 )
@@ -38,7 +40,9 @@ class CountsMysqlInternals:
         """Those of which the server has a variable at all."""
         (rows,) = self._ask(server.session, [COUNTERS_SQL])
         told = {str(name).lower(): int(value or 0) for name, value in rows}
-        return {
+        waited = told.get(ROW_LOCK_TIME.lower())
+        found = {} if waited is None else {"lock_wait_us": 1000 * waited}
+        return found | {
             counter: sum(told.get(name.lower(), 0) for name in names)
             for counter, names in VARIABLES.items()
             if any(name.lower() in told for name in names)

@@ -62,6 +62,7 @@ from dyno.engines.mysql.values import (
     select_lasting_values,
     try_out,
 )
+from dyno.engines.mysql.waits import TellsMysqlWaits
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ USER, DATABASE = "root", "dyno"
 QUESTIONS = ("SHOW GLOBAL VARIABLES", "SELECT CURRENT_USER()")
 
 
-class Family(WeighsServer, CountsMysqlInternals, MysqlTables):
+class Family(WeighsServer, CountsMysqlInternals, TellsMysqlWaits, MysqlTables):
     """A server of this family on a private socket, with every variable of it as a setting.
 
     All of them are read back; one that differs from what was asked for fails the trial.

@@ -47,6 +47,7 @@ from dyno.engines.postgres.settings import (
     try_out,
 )
 from dyno.engines.postgres.sysbench import SYSBENCH as SYSBENCH
+from dyno.engines.postgres.waits import TellsPostgresWaits
 from dyno.record import DataCondition
 
 #: PostgreSQL's name for the socket of port 5432; it lays a lock file beside it.
@@ -56,7 +57,7 @@ PAGE_BYTES = 8192
 OTHER_BYTES, BACKEND_BYTES = 128 << 20, 12 << 20
 
 
-class Engine(PostgresTables, CountsTransactions, CountsPostgresInternals):
+class Engine(PostgresTables, CountsTransactions, CountsPostgresInternals, TellsPostgresWaits):
     """PostgreSQL in a process of its own.
 
     Its settings are those of the table that `dyno show postgres` prints, in one of its profiles,

@@ -3,6 +3,9 @@
 It is the whole server's work, that of our questions included, and says what changed where a
 candidate differs (`judge/analysis/counters.py`); as a condition it is no metric of its own. Asked
 by SQL and after `server`, which has waited until the count of the driver's connections is whole.
+
+Of an engine that lives in the driver it is what the driver's connections counted
+(`PhaseRecord.engine_counts`): theirs alone, and of SQLite's statements those that were prepared.
 """
 
 from __future__ import annotations
@@ -11,11 +14,19 @@ from dyno.host.probes import Measure, ProbeTarget
 
 #: What is counted, with its unit; an engine tells those that it knows.
 COUNTERS = {
+    "lock_wait_us": "µs",
     "pages_read": "pages",
     "page_requests": "pages",
+    "pages_written": "pages",
+    "pages_spilled": "pages",
     "rows_read": "rows",
     "full_scans": "scans",
+    "scanned_rows": "rows",
+    "sorts": "sorts",
     "sorted_rows": "rows",
+    "automatic_index_rows": "rows",
+    "machine_steps": "steps",
+    "reprepares": "times",
     "temporary_tables": "tables",
     "temporary_disk_tables": "tables",
     "temporary_bytes": "B",

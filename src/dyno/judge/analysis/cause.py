@@ -1,5 +1,5 @@
-"""What changed on a candidate, in one sentence: plans that changed, CPU time by layer, and what the
-server counted.
+"""What changed on a candidate, in one sentence: plans that changed, waits for others, CPU time by
+layer, what the engine counted, other waits.
 
 It rests on what was measured and never alters a verdict. Where nothing is known of a cause, it says
 that.
@@ -16,7 +16,9 @@ from dyno.judge.analysis.layer_words import describe_cpu
 from dyno.judge.analysis.layers import compare_layers
 from dyno.judge.analysis.plans import ComparedPlans, compare_plans
 from dyno.judge.analysis.run_view import RunView
-from dyno.record import Cause, Comparison, CounterDifference, PlanChange
+from dyno.judge.analysis.wait_words import say_other_waits, say_waits_for_others
+from dyno.judge.analysis.waits import compare_waits
+from dyno.record import Cause, Comparison, CounterDifference, PlanChange, WaitDifference
 from dyno.record.cause import CauseClause, CpuDifference
 from dyno.record.count import Count
 
@@ -29,7 +31,13 @@ SPOKEN = {
     "pages_read": "pages read from files",
     "page_requests": "page requests",
     "rows_read": "rows read",
+    "pages_written": "pages written",
+    "pages_spilled": "pages written before the commit",
     "full_scans": "full scans",
+    "scanned_rows": "rows of full scans",
+    "automatic_index_rows": "rows of automatic indexes",
+    "machine_steps": "steps of the virtual machine",
+    "reprepares": "statements compiled anew",
     "sorted_rows": "rows sorted",
     "temporary_tables": "temporary tables",
     "temporary_disk_tables": "temporary tables on disk",
@@ -49,18 +57,18 @@ def find_causes(
     found = []
     for candidate in view.candidates[1:]:
         plans, counters = compare_plans(view, candidate), compare_counters(view, candidate)
-        cpu = compare_layers(view, candidate, rows)
+        cpu, waits = compare_layers(view, candidate, rows), compare_waits(view, candidate)
         counted = compare_instructions(candidate, rows, counts)
-        if plans.statements or plans.unexplained or counters or cpu or counted:
-            clauses = [*_sort_clauses(candidate, plans, counters, cpu)]
+        if plans.statements or plans.unexplained or counters or cpu or counted or waits:
+            clauses = [*_sort_clauses(candidate, plans, counters, cpu, waits)]
             clauses += (CauseClause(text, "instructions") for text in say_instructions(counted))
             is_told = any(each.explained_percent is not None for each in counted)
-            if not is_told and _is_unexplained(candidate, plans, counters, cpu, rows):
+            if not is_told and _is_unexplained(candidate, plans, (*counters, *waits), cpu, rows):
                 text = "what was looked at does not explain the difference"
                 clauses.append(CauseClause(text, ""))
             words = "; ".join(clause.text for clause in clauses)
             tables = plans.changes, counters, plans.statements, plans.unexplained
-            found.append(Cause(candidate, words, *tables, cpu, tuple(clauses), counted))
+            found.append(Cause(candidate, words, *tables, cpu, tuple(clauses), counted, waits))
     return tuple(found)
 
 
@@ -69,12 +77,17 @@ def _sort_clauses(
     plans: ComparedPlans,
     counters: Sequence[CounterDifference],
     cpu: Sequence[CpuDifference],
+    waits: Sequence[WaitDifference],
 ) -> Iterator[CauseClause]:
-    """Plans first where one changed, else CPU time."""
+    """Plans first where one changed, else waits for others, which no counter explains, and CPU
+    time.
+    """
     of_plans = [CauseClause(text, "plans") for text in _say_plans(candidate, plans)]
-    of_layers = [CauseClause(text, "layers") for text in describe_cpu(cpu)]
-    yield from (*of_plans, *of_layers) if _list_changed(plans) else (*of_layers, *of_plans)
+    of_time = [CauseClause(text, "waits") for text in say_waits_for_others(waits)]
+    of_time += (CauseClause(text, "layers") for text in describe_cpu(cpu))
+    yield from (*of_plans, *of_time) if _list_changed(plans) else (*of_time, *of_plans)
     yield from (CauseClause(text, "counters") for text in say_counters(counters))
+    yield from (CauseClause(text, "waits") for text in say_other_waits(waits))
 
 
 def _list_changed(plans: ComparedPlans) -> list[PlanChange]:
@@ -84,13 +97,13 @@ def _list_changed(plans: ComparedPlans) -> list[PlanChange]:
 def _is_unexplained(
     candidate: str,
     plans: ComparedPlans,
-    counters: Sequence[CounterDifference],
+    counted: Sequence[CounterDifference | WaitDifference],
     cpu: Sequence[CpuDifference],
     rows: Sequence[Comparison],
 ) -> bool:
     """Is the candidate slower or faster, and nothing that changed was found?"""
     words = {row.verdict for row in rows if row.primary and row.candidate == candidate}
-    differs = any(each.differs for each in counters)
+    differs = any(each.differs for each in counted)
     differs |= any(each.total.word in ("costlier", "cheaper") for each in cpu)
     return bool(words & {"slower", "faster"}) and not _list_changed(plans) and not differs
 

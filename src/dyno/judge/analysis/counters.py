@@ -22,6 +22,8 @@ from dyno.record import CounterDifference, PhaseRecord, Trial
 
 #: The probes whose readings are such counters.
 PROBES = ("work", "contention")
+#: One of them is a time, and judged as a wait (`waits.py`).
+COUNTED_WAIT = "lock_wait_us"
 #: Fewer blocks have no spread, hence no interval.
 BLOCKS_LEAST = 2
 #: A difference in counts an operation, or in bytes, below which nobody would look for a cause.
@@ -39,6 +41,13 @@ NOMINAL_NS = {
     "pages_read": 10_000.0,
     "full_scans": 1_000.0,
     "sorted_rows": 100.0,
+    "pages_spilled": 10_000.0,
+    "pages_written": 5_000.0,
+    "reprepares": 10_000.0,
+    "sorts": 1_000.0,
+    "automatic_index_rows": 200.0,
+    "scanned_rows": 100.0,
+    "machine_steps": 10.0,
     "rows_read": 100.0,
     "page_requests": 50.0,
     "temporary_bytes": 1.0,
@@ -89,7 +98,36 @@ class _Column:
         return self.values.size
 
 
-def _find_columns(view: RunView, candidate: str, analyses: InterimAnalyses) -> Iterator[_Column]:
+@dataclass(frozen=True)
+class JudgedPhase:
+    """A phase that is judged, with its valid blocks of an interim analysis."""
+
+    workload: str
+    phase: str
+    base: str
+    candidate: str
+    blocks: Sequence[dict[str, Trial]]
+    groups: Sequence[int] | None
+    level: float
+
+    def list_trials(self, side: str) -> list[Trial]:
+        """One side's, block by block."""
+        return [block[side] for block in self.blocks]
+
+    def find_record(self, trial: Trial) -> PhaseRecord | None:
+        """What a trial measured in the phase."""
+        return next((record for record in trial.phases if record.phase == self.phase), None)
+
+    def compute_interval(self, base_values: Floats, values: Floats) -> Interval:
+        """Of candidate − base."""
+        data = extract_independent_data(values - base_values, self.groups)
+        return compute_t_interval(data, self.level)
+
+
+def list_judged_phases(
+    view: RunView, candidate: str, analyses: InterimAnalyses
+) -> Iterator[JudgedPhase]:
+    """The phases that have a primary metric, where there are two blocks or more."""
     base = view.run.design.base
     for workload in view.run.workloads:
         valid = view.blocks[workload.name].valid
@@ -97,22 +135,27 @@ def _find_columns(view: RunView, candidate: str, analyses: InterimAnalyses) -> I
         if len(blocks) < BLOCKS_LEAST:
             continue
         groups = group_shared_loads(blocks, (base, candidate))
-        phases = dict.fromkeys(each.phase for each in view.list_primaries(workload.name))
-        for phase in phases:
-            theirs = [_compute_counts(block[base], phase) for block in blocks]
-            own = [_compute_counts(block[candidate], phase) for block in blocks]
-            for counter in _find_shared_counters([*theirs, *own]):
-                base_values = np.array([row[counter] for row in theirs])
-                values = np.array([row[counter] for row in own])
-                data = extract_independent_data(values - base_values, groups)
-                interval = compute_t_interval(data, analyses.compute_level(len(blocks)))
-                counted = max(
-                    _compute_mean_count(blocks, side, phase, counter) for side in (base, candidate)
-                )
-                name, unit = counter
-                yield _Column(
-                    workload.name, phase, name, unit, base_values, values, interval, counted
-                )
+        level = analyses.compute_level(len(blocks))
+        for phase in dict.fromkeys(each.phase for each in view.list_primaries(workload.name)):
+            yield JudgedPhase(workload.name, phase, base, candidate, blocks, groups, level)
+
+
+def _find_columns(view: RunView, candidate: str, analyses: InterimAnalyses) -> Iterator[_Column]:
+    for judged in list_judged_phases(view, candidate, analyses):
+        sides = judged.base, candidate
+        theirs, own = (
+            [_compute_counts(trial, judged.phase) for trial in judged.list_trials(side)]
+            for side in sides
+        )
+        for counter in _find_shared_counters([*theirs, *own]):
+            base_values = np.array([row[counter] for row in theirs])
+            values = np.array([row[counter] for row in own])
+            interval = judged.compute_interval(base_values, values)
+            means = (
+                _compute_mean_count(judged.blocks, side, judged.phase, counter) for side in sides
+            )
+            identity = (judged.workload, judged.phase, *counter)
+            yield _Column(*identity, base_values, values, interval, max(means))
 
 
 #: A counter's name and unit.
@@ -139,7 +182,7 @@ def _compute_mean_count(
 
 def _list_readings(record: PhaseRecord) -> Iterator[tuple[_Counter, float]]:
     for reading in record.readings:
-        if reading.probe in PROBES:
+        if reading.probe in PROBES and reading.name != COUNTED_WAIT:
             yield (reading.name, reading.unit), reading.value
 
 

@@ -15,6 +15,7 @@ from dyno.report import Book
 from dyno.report.html.flame import draw_flame, read_flame_assets
 from dyno.report.html.layers import build_layer_table
 from dyno.report.html.markup import render
+from dyno.report.html.waits import build_wait_table
 
 #: Phases of a candidate that have a flame graph: those that changed most.
 FLAMES_MOST = 4
@@ -45,6 +46,7 @@ _TEMPLATE = """
 <td class="n">[{{ it.low | quantity(it.unit) }}, {{ it.high | quantity(it.unit) }}]</td>
 <td>{{ "yes" if it.differs else "" }}</td></tr>{% endfor %}
 </tbody></table></div>{% endif %}
+{{ waits(cause) }}
 {% for why, count in (cause.unexplained or {}).items() %}
 <p class="aside">{{ count | plural("statement") }} without a plan: {{ why }}.</p>
 {% endfor %}{% endfor %}<p class="aside">Plans are what each engine answers to EXPLAIN before the
@@ -76,6 +78,7 @@ class _Cause:
             anchor=partial(_name_anchor, book),
             clauses=partial(_link_clauses, book),
             layers=partial(_draw_layers, book, level),
+            waits=partial(_draw_waits, book, level),
             assets=Markup("").join(read_flame_assets() if any(it.cpu for it in causes) else ()),
         )
 
@@ -92,6 +95,7 @@ def _link_clauses(book: Book, cause: Cause) -> list[tuple[CauseClause, str]]:
         "plans": cause.plan_changes,
         "counters": cause.counters,
         "layers": cause.cpu,
+        "waits": cause.waits,
         "instructions": cause.instructions,
     }
     clauses = cause.clauses or (CauseClause(cause.sentence, ""),)
@@ -117,6 +121,13 @@ def _draw_layers(book: Book, level: str, cause: Cause) -> Markup:
             tree, sides = build_flat_frames(phase, analyses), (design.base, cause.candidate)
             parts.append(draw_flame(tree, phase, sides, f"flame-{anchor}", is_flat=True))
     return Markup("").join(parts)
+
+
+def _draw_waits(book: Book, level: str, cause: Cause) -> Markup:
+    """A row for each kind of waits, and what the samples are; nothing where there are none."""
+    records = [record for trial in book.view.trials for record in trial.phases]
+    anchor = _name_anchor(book, cause, "waits")
+    return build_wait_table(cause, book.run.design.base, level, anchor, records)
 
 
 def _choose_titles(base: str, change: PlanChange) -> tuple[str, str]:

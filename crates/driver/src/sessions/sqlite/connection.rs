@@ -15,6 +15,9 @@ use crate::sessions::Session;
 /// Read and write, make, and no mutex: a connection never leaves its thread.
 const OPEN_FLAGS: c_int = 0x2 | 0x4 | 0x8000;
 
+/// What a counter holds: libraries up to 3.50 count in an `int`, later ones show 31 bits.
+pub const COUNTER_BITS: u32 = 0x7fff_ffff;
+
 /// A `sqlite3 *`; its statements keep it open.
 pub struct Connection {
     /// The library's functions.
@@ -91,6 +94,15 @@ impl Connection {
         u64::try_from(unsafe { (self.api.changes)(self.handle) }).unwrap_or(0)
     }
 
+    /// A counter of its page cache since it was opened, of 31 bits; none where the library does not
+    /// know it.
+    pub fn read_status(&self, counter: c_int) -> Option<u32> {
+        let (mut now, mut highest) = (0, 0);
+        // SAFETY: both are written, and the connection is open; an unknown counter is refused.
+        let code = unsafe { (self.api.db_status)(self.handle, counter, &mut now, &mut highest, 0) };
+        (code == 0).then_some(now as u32 & COUNTER_BITS)
+    }
+
     /// Has somebody said BEGIN?
     pub fn in_transaction(&self) -> bool {
         // SAFETY: only reads the open connection.
@@ -126,6 +138,8 @@ pub struct Busy {
     since: Cell<Instant>,
     /// Times that the engine said busy and was asked again, to be taken.
     pub count: Cell<u64>,
+    /// What it slept meanwhile, to be taken.
+    pub slept: Cell<Duration>,
     /// The handler was asked during the current statement.
     pub asked: Cell<bool>,
 }
@@ -137,6 +151,7 @@ impl Busy {
             timeout: Duration::from_millis(timeout_ms),
             since: Cell::new(Instant::now()),
             count: Cell::new(0),
+            slept: Cell::new(Duration::ZERO),
             asked: Cell::new(false),
         }
     }
@@ -153,7 +168,9 @@ impl Busy {
             return false;
         }
         self.count.set(self.count.get() + 1);
+        let began = Instant::now();
         std::thread::sleep(delay.min(rest));
+        self.slept.set(self.slept.get() + began.elapsed());
         true
     }
 }

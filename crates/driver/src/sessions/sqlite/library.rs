@@ -67,6 +67,8 @@ functions! {
     column_int64: fn(Stmt, c_int) -> i64 = "column_int64";
     column_text: fn(Stmt, c_int) -> *const u8 = "column_text";
     column_bytes: fn(Stmt, c_int) -> c_int = "column_bytes";
+    db_status: fn(Sqlite3, c_int, *mut c_int, *mut c_int, c_int) -> c_int = "db_status";
+    stmt_status: fn(Stmt, c_int, c_int) -> c_int = "stmt_status";
 }
 
 impl Api {

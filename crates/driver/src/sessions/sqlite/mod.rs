@@ -1,6 +1,7 @@
 //! SQLite, any library of it, opened by path; it works inside the call, on the caller's thread.
 
 mod connection;
+mod counts;
 mod failure;
 mod library;
 mod statement;
@@ -16,12 +17,14 @@ use slab::Slab;
 use super::literal;
 use super::sql::Quoting;
 use super::{
-    Counts, Descriptor, Engine, Reply, Rows, Session, Value, bulk, misdirected, open_statement, sql,
+    Counts, Descriptor, Engine, EngineCounts, Reply, Rows, Session, Value, bulk, misdirected,
+    open_statement, sql,
 };
 use crate::generate::Source;
 use crate::plan;
 use crate::plan::error::Error;
 use connection::Connection;
+use counts::Work;
 use library::Api;
 use statement::Statement;
 
@@ -45,6 +48,7 @@ struct Sqlite {
     keeps: bool,
     /// Rows that all statements of the last text changed.
     changed_of_all: u64,
+    work: Work,
 }
 
 /// A prepared statement with the rows of its last execution.
@@ -66,6 +70,7 @@ fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {
         last: None,
         keeps: true,
         changed_of_all: 0,
+        work: Work::default(),
     };
     connection::set_all(&mut it, pragmas)?;
     it.connection.busy.count.set(0);
@@ -182,7 +187,9 @@ impl Session for Sqlite {
     }
 
     fn close(&mut self, statement: u32) -> Result<(), Error> {
-        self.statements.try_remove(statement as usize);
+        if let Some(closed) = self.statements.try_remove(statement as usize) {
+            self.work.count_statement(&closed.statement);
+        }
         Ok(())
     }
 
@@ -204,5 +211,13 @@ impl Session for Sqlite {
 
     fn take_counts(&mut self) -> Counts {
         Counts { busy: self.connection.busy.count.take(), ..Counts::default() }
+    }
+
+    fn count_work(&mut self, counts: &mut EngineCounts) {
+        for (_, prepared) in &self.statements {
+            self.work.count_statement(&prepared.statement);
+        }
+        self.work.count_connection(&self.connection);
+        self.work.hand_over(counts);
     }
 }

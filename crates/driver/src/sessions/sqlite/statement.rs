@@ -144,6 +144,13 @@ impl Statement {
         }
     }
 
+    /// A counter of its executions since this was last asked.
+    pub fn take_status(&self, counter: c_int) -> u64 {
+        // SAFETY: a statement of ours; a counter that the library does not know is 0.
+        let count = unsafe { (self.connection.api.stmt_status)(self.handle, counter, 1) };
+        u64::from(count as u32)
+    }
+
     fn step(&self) -> c_int {
         // SAFETY: a statement of ours, whose texts are borrowed by `play`.
         unsafe { (self.connection.api.step)(self.handle) }

@@ -7,7 +7,7 @@ use super::open;
 use crate::generate::Source;
 use crate::plan;
 use crate::plan::error::Error;
-use crate::sessions::{Reply, Session, Value};
+use crate::sessions::{EngineCounts, Reply, Session, Value};
 use crate::testing::Folder;
 
 fn plan_of(folder: &Folder, pragmas: &[(&str, &str)]) -> plan::Session {
@@ -287,4 +287,32 @@ fn a_text_with_a_nul_is_refused() {
         }
     }
     assert_eq!(ask(session.as_mut(), "SELECT 1"), [Some("1".to_owned())]);
+}
+
+// What the engine counts itself.
+
+#[test]
+fn pages_and_steps_are_counted_since_the_last_time_and_texts_leave_no_steps() {
+    let folder = Folder::new();
+    let mut session = open_session(&folder, &[]);
+    session.query("CREATE TABLE t (a)").unwrap();
+    session.query("INSERT INTO t VALUES (3), (1), (2)").unwrap();
+    let sorted = session.prepare(b"SELECT a FROM t ORDER BY a").unwrap();
+    let count = |session: &mut dyn Session| {
+        let mut counts = EngineCounts::new();
+        session.count_work(&mut counts);
+        counts
+    };
+    assert!(count(session.as_mut())["pages_written"] > 0);
+    assert_eq!(count(session.as_mut()).values().sum::<u64>(), 0);
+    session.execute(sorted, &[]).unwrap();
+    session.execute(sorted, &[]).unwrap();
+    let two = count(session.as_mut());
+    assert_eq!((two["scanned_rows"], two["sorts"], two["pages_written"]), (4, 2, 0));
+    assert!(two["machine_steps"] > 20 && two["page_requests"] >= 2, "{two:?}");
+    session.execute(sorted, &[]).unwrap();
+    session.close(sorted).unwrap();
+    assert_eq!(count(session.as_mut())["sorts"], 1, "a closed statement's are not lost");
+    session.query("SELECT a FROM t ORDER BY a").unwrap();
+    assert_eq!(count(session.as_mut()).get("sorts"), None);
 }

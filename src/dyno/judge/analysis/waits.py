@@ -1,0 +1,171 @@
+"""What sessions waited for an operation: each candidate's difference from the base, with interval.
+
+Sampled sessions become time: sessions in a state on average × the phase's own time ÷ operations.
+Waits for locks that an engine measures itself (`lock_wait_us`) stand beside them. A block's datum
+is candidate − base in µs an operation; the rest is that of counters (`counters.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dyno.judge.analysis.counters import COUNTED_WAIT, JudgedPhase, list_judged_phases
+from dyno.judge.analysis.measures import count_operations
+from dyno.judge.analysis.run_view import RunView
+from dyno.judge.stats.interim_analyses import InterimAnalyses
+from dyno.judge.stats.interval import Floats, Interval
+from dyno.judge.stats.verdict import adjust_holm
+from dyno.record import PhaseRecord, WaitDifference
+from dyno.record.waits import WaitKind
+
+#: Fewer sessions met, in all blocks of the side with more, are chance.
+MET_LEAST = 10
+#: A difference in µs below which nobody would look for a cause.
+DIFFERENCE_LEAST_US = 0.1
+
+
+def compare_waits(view: RunView, candidate: str) -> tuple[WaitDifference, ...]:
+    """A candidate's waits in the phases that are judged, the largest difference first; running is
+    one row of them.
+    """
+    analyses = InterimAnalyses(view.run.design.analyses, view.run.design.alpha)
+    columns = [
+        column
+        for judged in list_judged_phases(view, candidate, analyses)
+        for column in _find_columns(judged)
+    ]
+    if not columns:
+        return ()
+    p_values = [float(analyses.adjust_p(it.interval.p, it.values.size)) for it in columns]
+    adjusted = adjust_holm(np.array(p_values))
+    rows = [_compare(view, it, float(p)) for it, p in zip(columns, adjusted, strict=True)]
+    return tuple(sorted(rows, key=lambda row: (not row.differs, -abs(row.difference_us))))
+
+
+@dataclass(frozen=True)
+class _Times:
+    """A trial's µs an operation, by kind and whether the engine counted it; those of each event;
+    how many sessions were met; what the users' whole time was.
+    """
+
+    of_kinds: dict[tuple[WaitKind, bool], float]
+    of_events: dict[tuple[WaitKind, str], float] = field(default_factory=dict)
+    met: dict[tuple[WaitKind, bool], float] = field(default_factory=dict)
+    users_us: float = 0.0
+    is_sampled: bool = False
+
+    @property
+    def database_us(self) -> float | None:
+        """The database's time an operation: all that was sampled."""
+        sampled = [us for (_, is_counted), us in self.of_kinds.items() if not is_counted]
+        return sum(sampled) if self.is_sampled else None
+
+
+def _compute_times(record: PhaseRecord | None) -> _Times:
+    operations = count_operations(record) if record else 0
+    if record is None or not operations:
+        return _Times({})
+    own_us = record.own_time_ns / 1e3 / operations
+    users = sum(tally.connections for tally in record.streams)
+    times = _Times({}, users_us=users * own_us, is_sampled=record.waits is not None)
+    for reading in record.readings:
+        if reading.name == COUNTED_WAIT:
+            times.of_kinds["locks", True] = reading.value / operations
+            times.met["locks", True] = float("inf")
+    if record.waits:
+        for state in record.waits.states:
+            us = own_us * state.sessions / record.waits.samples
+            for sums, key, more in (
+                (times.of_kinds, (state.kind, False), us),
+                (times.met, (state.kind, False), state.sessions),
+            ):
+                sums[key] = sums.get(key, 0.0) + more
+            times.of_events[state.kind, state.event] = us
+    return times
+
+
+@dataclass(frozen=True)
+class _Column:
+    judged: JudgedPhase
+    kind: WaitKind
+    is_counted: bool
+    base_times: Sequence[_Times]
+    times: Sequence[_Times]
+    base_values: Floats
+    values: Floats
+    interval: Interval
+
+
+def _find_columns(judged: JudgedPhase) -> Iterator[_Column]:
+    """Those of kinds met at all; nothing where some trials were not sampled."""
+    theirs, own = (
+        [_compute_times(judged.find_record(trial)) for trial in judged.list_trials(side)]
+        for side in (judged.base, judged.candidate)
+    )
+    trials = [*theirs, *own]
+    for key in dict.fromkeys(key for times in trials for key in times.of_kinds):
+        kind, is_counted = key
+        if is_counted and not all(key in it.of_kinds for it in trials):
+            continue
+        if not is_counted and not all(it.is_sampled for it in trials):
+            continue
+        base_values = np.array([it.of_kinds.get(key, 0.0) for it in theirs])
+        values = np.array([it.of_kinds.get(key, 0.0) for it in own])
+        if base_values.any() or values.any():
+            interval = judged.compute_interval(base_values, values)
+            yield _Column(judged, kind, is_counted, theirs, own, base_values, values, interval)
+
+
+def _compare(view: RunView, column: _Column, p: float) -> WaitDifference:
+    judged, interval, design = column.judged, column.interval, view.run.design
+    sides = column.base_times, column.times
+    base_us, candidate_us = float(column.base_values.mean()), float(column.values.mean())
+    difference, low, high = (float(it) for it in (interval.estimate, interval.low, interval.high))
+    key = column.kind, column.is_counted
+    met = max(sum(it.met.get(key, 0.0) for it in side) for side in sides)
+    wholes_us = [_compute_mean(it.database_us or it.users_us for it in side) for side in sides]
+    least_us = max(DIFFERENCE_LEAST_US, design.margin_percent / 100 * max(wholes_us))
+    is_trifle = abs(difference) < least_us or met < MET_LEAST
+    means = zip((base_us, candidate_us), sides, strict=True)
+    shares = [_compute_share(us, side) for us, side in means]
+    events = [None if column.is_counted else _compute_event_means(column.kind, it) for it in sides]
+    return WaitDifference(
+        workload=judged.workload,
+        phase=judged.phase,
+        candidate=judged.candidate,
+        kind=column.kind,
+        base_us=base_us,
+        candidate_us=candidate_us,
+        difference_us=difference,
+        low_us=low,
+        high_us=high,
+        p_value=p,
+        differs=p <= design.alpha and (low > 0.0 or high < 0.0) and not is_trifle,
+        is_counted=column.is_counted,
+        base_share=shares[0],
+        candidate_share=shares[1],
+        base_events=events[0],
+        events=events[1],
+    )
+
+
+def _compute_mean(values: Iterable[float]) -> float:
+    return float(np.mean(list(values)))
+
+
+def _compute_share(us: float, side: Sequence[_Times]) -> float | None:
+    """Of the database's time; None where that was not sampled."""
+    wholes = [it.database_us for it in side]
+    whole = sum(it for it in wholes if it is not None) / len(side)
+    return us / whole if None not in wholes and whole > 0.0 else None
+
+
+def _compute_event_means(kind: WaitKind, side: Sequence[_Times]) -> dict[str, float]:
+    """Mean µs of each event of a kind, the largest first."""
+    names = dict.fromkeys(name for it in side for k, name in it.of_events if k == kind)
+    rows = ((name, [it.of_events.get((kind, name), 0.0) for it in side]) for name in names)
+    means = [(name, _compute_mean(row)) for name, row in rows]
+    return dict(sorted(means, key=lambda each: -each[1]))
