@@ -11,8 +11,8 @@ import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import TextIOWrapper
 from pathlib import Path
-from typing import IO
 
 FOLDER, FILE = 0o700, 0o600
 #: What a user's own file may be, before the umask.
@@ -90,7 +90,7 @@ def open_private(path: str | Path, flags: int) -> int:
 
 
 @contextmanager
-def write_new_file(path: Path, mode: int = FILE) -> Iterator[IO[str]]:
+def write_new_file(path: Path, mode: int = FILE) -> Iterator[TextIOWrapper]:
     """A text file that gets its name once it is whole and on the disk; `OSError` leaves nothing."""
     with (
         _write_aside(path, mode) as handle,
@@ -125,10 +125,13 @@ def _write_aside(path: Path, mode: int) -> Iterator[int]:
             aside.unlink(missing_ok=True)
 
 
-def write_whole(path: Path, text: str, mode: int = FILE) -> None:
-    """`write_new_file` with this text."""
+def write_whole(path: Path, content: str | bytes, mode: int = FILE) -> None:
+    """`write_new_file` with this text, or these bytes."""
     with write_new_file(path, mode) as out:
-        out.write(text)
+        if isinstance(content, bytes):
+            out.buffer.write(content)
+        else:
+            out.write(content)
 
 
 def sync(path: Path) -> None:

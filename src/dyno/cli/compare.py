@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 @options.QUICK
 @options.STRICT
 @options.JSON
+@options.FORMAT
+@options.INCONCLUSIVE
 @options.FACTOR
 @options.ONE_AT_A_TIME
 @click.option(
@@ -116,9 +118,9 @@ def command(**words: Any) -> int:
     if events and words["factors"]:
         hint = "count two candidates at a time with dyno count"
         raise UsageError("--count does not apply to --factor", hint=hint)
-    wanted = judged_run.RunOptions(words["budget"], words["json_file"], events)
-    verdict = judged_run.play_and_judge(read_experiment(**words), wanted)
-    return judged_run.choose_exit_code(verdict, strict=words["strict"])
+    asked = judged_run.read_asked(words, events)
+    verdict = judged_run.play_and_judge(read_experiment(**words), asked)
+    return asked.choose_exit_code(verdict)
 
 
 def read_experiment(**words: Any) -> Experiment:

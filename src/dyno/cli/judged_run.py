@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from dyno.cli.options import FormatFile
 from dyno.cli.runs import find_runs_home
 from dyno.cli.terminal import screen
 from dyno.cli.terminal.announcement import announce
@@ -30,20 +31,44 @@ EXITS = {"not slower": 0, "faster": 0, "slower": 1, "inconclusive": 2, "invalid"
 DOUBTFUL_EXIT = 4
 
 
-def choose_exit_code(verdict: Verdict, *, strict: bool = False) -> int:
-    """The exit code of a verdict."""
-    return DOUBTFUL_EXIT if strict and verdict.doubts else EXITS[verdict.overall]
+#: That of an inconclusive one by `--inconclusive`; where it is not given, as `EXITS` has it.
+INCONCLUSIVE_EXITS = {"pass": 0, "fail": 1}
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What a user asked of a run beside the experiment itself; `count_events` are those whose
-    instructions are counted, 0 for none.
+    """What a user asked of a run beside the experiment itself, and of its verdict.
+
+    `count_events` are those whose instructions are counted, 0 for none; `inconclusive` is `pass`,
+    `fail`, `retry` or empty.
     """
 
     budget_s: float | None = None
-    json_file: Path | None = None
     count_events: int = 0
+    json_file: Path | None = None
+    formats: tuple[FormatFile, ...] = ()
+    strict: bool = False
+    inconclusive: str = ""
+
+    def choose_exit_code(self, verdict: Verdict) -> int:
+        """The exit code of a verdict."""
+        if self.strict and verdict.doubts:
+            return DOUBTFUL_EXIT
+        code = EXITS[verdict.overall]
+        asked = INCONCLUSIVE_EXITS.get(self.inconclusive, code)
+        return asked if verdict.overall == "inconclusive" else code
+
+
+def read_asked(words: Mapping[str, Any], count_events: int = 0) -> RunOptions:
+    """What a command's words ask for; a command may have some of them."""
+    return RunOptions(
+        budget_s=words.get("budget"),
+        count_events=count_events,
+        json_file=words.get("json_file"),
+        formats=tuple(words.get("formats", ())),
+        strict=words.get("strict", False),
+        inconclusive=words.get("inconclusive") or "",
+    )
 
 
 def quote_command() -> str:
@@ -55,8 +80,20 @@ def quote_command() -> str:
     return shlex.join(["dyno", *map(mask_password, sys.argv[1:])])
 
 
-def play_and_judge(experiment: Experiment, chosen: RunOptions) -> Verdict:
-    """Resolves, announces, plays and judges `experiment`."""
+def play_and_judge(experiment: Experiment, asked: RunOptions) -> Verdict:
+    """Resolves, announces, plays and judges `experiment`; once more where that is asked for.
+
+    A second play is judged by itself, so a *slower* by chance is at most twice as likely.
+    """
+    verdict = _play_and_judge(experiment, asked)
+    if verdict.overall == "inconclusive" and asked.inconclusive == "retry":
+        screen.print_gap()
+        screen.print_line("inconclusive: played once more (--inconclusive=retry)")
+        verdict = _play_and_judge(experiment, asked)
+    return verdict
+
+
+def _play_and_judge(experiment: Experiment, asked: RunOptions) -> Verdict:
     from dyno.compare.calibration.error_rates import quote_error_rates
     from dyno.compare.forecast.estimate import forecast_run
     from dyno.compare.pilot.prepare import prepare
@@ -67,13 +104,13 @@ def play_and_judge(experiment: Experiment, chosen: RunOptions) -> Verdict:
     sweep()
     draft = draft_run(experiment, print_progress)
     counted = None
-    if chosen.count_events:
+    if asked.count_events:
         from dyno.compare.count.run import plan_count_beside
 
-        events = chosen.count_events
+        events = asked.count_events
         counted = plan_count_beside(experiment, draft.seed, events, print_progress)
     quote_error_rates(draft)
-    prepared = prepare(draft, print_progress, chosen.budget_s)
+    prepared = prepare(draft, print_progress, asked.budget_s)
     forecast = forecast_run(prepared)
     folder = create_run(prepared.run, find_runs_home())
     announce(prepared, forecast, folder)
@@ -81,7 +118,7 @@ def play_and_judge(experiment: Experiment, chosen: RunOptions) -> Verdict:
         counted.count(folder, print_progress)
     with show_progress(folder, forecast) as watch:
         play_run(prepared, folder, watch)
-    return tell_verdict(folder, chosen.json_file)
+    return tell_verdict(folder, asked)
 
 
 def sweep() -> None:
@@ -120,13 +157,11 @@ def show_progress(folder: RunFolder, forecast: Forecast | None) -> Iterator[Watc
         raise
 
 
-def tell_verdict(folder: RunFolder, json_file: Path | None) -> Verdict:
+def tell_verdict(folder: RunFolder, asked: RunOptions) -> Verdict:
     """Judges the trials in the folder, writes the derived files, prints table and sentence."""
     from dyno.report.text import brief
 
     book = derive_files(folder)
-    if json_file:
-        write_rows(book.verdict, json_file)
     screen.print_gap()
     screen.draw(brief.build_brief_table(book))
     screen.print_gap()
@@ -136,7 +171,26 @@ def tell_verdict(folder: RunFolder, json_file: Path | None) -> Verdict:
     elif book.run.command:
         screen.print_line(f"to repeat: {build_repeat_command(book.run)}")
     tell_standing(book.verdict)
+    _write_files(book, asked)
     return book.verdict
+
+
+def write_verdict(folder: RunFolder, asked: RunOptions) -> Verdict:
+    """The same without a word of ours: what is printed is another program's."""
+    book = derive_files(folder)
+    _write_files(book, asked)
+    return book.verdict
+
+
+def _write_files(book: Book, asked: RunOptions) -> None:
+    from dyno.report import formats
+
+    if asked.json_file:
+        write_rows(book.verdict, asked.json_file)
+    for wanted in asked.formats:
+        text = formats.write_format(wanted.name, book, asked.strict, wanted.file)
+        if text:
+            screen.print_verbatim(text, newline=False)
 
 
 def tell_standing(verdict: Verdict) -> None:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
+import dyno
 from dyno import numbers
 from dyno.cli.runs import list_run_names
 from dyno.errors import DynoError
@@ -217,6 +219,45 @@ class OutputFile(click.Path):
             path.resolve().unlink()  # a link that leads nowhere yet is the user's: it stays
 
 
+#: The formats of `--format`, by their files: reading these would load all of the report.
+FORMATS = sorted(
+    file.stem.replace("_", "-")
+    for file in (Path(dyno.__file__).parent / "report" / "formats").glob("[a-z]*.py")
+)
+
+
+@dataclass(frozen=True)
+class FormatFile:
+    """A format, and the file that it is written to; without one it is printed."""
+
+    name: str
+    file: Path | None
+
+
+class FormatType(click.ParamType[FormatFile]):
+    """`markdown`, or `junit=results.xml`."""
+
+    name = "format"
+
+    def convert(self, value: Any, param: Param, ctx: Context) -> FormatFile:
+        """The format and its file."""
+        if isinstance(value, FormatFile):
+            return value
+        name, equals, path = str(value).partition("=")
+        if name not in FORMATS:
+            self.fail(f"there is no format '{name}'; there are {', '.join(FORMATS)}", param, ctx)
+        if not equals:
+            return FormatFile(name, None)
+        output = OutputFile(dir_okay=False, writable=True)
+        return FormatFile(name, output.convert(path, param, ctx))
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """The formats' names."""
+        return [CompletionItem(name) for name in FORMATS if name.startswith(incomplete)]
+
+
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -276,6 +317,20 @@ BLOCKS: Decorator = click.option(
 )
 STRICT: Decorator = click.option(
     "--strict", is_flag=True, help="Exit with 4 if an audit doubts the result."
+)
+FORMAT: Decorator = click.option(
+    "--format",
+    "formats",
+    type=FormatType(),
+    multiple=True,
+    metavar="NAME[=FILE]",
+    help=f"Write the verdict for another program, without FILE to stdout: {', '.join(FORMATS)}; "
+    "may be repeated.",
+)
+INCONCLUSIVE: Decorator = click.option(
+    "--inconclusive",
+    type=click.Choice(["pass", "fail", "retry"]),
+    help="Exit of an inconclusive comparison: 0, 1, or that of a second play.  [default: 2]",
 )
 JSON: Decorator = click.option(
     "--json",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dyno.cli import judged_run, options
+from dyno.cli.judged_run import RunOptions
 from dyno.cli.options import RUN
 from dyno.cli.runs import find_count, find_run
 from dyno.cli.terminal import screen
@@ -31,25 +32,35 @@ PROFILES = ("firefox", "collapsed", "pprof")
 )
 @options.STRICT
 @options.JSON
-def command(run: str, *, profile_format: str | None, strict: bool, json_file: Path | None) -> int:
+@options.FORMAT
+def command(run: str, *, profile_format: str | None, **words: Any) -> int:
     """Make a run's verdict.json, report.html and trials.csv again, or a count's report.html.
 
     RUN is its folder, its name, a unique beginning of the name, or `last`. It needs only the
-    records, no engine. Exits with 0, or with --strict as `compare` does.
+    records, no engine. With a --format that has no file, that format is all that is printed. Exits
+    with 0, or with --strict as `compare` does.
+
+    \b
+    dyno report last --format markdown >>"$GITHUB_STEP_SUMMARY"
+    dyno report last --format junit=results.xml --format github
     """
+    asked = judged_run.read_asked(words)
     if counted := find_count(run):
         if profile_format:
             hint = "KCachegrind reads callgrind's files in its folder"
             raise UsageError("a count has no samples of CPU time", hint=hint)
-        return report_count(counted, json_file)
+        return report_count(counted, asked)
     folder = find_run(run)
-    verdict = judged_run.tell_verdict(folder, json_file)
+    if any(not wanted.file for wanted in asked.formats):
+        verdict = judged_run.write_verdict(folder, asked)
+    else:
+        verdict = judged_run.tell_verdict(folder, asked)
     if profile_format:
         _write_profiles(folder, verdict, profile_format)
-    return judged_run.choose_exit_code(verdict, strict=True) if strict else 0
+    return asked.choose_exit_code(verdict) if asked.strict else 0
 
 
-def report_count(folder: Path, json_file: Path | None) -> int:
+def report_count(folder: Path, asked: RunOptions) -> int:
     """The same of a count; it is about instructions, and has no doubt."""
     from dyno.cli.count import write_rows
     from dyno.cli.terminal.count import derive_count_page, print_count
@@ -57,11 +68,13 @@ def report_count(folder: Path, json_file: Path | None) -> int:
     from dyno.judge.counts import compare_counts
     from dyno.record.count import Count
 
+    if asked.formats:
+        raise UsageError("a count has no --format", hint="--json FILE writes its rows")
     count = read_json(Count, folder / COUNT_RECORD)
     rows = compare_counts(count)
     page = derive_count_page(folder, count, rows)
-    if json_file:
-        write_rows(rows, json_file)
+    if asked.json_file:
+        write_rows(rows, asked.json_file)
     print_count(count, rows)
     screen.print_line(f"report: {page}")
     return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
 import click
 
@@ -15,7 +15,8 @@ from dyno.cli.runs import find_run
 @click.argument("run", type=RUN, metavar="RUN")
 @options.STRICT
 @options.JSON
-def command(run: str, *, strict: bool, json_file: Path | None) -> int:
+@options.FORMAT
+def command(run: str, **words: Any) -> int:
     """Continue an interrupted run.
 
     RUN is its folder, its name, a unique beginning of the name, or `last`. The interrupted block is
@@ -28,4 +29,5 @@ def command(run: str, *, strict: bool, json_file: Path | None) -> int:
     judged_run.sweep()
     with judged_run.show_progress(made, None) as watch:
         resume_run(made, watch, judged_run.print_progress)
-    return judged_run.choose_exit_code(judged_run.tell_verdict(made, json_file), strict=strict)
+    asked = judged_run.read_asked(words)
+    return asked.choose_exit_code(judged_run.tell_verdict(made, asked))

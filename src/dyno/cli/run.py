@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 @options.QUICK
 @options.STRICT
 @options.JSON
-def command(experiment: str, *, gate: bool, strict: bool, **words: Any) -> int:
+@options.FORMAT
+@options.INCONCLUSIVE
+def command(experiment: str, *, gate: bool, **words: Any) -> int:
     """Play an experiment: a TOML file, or a name as `dyno show experiments` lists them.
 
     --set replaces the file's value for all of its workloads: a larger scale, more seconds. An
@@ -49,10 +51,9 @@ def command(experiment: str, *, gate: bool, strict: bool, **words: Any) -> int:
         measuring=replace(measuring, controls=held, limits=limits),
         command=judged_run.quote_command(),
     )
-    verdict = judged_run.play_and_judge(
-        made, judged_run.RunOptions(words["budget"], words["json_file"])
-    )
-    return judged_run.choose_exit_code(verdict, strict=strict) if gate or strict else 0
+    asked = judged_run.read_asked(words)
+    verdict = judged_run.play_and_judge(made, asked)
+    return asked.choose_exit_code(verdict) if gate or asked.strict else 0
 
 
 def override_options(

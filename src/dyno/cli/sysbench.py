@@ -136,5 +136,5 @@ def compare_builds(words: Words) -> int:
         Measuring(quick=words.is_quick),
         command=judged_run.quote_command(),
     )
-    verdict = judged_run.play_and_judge(made, judged_run.RunOptions())
-    return judged_run.choose_exit_code(verdict, strict=words.is_strict)
+    asked = judged_run.RunOptions(strict=words.is_strict)
+    return asked.choose_exit_code(judged_run.play_and_judge(made, asked))

@@ -131,14 +131,30 @@ def write_csv(book: Book) -> Path:
     """
     out = io.StringIO()
     rows = csv.writer(out, lineterminator="\n")
+    rows.writerow(map(_escape_formula, list_columns(book)))
+    for row in list_trial_rows(book):
+        rows.writerow(_escape_formula(_format_cell(cell)) for cell in row)
+    return replace_file(book.folder / "trials.csv", out.getvalue())
+
+
+def _format_cell(cell: str | int | float | None) -> str | int:
+    """A number with all its digits; what is not known as nothing."""
+    return "" if cell is None else repr(cell) if isinstance(cell, float) else cell
+
+
+def list_columns(book: Book) -> list[str]:
+    """The names of a row's cells; those of factors' levels are last."""
+    return [*COLUMNS, *(f"level_{factor.name}" for factor in book.run.factors)]
+
+
+def list_trial_rows(book: Book) -> Iterator[tuple[str | int | float | None, ...]]:
+    """A row for each trial × metric, by `list_columns`; `value` is a float, None without one."""
     factors = [factor.name for factor in book.run.factors]
     levels = {side.name: side.levels for side in book.run.candidates}
-    rows.writerow(map(_escape_formula, (*COLUMNS, *(f"level_{name}" for name in factors))))
     for trial in book.trials:
         own = levels.get(trial.candidate, {})
         more = tuple(own.get(name, "") for name in factors)
-        rows.writerows(map(_escape_formula, (*row, *more)) for row in _build_csv_rows(book, trial))
-    return replace_file(book.folder / "trials.csv", out.getvalue())
+        yield from ((*row, *more) for row in _build_trial_rows(book, trial))
 
 
 def _escape_formula(cell: object) -> object:
@@ -150,11 +166,11 @@ def _escape_formula(cell: object) -> object:
     return f"'{text}" if begins and not _NUMBER.fullmatch(text) else cell
 
 
-def _build_csv_rows(book: Book, trial: Trial) -> Iterator[tuple[object, ...]]:
+def _build_trial_rows(book: Book, trial: Trial) -> Iterator[tuple[str | int | float | None, ...]]:
     who = (trial.workload, trial.block, trial.attempt, trial.order, trial.number)
     what = (trial.candidate, trial.status, trial.started_utc)
     found = sorted(book.view.compute_numbers(trial).items())
     for m, value in found:
-        yield (*who, *what, m.phase, m.transaction, m.name, m.unit, m.better, repr(value))
+        yield (*who, *what, m.phase, m.transaction, m.name, m.unit, m.better, float(value))
     if not found:
-        yield (*who, *what, "", "", "", "", "", "")
+        yield (*who, *what, "", "", "", "", "", None)

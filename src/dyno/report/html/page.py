@@ -17,10 +17,10 @@ from dyno.report import Book, load_sections
 from dyno.report.html.markup import read_asset, render
 
 
-def replace_file(path: Path, text: str, mode: int = private_files.FILE) -> Path:
-    """Writes `text` whole or not at all, private unless `mode` is another (`private_files`)."""
+def replace_file(path: Path, content: str | bytes, mode: int = private_files.FILE) -> Path:
+    """Writes `content` whole or not at all, private unless `mode` is another (`private_files`)."""
     try:
-        private_files.write_whole(path, text, mode)
+        private_files.write_whole(path, content, mode)
     except OSError as error:
         # a write that fails does not say of which file
         error.filename = str(path)
@@ -28,14 +28,14 @@ def replace_file(path: Path, text: str, mode: int = private_files.FILE) -> Path:
     return path
 
 
-def write_user_file(path: Path, text: str) -> None:
+def write_user_file(path: Path, content: str | bytes) -> None:
     """Writes a file that a user named: as `replace_file` does, but through a link, a pipe or a
     device (/dev/stdout), which a rename would put a file in the place of.
     """
     if path.is_symlink() or (path.exists() and not path.is_file()):
-        path.write_text(text, encoding="utf-8")
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
     else:
-        replace_file(path, text, private_files.ANYBODYS)
+        replace_file(path, content, private_files.ANYBODYS)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,48 @@
+"""Format: annotations of GitHub's Actions, lines on stdout that its runner reads.
+
+Source: "Workflow commands for GitHub Actions", GitHub's documentation.
+"""
+
+from __future__ import annotations
+
+from dyno.printable import escape_line
+from dyno.record import Comparison
+from dyno.report import Book, words
+from dyno.report.formats._rows import list_primaries
+
+#: How loud a verdict is; what passes is a notice.
+LEVELS = {"slower": "error", "invalid": "error", "inconclusive": "warning"}
+
+
+class _GitHub:
+    summary = "annotations of a GitHub Action, on stdout"
+
+    def render(self, book: Book, strict: bool) -> str:
+        """A line for each primary, and one for the run."""
+        lines = [_write_line(row, strict) for row in list_primaries(book)]
+        overall = LEVELS.get(book.verdict.overall, "notice")
+        lines.append(_write_annotation(overall, book.run.name, book.verdict.sentence))
+        return "".join(f"{line}\n" for line in lines)
+
+
+def _write_line(row: Comparison, strict: bool) -> str:
+    level = LEVELS.get(row.verdict, "notice")
+    if row.is_doubtful:
+        level = "error" if strict or level == "error" else "warning"
+    doubts = "".join(f"\n{doubt.audit}: {doubt.sentence}" for doubt in row.doubts)
+    title = f"{row.candidate}: {words.format_full_metric(row.metric)}"
+    return _write_annotation(level, title, words.format_outcome(row) + doubts)
+
+
+def _write_annotation(level: str, title: str, message: str) -> str:
+    """`::error title=…::…`, with the characters escaped that would end a part."""
+    told = _escape("\n".join(map(escape_line, message.splitlines())))
+    named = _escape(escape_line(title)).replace(":", "%3A").replace(",", "%2C")
+    return f"::{level} title={named}::{told}"
+
+
+def _escape(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+FORMAT = _GitHub()

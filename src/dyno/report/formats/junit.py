@@ -1,0 +1,61 @@
+"""Format: JUnit's XML, a test case for each primary, as Jenkins, GitLab and others read it.
+
+*Slower* is a failure, *invalid* an error, *inconclusive* skipped with its reason. A doubtful one
+passes with its doubts as output, or fails where `--strict` is given.
+"""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+from dyno.printable import escape_line
+from dyno.record import Comparison
+from dyno.report import Book, words
+from dyno.report.formats._rows import list_primaries, name_metric
+
+#: The element that a verdict is in a test case.
+ELEMENTS = {"slower": "failure", "invalid": "error", "inconclusive": "skipped"}
+
+
+class _JUnit:
+    summary = "JUnit's XML: a test case for each primary"
+
+    def render(self, book: Book, strict: bool) -> str:
+        """One suite, the run."""
+        rows = list_primaries(book)
+        cases = [_make_case(book, row, strict) for row in rows]
+        counts = {
+            plural: str(sum(case.find(name) is not None for case in cases))
+            for name, plural in (
+                ("failure", "failures"),
+                ("error", "errors"),
+                ("skipped", "skipped"),
+            )
+        }
+        named = {"name": book.run.name, "tests": str(len(cases)), **counts}
+        suites = ElementTree.Element("testsuites", named)
+        suite = ElementTree.SubElement(suites, "testsuite", named)
+        suite.extend(cases)
+        ElementTree.SubElement(suite, "system-out").text = escape_line(book.verdict.sentence)
+        ElementTree.indent(suites)
+        return ElementTree.tostring(suites, "unicode", xml_declaration=True) + "\n"
+
+
+def _make_case(book: Book, row: Comparison, strict: bool) -> ElementTree.Element:
+    case = ElementTree.Element(
+        "testcase",
+        {"classname": f"{book.run.name}.{row.candidate}", "name": name_metric(row.metric)},
+    )
+    outcome = words.format_outcome(row)
+    doubts = "\n".join(f"{doubt.audit}: {doubt.sentence}" for doubt in row.doubts)
+    element = ELEMENTS.get(row.verdict)
+    if element is None and row.is_doubtful and strict:
+        element = "failure"
+    if element:
+        ElementTree.SubElement(case, element, {"message": outcome}).text = doubts or outcome
+    else:
+        ElementTree.SubElement(case, "system-out").text = f"{outcome}\n{doubts}".strip()
+    return case
+
+
+FORMAT = _JUnit()
