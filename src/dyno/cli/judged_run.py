@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,15 +85,6 @@ def play_and_judge(experiment: Experiment, asked: RunOptions) -> Verdict:
 
     A second play is judged by itself, so a *slower* by chance is at most twice as likely.
     """
-    verdict = _play_and_judge(experiment, asked)
-    if verdict.overall == "inconclusive" and asked.inconclusive == "retry":
-        screen.print_gap()
-        screen.print_line("inconclusive: played once more (--inconclusive=retry)")
-        verdict = _play_and_judge(experiment, asked)
-    return verdict
-
-
-def _play_and_judge(experiment: Experiment, asked: RunOptions) -> Verdict:
     from dyno.compare.calibration.error_rates import quote_error_rates
     from dyno.compare.forecast.estimate import forecast_run
     from dyno.compare.pilot.prepare import prepare
@@ -118,7 +109,12 @@ def _play_and_judge(experiment: Experiment, asked: RunOptions) -> Verdict:
         counted.count(folder, print_progress)
     with show_progress(folder, forecast) as watch:
         play_run(prepared, folder, watch)
-    return tell_verdict(folder, asked)
+    verdict = tell_verdict(folder, asked)
+    if verdict.overall == "inconclusive" and asked.inconclusive == "retry":
+        screen.print_gap()
+        screen.print_line("inconclusive: played once more (--inconclusive=retry)")
+        return play_and_judge(experiment, replace(asked, inconclusive=""))
+    return verdict
 
 
 def sweep() -> None:
