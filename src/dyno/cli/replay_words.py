@@ -41,6 +41,11 @@ _TAKEN: tuple[Decorator, ...] = (
         help="With --log, play in the existing database of a server that runs already.",
     ),
     click.option(
+        "--log-prefix",
+        metavar="FORMAT",
+        help="The log_line_prefix of the server that wrote --log, where it cannot be guessed.",
+    ),
+    click.option(
         "--statement-limit",
         metavar="SIZE",
         help="With --log, leave out statements of more characters than this (16M).",
@@ -48,7 +53,7 @@ _TAKEN: tuple[Decorator, ...] = (
 )
 NEEDS_LOG = {
     **{"data": "--data", "speed": "--speed", "writes": "--writes", "in_place": "--in-place"},
-    "statement_limit": "--statement-limit",
+    **{"log_prefix": "--log-prefix", "statement_limit": "--statement-limit"},
 }
 
 
@@ -77,6 +82,7 @@ def choose_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
         find_rules_of_copies,
     )
     from dyno.workloads.replay.layout import lay_out
+    from dyno.workloads.replay.lines import LogFile
     from dyno.workloads.replay.sessions import Bounds
 
     if dict(words["settings"]).get("setup"):
@@ -96,7 +102,8 @@ def choose_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
     if data and not words["in_place"] and not words["writes"]:
         rules = find_rules_of_copies(words["candidates"])
     bounds = Bounds(tuple(rules), tuple(beside), asks=is_reading)
-    replay = lay_out(Path(words["log"]), words["writes"], _say, limit, bounds)
+    log_file = LogFile(Path(words["log"]), words["log_prefix"] or "")
+    replay = lay_out(log_file, words["writes"], _say, limit, bounds)
     copy = Copy(data, words["in_place"], words["writes"], beside)
     check_copies(replay.selection, copy, words["candidates"])
     _tell(replay)

@@ -15,6 +15,7 @@ from small_logs import GENERAL, STDERR
 
 from dyno.workloads.replay.formats import read_log
 from dyno.workloads.replay.layout import lay_out
+from dyno.workloads.replay.lines import LogFile
 from dyno.workloads.replay.sessions import select_statements
 from dyno.workloads.replay.spool import Chain, Spool, SpoolRecord
 
@@ -105,7 +106,7 @@ def test_a_statement_of_twice_as_many_lines_takes_about_twice_as_long(
     def spent_s(lines: int) -> float:
         path.write_text(FORMS[form]("SELECT 1,\n" + "2,\n" * lines + "3"))
         begin = time.process_time()
-        (entry,) = read_log(path).entries
+        (entry,) = read_log(LogFile(path)).entries
         assert entry.sql.count("\n") == lines + 1
         return time.process_time() - begin
 
@@ -118,7 +119,7 @@ def test_what_follows_a_statement_that_is_too_long_is_read(form: str, tmp_path: 
     log, path = FORMS[form], tmp_path / "it.log"
     long = ["SELECT '" + "x\n" * 600 + "'", "SELECT '" + "\"'" * 600 + "\"'"]
     path.write_text("".join(map(log, ["SELECT 1", long[0], "SELECT 2", long[1], "SELECT 3"])))
-    entries = list(read_log(path, 1000).entries)
+    entries = list(read_log(LogFile(path), 1000).entries)
     assert [entry.letters > 1000 for entry in entries] == [False, True, False, True, False]
     assert all(len(entry.sql) <= 200 and entry.sql.startswith("SELECT") for entry in entries)
 
@@ -135,7 +136,7 @@ def test_a_transaction_with_a_statement_that_is_too_long_may_have_written(tmp_pa
     path = tmp_path / "it.log"
     path.write_text("".join(map(general, said)))
     with Spool(tmp_path) as spool:
-        found = select_statements(read_log(path, 100), False, spool)
+        found = select_statements(read_log(LogFile(path), 100), False, spool)
         assert [it.sql for it in found.find_played(found.sessions[0])] == ["SELECT 1"]
         assert {why: it.count for why, it in found.left_out.items()} == {
             "too long": 1,
@@ -143,12 +144,16 @@ def test_a_transaction_with_a_statement_that_is_too_long_may_have_written(tmp_pa
         }
 
 
-def test_bytes_that_are_no_text_are_left_out_and_said(tmp_path: Path) -> None:
+def test_bytes_that_are_no_text_are_sent_as_logged_and_said(tmp_path: Path) -> None:
     path = tmp_path / "it.log"
-    path.write_bytes(general("SELECT 'caf\\E9'").encode().replace(b"\\E9", b"\xe9"))
+    odd = b"SELECT 'caf\xe9', _binary '\xff\x81' FROM \xe4"
+    path.write_bytes(general("SELECT ?").encode().replace(b"SELECT ?", odd))
     path.write_bytes(path.read_bytes() + general("SELECT 'café'").encode())
-    said = lay_out(path, False, lambda _: None).describe()
-    assert "left out: 1 not in UTF-8 (line 1)" in said and "1 of 2 statements" in said[0]
+    replay = lay_out(path, False, lambda _: None)
+    first, second = replay.describe()
+    assert first.startswith("note: 1 statements with bytes that are not UTF-8: they are sent as")
+    assert "2 of 2 statements" in second
+    assert odd in next(replay.script.parent.glob("*.lane")).read_bytes()
 
 
 @pytest.mark.parametrize("text", [GENERAL, STDERR], ids=["general", "stderr"])
@@ -157,7 +162,9 @@ def test_what_does_not_fit_into_memory_is_the_same_from_disk(text: str, tmp_path
     path.write_text(text)
     for writes in (False, True):
         with Spool(tmp_path) as spool, Spool(tmp_path, 1) as tiny:
-            wanted, found = (select_statements(read_log(path), writes, it) for it in (spool, tiny))
+            wanted, found = (
+                select_statements(read_log(LogFile(path)), writes, it) for it in (spool, tiny)
+            )
             for one, other in zip(wanted.sessions, found.sessions, strict=True):
                 assert list(wanted.find_played(one)) == list(found.find_played(other))
                 assert one.span_s == other.span_s

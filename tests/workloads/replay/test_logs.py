@@ -10,6 +10,7 @@ from small_logs import CSV, GENERAL, JSON, OLD_GENERAL, SLOW, STDERR, write
 
 from dyno.errors import UsageError
 from dyno.workloads.replay.formats import read_log
+from dyno.workloads.replay.lines import LogFile
 from dyno.workloads.replay.logs import LIMIT, LogEntry, Reasons
 
 ZERO_S = 1767261600.0  # 2026-01-01 10:00:00 UTC
@@ -25,7 +26,7 @@ class Read:
 
 
 def read(folder: Path, text: str, limit: int = LIMIT) -> Read:
-    log = read_log(write(folder, "it.log", text), limit)
+    log = read_log(LogFile(write(folder, "it.log", text)), limit)
     return Read(log.kind, sorted(log.entries, key=lambda entry: entry.at_s), log.unread)
 
 
@@ -120,7 +121,7 @@ def test_csv_and_json_say_the_same(tmp_path: Path) -> None:
         ),
         (
             "10:00 LOG:  statement: SELECT 1\n",
-            "line 1: the prefix '10:00' has no time",
+            "the prefix '10:00' has no time",
             "%m and %p",
         ),
         ("2026-01-01 10:00:00 UTC LOG:  statement: SELECT 1\n", "has no session", "%m and %p"),

@@ -13,6 +13,7 @@ from dyno.errors import UsageError
 from dyno.workloads import compute_checksum
 from dyno.workloads.replay.formats import read_log
 from dyno.workloads.replay.layout import lay_out
+from dyno.workloads.replay.lines import LogFile
 from dyno.workloads.replay.logs import Log, LogEntry
 from dyno.workloads.replay.sessions import Selection, assign_lanes, select_statements
 from dyno.workloads.replay.spool import Spool
@@ -25,7 +26,7 @@ def spool(tmp_path: Path) -> Iterator[Spool]:
 
 
 def chosen(spool: Spool, folder: Path, text: str, writes: bool = False) -> Selection:
-    return select_statements(read_log(write(folder, "it.log", text)), writes, spool)
+    return select_statements(read_log(LogFile(write(folder, "it.log", text))), writes, spool)
 
 
 def texts(selection: Selection) -> list[list[str]]:

@@ -76,9 +76,10 @@ fn put_text(text: &mut Vec<u8>, bytes: &[u8], quoting: Quoting) {
     text.push(b'\'');
 }
 
-/// A statement put together from such.
+/// A statement for an engine that reads UTF-8 only, which is what refuses any other.
 pub fn sql(text: &[u8]) -> Result<&str, Error> {
-    std::str::from_utf8(text).map_err(|it| Error::user("a text is not UTF-8").because(it))
+    std::str::from_utf8(text)
+        .map_err(|it| Error::engine("a text is not UTF-8").because(it).code("not_utf8"))
 }
 
 /// A statement that is sent as text: cut at its parameters, in whose places literals go.

@@ -188,24 +188,25 @@ class _Reading:
         text = text.strip()
         if body.command in ("Change user", "Reset Connection", "Reset connection"):
             self._begun[said.number] = self._begun.get(said.number, 0) + 1
-        if body.command:
-            if body.command == "Execute":
-                self.unread.add("an execution without its text", line)
+        if body.command and body.command != "Execute":
             return None
         if not text and body.used and not body.stamp_s:
             text = f"use `{body.used}`"
         if said.is_internal:
             self.unread.add("a statement of the server's own (Is_internal)", line)
-        elif not text:
+        elif not text and not body.command:
             self.unread.add("an entry without a statement", line)
         elif not session:
             self.unread.add("an entry that names no session (# User@Host, Id or Thread_id)", line)
-        elif not letters and text.endswith("];") and " [arguments: " in text:
-            self.unread.add("a statement whose values stand behind it ([arguments: …])", line)
         else:
             database = self._used if said.database is None else said.database
-            began_s = self._at_s - said.duration_s
-            return LogEntry(began_s, session, text, line, (), database, said.duration_s, letters)
+            began_s, lost = self._at_s - said.duration_s, ""
+            if body.command:
+                lost = "that are logged without their text (administrator command: Execute)"
+            elif not letters and text.endswith("];") and " [arguments: " in text:
+                lost = "whose values stand behind them ([arguments: …])"
+            duration_s = said.duration_s
+            return LogEntry(began_s, session, text, line, (), database, duration_s, letters, lost)
         return None
 
     def _set_time(self, said: _Said, body: _Body) -> None:

@@ -28,12 +28,13 @@ from dyno.engines.postgres import evidence, settle
 from dyno.engines.postgres.attached import PostgresTables, attach_server, describe_attached_server
 from dyno.engines.postgres.builds import RELEASES, check_build_name, find_build, list_offers
 from dyno.engines.postgres.counters import CountsPostgresInternals
+from dyno.engines.postgres.csv_log import CsvLog
 from dyno.engines.postgres.data import FILED, NAME, close, estimate_cluster_bytes, lay_cluster
 from dyno.engines.postgres.evidence import CountsTransactions
+from dyno.engines.postgres.json_log import JsonLog
 from dyno.engines.postgres.libpq import convert_address as convert_address
 from dyno.engines.postgres.libpq import make_client_session as make_client_session
 from dyno.engines.postgres.likeness import liken_settings
-from dyno.engines.postgres.logs import LOG_READERS as LOG_READERS
 from dyno.engines.postgres.plans import plan_shape
 from dyno.engines.postgres.remarks import list_remarks
 from dyno.engines.postgres.settings import (
@@ -46,10 +47,12 @@ from dyno.engines.postgres.settings import (
     read_settings,
     try_out,
 )
+from dyno.engines.postgres.stderr_log import StderrLog
 from dyno.engines.postgres.sysbench import SYSBENCH as SYSBENCH
 from dyno.engines.postgres.waits import TellsPostgresWaits
 from dyno.record import DataCondition
 
+LOG_READERS = (JsonLog(), CsvLog(), StderrLog())
 #: PostgreSQL's name for the socket of port 5432; it lays a lock file beside it.
 SOCKET = ".s.PGSQL.5432"
 #: The unit of shared_buffers; and allowances: other shared memory and the helpers, a backend.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Protocol
 
 from dyno.errors import UsageError
@@ -31,15 +30,16 @@ class LogReader(Protocol):
         """
 
 
-def read_log(path: Path, limit: int = LIMIT) -> Log:
+def read_log(file: LogFile, limit: int = LIMIT) -> Log:
     """The log in a file, of whose statements those over `limit` characters are cut.
 
     `UsageError` where it is none that is known here; and, once it was read, where it has no
     statement.
     """
+    path = file.path
     try:
-        with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
-            head = [file.readline(LINE).rstrip("\r\n") for _ in range(LOOKED_AT)]
+        with path.open(encoding="utf-8", errors="replace", newline="\n") as opened:
+            head = [opened.readline(LINE).rstrip("\r\n") for _ in range(LOOKED_AT)]
     except OSError as error:
         cause = (error.strerror or "").lower()
         raise UsageError(f"cannot read the log {path}", cause=cause, hint="--log FILE") from None
@@ -50,7 +50,7 @@ def read_log(path: Path, limit: int = LIMIT) -> Log:
         raise UsageError(f"the log {path} is empty", hint=_format_readers(readers))
     for reader in readers:
         if reader.knows(head):
-            return _read_whole(reader, LogFile(path), limit)
+            return _read_whole(reader, file, limit)
     cause = f"line 1 is '{head[0][:60]}'"
     raise UsageError(
         f"{path} is not a log that Dyno knows", cause=cause, hint=_format_readers(readers)
@@ -62,6 +62,12 @@ def _format_readers(readers: list[LogReader]) -> str:
 
 
 def _read_whole(reader: LogReader, file: LogFile, limit: int) -> Log:
+    if file.prefix and "log_line_prefix" not in reader.written_by:
+        raise UsageError(
+            f"--log-prefix does not apply to {file.path}",
+            cause=f"it is {reader.kind}",
+            hint="its lines have no prefix: leave --log-prefix out",
+        )
     log = reader.read(file, limit)
 
     def read_entries() -> Iterator[LogEntry]:

@@ -12,15 +12,17 @@ import re
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
 from dyno.builds import Say, cache
 from dyno.errors import UsageError
+from dyno.printable import escape_line
 from dyno.workloads.replay.formats import read_log
 from dyno.workloads.replay.in_place import Allowed, ServerRules, judge_for_all
-from dyno.workloads.replay.logs import LIMIT, Log, LogEntry
+from dyno.workloads.replay.lines import LogFile
+from dyno.workloads.replay.logs import LIMIT, Log, LogEntry, has_odd_bytes
+from dyno.workloads.replay.parameters import insert_values, mark_parameters
 from dyno.workloads.replay.sessions import (
     Bounds,
     LogSession,
@@ -42,7 +44,6 @@ CHECK = b"SELECT 1 /* does the session still only read? */"
 PIECES = 3 << 10
 #: A state of Lua for each.
 LANES_MOST = 4096
-_DOLLAR = re.compile(r"'(?:[^']++|'')*+'|\"[^\"]*+\"|(\$\d++)|(\?)")
 #: An event: ns from the first statement of all; number of its type; bytes of its text, which
 #: follows; number of its values, -1 where it has no parameters, each with its bytes, -1 for NULL.
 _EVENT, _LENGTH = struct.Struct("<QIIi"), struct.Struct("<i")
@@ -60,7 +61,8 @@ class Replay:
     def describe(self) -> list[str]:
         """What is played, and what is left out."""
         chosen = self.selection
-        told = [f"note: {it.count:,} {why} ({it})" for why, it in self.log.notes.items()]
+        notes = [*self.log.notes.items(), *chosen.notes.items()]
+        told = [f"note: {it.count:,} {why} ({it})" for why, it in notes]
         told += [
             f"{self.log.kind}: {chosen.count:,} of {chosen.read:,} statements are played, of "
             f"{len(chosen.sessions):,} sessions on {self.connections} connections, over "
@@ -68,29 +70,33 @@ class Replay:
         ]
         for reason, left in sorted(chosen.left_out.items(), key=lambda each: -each[1].count):
             told.append(f"left out: {left.count:,} {reason} ({left})")
-        if unread := self.log.unread:
-            count = sum(left.count for left in unread.values())
-            why, first = next(iter(unread.items()))
-            told.append(f"left out: {count:,} lines, the first {why} (line {first.lines[0]})")
+        for why, left in self.log.unread.items():
+            told.append(f"left out: {why}, {left.count:,} times ({left})")
         return told
 
 
 def lay_out(
-    path: Path, writes: bool, say: Say, limit: int = LIMIT, bounds: Bounds | None = None
+    log_file: LogFile | Path,
+    writes: bool,
+    say: Say,
+    limit: int = LIMIT,
+    bounds: Bounds | None = None,
 ) -> Replay:
-    """The log in `path`, laid out; a statement of over `limit` characters is left out.
+    """The log in a file, laid out; a statement of over `limit` characters is left out.
 
     `UsageError` where nothing of it can be played.
     """
+    file = log_file if isinstance(log_file, LogFile) else LogFile(log_file)
+    path = file.path
     if bounds is not None and bounds.rules:
         # what a session may be set to read otherwise is known before anything is judged
         widened = (
-            each.with_readings(it.sql for it in read_log(path, limit).entries)
+            each.with_readings(it.sql for it in read_log(file, limit).entries)
             for each in bounds.rules
         )
         bounds = replace(bounds, rules=tuple(widened))
     with cache.make_work_folder("replay") as folder, Spool(folder) as spool:
-        log = read_log(path, limit)
+        log = read_log(file, limit)
         selection = select_statements(log, writes, spool, bounds)
         if not selection.sessions:
             reasons = "; ".join(f"{it.count:,} {why}" for why, it in selection.left_out.items())
@@ -106,9 +112,9 @@ def lay_out(
         names = _choose_names(selection)
         summed = hashlib.sha256(str(FORM).encode())
         for number, sessions in enumerate(own):
-            with (folder / f"{number:05d}.lane").open("wb") as file:
+            with (folder / f"{number:05d}.lane").open("wb") as lane:
                 for part in _join_pieces(_build_lane(selection, sessions, names)):
-                    file.write(part)
+                    lane.write(part)
                     summed.update(part)
         kept = "all but those left out" if writes else "those that read"
         script = f"-- {selection.count:,} statements of {path.name}, {log.kind}: {kept}.\n"
@@ -161,24 +167,13 @@ def _build_example(entry: LogEntry, rules: Sequence[ServerRules]) -> str:
     """A statement as it can be explained; empty where a server is only read, and its values cannot
     be put into the text with certainty.
     """
-    text = _insert_values(entry)
+    text = insert_values(entry.sql.rstrip("; \n"), entry.values)
+    if has_odd_bytes(text):
+        return ""
     if not rules:
         return text
     is_plain = not any("\\" in value for value in entry.values if value)
     return text if is_plain and isinstance(judge_for_all(rules, text, ()), Allowed) else ""
-
-
-def _insert_values(entry: LogEntry) -> str:
-    """Its text with its values in it."""
-
-    def insert_literal(found: re.Match[str]) -> str:
-        at = int(found[1][1:]) - 1 if found[1] else -1
-        if not 0 <= at < len(entry.values):
-            return found[0]
-        value = entry.values[at]
-        return "NULL" if value is None else "'" + value.replace("'", "''") + "'"
-
-    return _DOLLAR.sub(insert_literal, entry.sql.rstrip("; \n"))
 
 
 def _quote_lua(text: str) -> str:
@@ -197,7 +192,8 @@ def _quote_lua(text: str) -> str:
 def _choose_names(selection: Selection) -> _Names:
     """What each is called: those with the most statements get a name of their own."""
     names, types = list[str](), dict[int, int]()
-    for number, digest in selection.different.find_most_frequent(DIGESTS):
+    for number, spelled in selection.different.find_most_frequent(DIGESTS):
+        digest = escape_line(spelled)
         name = digest if len(digest) <= DIGEST_LETTERS else f"{digest[: DIGEST_LETTERS - 1]}…"
         if name in names:
             summed = hashlib.sha256(digest.encode()).hexdigest()
@@ -224,7 +220,7 @@ def _build_lane(
             if is_first:
                 yield _EVENT.pack(at_ns, checked, len(CHECK), -1) + CHECK
                 is_first = False
-            text, marked, said = sql.encode(), -1, b""
+            text, marked, said = _encode(sql), -1, b""
             if values and is_judged:  # as it was judged, the server's own marks in it
                 marked, said = len(values), _encode_values(values)
             elif values:
@@ -252,32 +248,20 @@ def _join_pieces(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 def _bind_values(sql: str, given: Sequence[str | None]) -> tuple[bytes, int, bytes]:
     """A text with `?` for its parameters, how many these are, and their values as written."""
-    text, order = _replace_parameters(sql)
+    text, order = mark_parameters(sql)
     values = given if order is None else [given[n] if n < len(given) else None for n in order]
-    return text.encode(), len(values), _encode_values(values)
+    return _encode(text), len(values), _encode_values(values)
+
+
+def _encode(text: str) -> bytes:
+    """The bytes that were logged."""
+    return text.encode(errors="surrogateescape")
 
 
 def _encode_values(values: Sequence[str | None]) -> bytes:
     """Values as a file has them."""
     parts = list[bytes]()
     for value in values:
-        said = value.encode() if value is not None else b""
+        said = _encode(value) if value is not None else b""
         parts += (_LENGTH.pack(-1 if value is None else len(said)), said)
     return b"".join(parts)
-
-
-@lru_cache(maxsize=1 << 10)
-def _replace_parameters(sql: str) -> tuple[str, tuple[int, ...] | None]:
-    """`$1` as `?`, and the places of the values in the order of the text; a text that has `?` as it
-    is, and None."""
-    order = list[int]()
-
-    def mark(found: re.Match[str]) -> str:
-        if not found[1]:
-            return found[0]
-        order.append(int(found[1][1:]) - 1)
-        return "?"
-
-    if any(found[2] for found in _DOLLAR.finditer(sql)):
-        return sql, None
-    return _DOLLAR.sub(mark, sql), tuple(order)

@@ -6,6 +6,7 @@ than the limit only the beginning.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -18,13 +19,23 @@ LIMIT, BEGINNING = 16 << 20, 200
 PLACES = 3
 
 
+#: A byte that is no UTF-8, as `Lines` says it.
+_ODD = re.compile("[\udc80-\udcff]")
+
+
+def has_odd_bytes(text: str) -> bool:
+    """Does a text of a log have bytes that are no UTF-8?"""
+    return not text.isascii() and bool(_ODD.search(text))
+
+
 class LogEntry(NamedTuple):
     """A statement of a log, sent at `at_s` (seconds since 1970) by `session`; `values` are those of
     its parameters, None for NULL.
 
     `database` is where the session was, "" where the log does not say; `line` where it begins.
     Bytes that are no UTF-8 are escaped by surrogates. `letters` is 0, or how many there are of one
-    that is longer than the limit, of which `sql` is the beginning.
+    that is longer than the limit, of which `sql` is the beginning. `lost` says why another is not
+    there as it was sent, and completes "left out: 3 …".
     """
 
     at_s: float
@@ -35,6 +46,7 @@ class LogEntry(NamedTuple):
     database: str = ""
     duration_s: float = 0.0
     letters: int = 0
+    lost: str = ""
 
 
 @dataclass

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from dyno.workloads.replay.different import ANEW, Different
 from dyno.workloads.replay.in_place import Allowed, RefusedStatement, ServerRules, judge_for_all
-from dyno.workloads.replay.logs import Log, LogEntry, Reasons
+from dyno.workloads.replay.logs import Log, LogEntry, Reasons, has_odd_bytes
 from dyno.workloads.replay.spool import Chain, Spool, SpoolRecord
 from dyno.workloads.replay.statements import (
     Dialect,
@@ -36,8 +36,13 @@ from dyno.workloads.replay.statements import (
 DIGEST_LETTERS = 56
 #: Words of a session to its own state that may be another's, too.
 STATES = 60
-#: A byte that is no UTF-8, as `Lines` says it.
-_ESCAPED = re.compile("[\udc80-\udcff]")
+ODD_BYTES = (
+    "statements with bytes that are not UTF-8: they are sent as logged, and a server reads them in "
+    "the character set that their session sets, else in UTF-8"
+)
+IN_NO_DATABASE = (
+    "statements in no database that the log says: they are sent in the connection's own"
+)
 
 
 class TimedStatement(NamedTuple):
@@ -114,7 +119,7 @@ class Selection:
         self.asks = bounds.asks and bool(bounds.rules)
         self.sessions: tuple[LogSession, ...] = ()
         self.databases: tuple[str, ...] = ()
-        self.left_out = Reasons()
+        self.left_out, self.notes, self._homeless = Reasons(), Reasons(), Reasons()
         self.different = Different(dialect)
         self.read, self.count, self.began_s = 0, 0, float("inf")
         #: Statements that are played and stand in no log: they bring a session into its database.
@@ -142,8 +147,7 @@ class Selection:
         if entry.at_s < self.began_s and not entry.letters:
             self.began_s = entry.at_s
         session = self._by_name.get(entry.session) or self._meet(entry)
-        is_plain = entry.sql.isascii() and not (entry.letters or entry.values)
-        if not is_plain and not _is_whole(entry):
+        if entry.letters or entry.lost:
             return self._leave_damaged(entry, session)
         number, statement = self.different.read(entry)
         kind = statement.kind
@@ -225,12 +229,11 @@ class Selection:
 
     def _leave_damaged(self, entry: LogEntry, session: LogSession) -> None:
         """A statement whose text is not there as it was: it may have written."""
+        start = " ".join(entry.sql.split())[:40]
         if entry.letters:
-            start = " ".join(entry.sql.split())[:40]
-            remark = f"{entry.letters:,} characters, {start} …"
-            self.left_out.add("too long", entry.line, remark)
+            self.left_out.add("too long", entry.line, f"{entry.letters:,} characters, {start} …")
         else:
-            self.left_out.add("not in UTF-8", entry.line)
+            self.left_out.add(entry.lost, entry.line, start)
         if not self._writes and (session.is_open or session.is_manual):
             session.place = len(session.kept) if session.place is None else session.place
             self._leave_transaction(session)
@@ -245,10 +248,14 @@ class Selection:
             session.latest_s = at_s = entry.at_s
         if not session.kept:
             session.began_s = at_s
-        _, _, sql, line, values, database, duration_s, _ = entry
+        _, _, sql, line, values, database, duration_s, *_ = entry
         session.kept.append(SpoolRecord(at_s, number, line, sql, values, database, duration_s))
         if statement.kind in ("state", "use"):
             session.state[statement.digest if len(session.state) < STATES else session.name] = None
+        if has_odd_bytes(sql) or any(map(has_odd_bytes, filter(None, values))):
+            self.notes.add(ODD_BYTES, line)
+        if not database:
+            self._homeless.add(IN_NO_DATABASE, line)
         self.count += 1
         session.working += statement.kind in ("read", "write")
         self.different.keep(number, statement, entry)
@@ -273,6 +280,8 @@ class Selection:
         self.added = sum(self._count_added(session) for session in self.sessions)
         if len(self.databases) <= 1:
             self.count -= self.different.forget("use")
+        elif self._dialect.use:
+            self.notes.update(self._homeless)
         return self
 
     def _sift(self, session: LogSession) -> None:
@@ -356,12 +365,6 @@ NO_LINE = 0
 def _read_used(sql: str) -> str:
     """The database that a USE names."""
     return sql.strip("; \t\r\n")[len("use") :].strip().strip("`").replace("``", "`")
-
-
-def _is_whole(entry: LogEntry) -> bool:
-    """Is the text there, and every byte that was logged, so that what is sent is what was?"""
-    texts = (entry.sql, *filter(None, entry.values))
-    return not entry.letters and not any(_ESCAPED.search(text) for text in texts)
 
 
 def _has_name(others: re.Pattern[str], entry: LogEntry, statement: Statement) -> bool:

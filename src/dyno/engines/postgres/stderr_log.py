@@ -1,0 +1,152 @@
+"""PostgreSQL's log as stderr: lines whose prefix is the user's own (`log_line_prefix`), with a time
+(%m, %t, %n) and a session (%c, or %p) in it. Lines that go on with a message begin with a tab.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from dyno.engines.postgres.dialect import DIALECT
+from dyno.engines.postgres.log_prefix import (
+    HINT,
+    TIME,
+    PrefixReader,
+    PrefixWords,
+    check_setting,
+)
+from dyno.engines.postgres.logs import LOGS_ALL, STATEMENT, Message, read_entries
+from dyno.engines.postgres.prefix_guess import guess_prefix
+from dyno.errors import UsageError
+from dyno.workloads.replay.lines import Gathered, LogFile
+from dyno.workloads.replay.logs import Log, Reasons
+
+#: What stands between the prefix and the message.
+_SEVERITIES = (
+    *("LOG", "DETAIL", "ERROR", "FATAL", "PANIC", "WARNING", "NOTICE", "INFO", "HINT", "CONTEXT"),
+    *("DEBUG", "DEBUG1", "DEBUG2", "DEBUG3", "DEBUG4", "DEBUG5", "STATEMENT", "QUERY", "LOCATION"),
+)
+#: Lines by which the prefix is known, and how many have to be gone through for these.
+SAMPLE, SAMPLED_LINES = 1000, 50_000
+BROKEN = "followed by a line that is neither a message nor goes on with one: it may be a part"
+
+
+class StderrLog:
+    """Lines with a prefix; those that follow begin with a tab."""
+
+    kind = "PostgreSQL's log (stderr)"
+    written_by = f"{LOGS_ALL}, with %m and %p in log_line_prefix"
+
+    def knows(self, head: Sequence[str]) -> bool:
+        """Is a line with LOG among the first?"""
+        return any((found := _split_line(line)) and found[1] == "LOG" for line in head)
+
+    def read(self, file: LogFile, limit: int) -> Log:
+        """All statements; `UsageError` where the prefix says no time or no session."""
+        unread = Reasons()
+        messages = _join_messages(_read_stderr_log(file, limit, unread))
+        return Log(self.kind, DIALECT, read_entries(messages, unread), unread)
+
+
+def _split_line(line: str) -> tuple[str, str, str] | None:
+    """Prefix, severity and message of a line; None where it goes on with a message."""
+    end = line.find(":  ")
+    while end >= 0:
+        before = line[max(0, end - 9) : end]
+        if before.endswith(_SEVERITIES):
+            severity = "LOG"
+            if not before.endswith(severity):
+                severity = max((it for it in _SEVERITIES if before.endswith(it)), key=len)
+            return line[: end - len(severity)], severity, line[end + 3 :]
+        end = line.find(":  ", end + 1)
+    return None
+
+
+def _choose_reader(file: LogFile) -> PrefixReader | None:
+    """The reader of the log's prefixes; None where it has no statement."""
+    prefixes, every = list[str](), list[str]()
+    for number, line in file.read_lines(1 << 12):
+        found = None if line.startswith("\t") else _split_line(line)
+        if found is not None:
+            every.append(found[0])
+            if found[1] == "LOG" and STATEMENT.match(found[2]):
+                prefixes.append(found[0])
+        if len(prefixes) >= SAMPLE or number >= SAMPLED_LINES:
+            break
+    if file.prefix:
+        return check_setting(file.prefix, prefixes)
+    return guess_prefix(prefixes, every) if prefixes else None
+
+
+def _read_stderr_log(file: LogFile, limit: int, unread: Reasons) -> Iterator[Message]:
+    reader = _choose_reader(file)
+    lines, text = file.read_lines(limit), Gathered(limit)
+    begun: Message | None = None
+    for number, line in lines:
+        found = None if line.startswith("\t") else _split_line(line)
+        if found is None:
+            if begun is None:
+                continue
+            if line[:1] not in ("\t", ""):
+                unread.add("a line that is no message and goes on with none", number)
+                begun = begun._replace(lost=BROKEN)
+            text.add(line.removeprefix("\t"), lines.cut)
+            continue
+        if begun is not None:
+            yield _finish(begun, text)
+        prefix, severity, rest = found
+        words = reader.read(prefix) if reader is not None else None
+        if words is None:
+            words = _read_other(prefix, severity, rest, number, file)
+        begun = Message(number, *words, severity, "")
+        text.begin(rest, lines.cut)
+    if begun is not None:
+        yield _finish(begun, text)
+
+
+def _finish(begun: Message, text: Gathered) -> Message:
+    said, letters = text.end()
+    return begun._replace(text=said, letters=letters)
+
+
+def _read_other(prefix: str, severity: str, rest: str, number: int, file: LogFile) -> PrefixWords:
+    """A prefix of another form: of a process that is no session, unless it has a statement."""
+    if severity == "LOG" and STATEMENT.match(rest):
+        what = "session" if re.search(TIME, prefix) else "time"
+        raise UsageError(
+            f"{file.path}, line {number}: the prefix '{prefix.strip()[:60]}' has no {what}",
+            cause="" if not file.prefix else f"it is not '{file.prefix}'",
+            hint=HINT,
+        )
+    return PrefixWords("", "", "")
+
+
+#: Characters of messages that a DETAIL may follow, which stands a few lines behind them; what each
+#: takes beside its text.
+WAITING, MESSAGE = 8 << 20, 1000
+
+
+def _join_messages(messages: Iterable[Message]) -> Iterator[Message]:
+    """Messages with the DETAIL that follows them in the same session."""
+    waiting, size = dict[str, Message](), 0
+    for message in messages:
+        if not message.session:
+            if message.severity == "LOG":
+                yield message
+            continue
+        before = waiting.pop(message.session, None)
+        size -= len(before.text) + MESSAGE if before else 0
+        if message.severity == "DETAIL" and before is not None:
+            letters, lost = message.letters or before.letters, before.lost or message.lost
+            yield before._replace(detail=message.text, letters=letters, lost=lost)
+            continue
+        if before is not None:
+            yield before
+        if message.severity == "LOG":
+            waiting[message.session] = message
+            size += len(message.text) + MESSAGE
+            while size > WAITING:
+                first = waiting.pop(next(iter(waiting)))
+                size -= len(first.text) + MESSAGE
+                yield first
+    yield from waiting.values()
