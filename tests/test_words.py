@@ -96,7 +96,8 @@ VERBS = frozenset(
     enumerate escape estimate expand expect expel explain extract fetch fill filter find finish fit
     flag flush follow forecast forget form format free freeze gather get give go grade grant group
     guard guess hash hide hold identify indent initialize insert inspect install instrument
-    interrupt iterate join judge keep kill label launch lay learn leave let liken link list load locate
+    interrupt iterate join judge keep kill label launch lay learn leave let liken link list
+    load locate
     log look lower make mark mask match measure meet merge move multiply name negate normalize note
     number obey observe open outline override pack pair parse pause place plan play poll preload
     prepare print probe put query quote rank reach read recognise record recover refuse release
