@@ -38,6 +38,7 @@ def counted(runs: Path) -> Path:
         (("sqlite", "sqlite"), "missing option '--workload'"),
         (("sqlite", "sqlite", *POINTS, "--phase", "rum"), "phase"),
         (("null@1us", "null@2us", *POINTS), "no program whose instructions could be counted"),
+        (("sqlite", "mysql://u:secret@far.example:1/d", *POINTS), "runs already, and cannot be"),
         (("sqlite", "sqlite", *POINTS, "--margin", "0"), "--margin must be above 0"),
         (("sqlite", "sqlite", *POINTS, "--sql", "a.sql"), "cannot be combined"),
         (("sqlite", "sqlite", "--sql", "nowhere.sql"), "no SQL file at"),
@@ -54,6 +55,7 @@ def test_what_cannot_be_counted_is_refused_before_anything_is_loaded(
     said = capsys.readouterr().err
     assert sentence in said
     assert "loading" not in said
+    assert "secret" not in said
     assert not list(runs.glob("*"))
 
 
@@ -72,6 +74,16 @@ def test_a_comparison_of_factors_is_not_counted(
     words = ["compare", "sqlite", "--factor", "journal_mode=wal,delete", *POINTS, "--count"]
     assert run_words(words) == 64
     assert "--count does not apply to --factor" in capsys.readouterr().err
+
+
+def test_a_stripped_build_is_said_to_have_functions_without_a_layer(
+    counted: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = counted / "count.json"
+    file.write_text(file.read_text().replace('"find"', '"(no symbol)"'))
+    assert run_words(["show", "last"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "1.0: 90 % of the instructions are in functions without a symbol" in said
 
 
 @pytest.mark.parametrize("word", ["last", "20260102", "20260102T000000Z-count-1.0-vs-1.1"])

@@ -113,6 +113,10 @@ def _make_experiment(words: dict[str, Any]) -> Experiment:
     if len(words["candidates"]) < 2:
         hint = "name the base first, then what is compared with it"
         raise UsageError("a comparison needs two candidates", hint=hint)
+    for each in words["candidates"]:
+        if "://" in each:
+            hint = "name a build, which is started under valgrind"
+            raise UsageError(f"{each} runs already, and cannot be counted", hint=hint)
     workload, chosen = words["workload"], {"threads": "1"} | dict(words["settings"])
     if words["sql"]:
         workload = find_sql_file(words["sql"], [workload] if workload else [])

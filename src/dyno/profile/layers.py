@@ -2,7 +2,8 @@
 
 A function's layer is told by its source file, where the build has debug information, else by its
 name. Tables are `layers/ENGINE.toml`: layers in their order of trial, each with patterns of
-sources and of names (`*` stands for anything); the first that matches counts. `layers/kernel.toml`
+sources and of names (`*` stands for anything); the first that matches counts. `waits` names the
+functions in which a server waits for its client. `layers/kernel.toml`
 is the kernel's, which samples of CPU time meet, too.
 """
 
@@ -53,9 +54,10 @@ class LayerPattern:
 
 @dataclass(frozen=True)
 class LayerTable:
-    """The layers of one engine."""
+    """The layers of one engine; `waits` are functions in which a server waits for its client."""
 
     patterns: tuple[LayerPattern, ...]
+    waits: re.Pattern[str] | None = None
 
     def find_layer(self, function: CodeFunction) -> str:
         """The function's layer, one of the table's, a library's, or `other`."""
@@ -92,7 +94,8 @@ def read_layers(engine: str) -> LayerTable:
                 _join_patterns(each.get("functions", ())),
             )
             for each in layers
-        )
+        ),
+        _join_patterns(read.get("waits", ())),
     )
 
 

@@ -9,6 +9,7 @@ import os
 import platform
 import shutil
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -89,15 +90,21 @@ class Valgrind:
             raise TrialFailed(f"valgrind does not hear `{' '.join(words)}`", cause=cause)
 
 
-def find_valgrind(say: Say) -> Valgrind:
-    """The system's valgrind, else Debian's package; `HostError` where neither is to be had."""
+def find_valgrind(
+    say: Say,
+    root: Path = Path("/"),
+    find_version: Callable[[str, Say], str] = deb.find_installable_version,
+) -> Valgrind:
+    """The valgrind of the system at `root`, else Debian's package, of the version that is found;
+    `HostError` where neither is to be had.
+    """
     if platform.machine() not in TOOLS:
         raise HostError(f"callgrind cannot count on {platform.machine()}")
-    if found := _find_in_tree(Path("/")):
+    if found := _find_in_tree(root):
         return found
     hint = "install valgrind, or use a Debian or an Ubuntu, where dyno fetches it"
     try:
-        version = deb.find_installable_version(PACKAGE, say)
+        version = find_version(PACKAGE, say)
         folder = deb.fetch(PACKAGE, version, say)
     except DynoError as refused:
         raise HostError("there is no valgrind", cause=refused.sentence, hint=hint) from None

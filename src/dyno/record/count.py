@@ -44,7 +44,7 @@ class CandidateCount:
     several `inputs`, the repetitions of one stand next to each other.
     `varied` are functions whose own counts differ most between the repetitions of the first input.
     `files` are the folders with callgrind's files, within the count's. `calls` are there where
-    stacks were asked for.
+    stacks were asked for. `waiting` are instructions of waits for the client, left out.
     """
 
     candidate: str
@@ -55,6 +55,7 @@ class CandidateCount:
     files: tuple[str, ...] = ()
     inputs: int = 1
     calls: tuple[CountedCall, ...] = ()
+    waiting: tuple[float, ...] = ()
 
     @property
     def by_input(self) -> list[tuple[float, ...]]:

@@ -35,8 +35,9 @@ def print_count(count: Count, rows: Sequence[CountComparison]) -> None:
     for sentence in text.describe_spread(count.counts):
         screen.print_line(sentence)
     for each in count.counts:
-        if sentence := text.describe_others(count, each):
-            screen.print_line(sentence)
+        for sentence in (text.describe_others(count, each), text.describe_unnamed(each)):
+            if sentence:
+                screen.print_paragraph(sentence)
     screen.print_paragraph(text.BLIND)
 
 

@@ -27,6 +27,7 @@ from dyno.profile.attribution import (
 from dyno.profile.callgrind import Call, CodeFunction, read_profile
 from dyno.profile.layers import LayerTable, read_layers
 from dyno.profile.valgrind import Valgrind
+from dyno.profile.waits import leave_out_waits
 from dyno.record import Candidate, Phase, Stop, WorkloadPlan
 from dyno.record.count import CandidateCount, CountedCall, CountedFunction
 
@@ -75,13 +76,14 @@ class CountContext:
 @dataclass(frozen=True)
 class CountedWork:
     """Instructions of one play: `serving` by function and `calls` with all that they call, of
-    whoever serves the user; and `beside` those of everybody else.
+    whoever serves the user; `beside` those of everybody else, and `waiting` for the client.
     """
 
     operations: int
     serving: Counter[CodeFunction]
     beside: int
     calls: Counter[Call] = field(default_factory=Counter)
+    waiting: int = 0
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,7 @@ class CountedRepeat:
     functions: dict[CodeFunction, float]
     beside: float
     calls: dict[Call, float]
+    waiting: float
 
 
 def count_candidate(candidate: Candidate, given: CountContext) -> CandidateCount:
@@ -111,6 +114,7 @@ def count_candidate(candidate: Candidate, given: CountContext) -> CandidateCount
         varied=tuple(find_varied(per_operation[: plan.repeats])),
         files=tuple(_name_folder(candidate.name, events) for events in plan.lengths),
         inputs=plan.inputs,
+        waiting=tuple(each.waiting for each in repeats),
         calls=tuple(name_calls([each.calls for each in repeats])) if plan.stacks else (),
     )
 
@@ -171,18 +175,22 @@ def read_work(play: CountedPlay, job: TrialJob) -> CountedWork:
     profiles = {file.name: read_profile([file]) for file in play.files}
     serving: Counter[CodeFunction] = Counter()
     calls: Counter[Call] = Counter()
-    beside = 0
+    beside = waiting = 0
     if job.engine.embedded:
         for profile in profiles.values():
             serving.update(count_library(profile, job.build.program))
             calls.update(list_library_calls(profile, job.build.program))
     elif profiles:
         name = find_serving(profiles)
-        serving, calls = profiles[name].own, profiles[name].calls
+        waits = read_layers(job.candidate.engine).waits
+        working, waiting = leave_out_waits(profiles[name], waits)
+        serving, calls = working.own, working.calls
         beside = sum(each.total for each in profiles.values()) - profiles[name].total
     if not profiles or not serving.total():
         raise TrialFailed(f"callgrind counted no instructions of {job.candidate.name}")
-    return CountedWork(play.operations, _tidy(serving, job), beside, _tidy_calls(calls, job))
+    return CountedWork(
+        play.operations, _tidy(serving, job), beside, _tidy_calls(calls, job), waiting
+    )
 
 
 def _tidy(counts: Mapping[CodeFunction, int], job: TrialJob) -> Counter[CodeFunction]:
@@ -205,8 +213,8 @@ def _tidy_calls(calls: Mapping[Call, int], job: TrialJob) -> Counter[Call]:
 
 
 def subtract_work(short: CountedWork, long: CountedWork) -> CountedRepeat:
-    """Instructions per operation by function and by call, and of everybody else, of what only the
-    longer play did.
+    """Instructions per operation by function and by call, of everybody else and of waiting, of what
+    only the longer play did.
     """
     operations = long.operations - short.operations
     functions, calls = Counter(long.serving), Counter(long.calls)
@@ -216,6 +224,7 @@ def subtract_work(short: CountedWork, long: CountedWork) -> CountedRepeat:
         {function: n / operations for function, n in functions.items() if n},
         (long.beside - short.beside) / operations,
         {call: n / operations for call, n in calls.items() if n > 0},
+        (long.waiting - short.waiting) / operations,
     )
 
 

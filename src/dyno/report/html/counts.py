@@ -15,6 +15,7 @@ from dyno.report.text.counts import (
     describe_comparison,
     describe_others,
     describe_spread,
+    describe_unnamed,
 )
 
 #: Rows of a table of functions.
@@ -99,6 +100,7 @@ def _make_basis(count: Count) -> PagePart:
         f"from the same data and seed ({count.seed}). Options: {options or 'none'}.",
         *describe_spread(count.counts),
         *filter(None, (describe_others(count, each) for each in count.counts)),
+        *filter(None, map(describe_unnamed, count.counts)),
         f"For KCachegrind: {', '.join(file for each in count.counts for file in each.files)}.",
         f"To repeat: {count.command}",
     ]

@@ -11,6 +11,8 @@ BLIND = (
     "A count of instructions sees no caches, no waits, no system calls and no parallelism: heavier "
     "is not slower. It is of one user, in user mode, for this seed."
 )
+#: What a function without a symbol is called, and the share of those that is told.
+UNNAMED, UNNAMED_PERCENT = "(no symbol)", 5.0
 #: Repetitions that lie this far apart are told of.
 SPREAD_PERCENT = 0.1
 
@@ -58,12 +60,30 @@ def describe_spread(counts: Sequence[CandidateCount]) -> list[str]:
     return told
 
 
-def describe_others(count: Count, each: CandidateCount) -> str:
-    """What an engine's other threads did, per operation; empty where there are none."""
-    mean = sum(each.beside) / len(each.beside)
-    if mean < 0.5:
+def describe_unnamed(each: CandidateCount) -> str:
+    """How much of a stripped build has no symbol, hence no layer; empty where it is little."""
+    unnamed = sum(it.instructions for it in each.functions if it.name == UNNAMED)
+    percent = 100.0 * unnamed / each.instructions
+    if percent < UNNAMED_PERCENT:
         return ""
     return (
-        f"{each.candidate}'s other threads and processes: {mean:,.0f} instructions per "
-        f"{count.unit}, not counted with it."
+        f"{each.candidate}: {percent:.0f} % of the instructions are in functions without a symbol "
+        "(a stripped build), whose layer is not known."
     )
+
+
+def describe_others(count: Count, each: CandidateCount) -> str:
+    """What of an engine was left out, per operation: its other threads, and waits for the client;
+    empty where there is neither.
+    """
+    left = []
+    for what, values in (
+        ("other threads and processes", each.beside),
+        ("waits for its client", each.waiting),
+    ):
+        mean = sum(values) / len(values) if values else 0.0
+        if mean >= 0.5:
+            left.append(f"{what}: {mean:,.0f}")
+    if not left:
+        return ""
+    return f"{each.candidate}, not counted, per {count.unit}: {', '.join(left)}."
