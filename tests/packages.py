@@ -95,8 +95,8 @@ PACKAGES = {
     "compare/run_folder": _package("a run on disk", "record"),
     "compare/resolve": _package(
         "names to programs, scripts, keys, primaries, design: a run that can be played",
-        "record builds driver workloads engines host/checks host/controls compare/experiment"
-        " compare/run_folder",
+        "record builds driver workloads engines host/checks host/controls profile"
+        " compare/experiment compare/run_folder",
     ),
     "compare/forecast": _package(
         "how long, how many blocks, what can be seen; earlier runs",
@@ -106,8 +106,8 @@ PACKAGES = {
     "compare/play": _package(
         "a run to blocks, trials, sessions with an engine, phases",
         "record builds driver access workloads engines host/processes host/checks host/probes"
-        " host/controls judge/analysis compare/experiment compare/run_folder compare/resolve"
-        " compare/forecast",
+        " host/controls profile judge/analysis compare/experiment compare/run_folder"
+        " compare/resolve compare/forecast",
     ),
     "compare/pilot": _package(
         "the one preparation of a run, and what its pilot chooses: where, how many, how short",

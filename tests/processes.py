@@ -54,8 +54,9 @@ def server_below(pid: int, home: Path) -> int:
 
 
 def driver_below(pid: int) -> int:
-    """The driver below `pid`."""
-    return next(p for p in descendants(pid) if program_name(p) == DRIVER)
+    """The driver below `pid`; the sampler, which is the same program, is none."""
+    drivers = (p for p in descendants(pid) if program_name(p) == DRIVER)
+    return next(p for p in drivers if "\0sample" not in _read(Path(f"/proc/{p}/cmdline")))
 
 
 def send_signal(pid: int, number: signal.Signals) -> None:

@@ -338,6 +338,7 @@ WAYS: dict[str, tuple[Way, ...]] = {
         Way("suspended", "the laptop is closed for a while", "", "dropped"),
         Way("clock-set", "the wall clock is set meanwhile", "clock", "doubtful"),
         Way("clock-bent", "the clock runs too fast", "clock", "invalid"),
+        Way("no-samples", "the sampler sees nothing of a busy engine", "cpu_samples", "doubtful"),
         Way("dear-clock", "reading the clock takes longer than the work", "clock", "doubtful"),
         Way("short-slices", "one side has less time than the other", "interleaving", "doubtful"),
         Way("not-suspended", "a process of one side is not suspended", "interleaving", "doubtful"),

@@ -31,15 +31,22 @@ def burning() -> Iterator[int]:
 
 
 def sample_burning(*, stacks: bool = False) -> CpuProfile:
-    with burning() as pid, CpuSampler(pid, stacks=stacks) as sampler:
-        try:
-            sampler.start()
-        except HostError as refused:  # a host that permits nothing says why
-            assert "perf_event_paranoid" in refused.message
-            pytest.skip(refused.message)
-        with pytest.raises(subprocess.TimeoutExpired):
-            subprocess.run(["sleep", "60"], timeout=SAMPLED_S, check=False)
-        return sampler.stop()
+    with burning() as pid, CpuSampler() as sampler:
+        (profile,) = sample(sampler, pid, stacks=stacks)
+        return profile
+
+
+def sample(sampler: CpuSampler, *pids: int, stacks: bool = False) -> list[CpuProfile]:
+    """What the processes do for a moment; a host that permits nothing says why."""
+    try:
+        sampler.start(pids, stacks=stacks)
+    except HostError as refused:
+        assert "perf_event" in refused.message
+        pytest.skip(refused.message)
+    with pytest.raises(subprocess.TimeoutExpired):
+        subprocess.run(["sleep", "60"], timeout=SAMPLED_S, check=False)
+    sampler.stop()
+    return sampler.name()
 
 
 def test_the_samples_of_a_forked_child_are_its_familys() -> None:
@@ -56,8 +63,37 @@ def test_stacks_hold_each_sample_at_most_once() -> None:
     assert all(frame in places for each in profile.stacks for frame in each.frames)
 
 
+def test_of_two_processes_each_has_its_own_samples() -> None:
+    with burning() as busy, subprocess.Popen(["sleep", "60"]) as idle, CpuSampler() as sampler:
+        try:
+            resting, burnt = sample(sampler, idle.pid, busy)
+        finally:
+            idle.kill()
+    assert burnt.samples > 10
+    assert resting.samples < 3
+
+
+def test_functions_are_named_after_their_process_has_ended() -> None:
+    with CpuSampler() as sampler:
+        with burning() as pid:
+            sampler.start([pid])
+            with pytest.raises(subprocess.TimeoutExpired):
+                subprocess.run(["sleep", "60"], timeout=SAMPLED_S, check=False)
+            sampler.stop()
+        (profile,) = sampler.name()
+    assert any("sh" in each.module for each in profile.functions)
+    assert any(each.name for each in profile.functions)
+
+
+def test_a_sampler_samples_again() -> None:
+    with burning() as pid, CpuSampler() as sampler:
+        (first,), (second,) = sample(sampler, pid), sample(sampler, pid)
+    assert first.samples > 10
+    assert 10 < second.samples < 2 * first.samples
+
+
 def test_a_process_that_has_ended_is_told() -> None:
     with subprocess.Popen(["true"]) as process:
         process.wait()
-        with CpuSampler(process.pid) as sampler, pytest.raises(HostError, match="has ended"):
-            sampler.start()
+        with CpuSampler() as sampler, pytest.raises(HostError, match="has ended"):
+            sampler.start([process.pid])

@@ -39,9 +39,13 @@ use plan::parent::{self, Parent};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    parent::die_with_parent();
-    let kept = descriptors::keep_to_ourselves();
     let word = std::env::args().nth(1).unwrap_or_default();
+    // the sampler serves one trial after the other, and may outlive the thread that started it:
+    // the end of stdin tells it that Dyno is gone
+    if word != "sample" {
+        parent::die_with_parent();
+    }
+    let kept = descriptors::keep_to_ourselves();
     let kept = kept.map_err(|cause| Error::host("cannot look at our open files").because(cause));
     let outcome = kept.and_then(|()| parent::keep_streams()).and_then(|()| command(&word));
     outcome.unwrap_or_else(|error| parent::exit_with_error(&error, None))

@@ -1,175 +1,198 @@
-//! Addresses to functions, while the processes still stand.
+//! Addresses to functions, by the files that were mapped there: the processes may have ended.
 
 use std::collections::HashMap;
 
-use blazesym::symbolize::source::{Kernel, Process, Source};
+use blazesym::symbolize::source::{Elf, Kernel, Source};
 use blazesym::symbolize::{Input, Sym, Symbolized, Symbolizer};
 
-use crate::mappings::Mappings;
 use crate::profile::{Function, Profile, Stack};
 use crate::sampling::{KERNEL_STARTS, Samples};
 
 /// The module of the kernel's functions.
 const KERNEL: &str = "[kernel]";
 
-/// Names every address that was met. A process that has ended is read as `root`, which it
-/// was forked from.
-pub fn name_functions(samples: &Samples, root: u32) -> Profile {
-    let mut naming = Naming::new(root);
-    let mut stacks: HashMap<Vec<usize>, u64> = HashMap::new();
-    let mut all = 0;
-    for (pid, places) in gather_places(samples) {
-        naming.name(pid, &places);
-    }
-    for (pid, chain, count) in &samples.counts {
-        let frames: Vec<usize> = chain.iter().map(|&ip| naming.find(*pid, ip)).collect();
-        if let Some(&innermost) = frames.first() {
-            naming.functions[innermost].samples += count;
-            all += count;
-        }
-        if frames.len() > 1 {
-            *stacks.entry(frames.into_iter().rev().collect()).or_default() += count;
-        }
-    }
-    let stacks = stacks.into_iter();
-    Profile {
-        samples: all,
-        lost: samples.lost,
-        period_ns: samples.period_ns,
-        stacks: stacks.map(|(frames, samples)| Stack { frames, samples }).collect(),
-        functions: naming.functions,
-    }
-}
+/// A place in a file, in bytes.
+type Place = (String, u64);
 
-fn gather_places(samples: &Samples) -> HashMap<u32, Vec<u64>> {
-    let mut places: HashMap<u32, Vec<u64>> = HashMap::new();
-    for (pid, chain, _) in &samples.counts {
-        places.entry(*pid).or_default().extend(chain.iter());
-    }
-    for each in places.values_mut() {
-        each.sort_unstable();
-        each.dedup();
-    }
-    places
-}
-
-struct Naming {
-    root: u32,
+/// Names functions, and remembers what it has read: one that is kept names the same build again in
+/// milliseconds.
+pub struct FunctionNames {
     names: Symbolizer,
     sources: Symbolizer,
+    known: HashMap<Place, Function>,
+    known_sources: HashMap<Place, String>,
+}
+
+impl Default for FunctionNames {
+    fn default() -> Self {
+        let builder = || Symbolizer::builder().enable_inlined_fns(false);
+        Self {
+            names: builder().enable_code_info(false).build(),
+            sources: builder().enable_code_info(true).build(),
+            known: HashMap::new(),
+            known_sources: HashMap::new(),
+        }
+    }
+}
+
+impl FunctionNames {
+    /// Names every address that was met.
+    pub fn name(&mut self, samples: &Samples) -> Profile {
+        let mut found = Naming::default();
+        self.learn(samples);
+        for (pid, chain, _) in &samples.counts {
+            for &ip in chain {
+                let place = find_place(samples, *pid, ip);
+                found.add((*pid, ip), &self.known[&place]);
+            }
+        }
+        let mut stacks: HashMap<Vec<usize>, u64> = HashMap::new();
+        let mut all = 0;
+        for (pid, chain, count) in &samples.counts {
+            let frames: Vec<usize> = chain.iter().map(|&ip| found.places[&(*pid, ip)]).collect();
+            if let Some(&innermost) = frames.first() {
+                found.functions[innermost].samples += count;
+                all += count;
+            }
+            if frames.len() > 1 {
+                *stacks.entry(frames.into_iter().rev().collect()).or_default() += count;
+            }
+        }
+        let stacks = stacks.into_iter();
+        Profile {
+            started: samples.started,
+            samples: all,
+            lost: samples.lost,
+            period_ns: samples.period_ns,
+            stacks: stacks.map(|(frames, samples)| Stack { frames, samples }).collect(),
+            functions: found.functions,
+        }
+    }
+
+    /// Names the places that are not known yet, file by file.
+    fn learn(&mut self, samples: &Samples) {
+        let mut unknown: HashMap<String, Vec<u64>> = HashMap::new();
+        for (pid, chain, _) in &samples.counts {
+            for &ip in chain {
+                let place = find_place(samples, *pid, ip);
+                if !self.known.contains_key(&place) {
+                    unknown.entry(place.0).or_default().push(place.1);
+                }
+            }
+        }
+        for (file, mut offsets) in unknown {
+            offsets.sort_unstable();
+            offsets.dedup();
+            self.learn_file(&file, &offsets);
+        }
+    }
+
+    fn learn_file(&mut self, file: &str, offsets: &[u64]) {
+        let names = match file {
+            KERNEL => {
+                let kernel = Source::Kernel(Kernel::default());
+                symbolize(&self.names, &kernel, Input::AbsAddr(offsets))
+            }
+            _ if file.starts_with('/') => {
+                symbolize(&self.names, &describe_file(file, false), Input::FileOffset(offsets))
+            }
+            _ => offsets.iter().map(|_| None).collect(),
+        };
+        let named: Vec<Function> = offsets
+            .iter()
+            .zip(&names)
+            .map(|(&offset, name)| name_place(file, offset, name.as_ref()))
+            .collect();
+        drop(names);
+        for (&offset, mut function) in offsets.iter().zip(named) {
+            if file.starts_with('/') {
+                function.source = self.find_source(file, function.offset);
+            }
+            self.known.insert((file.to_owned(), offset), function);
+        }
+    }
+
+    /// The source file of the function that begins there; empty where nothing says it.
+    fn find_source(&mut self, file: &str, begin: u64) -> String {
+        let place = (file.to_owned(), begin);
+        if let Some(known) = self.known_sources.get(&place) {
+            return known.clone();
+        }
+        let begin = [begin];
+        let found = symbolize(&self.sources, &describe_file(file, true), Input::FileOffset(&begin));
+        let code = found.first().and_then(Option::as_ref).and_then(|sym| sym.code_info.as_ref());
+        let source = code.map(|code| code.to_path().to_string_lossy().into_owned());
+        drop(found);
+        let source = source.unwrap_or_default();
+        self.known_sources.insert(place, source.clone());
+        source
+    }
+}
+
+/// The functions of one profile, each once, and where each address stands among them.
+#[derive(Default)]
+struct Naming {
     functions: Vec<Function>,
-    known: HashMap<Function, usize>,
+    indices: HashMap<Function, usize>,
     places: HashMap<(u32, u64), usize>,
 }
 
 impl Naming {
-    fn new(root: u32) -> Self {
-        let builder = || Symbolizer::builder().enable_inlined_fns(false);
-        Self {
-            root,
-            names: builder().enable_code_info(false).build(),
-            sources: builder().enable_code_info(true).build(),
-            functions: Vec::new(),
-            known: HashMap::new(),
-            places: HashMap::new(),
+    fn add(&mut self, address: (u32, u64), function: &Function) {
+        if self.places.contains_key(&address) {
+            return;
         }
-    }
-
-    fn find(&self, pid: u32, ip: u64) -> usize {
-        self.places.get(&(pid, ip)).copied().unwrap_or_default()
-    }
-
-    /// Names `places` of a process, in ascending order.
-    fn name(&mut self, pid: u32, places: &[u64]) {
-        let user = places.partition_point(|&place| place < KERNEL_STARTS);
-        let (user, kernel) = places.split_at(user);
-        self.name_user(pid, user);
-        let names = symbolize(&self.names, &Source::Kernel(Kernel::default()), kernel);
-        let named: Vec<Function> = names.iter().map(Option::as_ref).map(name_kernel).collect();
-        for (&ip, function) in kernel.iter().zip(named) {
-            let index = self.keep(function.clone(), function);
-            self.places.insert((pid, ip), index);
-        }
-    }
-
-    fn name_user(&mut self, pid: u32, places: &[u64]) {
-        let mut reader = pid;
-        let mut maps = Mappings::read(pid);
-        if maps.is_empty() {
-            reader = self.root;
-            maps = Mappings::read(self.root);
-        }
-        let names = symbolize(&self.names, &describe_process(reader, false), places);
-        let named: Vec<(u64, u64, Function)> = places
-            .iter()
-            .zip(&names)
-            .map(|(&ip, name)| name_place(&maps, ip, name.as_ref()))
-            .collect();
-        drop(names);
-        for (ip, start, mut function) in named {
-            let index = match self.known.get(&function) {
-                Some(&index) => index,
-                None => {
-                    let key = function.clone();
-                    function.source = self.find_source(reader, start);
-                    self.keep(key, function)
-                }
-            };
-            self.places.insert((pid, ip), index);
-        }
-    }
-
-    /// The source file of the function that begins at `start`; empty where nothing says it.
-    fn find_source(&self, pid: u32, start: u64) -> String {
-        let found = symbolize(&self.sources, &describe_process(pid, true), &[start]);
-        let code = found.first().and_then(Option::as_ref).and_then(|sym| sym.code_info.as_ref());
-        code.map(|code| code.to_path().to_string_lossy().into_owned()).unwrap_or_default()
-    }
-
-    /// Where `function` stands in the answer; `key` is itself, its source file left out.
-    fn keep(&mut self, key: Function, function: Function) -> usize {
-        *self.known.entry(key).or_insert_with(|| {
-            self.functions.push(function);
-            self.functions.len() - 1
-        })
+        let index = match self.indices.get(function) {
+            Some(&index) => index,
+            None => {
+                self.functions.push(function.clone());
+                self.indices.insert(function.clone(), self.functions.len() - 1);
+                self.functions.len() - 1
+            }
+        };
+        self.places.insert(address, index);
     }
 }
 
-/// Names by the file's symbols alone, or with its debug information, too. Paths are used as the
-/// process sees them: `/proc/PID/map_files` would need root.
-fn describe_process(pid: u32, debug_syms: bool) -> Source<'static> {
-    let mut process = Process::new(pid.into());
-    process.debug_syms = debug_syms;
-    process.map_files = false;
-    process.perf_map = false;
-    Source::Process(process)
+/// Which file lies at an address of a process, and the place in it. The kernel's is the address.
+fn find_place(samples: &Samples, pid: u32, ip: u64) -> Place {
+    if ip >= KERNEL_STARTS {
+        return (KERNEL.to_owned(), ip);
+    }
+    let mut mappings = samples.mappings.iter().filter(|(of, _)| *of == pid);
+    let mut roots = samples.mappings.iter().filter(|(of, _)| *of == samples.root);
+    let found = mappings.find_map(|(_, maps)| maps.find(ip));
+    let found = found.or_else(|| roots.find_map(|(_, maps)| maps.find(ip)));
+    let (file, offset) = found.unwrap_or(("", ip));
+    (file.to_owned(), offset)
 }
 
-fn symbolize<'a>(by: &'a Symbolizer, source: &Source<'_>, places: &[u64]) -> Vec<Option<Sym<'a>>> {
-    match by.symbolize(source, Input::AbsAddr(places)) {
+/// A file's symbols, or its debug information, too.
+fn describe_file(path: &str, debug_syms: bool) -> Source<'static> {
+    let mut file = Elf::new(path);
+    file.debug_syms = debug_syms;
+    Source::Elf(file)
+}
+
+fn symbolize<'a>(
+    by: &'a Symbolizer,
+    source: &Source<'_>,
+    places: Input<&[u64]>,
+) -> Vec<Option<Sym<'a>>> {
+    let count = places.into_inner().len();
+    match by.symbolize(source, places) {
         Ok(all) => all.into_iter().map(Symbolized::into_sym).collect(),
-        Err(_) => places.iter().map(|_| None).collect(),
+        Err(_) => (0..count).map(|_| None).collect(),
     }
 }
 
-/// The place, where its function begins in memory, and the function.
-fn name_place(maps: &Mappings, ip: u64, name: Option<&Sym<'_>>) -> (u64, u64, Function) {
-    let (module, offset) = maps.find(ip).unwrap_or(("", ip));
+/// The function at a place. The kernel's has no offset, which would tell where the kernel lies.
+fn name_place(file: &str, offset: u64, name: Option<&Sym<'_>>) -> Function {
     let inside = name.map_or(0, |sym| sym.offset as u64);
-    let function = Function {
-        name: name.map(|sym| sym.name.to_string()).unwrap_or_default(),
-        module: module.to_owned(),
-        offset: offset.saturating_sub(inside),
-        ..Function::default()
-    };
-    (ip, ip.saturating_sub(inside), function)
-}
-
-/// Without its address, which would tell where the kernel lies.
-fn name_kernel(name: Option<&Sym<'_>>) -> Function {
     Function {
         name: name.map(|sym| sym.name.to_string()).unwrap_or_default(),
-        module: KERNEL.to_owned(),
+        module: file.to_owned(),
+        offset: if file == KERNEL { 0 } else { offset.saturating_sub(inside) },
         ..Function::default()
     }
 }

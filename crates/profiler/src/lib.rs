@@ -1,7 +1,7 @@
-//! Samples where the CPU time of a process, and of all that it forks, goes.
+//! Samples where the CPU time of processes, and of all that they fork, goes.
 //!
 //! [`Sampling::begin`] opens the events, [`Sampling::drain`] takes over now and then what the
-//! kernel wrote, and [`Sampling::end`] names the functions that were met and says how often.
+//! kernel wrote, [`Sampling::end`] stops it, and [`FunctionNames`] says what was met how often.
 //!
 //! It uses the kernel's `cpu-clock`, which virtual machines have, too, and no hardware counter.
 
@@ -11,5 +11,6 @@ mod processes;
 mod profile;
 mod sampling;
 
+pub use functions::FunctionNames;
 pub use profile::{Function, Profile, Request, Scope, Stack, Started};
-pub use sampling::Sampling;
+pub use sampling::{Samples, Sampling};

@@ -12,7 +12,7 @@ struct Mapping {
 }
 
 /// The mappings of a process, by address.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Mappings(Vec<Mapping>);
 
 impl Mappings {
@@ -26,11 +26,6 @@ impl Mappings {
         let mut all: Vec<Mapping> = text.lines().filter_map(parse_line).collect();
         all.sort_by_key(|mapping| mapping.start);
         Self(all)
-    }
-
-    /// Is there nothing mapped, as of a process that has ended?
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
     }
 
     /// The file at `address`, and the place in it in bytes. The name is empty where memory has

@@ -12,7 +12,7 @@ pub fn list_family(root: u32) -> HashSet<u32> {
 }
 
 /// `root` and all that descend from it by pairs of child and parent.
-pub fn join_descendants(root: u32, pairs: impl Iterator<Item = (u32, u32)>) -> HashSet<u32> {
+fn join_descendants(root: u32, pairs: impl Iterator<Item = (u32, u32)>) -> HashSet<u32> {
     let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
     for (child, parent) in pairs {
         children.entry(parent).or_default().push(child);

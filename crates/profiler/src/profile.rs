@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// The process; those that it forked and will fork are sampled, too.
-    pub pid: u32,
+    /// The processes; those that they forked and will fork are sampled, too. None of them may be
+    /// another's descendant.
+    pub pids: Vec<u32>,
     /// CPU time between two samples, in ns.
     pub period_ns: u64,
     /// Whether callers are kept, as far as frame pointers lead.
@@ -28,15 +29,20 @@ pub enum Scope {
 /// What is sampled from now on.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Started {
+    /// What is counted: `cpu-clock`.
+    pub event: &'static str,
     /// All CPUs, or threads by themselves.
     pub scope: Scope,
     /// Whether the kernel's own time is seen.
     pub kernel: bool,
 }
 
-/// The samples of the processes, by function.
-#[derive(Debug, Default, Serialize)]
+/// The samples of a process and its family, by function.
+#[derive(Debug, Serialize)]
 pub struct Profile {
+    /// How they were taken.
+    #[serde(flatten)]
+    pub started: Started,
     /// Samples of the processes in all; `functions` hold each of them once.
     pub samples: u64,
     /// Records that the kernel dropped, since a ring was full.

@@ -6,17 +6,20 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io::ErrorKind;
+use std::sync::Arc;
 
 use perf_event::data::Record;
 use perf_event::events::Software;
 use perf_event::{Builder, SampleFlag, Sampler};
 
-use crate::functions::name_functions;
-use crate::processes::{join_descendants, list_cpus, list_family, list_threads};
-use crate::profile::{Profile, Request, Scope, Started};
+use crate::mappings::Mappings;
+use crate::processes::{list_cpus, list_family, list_threads};
+use crate::profile::{Request, Scope, Started};
 
-/// A ring of a CPU, and of a thread on a CPU: some 8,000 and 500 samples.
+/// A ring of a CPU, of one whose samples hold stacks, and of a thread on a CPU: some 8,000, 8,000
+/// and 500 samples.
 const RING_BYTES: usize = 1 << 18;
+const STACKS_RING_BYTES: usize = 1 << 21;
 const THREAD_RING_BYTES: usize = 1 << 14;
 
 /// How often new threads are looked for while events are opened, each time for those that
@@ -32,37 +35,57 @@ const CONTEXT_MARKS: u64 = u64::MAX - 4095;
 /// Innermost address first; without callers a single one.
 type Chain = Box<[u64]>;
 
+/// The event that is counted.
+const EVENT: &str = "cpu-clock";
+
+/// A ring that the kernel writes, and whose samples it holds, by their place in `roots`: anybody's
+/// where all CPUs are sampled.
+struct Ring {
+    sampler: Sampler,
+    root: Option<usize>,
+}
+
 /// Sampling that goes on.
 pub struct Sampling {
-    rings: Vec<Sampler>,
-    scope: Scope,
-    kernel: bool,
-    root: u32,
+    rings: Vec<Ring>,
+    started: Started,
+    roots: Vec<u32>,
     period_ns: u64,
-    family: HashSet<u32>,
+    /// The root of each process that was met, by its place in `roots`.
+    owners: HashMap<u32, usize>,
+    /// Child and parent.
     forks: Vec<(u32, u32)>,
     counts: HashMap<(u32, Chain), u64>,
     lost: u64,
+    /// Of each root, at the start.
+    mappings: Vec<(u32, Arc<Mappings>)>,
 }
 
-/// What was met, by process and chain of addresses.
+/// What was met of a process and its family, by process and chain of addresses.
 pub struct Samples {
+    /// The process that the others descend from.
+    pub root: u32,
+    /// How they were taken.
+    pub started: Started,
     /// How often each chain was met in a process.
     pub counts: Vec<(u32, Chain, u64)>,
-    /// Records that the kernel dropped.
+    /// Records that the kernel dropped, of whatever process.
     pub lost: u64,
     /// CPU time that each stands for, in ns.
     pub period_ns: u64,
+    /// What lay where in each process that was met, at the end, then in the root at the start: an
+    /// embedded engine's library may be gone by the end.
+    pub mappings: Vec<(u32, Arc<Mappings>)>,
 }
 
 impl Sampling {
     /// Opens the events, as many as are permitted, and lets them run.
     ///
     /// # Errors
-    /// The kernel permits none, or the process has ended.
+    /// The kernel permits none, or a process has ended.
     pub fn begin(request: &Request) -> Result<Self, String> {
-        if list_threads(request.pid).is_empty() {
-            return Err(format!("process {} has ended", request.pid));
+        if let Some(gone) = request.pids.iter().find(|&&pid| list_threads(pid).is_empty()) {
+            return Err(format!("process {gone} has ended"));
         }
         let cpus = list_cpus()?;
         let tries = [(Scope::Cpus, true), (Scope::Threads, true), (Scope::Threads, false)];
@@ -72,42 +95,51 @@ impl Sampling {
                 Scope::Threads => open_threads(request, &cpus, kernel),
             };
             match opened {
-                Ok(rings) => return Self::enable(request, rings, scope, kernel),
+                Ok(rings) => {
+                    return Self::enable(request, rings, Started { event: EVENT, scope, kernel });
+                }
                 Err(wrong) if wrong.kind() == ErrorKind::PermissionDenied => {}
+                Err(wrong) if is_unknown(&wrong) => {
+                    return Err(format!("this kernel has no perf events ({wrong})"));
+                }
                 Err(wrong) => return Err(format!("the kernel samples nothing: {wrong}")),
             }
         }
-        Err("the kernel permits no sampling of this process: it is another user's, \
-             perf_event_paranoid is above 2, or a container forbids perf_event_open"
-            .to_owned())
+        Err(describe_refusal(&read_paranoid()))
     }
 
-    fn enable(
-        request: &Request,
-        mut rings: Vec<Sampler>,
-        scope: Scope,
-        kernel: bool,
-    ) -> Result<Self, String> {
-        let family = list_family(request.pid);
-        for ring in &mut rings {
-            ring.enable().map_err(|wrong| format!("sampling cannot begin: {wrong}"))?;
-        }
-        Ok(Self {
-            rings,
-            scope,
-            kernel,
-            root: request.pid,
+    fn enable(request: &Request, mut rings: Vec<Ring>, started: Started) -> Result<Self, String> {
+        let mut sampling = Self {
+            rings: Vec::new(),
+            started,
+            roots: request.pids.clone(),
             period_ns: request.period_ns,
-            family,
+            owners: HashMap::new(),
             forks: Vec::new(),
             counts: HashMap::new(),
             lost: 0,
-        })
+            mappings: request.pids.iter().map(|&pid| read_mappings(pid)).collect(),
+        };
+        sampling.meet_families();
+        for ring in &mut rings {
+            ring.sampler.enable().map_err(|wrong| format!("sampling cannot begin: {wrong}"))?;
+        }
+        sampling.rings = rings;
+        Ok(sampling)
     }
 
     /// What is sampled.
     pub fn started(&self) -> Started {
-        Started { scope: self.scope, kernel: self.kernel }
+        self.started
+    }
+
+    /// Notes whose descendants are there now.
+    fn meet_families(&mut self) {
+        for (place, &root) in self.roots.iter().enumerate() {
+            for pid in list_family(root) {
+                self.owners.insert(pid, place);
+            }
+        }
     }
 
     /// Takes over what the kernel has written.
@@ -116,7 +148,7 @@ impl Sampling {
     /// A record that cannot be read.
     pub fn drain(&mut self) -> Result<(), String> {
         for ring in &mut self.rings {
-            while let Some(record) = ring.next_record() {
+            while let Some(record) = ring.sampler.next_record() {
                 let parsed = record
                     .parse_record()
                     .map_err(|wrong| format!("a sample cannot be read: {wrong}"))?;
@@ -125,6 +157,9 @@ impl Sampling {
                         let (Some(pid), Some(ip)) = (sample.pid(), sample.ip()) else {
                             continue;
                         };
+                        if let Some(root) = ring.root {
+                            self.owners.entry(pid).or_insert(root);
+                        }
                         let chain = sample.callchain().map_or_else(|| [ip].into(), keep_places);
                         *self.counts.entry((pid, chain)).or_default() += 1;
                     }
@@ -138,29 +173,87 @@ impl Sampling {
         Ok(())
     }
 
-    /// Stops it, and names the functions of the processes' samples; others' are dropped. The
-    /// processes must still stand.
+    /// Stops it: what was met of each of the processes; what others did is dropped.
     ///
     /// # Errors
     /// A record that cannot be read.
-    pub fn end(mut self) -> Result<Profile, String> {
+    pub fn end(mut self) -> Result<Vec<Samples>, String> {
         for ring in &mut self.rings {
-            ring.disable().map_err(|wrong| format!("sampling cannot be stopped: {wrong}"))?;
+            ring.sampler
+                .disable()
+                .map_err(|wrong| format!("sampling cannot be stopped: {wrong}"))?;
         }
         self.drain()?;
-        let root = self.root;
-        Ok(name_functions(&self.into_samples(), root))
+        self.meet_families();
+        Ok(self.into_samples())
     }
 
-    fn into_samples(mut self) -> Samples {
-        self.family.extend(list_family(self.root));
-        let known = self.family.iter().map(|&pid| (pid, self.root));
-        let family = join_descendants(self.root, known.chain(self.forks));
-        let ours = self.counts.into_iter();
-        let counts = ours
-            .filter(|((pid, _), _)| self.scope == Scope::Threads || family.contains(pid))
-            .map(|((pid, chain), count)| (pid, chain, count));
-        Samples { counts: counts.collect(), lost: self.lost, period_ns: self.period_ns }
+    fn into_samples(mut self) -> Vec<Samples> {
+        inherit_owners(&mut self.owners, &self.forks);
+        let met: HashSet<u32> = self.counts.keys().map(|&(pid, _)| pid).collect();
+        let ours = met.into_iter().filter(|pid| self.owners.contains_key(pid));
+        let mut mappings: Vec<_> = ours.chain(self.roots.clone()).map(read_mappings).collect();
+        mappings.append(&mut self.mappings);
+        let make = |&root: &u32| Samples {
+            root,
+            started: self.started,
+            counts: Vec::new(),
+            lost: self.lost,
+            period_ns: self.period_ns,
+            mappings: mappings.clone(),
+        };
+        let mut all: Vec<Samples> = self.roots.iter().map(make).collect();
+        for ((pid, chain), count) in self.counts {
+            if let Some(&place) = self.owners.get(&pid) {
+                all[place].counts.push((pid, chain, count));
+            }
+        }
+        all
+    }
+}
+
+fn read_mappings(pid: u32) -> (u32, Arc<Mappings>) {
+    (pid, Arc::new(Mappings::read(pid)))
+}
+
+/// A child that has come and gone is its parent's; forks are in no order, as each CPU has a ring.
+fn inherit_owners(owners: &mut HashMap<u32, usize>, forks: &[(u32, u32)]) {
+    let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
+    for &(child, parent) in forks {
+        children.entry(parent).or_default().push(child);
+    }
+    let mut open: Vec<u32> = owners.keys().copied().collect();
+    while let Some(parent) = open.pop() {
+        let Some(&owner) = owners.get(&parent) else { continue };
+        for &child in children.get(&parent).into_iter().flatten() {
+            if owners.insert(child, owner).is_none() {
+                open.push(child);
+            }
+        }
+    }
+}
+
+/// Does the kernel not know the call (`ENOSYS`), or no such event (`ENOENT`, `EOPNOTSUPP`)?
+fn is_unknown(wrong: &std::io::Error) -> bool {
+    matches!(wrong.raw_os_error(), Some(2 | 38 | 95))
+}
+
+fn read_paranoid() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default()
+}
+
+/// Why nothing may be sampled, by what `perf_event_paranoid` says: above 2 it is the reason, else a
+/// container's filter of system calls, or that the process is another user's.
+fn describe_refusal(paranoid: &str) -> String {
+    match paranoid.trim().parse::<i32>() {
+        Ok(level) if level > 2 => format!(
+            "perf_event_paranoid is {level}, which leaves sampling to root \
+             (sudo sysctl kernel.perf_event_paranoid=2)"
+        ),
+        Ok(_) => "perf_event_open is refused: a container's seccomp profile forbids it, or the \
+                  process is another user's"
+            .to_owned(),
+        Err(_) => "this kernel has no perf events".to_owned(),
     }
 }
 
@@ -170,39 +263,56 @@ fn keep_places(chain: &[u64]) -> Chain {
     places.filter(|&place| place < CONTEXT_MARKS).collect()
 }
 
-fn open_cpus(request: &Request, cpus: &[usize]) -> std::io::Result<Vec<Sampler>> {
+fn open_cpus(request: &Request, cpus: &[usize]) -> std::io::Result<Vec<Ring>> {
+    let bytes = if request.stacks { STACKS_RING_BYTES } else { RING_BYTES };
     let open = |&cpu: &usize| {
         let mut event = describe_event(request, true);
         event.any_pid().one_cpu(cpu).exclude_idle(true).task(true);
-        event.build()?.sampled(RING_BYTES)
+        Ok(Ring { sampler: event.build()?.sampled(bytes)?, root: None })
     };
     cpus.iter().map(open).collect()
 }
 
 /// An event for each thread on each CPU. A thread that starts meanwhile inherits its parent's,
 /// or is met in the next round.
-fn open_threads(request: &Request, cpus: &[usize], kernel: bool) -> std::io::Result<Vec<Sampler>> {
+fn open_threads(request: &Request, cpus: &[usize], kernel: bool) -> std::io::Result<Vec<Ring>> {
     let mut rings = Vec::new();
-    let mut known = HashSet::new();
-    for _ in 0..ROUNDS {
-        let threads = list_family(request.pid).into_iter().flat_map(list_threads);
-        let new: Vec<u32> = threads.filter(|&thread| known.insert(thread)).collect();
-        if new.is_empty() {
-            break;
-        }
-        for thread in new {
-            for &cpu in cpus {
-                let mut event = describe_event(request, kernel);
-                event.observe_pid(thread.cast_signed()).one_cpu(cpu).inherit(true);
-                match event.build().and_then(|open| open.sampled(THREAD_RING_BYTES)) {
-                    Ok(ring) => rings.push(ring),
-                    Err(gone) if gone.raw_os_error() == Some(NO_SUCH_PROCESS) => break,
-                    Err(wrong) => return Err(wrong),
+    for (place, &root) in request.pids.iter().enumerate() {
+        let mut known = HashSet::new();
+        for _ in 0..ROUNDS {
+            let threads = list_family(root).into_iter().flat_map(list_threads);
+            let new: Vec<u32> = threads.filter(|&thread| known.insert(thread)).collect();
+            if new.is_empty() {
+                break;
+            }
+            for thread in new {
+                for sampler in open_thread(request, cpus, kernel, thread)? {
+                    rings.push(Ring { sampler, root: Some(place) });
                 }
             }
         }
     }
     Ok(rings)
+}
+
+/// Fewer events, or none, where the thread has ended.
+fn open_thread(
+    request: &Request,
+    cpus: &[usize],
+    kernel: bool,
+    thread: u32,
+) -> std::io::Result<Vec<Sampler>> {
+    let mut opened = Vec::new();
+    for &cpu in cpus {
+        let mut event = describe_event(request, kernel);
+        event.observe_pid(thread.cast_signed()).one_cpu(cpu).inherit(true);
+        match event.build().and_then(|open| open.sampled(THREAD_RING_BYTES)) {
+            Ok(ring) => opened.push(ring),
+            Err(gone) if gone.raw_os_error() == Some(NO_SUCH_PROCESS) => break,
+            Err(wrong) => return Err(wrong),
+        }
+    }
+    Ok(opened)
 }
 
 /// `ESRCH`: the thread has ended.
@@ -218,4 +328,23 @@ fn describe_event(request: &Request, kernel: bool) -> Builder<'static> {
         event.include_kernel();
     }
     event
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grandchild_belongs_to_its_root_in_whatever_order_the_forks_are_read() {
+        let mut owners = HashMap::from([(1, 0), (9, 1)]);
+        inherit_owners(&mut owners, &[(3, 2), (2, 1), (8, 9), (5, 4)]);
+        assert_eq!(owners, HashMap::from([(1, 0), (2, 0), (3, 0), (9, 1), (8, 1)]));
+    }
+
+    #[test]
+    fn a_refusal_names_its_cause() {
+        assert!(describe_refusal("3\n").contains("perf_event_paranoid is 3"));
+        assert!(describe_refusal("2\n").contains("seccomp"));
+        assert!(describe_refusal("").contains("no perf events"));
+    }
 }

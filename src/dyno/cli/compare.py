@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Keep connections for a whole trial: interleaved, they are renewed about every second.",
 )
+@options.PROFILE
 @click.option(
     "--count",
     "is_counted",
@@ -149,6 +150,7 @@ def read_experiment(**words: Any) -> Experiment:
         sequential=None if words["interleaved"] is None else not words["interleaved"],
         hold_connections=words["hold_connections"],
         precision_percent=words["precision"],
+        cpu_profile=words["cpu_profile"],
     )
     words["candidates"] = rewrite_candidates(words, words["candidates"])
     (first, *others), chosen = choose_scripts(words)

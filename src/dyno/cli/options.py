@@ -315,6 +315,11 @@ QUICK: Decorator = click.option(
 BLOCKS: Decorator = click.option(
     "--blocks", type=int, metavar="MAX", help="Blocks at the last analysis.  [default: 24]"
 )
+PROFILE: Decorator = click.option(
+    *("--profile/--no-profile", "cpu_profile"),
+    default=True,
+    help="Sample where the engines' CPU time goes, or not.  [default: where the kernel permits it]",
+)
 STRICT: Decorator = click.option(
     "--strict", is_flag=True, help="Exit with 4 if an audit doubts the result."
 )

@@ -1,6 +1,6 @@
-"""Where the CPU time of a process and of its children goes: `dyno-driver sample`, beside a phase.
+"""Where the CPU time of processes and of their children goes: `dyno-driver sample`, beside a phase.
 
-The processes must still stand when sampling stops, since their functions are named then.
+The processes must still stand when their functions are named.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import subprocess
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,8 +19,9 @@ from dyno.errors import HostError, TrialFailed
 from dyno.record import decode
 from dyno.record.profile import CpuProfile
 
-#: CPU time between two samples. A prime number of ns, so that they follow no slice's rhythm.
-PERIOD_NS = 1_000_003
+#: CPU time between two samples: half of the golden ratio in ms, which follows the rhythm of slices
+#: of no length.
+PERIOD_NS = 809_017
 #: How long a sampler may take to begin, and to name the functions of a large program.
 LIMIT_S = 60.0
 #: What its answer may take.
@@ -28,17 +30,24 @@ ANSWER_BYTES = 64 << 20
 
 @dataclass(frozen=True)
 class SamplingStarted:
-    """What is sampled: all CPUs at once or threads by themselves, and the kernel's time or not."""
+    """What is sampled: which event, all CPUs at once or threads by themselves, and whether the time
+    inside the kernel is.
+    """
 
+    event: str
     scope: Literal["cpus", "threads"]
     kernel: bool
 
 
 class CpuSampler:
-    """A sampler of the process `pid` and of all that it forks; it ends with us."""
+    """A sampler of processes and of all that they fork, as often as it is started; it ends with us.
 
-    def __init__(self, pid: int, period_ns: int = PERIOD_NS, *, stacks: bool = False) -> None:
-        """Starts the sampler; `HostError` where it cannot be started."""
+    It remembers the symbols of programs: the second profile of a build takes milliseconds.
+    """
+
+    def __init__(self, period_ns: int = PERIOD_NS) -> None:
+        """Starts the sampler's process; `HostError` where it cannot be started."""
+        self.period_ns = period_ns
         try:
             self._process = subprocess.Popen(
                 [str(find_driver()), "sample"],
@@ -52,17 +61,29 @@ class CpuSampler:
         except OSError as error:
             raise HostError("cannot start dyno-driver", cause=error.strerror) from error
         self._lines = DriverLines(self._process)
-        self._lines.say(json.dumps({"pid": pid, "period_ns": period_ns, "stacks": stacks}))
 
-    def start(self) -> SamplingStarted:
-        """Begins to sample; `HostError` where the kernel does not permit it."""
-        self._lines.say("start")
+    @property
+    def pid(self) -> int:
+        """The sampler's own process."""
+        return self._process.pid
+
+    def start(self, pids: Sequence[int], *, stacks: bool = False) -> SamplingStarted:
+        """Begins to sample; `HostError` where the kernel does not permit it. None of `pids` may be
+        another's descendant.
+        """
+        request = {"pids": list(pids), "period_ns": self.period_ns, "stacks": stacks}
+        self._lines.say(json.dumps(request))
         return decode.decode(SamplingStarted, self._read_answer())
 
-    def stop(self) -> CpuProfile:
-        """Ends it: what was met since the start."""
+    def stop(self) -> None:
+        """Ends the sampling, at once."""
         self._lines.say("stop")
-        return decode.decode(CpuProfile, self._read_answer())
+        self._read_answer()
+
+    def name(self) -> list[CpuProfile]:
+        """What was met of each of the processes, in their order, while they stand."""
+        self._lines.say("name")
+        return [decode.decode(CpuProfile, each) for each in self._read_answer()]
 
     def close(self) -> None:
         """Ends the sampler's process."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+#: The name under which a phase's record says why it has no profile (`PhaseRecord.unread`).
+PROFILE = "profile"
+
 
 @dataclass(frozen=True)
 class ProfiledFunction:

@@ -111,13 +111,14 @@ from dyno.compare.play.watch import PhaseStarted
 from dyno.host.processes import list_process_family
 done = []
 def command(pid):
-    return Path(f"/proc/{pid}/comm").read_text()
+    program, *words = Path(f"/proc/{pid}/cmdline").read_text().split(chr(0))
+    return f"{Path(program).name} {words[0]}"
 def stop(event):
     if isinstance(event, PhaseStarted) and event.phase == "run" and not done:
         done.append(event)
         pid, who = os.getpid(), sys.argv[2]
         if who == "driver":
-            (pid,) = (p for p in list_process_family(pid) if "dyno-driver" in command(p))
+            (pid,) = (p for p in list_process_family(pid) if command(p) == "dyno-driver run")
         script = f"sleep 0.7; kill -STOP {pid}; sleep 1; kill -CONT {pid}"
         subprocess.Popen(["sh", "-c", script], start_new_session=True)
 resume_run(RunFolder(Path(sys.argv[1])), stop)

@@ -1,45 +1,67 @@
-//! `dyno-driver sample`: where the CPU time of a process goes, between `start` and `stop`.
+//! `dyno-driver sample`: where the CPU time of processes goes, between a request and `stop`.
 //!
-//! The first line says whom to sample, and how often. A `start` is answered by what is seen, a
-//! `stop` by the functions that were met; then it may start again. The end of stdin ends it.
+//! A request, a line of JSON, says whom to sample and how often, and is answered by what is seen.
+//! `stop` ends the sampling and is answered by `{}`; `name` is answered by the functions that were
+//! met, a profile for each process asked for, while these stand. Then the next request may come.
+//! The end of stdin ends it.
 
 use std::process::ExitCode;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-use dyno_profiler::Sampling;
+use dyno_profiler::{FunctionNames, Profile, Samples, Sampling};
+use serde_json::json;
 
 use crate::plan::error::Error;
-use crate::plan::parent::{Parent, print_json};
+use crate::plan::parent::{Parent, parse, print_json};
 
-/// How often what the kernel wrote is taken over. A ring holds the samples of some seconds.
-const DRAIN_EVERY: Duration = Duration::from_millis(500);
+/// How often what the kernel wrote is taken over. A ring holds the samples of some seconds, of a
+/// thread's own or with stacks those of half a second.
+const DRAIN_EVERY: Duration = Duration::from_millis(100);
 
-/// Answers `start` and `stop` until stdin ends.
+/// What goes on.
+enum State {
+    Idle,
+    Sampling(Box<Sampling>),
+    Stopped(Vec<Samples>),
+}
+
+/// Answers requests until stdin ends.
 pub fn sample(parent: &Parent) -> Result<ExitCode, Error> {
-    let request = parent.sampling()?;
-    let mut going: Option<Sampling> = None;
+    let mut names = FunctionNames::default();
+    let mut state = State::Idle;
     loop {
         match parent.next_word(DRAIN_EVERY) {
-            Ok(word) => match (word.as_str(), going.take()) {
-                ("start", None) => {
-                    let begun = Sampling::begin(&request).map_err(Error::host)?;
-                    print_json(&begun.started())?;
-                    going = Some(begun);
-                }
-                ("stop", Some(begun)) => print_json(&begun.end().map_err(Error::host)?)?,
-                (other, _) => {
-                    return Err(Error::driver(format!(
-                        "expected `start` or `stop` on stdin, not `{other}`"
-                    )));
-                }
-            },
+            Ok(word) => state = answer(&word, state, &mut names)?,
             Err(RecvTimeoutError::Timeout) => {
-                if let Some(begun) = going.as_mut() {
-                    begun.drain().map_err(Error::host)?;
+                if let State::Sampling(going) = &mut state {
+                    going.drain().map_err(Error::host)?;
                 }
             }
             Err(RecvTimeoutError::Disconnected) => return Ok(ExitCode::SUCCESS),
         }
+    }
+}
+
+fn answer(word: &str, state: State, names: &mut FunctionNames) -> Result<State, Error> {
+    match (word, state) {
+        ("stop", State::Sampling(going)) => {
+            let stopped = going.end().map_err(Error::host)?;
+            print_json(&json!({}))?;
+            Ok(State::Stopped(stopped))
+        }
+        ("name", State::Stopped(samples)) => {
+            let profiles: Vec<Profile> = samples.iter().map(|each| names.name(each)).collect();
+            print_json(&profiles)?;
+            Ok(State::Idle)
+        }
+        (request, State::Idle | State::Stopped(_)) if request.starts_with('{') => {
+            let begun = Sampling::begin(&parse("request", request)?).map_err(Error::host)?;
+            print_json(&begun.started())?;
+            Ok(State::Sampling(Box::new(begun)))
+        }
+        (other, _) => Err(Error::driver(format!(
+            "expected a request, or `stop` and then `name` on stdin, not `{other}`"
+        ))),
     }
 }

@@ -78,11 +78,6 @@ impl Parent {
         self.lines.recv().ok().map(|line| parse("ask", &line)).transpose()
     }
 
-    /// Whom to sample.
-    pub fn sampling(&self) -> Result<dyno_profiler::Request, Error> {
-        self.message("request")
-    }
-
     /// The next word, or that none came `within` the time.
     pub fn next_word(&self, within: Duration) -> Result<String, RecvTimeoutError> {
         self.lines.recv_timeout(within)
@@ -114,7 +109,8 @@ impl Parent {
     }
 }
 
-fn parse<T: DeserializeOwned>(what: &str, line: &str) -> Result<T, Error> {
+/// A line of JSON, checked for its version.
+pub fn parse<T: DeserializeOwned>(what: &str, line: &str) -> Result<T, Error> {
     check_version(what, line)?;
     serde_json::from_str(line)
         .map_err(|cause| Error::user(format!("malformed {what}")).because(cause))

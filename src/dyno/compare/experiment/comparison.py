@@ -34,8 +34,9 @@ class Measuring:
     `each` primary, or their geometric `mean` over all workloads. `sequential` plays restarts one
     after the other, False only interleaved; None: interleaved where that is sound.
     `hold_connections` keeps those of a trial that is interleaved, where users else connect anew
-    about every second. A verdict ends the run; with `precision_percent` only once each interval
-    reaches no further to either side.
+    about every second. `cpu_profile` samples where the engines' CPU time goes, where that can be
+    had. A verdict ends the run; with `precision_percent` only once each interval reaches no further
+    to either side.
     """
 
     margin_percent: float | None = None
@@ -52,6 +53,7 @@ class Measuring:
     sequential: bool | None = None
     hold_connections: bool = False
     precision_percent: float | None = None
+    cpu_profile: bool = True
 
     def __post_init__(self) -> None:
         """`UsageError` for values that no run could be judged by."""

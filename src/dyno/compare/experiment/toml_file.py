@@ -67,9 +67,9 @@ class TomlTable:
             )
         return value
 
-    def read_flag(self, key: str) -> bool:
-        """The value of `key`, false where there is none; refuses all but true and false."""
-        value = self.data.get(key, False)
+    def read_flag(self, key: str, *, default: bool = False) -> bool:
+        """The value of `key`, `default` where there is none; refuses all but true and false."""
+        value = self.data.get(key, default)
         if not isinstance(value, bool):
             raise self.locate_error(key, UsageError(f"'{key}' must be true or false"))
         return value
@@ -218,6 +218,7 @@ def read_measuring(top: TomlTable) -> Measuring:
             sequential=top.read_flag("sequential") if "sequential" in top.data else None,
             hold_connections=top.read_flag("hold_connections"),
             precision_percent=None if precision is None else float(precision),
+            cpu_profile=top.read_flag("cpu_profile", default=True),
         )
     except UsageError as error:
         raise top.locate_error(_find_blamed_key(error, top), error) from error

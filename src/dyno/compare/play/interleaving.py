@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from dyno.compare.play.cpu_samples import PhaseSampler, SampledPhase
 from dyno.compare.play.freezer import Freezable
 from dyno.compare.play.switch import Switch
 from dyno.driver.plan import SlicePlan
@@ -51,11 +52,13 @@ def plan_turns(
 
 class InterleavedBlock:
     """What the trials of a block share that are interleaved: where they meet, and who stands
-    still.
+    still. `sampler` samples the CPU time of all their engines, None: nobody does.
     """
 
-    def __init__(self, turns: Sequence[SlicePlan], frozen: bool) -> None:
-        self.turns, self.frozen = tuple(turns), frozen
+    def __init__(
+        self, turns: Sequence[SlicePlan], frozen: bool, sampler: PhaseSampler | None = None
+    ) -> None:
+        self.turns, self.frozen, self.sampler = tuple(turns), frozen, sampler
         self.places: dict[int, TrialProcesses] = {}
         self.broken = False
         self._start_ns = 0
@@ -64,6 +67,7 @@ class InterleavedBlock:
         self._ready = threading.Barrier(len(turns))
         self._started = threading.Barrier(len(turns), action=self._start)
         self._ended = threading.Barrier(len(turns), action=self._end)
+        self._named = threading.Barrier(len(turns), action=self._name)
 
     def make_slot(self, own: int) -> TrialSlot:
         """The place of the candidate of this number."""
@@ -84,12 +88,24 @@ class InterleavedBlock:
         """Waits until all have ended the phase: from then on nobody stands still."""
         self._meet(self._ended)
 
+    def find_samples(self, own: int) -> SampledPhase:
+        """Waits until the probes of all have been read, and answers where the CPU time of the
+        engine of this number went; nothing where a trial has failed.
+        """
+        if self.sampler is None:
+            return SampledPhase()
+        try:
+            self._named.wait()
+        except threading.BrokenBarrierError:
+            return SampledPhase()
+        return self.sampler.find(own)
+
     def break_off(self) -> None:
         """One of the trials is over before its time, or all are to stop: nobody need wait, all
         engines run, and the drivers are told to end.
         """
         self.broken = True
-        for barrier in (self._ready, self._started, self._ended):
+        for barrier in (self._ready, self._started, self._ended, self._named):
             barrier.abort()
         self._end()
         for place in list(self.places.values()):
@@ -109,6 +125,9 @@ class InterleavedBlock:
 
     def _start(self) -> None:
         self._switches = {}
+        if self.sampler:
+            sampled = {own: place.sampled for own, place in self.places.items()}
+            self.sampler.start({own: pid for own, pid in sampled.items() if pid is not None})
         self._start_ns = time.monotonic_ns() + round(START_AFTER_S * 1e9)
         if self.frozen:
             engines = {own: place.engine for own, place in self.places.items()}
@@ -120,17 +139,25 @@ class InterleavedBlock:
         if switch is not None:
             switch.stop()
             self._switches = switch.list_switches()
+        if self.sampler:
+            self.sampler.stop()
+
+    def _name(self) -> None:
+        if self.sampler:
+            self.sampler.name()
 
 
 @dataclass(frozen=True)
 class TrialProcesses:
     """A trial among those that are interleaved: what stands still when others have theirs, which
-    processes are its own, and how its driver is told to end.
+    processes are its own, how its driver is told to end, and whose CPU time is sampled (None:
+    nobody's).
     """
 
     engine: Freezable
     pids: tuple[int, ...]
     interrupt: Callable[[], None]
+    sampled: int | None = None
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,12 @@ from typing import Protocol
 
 from dyno import driver
 from dyno.builds import Build
+from dyno.compare.play.cpu_samples import PhaseSampler, Samples
 from dyno.compare.play.interleaving import TrialSlot
 from dyno.compare.play.known_statements import KnownStatements
 from dyno.compare.resolve.design import SLOW_LOAD_S
 from dyno.driver.plan import Description, Plan, Session
+from dyno.driver.sampler import CpuSampler
 from dyno.engines import Ask, Engine
 from dyno.host.controls import Control, load_controls
 from dyno.host.probes import Probe, load_probes
@@ -57,7 +59,7 @@ class DrivenProcess(Protocol):
 
 @dataclass(frozen=True)
 class Tools:
-    """What trials are played with: the driver, the probes and the controls.
+    """What trials are played with: the driver, the probes, the controls and the CPU sampler.
 
     `drive` starts a driver with a plan. `ask_briefly` gives up soon. A test hands in its own,
     and nobody patches a module.
@@ -71,6 +73,7 @@ class Tools:
     ask_briefly: Ask = ask_briefly
     probes: Mapping[str, Probe] = field(default_factory=load_probes)
     controls: Mapping[str, Control] = field(default_factory=load_controls)
+    make_sampler: Callable[[], Samples] = CpuSampler
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,8 @@ class TrialJob:
     loads that are kept, None where the trial loads its data anew; `run_seed` seeds those, and the
     driver of `driver_sha256` makes their rows;
     `progress_s` is how often the driver says how a phase goes; `seat` is its place among the trials
-    of its block, where they are interleaved; `statements` are those that the run has sent so far.
+    of its block, where they are interleaved; `sampler` samples the engine's CPU time beside its
+    phases (None: nobody does); `statements` are those that the run has sent so far.
     """
 
     number: int
@@ -114,6 +118,7 @@ class TrialJob:
     driver_sha256: str = ""
     progress_s: float = 1.0
     seat: TrialSlot | None = None
+    sampler: PhaseSampler | None = None
     statements: KnownStatements = field(default_factory=KnownStatements, repr=False)
     tools: Tools = field(default_factory=Tools, repr=False)
 

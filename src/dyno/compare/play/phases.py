@@ -10,6 +10,7 @@ from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 
 from dyno import driver
+from dyno.compare.play.cpu_samples import TrialSampling
 from dyno.compare.play.freezer import NeverFrozen, ProcessFreezer
 from dyno.compare.play.interleaving import InterleavedBlock, TrialProcesses, TrialSlot
 from dyno.compare.play.job import DrivenProcess, TrialJob
@@ -122,6 +123,7 @@ class PhaseLoop:
     def __post_init__(self) -> None:
         self._log = GrowingLog(self.job.log)
         self._waits = PhaseWaits(self.job, self.server)
+        self._sampling = TrialSampling(self.job.sampler)
 
     def serve(self, process: DrivenProcess) -> None:
         """Answers the driver until it ends; its errors are raised.
@@ -172,6 +174,7 @@ class PhaseLoop:
                     self._unread.clear()
                     before, after = sample_before(probes, watched), None
                     self._waits.prepare(phase, seat is not None)
+                    self._sampling.begin(phase, None if self.job.seat else watched.server_pid)
                     start_ns = seat.block.agree_start_ns() if seat else None
                     process.go(start_ns)
                     self._waits.begin(start_ns)
@@ -183,6 +186,7 @@ class PhaseLoop:
                 case driver.Answered(phase=phase):
                     seat = self._end(seat)
                     self._waits.end()
+                    self._sampling.stop()
                     after = sample_answered(probes, watched)
                     limit = driver.Limit(f"ending phase {phase}", BETWEEN_PHASES_S)
                     process.go()
@@ -190,6 +194,7 @@ class PhaseLoop:
                     self.watch(Progressed(going.phase, going.elapsed_s, going.streams))
                 case PhaseRecord() as done:
                     seat = self._end(seat)
+                    self._sampling.stop()
                     done = replace(done, waits=self._take_waits())
                     after = {
                         **(after or sample_answered(probes, watched)),
@@ -199,7 +204,8 @@ class PhaseLoop:
                         done = replace(done, switches=block.find_switches(self.job.seat.own))
                     done = replace(done, unread=dict(self._unread))
                     before, after = _add_own_counts(done, before, after)
-                    self._finish_phase(add_readings(probes, done, before, after))
+                    done = add_readings(probes, done, before, after)
+                    self._finish_phase(self._add_samples(done, block))
                     limit = driver.Limit(f"ending phase {done.phase}", BETWEEN_PHASES_S)
                     process.go()
                 case driver.End(counters=counters, written=written, examples=examples):
@@ -217,13 +223,19 @@ class PhaseLoop:
             return TrialProcesses(NeverFrozen(), (process.pid,), interrupt)
         alone = self.job.engine.embedded
         freezer = ProcessFreezer(lambda: [pid] if alone else iterate_stopping_family(pid))
-        return TrialProcesses(freezer, tuple({pid, process.pid}), interrupt)
+        return TrialProcesses(freezer, tuple({pid, process.pid}), interrupt, sampled=pid)
 
     @staticmethod
     def _end(seat: TrialSlot | None) -> None:
         """Waits for the others to end the phase, too; there is no seat in it any more."""
         if seat:
             seat.block.end()
+
+    def _add_samples(self, done: PhaseRecord, block: InterleavedBlock | None) -> PhaseRecord:
+        """The record with where the engine's CPU time went in the phase that is over."""
+        seat = self.job.seat
+        found = block.find_samples(seat.own) if block and seat else self._sampling.name()
+        return found.add_to(done)
 
     def _finish_phase(self, phase: PhaseRecord) -> None:
         self.phases.append(phase)

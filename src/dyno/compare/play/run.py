@@ -20,6 +20,7 @@ from dyno.compare.play.blocks import (
     draw_block_order,
     find_always_failing,
 )
+from dyno.compare.play.cpu_samples import PhaseSampler
 from dyno.compare.play.interleaving import InterleavedBlock, plan_turns
 from dyno.compare.play.job import LoadChoice, Tools, TrialJob
 from dyno.compare.play.known_statements import KnownStatements
@@ -67,12 +68,14 @@ def play_run(
     with folder.hold_alone():
         check_folder_space(folder, prepared)
         with _share_entries(prepared), make_engine_homes(folder):
-            player = RunPlayer(prepared, folder, watch, folder.read_trials(), rules or Rules())
-            state = player.begin()
-            while not state.over:
-                for workload in player.find_lacking(state):
-                    player.play_block(workload)
-                state = player.analyse(state)
+            rules, played = rules or Rules(), folder.read_trials()
+            with _sample_phases(prepared.run, rules.tools) as sampler:
+                player = RunPlayer(prepared, folder, watch, played, rules, sampler=sampler)
+                state = player.begin()
+                while not state.over:
+                    for workload in player.find_lacking(state):
+                        player.play_block(workload)
+                    state = player.analyse(state)
             watch(RunEnded(state.sentence))
     return prepared.run
 
@@ -111,6 +114,19 @@ def play_once(prepared: Prepared, watch: Watch) -> Trial:
             raise error
         watch(TrialEnded(trial))
         return trial
+
+
+@contextmanager
+def _sample_phases(run: Run, tools: Tools) -> Iterator[PhaseSampler | None]:
+    """The sampler of a run; none where that was tried in vain, or not wanted."""
+    if run.cpu_sampling is None or run.cpu_sampling.missing:
+        yield None
+        return
+    sampler = PhaseSampler(tools.make_sampler)
+    try:
+        yield sampler
+    finally:
+        sampler.close()
 
 
 def _share_entries(prepared: Prepared) -> AbstractContextManager[None]:
@@ -173,6 +189,7 @@ class RunPlayer:
     played: list[Trial]
     rules: Rules
     statements: KnownStatements = field(default_factory=KnownStatements)
+    sampler: PhaseSampler | None = None
 
     @property
     def run(self) -> Run:
@@ -277,7 +294,7 @@ class RunPlayer:
         jobs = self._list_jobs(workload, place)
         sides = [job.candidate for job in jobs]
         turns = plan_turns(design, self.run, workload, place.block, sides)
-        block = InterleavedBlock(turns, design.is_freezing(workload.name))
+        block = InterleavedBlock(turns, design.is_freezing(workload.name), self.sampler)
         jobs = [replace(job, seat=block.make_slot(at)) for at, job in enumerate(jobs)]
         for job in jobs:
             self._announce(job, len(jobs))
@@ -321,6 +338,7 @@ class RunPlayer:
             run_seed=self.run.seed,
             driver_sha256=self.run.driver_sha256,
             progress_s=self.prepared.progress_s,
+            sampler=self.sampler if place.block >= 0 else None,
             statements=self.statements,
             tools=self.rules.tools,
         )

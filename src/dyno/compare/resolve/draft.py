@@ -20,6 +20,7 @@ from dyno.record import (
     Run,
     WorkloadPlan,
 )
+from dyno.record.profile import CpuSampling
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,7 @@ class RunDraft:
     sources_sha256: str = ""
     calibration: Calibration | None = None
     pilot: Pilot | None = None
+    cpu_sampling: CpuSampling | None = None
     memory: MemoryAtOnce | None = None
 
     def freeze(self) -> Prepared:
@@ -125,5 +127,6 @@ class RunDraft:
             calibration=self.calibration,
             pilot=self.pilot,
             sources_sha256=self.sources_sha256,
+            cpu_sampling=self.cpu_sampling,
         )
         return Prepared(run, self.engines, self.builds, self.size_bytes, memory=self.memory)

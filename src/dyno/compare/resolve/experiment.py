@@ -31,6 +31,7 @@ from dyno.compare.resolve.controls import (
     tell_refusals,
     tell_remarks,
 )
+from dyno.compare.resolve.cpu_sampling import choose_cpu_sampling
 from dyno.compare.resolve.design import choose_interleaving, make_design, with_interleaving
 from dyno.compare.resolve.draft import Prepared, RunDraft
 from dyno.compare.resolve.likeness import match_a_server
@@ -67,6 +68,7 @@ def draft_run(experiment: Experiment, say: Say) -> RunDraft:
     draft.seed = _choose_seed(experiment.measuring)
     draft.driver_sha256 = compute_sha256(driver.find_driver())
     draft.sources_sha256 = compute_own_sha256()
+    draft.cpu_sampling = choose_cpu_sampling(experiment.measuring, draft.candidates)
     draft.survey = host.list_host_complaints(_find_data_folder())
     return draft
 

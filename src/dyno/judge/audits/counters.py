@@ -26,6 +26,7 @@ from collections.abc import Iterator, Sequence
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits._cases import Unchecked, conclude
 from dyno.record import Finding, PhaseRecord, Reading, Soundness, Tally, Trial
+from dyno.record.profile import PROFILE
 
 SECOND_NS = 1e9
 #: How far a reading may fall without being suspect, by its unit.
@@ -66,11 +67,13 @@ class Counters:
 
 
 def _find_unread(played: Sequence[Trial]) -> Iterator[Unchecked]:
-    """What a server was asked for and did not tell. Audit `server_count` tells of its own."""
+    """What a server was asked for and did not tell. Audits `server_count` and `cpu_samples` tell of
+    their own.
+    """
     for trial in played:
         for record in trial.phases:
             for probe, why in record.unread.items():
-                if probe != SERVER:
+                if probe not in (SERVER, PROFILE):
                     words = f"the numbers of the probe `{probe}` could not be read: {why}"
                     yield Unchecked(words, f"{trial.workload} on {trial.candidate}, {record.phase}")
 
