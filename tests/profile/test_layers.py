@@ -65,7 +65,7 @@ def test_system_libraries_are_layers_of_their_own(name: str, library: str, layer
         ("do_syscall_64", "[kernel]", "kernel: system calls"),
         ("finish_task_switch.isra.0", "[kernel]", "kernel: scheduler and locks"),
         ("free", "[kernel]", "kernel: other"),
-        ("asm_sysvec_apic_timer_interrupt", "[kernel]", "kernel: other"),
+        ("asm_sysvec_apic_timer_interrupt", "[kernel]", "kernel: interrupts"),
         ("", "[kernel]", "kernel: other"),
         ("clock_gettime", "[vdso]", "vDSO"),
         ("", "", "code made at run time"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 #: The name under which a phase's record says why it has no profile (`PhaseRecord.unread`).
 PROFILE = "profile"
@@ -64,7 +64,7 @@ class CpuSampling:
     """How the engines' CPU time is sampled beside the phases, as tried before the first trial.
 
     `missing` says why it is not; empty: it is. `event`, `scope` and `kernel` are as in
-    `CpuProfile`.
+    `CpuProfile`. `layers` are all that a function may belong to, by engine.
     """
 
     missing: str = ""
@@ -72,3 +72,4 @@ class CpuSampling:
     scope: str = ""
     kernel: bool = True
     period_ns: int = 0
+    layers: dict[str, tuple[str, ...]] = field(default_factory=dict)

@@ -30,7 +30,7 @@ from dyno.errors import HostError, TrialFailed
 from dyno.record import Trial
 from dyno.record.profile import PROFILE, CpuProfile, ProfiledFunction
 
-PROFILES = CpuProfile(1, 0, 1_000_000, (ProfiledFunction("f", "/x/engine", 0, "", 1),))
+PROFILES = CpuProfile(1, 0, 1_000_000, (ProfiledFunction("f", "/x/engine", 0, "", 1, "other"),))
 
 
 class FakeSampler:

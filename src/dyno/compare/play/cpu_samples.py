@@ -14,6 +14,7 @@ from typing import Literal, Protocol
 
 from dyno.driver.sampler import CpuSampler, SamplingStarted
 from dyno.errors import DynoError
+from dyno.profile.layers import label_profile
 from dyno.record import PhaseRecord
 from dyno.record.profile import PROFILE, CpuProfile
 
@@ -40,16 +41,17 @@ class Samples(Protocol):
 
 
 @dataclass(frozen=True)
-class SampledPhase:
+class PhaseSamples:
     """What became of the sampling of one engine in a phase: a profile, or why there is none."""
 
     profile: CpuProfile | None = None
     missing: str = ""
 
-    def add_to(self, record: PhaseRecord) -> PhaseRecord:
-        """The phase's record with it."""
+    def add_to(self, record: PhaseRecord, engine: str) -> PhaseRecord:
+        """The phase's record with it, its functions with their layers in `engine`."""
         unread = {PROFILE: self.missing} if self.missing else {}
-        return replace(record, profile=self.profile, unread={**record.unread, **unread})
+        profile = label_profile(engine, self.profile) if self.profile else None
+        return replace(record, profile=profile, unread={**record.unread, **unread})
 
 
 @dataclass
@@ -62,7 +64,7 @@ class PhaseSampler:
     stacks: bool = False
     _sampler: Samples | None = None
     _sides: tuple[int, ...] = ()
-    _phases: dict[int, SampledPhase] = field(default_factory=dict)
+    _phases: dict[int, PhaseSamples] = field(default_factory=dict)
     _state: Literal["idle", "sampling", "stopped"] = "idle"
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
@@ -90,12 +92,12 @@ class PhaseSampler:
             if self._sampler and self._state == "stopped":
                 profiles = self._sampler.name()
                 pairs = zip(self._sides, profiles, strict=True)
-                self._phases = {side: SampledPhase(profile) for side, profile in pairs}
+                self._phases = {side: PhaseSamples(profile) for side, profile in pairs}
                 self._state = "idle"
 
-    def find(self, side: int) -> SampledPhase:
+    def find(self, side: int) -> PhaseSamples:
         """What became of the sampling of a side in the phase that is over."""
-        return self._phases.get(side, SampledPhase())
+        return self._phases.get(side, PhaseSamples())
 
     def close(self) -> None:
         """Ends the sampler's process."""
@@ -110,7 +112,7 @@ class PhaseSampler:
         try:
             yield
         except DynoError as failed:
-            self._phases = dict.fromkeys(self._sides, SampledPhase(missing=failed.sentence))
+            self._phases = dict.fromkeys(self._sides, PhaseSamples(missing=failed.sentence))
             self.close()
 
 
@@ -122,11 +124,11 @@ class TrialSampling:
 
     sampler: PhaseSampler | None
     _is_begun: bool = False
-    _phase: SampledPhase = field(default_factory=SampledPhase)
+    _phase: PhaseSamples = field(default_factory=PhaseSamples)
 
     def begin(self, phase: str, pid: int | None) -> None:
         """Before a phase that is played by itself is let go."""
-        self._phase = SampledPhase()
+        self._phase = PhaseSamples()
         self._is_begun = self.sampler is not None and pid is not None and phase not in UNSAMPLED
         if self.sampler and pid is not None and self._is_begun:
             self.sampler.start({ALONE: pid})
@@ -136,7 +138,7 @@ class TrialSampling:
         if self.sampler and self._is_begun:
             self.sampler.stop()
 
-    def name(self) -> SampledPhase:
+    def name(self) -> PhaseSamples:
         """Where the CPU time went; once its probes are read, since it takes its time."""
         if self.sampler and self._is_begun:
             self._is_begun = False

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from dyno.compare.play.cpu_samples import PhaseSampler, SampledPhase
+from dyno.compare.play.cpu_samples import PhaseSampler, PhaseSamples
 from dyno.compare.play.freezer import Freezable
 from dyno.compare.play.switch import Switch
 from dyno.driver.plan import SlicePlan
@@ -88,16 +88,16 @@ class InterleavedBlock:
         """Waits until all have ended the phase: from then on nobody stands still."""
         self._meet(self._ended)
 
-    def find_samples(self, own: int) -> SampledPhase:
+    def find_samples(self, own: int) -> PhaseSamples:
         """Waits until the probes of all have been read, and answers where the CPU time of the
         engine of this number went; nothing where a trial has failed.
         """
         if self.sampler is None:
-            return SampledPhase()
+            return PhaseSamples()
         try:
             self._named.wait()
         except threading.BrokenBarrierError:
-            return SampledPhase()
+            return PhaseSamples()
         return self.sampler.find(own)
 
     def break_off(self) -> None:

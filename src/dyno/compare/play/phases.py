@@ -235,7 +235,7 @@ class PhaseLoop:
         """The record with where the engine's CPU time went in the phase that is over."""
         seat = self.job.seat
         found = block.find_samples(seat.own) if block and seat else self._sampling.name()
-        return found.add_to(done)
+        return found.add_to(done, self.job.candidate.engine)
 
     def _finish_phase(self, phase: PhaseRecord) -> None:
         self.phases.append(phase)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from dyno.compare.experiment import Measuring
 from dyno.driver.sampler import CpuSampler
 from dyno.errors import DynoError
+from dyno.profile.layers import list_sampled_layers
 from dyno.record import Candidate
 from dyno.record.profile import CpuSampling
 
@@ -25,7 +27,8 @@ def choose_cpu_sampling(
         return CpuSampling(NOT_WANTED)
     if all(side.attached for side in candidates):
         return CpuSampling(NOT_OURS)
-    return try_sampling(make)
+    layers = {side.engine: list_sampled_layers(side.engine) for side in candidates}
+    return replace(try_sampling(make), layers=layers)
 
 
 def try_sampling(make: Callable[[], CpuSampler] = CpuSampler) -> CpuSampling:
