@@ -179,8 +179,7 @@ class Run:
     to choose pinning and connections; None: nothing was. Where `factors` are crossed, the
     candidates are the cells. `sources_sha256` is that of Dyno's own Python sources, empty in old
     records. `cpu_sampling` says how the engines' CPU time is sampled, or why it is not; None in
-    old records, which have no samples. `layers` are the parts of each engine that this time is told
-    apart by, fixed before the first trial.
+    old records, which have no samples.
     """
 
     name: str
@@ -201,7 +200,6 @@ class Run:
     pilot: Pilot | None = None
     sources_sha256: str = ""
     cpu_sampling: CpuSampling | None = None
-    layers: dict[str, tuple[str, ...]] = field(default_factory=dict)
     schema: int = SCHEMA
 
     def find_echo_stand(self, side: Candidate) -> Candidate:

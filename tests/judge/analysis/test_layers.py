@@ -16,6 +16,7 @@ from dyno.judge.analysis.run_view import RunView
 from dyno.profile.layers import ALLOCATION, C_LIBRARY, LOADER
 from dyno.record import Cause, Conditions, PinningCondition, Run, Trial
 from dyno.record.cause import CpuDifference, LayerDifference
+from dyno.record.profile import CpuSampling
 
 #: One analysis of six blocks.
 ONE = make_run(analyses=(6,))
@@ -100,7 +101,8 @@ def test_planted_differences_are_held_by_their_intervals_in_nineteen_of_twenty_r
 
 def test_layers_that_were_foreseen_count_though_no_sample_met_them() -> None:
     trials = make_sampled(ENGINE, change(ENGINE, yyparse=120.0), noise=vary(7, 1))
-    many = dataclasses.replace(ONE, layers={"null": tuple(f"layer {at}" for at in range(200))})
+    layers = {"null": tuple(f"layer {at}" for at in range(200))}
+    many = dataclasses.replace(ONE, cpu_sampling=CpuSampling(layers=layers))
     few, more = compare(trials), compare(trials, many)
     assert (few.tested, more.tested) == (5, 205)
     assert find_layer(more, "parser").p_value > find_layer(few, "parser").p_value

@@ -23,7 +23,9 @@ def describe_cpu(phases: Sequence[CpuDifference]) -> Iterator[str]:
     if not phases:
         return
     first = phases[0]
-    where = f" in {first.phase}" if len({each.phase for each in phases}) > 1 else ""
+    where = f" on {first.candidate}"
+    if len({each.phase for each in phases}) > 1:
+        where += f" in {first.phase}"
     yield from _describe_phase(first, where)
     if others := sum(each.total.word in CHANGED for each in phases[1:]):
         verb = "differs" if others == 1 else "differ"

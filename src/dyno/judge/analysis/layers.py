@@ -134,7 +134,7 @@ def _compare_phase(
 
 def _count_tested(view: RunView, phase: SampledPhase, names: Sequence[str]) -> int:
     """How many layers Holm counts: those foreseen before the run, whether they were met or not."""
-    layers = view.run.layers
+    layers = view.run.cpu_sampling.layers if view.run.cpu_sampling else {}
     foreseen = {layer for it in view.run.candidates for layer in layers.get(it.engine, ())}
     return len(set(names) if phase.is_across_engines else foreseen | set(names))
 
