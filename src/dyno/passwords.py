@@ -19,6 +19,8 @@ _MISTYPED = re.compile(
     r"((?:\w+(?:[:/\\@]|\s)+)?[^\s:@/\\'\"(]*):(?!//|\*{3}@|\d+(?:[/?]|$))[^\n]+(?=@)"
     r"|(:/{1,2}[^\s:@/?#\[]*):(?!\d*(?:[/?'\")]|$))[^\s/@?'\")]+"
 )
+#: A line of a log, in which such words are users, databases and processes.
+_LOGGED = re.compile(r"(?:\d{4}-\d\d-\d\d[ T]\d\d|\d{6}\s+\d{1,2}):\d\d:\d\d")
 #: The words of a sentence: in quotes, in brackets, or bare.
 _WORDS = re.compile(r"'[^'\n]*'|\([^()\n]*\)|[^\s'()]+")
 
@@ -32,7 +34,8 @@ def mask_word(word: str) -> str:
     """The word with `***` for all that may be a password in it, though it is no URL: for messages
     about a word that is refused. It may hide too much, so it is not for what is kept.
     """
-    return _MISTYPED.sub(rf"\1\2:{HIDDEN}", mask_password(word))
+    masked = mask_password(word)
+    return masked if _LOGGED.search(word) else _MISTYPED.sub(rf"\1\2:{HIDDEN}", masked)
 
 
 def mask_sentence(sentence: str) -> str:

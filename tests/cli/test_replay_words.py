@@ -71,3 +71,12 @@ def test_what_is_left_out_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert "6 of 12 statements are played, of 3 sessions on 2 connections" in said.err
     assert "left out: 1 not understood: it ends within a quoted text (line 17)" in said.err
     assert "3 in all" in said.out and "failed" in said.out
+
+
+def test_what_is_shown_of_a_log_is_neither_masked_nor_obeyed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "pg.log").write_text("260101 10:00:00\x1b[2J UTC:100:app@shop nothing\n")
+    assert run_words(["play", "sqlite@system", "--log", "pg.log", "--data", "shop.sql"]) == 64
+    said = capsys.readouterr().err
+    assert r"'260101 10:00:00\x1b[2J UTC:100:app@shop nothing'" in said, said

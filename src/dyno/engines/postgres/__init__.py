@@ -35,6 +35,7 @@ from dyno.engines.postgres.json_log import JsonLog
 from dyno.engines.postgres.libpq import convert_address as convert_address
 from dyno.engines.postgres.libpq import make_client_session as make_client_session
 from dyno.engines.postgres.likeness import liken_settings
+from dyno.engines.postgres.other_logs import REFUSED_LOGS as REFUSED_LOGS
 from dyno.engines.postgres.plans import plan_shape
 from dyno.engines.postgres.remarks import list_remarks
 from dyno.engines.postgres.settings import (

@@ -12,20 +12,25 @@ from dyno.engines.postgres.logs import LOGS_ALL, Message, read_entries
 from dyno.workloads.replay.lines import LogFile
 from dyno.workloads.replay.logs import BEGINNING, Log, Reasons
 
+#: Names of what is read: PostgreSQL's own, and CloudNativePG's within `record`.
+_OWN = ("timestamp", "session_id", "dbname", "error_severity", "message", "detail")
+_OPERATOR = ("log_time", "session_id", "database_name", "error_severity", "message", "detail")
+
 
 class JsonLog:
-    """`log_destination = jsonlog` (15 and later)."""
+    """`log_destination = jsonlog` (15 and later), and what CloudNativePG makes of csvlog."""
 
     kind = "PostgreSQL's jsonlog"
     written_by = LOGS_ALL
 
     def knows(self, head: Sequence[str]) -> bool:
-        """Is its first line such an object?"""
+        """Is one of its first lines such an object?"""
+        for line in head:
+            if line.startswith("{") and _find_words(_parse_object(line)):
+                return True
         first = next((line for line in head if line.strip()), "")
-        said = _parse_object(first)
-        names = ("timestamp", "error_severity")
-        is_cut = first.startswith("{") and not said
-        return all(_find_value(first, name) if is_cut else name in said for name in names)
+        is_cut = first.startswith("{") and not _parse_object(first)
+        return is_cut and all(_find_value(first, it) for it in ("timestamp", "error_severity"))
 
     def read(self, file: LogFile, limit: int) -> Log:
         """All statements."""
@@ -34,22 +39,29 @@ class JsonLog:
         return Log(self.kind, DIALECT, entries, unread)
 
 
+def _find_words(said: dict[str, Any]) -> tuple[str, ...]:
+    """Time, session, database, severity, message and detail; empty where it is no message."""
+    record = said.get("record")
+    if isinstance(record, dict) and "log_time" in record:
+        return tuple(str(record.get(it) or "") for it in _OPERATOR)
+    if "timestamp" in said and "error_severity" in said:
+        return tuple(str(said.get(it) or "") for it in _OWN)
+    return ()
+
+
 def _read_json_log(file: LogFile, limit: int, unread: Reasons) -> Iterator[Message]:
     lines = file.read_lines(limit)
     for number, line in lines:
         said = _parse_object(line) if not lines.cut else {}
-        if "timestamp" in said:
-            names = ("timestamp", "session_id", "dbname", "error_severity", "message")
-            time, session, database, severity, text = (str(said.get(it, "")) for it in names)
-            detail = str(said.get("detail", ""))
+        if words := _find_words(said):
+            time, session, database, severity, text, detail = words
             yield Message(number, time, session, database, severity, text, detail=detail)
         elif lines.cut and (text := _find_value(line, "message")):
             session, letters = _find_value(line, "session_id"), len(line) + lines.cut
             severity = _find_value(line, "error_severity")
-            yield Message(
-                number, _find_value(line, "timestamp"), session, "", severity, text, letters
-            )
-        else:
+            time = _find_value(line, "timestamp") or _find_value(line, "log_time")
+            yield Message(number, time, session, "", severity, text, letters)
+        elif "logger" not in said and line.strip():
             unread.add("a line that is no object with a timestamp", number)
 
 

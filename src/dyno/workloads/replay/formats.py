@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Protocol
 
 from dyno.errors import UsageError
 from dyno.plugins import load_things
 from dyno.workloads.replay.lines import LogFile
 from dyno.workloads.replay.logs import LIMIT, Log, LogEntry
+from dyno.workloads.replay.shippers import DEPTH, Unwrapping, find_shipper
 
 #: Lines by which a log is known, and characters of each.
 LOOKED_AT, LINE = 500, 1 << 16
@@ -30,6 +33,17 @@ class LogReader(Protocol):
         """
 
 
+@dataclass(frozen=True)
+class RefusedLog:
+    """Another program's output, or a log of another form, which is known and not read: `name` in
+    words, a line of it, and what to do instead.
+    """
+
+    name: str
+    line: re.Pattern[str]
+    hint: str
+
+
 def read_log(file: LogFile, limit: int = LIMIT) -> Log:
     """The log in a file, of whose statements those over `limit` characters are cut.
 
@@ -38,23 +52,68 @@ def read_log(file: LogFile, limit: int = LIMIT) -> Log:
     """
     path = file.path
     try:
-        with path.open(encoding="utf-8", errors="replace", newline="\n") as opened:
-            head = [opened.readline(LINE).rstrip("\r\n") for _ in range(LOOKED_AT)]
+        lines = file.read_head(LOOKED_AT, LINE)
     except OSError as error:
         cause = (error.strerror or "").lower()
         raise UsageError(f"cannot read the log {path}", cause=cause, hint="--log FILE") from None
     readers: list[LogReader] = [
         reader for own in load_things("dyno.engines", "LOG_READERS").values() for reader in own
     ]
+    has_returns = all(line.endswith("\r\n") for line in lines if line.endswith("\n"))
+    head = [line.rstrip("\r\n") for line in lines]
+    head[:1] = [line.removeprefix("\ufeff") for line in head[:1]]
     if not any(line.strip() for line in head):
         raise UsageError(f"the log {path} is empty", hint=_format_readers(readers))
+    file = replace(file, has_returns=has_returns and bool(lines))
+    unwrappings, inner = _find_unwrappings(head, readers, path)
     for reader in readers:
-        if reader.knows(head):
-            return _read_whole(reader, file, limit)
+        if reader.knows(inner):
+            return _read_whole(reader, replace(file, unwrappings=unwrappings), limit)
+    _refuse_known(inner, path)
     cause = f"line 1 is '{head[0][:60]}'"
     raise UsageError(
         f"{path} is not a log that Dyno knows", cause=cause, hint=_format_readers(readers)
     )
+
+
+def _find_unwrappings(
+    head: list[str], readers: Sequence[LogReader], path: Path
+) -> tuple[tuple[Unwrapping, ...], list[str]]:
+    """The shippers of a log, the outermost first, and its first lines without what they wrote."""
+    unwrappings = list[Unwrapping]()
+    while len(unwrappings) < DEPTH and (found := find_shipper(head)):
+        shipper, streams = found
+        known = [it for it, lines in streams.items() if _is_known(lines, readers)]
+        if len(known) > 1:
+            shown = " and ".join(f"'{it}'" for it in known[:3])
+            raise UsageError(
+                f"{path} holds more than one log",
+                cause=f"{shipper.name} names {shown}",
+                hint=f"replay one of them: grep -F '{known[0]}' {path} > one.log",
+            )
+        if not known:
+            break
+        unwrappings.append(Unwrapping(shipper, known[0]))
+        head = streams[known[0]]
+    return tuple(unwrappings), head
+
+
+def _is_known(lines: list[str], readers: Sequence[LogReader]) -> bool:
+    """Is it a log, or one that another shipper wrote?"""
+    if any(reader.knows(lines) for reader in readers):
+        return True
+    found = find_shipper(lines)
+    return bool(found) and any(
+        reader.knows(inner) for inner in found[1].values() for reader in readers
+    )
+
+
+def _refuse_known(head: Sequence[str], path: Path) -> None:
+    """Refuses by its name what is known."""
+    for own in load_things("dyno.engines", "REFUSED_LOGS").values():
+        for other in own:
+            if any(other.line.search(line) for line in head):
+                raise UsageError(f"the log {path} is not read: it is {other.name}", hint=other.hint)
 
 
 def _format_readers(readers: list[LogReader]) -> str:
@@ -74,9 +133,13 @@ def _read_whole(reader: LogReader, file: LogFile, limit: int) -> Log:
         entry = None
         for entry in log.entries:
             yield entry
+        log.unread.update(file.skipped)
         if entry is None:
             hint = f"log statements with {reader.written_by}"
-            cause = "; ".join(f"{why} ({left})" for why, left in log.unread.items())
+            causes = {**log.unread, **file.skipped}
+            cause = "; ".join(f"{why} ({left})" for why, left in causes.items())
             raise UsageError(f"no statements in {file.path}, {log.kind}", cause=cause, hint=hint)
 
-    return replace(log, entries=read_entries())
+    shippers = ", ".join(it.shipper.name for it in file.unwrappings)
+    kind = f"{log.kind}, shipped by {shippers}" if shippers else log.kind
+    return replace(log, kind=kind, entries=read_entries())

@@ -4,25 +4,39 @@ one that is longer than the limit only the beginning.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
-from dyno.workloads.replay.logs import BEGINNING, LogEntry
+from dyno.workloads.replay.compressed import open_log
+from dyno.workloads.replay.logs import BEGINNING, LogEntry, Reasons
+from dyno.workloads.replay.shippers import NumberedLine, Unwrapping, unpack_lines
 
 
 @dataclass(frozen=True)
 class LogFile:
-    """A log's file, and what its user says of it: `prefix` is PostgreSQL's `log_line_prefix`, ""
-    where it is not said.
+    """A log's file, and what is known of it: `prefix` is PostgreSQL's `log_line_prefix`, "" where
+    nobody says it; `unwrappings` what shippers wrote before its lines, the outermost first; does a
+    carriage return end each line (`has_returns`)? `skipped`: lines of others, once it was read.
     """
 
     path: Path
     prefix: str = ""
+    unwrappings: tuple[Unwrapping, ...] = ()
+    has_returns: bool = False
+    skipped: Reasons = field(default_factory=Reasons, compare=False)
 
     def read_lines(self, limit: int) -> Lines:
         """Its lines, those over `limit` characters cut."""
-        return Lines(self.path, limit)
+        return Lines(self, limit)
+
+    def read_head(self, count: int, limit: int) -> list[str]:
+        """The first lines as they are in the file, with their ends."""
+        with open_log(self.path) as opened, _decode(opened) as file:
+            return [line for _ in range(count) if (line := file.readline(limit))]
 
 
 class Lines:
@@ -31,26 +45,45 @@ class Lines:
     how many double quotes that has.
     """
 
-    def __init__(self, path: Path, limit: int) -> None:
-        self.cut, self.cut_quotes, self._path, self._limit = 0, 0, path, limit
+    def __init__(self, file: LogFile, limit: int) -> None:
+        self.cut, self.cut_quotes, self._file, self._limit = 0, 0, file, limit
 
     def __iter__(self) -> Iterator[tuple[int, str]]:
         """The numbers and the lines."""
-        limit = self._limit
-        with self._path.open(encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+        self._file.skipped.clear()
+        lines: Iterator[NumberedLine] = self._read_raw()
+        for unwrapping in self._file.unwrappings:
+            lines = unpack_lines(lines, unwrapping, self._file.skipped)
+        return lines
+
+    def _read_raw(self) -> Iterator[NumberedLine]:
+        limit, end = self._limit, "\r\n" if self._file.has_returns else "\n"
+        with open_log(self._file.path) as opened, _decode(opened) as file:
             readline, number = file.readline, 0
             while line := readline(limit):
                 number += 1
-                if line[-1] != "\n" and len(line) == limit:
+                if number == 1:
+                    line = line.removeprefix("\ufeff")
+                if line[-1:] != "\n" and len(line) == limit:
                     while more := readline(1 << 16):
                         self.cut += len(more.rstrip("\r\n"))
                         self.cut_quotes += more.count('"')
                         if more[-1] == "\n":
                             break
-                    yield number, line
+                    yield NumberedLine(number, line)
                     self.cut = self.cut_quotes = 0
                 else:
-                    yield number, line.rstrip("\r\n")
+                    yield NumberedLine(number, line.removesuffix(end).removesuffix("\n"))
+
+
+@contextmanager
+def _decode(opened: IO[bytes]) -> Iterator[io.TextIOWrapper]:
+    decoding = io.TextIOWrapper(opened, encoding="utf-8", errors="surrogateescape", newline="\n")
+    try:
+        yield decoding
+    finally:
+        # whoever opened it closes it
+        decoding.detach()
 
 
 class Gathered:

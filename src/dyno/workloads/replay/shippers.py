@@ -1,0 +1,263 @@
+"""What shippers of logs (syslog, Docker, Kubernetes, cloud services) write before each line, and
+how they cut lines: taken off again, so that a reader sees what the server wrote.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+from dyno.workloads.replay.logs import LIMIT, Reasons
+
+NO_LINE_OF_IT = "a line that the shipper of the log did not write"
+OTHER_STREAM = "a line of another container or program"
+
+
+class NumberedLine(NamedTuple):
+    """A line of a file, and its number."""
+
+    number: int
+    text: str
+
+
+class ShippedLine(NamedTuple):
+    """A line without what its shipper wrote before it.
+
+    `stream`: which container or program it is of. `writer`: lines of one writer are put together
+    where others write between them; `begins` a message of it, which the following go on with.
+    `joins`: it goes on within the line before; `is_cut`: the next one goes on with it.
+    """
+
+    stream: str
+    text: str
+    writer: str = ""
+    begins: bool = False
+    joins: bool = False
+    is_cut: bool = False
+
+
+class Shipper(Protocol):
+    """Reads lines of one shipper."""
+
+    name: str
+
+    def unpack(self, line: str) -> ShippedLine | None:
+        """A line as it was shipped; None where it is none of this shipper's."""
+
+
+class Syslog:
+    """The lines of a syslog daemon (RFC 3164, RFC 5424, rsyslog's own form) and of journalctl."""
+
+    name = "syslog"
+    _form = re.compile(
+        r"^(?:<\d+>)?(?:1 )?(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?"
+        r"|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)) "
+        r"(\S+) ([^\s\[:]+)(?:\[(\d+)\]:| (\d+|-) \S+ (?:-|\[.*?\]))(?: (.*))?$"
+    )
+    _chunk = re.compile(r"^\[(\d+)-(\d+)\] ?")
+
+    def unpack(self, line: str) -> ShippedLine | None:
+        """A line; where the server numbers the parts of a message, these are put together."""
+        found = self._form.match(line)
+        if found is None:
+            return None
+        stream, text = f"{found[1]} {found[2]}", found[5] or ""
+        chunk = self._chunk.match(text)
+        if chunk is None:
+            return ShippedLine(stream, text.replace("#011", "\t"))
+        text = text[chunk.end() :]
+        is_own = text.startswith(("#011", "\t"))
+        begins = chunk[2] == "1"
+        writer = found[3] or found[4]
+        return ShippedLine(
+            stream, text.replace("#011", "\t"), writer, begins, not (begins or is_own)
+        )
+
+
+class ContainerRuntime:
+    """Files of containers in Kubernetes (CRI): time, stream, F for a full line, P for a part."""
+
+    name = "a container's runtime"
+    _form = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S* (stdout|stderr) ([FP])(?:$| (.*))")
+
+    def unpack(self, line: str) -> ShippedLine | None:
+        """A line."""
+        found = self._form.match(line)
+        return ShippedLine(found[1], found[3] or "", is_cut=found[2] == "P") if found else None
+
+
+class Compose:
+    """`docker compose logs`, `docker service logs`: a container's name and a bar."""
+
+    name = "docker compose"
+    _form = re.compile(r"^(?:\x1b\[\d+m)?([\w.@-]*[A-Za-z][\w.@-]*)\s+\|(?:\x1b\[0m)?(?: (.*)|)$")
+
+    def unpack(self, line: str) -> ShippedLine | None:
+        """A line."""
+        found = self._form.match(line)
+        return ShippedLine(found[1], found[2] or "") if found else None
+
+
+class Pods:
+    """`kubectl logs --prefix`: the pod and the container in brackets."""
+
+    name = "kubectl"
+    _form = re.compile(r"^\[(pod/[^\s\]]+)\](?: (.*)|)$")
+
+    def unpack(self, line: str) -> ShippedLine | None:
+        """A line."""
+        found = self._form.match(line)
+        return ShippedLine(found[1], found[2] or "") if found else None
+
+
+class Timestamps:
+    """`kubectl logs --timestamps`, `docker logs --timestamps`, CloudWatch's exports."""
+
+    name = "timestamps"
+    _form = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)(?: (.*)|)$")
+
+    def unpack(self, line: str) -> ShippedLine | None:
+        """A line."""
+        found = self._form.match(line)
+        return ShippedLine("", found[1] or "") if found else None
+
+
+class JsonLines:
+    """A JSON object a line: Docker's json-file, Google Cloud's exports, journald's, Fluent's."""
+
+    name = "JSON lines"
+    #: Where the text stands, and what names the stream.
+    _forms = (
+        ("log", ("stream",)),
+        ("textPayload", ("logName",)),
+        ("MESSAGE", ("SYSLOG_IDENTIFIER", "_COMM")),
+        ("message", ("@timestamp",)),
+    )
+
+    def unpack(self, line: str) -> ShippedLine | None:
+        """A line; Docker cuts long ones, whose parts do not end."""
+        if not line.startswith("{"):
+            return None
+        try:
+            said = json.loads(line)
+        except json.JSONDecodeError:
+            return None
+        for name, streams in self._forms if isinstance(said, dict) else ():
+            text, stream = said.get(name), next((it for it in streams if it in said), "")
+            if isinstance(text, str) and stream and "error_severity" not in said:
+                which = "" if stream == "@timestamp" else str(said[stream])
+                is_cut = name == "log" and not text.endswith("\n")
+                return ShippedLine(which, text.removesuffix("\n"), is_cut=is_cut)
+        return None
+
+
+SHIPPERS: tuple[Shipper, ...] = (
+    *(Syslog(), ContainerRuntime(), Compose(), Pods(), Timestamps(), JsonLines()),
+)
+#: Shippers within each other, and the share of a head's lines that one has to have written.
+DEPTH, SHARE = 3, 0.9
+#: Characters of messages that wait for more of their lines.
+WAITING = 2 * LIMIT
+
+
+class Unwrapping(NamedTuple):
+    """A shipper, and the stream of it that is read ("": all of it)."""
+
+    shipper: Shipper
+    stream: str = ""
+
+
+def find_shipper(head: Sequence[str]) -> tuple[Shipper, dict[str, list[str]]] | None:
+    """The shipper of these lines, and the lines of each of its streams."""
+    written = [line for line in head if line.strip()]
+    for shipper in SHIPPERS:
+        found = [it for line in written if (it := shipper.unpack(line))]
+        if found and len(found) >= SHARE * len(written):
+            streams = dict[str, list[str]]()
+            for line in put_together(enumerate_shipped(written, shipper)):
+                streams.setdefault(line[0], []).extend(line[1].text.split("\n"))
+            return shipper, streams
+    return None
+
+
+def enumerate_shipped(lines: Iterable[str], shipper: Shipper) -> Iterator[tuple[int, ShippedLine]]:
+    """The lines of a shipper among these."""
+    for number, line in enumerate(lines, 1):
+        if shipped := shipper.unpack(line):
+            yield number, shipped
+
+
+def unpack_lines(
+    lines: Iterable[NumberedLine], unwrapping: Unwrapping, skipped: Reasons
+) -> Iterator[NumberedLine]:
+    """Lines without what their shipper wrote, those of one stream."""
+
+    def choose() -> Iterator[tuple[int, ShippedLine]]:
+        for number, text in lines:
+            shipped = unwrapping.shipper.unpack(text)
+            if shipped is None:
+                if text.strip():
+                    skipped.add(NO_LINE_OF_IT, number)
+            elif unwrapping.stream and shipped.stream != unwrapping.stream:
+                skipped.add(OTHER_STREAM, number)
+            else:
+                yield number, shipped
+
+    for _, line in put_together(choose()):
+        for text in line.text.split("\n"):
+            yield NumberedLine(line.number, text)
+
+
+class _Waiting:
+    """Lines of one writer's message that may not be whole."""
+
+    def __init__(self, stream: str, number: int, text: str) -> None:
+        self.stream = stream
+        self.lines = [(number, [text])]
+        self.size = len(text)
+
+    def add(self, number: int, shipped: ShippedLine, is_joined: bool) -> None:
+        """One more line, or the rest of the last."""
+        self.size += len(shipped.text)
+        if is_joined:
+            self.lines[-1][1].append(shipped.text)
+        else:
+            self.lines.append((number, [shipped.text]))
+
+    def end(self) -> Iterator[tuple[str, NumberedLine]]:
+        """All lines."""
+        for number, parts in self.lines:
+            yield self.stream, NumberedLine(number, "".join(parts))
+
+
+def put_together(
+    shipped_lines: Iterable[tuple[int, ShippedLine]],
+) -> Iterator[tuple[str, NumberedLine]]:
+    """Whole lines, those of a writer's message behind each other, with their streams."""
+    waiting, size, cut = dict[str, _Waiting](), 0, set[str]()
+    for number, it in shipped_lines:
+        key = f"{it.stream}\0{it.writer}"
+        before = waiting.get(key)
+        is_going_on = bool(it.writer and not it.begins) or key in cut
+        if before is not None and is_going_on:
+            before.add(number, it, it.joins or key in cut)
+            size += len(it.text)
+        else:
+            if before is not None:
+                size -= waiting.pop(key).size
+                yield from before.end()
+            waiting[key] = _Waiting(it.stream, number, it.text)
+            size += len(it.text)
+        (cut.add if it.is_cut else cut.discard)(key)
+        if not (it.writer or it.is_cut):
+            done = waiting.pop(key)
+            size -= done.size
+            yield from done.end()
+        while size > WAITING:
+            done = waiting.pop(next(iter(waiting)))
+            size -= done.size
+            yield from done.end()
+    for rest in waiting.values():
+        yield from rest.end()
