@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from kit_servers import choose_servers
-from private_servers import started
+from private_servers import choose_build, started
 
 from dyno import driver
 from dyno.driver.plan import Session
@@ -46,6 +46,7 @@ TABLE = [
 @contextmanager
 def private(version: str) -> Iterator[Server]:
     """A server of this version, also on a TCP port (`tcp`); its users' password is `PASSWORD`."""
+    version = choose_build(version)
     open_port = {"skip_networking": "OFF", "port": str(next(PORTS)), "bind_address": HOST}
     with started(version, open_port | {"innodb_lock_wait_timeout": "1"}) as server:
         driver.ask(server.session, [*_users(version), *TABLE])

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from private_mysql import HOST, PASSWORD, USERS, private, tcp
+from private_servers import choose_build
 
 from dyno import driver
 from dyno.driver.plan import Session
@@ -15,7 +16,8 @@ from dyno.errors import UsageError
 
 pytestmark = [pytest.mark.timeout(300)]
 
-VERSION = "mysql@8.0.33"
+VERSION = choose_build("mysql@8.0.33")
+USER = min(USERS[VERSION])
 CIPHER = "SELECT VARIABLE_VALUE FROM performance_schema.session_status WHERE VARIABLE_NAME = '{}'"
 
 
@@ -53,9 +55,9 @@ def test_a_wrong_password_is_refused_over_tls(server: Server) -> None:
 
 def test_a_certificate_of_a_stranger_or_for_another_host_is_refused(server: Server) -> None:
     ca = str(server.home / "data" / "ca.pem")
-    stranger = encrypted(tcp(server), "verify-ca") | {"user": "native"}
+    stranger = encrypted(tcp(server), "verify-ca") | {"user": USER}
     with pytest.raises(UsageError, match="not from a trusted authority"):
         driver.ask(stranger, ["SELECT 1"])
-    elsewhere = encrypted(tcp(server), "verify-full", ca) | {"user": "native"}
+    elsewhere = encrypted(tcp(server), "verify-full", ca) | {"user": USER}
     with pytest.raises(UsageError, match=f"not for {re.escape(HOST)}"):
         driver.ask(elsewhere, ["SELECT 1"])
