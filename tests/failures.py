@@ -91,6 +91,14 @@ BUILDS = {
         "mysql",
         "5.6.35",
     ),
+    "curl-absent": Example(
+        "-- Could NOT find CURL (missing: CURL_LIBRARY CURL_INCLUDE_DIR) \n"
+        "CMake Error at cmake/curl.cmake:246 (ADD_LIBRARY):\n"
+        '  ADD_LIBRARY cannot create ALIAS target "ext::curl" because target\n'
+        '  "curl_interface" does not already exist.\n\n'
+        "CMake Error at CMakeLists.txt:2076 (MESSAGE):\n"
+        "  -DWITH_CURL=system, but missing system libraries.\n"
+    ),
     "ncurses-absent": Example(
         "CMake Error at cmake/readline.cmake:64 (MESSAGE):\n  Curses library not found.  Please\n"
     ),
@@ -196,6 +204,9 @@ STARTS = {
     "glibc-too-old": "mysqld: /lib/libc.so.6: version `GLIBC_2.38' not found (required by mysqld)",
     "plugin-directory": "[ERROR] Can't open shared library '/usr/lib/mysql/plugin/ha_rocksdb.so'",
     "secure-file-priv": "[ERROR] Failed to access directory for --secure-file-priv.",
+    "data-of-another-version": "FATAL:  database files are incompatible with server\n"
+    "DETAIL:  The data directory was initialized by PostgreSQL version 19, which is not compatible "
+    "with this version 18.6 (Debian 18.6-3).",
     "initdb-locale": "initdb: error: invalid locale settings; check LANG",
     "shared-memory": "FATAL:  could not create shared memory segment: Invalid argument",
     "truncated-program": "error while loading shared libraries: libpq.so.5: file too short",

@@ -109,6 +109,15 @@ def test_a_later_error_that_is_known_does_not_hide_the_first() -> None:
     assert found.entry.name == "missing-header"
 
 
+def test_what_cmake_only_looked_for_is_no_cause() -> None:
+    looked = "-- Could NOT find OpenSSL (missing: OPENSSL_LIBRARIES)\n-- Could NOT find LibXml2\n"
+    found = diagnose(Failed(f"{looked}CMake Error at x.cmake:7 (message):\n  odd\n\n{BEHIND}"))
+    assert found.line == "CMake Error at x.cmake:7 (message): odd" and found.entry is None
+    needed = "CMake Error at Find.cmake:230 (message):\n  Could NOT find LibXml2 (missing: x)\n"
+    entry = diagnose(Failed(looked + needed + BEHIND)).entry
+    assert entry is not None and entry.name == "dependency-absent"
+
+
 def test_a_weak_explanation_counts_only_where_nothing_else_does() -> None:
     skew = "make: warning:  Clock skew detected.  Your build may be incomplete.\n"
     alone = diagnose(Failed(skew + BEHIND))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -33,7 +36,7 @@ def test_a_tree_is_built_named_and_can_be_had_by_its_name(
     assert "use it as sqlite@source:mine" in told.out
     assert "-O2 -g -fno-omit-frame-pointer" in told.out
     announced = told.err.splitlines()[0]
-    assert "building sqlite 3.99.1 from folder" in announced and ", up to " in announced
+    assert "building sqlite 3.99.1 from folder" in announced and ", about 40 s" in announced
     made = find_engine("sqlite", ask).program("source:mine", {}, say_nothing)
     assert made.version == "3.99.1" and made.facts["recipe"] == "sqlite-amalgamation"
     assert made.facts["compiler"] and made.facts["frame_pointers"] == "on"
@@ -93,6 +96,36 @@ def test_a_build_that_fails_names_the_line_and_its_log(
     assert "the step 'compile' failed" in told and "nothing_of_the_kind" in told
     assert "the whole log is " in told
     assert not cache.find_entries("built")
+
+
+def test_on_a_terminal_a_step_of_unknown_length_shows_no_percentage(tree: Path) -> None:
+    # long enough for the bar to be drawn
+    slow = "#if 1\n" + "".join(f"int f{n}(int a) {{ return a * {n}; }}\n" for n in range(9000))
+    (tree / "sqlite3.c").write_text((tree / "sqlite3.c").read_text() + slow + "#endif\n")
+    ours, theirs = os.openpty()
+    words = [sys.executable, "-m", "dyno.cli", "engines", "build", "sqlite", str(tree)]
+    environment = os.environ | {"TERM": "xterm", "COLUMNS": "80"}
+    with subprocess.Popen(
+        words, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, env=environment
+    ) as process:
+        os.close(theirs)
+        said = read_terminal(ours)
+        assert process.wait(60) == 0, said
+    assert "compile (2 of 2)" in said and "use it as sqlite@source:" in said
+    assert " %" not in said
+
+
+def read_terminal(ours: int) -> str:
+    """All that is written to a terminal until nobody has it open any more."""
+    said = b""
+    try:
+        while some := os.read(ours, 1 << 16):
+            said += some
+    except OSError:  # so Linux tells the end
+        pass
+    finally:
+        os.close(ours)
+    return said.decode(errors="replace")
 
 
 def test_fetch_is_install_by_the_name_that_other_tools_give_it(

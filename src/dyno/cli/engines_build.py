@@ -71,8 +71,11 @@ def command(
     flags = {key: value for key, value in own.items() if value}
     plan = builder.plan_build(where, flags, print_progress)
     _announce(plan)
-    with show_build() as watch:
-        built = build_planned(plan, print_progress, watch, fix=fix)
+    try:
+        with show_build() as watch:
+            built = build_planned(plan, print_progress, watch, fix=fix)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("the same command continues the build") from None
     called = name or plan.label
     names.name_build(engine, called, names.Named(built.prefix.name, where))
     screen.print_line(f"{engine} {built.version}  {built.prefix}")
@@ -103,36 +106,48 @@ def _announce(plan: BuildPlan) -> None:
     tools, cost = plan.toolchain, plan.recipe.cost
     ccache = ", ccache" if tools.ccache else ""
     jobs = "1 job" if tools.jobs == 1 else f"{tools.jobs} jobs"
-    limit = screen.format_duration(plan.limit_s)
+    about, limit = map(screen.format_duration, (plan.alone_s, plan.limit_s))
+    time = f"about {about}, beside what runs here up to {limit}" if about != limit else about
     screen.print_line(
         f"building {plan.request.engine} {plan.version} from {plan.tree.source} by the recipe "
         f"{plan.recipe.name}: {tools.compiler}{ccache}, {jobs}, "
-        f"up to {limit} and {cost.disk_mb} MB",
+        f"{time}, up to {cost.disk_mb} MB",
         err=True,
     )
 
 
 @contextmanager
 def show_build() -> Iterator[Watch]:
-    """A bar with the step on a terminal; on a pipe a line at each quarter of a step."""
+    """A bar with the step on a terminal, which only moves where nothing tells how far the step is;
+    on a pipe a line at each quarter of a step.
+    """
     console = screen.make_console(stderr=True)
     if not console.is_terminal:
         yield _watch_lines()
         return
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.percentage:>3.0f} %"),
+        TaskProgressColumn("{task.percentage:>3.0f} %", text_format_no_percentage=""),
     )
     with Bar(*columns, TimeElapsedColumn(), console=console, transient=True) as bar:
-        task = bar.add_task("", total=1.0)
+        began_s, kind, task = bar.get_time(), (0, False), bar.add_task("", total=None)
 
         def show_progress(progress: StepProgress) -> None:
-            words = f"{progress.step} ({progress.number} of {progress.steps})"
-            bar.update(task, description=words, completed=progress.share or 0.0)
+            nonlocal kind, task
+            known = progress.share is not None
+            if kind != (progress.number, known):  # rich keeps a bar's total, and its end
+                bar.remove_task(task)
+                words = f"{progress.step} ({progress.number} of {progress.steps})"
+                kind, task = (
+                    (progress.number, known),
+                    bar.add_task(words, total=1.0 if known else None),
+                )
+                bar.tasks[0].start_time = began_s
+            bar.update(task, completed=progress.share or 0.0)
 
         yield show_progress
 

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from conftest import outside
 from private_postgres import PASSWORD, private
+from private_servers import choose_build
 
 from dyno import driver
 from dyno.driver.plan import Session
@@ -32,6 +33,7 @@ local all all trust
 host all ann all scram-sha-256
 host all eve all password
 """
+BUILD = choose_build("postgres@18").partition("@")[2]
 CHANGES = {
     "listen_addresses": f"{HOST},{OTHER}",
     "ssl": "on",
@@ -56,7 +58,7 @@ def certificate(folder: Path, name: str, alternative: str) -> Path:
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
     engine = find_engine("postgres", driver.ask)
-    with private("18") as server:
+    with private(BUILD) as server:
         data = server.home / "data"
         certificate(data, "ours", f"IP:{HOST}")
         (data / "pg_hba.conf").write_text(ACCESS)
@@ -64,7 +66,7 @@ def server() -> Iterator[Server]:
         driver.ask(server.session, changes)
         engine.stop(server)
         # the key becomes the server's user's with all of its home
-        again = engine.start(engine.program("18", {}, lambda _: None), server.home, {})
+        again = engine.start(engine.program(BUILD, {}, lambda _: None), server.home, {})
         try:
             yield again
         finally:

@@ -55,11 +55,15 @@ class BuildPlan:
     facts: Mapping[str, str]
 
     @property
+    def alone_s(self) -> float:
+        """About what it takes where nothing else wants the processors, in s."""
+        return self.recipe.cost.cpu_s / self.toolchain.jobs
+
+    @property
     def limit_s(self) -> float:
-        """About the longest that it takes here, in s: others want the processors too."""
-        cores = len(os.sched_getaffinity(0))
-        crowd = 1 + os.getloadavg()[0] / cores
-        return self.recipe.cost.cpu_s / self.toolchain.jobs * crowd
+        """About the longest that it takes here, in s: beside what wanted the processors lately."""
+        _, lately, _ = os.getloadavg()
+        return self.alone_s * (1 + lately / len(os.sched_getaffinity(0)))
 
     @property
     def label(self) -> str:
