@@ -102,6 +102,7 @@ def machine(folder: Path, meanwhile: Files = QUIET, **changes: Any) -> Machine:
         "pause": lambda _: write(folder, meanwhile),
         "free": lambda _: (900 * GB, 1000 * GB),
         "uring_errno": lambda: 0,
+        "perf_errno": lambda _: 0,
         "clock_synchronised": lambda: True,
     }
     return Machine(folder, Path("/var/lib/data"), 2.0, **(told | changes))

@@ -70,7 +70,7 @@ def test_an_empty_tree_is_unknown_throughout(tmp_path: Path) -> None:
     calls = {"uring_errno": lambda: 0, "clock_synchronised": lambda: None}
     seen = survey_host(machines.machine(tmp_path, {}, **calls))
     known = {o.name for o in seen if o.mark != "unknown"}
-    assert known == {"io_uring", "free disk", "virtualisation"}
+    assert known == {"io_uring", "perf events", "free disk", "virtualisation"}
 
 
 def test_every_observation_says_why_and_only_what_is_not_good_has_a_remedy(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import machines
@@ -43,7 +44,6 @@ def limit(line: str) -> dict[str, str]:
             *("NUMA", "poor", "pages are moved"),
         ),
         ({f"{KERNEL}/randomize_va_space": "0"}, "ASLR", "fair", "off"),
-        ({f"{KERNEL}/perf_event_paranoid": "4"}, "perf events", "fair", "4"),
         ({f"{SOURCE}/current_clocksource": "hpet"}, "clock source", "poor", "hpet"),
         (mount("nfs4"), "file system", "poor", "nfs4 on /dev/x, at /"),
         (mount("fuse.sshfs"), "file system", "poor", "fuse"),
@@ -103,6 +103,29 @@ def test_a_link_that_came_up_narrow_is_seen_above_the_disk(tmp_path: Path) -> No
 def test_the_remedy_of_a_mount_option_takes_that_option_back(tmp_path: Path) -> None:
     seen = one(tmp_path, mount("ext4", "rw,discard,sync"), "mount options")
     assert seen.hint == "sudo mount -o remount,async,nodiscard /"
+
+
+@pytest.mark.parametrize(
+    ("level", "errors", "found", "hint"),
+    [
+        ("3", (errno.EACCES, errno.EACCES), "refused (paranoid 3)", "perf_event_paranoid=1"),
+        ("4", (errno.EPERM, errno.EPERM), "refused (paranoid 4)", "perf_event_paranoid=1"),
+        ("2", (0, errno.EACCES), "without the kernel's time (paranoid 2)", "perf_event_paranoid=1"),
+        ("2", (errno.EPERM, errno.EPERM), "refused (operation not permitted)", "seccomp profile"),
+        ("2", (errno.ENOSYS, errno.ENOSYS), "this kernel has none", "do without"),
+        ("", (errno.ENOENT, errno.ENOENT), "this kernel has none", "do without"),
+        ("2", (0, 0), "CPU time can be sampled", ""),
+    ],
+)
+def test_why_cpu_time_cannot_be_sampled_is_told_with_a_remedy(
+    tmp_path: Path, level: str, errors: tuple[int, int], found: str, hint: str
+) -> None:
+    files = {**machines.PLAIN, "/proc/sys/kernel/perf_event_paranoid": level}
+    machines.write(tmp_path, files)
+    machine = machines.machine(tmp_path, perf_errno=lambda with_kernel: errors[with_kernel])
+    seen = next(o for o in survey_host(machine) if o.name == "perf events")
+    assert (seen.mark, seen.found) == ("fair" if hint else "good", found)
+    assert hint in seen.hint
 
 
 def test_of_two_mounts_at_one_place_the_last_holds(tmp_path: Path) -> None:

@@ -10,8 +10,10 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import platform
 import re
 import shutil
+import struct
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -28,6 +30,12 @@ if TYPE_CHECKING:
 
 #: `io_uring_setup` has one number on every architecture (it is younger than their agreement).
 IO_URING_SETUP = 425
+#: perf_event_open(2): its number by machine, and what `perf_event_attr` begins with, whose first
+#: published size was 64 bytes.
+PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241, "riscv64": 241, "ppc64le": 319, "s390x": 331}
+PERF_TYPE_SOFTWARE, PERF_COUNT_CPU_CLOCK, PERF_ATTR_BYTES = 1, 0, 64
+PERF_DISABLED, PERF_EXCLUDE_KERNEL, PERF_CLOSE_ON_EXEC = 1, 1 << 5, 1 << 3
+PERIOD_NS = 1_000_000
 #: timex(2): `status` lies behind one int and four longs; this bit of it is STA_UNSYNC.
 TIMEX_STATUS, STA_UNSYNC = 40, 0x40
 TIMEX_BYTES = 256
@@ -45,17 +53,34 @@ def probe_uring() -> int:
     It is asked for a ring without entries at no address, which it never makes: where it is willing
     it finds fault with these (EINVAL, EFAULT), else with us (EPERM, ENOSYS).
     """
-    code = _call_kernel(IO_URING_SETUP)
+    code = _call_kernel(IO_URING_SETUP, ctypes.c_uint(0), None)
     return 0 if code in (errno.EINVAL, errno.EFAULT) else code
 
 
-def _call_kernel(number: int) -> int:
+def _call_kernel(number: int, *arguments: object) -> int:
+    """The error number of a system call that answers a file, which is closed; 0 for none."""
     library = ctypes.CDLL(None, use_errno=True)
-    answer = library.syscall(ctypes.c_long(number), ctypes.c_uint(0), None)
+    answer = library.syscall(ctypes.c_long(number), *arguments)
     if answer >= 0:
         os.close(answer)
         return 0
     return ctypes.get_errno()
+
+
+def probe_perf(with_kernel: bool) -> int:
+    """Why the kernel refuses to sample this process's CPU time, or 0; `with_kernel`: and the time
+    that it spends inside the kernel.
+
+    It is asked for an event of `cpu-clock`, which is closed at once.
+    """
+    number = PERF_EVENT_OPEN.get(platform.machine())
+    if number is None:
+        return errno.ENOSYS
+    flags = PERF_DISABLED if with_kernel else PERF_DISABLED | PERF_EXCLUDE_KERNEL
+    words = (PERF_TYPE_SOFTWARE, PERF_ATTR_BYTES, PERF_COUNT_CPU_CLOCK, PERIOD_NS, 0, 0, flags)
+    attributes = ctypes.create_string_buffer(struct.pack("=IIQQQQQ", *words), PERF_ATTR_BYTES)
+    arguments = (attributes, *map(ctypes.c_int, (0, -1, -1)), ctypes.c_ulong(PERF_CLOSE_ON_EXEC))
+    return _call_kernel(number, *arguments)
 
 
 def is_clock_synchronised() -> bool | None:
@@ -74,7 +99,8 @@ class Machine:
 
     Steal and other load are counted for `watch_s` seconds, or not looked at where that is 0.
     `pause` waits; `free` answers (bytes free, bytes in all) of a folder; `uring_errno` why
-    io_uring is refused (0: it is not); `clock_synchronised` whether the kernel's clock is kept by
+    io_uring is refused (0: it is not), `perf_errno` why sampling CPU time is, with the kernel's or
+    without; `clock_synchronised` whether the kernel's clock is kept by
     somebody (None: unknown).
     """
 
@@ -84,6 +110,7 @@ class Machine:
     pause: Callable[[float], None] = time.sleep
     free: Callable[[Path], tuple[int, int]] = measure_free
     uring_errno: Callable[[], int] = probe_uring
+    perf_errno: Callable[[bool], int] = probe_perf
     clock_synchronised: Callable[[], bool | None] = is_clock_synchronised
 
     def find_path(self, path: str | PurePath) -> Path:

@@ -53,11 +53,21 @@ def observe_io_uring(machine: Machine) -> Observation:
 
 
 def observe_perf_events(machine: Machine) -> Observation:
-    """Up to 2, a user may count what his own processes do."""
-    why = "above 2 only root may count instructions and take profiles"
-    level = machine.read_number(PARANOID)
-    if level is None:
-        return make_not_visible("perf events", why)
-    hint = "sudo sysctl kernel.perf_event_paranoid=1"
-    mark: Mark = "good" if level <= 2 else "fair"
-    return make_observation("perf events", f"paranoid {level}", mark, why, hint)
+    """Found by asking the kernel for one. Where it refuses, its own level may be why."""
+    why = "samples of CPU time tell which part of an engine is slower; counters tell without them"
+    refused, level = machine.perf_errno(False), machine.read_number(PARANOID)
+    if refused in (errno.ENOSYS, errno.ENOENT, errno.EOPNOTSUPP):
+        hint = "a kernel with CONFIG_PERF_EVENTS; plans, counters and `dyno count` do without"
+        return make_observation("perf events", "this kernel has none", "fair", why, hint)
+    if refused and level is not None and level > 2:
+        hint = "sudo sysctl kernel.perf_event_paranoid=1, or run as root"
+        return make_observation("perf events", f"refused (paranoid {level})", "fair", why, hint)
+    if refused:
+        cause = os.strerror(refused).lower()
+        hint = "run the container with a seccomp profile that allows perf_event_open"
+        return make_observation("perf events", f"refused ({cause})", "fair", why, hint)
+    if machine.perf_errno(True):
+        hint = "sudo sysctl kernel.perf_event_paranoid=1"
+        found = f"without the kernel's time (paranoid {level})"
+        return make_observation("perf events", found, "fair", why, hint)
+    return make_observation("perf events", "CPU time can be sampled", "good", why)

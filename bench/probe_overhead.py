@@ -1,0 +1,181 @@
+"""What Dyno's watching costs an engine: the CPU sampler beside a phase, and the probes at its ends.
+
+One engine is under one unbroken load, and the sampler is switched on and off in slices (ABBA), so
+that the host's slow changes meet both alike; with `--samplers 2`, two of them at once, as if each
+of two interleaved engines had its own. Then it is said what naming the functions takes, the first
+time and the second, how far samples are from the CPU time that the kernel charged, and what each
+probe's reading takes: probes are read while nothing is measured.
+
+A server is on core 0, its driver on core 1; an embedded engine is in the driver.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from played import plan, play
+from serving import CLIENT_CORE, command, pinned, serving
+
+from dyno import driver, engines
+from dyno.compare.experiment import candidates
+from dyno.driver import DriverLaunch, DriverProcess, End, Limit, Progress, Ready
+from dyno.driver.sampler import CpuSampler
+from dyno.engines import CountsContention, CountsInternals, CountsWork, Engine, Server
+from dyno.errors import DynoError
+from dyno.host.probes import ProbeTarget, load_probes
+from dyno.host.processes import list_process_family, sum_cpu_ns
+
+ENGINES = ("sqlite@3.54.1", "duckdb@1.4.4", "postgres@18", "mysql@8.0.33", "mariadb@11.8")
+WORKLOAD = "oltp_point_select"
+SLICE_S, SETTLE_S, SKIP_S = 1.5, 1.0, 0.3
+#: ABBA: off, on, on, off.
+ORDER = (False, True, True, False)
+CONNECTIONS = 2
+
+
+class Switch:
+    """Switches samplers of a process on and off, and adds up samples and CPU of the time on."""
+
+    def __init__(self, pid: int, samplers: list[CpuSampler]) -> None:
+        self.pid, self.samplers, self.is_on = pid, samplers, False
+        self.sampled_ns = self.used_ns = 0
+        self.naming_s: list[float] = []
+
+    def turn(self, is_on: bool) -> None:
+        """Puts it so; the functions are named in the time off."""
+        if is_on == self.is_on:
+            return
+        self.is_on = is_on
+        if is_on:
+            for each in self.samplers:
+                each.start([self.pid])
+            self.used_ns -= self._read_used_ns()
+            return
+        for each in self.samplers:
+            each.stop()
+        self.used_ns += self._read_used_ns()
+        for each in self.samplers:
+            began_s = time.monotonic()
+            (profile,) = each.name()
+            self.naming_s.append(time.monotonic() - began_s)
+        self.sampled_ns += profile.cpu_ns
+
+    def _read_used_ns(self) -> int:
+        return sum_cpu_ns(list_process_family(self.pid))
+
+
+def measure_slices(
+    server: Server, groups: int, samplers: list[CpuSampler]
+) -> tuple[Switch, list[float]]:
+    """The switch after its work, and of each ABBA the log of the rate with it on over off."""
+    length_s = SETTLE_S + groups * len(ORDER) * SLICE_S + 1
+    options = {"table_size": 10_000, "threads": CONNECTIONS, "time": math.ceil(length_s)}
+    what = plan(server.session, WORKLOAD, ["run"], **options)
+    counts: list[tuple[float, int]] = []
+    with (
+        tempfile.TemporaryDirectory() as home,
+        DriverProcess(what, DriverLaunch(Path(home) / "log", pinned(CLIENT_CORE))) as process,
+    ):
+        switch = Switch(process.pid if server.pid is None else server.pid, samplers)
+        while not isinstance(event := process.read_event(Limit("a phase", 600)), End):
+            if isinstance(event, Progress):
+                counts.append((event.elapsed_s, sum(it.done for it in event.streams)))
+                at = int((event.elapsed_s + 0.1 - SETTLE_S) // SLICE_S)
+                switch.turn(0 <= at < groups * len(ORDER) and ORDER[at % len(ORDER)])
+            else:
+                process.go()
+    return switch, list(compute_ratios(counts, groups))
+
+
+def compute_ratios(counts: list[tuple[float, int]], groups: int) -> Iterator[float]:
+    """Of each ABBA; a slice's beginning is left out."""
+    for group in range(groups):
+        total = 0.0
+        for place, is_on in enumerate(ORDER):
+            begin_s = SETTLE_S + (group * len(ORDER) + place) * SLICE_S
+            inside = [it for it in counts if begin_s + SKIP_S <= it[0] <= begin_s + SLICE_S]
+            (first_s, first), (last_s, last) = inside[0], inside[-1]
+            rate = (last - first) / (last_s - first_s)
+            total += math.log(rate) if is_on else -math.log(rate)
+        yield total / 2
+
+
+def format_change(logs: list[float]) -> str:
+    """The mean of logs of ratios as a change, ± twice its standard error."""
+    error = 200 * statistics.stdev(logs) / math.sqrt(len(logs)) if len(logs) > 1 else math.nan
+    return f"{100 * math.expm1(statistics.mean(logs)):+.2f} ± {error:.2f} %"
+
+
+@contextmanager
+def watched(engine: Engine, server: Server) -> Iterator[ProbeTarget]:
+    """What the probes look at, while a driver waits between phases."""
+    what = plan(server.session, WORKLOAD, ["run"], table_size=10_000, threads=1, time=1)
+    with (
+        tempfile.TemporaryDirectory() as home,
+        DriverProcess(what, DriverLaunch(Path(home) / "log")) as process,
+    ):
+        while not isinstance(process.read_event(Limit("a phase", 60)), Ready):
+            process.go()
+        pid = process.pid if server.pid is None else server.pid
+        work = engine if isinstance(engine, CountsWork) else None
+        splits = engine if isinstance(engine, CountsContention) else None
+        inside = engine if isinstance(engine, CountsInternals) else None
+        yield ProbeTarget(
+            pid,
+            process.pid,
+            server.home,
+            counted=lambda after: work.count_work(server, after) if work else {},
+            contended=lambda: splits.count_contention(server) if splits else {},
+            worked=lambda: inside.count_internals(server) if inside else {},
+        )
+
+
+def time_probes(target: ProbeTarget) -> dict[str, float]:
+    """Milliseconds of a reading, the median of five, by probe."""
+    found = {}
+    for name, probe in load_probes().items():
+        times = []
+        for _ in range(5):
+            began_s = time.monotonic()
+            with suppress(DynoError):
+                probe.sample(target)
+            times.append(1000 * (time.monotonic() - began_s))
+        found[name] = statistics.median(times)
+    return found
+
+
+def measure(spec: str, groups: int, count: int) -> None:
+    engine = engines.find_engine(candidates.parse_candidate(spec).engine, driver.ask)
+    with serving(spec) as server, ExitStack() as stack:
+        play(plan(server.session, WORKLOAD, ["prepare"], table_size=10_000))
+        samplers = [stack.enter_context(CpuSampler()) for _ in range(count)]
+        switch, logs = measure_slices(server, groups, samplers)
+        apart = 100 * (switch.sampled_ns / switch.used_ns - 1) if switch.used_ns else math.nan
+        first, *more = (1000 * each for each in switch.naming_s)
+        print(
+            f"{spec}: throughput {format_change(logs)} beside {count} sampler(s), {groups} ABBAs;"
+            f" samples {apart:+.2f} % of {switch.used_ns / 1e9:.1f} s CPU;"
+            f" naming {first:.0f} ms, then {statistics.median(more or [math.nan]):.0f} ms"
+        )
+        with watched(engine, server) as target:
+            probes = time_probes(target)
+        print("  probes, ms a reading: " + ", ".join(f"{n} {t:.1f}" for n, t in probes.items()))
+
+
+def main() -> None:
+    parser = command("probe-overhead", ENGINES)
+    parser.add_argument("--groups", type=int, default=12, help="ABBAs of 6 s")
+    parser.add_argument("--samplers", type=int, default=1, help="how many at once")
+    words = parser.parse_args()
+    for spec in words.server:
+        measure(spec, 1 if words.quick else words.groups, words.samplers)
+
+
+if __name__ == "__main__":
+    main()
