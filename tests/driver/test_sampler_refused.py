@@ -1,5 +1,5 @@
-"""What the driver's sampler says where a kernel refuses it: by a container's filter of system calls,
-to a user without rights, and where there are no perf events.
+"""What the driver's sampler says where a kernel refuses it: a container's filter of system calls, a
+user without rights, a kernel without perf events.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def test_a_user_without_rights_samples_his_own_processes_without_the_kernel_s_ti
     level = int(Path("/proc/sys/kernel/perf_event_paranoid").read_text())
     driver = Path(shutil.copy(find_driver(), "/var/tmp/dyno-test-sampler"))
     try:
-        options = {"user": NOBODY, "group": NOBODY} if os.geteuid() == 0 else {}
+        options: dict[str, Any] = {"user": NOBODY, "group": NOBODY} if os.geteuid() == 0 else {}
         own = subprocess.Popen(["sleep", "60"], **options)
         request = {"pids": [own.pid], "period_ns": 1_000_000}
         done = subprocess.run(
