@@ -222,6 +222,12 @@ def test_a_statement_prepared_in_sql_runs_once(make: object, tmp_path: Path) -> 
     assert [sql for session, _, sql in found if session == "8"] == ["SELECT 1", "SELECT 2"]
 
 
+def test_a_slow_log_has_what_was_prepared_in_sql_where_it_ran(tmp_path: Path) -> None:
+    said = ["PREPARE p FROM ...", "SELECT 5", "DEALLOCATE PREPARE p", "drop prepare p"]
+    text = "".join(slow(at, f"{STAMP}{sql};") for at, sql in enumerate(said))
+    assert [sql for _, _, sql in entries(tmp_path, text)] == ["SELECT 5"]
+
+
 @pytest.mark.parametrize("words", ["SELECT count(*) FROM item", "WITH d AS (SELECT 1) TABLE d"])
 def test_set_statement_for_a_read_is_a_read(words: str, spool: Spool, tmp_path: Path) -> None:
     text = mariadb(

@@ -36,6 +36,10 @@ _USE = re.compile(r"^use `?((?:[^`;]|``)+)`?;$", re.IGNORECASE)
 _STAMP = re.compile(
     r"^SET (?:last_insert_id=\d+,)?(?:insert_id=\d+,)?timestamp=(\d+(?:\.\d+)?);$", re.IGNORECASE
 )
+#: What a statement prepared in SQL needs: the log has its text with its values where it ran.
+_PREPARES = re.compile(
+    r"\s*(?:PREPARE\s+\S+\s+FROM|(?:DEALLOCATE|DROP)\s+PREPARE)\b", re.IGNORECASE
+)
 _COMMAND = re.compile(r"^# administrator command: ([^;]*);?$")
 #: Seconds: a longer statement, or a clock that is further away, is an error of the log.
 DURATION_MOST_S, OFFSET_MOST_S = 90 * 86400.0, 26 * 3600.0
@@ -188,7 +192,7 @@ class _Reading:
         text = text.strip()
         if body.command in ("Change user", "Reset Connection", "Reset connection"):
             self._begun[said.number] = self._begun.get(said.number, 0) + 1
-        if body.command and body.command != "Execute":
+        if (body.command and body.command != "Execute") or _PREPARES.match(text):
             return None
         if not text and body.used and not body.stamp_s:
             text = f"use `{body.used}`"

@@ -103,9 +103,8 @@ def _is_known(lines: list[str], readers: Sequence[LogReader]) -> bool:
     if any(reader.knows(lines) for reader in readers):
         return True
     found = find_shipper(lines)
-    return bool(found) and any(
-        reader.knows(inner) for inner in found[1].values() for reader in readers
-    )
+    inner = found[1].values() if found else ()
+    return any(reader.knows(it) for it in inner for reader in readers)
 
 
 def _refuse_known(head: Sequence[str], path: Path) -> None:
