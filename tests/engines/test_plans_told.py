@@ -99,13 +99,48 @@ def test_postgres_leaves_values_casts_and_words_of_single_versions_out() -> None
         ("USE TEMP B-TREE FOR RIGHT PART OF ORDER BY", "USE TEMP B-TREE FOR LAST TERM OF ORDER BY"),
         ("MULTI-INDEX OR|SEARCH t", "MULTI-INDEX OR|INDEX 1|SEARCH t"),
         ("CO-ROUTINE 0x5A|SCAN TABLE t|SCAN SUBQUERY 0x5A", "CO-ROUTINE v|SCAN t|SCAN v"),
+        ("MATERIALIZE 1|SEARCH SUBQUERY 1 USING x", "MATERIALIZE c|SEARCH c USING x"),
         ("MATERIALIZE 1|SEARCH SUBQUERY 1 AS y USING x", "MATERIALIZE c|SEARCH y USING x"),
     ],
 )
 def test_sqlite_tells_the_same_in_the_words_of_all_versions(old: str, new: str) -> None:
     engine = explaining("sqlite", no_ask)
-    plans = [engine.extract_plan([["0", step] for step in it.split("|")]) for it in (old, new)]
+    plans = [engine.extract_plan(make_steps(it)) for it in (old, new)]
     assert plans[0] == plans[1]
+
+
+def make_steps(words: str) -> list[list[str | None]]:
+    """Rows of `EXPLAIN QUERY PLAN`, none below another."""
+    return [[str(at), "0", "0", step] for at, step in enumerate(words.split("|"), 1)]
+
+
+#: A recursive query over a tree, joined with its table again, in the words of five versions.
+RECURSIVE = {
+    "3.24": ("MATERIALIZE 0x55ED", "SCAN TABLE t AS u", "SEARCH SUBQUERY 0x55ED USING x"),
+    "3.31": ("MATERIALIZE 2", "SCAN TABLE t AS u", "SEARCH SUBQUERY 2 USING x"),
+    "3.37": ("MATERIALIZE t", "SCAN u", "SEARCH t USING x"),
+}
+
+
+def test_a_recursive_query_of_sqlite_has_one_plan_in_all_versions() -> None:
+    engine = explaining("sqlite", no_ask)
+
+    def extract(made: str, repeated: str, read: str) -> str:
+        rows = [("2", "0", made), ("5", "2", "SETUP"), ("6", "5", "SEARCH n USING y")]
+        rows += [("29", "2", "RECURSIVE STEP"), ("30", "29", repeated), ("80", "0", read)]
+        return engine.extract_plan([[at, parent, "0", words] for at, parent, words in rows])
+
+    plans = {version: extract(*words) for version, words in RECURSIVE.items()}
+    assert len(set(plans.values())) == 1, plans
+    by_name = [
+        ("MATERIALIZE 2", "SCAN TABLE t", "SCAN SUBQUERY 2"),
+        ("CO-ROUTINE t", "SCAN t", "SCAN t"),
+    ]
+    own, theirs = (extract(*words).splitlines()[1:] for words in by_name)
+    assert own == theirs and own[-2:] == ["SCAN t", "SCAN SUBQUERY"]
+    assert extract("MATERIALIZE t", "SCAN t", "SCAN t") != extract(
+        "MATERIALIZE t", "SEARCH t USING x", "SCAN t"
+    )
 
 
 @pytest.mark.parametrize(
@@ -119,9 +154,7 @@ def test_sqlite_tells_the_same_in_the_words_of_all_versions(old: str, new: str) 
 )
 def test_another_plan_of_sqlite_stays_another(base: str, candidate: str) -> None:
     engine = explaining("sqlite", no_ask)
-    plans = [
-        engine.extract_plan([["0", step] for step in it.split("|")]) for it in (base, candidate)
-    ]
+    plans = [engine.extract_plan(make_steps(it)) for it in (base, candidate)]
     assert plans[0] != plans[1]
 
 

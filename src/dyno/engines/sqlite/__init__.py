@@ -25,7 +25,7 @@ from dyno.engines import (
     _source,
 )
 from dyno.engines.sqlite.builds import CRATE, CRATES, FLAGS, find_library
-from dyno.engines.sqlite.plans import convert_steps
+from dyno.engines.sqlite.plans import Step, convert_steps
 from dyno.engines.sqlite.settings import (
     DRIVEN,
     FILED,
@@ -133,7 +133,8 @@ class Engine:
 
     def extract_plan(self, rows: list[list[str | None]]) -> str:
         """The plan's steps, in words that all versions share."""
-        return "\n".join(convert_steps([str(row[-1]) for row in rows]))
+        steps = [Step(str(row[0]), str(row[1]), str(row[-1])) for row in rows]
+        return "\n".join(convert_steps(steps))
 
     def settle(self, server: Server) -> None:
         """Folds the write-ahead log into the database, and gathers the planner's statistics.

@@ -1,13 +1,15 @@
 """Steps of `EXPLAIN QUERY PLAN` in words of all versions, so that only another plan differs.
 
-What versions word otherwise was read from 3.24 to 3.54. Left as it is: a recursive query, whose own
-scan bears its name from 3.39 on and a number or an address before.
+What versions word otherwise was read from 3.24 to 3.54. Within its recursive step a query is
+scanned by its name in all of them; outside it is a subquery, which had a number or an address
+before 3.37.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 #: Pairs of a step's words and what stands for them; earlier pairs first.
 _WORDS = (
@@ -30,15 +32,35 @@ _SUBQUERY = re.compile(r"^(?:MATERIALIZE|CO-ROUTINE) (.+)$")
 _HEADING = re.compile(r"INDEX \d+")
 
 
-def convert_steps(steps: Sequence[str]) -> list[str]:
+#: Above the steps of a recursive query that are done again and again.
+_RECURSIVE = "RECURSIVE STEP"
+_READS = re.compile(r"^(SCAN|SEARCH|BLOOM FILTER ON) (\S+)")
+
+
+@dataclass(frozen=True)
+class Step:
+    """A row of `EXPLAIN QUERY PLAN`: its number, that of the step it belongs to, and its words."""
+
+    number: str
+    parent: str
+    words: str
+
+
+def convert_steps(steps: Sequence[Step]) -> list[str]:
     """The steps of a plan, in the words of all versions."""
-    named = {match[1] for step in steps if (match := _SUBQUERY.match(step))}
-    scanned = {
-        f"{verb} {name}": f"{verb} SUBQUERY" for verb in ("SCAN", "SEARCH") for name in named
-    }
-    return [
-        scanned.get(step) or _convert_words(step) for step in steps if not _HEADING.fullmatch(step)
-    ]
+    named = {match[1] for step in steps if (match := _SUBQUERY.match(step.words))}
+    repeated: set[str] = set()
+    converted = []
+    for step in steps:
+        if step.words == _RECURSIVE or step.parent in repeated:
+            repeated.add(step.number)
+        elif (match := _READS.match(step.words)) and match[2] in named:
+            rest = step.words[match.end() :]
+            converted.append(f"{match[1]} SUBQUERY{rest}")
+            continue
+        if not _HEADING.fullmatch(step.words):
+            converted.append(_convert_words(step.words))
+    return converted
 
 
 def _convert_words(step: str) -> str:

@@ -1,0 +1,124 @@
+"""Waits of known size on real engines: the first cause named is the right one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fakes import make_run
+from judging import judge_unaudited
+
+from dyno.compare.experiment import compare_candidates
+from dyno.compare.play.run import play_once
+from dyno.compare.resolve.experiment import draft_run
+from dyno.judge.analysis.measures import count_operations
+from dyno.record import Cause, Trial
+
+pytestmark = [pytest.mark.timeout(300)]
+
+#: Three users: the first takes all rows and sleeps, where `held`; each other updates its own row.
+HELD = """
+sysbench.cmdline.options = {held = {"What the first user holds", ""}}
+local HOLD = {
+  rows = {"BEGIN", "SELECT * FROM item FOR UPDATE", "COMMIT"},
+  tables = {"SELECT 1", "LOCK TABLES item WRITE", "UNLOCK TABLES"},
+  file = {"SELECT 1", "BEGIN IMMEDIATE", "COMMIT", pause = 0.005},  -- nobody queues for it
+}
+local con
+function prepare()
+  local con = sysbench.sql.driver():connect()
+  con:query("CREATE TABLE item (id INT PRIMARY KEY, k INT NOT NULL)")
+  con:query("INSERT INTO item VALUES (0, 0), (1, 0), (2, 0)")
+end
+function cleanup() sysbench.sql.driver():connect():query("DROP TABLE item") end
+function thread_init() con = sysbench.sql.driver():connect() end
+function event()
+  if sysbench.tid > 0 then
+    con:query("UPDATE item SET k = k + 1 WHERE id = " .. sysbench.tid)
+    return
+  end
+  local hold = HOLD[sysbench.opt.held]
+  if hold then con:query(hold[1]); con:query(hold[2]) end
+  dyno.sleep(0.05)
+  if hold then con:query(hold[3]); dyno.sleep(hold.pause or 0) end
+end
+"""
+
+
+def play(engine: str, workload: str, **options: str) -> Trial:
+    wanted = compare_candidates([engine], workload, options)
+    trial = play_once(draft_run(wanted, lambda _: None).freeze(), lambda _: None)
+    assert trial.status == "ok", trial.failure
+    return trial
+
+
+def find_cause(base: Trial, candidate: Trial) -> Cause:
+    """Of two restarts, as if each had come out the same in two blocks."""
+    trials = [
+        replace(trial, number=2 * block + at, candidate=name, workload="select", block=block)
+        for block in range(2)
+        for at, (name, trial) in enumerate((("old", base), ("new", candidate)))
+    ]
+    (cause,) = judge_unaudited(make_run(limits={}), trials).causes
+    return cause
+
+
+def compute_updates_us(trial: Trial) -> float:
+    """What the two users that update waited for their answers, for an operation of all three."""
+    record = trial.phases[-1]
+    (stream,) = record.streams
+    whole_us = stream.latency.mean_ns * stream.latency.count / 1e3
+    return (whole_us - record.duration_s * 1e6) / count_operations(record)
+
+
+@pytest.mark.parametrize(
+    ("engine", "held", "is_counted", "event"),
+    [
+        ("postgres@18", "rows", False, "transactionid"),
+        ("mysql@8.0.33", "rows", True, ""),
+        ("mariadb", "tables", False, "waiting for table metadata lock"),
+        ("sqlite", "file", True, ""),
+    ],
+)
+def test_a_lock_that_another_session_holds_is_named_first_with_its_size(
+    engine: str, held: str, is_counted: bool, event: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "held.lua"
+    path.write_text(HELD)
+    options = {"threads": "3", "time": "1.5", "warmup_time": "0"}
+    base = play(engine, str(path), **options)
+    other = play(engine, str(path), held=held, **options)
+    cause = find_cause(base, other)
+    assert cause.sentence.startswith("an operation waits "), cause.sentence
+    assert " longer for locks [" in cause.sentence.partition(";")[0]
+    (wait,) = [each for each in cause.waits if each.kind == "locks" and each.differs]
+    truth_us = compute_updates_us(other) - compute_updates_us(base)
+    assert abs(wait.difference_us - truth_us) < 0.2 * truth_us, (wait, truth_us)
+    assert wait.is_counted == is_counted and event in (wait.events or {"": 0.0})
+    unheld = find_cause(base, base)
+    assert not any(each.differs for each in unheld.waits)
+
+
+def test_commits_that_are_not_flushed_take_one_fsync_less_and_wait_less_for_files() -> None:
+    durable = "postgres@18?synchronous_commit=on&fsync="
+    options = {"table_size": "500", "threads": "1", "time": "0.5"}
+    flushed, lazy = (
+        play(f"{durable}{way}", "oltp_update_non_index", **options) for way in ("on", "off")
+    )
+    cause = find_cause(flushed, lazy)
+    (fsyncs,) = [each for each in cause.counters if each.counter == "fsyncs"]
+    assert fsyncs.differs and -1.2 < fsyncs.difference < -0.8
+    first = next(part for part in cause.sentence.split("; ") if part.startswith("an operation"))
+    assert first.startswith("an operation takes ") and "fewer fsyncs" in first.partition("]")[0]
+
+
+def test_what_a_server_is_asked_is_not_counted_as_its_clients_work() -> None:
+    """As many statements as the driver sent, and not one for each sample."""
+    for engine in ("mysql@8.0.33", "postgres@18"):
+        trial = play(engine, "oltp_point_select", table_size="500", threads="1", time="3", rate="5")
+        record = trial.phases[-1]
+        assert record.waits and record.waits.samples > 15
+        counted = {each.name: each.value for each in record.readings if each.probe == "server"}
+        (own,) = [n for name, n in counted.items() if name != "server_commits"]
+        assert own - (record.streams[0].claimed or 0) < 12, (counted, record.streams[0].claimed)
