@@ -3,7 +3,7 @@
 A function's layer is told by its source file, where the build has debug information, else by its
 name. Tables are `layers/ENGINE.toml`: layers in their order of trial, each with patterns of
 sources and of names (`*` stands for anything); the first that matches counts. `waits` names the
-functions in which a server waits for its client. `layers/kernel.toml`
+functions in which a server waits for its client, or works by the clock. `layers/kernel.toml`
 is the kernel's, which samples of CPU time meet, too.
 """
 
@@ -54,7 +54,7 @@ class LayerPattern:
 
 @dataclass(frozen=True)
 class LayerTable:
-    """The layers of one engine; `waits` are functions in which a server waits for its client."""
+    """The layers of one engine; `waits` are functions of waits and of work by the clock."""
 
     patterns: tuple[LayerPattern, ...]
     waits: re.Pattern[str] | None = None

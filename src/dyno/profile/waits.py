@@ -1,7 +1,8 @@
-"""What a server's thread executes while it waits for its client, left out of a count.
+"""What a server's thread executes while it waits for its client, or by the clock: not counted.
 
 Whether a request is there already when the server looks for it depends on the client's speed: each
-wait more is some instructions more, and none of the operation's.
+wait more is some instructions more, and none of the operation's. Statistics that are told once a
+second are more of an operation where the host is slow.
 """
 
 from __future__ import annotations

@@ -43,3 +43,39 @@ def test_a_backend_of_postgres_counts_the_same_after_a_restart(
     assert abs(row["change_percent"]) < 0.5
     assert row["base_value"] > 10_000
     assert list(tmp_path.glob("*-count-*/callgrind/*/callgrind.out.*"))
+
+
+def test_a_file_of_statements_is_counted_for_two_inputs_with_the_calls_that_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DYNO_RUNS", str(tmp_path))
+    file = tmp_path / "pairs.sql"
+    file.write_text(
+        "-- setup:\nCREATE TABLE pair (id INTEGER PRIMARY KEY, n INTEGER);\n-- times: 200\n"
+        "INSERT INTO pair VALUES (:row, 7);\n-- run:\n-- :id = 1..200\n"
+        "SELECT sum(n) FROM pair WHERE id < :id;\n"
+    )
+    words = ["count", "sqlite@3.24.0", "sqlite@3.54.1", "--sql", str(file)]
+    words += ["--inputs", "2", "--stacks", "--events", "100", "--before", "50"]
+    assert run_words(words) in (0, 1, 2)
+    told = capsys.readouterr().out
+    assert "sqlite@3.24.0: 2 inputs lie " in told
+    assert "call, with all it calls" in told
+    assert "sqlite3_step" in told
+
+
+@pytest.mark.timeout(240)
+def test_a_comparison_counts_beside_its_blocks_and_says_what_that_explains(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DYNO_RUNS", str(tmp_path))
+    words = ["compare", "sqlite@3.24.0", "sqlite@3.54.1", *PLAYED, "--set", "threads=2"]
+    assert run_words([*words, "--quick", "--count", "--count-events", "500"]) in (0, 1, 2, 3)
+    told = " ".join(capsys.readouterr().out.split())
+    assert "what changed: " in told
+    assert "% an event (" in told, "instructions of one user, though two are played"
+    (folder,) = tmp_path.glob("*-oltp_point_select-*")
+    assert (folder / "counts/01-oltp_point_select/count.json").is_file()
+    assert "Instructions per operation" in (folder / "report.html").read_text()
+    assert run_words(["history", str(tmp_path)]) == 0
+    assert "instructions/op" in capsys.readouterr().out

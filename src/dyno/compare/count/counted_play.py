@@ -82,11 +82,14 @@ class CountedPlay:
 
 
 def load_data(job: TrialJob, loaded: Path) -> None:
-    """Makes the data of `job` and moves them to `loaded`; nothing is counted meanwhile."""
+    """Makes the data of `job`, lets the engine settle, so that they lie alike after each load, and
+    moves them to `loaded`; nothing is counted meanwhile.
+    """
     with _open_session(job, None) as session:
         if PREPARE in job.workload.commands:
             with session.run_engine() as server:
                 session.play(server, SessionPart((PREPARE,), job.seed))
+                job.engine.settle(server)
     job.home.rename(loaded)
 
 

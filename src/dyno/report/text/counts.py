@@ -73,13 +73,13 @@ def describe_unnamed(each: CandidateCount) -> str:
 
 
 def describe_others(count: Count, each: CandidateCount) -> str:
-    """What of an engine was left out, per operation: its other threads, and waits for the client;
-    empty where there is neither.
+    """What of an engine was left out, per operation: its other threads, waits for the client, what
+    works by the clock; empty where there is none.
     """
     left = []
     for what, values in (
         ("other threads and processes", each.beside),
-        ("waits for its client", each.waiting),
+        ("waits for its client and work by the clock", each.waiting),
     ):
         mean = sum(values) / len(values) if values else 0.0
         if mean >= 0.5:
