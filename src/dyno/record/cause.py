@@ -113,8 +113,8 @@ class CpuDifference:
 
     `total` is all of it, `layers` its parts, the largest difference first, of which `tested` were
     foreseen. `margin_percent` is of the base's whole: `total` is held against the run's margin, the
-    layers against this one. `unattributed_percent` of the base's has no layer. `explained` stands
-    where time is slower or faster. `is_across_engines`: their own layers are one.
+    layers against this one. `unattributed_percent` has no layer, of the side with more. `explained`
+    stands where time is slower or faster. `is_across_engines`: their own layers are one.
     """
 
     workload: str

@@ -152,6 +152,12 @@ def test_the_sentence_ranks_layers_and_says_what_is_unchanged_and_what_has_no_la
     assert cause.sentence == "; ".join(clause.text for clause in cause.clauses)
 
 
+def test_what_has_no_layer_is_that_of_the_side_with_more() -> None:
+    new = {**ENGINE, ("other", "scan"): 9_500.0}
+    found = compare(make_sampled(ENGINE, new, noise=vary(13, 0.2)))
+    assert 50 < found.unattributed_percent < 52
+
+
 def test_of_equal_builds_the_sentence_names_no_layer() -> None:
     cause = find_cause(make_sampled(ENGINE, ENGINE, noise=vary(9, 0.5)))
     assert cause.sentence.startswith("CPU time is not costlier: ")

@@ -116,7 +116,7 @@ def _compare_phase(
         )
         for row in _build_rows(phase, layers, narrow, adjust_layers)
     ]
-    shares = dict(zip(names, layers[1].mean(axis=-1), strict=True))
+    unattributed = [row for row in judged if row.layer in UNATTRIBUTED]
     return CpuDifference(
         phase.workload,
         phase.phase,
@@ -126,7 +126,11 @@ def _compare_phase(
         total,
         tuple(sorted(judged, key=lambda row: -abs(row.difference_ns))),
         len(names) + unmet.size,
-        100 * float(sum(shares.get(name, 0.0) for name in UNATTRIBUTED)),
+        100
+        * max(
+            sum(row.base_ns for row in unattributed) / total.base_ns,
+            sum(row.candidate_ns for row in unattributed) / (total.candidate_ns or 1.0),
+        ),
         compute_explained_share(view, phase, rows, rule.level),
         phase.is_across_engines,
     )

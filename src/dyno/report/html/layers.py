@@ -79,7 +79,7 @@ def _list_notes(cpu: CpuDifference) -> Iterator[str]:
     )
     if cpu.unattributed_percent:
         unattributed = numbers.format_percent(cpu.unattributed_percent)
-        yield f"{unattributed} of the base's CPU time has no known layer."
+        yield f"{unattributed} of the CPU time has no known layer."
     if cpu.is_across_engines:
         yield "The two engines share no layers of their own, so these are one."
     if said := describe_explained(cpu):
