@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from counts import make_count
 
@@ -60,6 +62,22 @@ def test_the_function_that_changed_most_stands_first_and_layers_add_up() -> None
     assert [(each.name, each.change) for each in row.changes] == [("find", 30.0)]
     assert [(each.layer, each.change) for each in row.layers] == [("b-tree", 30.0), ("parser", 0.0)]
     assert sum(each.after for each in row.layers) == 1030.0
+
+
+def test_a_layers_change_has_its_own_interval_where_repetitions_are_on_record() -> None:
+    count = make_count({"a": (1000.0, 1000.0), "b": (1030.0, 1034.0)})
+    sides = tuple(
+        dataclasses.replace(side, layer_repeats={"parser": (100.0, 100.0), "b-tree": own})
+        for side, own in zip(count.counts, ((900.0, 900.0), (930.0, 934.0)), strict=True)
+    )
+    (row,) = compare_counts(dataclasses.replace(count, counts=sides))
+    tree, parser = row.layers
+    assert (tree.layer, parser.layer) == ("b-tree", "parser")
+    half = 4.302653 * 2.0  # t of 2 degrees; the pooled variance of 0 and 8 is 4
+    assert (tree.low, tree.high) == pytest.approx((32.0 - half, 32.0 + half), rel=1e-4)
+    assert parser.low == parser.high == 0.0
+    (plain,) = compare_counts(count)
+    assert plain.layers[0].low is None
 
 
 def test_the_worst_word_of_all_decides() -> None:

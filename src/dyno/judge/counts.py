@@ -19,6 +19,7 @@ from dyno.record.count import (
     CountedFunction,
     CountWord,
     FunctionChange,
+    split_by_input,
 )
 
 CONFIDENCE = 0.95
@@ -72,12 +73,19 @@ def _find_half_width(base: CandidateCount, other: CandidateCount) -> float:
     """Half of the interval of the difference of two means: over inputs, which both sides share,
     where there are several, else over restarts.
     """
-    if base.inputs > 1 and base.inputs == other.inputs:
-        pairs = zip(base.by_input, other.by_input, strict=True)
+    return _compute_half_width(base.repeats, other.repeats, _count_inputs(base, other))
+
+
+def _count_inputs(base: CandidateCount, other: CandidateCount) -> int:
+    return base.inputs if base.inputs == other.inputs else 1
+
+
+def _compute_half_width(one: Sequence[float], two: Sequence[float], inputs: int) -> float:
+    if inputs > 1:
+        pairs = zip(split_by_input(one, inputs), split_by_input(two, inputs), strict=True)
         differences = [mean(theirs) - mean(ours) for ours, theirs in pairs]
-        spread = sqrt(variance(differences) / base.inputs)
-        return _find_t(base.inputs - 1) * spread if spread else 0.0
-    one, two = base.repeats, other.repeats
+        spread = sqrt(variance(differences) / inputs)
+        return _find_t(inputs - 1) * spread if spread else 0.0
     if len(set(one)) == len(set(two)) == 1:
         return 0.0
     freedom = len(one) + len(two) - 2
@@ -108,8 +116,23 @@ def _group_by_name(functions: Sequence[CountedFunction]) -> dict[tuple[str, str]
 def _find_layer_changes(base: CandidateCount, other: CandidateCount) -> list[FunctionChange]:
     before, after = base.layers, other.layers
     found = [
-        FunctionChange("", "", layer, before.get(layer, 0.0), after.get(layer, 0.0))
+        FunctionChange(
+            *("", "", layer, before.get(layer, 0.0), after.get(layer, 0.0)),
+            *_find_layer_interval(base, other, layer),
+        )
         for layer in before.keys() | after.keys()
     ]
     told = (each for each in found if abs(each.before) + abs(each.after) >= 0.05)
     return sorted(told, key=lambda each: (-abs(each.change), each.layer))
+
+
+def _find_layer_interval(
+    base: CandidateCount, other: CandidateCount, layer: str
+) -> tuple[float | None, float | None]:
+    """The ends of a layer's change; None where its repetitions are not on record."""
+    if not (base.layer_repeats and other.layer_repeats):
+        return None, None
+    one, two = (side.layer_repeats.get(layer, (0.0,) * len(side.repeats)) for side in (base, other))
+    half = _compute_half_width(one, two, _count_inputs(base, other))
+    change = mean(two) - mean(one)
+    return change - half, change + half

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -45,6 +46,7 @@ class CandidateCount:
     `varied` are functions whose own counts differ most between the repetitions of the first input.
     `files` are the folders with callgrind's files, within the count's. `calls` are there where
     stacks were asked for. `waiting` are instructions of waits for the client, left out.
+    `layer_repeats` has the repetitions of each layer.
     """
 
     candidate: str
@@ -56,12 +58,12 @@ class CandidateCount:
     inputs: int = 1
     calls: tuple[CountedCall, ...] = ()
     waiting: tuple[float, ...] = ()
+    layer_repeats: dict[str, tuple[float, ...]] = field(default_factory=dict)
 
     @property
     def by_input(self) -> list[tuple[float, ...]]:
         """The repetitions of each input."""
-        size = len(self.repeats) // self.inputs
-        return [self.repeats[at : at + size] for at in range(0, len(self.repeats), size)]
+        return split_by_input(self.repeats, self.inputs)
 
     @property
     def instructions(self) -> float:
@@ -80,6 +82,12 @@ class CandidateCount:
         for each in self.functions:
             sums[each.layer] = sums.get(each.layer, 0.0) + each.instructions
         return sums
+
+
+def split_by_input(repeats: Sequence[float], inputs: int) -> list[tuple[float, ...]]:
+    """Repetitions, of which those of one input stand next to each other, by input."""
+    size = len(repeats) // inputs
+    return [tuple(repeats[at : at + size]) for at in range(0, len(repeats), size)]
 
 
 @dataclass(frozen=True)
@@ -113,13 +121,17 @@ class Count:
 
 @dataclass(frozen=True)
 class FunctionChange:
-    """A function's instructions per operation on both sides."""
+    """A function's or a layer's instructions per operation on both sides; of a layer the change's
+    95 % interval, where its repetitions are on record.
+    """
 
     name: str
     object: str
     layer: str
     before: float
     after: float
+    low: float | None = None
+    high: float | None = None
 
     @property
     def change(self) -> float:

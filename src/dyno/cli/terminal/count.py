@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dyno.cli.terminal import screen
+from dyno.report.text.counts import format_ends
 
 if TYPE_CHECKING:
     from dyno.record.count import CallChange, Count, CountComparison, FunctionChange
@@ -56,7 +57,7 @@ def print_functions(count: Count) -> None:
 
 def _print_tables(row: CountComparison) -> None:
     sides = (row.base, row.candidate, "change")
-    layers = [(each.layer, *_format_cells(each)) for each in row.layers]
+    layers = [(each.layer, *_format_layer_cells(each)) for each in row.layers]
     screen.print_table(("layer", *sides), layers, right=(1, 2, 3))
     screen.print_gap()
     functions = [
@@ -73,3 +74,8 @@ def _print_tables(row: CountComparison) -> None:
 
 def _format_cells(each: FunctionChange | CallChange) -> tuple[str, str, str]:
     return f"{each.before:,.1f}", f"{each.after:,.1f}", f"{each.change:+,.1f}"
+
+
+def _format_layer_cells(each: FunctionChange) -> tuple[str, str, str]:
+    before, after, change = _format_cells(each)
+    return before, after, f"{change}{format_ends(each)}"

@@ -115,6 +115,7 @@ def count_candidate(candidate: Candidate, given: CountContext) -> CandidateCount
         files=tuple(_name_folder(candidate.name, events) for events in plan.lengths),
         inputs=plan.inputs,
         waiting=tuple(each.waiting for each in repeats),
+        layer_repeats=sum_layers(per_operation, read_layers(candidate.engine)),
         calls=tuple(name_calls([each.calls for each in repeats])) if plan.stacks else (),
     )
 
@@ -256,6 +257,21 @@ def name_functions(
         sums[key] = sums.get(key, 0.0) + mean
     named = [CountedFunction(*key, mean) for key, mean in sums.items()]
     return sorted(named, key=lambda each: (-each.instructions, each.name))
+
+
+def sum_layers(
+    repeats: Sequence[Mapping[CodeFunction, float]], table: LayerTable
+) -> dict[str, tuple[float, ...]]:
+    """Each layer's instructions in each of the repetitions."""
+    sums: list[dict[str, float]] = []
+    for each in repeats:
+        own: dict[str, float] = {}
+        for function, instructions in each.items():
+            layer = table.find_layer(function)
+            own[layer] = own.get(layer, 0.0) + instructions
+        sums.append(own)
+    layers = dict.fromkeys(layer for own in sums for layer in own)
+    return {layer: tuple(own.get(layer, 0.0) for own in sums) for layer in layers}
 
 
 def find_varied(repeats: Sequence[Mapping[CodeFunction, float]]) -> list[str]:

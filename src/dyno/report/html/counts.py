@@ -16,6 +16,7 @@ from dyno.report.text.counts import (
     describe_others,
     describe_spread,
     describe_unnamed,
+    format_ends,
 )
 
 #: Rows of a table of functions.
@@ -86,7 +87,9 @@ def _make_row(
     name: str, detail: str, each: FunctionChange | CallChange, row: CountComparison
 ) -> TableRow:
     share = 100.0 * each.change / row.base_value
-    values = (f"{each.before:,.1f}", f"{each.after:,.1f}", f"{each.change:+,.1f}", f"{share:+.2f}")
+    ends = format_ends(each) if isinstance(each, FunctionChange) else ""
+    change = f"{each.change:+,.1f}{ends}"
+    values = (f"{each.before:,.1f}", f"{each.after:,.1f}", change, f"{share:+.2f}")
     mark = "low" if each.change > 0 else "high" if each.change < 0 else ""
     marks = ("", "", mark, mark)
     return TableRow(name, [TableCell(*pair) for pair in zip(values, marks, strict=True)], detail)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dyno.record.count import CandidateCount, Count, CountComparison
+from dyno.record.count import CandidateCount, Count, CountComparison, FunctionChange
 
 #: What no count of instructions sees.
 BLIND = (
@@ -37,6 +37,13 @@ def describe_cause(row: CountComparison) -> str:
         return "No function changed."
     named = "; ".join(f"{each.name} ({each.layer}) {each.change:+,.1f}" for each in row.changes[:3])
     return f"Most changed, in instructions: {named}."
+
+
+def format_ends(each: FunctionChange) -> str:
+    """` [+7,540, +7,592]`; empty where the repetitions agree, or are not on record."""
+    if each.low is None or each.high is None or each.high - each.low < 0.2:
+        return ""
+    return f" [{each.low:+,.0f}, {each.high:+,.0f}]"
 
 
 def describe_spread(counts: Sequence[CandidateCount]) -> list[str]:
