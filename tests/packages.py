@@ -119,6 +119,12 @@ PACKAGES = {
         "record builds driver host/probes host/processes judge/analysis profile compare/play"
         " compare/experiment compare/resolve compare/run_folder",
     ),
+    "compare/bisect": _package(
+        "versions or commits, and which of them brought a change: the search, by comparisons or"
+        " counts",
+        "record builds driver engines judge/counts judge/stats compare/experiment compare/resolve"
+        " compare/count",
+    ),
     "compare/calibration": _package(
         "comparisons of known truth, played like any other; what they found of the method's errors",
         "record builds driver engines judge/stats judge/analysis compare/experiment"

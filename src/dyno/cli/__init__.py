@@ -21,6 +21,7 @@ import click
 import dyno
 from dyno import subprocesses
 from dyno.cli import (
+    bisect,
     calibrate,
     clean,
     compare,
@@ -30,6 +31,7 @@ from dyno.cli import (
     engines,
     exits,
     history,
+    judged_run,
     kit,
     pgbench,
     plan,
@@ -44,6 +46,7 @@ from dyno.cli import (
     sysbench,
     watch,
 )
+from dyno.cli.judged_run import FOR_GIT
 from dyno.former_names import rename_options
 from dyno.passwords import mask_word
 
@@ -105,7 +108,7 @@ def command() -> None:
     """
 
 
-MEASURING = (play, compare, count, run, resume, calibrate, sysbench, pgbench)
+MEASURING = (play, compare, count, bisect, run, resume, calibrate, sysbench, pgbench)
 READING = (plan, report, history, show, engines, doctor)
 OTHERS = (kit, server_options, watch, shim, restore, clean, completion)
 for module in (*MEASURING, *READING, *OTHERS):
@@ -124,10 +127,11 @@ def run_words(words: Sequence[str] | None = None) -> int:
     `EXITS`' of a comparison, and else an error's own (`errors`)."""
 
     def run_command() -> object:
-        given = rename_options(sys.argv[1:] if words is None else words)
-        return command.main(given, prog_name="dyno", standalone_mode=False)
+        return command.main(rename_options(given), prog_name="dyno", standalone_mode=False)
 
-    return exits.run_guarded(run_command)
+    given = sys.argv[1:] if words is None else words
+    code = exits.run_guarded(run_command)
+    return judged_run.convert_exit_for_git(code) if FOR_GIT in given else code
 
 
 def main() -> None:

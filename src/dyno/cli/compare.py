@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dyno.cli import judged_run, options
+from dyno.cli.exits import print_error
 from dyno.cli.options import ENGINE, PERCENT, WORKLOAD
 from dyno.cli.pgbench_words import add_pgbench_options, choose_scripts
 from dyno.cli.replay_words import add_replay_options, rewrite_candidates
-from dyno.errors import UsageError
+from dyno.errors import HostError, TrialFailed, UsageError
 
 if TYPE_CHECKING:
     from dyno.compare.experiment import Experiment
@@ -98,6 +99,13 @@ if TYPE_CHECKING:
     help="How many events --count counts, under valgrind, which is some 50 times slower.",
 )
 @click.option(
+    judged_run.FOR_GIT,
+    "for_git",
+    is_flag=True,
+    help="Exit as `git bisect run` reads it: 0 good, 1 slower, 125 not told or not built, 128 and "
+    "above to stop.",
+)
+@click.option(
     "--seed",
     type=int,
     metavar="N",
@@ -120,7 +128,14 @@ def command(**words: Any) -> int:
         hint = "count two candidates at a time with dyno count"
         raise UsageError("--count does not apply to --factor", hint=hint)
     asked = judged_run.read_asked(words, events)
-    verdict = judged_run.play_and_judge(read_experiment(**words), asked)
+    experiment = read_experiment(**words)
+    try:
+        verdict = judged_run.play_and_judge(experiment, asked)
+    except (HostError, TrialFailed) as failed:
+        if not words["for_git"]:
+            raise
+        print_error(failed)
+        return judged_run.SKIP_EXIT
     return asked.choose_exit_code(verdict)
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dyno.compare.experiment import Experiment
     from dyno.compare.forecast.estimate import Forecast
     from dyno.compare.play.watch import Watch
+    from dyno.compare.resolve.draft import Prepared
     from dyno.compare.run_folder import RunFolder
     from dyno.record import Run, Verdict
     from dyno.report import Book
@@ -31,6 +32,9 @@ EXITS = {"not slower": 0, "faster": 0, "slower": 1, "inconclusive": 2, "invalid"
 DOUBTFUL_EXIT = 4
 
 
+#: What makes a comparison's exit code one for `git bisect run`, and the codes that git reads as
+#: "skip this commit" and, above 127, as "stop".
+FOR_GIT, SKIP_EXIT, STOP_EXIT = "--exit-for-bisect", 125, 128
 #: That of an inconclusive one by `--inconclusive`; where it is not given, as `EXITS` has it.
 INCONCLUSIVE_EXITS = {"pass": 0, "fail": 1}
 
@@ -59,6 +63,15 @@ class RunOptions:
         return asked if verdict.overall == "inconclusive" else code
 
 
+def convert_exit_for_git(code: int) -> int:
+    """A comparison's exit code as git reads it: 0 good, 1 bad; what could not be told is skipped,
+    and a mistake in the command stops the search, where 64 would be one more bad commit.
+    """
+    if code in (0, 1, SKIP_EXIT):
+        return code
+    return SKIP_EXIT if code in (*EXITS.values(), DOUBTFUL_EXIT) else max(code, STOP_EXIT)
+
+
 def read_asked(words: Mapping[str, Any], count_events: int = 0) -> RunOptions:
     """What a command's words ask for; a command may have some of them."""
     return RunOptions(
@@ -85,10 +98,26 @@ def play_and_judge(experiment: Experiment, asked: RunOptions) -> Verdict:
 
     A second play is judged by itself, so a *slower* by chance is at most twice as likely.
     """
+    from dyno.compare.play.run import play_run
+
+    prepared, folder, forecast = prepare_run(experiment, asked)
+    with show_progress(folder, forecast) as watch:
+        play_run(prepared, folder, watch)
+    verdict = tell_verdict(folder, asked)
+    if verdict.overall == "inconclusive" and asked.inconclusive == "retry":
+        screen.print_gap()
+        screen.print_line("inconclusive: played once more (--inconclusive=retry)")
+        return play_and_judge(experiment, replace(asked, inconclusive=""))
+    return verdict
+
+
+def prepare_run(
+    experiment: Experiment, asked: RunOptions, *, is_announced: bool = True
+) -> tuple[Prepared, RunFolder, Forecast]:
+    """Resolves `experiment` and makes its folder; instructions are counted where that is asked."""
     from dyno.compare.calibration.error_rates import quote_error_rates
     from dyno.compare.forecast.estimate import forecast_run
     from dyno.compare.pilot.prepare import prepare
-    from dyno.compare.play.run import play_run
     from dyno.compare.resolve.experiment import draft_run
     from dyno.compare.run_folder import create_run
 
@@ -104,17 +133,11 @@ def play_and_judge(experiment: Experiment, asked: RunOptions) -> Verdict:
     prepared = prepare(draft, print_progress, asked.budget_s)
     forecast = forecast_run(prepared)
     folder = create_run(prepared.run, find_runs_home())
-    announce(prepared, forecast, folder)
+    if is_announced:
+        announce(prepared, forecast, folder)
     if counted:
         counted.count(folder, print_progress)
-    with show_progress(folder, forecast) as watch:
-        play_run(prepared, folder, watch)
-    verdict = tell_verdict(folder, asked)
-    if verdict.overall == "inconclusive" and asked.inconclusive == "retry":
-        screen.print_gap()
-        screen.print_line("inconclusive: played once more (--inconclusive=retry)")
-        return play_and_judge(experiment, replace(asked, inconclusive=""))
-    return verdict
+    return prepared, folder, forecast
 
 
 def sweep() -> None:

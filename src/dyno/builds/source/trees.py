@@ -82,12 +82,7 @@ def _split_reference(place: str) -> tuple[Path, str]:
 
 
 def _read_git_tree(repository: Path, reference: str) -> SourceTree:
-    commit = _ask_git(
-        repository, "rev-parse", "--verify", "--quiet", f"{reference}^{{commit}}"
-    ).strip()
-    if not commit:
-        hint = f"`git -C {repository} branch -a` and `git -C {repository} tag` list what there is"
-        raise UsageError(f"{repository} has no commit '{reference}'", hint=hint)
+    commit = _find_commit(repository, reference)
     tree = _ask_git(repository, "rev-parse", f"{commit}^{{tree}}").strip()
 
     def put(folder: Path, keep: Keep) -> None:
@@ -95,6 +90,38 @@ def _read_git_tree(repository: Path, reference: str) -> SourceTree:
 
     label = f"{reference.replace('/', '-')}-{commit[:8]}"
     return SourceTree(label, f"git {repository} {reference} ({commit[:12]})", tree, put)
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A commit of a git repository, and the first line of its message."""
+
+    sha: str
+    title: str
+
+
+def list_commits(repository: Path, good: str, bad: str) -> list[Commit]:
+    """`good`, and what came after it as far as `bad` along first parents, the oldest first: a merge
+    is one step. `UsageError` where one of them is not there, or `good` is no ancestor.
+    """
+    ends = [_find_commit(repository, reference) for reference in (good, bad)]
+    log = ("log", "--first-parent", "--reverse", "--format=%H %s", "..".join(ends))
+    told = _ask_git(repository, "log", "-1", "--format=%H %s", ends[0])
+    told += _ask_git(repository, *log, must=True)
+    found = [Commit(*line.split(" ", 1)) for line in told.splitlines()]
+    if not _ask_git(repository, "merge-base", ends[0], ends[1]).startswith(ends[0]):
+        hint = "name an ancestor first"
+        raise UsageError(f"{good} does not lead to {bad} in {repository}", hint=hint)
+    return found
+
+
+def _find_commit(repository: Path, reference: str) -> str:
+    words = ("rev-parse", "--verify", "--quiet", f"{reference}^{{commit}}")
+    commit = _ask_git(repository, *words).strip()
+    if not commit:
+        hint = f"`git -C {repository} branch -a` and `git -C {repository} tag` list what there is"
+        raise UsageError(f"{repository} has no commit '{reference}'", hint=hint)
+    return commit
 
 
 def _check_out(repository: Path, commit: str, folder: Path, keep: Keep) -> None:

@@ -1,0 +1,219 @@
+"""`dyno bisect`: the version or commit that made an engine slower, faster, or heavier."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dyno.cli import judged_run, options
+from dyno.cli.judged_run import RunOptions
+from dyno.cli.options import PERCENT
+from dyno.cli.runs import find_runs_home
+from dyno.cli.terminal import screen
+from dyno.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dyno.compare.bisect.points import BisectPoint
+    from dyno.compare.bisect.search import BisectAnswer, Found, Oracle, Step
+    from dyno.compare.experiment import Experiment
+    from dyno.record import Verdict
+
+#: Found, nothing to find, and not sure.
+FOUND_EXIT, NOTHING_EXIT, UNSURE_EXIT = 0, 1, 2
+
+
+@click.command("bisect")
+@click.argument("span", metavar="ENGINE@GOOD..BAD")
+@options.add_workload(required=True)
+@click.option(
+    "--git",
+    "tree",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="GOOD and BAD are commits of this repository, built from source.",
+)
+@click.option("--phase", default="", metavar="NAME", help="The phase whose metric is followed.")
+@click.option("--count", "is_counted", is_flag=True, help="Follow instructions instead of time.")
+@click.option(
+    "--events",
+    type=click.IntRange(1),
+    default=10_000,
+    show_default=True,
+    metavar="N",
+    help="How many events --count counts.",
+)
+@click.option(
+    "--margin", type=PERCENT, metavar="PERCENT", help="The change from GOOD to BAD that matters."
+)
+@options.SET
+@options.CONTROL
+@options.LIMIT
+@options.BLOCKS
+@options.BUDGET
+@options.QUICK
+def command(span: str, **words: Any) -> int:
+    """Find the version or commit that changed an engine's speed.
+
+    GOOD and BAD are compared first. Then the point that halves what is left is compared with GOOD,
+    until the first changed one is known with 95 % probability; uncertain answers are combined. A
+    point that cannot be built is skipped. At the end that point is compared with the one before it.
+    For a gain GOOD is the slower, older end.
+
+    Exits with 0 where it is found, 1 where the ends do not differ, 2 where it is not sure.
+
+    \b
+    dyno bisect sqlite@3.24..3.54 -w insert --phase l.i0
+    dyno bisect sqlite@3.24..3.54 -w oltp_point_select --count
+    dyno bisect postgres@REL_17_0..REL_18_0 --git ~/postgres -w oltp_point_select --count
+    """
+    from dyno.compare.bisect.points import list_points
+
+    points = list_points(span, words["tree"])
+    oracle = make_oracle(words)
+    screen.print_line(
+        f"{len(points)} points, {points[0].name} to {points[-1].name}: about "
+        f"{math.ceil(math.log2(len(points)))} to {2 * math.ceil(math.log2(len(points)))} "
+        f"{'counts' if words['is_counted'] else 'comparisons'}"
+    )
+    found = find_change(points, oracle)
+    if found.first and found.first == found.last and len(points) > 2:
+        compare_neighbours(points[found.first - 1 : found.first + 1], words)
+    return choose_exit_code(found)
+
+
+def find_change(points: Sequence[BisectPoint], oracle: Oracle) -> Found:
+    """Searches, with a line for each step and the last words."""
+    from dyno.compare.bisect.search import Bisection
+
+    found = Bisection(points, oracle, StepPrinter(points)).find_step()
+    print_found(points, found)
+    return found
+
+
+def choose_exit_code(found: Found) -> int:
+    """That of what was found."""
+    from dyno.compare.bisect.search import CONFIDENCE
+
+    if found.first == 0:
+        return NOTHING_EXIT
+    is_sure = found.probability >= CONFIDENCE and not found.misfits
+    return FOUND_EXIT if is_sure else UNSURE_EXIT
+
+
+def make_oracle(words: dict[str, Any]) -> Oracle:
+    """What answers: comparisons, or counts."""
+    from dyno.compare.bisect.oracles import CountOracle, TimeOracle
+    from dyno.compare.count.candidate import CountPlan
+
+    experiment = make_experiment(words)
+    if not words["is_counted"]:
+        return TimeOracle(
+            experiment, lambda made: play_quietly(made, words["budget"]), words["phase"]
+        )
+    margin = {} if words["margin"] is None else {"margin_percent": words["margin"]}
+    before = max(1, words["events"] // 10)
+    plan = CountPlan(words["events"], before, phase=words["phase"], **margin)
+    return CountOracle(experiment, plan, find_runs_home(), judged_run.print_progress)
+
+
+def make_experiment(words: dict[str, Any]) -> Experiment:
+    """The comparison that is played of each point, yet without candidates."""
+    from dyno.compare import experiment as experiments
+    from dyno.compare.experiment.comparison import format_options
+
+    if words["is_counted"] and (words["budget"] or words["blocks"] or words["quick"]):
+        raise UsageError("--count has no blocks", hint="--events says how much is counted")
+    measuring = experiments.Measuring(
+        margin_percent=words["margin"],
+        blocks=words["blocks"],
+        quick=words["quick"],
+        controls=dict(words["controls"]),
+        limits=dict(words["limits"]),
+    )
+    chosen = dict(words["settings"])
+    if words["is_counted"]:
+        chosen = {"threads": "1"} | chosen
+    workload = experiments.Workload(words["workload"], format_options(chosen))
+    return experiments.Experiment(
+        "bisect", (), (workload,), measuring, command=judged_run.quote_command()
+    )
+
+
+def play_quietly(experiment: Experiment, budget_s: float | None) -> tuple[str, Verdict]:
+    """A comparison without announcement and table; its folder stays."""
+    from dyno.compare.play.run import play_run
+
+    asked = RunOptions(budget_s=budget_s)
+    prepared, folder, forecast = judged_run.prepare_run(experiment, asked, is_announced=False)
+    with judged_run.show_progress(folder, forecast) as watch:
+        play_run(prepared, folder, watch)
+    return folder.path.name, judged_run.derive_files(folder).verdict
+
+
+class StepPrinter:
+    """A line for each step: the point, the answer, and what is left."""
+
+    def __init__(self, points: Sequence[BisectPoint]) -> None:
+        self.points, self.number = points, 0
+
+    def __call__(self, step: Step) -> None:
+        """Prints a step."""
+        self.number += 1
+        point = self.points[step.place]
+        first, last = (self.points[at].name for at in step.left)
+        left = f"left: {first}" if first == last else f"left: {first} to {last}"
+        told = f"skipped: {step.skipped}" if step.answer is None else format_answer(step.answer)
+        screen.print_lines(f"{self.number}  {point.name}  {told}  {left}")
+
+
+def format_answer(answer: BisectAnswer) -> str:
+    """`slower  +4.1 % ± 0.3`: the word, and the change with its standard error."""
+    change = 100 * math.expm1(answer.log_ratio)
+    error = 100 * answer.error
+    return f"{answer.word}  {change:+.2f} % ± {error:.2g}  {answer.record}".replace("-", "−", 1)
+
+
+def print_found(points: Sequence[BisectPoint], found: Found) -> None:
+    """The last words: the first changed point, how sure, what does not fit."""
+    screen.print_gap()
+    if found.first == 0:
+        change = 100 * math.expm1(found.end.log_ratio)
+        screen.print_paragraph(
+            f"Nothing to find: {points[-1].name} is {found.end.word} than {points[0].name} "
+            f"({change:+.2f} %)."
+            if found.end.word != "inconclusive"
+            else f"Nothing to find yet: {points[-1].name} against {points[0].name} is "
+            f"inconclusive ({change:+.2f} %); more --blocks or another host may tell."
+        )
+        return
+    sure = f"{100 * found.probability:.0f} %"
+    where = points[found.first : found.last + 1]
+    if len(where) == 1:
+        told = f"The first changed point is {where[0].name} ({sure})."
+    else:
+        told = (
+            f"The first changed point is one of {where[0].name} to {where[-1].name} ({sure}); "
+            "those between could not be measured."
+        )
+    titles = "".join(f" {point.name}: {point.title}." for point in where[:3] if point.title)
+    screen.print_line(screen.style_bold(told + titles))
+    if found.misfits:
+        names = ", ".join(points[at].name for at in found.misfits)
+        screen.print_paragraph(
+            f"Several steps: {names} lie on neither level. Bisect the parts by themselves."
+        )
+
+
+def compare_neighbours(pair: Sequence[BisectPoint], words: dict[str, Any]) -> None:
+    """The found point against the one before it, told whole: size, interval, layers, functions."""
+    from dyno.compare.bisect.oracles import make_experiment as make_pair
+
+    screen.print_gap()
+    made = make_pair(make_experiment(words | {"is_counted": False}), pair, None)
+    events = words["events"] if words["is_counted"] else 0
+    judged_run.play_and_judge(made, RunOptions(budget_s=words["budget"], count_events=events))

@@ -1,0 +1,104 @@
+"""The oracles of a bisection: a comparison's verdict on its time, or a count of instructions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from dyno.builds import Say
+from dyno.compare.bisect.points import BisectPoint
+from dyno.compare.bisect.search import BisectAnswer
+from dyno.compare.count.candidate import CountPlan
+from dyno.compare.count.run import count_run
+from dyno.compare.experiment import Experiment
+from dyno.compare.experiment.candidates import make_names_unique, parse_candidate
+from dyno.compare.resolve.experiment import draft_run
+from dyno.errors import TrialFailed, UsageError
+from dyno.judge.counts import compare_counts
+from dyno.record import Comparison, Metric, Verdict
+
+#: No step below this is looked for, and no margin is wider.
+MARGINS_PERCENT = (0.1, 25.0)
+#: Of the normal distribution: the half-width of a 95 % interval in standard errors.
+HALF_WIDTH = 1.96
+#: Degrees of freedom of a count, which hardly varies.
+COUNT_FREEDOM = 30.0
+
+
+@dataclass
+class TimeOracle:
+    """Plays comparisons; the metric is that of the first answer, the one that differs the most.
+
+    `play` plays an experiment and judges it: the run folder's name, and the verdict. `phase`
+    chooses among the metrics that a verdict rests on; empty for all.
+    """
+
+    experiment: Experiment
+    play: Callable[[Experiment], tuple[str, Verdict]]
+    phase: str = ""
+    metric: Metric | None = None
+
+    def measure(self, base: BisectPoint, point: BisectPoint, margin: float | None) -> BisectAnswer:
+        """As `Oracle`; `TrialFailed` where the comparison is invalid or measured nothing."""
+        name, verdict = self.play(make_experiment(self.experiment, (base, point), margin))
+        row = self._choose_row(verdict.comparisons)
+        if row.verdict == "invalid" or not row.blocks:
+            raise TrialFailed(f"the comparison is invalid: {verdict.sentence}")
+        self.metric = row.metric
+        error = math.log1p(row.sd_percent / 100) / math.sqrt(row.blocks)
+        ratio = math.log1p(row.slowdown_percent / 100)
+        return BisectAnswer(ratio, error, max(row.blocks - 1, 1), row.verdict, name)
+
+    def _choose_row(self, rows: Sequence[Comparison]) -> Comparison:
+        own = [row for row in rows if row.primary and self.phase in ("", row.metric.phase)]
+        if not own:
+            phases = sorted({row.metric.phase for row in rows if row.primary})
+            raise UsageError(f"no verdict rests on a phase '{self.phase}'", hint=", ".join(phases))
+        same = [row for row in own if row.metric == self.metric]
+        return same[0] if same else max(own, key=_compute_weight)
+
+
+def _compute_weight(row: Comparison) -> float:
+    """The change in standard errors."""
+    error = row.sd_percent / math.sqrt(max(row.blocks, 1))
+    return abs(row.slowdown_percent) / max(error, 1e-9)
+
+
+@dataclass(frozen=True)
+class CountOracle:
+    """Counts instructions; `plan` says of how many events, of which phase."""
+
+    experiment: Experiment
+    plan: CountPlan
+    runs: Path
+    say: Say
+
+    def measure(self, base: BisectPoint, point: BisectPoint, margin: float | None) -> BisectAnswer:
+        """As `Oracle`."""
+        made = make_experiment(self.experiment, (base, point), None)
+        width = _clip_margin(margin) if margin else self.plan.margin_percent
+        plan = replace(self.plan, margin_percent=width)
+        folder, count = count_run(draft_run(made, self.say), plan, self.runs, self.say)
+        (row,) = compare_counts(count)
+        ratio = math.log1p(row.change_percent / 100)
+        error = (row.high_percent - row.low_percent) / 200 / HALF_WIDTH
+        return BisectAnswer(ratio, max(error, 1e-5), COUNT_FREEDOM, row.word, folder.name)
+
+
+def make_experiment(
+    experiment: Experiment, points: Sequence[BisectPoint], margin: float | None
+) -> Experiment:
+    """The experiment with these candidates, and with a margin where one is given."""
+    measuring = experiment.measuring
+    if margin:
+        measuring = replace(measuring, margin_percent=_clip_margin(margin))
+    sides = make_names_unique([parse_candidate(f"{it.name}={it.candidate}") for it in points])
+    name = f"bisect-{'-'.join(it.name for it in points)}"
+    return replace(experiment, name=name, candidates=sides, measuring=measuring)
+
+
+def _clip_margin(margin: float) -> float:
+    least, most = MARGINS_PERCENT
+    return max(least, min(margin, most))

@@ -1,0 +1,213 @@
+"""Bisections: the step is found whatever errs, what cannot be built is left out, and it is told."""
+
+from __future__ import annotations
+
+import math
+import random
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dyno.cli import bisect, judged_run, run_words
+from dyno.compare.bisect.oracles import TimeOracle
+from dyno.compare.bisect.points import BisectPoint, list_points
+from dyno.compare.bisect.search import CONFIDENCE, BisectAnswer, Bisection, Found, Step
+from dyno.compare.experiment import Experiment, Measuring, Workload
+from dyno.errors import HostError, UsageError
+from dyno.judge.stats.change_point import Measurement, choose_next, compute_step_posterior
+from dyno.record import Verdict
+
+
+def make_points(count: int) -> list[BisectPoint]:
+    return [BisectPoint(f"null@{at}ms", f"v{at}") for at in range(count)]
+
+
+@dataclass
+class MadeOracle:
+    """Levels in percent by place, measured with an error; some places cannot be built."""
+
+    levels: list[float]
+    error: float
+    broken: frozenset[int] = frozenset()
+    seed: int = 0
+    asked: list[int] = field(default_factory=list)
+
+    def measure(self, base: BisectPoint, point: BisectPoint, margin: float | None) -> BisectAnswer:
+        place = int(point.name[1:])
+        self.asked.append(place)
+        if place in self.broken:
+            raise HostError("it does not build", cause="no such header")
+        error = self.error / 100
+        draw = random.Random(1000 * self.seed + len(self.asked))
+        ratio = math.log1p(self.levels[place] / 100) + draw.gauss(0, error)
+        width = 2.2 * error
+        word = "slower" if ratio > width else "faster" if ratio < -width else "not slower"
+        if word == "not slower" and margin and ratio + width > margin / 100:
+            word = "inconclusive"
+        return BisectAnswer(ratio, error, 9, word, "run")
+
+
+def search(oracle: MadeOracle, tell: Callable[[Step], None] = lambda _: None) -> Found:
+    return Bisection(make_points(len(oracle.levels)), oracle, tell).find_step()
+
+
+def step_at(place: int, points: int, percent: float) -> list[float]:
+    return [percent if at >= place else 0.0 for at in range(points)]
+
+
+@pytest.mark.parametrize("place", [1, 4, 15])
+@pytest.mark.parametrize("percent", [3.0, -30.0])
+def test_a_clear_step_is_found_in_about_log2_measurements(place: int, percent: float) -> None:
+    oracle = MadeOracle(step_at(place, 16, percent), 0.2)
+    found = search(oracle)
+    assert (found.first, found.last) == (place, place)
+    assert found.probability > CONFIDENCE and not found.misfits
+    assert len(oracle.asked) <= 6
+
+
+def test_uncertain_answers_add_up_and_the_probability_is_right() -> None:
+    right, total, claimed = 0, 0, 0.0
+    for seed in range(200):
+        place = 1 + seed % 11
+        found = search(MadeOracle(step_at(place, 12, 2.0), 0.5, seed=seed))
+        if found.first and found.probability >= CONFIDENCE:
+            total, claimed = total + 1, claimed + found.probability
+            right += found.first <= place <= found.last
+    assert total > 120, "most of those that are found at all are sure"
+    assert right / total > claimed / total - 0.05
+
+
+def test_equal_ends_are_nothing_to_find_and_inconclusive_is_not_good() -> None:
+    found = search(MadeOracle([0.0] * 8, 0.2))
+    assert found.first == 0 and found.end.word == "not slower"
+    noisy = MadeOracle(step_at(5, 8, 2.0), 0.55, seed=3)
+    words: list[str] = []
+    found = search(noisy, lambda step: words.append(step.answer.word if step.answer else ""))
+    assert "inconclusive" in words and (found.first, found.last) == (5, 5)
+
+
+def test_what_cannot_be_built_is_skipped_and_makes_the_answer_a_range() -> None:
+    skipped: list[str] = []
+    oracle = MadeOracle(step_at(6, 10, 5.0), 0.2, frozenset({5, 6}))
+    found = search(oracle, lambda step: skipped.append(step.skipped) if step.skipped else None)
+    assert (found.first, found.last) == (5, 7) and found.probability > CONFIDENCE
+    assert skipped and all("no such header" in told for told in skipped)
+    beside = MadeOracle(step_at(2, 10, 5.0), 0.2, frozenset({5, 6}))
+    assert (search(beside).first, search(beside).last) == (2, 2)
+    with pytest.raises(HostError):
+        search(MadeOracle(step_at(2, 4, 5.0), 0.2, frozenset({3})))
+
+
+def test_two_steps_are_not_told_as_one() -> None:
+    found = search(MadeOracle([0.0, 0.0, 0.0, 5.0, 5.0, 5.0, 5.0, 10.0], 0.2))
+    assert found.misfits
+
+
+def test_the_posterior_adds_up_and_an_exact_count_is_sure() -> None:
+    ends = [Measurement(7, 0.05, 0.001, 30), Measurement(3, 0.0, 0.001, 30)]
+    posterior = compute_step_posterior(8, ends)
+    assert posterior.sum() == pytest.approx(1) and posterior[0] == 0
+    assert np.allclose(posterior[4:], 0.25, atol=1e-3)
+    assert choose_next(posterior, range(1, 8)) == 5
+    assert choose_next(posterior, [1, 2, 3]) is None, "nothing there divides it"
+    exact = compute_step_posterior(
+        8, [*ends, Measurement(5, 0.05, 0.0, 30), Measurement(4, 0.0, 0.0, 30)]
+    )
+    assert exact[5] == pytest.approx(1)
+    with pytest.raises(ValueError, match="last point"):
+        compute_step_posterior(8, ends[1:])
+
+
+def test_releases_are_listed_by_version_and_flags_stay() -> None:
+    points = list_points("sqlite@3.24..3.54?journal_mode=wal")
+    names = [point.name for point in points]
+    assert names[0].startswith("3.24") and names[-1].startswith("3.54") and len(names) > 10
+    assert names.index("3.31.1") < names.index("3.46.0")
+    assert all(point.candidate.endswith("?journal_mode=wal") for point in points)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("sqlite@3.24", "names no span"),
+        ("sqlite@3.54..3.24", "is not before"),
+        ("sqlite@3.24..3.99", "no release 3.99"),
+        ("null@1..2", "no releases"),
+        ("sqlte@1..2", "sqlte"),
+    ],
+)
+def test_a_span_that_cannot_be_is_refused(words: str, told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        list_points(words)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """Six commits, `v1` on the second and `v2` on the last."""
+
+    def git(*words: str) -> None:
+        command = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b", *words]
+        subprocess.run(command, check=True, capture_output=True, timeout=30)
+
+    git("init", "-q")
+    for number in range(6):
+        (tmp_path / "file").write_text(str(number))
+        git("add", "file")
+        git("commit", "-q", "-m", f"change {number}")
+        if number in (1, 5):
+            git("tag", f"v{1 if number == 1 else 2}")
+    return tmp_path
+
+
+def test_commits_are_listed_from_the_good_one_to_the_bad_one(repository: Path) -> None:
+    points = list_points("postgres@v1..v2?cflags=-O3", repository)
+    assert [point.title for point in points] == [f"change {at}" for at in range(1, 6)]
+    assert points[0].candidate.startswith(f"postgres@source:{repository}@")
+    assert points[0].candidate.endswith("?cflags=-O3")
+    with pytest.raises(UsageError, match="no commit 'nosuch'"):
+        list_points("postgres@v1..nosuch", repository)
+    with pytest.raises(UsageError, match="does not lead to"):
+        list_points("postgres@v2..v1", repository)
+
+
+def test_a_comparison_without_the_asked_phase_is_refused_with_the_phases() -> None:
+    verdict = Verdict("not slower", "so it is", True, (), (), ())
+    oracle = TimeOracle(Experiment("b", (), (), Measuring()), lambda _: ("run", verdict), "l.i9")
+    with pytest.raises(UsageError, match=r"l\.i9"):
+        oracle.measure(make_points(2)[0], make_points(2)[1], None)
+
+
+def test_comparisons_find_the_step_among_made_up_builds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    delays = ["1ms", "1010us", "1020us", "2ms", "2010us"]
+    points = [BisectPoint(f"null@{delay}", f"v{at}") for at, delay in enumerate(delays)]
+    options = {"time": "0.2", "warmup_time": "0", "table_size": "100"}
+    limits = {"foreign_percent": 100.0, "steal_percent": 100.0}
+    workload = Workload("oltp_point_select", options)
+    experiment = Experiment("b", (), (workload,), Measuring(quick=True, limits=limits))
+    oracle = TimeOracle(experiment, lambda made: bisect.play_quietly(made, None))
+    found = bisect.find_change(points, oracle)
+    assert bisect.choose_exit_code(found) == 0 and (found.first, found.last) == (3, 3)
+    said = capsys.readouterr().out
+    assert "The first changed point is v3" in said and "1  v4  slower" in said
+
+
+@pytest.mark.parametrize(("code", "git"), [(0, 0), (1, 1), (2, 125), (3, 125), (4, 125), (64, 128)])
+def test_git_bisect_run_reads_exit_codes_its_own_way(code: int, git: int) -> None:
+    assert judged_run.convert_exit_for_git(code) == git
+    assert judged_run.convert_exit_for_git(130) == 130
+
+
+def test_a_mistake_in_the_command_stops_git_and_a_commit_that_does_not_work_is_skipped(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["compare", "null", "null@1ms", "-w", "oltp_point_select", "--exit-for-bisect"]
+    assert run_words([*words, "--nosuch"]) == 128
+    assert run_words([*words, "--margin", "nonsense"]) == 128
+    capsys.readouterr()
