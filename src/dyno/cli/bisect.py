@@ -146,11 +146,16 @@ def make_experiment(words: dict[str, Any]) -> Experiment:
 
 def play_quietly(experiment: Experiment, budget_s: float | None) -> tuple[str, Verdict]:
     """A comparison without announcement and table; its folder stays."""
+    from dyno.compare.forecast.estimate import forecast_run
+    from dyno.compare.pilot.prepare import prepare
     from dyno.compare.play.run import play_run
+    from dyno.compare.resolve.experiment import draft_run
+    from dyno.compare.run_folder import create_run
 
-    asked = RunOptions(budget_s=budget_s)
-    prepared, folder, forecast = judged_run.prepare_run(experiment, asked, is_announced=False)
-    with judged_run.show_progress(folder, forecast) as watch:
+    judged_run.sweep()
+    prepared = prepare(draft_run(experiment, lambda _: None), lambda _: None, budget_s)
+    folder = create_run(prepared.run, find_runs_home())
+    with judged_run.show_progress(folder, forecast_run(prepared)) as watch:
         play_run(prepared, folder, watch)
     return folder.path.name, judged_run.derive_files(folder).verdict
 

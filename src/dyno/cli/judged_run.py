@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from dyno.compare.experiment import Experiment
     from dyno.compare.forecast.estimate import Forecast
     from dyno.compare.play.watch import Watch
-    from dyno.compare.resolve.draft import Prepared
     from dyno.compare.run_folder import RunFolder
     from dyno.record import Run, Verdict
     from dyno.report import Book
@@ -98,26 +97,10 @@ def play_and_judge(experiment: Experiment, asked: RunOptions) -> Verdict:
 
     A second play is judged by itself, so a *slower* by chance is at most twice as likely.
     """
-    from dyno.compare.play.run import play_run
-
-    prepared, folder, forecast = prepare_run(experiment, asked)
-    with show_progress(folder, forecast) as watch:
-        play_run(prepared, folder, watch)
-    verdict = tell_verdict(folder, asked)
-    if verdict.overall == "inconclusive" and asked.inconclusive == "retry":
-        screen.print_gap()
-        screen.print_line("inconclusive: played once more (--inconclusive=retry)")
-        return play_and_judge(experiment, replace(asked, inconclusive=""))
-    return verdict
-
-
-def prepare_run(
-    experiment: Experiment, asked: RunOptions, *, is_announced: bool = True
-) -> tuple[Prepared, RunFolder, Forecast]:
-    """Resolves `experiment` and makes its folder; instructions are counted where that is asked."""
     from dyno.compare.calibration.error_rates import quote_error_rates
     from dyno.compare.forecast.estimate import forecast_run
     from dyno.compare.pilot.prepare import prepare
+    from dyno.compare.play.run import play_run
     from dyno.compare.resolve.experiment import draft_run
     from dyno.compare.run_folder import create_run
 
@@ -133,11 +116,17 @@ def prepare_run(
     prepared = prepare(draft, print_progress, asked.budget_s)
     forecast = forecast_run(prepared)
     folder = create_run(prepared.run, find_runs_home())
-    if is_announced:
-        announce(prepared, forecast, folder)
+    announce(prepared, forecast, folder)
     if counted:
         counted.count(folder, print_progress)
-    return prepared, folder, forecast
+    with show_progress(folder, forecast) as watch:
+        play_run(prepared, folder, watch)
+    verdict = tell_verdict(folder, asked)
+    if verdict.overall == "inconclusive" and asked.inconclusive == "retry":
+        screen.print_gap()
+        screen.print_line("inconclusive: played once more (--inconclusive=retry)")
+        return play_and_judge(experiment, replace(asked, inconclusive=""))
+    return verdict
 
 
 def sweep() -> None:

@@ -21,6 +21,8 @@ from dyno.record import Comparison, Metric, Verdict
 
 #: No step below this is looked for, and no margin is wider.
 MARGINS_PERCENT = (0.1, 25.0)
+#: Fewer blocks have no standard error.
+BLOCKS_LEAST = 2
 #: Of the normal distribution: the half-width of a 95 % interval in standard errors.
 HALF_WIDTH = 1.96
 #: Degrees of freedom of a count, which hardly varies.
@@ -44,8 +46,8 @@ class TimeOracle:
         """As `Oracle`; `TrialFailed` where the comparison is invalid or measured nothing."""
         name, verdict = self.play(make_experiment(self.experiment, (base, point), margin))
         row = self._choose_row(verdict.comparisons)
-        if row.verdict == "invalid" or not row.blocks:
-            raise TrialFailed(f"the comparison is invalid: {verdict.sentence}")
+        if row.verdict == "invalid" or row.blocks < BLOCKS_LEAST:
+            raise TrialFailed(f"the comparison says nothing: {verdict.sentence}")
         self.metric = row.metric
         error = math.log1p(row.sd_percent / 100) / math.sqrt(row.blocks)
         ratio = math.log1p(row.slowdown_percent / 100)
