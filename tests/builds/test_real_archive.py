@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +20,7 @@ from debian_archive import (
     make_keys,
     write_apt_settings,
 )
+from processes import wait_for
 
 from dyno.builds import cache, deb, suites
 from dyno.cli import run_words
@@ -329,7 +328,7 @@ def test_a_kill_before_the_program_has_its_loader_leaves_nothing_in_part(
     )
     patchelf.chmod(0o755)
     with site.begin(str(patchelf)) as process:
-        _wait_for(begun.exists)
+        wait_for(begun.exists)
         process.kill()
     _wait_until_nobody_works_in(home)
     assert cache.find_entries("deb") == []
@@ -347,13 +346,6 @@ def test_two_installs_at_once_fetch_each_file_once(site: Site) -> None:
     site.check_installed()
 
 
-def _wait_for(condition: Callable[[], object], most_s: float = 50.0) -> None:
-    end_s = time.monotonic() + most_s
-    while not condition():
-        assert time.monotonic() < end_s
-        threading.Event().wait(0.02)
-
-
 def _wait_until_nobody_works_in(folder: Path) -> None:
     def find_words() -> list[bytes]:
         found = []
@@ -365,4 +357,4 @@ def _wait_until_nobody_works_in(folder: Path) -> None:
                 continue
         return found
 
-    _wait_for(lambda: not find_words(), 10.0)
+    wait_for(lambda: not find_words())

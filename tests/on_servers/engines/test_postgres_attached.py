@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from private_postgres import PASSWORD, private
+from private_servers import choose_build
 
 from dyno import driver
 from dyno.cli import run_words
@@ -15,13 +16,14 @@ from dyno.engines import Server
 
 pytestmark = [pytest.mark.timeout(300)]
 
+BUILD = choose_build("postgres@18").partition("@")[2]
 BRIEF = ["--set", "time=0.3", "--set", "table_size=200"]
 
 
 @pytest.fixture(scope="module")
 def theirs() -> Iterator[Server]:
     """Somebody's server, with ann's own database in it."""
-    with private("18") as server:
+    with private(BUILD) as server:
         driver.ask(server.session, ["CREATE DATABASE anns OWNER ann", "CREATE DATABASE others"])
         yield server
 
@@ -46,7 +48,7 @@ def test_a_comparison_leaves_the_server_as_it_was(
     assert tables(theirs, "anns") == []
     (folder,) = tmp_path.iterdir()
     run = json.loads((folder / "run.json").read_text())
-    assert [side["build"]["version"][:2] for side in run["candidates"]] == ["18", "18"]
+    assert [side["build"]["version"][:2] for side in run["candidates"]] == [BUILD, BUILD]
     for file in folder.rglob("*"):
         assert not file.is_file() or PASSWORD.encode() not in file.read_bytes(), file
     assert driver.ask(theirs.session, ["SELECT 1"]) == [[["1"]]]

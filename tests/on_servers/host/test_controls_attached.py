@@ -12,6 +12,7 @@ from pathlib import Path
 import private_mysql
 import private_postgres
 import pytest
+from private_servers import choose_build
 
 from dyno import driver
 from dyno.access.url import find_local_pid
@@ -63,10 +64,12 @@ def theirs(kind: str) -> Iterator[Theirs]:
             driver.ask(server.session, ["CREATE DATABASE anns OWNER ann"])
             yield Theirs(kind, server.session, _url("postgres://ann", server.session))
     else:
-        with private_mysql.private("mysql@8.0.33") as server:
-            grants = "GRANT ALL ON anns.* TO 'native'@'localhost'"
+        text = choose_build("mysql@8.0.33")
+        with private_mysql.private(text) as server:
+            user = min(private_mysql.USERS[text])
+            grants = f"GRANT ALL ON anns.* TO '{user}'@'localhost'"
             driver.ask(server.session, ["CREATE DATABASE anns", grants])
-            yield Theirs(kind, server.session, _url("mysql://native", server.session))
+            yield Theirs(kind, server.session, _url(f"mysql://{user}", server.session))
 
 
 def _url(user: str, session: Session) -> str:
