@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 from fakes import make_run
 from judging import judge_unaudited
-from sampled_trials import ENGINE, Costs, change, make_sampled, vary
+from sampled_trials import ENGINE, Costs, add_profile, change, make_sampled, vary
 
 from dyno.judge.analysis.cpu_samples import ENGINES_OWN, LIBRARIES, UNKNOWN
 from dyno.judge.analysis.explained_time import compute_fieller_share
@@ -100,7 +100,7 @@ def test_planted_differences_are_held_by_their_intervals_in_nineteen_of_twenty_r
 
 
 def test_layers_that_were_foreseen_count_though_no_sample_met_them() -> None:
-    trials = make_sampled(ENGINE, change(ENGINE, yyparse=120.0), noise=vary(7, 1))
+    trials = make_sampled(ENGINE, change(ENGINE, yyparse=900.0), noise=vary(7, 1))
     layers = {"null": tuple(f"layer {at}" for at in range(200))}
     many = dataclasses.replace(ONE, cpu_sampling=CpuSampling(layers=layers))
     few, more = compare(trials), compare(trials, many)
@@ -128,6 +128,41 @@ def test_sides_that_were_sampled_differently_are_not_compared() -> None:
         phase = dataclasses.replace(trial.phases[0], profile=seen)
         unlike.append(dataclasses.replace(trial, phases=(phase,)))
     assert not compare_layers(RunView(ONE, unlike), "new", [])
+
+
+def test_a_block_in_which_a_side_has_no_sample_is_not_one_without_cpu_time() -> None:
+    none = dict.fromkeys(ENGINE, 0.0)
+    assert not compare_layers(RunView(ONE, make_sampled(ENGINE, none)), "new", [])
+
+
+def test_layers_are_tested_only_where_the_whole_surely_differs_by_every_bound() -> None:
+    """Student's interval of the whole excludes 0, the one that counts skewness does not."""
+    rng = np.random.default_rng(2)
+    for _ in range(300):
+        tail = 1 + 0.04 * rng.exponential(size=6)
+        trials = make_sampled(ENGINE, ENGINE)
+        skewed = [
+            add_profile(trial, scale(ENGINE, tail[trial.block]))
+            if trial.candidate == "new"
+            else trial
+            for trial in trials
+        ]
+        found = compare(skewed)
+        if found.total.word == "undecided" and found.total.low_ns > 0:
+            assert not {row.word for row in found.layers} & {"costlier", "cheaper"}
+            return
+    raise AssertionError("no such case was met")
+
+
+def scale(costs: Costs, factor: float) -> Costs:
+    return {place: ns * factor for place, ns in costs.items()}
+
+
+def test_a_layer_that_differs_is_named_though_the_whole_stays_within_its_margin() -> None:
+    moved = change(ENGINE, yyparse=400.0, search=-280.0)
+    sentence = find_cause(make_sampled(ENGINE, moved, noise=vary(14, 0.1))).sentence
+    assert sentence.startswith("of +0.1")
+    assert "in the parser" in sentence and "in the b-tree" in sentence
 
 
 def test_across_engines_only_layers_that_both_have_are_told_apart() -> None:

@@ -35,11 +35,11 @@ def describe_cpu(phases: Sequence[CpuDifference]) -> Iterator[str]:
 def _describe_phase(cpu: CpuDifference, where: str) -> Iterator[str]:
     total = cpu.total
     amount = format_difference(total, cpu.total.base_ns)
-    if total.word not in CHANGED:
+    named = [row for row in cpu.layers if row.word in CHANGED][:LAYERS_NAMED]
+    if total.word not in CHANGED and not named:
         whole = numbers.format_quantity(total.base_ns, "ns")
         yield f"{_say_unsure(total)}: {amount} of {whole} an operation{where}"
         return
-    named = [row for row in cpu.layers if row.word in CHANGED][:LAYERS_NAMED]
     told = f"of {amount} CPU time an operation{where}"
     parts = [f"{format_difference(row, total.base_ns)} in {name_layer(row)}" for row in named]
     if parts:
@@ -64,6 +64,8 @@ def describe_explained(cpu: CpuDifference) -> str:
     if cpu.explained is None:
         return ""
     share = cpu.explained
+    if share.percent < 0:
+        return "CPU time and time went opposite ways"
     ends = f"[{share.low_percent:.0f}, {share.high_percent:.0f}]"
     return f"CPU time explains {share.percent:.0f} % {ends} of the difference in time"
 

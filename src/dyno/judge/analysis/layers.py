@@ -100,13 +100,16 @@ def _compare_phase(
         return np.minimum(p_values * of, 1.0)
 
     (total,) = _build_rows(phase, ([WHOLE], whole[0], whole[1]), rule, adjust_whole)
+    interval = phase.compare(whole[0], whole[1], rule.level)
+    excludes = interval.low_skewed[0] > 0.0 or interval.high_skewed[0] < 0.0
+    gate = total.p_value if excludes else 1.0
     layers = phase.sum_by([place.layer for place in phase.places])
     names = layers[0]
     unmet = np.ones(_count_tested(view, phase, names) - len(names))
 
     def adjust_layers(p_values: Floats) -> Floats:
         adjusted = adjust_holm(np.append(p_values, unmet))[: len(names)]
-        return np.maximum(adjust_whole(adjusted), total.p_value)
+        return np.maximum(adjust_whole(adjusted), gate)
 
     narrow = _Rule(analyses, phase.blocks, rule.margin * LAYER_MARGIN_SHARE)
     functions = compare_functions(phase, analyses)
