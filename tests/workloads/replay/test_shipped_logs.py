@@ -115,6 +115,40 @@ def test_syslogs_numbered_parts_are_put_together(head: str, tmp_path: Path) -> N
     assert read(tmp_path, number_parts(STDERR, head))[1] == wanted
 
 
+@pytest.mark.parametrize(
+    "head,at_s",
+    [
+        ("Jan  1 10:00:0{0} db1 postgres[{1}]: [{0}-1]", 946720800),
+        (f"{STAMP[:17]}0{{0}}Z db1 postgres[{{1}}]: [{{0}}-1]", 1767261600),
+        (f"{STAMP[:17]}0{{0}}+00:00 app[postgres.{{1}}]: [GREEN] [{{0}}-1] ", 1767261600),
+    ],
+)
+@pytest.mark.parametrize("prefix", ["", "db=shop,user=app "])
+def test_a_prefix_without_time_and_process_has_those_of_its_shipper(
+    head: str, at_s: int, prefix: str, tmp_path: Path
+) -> None:
+    said = ((1, 7), (2, 8), (3, 7))
+    text = "".join(f"{head.format(*it)} {prefix}LOG:  statement: SELECT 1\n" for it in said)
+    detail = f"{head.format(1, 7)} {prefix}LOG:  execute a: SELECT $1\n".replace("[1-1]", "[4-1]")
+    text += detail + detail.replace("[4-1]", "[4-2]").replace(
+        "LOG:  execute a: SELECT $1", "DETAIL:  parameters: $1 = 'x'"
+    )
+    _, found = read(tmp_path, text)
+    told = [(at, session, database) for at, session, database, _, it in found if not it]
+    database = "shop" if prefix else ""
+    assert sorted(told) == [(at_s + n, str(process), database) for n, process in said]
+    assert [it for *_, it in found if it] == [("x",)]
+
+
+@pytest.mark.parametrize("kind", ["stderr", "json"])
+def test_a_log_that_is_exported_newest_first_is_refused(kind: str, tmp_path: Path) -> None:
+    form = "2026-01-01 10:00:0{}.000 UTC [7] LOG:  statement: SELECT 1\n"
+    said = [form.format(second) for second in range(9, 2, -1)]
+    with pytest.raises(UsageError, match="runs backwards") as refused:
+        read(tmp_path, "".join(said) if kind == "stderr" else cloud_export("".join(said)))
+    assert "tac" in refused.value.hint
+
+
 def test_parts_of_messages_that_syslog_mixes_are_told_apart(tmp_path: Path) -> None:
     head, stamp = (
         "Jan  1 10:00:00 db1 postgres[{0}]: [{1}-{2}] {3}\n",

@@ -25,10 +25,12 @@ _COMMANDS = (
 )
 #: An entry's time, the number of its session, its command and the argument. Before 5.7, and in
 #: MariaDB, a time stands only where the second is a new one; up to 5.0 spaces pad the command.
-TIMED = re.compile(rf"^(?:({ISO})\t *|({OLD})[\t ]\s*)(\d+) ({_COMMANDS})(?:(\t| +)(.*))?$")
-UNTIMED = re.compile(rf"^\t\t(?=[ \d]{{5}})( *\d+) ({_COMMANDS})(?:(\t| +)(.*))?$")
+TIMED = re.compile(rf"^(?:({ISO})[\t ] *|({OLD})[\t ]\s*)(\d+) ({_COMMANDS})(?:(\t| +)(.*))?$")
+UNTIMED = re.compile(
+    rf"^(?:\t\t| {{13,17}}\t?)(?=[ \d]{{5}})( *\d+) ({_COMMANDS})(?:(\t| +)(.*))?$"
+)
 #: The head of a slow log's entry.
-HEAD = re.compile(r"^# (?:Time: |User@Host: |Query_time: |Thread_id: |Txn_start_ts: )")
+HEAD = re.compile(r"^# (?:Time: |User(?:@Host)?: |Query_time: |Thread_id: |Txn_start_ts: )")
 
 
 def find_kind(head: Sequence[str]) -> Literal["general", "slow", ""]:

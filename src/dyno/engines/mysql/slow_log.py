@@ -23,8 +23,14 @@ from dyno.workloads.replay.logs import Log, LogEntry, Reasons
 
 #: Lines of an entry's head, and characters of each: more are not a server's.
 HEADS, HEAD = 64, 1 << 12
-_TIME = re.compile(rf"^# Time: (?:({ISO})|({OLD}))\s*$")
-_USER = re.compile(r"^# User@Host: (.*?\[[^]]*\]) @ (.*?\[[^]]*\])(?:\s+Id:\s*(\d+))?\s*$")
+_TIME = re.compile(rf"^# Time: (?:({ISO})|({OLD}))(?:\.\d*)?(?:\s|$)")
+_USER = re.compile(
+    r"^# (?:Time: .* # )?User(?:@Host)?: (.*?\[[^]]*\]) @ (.*?\[[^]]*\])(?:\s+Id:\s*(\d+))?\s*$"
+)
+#: Other lines that a head may begin with.
+_FIRST = re.compile(
+    r"^# (?:Time: \S+ +\d+:\d\d:\d\d|Thread_id: \d+ |Query_time: [\d.]+ +Lock_time: )"
+)
 _THREAD = re.compile(r"\bThread_id: (\d+)")
 _SCHEMA = re.compile(r"\bSchema: (.*?)(?:\s+\w+: |\s*$)")
 _CONNECTION = re.compile(r"^# Conn_ID: (\d+)")
@@ -118,7 +124,8 @@ def _is_beginning(line: str, body: _Body) -> bool:
     if not line.startswith("#"):
         return False
     user = _USER.match(line)
-    return bool((user and user[3]) or (body.is_ended and (user or _TIME.match(line))))
+    is_first = body.is_ended and (user or _TIME.match(line) or _FIRST.match(line))
+    return bool((user and user[3]) or is_first)
 
 
 def _read_records(file: LogFile, limit: int) -> Iterator[_Record]:
@@ -236,7 +243,7 @@ class _Reading:
         for line in record.head:
             if time := _TIME.match(line):
                 self._at_s = parse_seconds(time[1] or time[2])
-            elif user := _USER.match(line):
+            if user := _USER.match(line):
                 said.number, said.account = user[3] or "", f"{user[1]} @ {user[2]}"
             elif query := _QUERY.match(line):
                 said.duration_s = self._parse_duration(query[1], record.line)

@@ -37,10 +37,20 @@ class PrefixWords(NamedTuple):
     database: str
 
 
+class Shipped(NamedTuple):
+    """What a shipper says of a line: when and by which process it was written; "" where not."""
+
+    time: str
+    process: str
+
+
+NOT_SHIPPED = Shipped("", "")
+
+
 class PrefixReader(Protocol):
     """Reads prefixes of one form."""
 
-    def read(self, prefix: str) -> PrefixWords | None:
+    def read(self, prefix: str, by: Shipped = NOT_SHIPPED) -> PrefixWords | None:
         """What a prefix says; None where it has another form."""
 
 
@@ -49,25 +59,28 @@ class KnownPrefix:
     session.
     """
 
-    def __init__(self, setting: str) -> None:
+    def __init__(self, setting: str, by: Shipped = NOT_SHIPPED) -> None:
         self._form = _compile(setting)
         names = self._form.groupindex
-        for wanted, escapes in (({"time"}, "%m, %t or %n"), ({"session", "process"}, "%p or %c")):
-            if not wanted.intersection(names):
+        for said, wanted, escapes in (
+            (by.time, {"time"}, "%m, %t or %n"),
+            (by.process, {"session", "process"}, "%p or %c"),
+        ):
+            if not (said or wanted.intersection(names)):
                 what = "time" if "time" in wanted else "session"
                 raise UsageError(
                     f"--log-prefix '{setting}' has no {what} ({escapes})",
                     hint="a replay needs both: log_line_prefix = '%m [%p] %q%u@%d '",
                 )
 
-    def read(self, prefix: str) -> PrefixWords | None:
+    def read(self, prefix: str, by: Shipped = NOT_SHIPPED) -> PrefixWords | None:
         """What a prefix says; None where it has another form."""
         found = self._form.fullmatch(prefix)
         if found is None:
             return None
         said = found.groupdict("")
-        session = said.get("session") or said.get("process", "")
-        return PrefixWords(said["time"], session, said.get("database", ""))
+        session = said.get("session") or said.get("process") or by.process
+        return PrefixWords(said.get("time") or by.time, session, said.get("database", ""))
 
 
 @lru_cache(maxsize=8)
@@ -94,9 +107,9 @@ def _compile(setting: str) -> re.Pattern[str]:
     return re.compile(text + ")?" * opened)
 
 
-def check_setting(setting: str, prefixes: list[str]) -> KnownPrefix:
+def check_setting(setting: str, prefixes: list[str], by: Shipped) -> KnownPrefix:
     """The reader of a log's prefixes by a setting; `UsageError` where it fits none of these."""
-    reader = KnownPrefix(setting)
+    reader = KnownPrefix(setting, by)
     if prefixes and not any(reader.read(it) for it in prefixes):
         raise UsageError(
             f"--log-prefix '{setting}' does not fit the log",

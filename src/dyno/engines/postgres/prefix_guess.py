@@ -9,7 +9,15 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from dyno.engines.postgres.log_prefix import EPOCH, HINT, TIME, ZONE, PrefixWords
+from dyno.engines.postgres.log_prefix import (
+    EPOCH,
+    HINT,
+    NOT_SHIPPED,
+    TIME,
+    ZONE,
+    PrefixWords,
+    Shipped,
+)
 from dyno.errors import UsageError
 
 _TIMES = re.compile(rf"({TIME})(?:{ZONE})?|(?<![\d.])({EPOCH})(?!\d)")
@@ -27,7 +35,8 @@ _REMOTE = re.compile(
 )
 #: Virtual transactions, an error's code where there is none, and a tag of what a session does.
 _OTHER = re.compile(
-    r"(?<![\w/])-?\d+/\d+(?![\w/])|(?<!\w)00000(?!\w)|(?<!\w)idle(?: in transaction)?(?!\w)"
+    r"(?<![\w/])-?\d+/\d+(?![\w/])|(?<!\w)00000(?!\w)"
+    r"|(?<![\w.-])\d[\dA-Z]*[A-Z][\dA-Z]*(?![\w.-])|(?<!\w)idle(?: in transaction)?(?!\w)"
     r"|(?<!\w)(?:client backend|parallel worker|not initialized|startup)(?!\w)|\[unknown\]"
     r"|(?<![\w.-])(?:SELECT|INSERT|UPDATE|DELETE|MERGE|BEGIN|START TRANSACTION|COMMIT|ROLLBACK|SET"
     r"|SHOW|PARSE|BIND|EXECUTE|PREPARE|DEALLOCATE|DISCARD(?: ALL)?|EXPLAIN|FETCH|DECLARE CURSOR"
@@ -86,20 +95,20 @@ class GuessedPrefix:
     def __init__(self, at: int, is_id: bool, words: tuple[str, ...] | None) -> None:
         self._at, self._is_id, self._words = at, is_id, words
 
-    def read(self, prefix: str) -> PrefixWords | None:
+    def read(self, prefix: str, by: Shipped = NOT_SHIPPED) -> PrefixWords | None:
         """What a prefix says; None where it has another form; `UsageError` where it is the first
         that may name another database.
         """
         parts = _take_apart(prefix)
-        session = parts.labelled
+        session, time = parts.labelled or by.process, parts.time or by.time
         if self._at >= 0:
             found: Sequence[object] = parts.ids if self._is_id else parts.numbers
             session = str(found[self._at]) if self._at < len(found) else ""
-        if not (parts.time and session):
+        if not (time and session):
             return None
         if self._words is not None and parts.database is None and parts.words != self._words:
             _refuse_words(prefix, self._words, parts.words)
-        return PrefixWords(parts.time, session, parts.database or "")
+        return PrefixWords(time, session, parts.database or "")
 
 
 def _refuse_words(prefix: str, one: Iterable[str], other: Iterable[str]) -> None:
@@ -110,13 +119,13 @@ def _refuse_words(prefix: str, one: Iterable[str], other: Iterable[str]) -> None
     )
 
 
-def guess_prefix(prefixes: list[str], every: list[str]) -> GuessedPrefix:
+def guess_prefix(prefixes: list[str], every: list[str], by: Shipped = NOT_SHIPPED) -> GuessedPrefix:
     """The one reading of the prefixes of a log's first statements, and of `every` line among them;
-    `UsageError` where there is none, or more than one.
+    `UsageError` where there is none, or more than one. `by`: what their shipper says.
     """
     rows = [_take_apart(it) for it in prefixes]
     first = prefixes[0].strip()[:60]
-    if not any(row.time for row in rows):
+    if not (by.time or any(row.time for row in rows)):
         raise UsageError(
             f"the prefix '{first}' has no time", hint="a replay needs %m and %p in log_line_prefix"
         )
@@ -130,8 +139,10 @@ def guess_prefix(prefixes: list[str], every: list[str]) -> GuessedPrefix:
         return GuessedPrefix(-1, False, words)
     ids = min(len(row.ids) for row in rows)
     for at in range(ids):
-        if all(_is_session_id(row.ids[at], row.time) for row in rows):
+        if all(_is_session_id(row.ids[at], row.time or by.time) for row in rows):
             return GuessedPrefix(at, True, words)
+    if by.process and not all(row.numbers for row in rows):
+        return GuessedPrefix(-1, False, words)
     counted = list(map(_take_apart, every))
     return GuessedPrefix(_find_process(rows, counted, first), False, words)
 
@@ -157,15 +168,17 @@ def _find_process(rows: Sequence[_Parts], every: Sequence[_Parts], first: str) -
             f"the prefix '{first}' has no session",
             hint="a replay needs %m and %p: log_line_prefix = '%m [%p] %q%u@%d '",
         )
-    counted = {
-        (by, at)
-        for by in fitting
-        for at in fitting
-        if at != by and _is_line_count([(it[by], it[at]) for it in lines])
-    }
-    if len(counted) == 1:
-        ((by, _),) = counted
-        return by
+    # line by line; in a log of which lines were left out, with gaps
+    for gap_most in (1, PROCESS_MOST):
+        counted = {
+            (by, at)
+            for by in fitting
+            for at in fitting
+            if at != by and _is_line_count([(it[by], it[at]) for it in lines], gap_most)
+        }
+        if len(counted) == 1:
+            ((by, _),) = counted
+            return by
     parted = {tuple(columns[at].index(it) for it in columns[at]) for at in fitting}
     if len(parted) > 1 or len(fitting) > 1 == len(rows):
         shown = " or ".join(str(columns[at][0]) for at in fitting)
@@ -177,13 +190,15 @@ def _find_process(rows: Sequence[_Parts], every: Sequence[_Parts], first: str) -
     return fitting[0]
 
 
-def _is_line_count(lines: Sequence[tuple[int, int]]) -> bool:
-    """Does the second number grow by one with each line of the same first, in one at least?"""
+def _is_line_count(lines: Sequence[tuple[int, int]], gap_most: int) -> bool:
+    """Does the second number grow with each line of the same first, by so much at most, and are
+    there such lines?
+    """
     latest, has_grown = dict[int, int](), False
     for session, count in lines:
         before = latest.get(session)
         if before is not None:
-            if count != before + 1:
+            if not before < count <= before + gap_most:
                 return False
             has_grown = True
         latest[session] = count

@@ -10,9 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dyno.engines.postgres.dialect import DIALECT
 from dyno.engines.postgres.log_prefix import (
     HINT,
+    NOT_SHIPPED,
     TIME,
     PrefixReader,
     PrefixWords,
+    Shipped,
     check_setting,
 )
 from dyno.engines.postgres.logs import LOGS_ALL, STATEMENT, Message, read_entries
@@ -64,18 +66,20 @@ def _split_line(line: str) -> tuple[str, str, str] | None:
 
 def _choose_reader(file: LogFile) -> PrefixReader | None:
     """The reader of the log's prefixes; None where it has no statement."""
-    prefixes, every = list[str](), list[str]()
-    for number, line in file.read_lines(1 << 12):
+    prefixes, every, by = list[str](), list[str](), NOT_SHIPPED
+    lines = file.read_lines(1 << 12)
+    for number, line in lines:
         found = None if line.startswith("\t") else _split_line(line)
         if found is not None:
             every.append(found[0])
             if found[1] == "LOG" and STATEMENT.match(found[2]):
                 prefixes.append(found[0])
+                by = Shipped(lines.at, lines.process)
         if len(prefixes) >= SAMPLE or number >= SAMPLED_LINES:
             break
     if file.prefix:
-        return check_setting(file.prefix, prefixes)
-    return guess_prefix(prefixes, every) if prefixes else None
+        return check_setting(file.prefix, prefixes, by)
+    return guess_prefix(prefixes, every, by) if prefixes else None
 
 
 def _read_stderr_log(file: LogFile, limit: int, unread: Reasons) -> Iterator[Message]:
@@ -95,7 +99,8 @@ def _read_stderr_log(file: LogFile, limit: int, unread: Reasons) -> Iterator[Mes
         if begun is not None:
             yield _finish(begun, text)
         prefix, severity, rest = found
-        words = reader.read(prefix) if reader is not None else None
+        by = Shipped(lines.at, lines.process) if lines.at else NOT_SHIPPED
+        words = reader.read(prefix, by) if reader is not None else None
         if words is None:
             words = _read_other(prefix, severity, rest, number, file)
         begun = Message(number, *words, severity, "")

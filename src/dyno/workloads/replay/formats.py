@@ -16,6 +16,8 @@ from dyno.workloads.replay.shippers import DEPTH, Unwrapping, find_shipper
 
 #: Lines by which a log is known, and characters of each.
 LOOKED_AT, LINE = 500, 1 << 16
+#: Statements older than the one before are the rule in a log that is exported newest first.
+DOWNS_MOST, BACKWARDS = 2, 4
 
 
 class LogReader(Protocol):
@@ -129,9 +131,18 @@ def _read_whole(reader: LogReader, file: LogFile, limit: int) -> Log:
     log = reader.read(file, limit)
 
     def read_entries() -> Iterator[LogEntry]:
-        entry = None
+        entry, ups, downs, latest_s = None, 0, 0, 0.0
         for entry in log.entries:
+            ended_s = entry.at_s + entry.duration_s
+            ups, downs = ups + (ended_s > latest_s), downs + (ended_s < latest_s)
+            latest_s = ended_s
             yield entry
+        if downs > DOWNS_MOST and downs > ups * BACKWARDS:
+            raise UsageError(
+                f"the log {file.path} runs backwards",
+                cause=f"{downs:,} of its statements are older than the one before",
+                hint="turn it around: tac FILE, or export it in ascending order",
+            )
         log.unread.update(file.skipped)
         if entry is None:
             hint = f"log statements with {reader.written_by}"

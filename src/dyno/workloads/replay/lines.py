@@ -42,11 +42,12 @@ class LogFile:
 class Lines:
     """The lines of a file with their numbers, without their ends, read once. Of a line over `limit`
     characters there is the beginning, and `cut` is the length of what is not there, `cut_quotes`
-    how many double quotes that has.
+    how many double quotes that has. `at` and `process` are when and by whom the line was shipped.
     """
 
     def __init__(self, file: LogFile, limit: int) -> None:
         self.cut, self.cut_quotes, self._file, self._limit = 0, 0, file, limit
+        self.at, self.process = "", ""
 
     def __iter__(self) -> Iterator[tuple[int, str]]:
         """The numbers and the lines."""
@@ -54,7 +55,8 @@ class Lines:
         lines: Iterator[NumberedLine] = self._read_raw()
         for unwrapping in self._file.unwrappings:
             lines = unpack_lines(lines, unwrapping, self._file.skipped)
-        return lines
+        for number, text, self.at, self.process in lines:
+            yield number, text
 
     def _read_raw(self) -> Iterator[NumberedLine]:
         limit, end = self._limit, "\r\n" if self._file.has_returns else "\n"

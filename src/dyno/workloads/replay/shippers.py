@@ -16,10 +16,12 @@ OTHER_STREAM = "a line of another container or program"
 
 
 class NumberedLine(NamedTuple):
-    """A line of a file, and its number."""
+    """A line of a file, and its number; `at` and `process` as of a `ShippedLine`."""
 
     number: int
     text: str
+    at: str = ""
+    process: str = ""
 
 
 class ShippedLine(NamedTuple):
@@ -27,7 +29,8 @@ class ShippedLine(NamedTuple):
 
     `stream`: which container or program it is of. `writer`: lines of one writer are put together
     where others write between them; `begins` a message of it, which the following go on with.
-    `joins`: it goes on within the line before; `is_cut`: the next one goes on with it.
+    `joins`: it goes on within the line before; `is_cut`: the next one goes on with it. `at`: when
+    it was shipped, as PostgreSQL writes a time, and `process`: who wrote it; "" where not said.
     """
 
     stream: str
@@ -36,6 +39,8 @@ class ShippedLine(NamedTuple):
     begins: bool = False
     joins: bool = False
     is_cut: bool = False
+    at: str = ""
+    process: str = ""
 
 
 class Shipper(Protocol):
@@ -47,33 +52,48 @@ class Shipper(Protocol):
         """A line as it was shipped; None where it is none of this shipper's."""
 
 
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)"
+#: The year of times that say none; it has a 29th of February.
+YEAR = 2000
+
+
+def _convert_time(text: str) -> str:
+    """A shipper's time as PostgreSQL writes one."""
+    if text[:1].isdigit():
+        return f"{text[:10]} {re.split('[Z+-]', text[11:])[0]}"
+    return f"{YEAR}-{_MONTHS.index(text[:3]) + 1:02d}-{int(text[4:6]):02d} {text[7:]}"
+
+
 class Syslog:
-    """The lines of a syslog daemon (RFC 3164, RFC 5424, rsyslog's own form) and of journalctl."""
+    """The lines of a syslog daemon (RFC 3164, RFC 5424, rsyslog's own form), of journalctl, and of
+    Heroku's Logplex.
+    """
 
     name = "syslog"
     _form = re.compile(
-        r"^(?:<\d+>)?(?:1 )?(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?"
-        r"|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)) "
-        r"(\S+) ([^\s\[:]+)(?:\[(\d+)\]:| (\d+|-) \S+ (?:-|\[.*?\]))(?: (.*))?$"
+        rf"^(?:<\d+>)?(?:1 )?((?:{'|'.join(_MONTHS)}) [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?|{_ISO}) "
+        r"(?:(\S+) ([^\s\[:]+)(?:\[(\d+)\]:| (\d+|-) \S+ (?:-|\[.*?\]))"
+        r"|(?:d\.\S+ )?app\[([\w-]+)\.(\d+)\]:? \[\w+\])(?: (.*))?$"
     )
     _chunk = re.compile(r"^\[(\d+)-(\d+)\] ?")
+    #: Messages of their own, though the server numbers them as parts of another.
+    _own = re.compile(r"\b(?:DETAIL|HINT|CONTEXT|STATEMENT|QUERY|LOCATION):  ")
 
     def unpack(self, line: str) -> ShippedLine | None:
         """A line; where the server numbers the parts of a message, these are put together."""
         found = self._form.match(line)
         if found is None:
             return None
-        stream, text = f"{found[1]} {found[2]}", found[5] or ""
-        chunk = self._chunk.match(text)
+        stream = found[6] or f"{found[2]} {found[3]}"
+        process, text = found[4] or found[5] or found[7] or "", (found[8] or "")
+        at, chunk = _convert_time(found[1]), self._chunk.match(text)
         if chunk is None:
-            return ShippedLine(stream, text.replace("#011", "\t"))
-        text = text[chunk.end() :]
-        is_own = text.startswith(("#011", "\t"))
+            return ShippedLine(stream, text.replace("#011", "\t"), at=at, process=process)
+        text = text[chunk.end() :].replace("#011", "\t")
         begins = chunk[2] == "1"
-        writer = found[3] or found[4]
-        return ShippedLine(
-            stream, text.replace("#011", "\t"), writer, begins, not (begins or is_own)
-        )
+        joins = not (begins or text.startswith("\t") or self._own.search(text))
+        return ShippedLine(stream, text, process, begins, joins, at=at, process=process)
 
 
 class ContainerRuntime:
@@ -116,12 +136,12 @@ class Timestamps:
     """`kubectl logs --timestamps`, `docker logs --timestamps`, CloudWatch's exports."""
 
     name = "timestamps"
-    _form = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)(?: (.*)|)$")
+    _form = re.compile(rf"^({_ISO})(?: (.*)|)$")
 
     def unpack(self, line: str) -> ShippedLine | None:
         """A line."""
         found = self._form.match(line)
-        return ShippedLine("", found[1] or "") if found else None
+        return ShippedLine("", found[2] or "", at=_convert_time(found[1])) if found else None
 
 
 class JsonLines:
@@ -135,6 +155,7 @@ class JsonLines:
         ("MESSAGE", ("SYSLOG_IDENTIFIER", "_COMM")),
         ("message", ("@timestamp",)),
     )
+    _times = ("timestamp", "time", "@timestamp")
 
     def unpack(self, line: str) -> ShippedLine | None:
         """A line; Docker cuts long ones, whose parts do not end."""
@@ -149,7 +170,9 @@ class JsonLines:
             if isinstance(text, str) and stream and "error_severity" not in said:
                 which = "" if stream == "@timestamp" else str(said[stream])
                 is_cut = name == "log" and not text.endswith("\n")
-                return ShippedLine(which, text.removesuffix("\n"), is_cut=is_cut)
+                when = next((str(said[it]) for it in self._times if it in said), "")
+                at = _convert_time(when) if re.fullmatch(_ISO, when) else ""
+                return ShippedLine(which, text.removesuffix("\n"), is_cut=is_cut, at=at)
         return None
 
 
@@ -195,7 +218,7 @@ def unpack_lines(
     """Lines without what their shipper wrote, those of one stream."""
 
     def choose() -> Iterator[tuple[int, ShippedLine]]:
-        for number, text in lines:
+        for number, text, at, process in lines:
             shipped = unwrapping.shipper.unpack(text)
             if shipped is None:
                 if text.strip():
@@ -203,20 +226,21 @@ def unpack_lines(
             elif unwrapping.stream and shipped.stream != unwrapping.stream:
                 skipped.add(OTHER_STREAM, number)
             else:
-                yield number, shipped
+                at, process = shipped.at or at, shipped.process or process
+                yield number, shipped._replace(at=at, process=process)
 
     for _, line in put_together(choose()):
         for text in line.text.split("\n"):
-            yield NumberedLine(line.number, text)
+            yield line._replace(text=text)
 
 
 class _Waiting:
     """Lines of one writer's message that may not be whole."""
 
-    def __init__(self, stream: str, number: int, text: str) -> None:
-        self.stream = stream
-        self.lines = [(number, [text])]
-        self.size = len(text)
+    def __init__(self, number: int, shipped: ShippedLine) -> None:
+        self.stream, self.size = shipped.stream, 0
+        self.lines = list[tuple[NumberedLine, list[str]]]()
+        self.add(number, shipped, False)
 
     def add(self, number: int, shipped: ShippedLine, is_joined: bool) -> None:
         """One more line, or the rest of the last."""
@@ -224,12 +248,13 @@ class _Waiting:
         if is_joined:
             self.lines[-1][1].append(shipped.text)
         else:
-            self.lines.append((number, [shipped.text]))
+            line = NumberedLine(number, "", shipped.at, shipped.process)
+            self.lines.append((line, [shipped.text]))
 
     def end(self) -> Iterator[tuple[str, NumberedLine]]:
         """All lines."""
-        for number, parts in self.lines:
-            yield self.stream, NumberedLine(number, "".join(parts))
+        for line, parts in self.lines:
+            yield self.stream, line._replace(text="".join(parts))
 
 
 def put_together(
@@ -248,7 +273,7 @@ def put_together(
             if before is not None:
                 size -= waiting.pop(key).size
                 yield from before.end()
-            waiting[key] = _Waiting(it.stream, number, it.text)
+            waiting[key] = _Waiting(number, it)
             size += len(it.text)
         (cut.add if it.is_cut else cut.discard)(key)
         if not (it.writer or it.is_cut):
