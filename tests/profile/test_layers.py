@@ -23,6 +23,7 @@ from dyno.record.profile import CpuProfile, ProfiledFunction
         ("sqlite", "sqlite3PagerSharedLock", UNKNOWN, "page cache and pager"),
         ("mysql", "row_search_mvcc", "/s/storage/innobase/row/row0sel.cc", "storage engine"),
         ("mysql", "row_search_mvcc", UNKNOWN, "storage engine"),
+        ("mysql", "ut_delay", "/s/storage/innobase/ut/ut0ut.cc", "locks and spinning"),
         ("mysql", "anything", "/s/sql/sql_yacc.cc", "parser"),
         ("mariadb", "anything", "/s/sql/net_serv.cc", "protocol and connections"),
         ("postgres", "slot_deform_heap_tuple", UNKNOWN, "executor"),
