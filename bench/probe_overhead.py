@@ -15,9 +15,11 @@ import math
 import statistics
 import tempfile
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from played import plan, play
 from serving import CLIENT_CORE, command, pinned, serving
@@ -30,6 +32,8 @@ from dyno.engines import CountsContention, CountsInternals, CountsWork, Engine, 
 from dyno.errors import DynoError
 from dyno.host.probes import ProbeTarget, load_probes
 from dyno.host.processes import list_process_family, sum_cpu_ns
+from dyno.profile.layers import find_sampled_layer
+from dyno.record.profile import ProfiledFunction
 
 ENGINES = ("sqlite@3.54.1", "duckdb@1.4.4", "postgres@18", "mysql@8.0.33", "mariadb@11.8")
 WORKLOAD = "oltp_point_select"
@@ -37,6 +41,19 @@ SLICE_S, SETTLE_S, SKIP_S = 1.5, 1.0, 0.3
 #: ABBA: off, on, on, off.
 ORDER = (False, True, True, False)
 CONNECTIONS = 2
+#: Layers that tell nothing of an engine's parts.
+UNATTRIBUTED = ("unknown", "other", "kernel: other")
+
+
+class Seen(NamedTuple):
+    """How far a load was: operations done, and CPU that the engine had used."""
+
+    at_s: float
+    done: int
+    used_ns: int
+
+
+Cost = Callable[[Seen, Seen], float]
 
 
 class Switch:
@@ -46,6 +63,7 @@ class Switch:
         self.pid, self.samplers, self.is_on = pid, samplers, False
         self.sampled_ns = self.used_ns = 0
         self.naming_s: list[float] = []
+        self.functions: list[ProfiledFunction] = []
 
     def turn(self, is_on: bool) -> None:
         """Puts it so; the functions are named in the time off."""
@@ -55,29 +73,31 @@ class Switch:
         if is_on:
             for each in self.samplers:
                 each.start([self.pid])
-            self.used_ns -= self._read_used_ns()
+            self.used_ns -= self.read_used_ns()
             return
         for each in self.samplers:
             each.stop()
-        self.used_ns += self._read_used_ns()
+        self.used_ns += self.read_used_ns()
         for each in self.samplers:
             began_s = time.monotonic()
             (profile,) = each.name()
             self.naming_s.append(time.monotonic() - began_s)
         self.sampled_ns += profile.cpu_ns
+        self.functions += profile.functions
 
-    def _read_used_ns(self) -> int:
+    def read_used_ns(self) -> int:
+        """CPU of the engine's processes so far."""
         return sum_cpu_ns(list_process_family(self.pid))
 
 
 def measure_slices(
     server: Server, groups: int, samplers: list[CpuSampler]
-) -> tuple[Switch, list[float]]:
-    """The switch after its work, and of each ABBA the log of the rate with it on over off."""
+) -> tuple[Switch, list[Seen]]:
+    """The switch after its work, and what was seen five times a second."""
     length_s = SETTLE_S + groups * len(ORDER) * SLICE_S + 1
     options = {"table_size": 10_000, "threads": CONNECTIONS, "time": math.ceil(length_s)}
     what = plan(server.session, WORKLOAD, ["run"], **options)
-    counts: list[tuple[float, int]] = []
+    counts: list[Seen] = []
     with (
         tempfile.TemporaryDirectory() as home,
         DriverProcess(what, DriverLaunch(Path(home) / "log", pinned(CLIENT_CORE))) as process,
@@ -85,25 +105,51 @@ def measure_slices(
         switch = Switch(process.pid if server.pid is None else server.pid, samplers)
         while not isinstance(event := process.read_event(Limit("a phase", 600)), End):
             if isinstance(event, Progress):
-                counts.append((event.elapsed_s, sum(it.done for it in event.streams)))
+                done = sum(it.done for it in event.streams)
+                counts.append(Seen(event.elapsed_s, done, switch.read_used_ns()))
                 at = int((event.elapsed_s + 0.1 - SETTLE_S) // SLICE_S)
                 switch.turn(0 <= at < groups * len(ORDER) and ORDER[at % len(ORDER)])
             else:
                 process.go()
-    return switch, list(compute_ratios(counts, groups))
+    return switch, counts
 
 
-def compute_ratios(counts: list[tuple[float, int]], groups: int) -> Iterator[float]:
-    """Of each ABBA; a slice's beginning is left out."""
+def compute_ratios(counts: list[Seen], groups: int, cost: Cost) -> list[float]:
+    """Of each ABBA the log of a cost with the sampler on over off; a slice's beginning is left
+    out.
+    """
+    found = []
     for group in range(groups):
         total = 0.0
         for place, is_on in enumerate(ORDER):
             begin_s = SETTLE_S + (group * len(ORDER) + place) * SLICE_S
-            inside = [it for it in counts if begin_s + SKIP_S <= it[0] <= begin_s + SLICE_S]
-            (first_s, first), (last_s, last) = inside[0], inside[-1]
-            rate = (last - first) / (last_s - first_s)
-            total += math.log(rate) if is_on else -math.log(rate)
-        yield total / 2
+            inside = [it for it in counts if begin_s + SKIP_S <= it.at_s <= begin_s + SLICE_S]
+            if len(inside) < 2 or inside[-1].done == inside[0].done:
+                break  # the host was too busy to play in this slice
+            value = cost(inside[0], inside[-1])
+            total += math.log(value) if is_on else -math.log(value)
+        else:
+            found.append(total / 2)
+    return found
+
+
+def compute_wall_s(first: Seen, last: Seen) -> float:
+    """Seconds an operation."""
+    return (last.at_s - first.at_s) / (last.done - first.done)
+
+
+def compute_cpu_ns(first: Seen, last: Seen) -> float:
+    """CPU of the engine's processes an operation."""
+    return (last.used_ns - first.used_ns) / (last.done - first.done)
+
+
+def format_unknown(engine: str, functions: list[ProfiledFunction]) -> str:
+    """How much of the samples has no layer of its own."""
+    layers: Counter[str] = Counter()
+    for each in functions:
+        layers[find_sampled_layer(engine, each)] += each.samples
+    shares = (f"{name} {100 * layers[name] / layers.total():.1f} %" for name in UNATTRIBUTED)
+    return ", ".join(shares)
 
 
 def format_change(logs: list[float]) -> str:
@@ -151,18 +197,25 @@ def time_probes(target: ProbeTarget) -> dict[str, float]:
 
 
 def measure(spec: str, groups: int, count: int) -> None:
-    engine = engines.find_engine(candidates.parse_candidate(spec).engine, driver.ask)
+    name = candidates.parse_candidate(spec).engine
+    engine = engines.find_engine(name, driver.ask)
     with serving(spec) as server, ExitStack() as stack:
         play(plan(server.session, WORKLOAD, ["prepare"], table_size=10_000))
         samplers = [stack.enter_context(CpuSampler()) for _ in range(count)]
-        switch, logs = measure_slices(server, groups, samplers)
+        switch, seen = measure_slices(server, groups, samplers)
         apart = 100 * (switch.sampled_ns / switch.used_ns - 1) if switch.used_ns else math.nan
         first, *more = (1000 * each for each in switch.naming_s)
+        wall, cpu = (
+            format_change(compute_ratios(seen, groups, cost))
+            for cost in (compute_wall_s, compute_cpu_ns)
+        )
         print(
-            f"{spec}: throughput {format_change(logs)} beside {count} sampler(s), {groups} ABBAs;"
+            f"{spec}: time an operation {wall}, CPU {cpu} beside {count} sampler(s),"
+            f" {groups} ABBAs;"
             f" samples {apart:+.2f} % of {switch.used_ns / 1e9:.1f} s CPU;"
             f" naming {first:.0f} ms, then {statistics.median(more or [math.nan]):.0f} ms"
         )
+        print(f"  samples: {format_unknown(name, switch.functions)}")
         with watched(engine, server) as target:
             probes = time_probes(target)
         print("  probes, ms a reading: " + ", ".join(f"{n} {t:.1f}" for n, t in probes.items()))

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
+from processes import wait_for
 
 from dyno.driver.sampler import CpuSampler
 from dyno.errors import HostError
@@ -90,6 +93,28 @@ def test_a_sampler_samples_again() -> None:
         (first,), (second,) = sample(sampler, pid), sample(sampler, pid)
     assert first.samples > 10
     assert 10 < second.samples < 2 * first.samples
+
+
+#: Samples itself, and is killed meanwhile.
+KILLED = """
+import os, time
+from dyno.driver.sampler import CpuSampler
+sampler = CpuSampler()
+try:
+    sampler.start([os.getpid()])
+finally:
+    print(sampler.pid, flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.chaos
+def test_a_sampler_does_not_outlive_a_dyno_that_is_killed() -> None:
+    with subprocess.Popen([sys.executable, "-c", KILLED], stdout=subprocess.PIPE) as dyno:
+        assert dyno.stdout is not None
+        pid = int(dyno.stdout.readline())
+        dyno.kill()
+    wait_for(lambda: not Path(f"/proc/{pid}").exists())
 
 
 def test_a_process_that_has_ended_is_told() -> None:

@@ -14,10 +14,13 @@ pub struct Request {
     /// Whether callers are kept, as far as frame pointers lead.
     #[serde(default)]
     pub stacks: bool,
+    /// All CPUs, or threads by themselves; absent: all CPUs where that is permitted.
+    #[serde(default)]
+    pub scope: Option<Scope>,
 }
 
 /// What was permitted: all CPUs at once, or each thread of the processes by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
     /// Every CPU, and the samples of others dropped: a thread's switches cost nothing.

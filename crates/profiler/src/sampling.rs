@@ -89,7 +89,8 @@ impl Sampling {
         }
         let cpus = list_cpus()?;
         let tries = [(Scope::Cpus, true), (Scope::Threads, true), (Scope::Threads, false)];
-        for (scope, kernel) in tries {
+        let wanted = |scope| request.scope.is_none_or(|wanted| wanted == scope);
+        for (scope, kernel) in tries.into_iter().filter(|&(scope, _)| wanted(scope)) {
             let opened = match scope {
                 Scope::Cpus => open_cpus(request, &cpus),
                 Scope::Threads => open_threads(request, &cpus, kernel),

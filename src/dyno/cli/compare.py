@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     help="Keep connections for a whole trial: interleaved, they are renewed about every second.",
 )
 @options.PROFILE
+@options.STACKS
 @click.option(
     "--count",
     "is_counted",
@@ -166,6 +167,7 @@ def read_experiment(**words: Any) -> Experiment:
         hold_connections=words["hold_connections"],
         precision_percent=words["precision"],
         cpu_profile=words["cpu_profile"],
+        cpu_stacks=words["cpu_stacks"],
     )
     words["candidates"] = rewrite_candidates(words, words["candidates"])
     (first, *others), chosen = choose_scripts(words)

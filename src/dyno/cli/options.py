@@ -320,6 +320,11 @@ PROFILE: Decorator = click.option(
     default=True,
     help="Sample where the engines' CPU time goes, or not.  [default: where the kernel permits it]",
 )
+STACKS: Decorator = click.option(
+    *("--stacks", "cpu_stacks"),
+    is_flag=True,
+    help="Play a trial of each candidate for the callers of functions, too, after the last block.",
+)
 STRICT: Decorator = click.option(
     "--strict", is_flag=True, help="Exit with 4 if an audit doubts the result."
 )

@@ -23,6 +23,7 @@ from dyno.locks import try_lock
 from dyno.record import CLIENT_BASELINE, SCHEMA, Run, Trial, Verdict, decode, name_echo
 from dyno.record.count import Count
 from dyno.record.former_keys import encode_with_former_keys
+from dyno.record.profile import StackProfile
 
 T = TypeVar("T")
 
@@ -110,6 +111,8 @@ def write_json(file: Path, data: dict[str, Any]) -> Path:
 
 #: The folder of a run's counts of instructions, and the record in each of these.
 COUNTS, COUNT_RECORD = "counts", "count.json"
+#: The folder of profiles with callers.
+PROFILES = "profiles"
 #: The folder for what trials loaded into servers that go on running.
 LOADED = "loaded"
 
@@ -154,6 +157,18 @@ class RunFolder:
         return tuple(
             read_json(Count, file) for file in sorted(self.path.glob(f"{COUNTS}/*/{COUNT_RECORD}"))
         )
+
+    def write_profile(self, profile: StackProfile) -> None:
+        """Writes the profile of a trial that was played for its callers."""
+        folder = self.path / PROFILES
+        if not folder.is_dir():
+            private_files.make_folder(folder)
+        write_json(folder / f"{profile.number:04}.json", asdict(profile))
+
+    def read_profiles(self) -> list[StackProfile]:
+        """Those of the run, by number; none where callers were not asked for."""
+        files = sorted((self.path / PROFILES).glob("[0-9]*.json"))
+        return [read_json(StackProfile, file) for file in files]
 
     def read_verdict(self) -> Verdict | None:
         """`verdict.json`, or None where nothing has judged the run yet."""

@@ -28,6 +28,9 @@ LIMIT_S = 60.0
 ANSWER_BYTES = 64 << 20
 
 
+SamplingScope = Literal["cpus", "threads"]
+
+
 @dataclass(frozen=True)
 class SamplingStarted:
     """What is sampled: which event, all CPUs at once or threads by themselves, and whether the time
@@ -35,7 +38,7 @@ class SamplingStarted:
     """
 
     event: str
-    scope: Literal["cpus", "threads"]
+    scope: SamplingScope
     kernel: bool
 
 
@@ -67,12 +70,14 @@ class CpuSampler:
         """The sampler's own process."""
         return self._process.pid
 
-    def start(self, pids: Sequence[int], *, stacks: bool = False) -> SamplingStarted:
+    def start(
+        self, pids: Sequence[int], *, stacks: bool = False, scope: SamplingScope | None = None
+    ) -> SamplingStarted:
         """Begins to sample; `HostError` where the kernel does not permit it. None of `pids` may be
-        another's descendant.
+        another's descendant. `scope` None: what costs least of what is permitted.
         """
         request = {"pids": list(pids), "period_ns": self.period_ns, "stacks": stacks}
-        self._lines.say(json.dumps(request))
+        self._lines.say(json.dumps({**request, "scope": scope}))
         return decode.decode(SamplingStarted, self._read_answer())
 
     def stop(self) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from dyno.record.schema import SCHEMA
+
 #: The name under which a phase's record says why it has no profile (`PhaseRecord.unread`).
 PROFILE = "profile"
 
@@ -60,11 +62,25 @@ class CpuProfile:
 
 
 @dataclass(frozen=True)
+class StackProfile:
+    """Where the CPU time of a candidate went with callers, by phase, in a trial that was played for
+    them beside the blocks. `number` names its file.
+    """
+
+    number: int
+    workload: str
+    candidate: str
+    phases: dict[str, CpuProfile]
+    schema: int = SCHEMA
+
+
+@dataclass(frozen=True)
 class CpuSampling:
     """How the engines' CPU time is sampled beside the phases, as tried before the first trial.
 
     `missing` says why it is not; empty: it is. `event`, `scope` and `kernel` are as in
-    `CpuProfile`. `layers` are all that a function may belong to, by engine.
+    `CpuProfile`. `layers` are all that a function may belong to, by engine. With `stacks` a trial
+    of each candidate is played for its callers after the last block.
     """
 
     missing: str = ""
@@ -73,3 +89,4 @@ class CpuSampling:
     kernel: bool = True
     period_ns: int = 0
     layers: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    stacks: bool = False

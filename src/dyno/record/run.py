@@ -202,6 +202,12 @@ class Run:
     cpu_sampling: CpuSampling | None = None
     schema: int = SCHEMA
 
+    @property
+    def samples_stacks(self) -> bool:
+        """Is a trial of each candidate played for the callers of functions?"""
+        sampling = self.cpu_sampling
+        return sampling is not None and sampling.stacks and not sampling.missing
+
     def find_echo_stand(self, side: Candidate) -> Candidate:
         """The candidate whose echo counts for the server `side`."""
         return find_echo_stand(side, self.candidates, self.design.controls)

@@ -299,6 +299,21 @@ class PhaseRecord:
         return max(self.ended_ns - self.measured_ns, 0) / 1e9
 
     @property
+    def sample_ns(self) -> float:
+        """CPU time that a sample of its profile stands for: what the kernel charged the engine's
+        processes with, shared out among the samples, else the time between two of them; 0 without
+        samples. A virtual machine's timer is late, and misses a part of short runs.
+        """
+        if self.profile is None or not self.profile.samples:
+            return 0.0
+        name = "server_cpu_us" if self.profile.kernel else "server_user_us"
+        charged = (each.value for each in self.readings if each.name == name and each.value > 0)
+        charged_us = next(charged, None)
+        if charged_us is None:
+            return float(self.profile.period_ns)
+        return 1e3 * charged_us / self.profile.samples
+
+    @property
     def own_time_ns(self) -> int:
         """How long it was played, warm-up included: without the time in which others had turns."""
         return self.ended_ns - self.started_ns if self.own_ns is None else self.own_ns

@@ -26,7 +26,7 @@ from dyno.compare.resolve.experiment import draft_run
 from dyno.compare.run_folder import RunFolder, create_run
 from dyno.driver import Ready
 from dyno.driver.sampler import CpuSampler, SamplingStarted
-from dyno.errors import HostError, TrialFailed
+from dyno.errors import HostError, TrialFailed, UsageError
 from dyno.record import Trial
 from dyno.record.profile import PROFILE, CpuProfile, ProfiledFunction
 
@@ -194,9 +194,32 @@ def test_nobody_samples_where_it_is_not_wanted_and_the_run_says_so(
 
 def test_a_host_that_permits_nothing_is_tried_before_the_first_trial() -> None:
     class Refused(CpuSampler):
-        def start(self, pids: Sequence[int], *, stacks: bool = False) -> SamplingStarted:
+        def start(self, pids: Sequence[int], **_: object) -> SamplingStarted:
             raise HostError("perf_event_paranoid is 3")
 
     assert try_sampling(Refused).missing == "perf_event_paranoid is 3"
     side = dataclasses.replace(make_candidate("a"), build={"address": "mysql:///x"})
     assert "run already" in choose_cpu_sampling(Measuring(), [side], Refused).missing
+
+
+def test_callers_are_sampled_in_a_trial_of_each_beside_the_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    prepared, folder = prepare_run(tmp_path, cpu_stacks=True)
+    play_run(prepared, folder, lambda _: None)
+    trials = list_good(folder)
+    assert all(not p.stacks for t in trials for p in (t.phases[-1].profile,) if p)
+    found = folder.read_profiles()
+    assert {each.candidate for each in found} == {"null@0us", "null@50us"}
+    assert {each.number for each in found}.isdisjoint(
+        trial.number for trial in folder.read_trials()
+    )
+    profile = next(each for each in found if each.candidate == "null@0us").phases["run"]
+    assert 0 < sum(each.samples for each in profile.stacks) <= profile.samples
+    assert all(each.layer for each in profile.functions)
+
+
+def test_callers_cannot_be_asked_for_where_nothing_is_sampled() -> None:
+    with pytest.raises(UsageError, match="contradict"):
+        choose_cpu_sampling(Measuring(cpu_profile=False, cpu_stacks=True), [])

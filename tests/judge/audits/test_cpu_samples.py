@@ -47,7 +47,7 @@ def words_of(found: tuple[Finding, ...]) -> set[str]:
 
 @pytest.mark.parametrize(
     ("samples", "soundness"),
-    [(1000, "sound"), (900, "sound"), (1150, "sound"), (700, "doubtful"), (1300, "doubtful")],
+    [(1000, "sound"), (700, "sound"), (1400, "sound"), (400, "doubtful"), (1600, "doubtful")],
 )
 def test_samples_that_do_not_add_up_are_doubtful(samples: int, soundness: str) -> None:
     assert words_of(judged(profile(samples))) == {soundness}
@@ -62,6 +62,10 @@ def test_no_sample_where_the_engine_used_cpu_is_doubtful() -> None:
 def test_samples_without_the_kernel_s_are_held_against_the_time_in_user_mode() -> None:
     assert words_of(judged(profile(600, kernel=False))) == {"sound"}
     assert words_of(judged(profile(1000, kernel=False))) == {"doubtful"}
+
+
+def test_how_near_samples_came_is_told() -> None:
+    assert "samples hold 92 % of the CPU time used" in judged(profile(920))[0].sentence
 
 
 def test_a_stripped_build_is_told() -> None:

@@ -35,8 +35,8 @@ class Measuring:
     after the other, False only interleaved; None: interleaved where that is sound.
     `hold_connections` keeps those of a trial that is interleaved, where users else connect anew
     about every second. `cpu_profile` samples where the engines' CPU time goes, where that can be
-    had. A verdict ends the run; with `precision_percent` only once each interval reaches no further
-    to either side.
+    had; `cpu_stacks` plays a trial of each candidate for its callers, too. A verdict ends the run;
+    with `precision_percent` only once each interval reaches no further to either side.
     """
 
     margin_percent: float | None = None
@@ -54,6 +54,7 @@ class Measuring:
     hold_connections: bool = False
     precision_percent: float | None = None
     cpu_profile: bool = True
+    cpu_stacks: bool = False
 
     def __post_init__(self) -> None:
         """`UsageError` for values that no run could be judged by."""

@@ -219,6 +219,7 @@ def read_measuring(top: TomlTable) -> Measuring:
             hold_connections=top.read_flag("hold_connections"),
             precision_percent=None if precision is None else float(precision),
             cpu_profile=top.read_flag("cpu_profile", default=True),
+            cpu_stacks=top.read_flag("cpu_stacks"),
         )
     except UsageError as error:
         raise top.locate_error(_find_blamed_key(error, top), error) from error

@@ -25,6 +25,7 @@ from dyno.compare.play.interleaving import InterleavedBlock, plan_turns
 from dyno.compare.play.job import LoadChoice, Tools, TrialJob
 from dyno.compare.play.known_statements import KnownStatements
 from dyno.compare.play.loads import choose_load
+from dyno.compare.play.stack_trials import keep_stacks
 from dyno.compare.play.trial import (
     Played,
     TrialPlayer,
@@ -76,6 +77,8 @@ def play_run(
                     for workload in player.find_lacking(state):
                         player.play_block(workload)
                     state = player.analyse(state)
+            if prepared.run.samples_stacks and not folder.read_profiles():
+                player.play_for_stacks()
             watch(RunEnded(state.sentence))
     return prepared.run
 
@@ -268,6 +271,28 @@ class RunPlayer:
                 hint=why.hint or f"see {failed.log or 'dyno show'}",
             )
         self._play_echoes(workload)
+
+    def play_for_stacks(self) -> None:
+        """A trial of each candidate on each workload beside the blocks, with callers sampled."""
+        sampler = PhaseSampler(self.rules.tools.make_sampler, stacks=True)
+        beside = replace(self, sampler=sampler, watch=lambda _: None)
+        try:
+            for workload in self.run.workloads:
+                keep_stacks(beside.play_beside(workload), self.folder, self.watch)
+        finally:
+            sampler.close()
+
+    def play_beside(self, workload: WorkloadPlan) -> list[Played]:
+        """A trial of each candidate, as in a block, but neither kept nor judged."""
+        place = choose_next_block(self.run, workload.name, self.played)
+        if turns := self.run.design.interleaving:
+            block, jobs = self._list_interleaved_jobs(workload, place, turns)
+            played, stopped = play_together(jobs, block, self.rules.play_trial, self.watch)
+            if stopped:
+                raise stopped
+            return played
+        jobs = self._list_jobs(workload, place)
+        return [self.rules.play_trial(job, self.watch) for job in jobs]
 
     def _play_echoes(self, workload: WorkloadPlan) -> None:
         """The echo of each server that has played the workload, once where the host was calm."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from dyno.compare.experiment import Measuring
 from dyno.driver.sampler import CpuSampler
-from dyno.errors import DynoError
+from dyno.errors import DynoError, UsageError
 from dyno.profile.layers import list_sampled_layers
 from dyno.record import Candidate
 from dyno.record.profile import CpuSampling
@@ -24,11 +24,13 @@ def choose_cpu_sampling(
 ) -> CpuSampling:
     """How the CPU time of `candidates` is sampled, or why it is not."""
     if not measuring.cpu_profile:
+        if measuring.cpu_stacks:
+            raise UsageError("--stacks and --no-profile contradict each other")
         return CpuSampling(NOT_WANTED)
     if all(side.attached for side in candidates):
         return CpuSampling(NOT_OURS)
     layers = {side.engine: list_sampled_layers(side.engine) for side in candidates}
-    return replace(try_sampling(make), layers=layers)
+    return replace(try_sampling(make), layers=layers, stacks=measuring.cpu_stacks)
 
 
 def try_sampling(make: Callable[[], CpuSampler] = CpuSampler) -> CpuSampling:

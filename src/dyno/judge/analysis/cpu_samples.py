@@ -176,7 +176,7 @@ def _compute_costs(trial: Trial, phase: str) -> dict[CodePlace, float]:
         record, profile = found
         operations = count_operations(record)
         for function in (each for each in profile.functions if each.layer != DRIVER):
-            costs[name_place(function)] += function.samples * profile.period_ns / operations
+            costs[name_place(function)] += function.samples * record.sample_ns / operations
     return costs
 
 

@@ -1,0 +1,40 @@
+"""Trials that are played for callers alone: one of each candidate, after the last block.
+
+Walking a stack at each sample costs more than one per cent, so no judged trial does it. All
+candidates are sampled alike, interleaved where the blocks are. What they measure counts for
+nothing; their profiles, with stacks, lie in files of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dyno.compare.play.trial import Played
+from dyno.compare.play.watch import Printed, Watch
+from dyno.compare.run_folder import RunFolder
+from dyno.errors import TrialFailed
+from dyno.record import Trial
+from dyno.record.profile import StackProfile
+
+
+def keep_stacks(played: Iterable[Played], folder: RunFolder, watch: Watch) -> None:
+    """Keeps the profiles of trials that were played for them; of one that failed `watch` is told.
+
+    Raises what more trials would not mend.
+    """
+    for trial, error in played:
+        if error is not None and not isinstance(error, TrialFailed):
+            raise error
+        if profile := make_stack_profile(trial):
+            folder.write_profile(profile)
+        else:
+            why = error or "it was not sampled"
+            watch(Printed(f"there are no callers of {trial.candidate}: {why}\n"))
+
+
+def make_stack_profile(trial: Trial) -> StackProfile | None:
+    """The profiles of a trial's phases; None where there is none."""
+    phases = {each.phase: each.profile for each in trial.phases if each.profile}
+    if trial.status != "ok" or not phases:
+        return None
+    return StackProfile(trial.number, trial.workload, trial.candidate, phases)
