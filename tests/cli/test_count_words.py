@@ -86,6 +86,25 @@ def test_a_stripped_build_is_said_to_have_functions_without_a_layer(
     assert "1.0: 90 % of the instructions are in functions without a symbol" in said
 
 
+def test_builds_by_other_compilers_are_told(
+    counted: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_words(["show", "last"]) == 0
+    assert "The builds differ" not in capsys.readouterr().out
+    file = counted / "count.json"
+    text = file.read_text()
+    for version, how in (("1.0", "gcc 12.2.0"), ("1.1", "gcc 7.5.0")):
+        text = text.replace(
+            f'"build":{{"version":"{version}"}}',
+            f'"build":{{"version":"{version}","compiler":"{how}","flags":"-O2"}}',
+        )
+    file.write_text(text)
+    assert run_words(["show", "last"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "The builds differ in compiler or flags" in said
+    assert "1.0 by gcc 12.2.0 -O2; 1.1 by gcc 7.5.0 -O2." in said
+
+
 @pytest.mark.parametrize("word", ["last", "20260102", "20260102T000000Z-count-1.0-vs-1.1"])
 def test_show_tells_a_counts_functions_by_layer(
     counted: Path, capsys: pytest.CaptureFixture[str], word: str

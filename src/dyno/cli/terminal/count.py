@@ -39,6 +39,8 @@ def print_count(count: Count, rows: Sequence[CountComparison]) -> None:
         for sentence in (text.describe_others(count, each), text.describe_unnamed(each)):
             if sentence:
                 screen.print_paragraph(sentence)
+    if differ := text.describe_builds(count):
+        screen.print_paragraph(differ)
     screen.print_paragraph(text.BLIND)
 
 

@@ -11,6 +11,7 @@ from dyno.report.html.markup import HtmlTable, TableCell, TableRow, build_tables
 from dyno.report.html.page import PageHead, PagePart, build_page
 from dyno.report.text.counts import (
     BLIND,
+    describe_builds,
     describe_cause,
     describe_comparison,
     describe_others,
@@ -103,7 +104,7 @@ def _make_basis(count: Count) -> PagePart:
         f"from the same data and seed ({count.seed}). Options: {options or 'none'}.",
         *describe_spread(count.counts),
         *filter(None, (describe_others(count, each) for each in count.counts)),
-        *filter(None, map(describe_unnamed, count.counts)),
+        *filter(None, (*map(describe_unnamed, count.counts), describe_builds(count))),
         f"For KCachegrind: {', '.join(file for each in count.counts for file in each.files)}.",
         f"To repeat: {count.command}",
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dyno.record.build_facts import read_build_facts
 from dyno.record.count import CandidateCount, Count, CountComparison, FunctionChange
 
 #: What no count of instructions sees.
@@ -77,6 +78,17 @@ def describe_unnamed(each: CandidateCount) -> str:
         f"{each.candidate}: {percent:.0f} % of the instructions are in functions without a symbol "
         "(a stripped build), whose layer is not known."
     )
+
+
+def describe_builds(count: Count) -> str:
+    """Who compiled the sides, and how, where that differs between builds; else empty."""
+    facts = {each.name: read_build_facts(each.build) for each in count.candidates}
+    told = {name: str(each) for name, each in facts.items() if each.tells_how}
+    first = next(iter(facts.values()), None)
+    if first is None or not any(first.list_differences(each) for each in facts.values()):
+        return ""
+    built = "; ".join(f"{name} by {how}" for name, how in told.items() if how)
+    return f"The builds differ in compiler or flags, which a count sees as well: {built}."
 
 
 def describe_others(count: Count, each: CandidateCount) -> str:
