@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import tarfile
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from processes import users_of, wait_for
 from stub_programs import SAID, stub
 
 from dyno.builds import cache, crate, npm, path
@@ -19,6 +22,28 @@ pytestmark = pytest.mark.usefixtures("own_cache")
 
 def test_every_source_offers_fetch() -> None:
     assert {"crate", "npm", "path"} <= set(load_things("dyno.builds", "fetch"))
+
+
+FETCHED = """
+import sys
+from dyno.builds import {source}
+{source}.fetch("some-thing", "1.2.3", print)
+"""
+
+
+@pytest.mark.parametrize(("source", "client"), [("npm", "npm"), ("crate", "cargo")])
+def test_a_client_that_fetches_ends_with_a_killed_dyno(
+    source: str, client: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    stub(tmp_path / "bin", client, f"touch {tmp_path}/begun; sleep 60; exit 1")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    with subprocess.Popen(
+        [sys.executable, "-c", FETCHED.format(source=source)], stdout=subprocess.DEVNULL
+    ) as process:
+        wait_for((tmp_path / "begun").exists)
+        process.kill()
+    wait_for(lambda: not users_of(tmp_path))
+    assert cache.list_entries() == []
 
 
 def test_a_missing_cargo_says_what_to_install(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +27,7 @@ from processes import wait_for
 from dyno.builds import cache, deb, suites
 from dyno.cli import run_words
 
-pytestmark = pytest.mark.usefixtures("short_sleeps")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("short_sleeps")]
 
 #: What is installed: the engine of the archive's suite.
 WANTED = "mysql@9.7"
@@ -34,10 +36,11 @@ DYNO = """
 import sys
 from pathlib import Path
 from dyno.builds import own_loader, suites
-suites.KEYRINGS = (Path(sys.argv[1]),)
-own_loader._find_patchelf = lambda found=own_loader._find_patchelf: sys.argv[2] or found()
-from dyno.cli import run_words
-sys.exit(run_words(["engines", "install", "mysql@9.7"]))
+suites.KEYRINGS, patchelf = (Path(sys.argv[1]),), sys.argv[2]
+own_loader._find_patchelf = lambda found=own_loader._find_patchelf: patchelf or found()
+from dyno.cli import main
+sys.argv[1:] = ["engines", "install", "mysql@9.7"]
+main()
 """
 
 
@@ -305,11 +308,17 @@ def test_no_apt_is_a_sentence(site: Site, tmp_path: Path, monkeypatch: pytest.Mo
     assert code == 64 and "no apt-get on PATH" in said and "hint: " in said, said
 
 
-def test_a_download_that_is_killed_leaves_no_process_and_goes_on(site: Site, home: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_a_download_that_is_ended_leaves_no_process_and_goes_on(
+    number: signal.Signals, site: Site, home: Path
+) -> None:
     site.mirror.stall = lambda path: path.endswith("/libc6.deb")
     with site.begin() as process:
         assert site.mirror.stalled.wait(60), process.communicate(timeout=60)
-        process.kill()
+        process.send_signal(number)
+        said, _ = process.communicate(timeout=60)
+    killed = number == signal.SIGKILL
+    assert process.returncode == (-number if killed else 130) and "Traceback" not in said, said
     _wait_until_nobody_works_in(home)
     assert cache.find_entries("deb") == []
     site.mirror.stall = lambda path: False
@@ -335,6 +344,30 @@ def test_a_kill_before_the_program_has_its_loader_leaves_nothing_in_part(
     before = len(site.mirror.asked)
     site.check_installed()
     assert len(site.mirror.asked) == before + 2, "the two packages, and no lists"
+
+
+def test_who_waits_for_an_install_that_is_killed_makes_it(site: Site) -> None:
+    site.mirror.stall = lambda path: path.endswith("/libc6.deb")
+    with site.begin() as one, site.begin() as other:
+        assert site.mirror.stalled.wait(60)
+        site.mirror.stall = lambda path: False
+        first = one if one.pid in _find_parents_of_clients() else other
+        first.kill()
+        second = other if first is one else one
+        said, _ = second.communicate(timeout=60)
+    assert second.returncode == 0 and "which another dyno makes" in said, said
+    site.check_installed()
+
+
+def _find_parents_of_clients() -> set[int]:
+    """Who runs an apt-get: the parents of those who guard one."""
+    found = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            words = (process / "cmdline").read_bytes().split(b"\0")
+            if b"guard" in words and b"apt-get" in words:
+                found.add(int((process / "stat").read_text().rpartition(")")[2].split()[1]))
+    return found
 
 
 def test_two_installs_at_once_fetch_each_file_once(site: Site) -> None:
