@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import shutil
 import signal
 from collections.abc import Sequence
 from pathlib import Path
@@ -115,6 +116,10 @@ def prepare_run(tmp_path: Path, **changes: object) -> tuple[Prepared, RunFolder]
     options = {"time": "0.4", "warmup_time": "0.1"}
     specs = ("null@0us", "null@50us")
     made = experiment.compare_candidates(specs, str(file), options, measuring)
+    if measuring.cpu_stacks:  # of two workloads each has its own
+        other = Path(shutil.copy(file, tmp_path / "again.lua"))
+        again = dataclasses.replace(made.workloads[0], name=str(other))
+        made = dataclasses.replace(made, workloads=(*made.workloads, again))
     prepared = draft_run(made, lambda _: None).freeze()
     sampling = prepared.run.cpu_sampling
     if sampling and "perf_event" in sampling.missing:
@@ -211,7 +216,8 @@ def test_callers_are_sampled_in_a_trial_of_each_beside_the_blocks(
     trials = list_good(folder)
     assert all(not p.stacks for t in trials for p in (t.phases[-1].profile,) if p)
     found = folder.read_profiles()
-    assert {each.candidate for each in found} == {"null@0us", "null@50us"}
+    sides = {(each.workload, each.candidate) for each in found}
+    assert len(sides) == len(found) == 4
     assert {each.number for each in found}.isdisjoint(
         trial.number for trial in folder.read_trials()
     )

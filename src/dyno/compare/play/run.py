@@ -25,7 +25,7 @@ from dyno.compare.play.interleaving import InterleavedBlock, plan_turns
 from dyno.compare.play.job import LoadChoice, Tools, TrialJob
 from dyno.compare.play.known_statements import KnownStatements
 from dyno.compare.play.loads import choose_load
-from dyno.compare.play.stack_trials import keep_stacks
+from dyno.compare.play.stack_trials import list_stack_profiles
 from dyno.compare.play.trial import (
     Played,
     TrialPlayer,
@@ -50,7 +50,7 @@ from dyno.compare.resolve.preconditions import (
     check_folder_space,
     check_memory,
 )
-from dyno.compare.run_folder import RunFolder
+from dyno.compare.run_folder import PROFILES, RunFolder
 from dyno.errors import InternalError, TrialFailed, UsageError
 from dyno.judge.analysis.blocks import sort_blocks
 from dyno.judge.analysis.judge import InterimResult, analyse_now
@@ -77,7 +77,7 @@ def play_run(
                     for workload in player.find_lacking(state):
                         player.play_block(workload)
                     state = player.analyse(state)
-            if prepared.run.samples_stacks and not folder.read_profiles():
+            if prepared.run.samples_stacks and not (folder.path / PROFILES).is_dir():
                 player.play_for_stacks()
             watch(RunEnded(state.sentence))
     return prepared.run
@@ -275,24 +275,27 @@ class RunPlayer:
     def play_for_stacks(self) -> None:
         """A trial of each candidate on each workload beside the blocks, with callers sampled."""
         sampler = PhaseSampler(self.rules.tools.make_sampler, stacks=True)
-        beside = replace(self, sampler=sampler, watch=lambda _: None)
+        beside = replace(self, sampler=sampler, watch=lambda _: None, played=list(self.played))
         try:
-            for workload in self.run.workloads:
-                keep_stacks(beside.play_beside(workload), self.folder, self.watch)
+            played = [each for plan in self.run.workloads for each in beside.play_beside(plan)]
         finally:
             sampler.close()
+        for profile in list_stack_profiles(played, self.watch):
+            self.folder.write_profile(profile)
 
     def play_beside(self, workload: WorkloadPlan) -> list[Played]:
-        """A trial of each candidate, as in a block, but neither kept nor judged."""
+        """A trial of each candidate, as in a block, that is not written down."""
         place = choose_next_block(self.run, workload.name, self.played)
         if turns := self.run.design.interleaving:
             block, jobs = self._list_interleaved_jobs(workload, place, turns)
             played, stopped = play_together(jobs, block, self.rules.play_trial, self.watch)
             if stopped:
                 raise stopped
-            return played
-        jobs = self._list_jobs(workload, place)
-        return [self.rules.play_trial(job, self.watch) for job in jobs]
+        else:
+            jobs = self._list_jobs(workload, place)
+            played = [self.rules.play_trial(job, self.watch) for job in jobs]
+        self.played += (trial for trial, _ in played)
+        return played
 
     def _play_echoes(self, workload: WorkloadPlan) -> None:
         """The echo of each server that has played the workload, once where the host was calm."""

@@ -7,18 +7,17 @@ nothing; their profiles, with stacks, lie in files of their own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from dyno.compare.play.trial import Played
 from dyno.compare.play.watch import Printed, Watch
-from dyno.compare.run_folder import RunFolder
 from dyno.errors import TrialFailed
 from dyno.record import Trial
 from dyno.record.profile import StackProfile
 
 
-def keep_stacks(played: Iterable[Played], folder: RunFolder, watch: Watch) -> None:
-    """Keeps the profiles of trials that were played for them; of one that failed `watch` is told.
+def list_stack_profiles(played: Iterable[Played], watch: Watch) -> Iterator[StackProfile]:
+    """The profiles of trials that were played for them; of one that failed `watch` is told.
 
     Raises what more trials would not mend.
     """
@@ -26,7 +25,7 @@ def keep_stacks(played: Iterable[Played], folder: RunFolder, watch: Watch) -> No
         if error is not None and not isinstance(error, TrialFailed):
             raise error
         if profile := make_stack_profile(trial):
-            folder.write_profile(profile)
+            yield profile
         else:
             why = error or "it was not sampled"
             watch(Printed(f"there are no callers of {trial.candidate}: {why}\n"))
