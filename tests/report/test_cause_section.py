@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from dyno.judge.analysis.judge import judge
 from dyno.record import Verdict
 from dyno.record.decode import decode
 from dyno.report import Book, export
@@ -85,6 +86,23 @@ def test_a_page_of_many_functions_stays_small_and_says_what_was_left_out(tmp_pat
     assert left_out
     drawn = sum(1 for _ in list_frames(read_flame(large)["frames"]))
     assert drawn + int(left_out[1].replace(",", "")) == 10_000 + 1 + 10 + 1
+
+
+def test_a_hostile_name_of_a_function_stays_text(tmp_path: Path) -> None:
+    hostile = "</script><img src=x onerror=alert(1)>"
+    book = make_sampled_book(tmp_path, functions=10)
+    trials = []
+    for trial in book.trials:
+        profile = trial.phases[0].profile
+        assert profile
+        first = dataclasses.replace(profile.functions[0], name=hostile)
+        named = dataclasses.replace(profile, functions=(first, *profile.functions[1:]))
+        phase = dataclasses.replace(trial.phases[0], profile=named)
+        trials.append(dataclasses.replace(trial, phases=(phase,)))
+    verdict = judge(book.run, trials, audits={})
+    html = page.build_run_page(dataclasses.replace(book, trials=trials, verdict=verdict))
+    assert hostile not in html and "onerror=alert(1)&gt;" in html
+    assert hostile in {frame[0] for frame in list_frames(read_flame(html)["frames"])}
 
 
 def test_the_page_fetches_nothing(html: str) -> None:

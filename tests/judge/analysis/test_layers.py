@@ -11,6 +11,7 @@ from sampled_trials import ENGINE, Costs, add_profile, change, make_sampled, var
 
 from dyno.judge.analysis.cpu_samples import ENGINES_OWN, LIBRARIES, UNKNOWN
 from dyno.judge.analysis.explained_time import compute_fieller_share
+from dyno.judge.analysis.layer_words import describe_cpu
 from dyno.judge.analysis.layers import compare_layers
 from dyno.judge.analysis.run_view import RunView
 from dyno.profile.layers import ALLOCATION, C_LIBRARY, LOADER
@@ -191,6 +192,27 @@ def test_what_has_no_layer_is_that_of_the_side_with_more() -> None:
     new = {**ENGINE, ("other", "scan"): 9_500.0}
     found = compare(make_sampled(ENGINE, new, noise=vary(13, 0.2)))
     assert 50 < found.unattributed_percent < 52
+
+
+def test_of_several_phases_the_sentence_tells_the_one_that_changed_most_and_where_it_is() -> None:
+    cheap = compare(make_sampled(ENGINE, change(ENGINE, yyparse=900.0), noise=vary(15, 0.5)))
+    dear = compare(make_sampled(ENGINE, change(ENGINE, yyparse=1_900.0), noise=vary(15, 0.5)))
+    by_workload = [dataclasses.replace(dear, workload="update"), cheap]
+    first, *others = describe_cpu(by_workload)
+    assert " on new in update, " in first
+    assert others[-1] == "CPU time differs in 1 further phase"
+    by_phase = describe_cpu([dataclasses.replace(dear, phase="second"), cheap])
+    assert " on new in second, " in next(by_phase)
+
+
+def test_where_no_layer_is_certain_the_likeliest_are_told_as_such() -> None:
+    layers = {"null": tuple(f"layer {at}" for at in range(9_999))}
+    many = dataclasses.replace(ONE, cpu_sampling=CpuSampling(layers=layers))
+    more = change(ENGINE, yyparse=900.0)
+    cause = find_cause(make_sampled(ENGINE, more, noise=vary(16, 4)), many)
+    assert cause.cpu[0].total.word == "costlier"
+    assert not {row.word for row in cause.cpu[0].layers} & {"costlier", "cheaper"}
+    assert ", no layer's part is certain, the likeliest +" in cause.sentence
 
 
 def test_of_equal_builds_the_sentence_names_no_layer() -> None:

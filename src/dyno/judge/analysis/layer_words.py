@@ -11,6 +11,8 @@ from dyno.record.cause import CpuDifference, LayerDifference
 
 #: Layers that a sentence names, with a difference and without one.
 LAYERS_NAMED, UNCHANGED_NAMED = 3, 1
+#: Layers that are named where none is certain.
+LIKELY_NAMED = 2
 #: Of the base's CPU time, that a layer must hold to be told unchanged.
 UNCHANGED_LEAST = 0.1
 #: Of the base's CPU time, that has no layer and is told.
@@ -23,9 +25,10 @@ def describe_cpu(phases: Sequence[CpuDifference]) -> Iterator[str]:
     if not phases:
         return
     first = phases[0]
-    where = f" on {first.candidate}"
-    if len({each.phase for each in phases}) > 1:
-        where += f" in {first.phase}"
+    several_workloads = len({each.workload for each in phases}) > 1
+    several_phases = len({each.phase for each in phases}) > 1
+    places = [first.workload] * several_workloads + [first.phase] * several_phases
+    where = f" on {first.candidate}" + (f" in {', '.join(places)}" if places else "")
     yield from _describe_phase(first, where)
     if others := sum(each.total.word in CHANGED for each in phases[1:]):
         verb = "differs" if others == 1 else "differ"
@@ -47,7 +50,12 @@ def _describe_phase(cpu: CpuDifference, where: str) -> Iterator[str]:
         parts.append(f"{format_time(rest, total.base_ns, signed=True)} in others")
         yield f"{told}, {', '.join(parts)}"
     else:
-        yield f"{told}, no layer's part is certain"
+        likely = sorted(cpu.layers, key=lambda row: (row.p_value, -abs(row.difference_ns)))
+        guesses = (
+            f"{format_difference(row, total.base_ns)} in {name_layer(row)}"
+            for row in likely[:LIKELY_NAMED]
+        )
+        yield f"{told}, no layer's part is certain, the likeliest {' and '.join(guesses)}"
     unchanged = [row for row in cpu.layers if is_unchanged(row, cpu)]
     largest = sorted(unchanged, key=lambda row: -row.base_ns)[:UNCHANGED_NAMED]
     if largest:
