@@ -102,9 +102,13 @@ def test_what_cannot_be_built_is_skipped_and_makes_the_answer_a_range() -> None:
         search(MadeOracle(step_at(2, 4, 5.0), 0.2, frozenset({3})))
 
 
-def test_two_steps_are_not_told_as_one() -> None:
-    found = search(MadeOracle([0.0, 0.0, 0.0, 5.0, 5.0, 5.0, 5.0, 10.0], 0.2))
-    assert found.misfits
+def test_two_steps_are_not_told_as_one(capsys: pytest.CaptureFixture[str]) -> None:
+    levels = [0.0, 0.0, 0.0, 5.0, 5.0, 5.0, 5.0, 10.0]
+    found = search(MadeOracle(levels, 0.2))
+    assert found.misfits and bisect.choose_exit_code(found) == 2
+    bisect.print_found(make_points(len(levels)), found)
+    said = capsys.readouterr().out
+    assert "Several steps" in said and "first changed point" not in said
 
 
 def test_the_posterior_adds_up_and_an_exact_count_is_sure() -> None:
@@ -176,7 +180,8 @@ def test_commits_are_listed_from_the_good_one_to_the_bad_one(repository: Path) -
 
 def test_a_comparison_without_the_asked_phase_is_refused_with_the_phases() -> None:
     verdict = Verdict("not slower", "so it is", True, (), (), ())
-    oracle = TimeOracle(Experiment("b", (), (), Measuring()), lambda _: ("run", verdict), "l.i9")
+    made = Experiment("b", (), (Workload("insert", {}),), Measuring())
+    oracle = TimeOracle(made, lambda _: ("run", verdict), "l.i9")
     with pytest.raises(UsageError, match=r"l\.i9"):
         oracle.measure(make_points(2)[0], make_points(2)[1], None)
 

@@ -82,7 +82,7 @@ def command(span: str, **words: Any) -> int:
     )
     found = find_change(points, oracle)
     if found.first and found.first == found.last and len(points) > 2:
-        compare_neighbours(points[found.first - 1 : found.first + 1], words)
+        compare_neighbours(oracle, points[found.first - 1 : found.first + 1], words["budget"])
     return choose_exit_code(found)
 
 
@@ -198,7 +198,13 @@ def print_found(points: Sequence[BisectPoint], found: Found) -> None:
         return
     sure = f"{100 * found.probability:.0f} %"
     where = points[found.first : found.last + 1]
-    if len(where) == 1:
+    if found.misfits:
+        names = ", ".join(points[at].name for at in found.misfits)
+        told = (
+            f"Several steps: {names} lie on neither level. The change passes its half at "
+            f"{where[0].name}. Bisect the parts by themselves."
+        )
+    elif len(where) == 1:
         told = f"The first changed point is {where[0].name} ({sure})."
     else:
         told = (
@@ -207,18 +213,24 @@ def print_found(points: Sequence[BisectPoint], found: Found) -> None:
         )
     titles = "".join(f" {point.name}: {point.title}." for point in where[:3] if point.title)
     screen.print_line(screen.style_bold(told + titles))
-    if found.misfits:
-        names = ", ".join(points[at].name for at in found.misfits)
-        screen.print_paragraph(
-            f"Several steps: {names} lie on neither level. Bisect the parts by themselves."
-        )
 
 
-def compare_neighbours(pair: Sequence[BisectPoint], words: dict[str, Any]) -> None:
+def compare_neighbours(oracle: Oracle, pair: Sequence[BisectPoint], budget_s: float | None) -> None:
     """The found point against the one before it, told whole: size, interval, layers, functions."""
-    from dyno.compare.bisect.oracles import make_experiment as make_pair
+    from dyno.compare.bisect.oracles import CountOracle, TimeOracle, make_experiment
+    from dyno.compare.run_folder import COUNT_RECORD, read_json
+    from dyno.record.count import Count
 
     screen.print_gap()
-    made = make_pair(make_experiment(words | {"is_counted": False}), pair, None)
-    events = words["events"] if words["is_counted"] else 0
-    judged_run.play_and_judge(made, RunOptions(budget_s=words["budget"], count_events=events))
+    if isinstance(oracle, CountOracle):
+        from dyno.cli.terminal.count import derive_count_page, print_count
+        from dyno.judge.counts import compare_counts
+
+        folder = find_runs_home() / oracle.measure(pair[0], pair[1], None).record
+        count = read_json(Count, folder / COUNT_RECORD)
+        rows = compare_counts(count)
+        print_count(count, rows)
+        screen.print_line(f"report: {derive_count_page(folder, count, rows)}")
+    elif isinstance(oracle, TimeOracle):
+        made = make_experiment(oracle.experiment, pair, None)
+        judged_run.play_and_judge(made, RunOptions(budget_s=budget_s))

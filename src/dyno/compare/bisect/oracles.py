@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -98,7 +99,18 @@ def make_experiment(
         measuring = replace(measuring, margin_percent=_clip_margin(margin))
     sides = make_names_unique([parse_candidate(f"{it.name}={it.candidate}") for it in points])
     name = f"bisect-{'-'.join(it.name for it in points)}"
-    return replace(experiment, name=name, candidates=sides, measuring=measuring)
+    command = _write_command(experiment, points)
+    return replace(experiment, name=name, candidates=sides, measuring=measuring, command=command)
+
+
+def _write_command(experiment: Experiment, points: Sequence[BisectPoint]) -> str:
+    """How to repeat the comparison by itself."""
+    (workload,) = experiment.workloads
+    words = ["dyno", "compare", *(f"{it.name}={it.candidate}" for it in points)]
+    words += ["-w", workload.name]
+    for name, value in workload.options.items():
+        words += ["--set", f"{name}={value}"]
+    return shlex.join(words)
 
 
 def _clip_margin(margin: float) -> float:
