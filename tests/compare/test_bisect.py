@@ -15,7 +15,7 @@ import pytest
 from dyno.cli import bisect, judged_run, run_words
 from dyno.compare.bisect.oracles import TimeOracle
 from dyno.compare.bisect.points import BisectPoint, list_points
-from dyno.compare.bisect.search import CONFIDENCE, BisectAnswer, Bisection, Found, Step
+from dyno.compare.bisect.search import CONFIDENCE, BisectAnswer, Bisection, Found, BisectStep
 from dyno.compare.experiment import Experiment, Measuring, Workload
 from dyno.errors import HostError, UsageError
 from dyno.judge.stats.change_point import Measurement, choose_next, compute_step_posterior
@@ -51,7 +51,7 @@ class MadeOracle:
         return BisectAnswer(ratio, error, 9, word, "run")
 
 
-def search(oracle: MadeOracle, tell: Callable[[Step], None] = lambda _: None) -> Found:
+def search(oracle: MadeOracle, tell: Callable[[BisectStep], None] = lambda _: None) -> Found:
     return Bisection(make_points(len(oracle.levels)), oracle, tell).find_step()
 
 
@@ -190,7 +190,7 @@ def test_comparisons_find_the_step_among_made_up_builds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    delays = ["1ms", "1010us", "1020us", "2ms", "2010us"]
+    delays = ["1ms", "1010us", "1020us", "10ms", "10010us"]
     points = [BisectPoint(f"null@{delay}", f"v{at}") for at, delay in enumerate(delays)]
     options = {"time": "0.2", "warmup_time": "0", "table_size": "100"}
     limits = {"foreign_percent": 100.0, "steal_percent": 100.0}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dyno.compare.bisect.points import BisectPoint
-    from dyno.compare.bisect.search import BisectAnswer, Found, Oracle, Step
+    from dyno.compare.bisect.search import BisectAnswer, Found, Oracle, BisectStep
     from dyno.compare.experiment import Experiment
     from dyno.record import Verdict
 
@@ -166,7 +166,7 @@ class StepPrinter:
     def __init__(self, points: Sequence[BisectPoint]) -> None:
         self.points, self.number = points, 0
 
-    def __call__(self, step: Step) -> None:
+    def __call__(self, step: BisectStep) -> None:
         """Prints a step."""
         self.number += 1
         point = self.points[step.place]

@@ -50,7 +50,7 @@ class Oracle(Protocol):
 
 
 @dataclass(frozen=True)
-class Step:
+class BisectStep:
     """One step of the search: an answer, or why there is none; `left` is the range that holds the
     step with `CONFIDENCE`.
     """
@@ -82,7 +82,7 @@ class Bisection:
 
     points: Sequence[BisectPoint]
     oracle: Oracle
-    tell: Callable[[Step], None]
+    tell: Callable[[BisectStep], None]
     answers: list[tuple[int, BisectAnswer]] = field(default_factory=list)
     skipped: set[int] = field(default_factory=set)
 
@@ -91,7 +91,7 @@ class Bisection:
         last = len(self.points) - 1
         end = self.oracle.measure(self.points[0], self.points[last], None)
         self.answers.append((last, end))
-        self.tell(Step(last, end, "", (1, last)))
+        self.tell(BisectStep(last, end, "", (1, last)))
         if not end.differs:
             return Found(0, 0, 0.0, end)
         margin = 50.0 * abs(math.expm1(end.log_ratio))
@@ -111,7 +111,7 @@ class Bisection:
         except DynoError as failed:
             self.skipped.add(place)
             skipped = failed.sentence
-        self.tell(Step(place, answer, skipped, self._find_credible()))
+        self.tell(BisectStep(place, answer, skipped, self._find_credible()))
 
     def _compute_posterior(self) -> Floats:
         measured = [Measurement(at, it.log_ratio, it.error, it.freedom) for at, it in self.answers]
