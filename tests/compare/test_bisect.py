@@ -15,7 +15,7 @@ import pytest
 from dyno.cli import bisect, judged_run, run_words
 from dyno.compare.bisect.oracles import TimeOracle
 from dyno.compare.bisect.points import BisectPoint, list_points
-from dyno.compare.bisect.search import CONFIDENCE, BisectAnswer, Bisection, Found, BisectStep
+from dyno.compare.bisect.search import CONFIDENCE, BisectAnswer, Bisection, BisectStep, Found
 from dyno.compare.experiment import Experiment, Measuring, Workload
 from dyno.errors import HostError, UsageError
 from dyno.judge.stats.change_point import Measurement, choose_next, compute_step_posterior

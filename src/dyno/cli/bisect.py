@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dyno.compare.bisect.points import BisectPoint
-    from dyno.compare.bisect.search import BisectAnswer, Found, Oracle, BisectStep
+    from dyno.compare.bisect.search import BisectAnswer, BisectStep, Found, Oracle
     from dyno.compare.experiment import Experiment
     from dyno.record import Verdict
 
