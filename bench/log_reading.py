@@ -31,6 +31,7 @@ from dyno.engines.postgres.session_words import judge_session_words as words_of_
 from dyno.workloads.replay.formats import read_log
 from dyno.workloads.replay.in_place import ServerRules
 from dyno.workloads.replay.layout import lay_out
+from dyno.workloads.replay.lines import LogFile
 from dyno.workloads.replay.sessions import Bounds
 from dyno.workloads.replay.tokens import Quoting
 
@@ -117,7 +118,7 @@ def write_log(path: Path, form: str, size: int) -> None:
 def measure_reading(path: Path) -> dict[str, float]:
     """CPU time of going through all statements, in a process of its own."""
     begin_s = time.process_time()
-    count = sum(1 for _ in read_log(path).entries)
+    count = sum(1 for _ in read_log(LogFile(path)).entries)
     return {"statements": count, "read_s": time.process_time() - begin_s, **peak()}
 
 

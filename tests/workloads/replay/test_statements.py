@@ -83,6 +83,9 @@ KINDS: dict[str, Kind] = {
     "CREATE TABLE role (x int)": "write",
     "USE shop": "use",
     "KILL 5": "admin",
+    "ANALYZE SELECT 1": "read",
+    "ANALYZE FORMAT=JSON UPDATE t SET x = 1": "write",
+    "ANALYZE t": "write",
     "FOO 1": "unknown",
     "SELECT 'cut": "unknown",
     "SELECT 1; SELECT 2": "unknown",
@@ -112,6 +115,11 @@ def test_what_a_statement_does_is_known_by_its_words(text: str) -> None:
         ("SELECT * FROM a b, c WHERE x = 1", {"a", "c"}),
         ("INSERT INTO t (a) SELECT a FROM information_schema.tables", {"t"}),
         ("UPDATE ONLY t SET x = (SELECT max(y) FROM z)", {"t", "z"}),
+        ("TRUNCATE t", {"t"}),
+        ("TRUNCATE TABLE ONLY t", {"t"}),
+        ("INSERT t (a) VALUES (1)", {"t"}),
+        ("REPLACE LOW_PRIORITY t(a) SELECT a FROM u", {"t", "u"}),
+        ("INSERT IGNORE INTO t VALUES (1)", {"t"}),
     ],
 )
 def test_a_statement_names_its_tables(text: str, tables: set[str]) -> None:

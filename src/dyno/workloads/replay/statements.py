@@ -1,7 +1,6 @@
 """SQL of a log, as far as a replay needs it: its digest, what it does, and the tables it names.
 
-A tokenizer and no parser: sqlglot was tried, is slower to import and to read a statement
-(docs/evidence/code-choices.md), and would still have to be told what reads and what writes.
+A tokenizer and no parser: docs/decisions/0028-a-logs-statements-are-read-by-a-tokenizer.md.
 """
 
 from __future__ import annotations
@@ -99,6 +98,9 @@ _KEYWORDS = frozenset(
         "INTERVAL CAST COALESCE"
     )
 )
+#: Statements that name their table without INTO or TABLE, too, and what may stand between.
+_BEFORE_BARE_TABLE = frozenset({"INSERT", "REPLACE", "TRUNCATE"})
+_PRIORITIES = ("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED", "IGNORE")
 #: What MariaDB's ANALYZE runs and explains.
 _ANALYZED = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE"})
 #: Words after which a table's name stands.
@@ -249,7 +251,8 @@ def _find_tables(words: list[Token], catalogs: tuple[str, ...]) -> frozenset[str
     """Names where a table stands: behind FROM, JOIN, INTO, UPDATE, TABLE, and after their commas;
     no function, no name that the statement itself makes by WITH, no server's own catalog.
     """
-    made, openers, found, at = _find_with_names(words), _find_openers(words), set[str](), 0
+    made, openers, found = _find_with_names(words), _find_openers(words), set[str]()
+    at = _read_table_list(words, 1, found) if words[0][1].upper() in _BEFORE_BARE_TABLE else 0
     while at < len(words):
         if words[at][0] == "word" and words[at][1].upper() in _BEFORE_TABLE:
             if words[at][1].upper() == "FROM" and _is_within_call(words, openers, at):
@@ -264,16 +267,18 @@ def _find_tables(words: list[Token], catalogs: tuple[str, ...]) -> frozenset[str
 
 
 def _read_table_list(words: list[Token], at: int, found: set[str]) -> int:
-    skipped = ("IF", "NOT", "EXISTS", "ONLY", "LATERAL", "LOW_PRIORITY", "IGNORE")
+    skipped = ("IF", "NOT", "EXISTS", "ONLY", "LATERAL", *_PRIORITIES)
     while at < len(words) and words[at][1].upper() in skipped:
         at += 1
+    if at < len(words) and words[at][1].upper() in _BEFORE_TABLE:
+        return at
     while at < len(words) and words[at][0] in ("word", "name"):
         name, before = words[at][1], words[at - 1][1].upper()
         at += 1
         while at + 1 < len(words) and words[at][1] == "." and words[at + 1][0] in ("word", "name"):
             name, at = f"{name}.{words[at + 1][1]}", at + 2
         is_call = at < len(words) and words[at][1] == "("
-        if is_call and before not in ("INTO", "TABLE", "EXISTS"):
+        if is_call and before not in ("INTO", "TABLE", "EXISTS", "INSERT", "REPLACE", *_PRIORITIES):
             return at
         found.add(name)
         at = _skip_alias(words, at)
