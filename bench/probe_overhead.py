@@ -12,6 +12,7 @@ A server is on core 0, its driver on core 1; an embedded engine is in the driver
 from __future__ import annotations
 
 import math
+import os
 import statistics
 import tempfile
 import time
@@ -27,7 +28,7 @@ from serving import CLIENT_CORE, command, pinned, serving
 from dyno import driver, engines
 from dyno.compare.experiment import candidates
 from dyno.driver import DriverLaunch, DriverProcess, End, Limit, Progress, Ready
-from dyno.driver.sampler import CpuSampler
+from dyno.driver.sampler import PERIOD_NS, CpuSampler
 from dyno.engines import CountsContention, CountsInternals, CountsWork, Engine, Server
 from dyno.errors import DynoError
 from dyno.host.probes import ProbeTarget, load_probes
@@ -41,6 +42,7 @@ SLICE_S, SETTLE_S, SKIP_S = 1.5, 1.0, 0.3
 #: ABBA: off, on, on, off.
 ORDER = (False, True, True, False)
 CONNECTIONS = 2
+LOOPS, FASTER = 3_000_000, 10
 #: Layers that tell nothing of an engine's parts.
 UNATTRIBUTED = ("unknown", "other", "kernel: other")
 
@@ -221,11 +223,38 @@ def measure(spec: str, groups: int, count: int) -> None:
         print("  probes, ms a reading: " + ", ".join(f"{n} {t:.1f}" for n, t in probes.items()))
 
 
+def measure_loop(groups: int) -> None:
+    """The sampler's cost for a busy loop of ours, by the loop's own CPU time, which others on the
+    host disturb less than throughput; at so many times the rate, and a part of that cost.
+    """
+
+    def spin() -> float:
+        began_ns = time.thread_time_ns()
+        for _ in range(LOOPS):
+            pass
+        return float(time.thread_time_ns() - began_ns)
+
+    logs = []
+    with CpuSampler(PERIOD_NS // FASTER) as sampler:
+        for _ in range(groups):
+            total = 0.0
+            for is_on in ORDER:
+                if is_on:
+                    sampler.start([os.getpid()])
+                    total += math.log(spin())
+                    sampler.stop()
+                else:
+                    total -= math.log(spin())
+            logs.append(total / 2 / FASTER)
+    print(f"a busy loop: CPU {format_change(logs)} beside 1 sampler, {groups} ABBAs", flush=True)
+
+
 def main() -> None:
     parser = command("probe-overhead", ENGINES)
     parser.add_argument("--groups", type=int, default=12, help="ABBAs of 6 s")
     parser.add_argument("--samplers", type=int, default=1, help="how many at once")
     words = parser.parse_args()
+    measure_loop(4 if words.quick else 60)
     for spec in words.server:
         measure(spec, 1 if words.quick else words.groups, words.samplers)
 

@@ -18,6 +18,8 @@ from dyno.record.profile import CpuProfile
 #: A shell that forks another, which burns CPU; the first waits.
 FORKING = "sh -c 'while :; do :; done' & echo begun; wait"
 SAMPLED_S = 0.5
+#: So often that a busy host leaves samples enough.
+FINE_NS = 200_003
 
 
 @contextmanager
@@ -34,7 +36,7 @@ def burning() -> Iterator[int]:
 
 
 def sample_burning(*, stacks: bool = False) -> CpuProfile:
-    with burning() as pid, CpuSampler() as sampler:
+    with burning() as pid, CpuSampler(FINE_NS) as sampler:
         (profile,) = sample(sampler, pid, stacks=stacks)
         return profile
 
@@ -67,7 +69,11 @@ def test_stacks_hold_each_sample_at_most_once() -> None:
 
 
 def test_of_two_processes_each_has_its_own_samples() -> None:
-    with burning() as busy, subprocess.Popen(["sleep", "60"]) as idle, CpuSampler() as sampler:
+    with (
+        burning() as busy,
+        subprocess.Popen(["sleep", "60"]) as idle,
+        CpuSampler(FINE_NS) as sampler,
+    ):
         try:
             resting, burnt = sample(sampler, idle.pid, busy)
         finally:
@@ -77,7 +83,7 @@ def test_of_two_processes_each_has_its_own_samples() -> None:
 
 
 def test_functions_are_named_after_their_process_has_ended() -> None:
-    with CpuSampler() as sampler:
+    with CpuSampler(FINE_NS) as sampler:
         with burning() as pid:
             sampler.start([pid])
             with pytest.raises(subprocess.TimeoutExpired):
@@ -89,7 +95,7 @@ def test_functions_are_named_after_their_process_has_ended() -> None:
 
 
 def test_a_sampler_samples_again() -> None:
-    with burning() as pid, CpuSampler() as sampler:
+    with burning() as pid, CpuSampler(FINE_NS) as sampler:
         (first,), (second,) = sample(sampler, pid), sample(sampler, pid)
     assert first.samples > 10
     assert 10 < second.samples < 2 * first.samples
@@ -120,5 +126,5 @@ def test_a_sampler_does_not_outlive_a_dyno_that_is_killed() -> None:
 def test_a_process_that_has_ended_is_told() -> None:
     with subprocess.Popen(["true"]) as process:
         process.wait()
-        with CpuSampler() as sampler, pytest.raises(HostError, match="has ended"):
+        with CpuSampler(FINE_NS) as sampler, pytest.raises(HostError, match="has ended"):
             sampler.start([process.pid])

@@ -121,3 +121,12 @@ def test_every_table_can_be_read_and_names_each_layer_once() -> None:
         names = [pattern.name for pattern in read_layers(file.stem).patterns]
         assert names
         assert len(names) == len(set(names)), file.name
+
+
+def test_code_that_lua_makes_in_an_embedded_engine_s_process_is_the_driver_s() -> None:
+    made = ProfiledFunction("", "", 0x2AB7C, "", 3)
+    driver = ProfiledFunction("play", "/x/dyno-driver", 0, "", 4)
+    (found,) = label_profile("postgres", CpuProfile(3, 0, 1_000, (made,))).functions
+    assert found.layer == "code made at run time"
+    found, _ = label_profile("sqlite", CpuProfile(7, 0, 1_000, (made, driver))).functions
+    assert found.layer == "driver"

@@ -19,9 +19,9 @@ from dyno.errors import HostError, TrialFailed
 from dyno.record import decode
 from dyno.record.profile import CpuProfile
 
-#: CPU time between two samples: half of the golden ratio in ms, which follows the rhythm of slices
-#: of no length.
-PERIOD_NS = 809_017
+#: CPU time between two samples: √5 less one, in ms, which follows the rhythm of no slices, and
+#: costs little even where an interrupt is dear (docs/evidence/cpu-samples.md).
+PERIOD_NS = 1_236_068
 #: How long a sampler may take to begin, and to name the functions of a large program.
 LIMIT_S = 60.0
 #: What its answer may take.

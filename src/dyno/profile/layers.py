@@ -124,9 +124,18 @@ def _find_sampled_layer(engine: str, name: str, source: str, module: str) -> str
 
 
 def label_profile(engine: str, profile: CpuProfile) -> CpuProfile:
-    """The profile with each function's layer, and its name as other builds have it, too."""
+    """The profile with each function's layer, and its name as other builds have it, too.
+
+    In a process that holds the driver, code made at run time is its Lua's.
+    """
+    with_driver = any(Path(each.module).name == DRIVER_PROGRAM for each in profile.functions)
+
+    def find_layer(function: ProfiledFunction) -> str:
+        layer = find_sampled_layer(engine, function)
+        return DRIVER if with_driver and layer == RUN_TIME_CODE else layer
+
     functions = (
-        replace(each, name=tidy_name(each.name), layer=find_sampled_layer(engine, each))
+        replace(each, name=tidy_name(each.name), layer=find_layer(each))
         for each in profile.functions
     )
     return replace(profile, functions=tuple(functions))

@@ -1,6 +1,6 @@
 """Trials that are played for callers alone: one of each candidate, after the last block.
 
-Walking a stack at each sample costs more than one per cent, so no judged trial does it. All
+Walking a stack at each sample costs too much for a judged trial. All
 candidates are sampled alike, interleaved where the blocks are. What they measure counts for
 nothing; their profiles, with stacks, lie in files of their own.
 """
