@@ -22,7 +22,7 @@ _MESON = "meson setup b"
 
 def _configure(entry: str, text: str, before: str = "") -> Tool:
     files = {"conf.ac": f"AC_INIT([x], [1.2])\n{text}\nAC_OUTPUT\n"}
-    return Tool(entry, _AUTOCONF.format(before), files, fetched="autoconf")
+    return Tool(entry, _AUTOCONF.format(before), files, ("perl",), "autoconf")
 
 
 def _meson(entry: str, text: str, before: str = "", **more: str) -> Tool:
