@@ -238,7 +238,7 @@ def derive_files(folder: RunFolder) -> Book:
     run, played = folder.read_run(), folder.read_trials()
     verdict = judge(run, played, counts=folder.read_counts())
     folder.write_verdict(verdict)
-    book = Book(folder.path, run, played, verdict)
+    book = Book(folder.path, run, played, verdict, folder.read_profiles())
     export.write_csv(book)
     page.write_page(book)
     return book

@@ -89,6 +89,7 @@ def _write_profiles(folder: RunFolder, verdict: Verdict, profile_format: str) ->
         "collapsed": (collapsed.encode, collapsed.SUFFIX),
         "pprof": (pprof.encode, pprof.SUFFIX),
     }
-    book = Book(folder.path, folder.read_run(), folder.read_trials(), verdict)
+    run, trials, profiles = folder.read_run(), folder.read_trials(), folder.read_profiles()
+    book = Book(folder.path, run, trials, verdict, profiles)
     for path in write_profiles(book, encoders[profile_format]):
         screen.print_line(f"profile: {path}")

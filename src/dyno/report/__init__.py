@@ -14,6 +14,7 @@ from typing import Protocol
 from dyno.judge.analysis.run_view import RunView
 from dyno.plugins import load_things
 from dyno.record import Run, Trial, Verdict
+from dyno.record.profile import CpuProfile, StackProfile
 
 
 @dataclass(frozen=True)
@@ -24,11 +25,18 @@ class Book:
     run: Run
     trials: Sequence[Trial]
     verdict: Verdict
+    profiles: Sequence[StackProfile] = ()
 
     @cached_property
     def view(self) -> RunView:
         """Which trials count, and their numbers, as the judge has them."""
         return RunView(self.run, self.trials)
+
+    def find_stacks(self, candidate: str, workload: str, phase: str) -> CpuProfile | None:
+        """The profile with callers of a candidate's phase; None where none was taken."""
+        own = (it for it in self.profiles if (it.candidate, it.workload) == (candidate, workload))
+        found = next((it.phases[phase] for it in own if phase in it.phases), None)
+        return found if found and found.stacks else None
 
 
 class Section(Protocol):

@@ -95,11 +95,16 @@ class Flame {
 
   aside(frame) {
     if (frame === this.root || !frame.differs) return "";
-    return ` ${this.signed(frame.candidate - frame.base)}`;
+    return ` ${this.signed(this.change(frame))}`;
+  }
+
+  change(frame) {
+    const own = this.data.ownCode && frame !== this.root;
+    return own ? (frame.low + frame.high) / 2 : frame.candidate - frame.base;
   }
 
   strength(frame) {
-    const share = Math.abs(frame.candidate - frame.base) / Math.max(this.root.base, 1e-9);
+    const share = Math.abs(this.change(frame)) / Math.max(this.root.base, 1e-9);
     return Math.round(Math.min(70, 28 + 400 * share));
   }
 
@@ -116,7 +121,8 @@ class Flame {
   describe(frame) {
     const [base, candidate] = this.data.sides;
     const sides = `${base} ${this.time(frame.base)}, ${candidate} ${this.time(frame.candidate)} ${this.data.unit} an operation`;
-    const ends = `${this.signed(frame.candidate - frame.base)} [${this.time(frame.low)}, ${this.time(frame.high)}]`;
+    const what = this.data.ownCode && frame !== this.root ? "its own code " : "";
+    const ends = `${what}${this.signed(this.change(frame))} [${this.time(frame.low)}, ${this.time(frame.high)}]`;
     const layer = frame.layer && frame.layer !== frame.name ? ` (${frame.layer})` : "";
     const only = frame.base === 0 ? ", new" : frame.candidate === 0 ? ", gone" : "";
     return `${frame.name}${layer}: ${sides}; ${ends}${frame.differs ? "" : ", not sure"}${only}`;

@@ -44,7 +44,11 @@ CAPTION = (
     "where its interval excludes zero and Benjamini and Hochberg agree over all frames. Click or "
     "press Enter to zoom, Escape to zoom out, arrows to move, / to search."
 )
-FLAT = " Callers were not sampled: below each layer stand its functions."
+FLAT = " Callers were not sampled (--stacks does it): below each layer stand its functions."
+DIVIDED = (
+    " Callers are those of one trial of each side: the times that the blocks measured are divided "
+    "among them. A frame's colour and interval are those of its function's own code."
+)
 
 
 def draw_flame(
@@ -57,6 +61,7 @@ def draw_flame(
         "unit": unit.strip(),
         "factor": factor,
         "sides": list(sides),
+        "ownCode": not is_flat,
         "frames": _pack_frame(tree.root),
     }
     left_out = ""
@@ -69,7 +74,7 @@ def draw_flame(
         views=(("base", base), ("candidate", candidate), ("difference", "difference")),
         anchor=anchor,
         packed=b64encode(gzip.compress(json.dumps(data).encode(), mtime=0)).decode(),
-        caption=CAPTION + (FLAT if is_flat else "") + left_out,
+        caption=CAPTION + (FLAT if is_flat else DIVIDED) + left_out,
     )
 
 

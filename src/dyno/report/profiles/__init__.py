@@ -14,7 +14,6 @@ from typing import Literal
 
 from dyno import private_files
 from dyno.errors import UsageError
-from dyno.record import Trial
 from dyno.record.profile import CpuProfile, ProfiledFunction
 from dyno.report import Book
 
@@ -71,21 +70,24 @@ def write_profiles(book: Book, encoder: Encoder) -> list[Path]:
 
 
 def collect_profile(book: Book, candidate: str) -> CandidateProfile:
-    """All samples of a candidate's trials that count."""
+    """All samples of a candidate's trials that count; those with callers where they were taken."""
     stacks: Counter[Stack] = Counter()
     period_ns = 0
-    for trial in (each for each in book.view.counted_trials if each.candidate == candidate):
-        for phase, profile in _list_profiles(trial):
-            period_ns = profile.period_ns
-            for frames, samples in _list_stacks(profile):
-                stacks[ExportedFrame("phase", phase), *frames] += samples
+    for phase, profile in _list_profiles(book, candidate):
+        period_ns = profile.period_ns
+        for frames, samples in _list_stacks(profile):
+            stacks[ExportedFrame("phase", phase), *frames] += samples
     return CandidateProfile(candidate, period_ns, dict(stacks))
 
 
-def _list_profiles(trial: Trial) -> Iterator[tuple[str, CpuProfile]]:
-    for record in trial.phases:
-        if record.profile:
-            yield f"{trial.workload}, {record.phase}", record.profile
+def _list_profiles(book: Book, candidate: str) -> Iterator[tuple[str, CpuProfile]]:
+    own = [each for each in book.profiles if each.candidate == candidate]
+    for each in own:
+        yield from ((f"{each.workload}, {phase}", found) for phase, found in each.phases.items())
+    for trial in book.view.counted_trials if not own else ():
+        for record in trial.phases:
+            if record.profile and trial.candidate == candidate:
+                yield f"{trial.workload}, {record.phase}", record.profile
 
 
 def _list_stacks(profile: CpuProfile) -> Iterator[tuple[Stack, int]]:

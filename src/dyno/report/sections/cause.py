@@ -7,7 +7,7 @@ from functools import partial
 from markupsafe import Markup
 
 from dyno.judge.analysis.cpu_samples import list_sampled_phases
-from dyno.judge.analysis.frames import build_flat_frames
+from dyno.judge.analysis.frames import build_flat_frames, build_stack_frames
 from dyno.judge.stats.interim_analyses import InterimAnalyses
 from dyno.record import Cause, PlanChange
 from dyno.record.cause import CauseClause
@@ -118,8 +118,16 @@ def _draw_layers(book: Book, level: str, cause: Cause) -> Markup:
         anchor = _name_anchor(book, cause, "layers", at)
         parts.append(build_layer_table(cpu, design.base, level, anchor))
         if (phase := sampled.get((cpu.workload, cpu.phase))) and at < FLAMES_MOST:
-            tree, sides = build_flat_frames(phase, analyses), (design.base, cause.candidate)
-            parts.append(draw_flame(tree, phase, sides, f"flame-{anchor}", is_flat=True))
+            sides = design.base, cause.candidate
+            stacks = [book.find_stacks(side, cpu.workload, cpu.phase) for side in sides]
+            base, own = stacks
+            tree = (
+                build_stack_frames(phase, analyses, base, own)
+                if base and own
+                else build_flat_frames(phase, analyses)
+            )
+            is_flat = not (base and own)
+            parts.append(draw_flame(tree, phase, sides, f"flame-{anchor}", is_flat=is_flat))
     return Markup("").join(parts)
 
 
