@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from dyno.engines.mysql.dialect import DIALECT
 from dyno.engines.mysql.logs import (
-    HEADER,
     TIMED,
     UNTIMED,
     find_first,
     find_kind,
+    is_header_line,
     parse_first,
     parse_seconds,
 )
@@ -90,6 +90,10 @@ class _Sessions:
         self._names, self._times = dict[str, str](), Counter[str]()
         self.databases = dict[str, str]()
 
+    def has_met(self, number: str) -> bool:
+        """Was it seen before?"""
+        return number in self._names
+
     def name(self, number: str) -> str:
         """Of the session that has this number now."""
         return self._names.get(number, number)
@@ -115,28 +119,37 @@ _PREPARED = re.compile(
 )
 
 
+#: First letters of these, and spaces.
+_BEGINS = frozenset("PEDpde \t\r\n")
+
+
+def _match_prepared(entry: LogEntry) -> re.Match[str] | None:
+    return _PREPARED.match(entry.sql)
+
+
 class _PreparedInSql:
     """Statements prepared in SQL are logged twice: `Query EXECUTE p` and, where it ran, what it
     stands for as `Execute`. The latter is played, with its values in it.
     """
 
     def __init__(self) -> None:
-        self._held = dict[str, LogEntry]()
+        #: What waits, by session.
+        self.held = dict[str, LogEntry]()
         self._names = set[tuple[str, str]]()
 
     def hold(self, entry: LogEntry) -> bool:
         """Is it known only by the next line of its session whether this is a statement?"""
-        found = None if entry.letters else _PREPARED.match(entry.sql)
-        if found is None:
+        # most statements begin with another letter
+        if entry.letters or entry.sql[:1] not in _BEGINS or not (found := _match_prepared(entry)):
             return False
         if found[1] or found[2]:
-            self._held[entry.session] = entry
+            self.held[entry.session] = entry
             return True
         return (entry.session, found[3].strip("`").lower()) in self._names
 
     def follow(self, session: str, command: str) -> LogEntry | None:
         """The session's entry that was held, where what follows does not say it again."""
-        entry = self._held.pop(session, None)
+        entry = self.held.pop(session, None)
         found = _PREPARED.match(entry.sql) if entry else None
         if entry is None or found is None:
             return entry
@@ -144,13 +157,13 @@ class _PreparedInSql:
             self._names.add((session, found[3].strip("`").lower()))
             return None
         if found[2] and command == "Prepare":  # EXECUTE IMMEDIATE
-            self._held[session] = entry
+            self.held[session] = entry
             return None
         return None if found[2] and command == "Execute" else entry
 
     def end(self) -> Iterator[LogEntry]:
         """What is still held."""
-        yield from self._held.values()
+        yield from self.held.values()
 
 
 def _read_general_log(file: LogFile, limit: int, unread: Reasons) -> Iterator[LogEntry]:
@@ -163,10 +176,10 @@ def _read_general_log(file: LogFile, limit: int, unread: Reasons) -> Iterator[Lo
     for number, line in lines:
         found = form.split(line)
         if found is None:
-            if entry is not None and not HEADER.match(line):
+            if entry is not None and not is_header_line(line):
                 text.add(line, lines.cut)
                 continue
-            if line.strip() and number > 3 and not HEADER.match(line):
+            if line.strip() and number > 3 and not is_header_line(line):
                 unread.add("a line without a statement before it", number)
         if entry is not None:
             entry = entry if text.is_line else text.put_into(entry)
@@ -177,11 +190,13 @@ def _read_general_log(file: LogFile, limit: int, unread: Reasons) -> Iterator[Lo
             continue
         if found.time:
             at_s = parse_seconds(found.time)
-        if held := prepared.follow(sessions.name(found.number), found.name):
+        if prepared.held and (held := prepared.follow(sessions.name(found.number), found.name)):
             yield held
         database = sessions.databases.get(found.number, "")
-        sessions.note(found)
-        sql = _find_sql(found, number, unread)
+        sql: str | None = found.rest
+        if found.name != "Query" or not sessions.has_met(found.number):
+            sessions.note(found)
+            sql = _find_sql(found, number, unread)
         if sql is not None:
             session = sessions.name(found.number)
             entry = LogEntry(at_s, session, sql, number, (), database)

@@ -13,7 +13,7 @@ from dyno.workloads.replay.lines import LogFile
 ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)"
 OLD = r"\d{6}\s+\d{1,2}:\d\d:\d\d"
 #: What a server writes at the head of each file that it opens, at its start and by FLUSH LOGS.
-HEADER = re.compile(r"^(?:Time +Id +Command +Argument|Tcp port: .*|.*, Version: .*started with:)")
+_HEADER = re.compile(r"^(?:Time +Id +Command +Argument|Tcp port: .*|.*, Version: .*started with:)")
 
 #: Commands of the protocol, as a general log names them.
 _COMMANDS = (
@@ -31,6 +31,13 @@ UNTIMED = re.compile(
 )
 #: The head of a slow log's entry.
 HEAD = re.compile(r"^# (?:Time: |User(?:@Host)?: |Query_time: |Thread_id: |Txn_start_ts: )")
+
+
+def is_header_line(line: str) -> bool:
+    """Is it one of the three lines at the head of a file?"""
+    # a statement may be long, and the pattern would go through it
+    may_be = line.startswith(("Time ", "Tcp port: ")) or "started with:" in line
+    return may_be and bool(_HEADER.match(line))
 
 
 def find_kind(head: Sequence[str]) -> Literal["general", "slow", ""]:

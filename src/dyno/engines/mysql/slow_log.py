@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from dyno.engines.mysql.dialect import DIALECT
 from dyno.engines.mysql.logs import (
-    HEADER,
     ISO,
     OLD,
     find_first,
     find_kind,
+    is_header_line,
     parse_first,
     parse_seconds,
 )
@@ -134,7 +134,7 @@ def _read_records(file: LogFile, limit: int) -> Iterator[_Record]:
         is_head = line.startswith("#") and it.body.is_empty and not _COMMAND.match(line)
         # an entry without a head, or one of the three lines at a file's beginning
         is_other = it.body.is_ended and it.body.text.letters > 0 and bool(_COMMAND.match(line))
-        is_header = line[:1] != "#" and bool(HEADER.match(line))
+        is_header = line[:1] != "#" and is_header_line(line)
         if is_other or is_header or (not it.body.is_empty and _is_beginning(line, it.body)):
             if not it.body.is_empty:
                 yield it
@@ -243,7 +243,7 @@ class _Reading:
         for line in record.head:
             if time := _TIME.match(line):
                 self._at_s = parse_seconds(time[1] or time[2])
-            if user := _USER.match(line):
+            if "User" in line and (user := _USER.match(line)):
                 said.number, said.account = user[3] or "", f"{user[1]} @ {user[2]}"
             elif query := _QUERY.match(line):
                 said.duration_s = self._parse_duration(query[1], record.line)
@@ -253,11 +253,12 @@ class _Reading:
                 said.database = database[1]
             elif line == "# Is_internal: true":
                 said.is_internal = True
-            if thread := _THREAD.search(line):
+            if "Thread_id: " in line and (thread := _THREAD.search(line)):
                 said.number = thread[1]
-            if (schema := _SCHEMA.search(line)) and not line.startswith("# explain"):
-                said.database = schema[1]
-            if (sampled := _SAMPLED.search(line)) and sampled[1] not in ("0", "1"):
+            if "Schema: " in line and not line.startswith("# explain"):
+                schema = _SCHEMA.search(line)
+                said.database = schema[1] if schema else said.database
+            if "_limit: " in line and (sampled := _SAMPLED.search(line)) and int(sampled[1]) > 1:
                 self.notes.add(SAMPLED.format(sampled[1]), record.line)
         return said
 

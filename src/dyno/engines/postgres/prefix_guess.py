@@ -52,11 +52,10 @@ AGE_MOST_S, ZONES_S = 5 * 366 * 86400, 15 * 3600
 
 
 class _Parts(NamedTuple):
-    """A prefix taken apart: its time, what may be a session, its database (None: it names none),
-    and the words that are none of these.
+    """A prefix taken apart but for its time: what may be a session, its database (None: it names
+    none), and the words that are none of these.
     """
 
-    time: str
     ids: tuple[str, ...]
     labelled: str
     numbers: tuple[int, ...]
@@ -64,14 +63,18 @@ class _Parts(NamedTuple):
     words: tuple[str, ...]
 
 
-def _take_apart(prefix: str) -> _Parts:
+def _take_apart(prefix: str) -> tuple[str, _Parts]:
+    """The time of a prefix, and its other parts."""
     time = _TIMES.search(prefix)
-    said = (time[1] or time[2]) if time else ""
-    return _take_rest_apart(_TIMES.sub("\0", prefix))._replace(time=said)
+    if time is None:
+        return "", _take_rest_apart(prefix)
+    rest = f"{prefix[: time.start()]}\0{prefix[time.end() :]}"
+    return time[1] or time[2], _take_rest_apart(rest)
 
 
 @lru_cache(maxsize=1 << 12)
 def _take_rest_apart(rest: str) -> _Parts:
+    rest = _TIMES.sub("\0", rest)
     ids = tuple(it[0] for it in _SESSION.finditer(rest))
     labelled = _LABELLED.search(rest)
     found = next((it for form in _DATABASES if (it := form.search(rest))), None)
@@ -84,7 +87,7 @@ def _take_rest_apart(rest: str) -> _Parts:
     numbers = tuple(int(it) for it in _NUMBER.findall(rest))
     words = tuple(_WORD.findall(rest))
     database = found[1] if found else None
-    return _Parts("", ids, labelled[1] if labelled else "", numbers, database, words)
+    return _Parts(ids, labelled[1] if labelled else "", numbers, database, words)
 
 
 class GuessedPrefix:
@@ -99,8 +102,8 @@ class GuessedPrefix:
         """What a prefix says; None where it has another form; `UsageError` where it is the first
         that may name another database.
         """
-        parts = _take_apart(prefix)
-        session, time = parts.labelled or by.process, parts.time or by.time
+        time, parts = _take_apart(prefix)
+        session, time = parts.labelled or by.process, time or by.time
         if self._at >= 0:
             found: Sequence[object] = parts.ids if self._is_id else parts.numbers
             session = str(found[self._at]) if self._at < len(found) else ""
@@ -123,9 +126,9 @@ def guess_prefix(prefixes: list[str], every: list[str], by: Shipped = NOT_SHIPPE
     """The one reading of the prefixes of a log's first statements, and of `every` line among them;
     `UsageError` where there is none, or more than one. `by`: what their shipper says.
     """
-    rows = [_take_apart(it) for it in prefixes]
+    times, rows = zip(*map(_take_apart, prefixes), strict=True)
     first = prefixes[0].strip()[:60]
-    if not (by.time or any(row.time for row in rows)):
+    if not (by.time or any(times)):
         raise UsageError(
             f"the prefix '{first}' has no time", hint="a replay needs %m and %p in log_line_prefix"
         )
@@ -139,11 +142,12 @@ def guess_prefix(prefixes: list[str], every: list[str], by: Shipped = NOT_SHIPPE
         return GuessedPrefix(-1, False, words)
     ids = min(len(row.ids) for row in rows)
     for at in range(ids):
-        if all(_is_session_id(row.ids[at], row.time or by.time) for row in rows):
+        told = zip(times, rows, strict=True)
+        if all(_is_session_id(row.ids[at], time or by.time) for time, row in told):
             return GuessedPrefix(at, True, words)
     if by.process and not all(row.numbers for row in rows):
         return GuessedPrefix(-1, False, words)
-    counted = list(map(_take_apart, every))
+    counted = [_take_apart(it)[1] for it in every]
     return GuessedPrefix(_find_process(rows, counted, first), False, words)
 
 

@@ -85,7 +85,8 @@ def _choose_reader(file: LogFile) -> PrefixReader | None:
 def _read_stderr_log(file: LogFile, limit: int, unread: Reasons) -> Iterator[Message]:
     reader = _choose_reader(file)
     lines, text = file.read_lines(limit), Gathered(limit)
-    begun: Message | None = None
+    begun: tuple[int, str, str, str, str] | None = None
+    lost = ""
     for number, line in lines:
         found = None if line.startswith("\t") else _split_line(line)
         if found is None:
@@ -93,25 +94,20 @@ def _read_stderr_log(file: LogFile, limit: int, unread: Reasons) -> Iterator[Mes
                 continue
             if line[:1] not in ("\t", ""):
                 unread.add("a line that is no message and goes on with none", number)
-                begun = begun._replace(lost=BROKEN)
+                lost = BROKEN
             text.add(line.removeprefix("\t"), lines.cut)
             continue
         if begun is not None:
-            yield _finish(begun, text)
+            yield Message(*begun, *text.end(), lost=lost)
         prefix, severity, rest = found
         by = Shipped(lines.at, lines.process) if lines.at else NOT_SHIPPED
         words = reader.read(prefix, by) if reader is not None else None
         if words is None:
             words = _read_other(prefix, severity, rest, number, file)
-        begun = Message(number, *words, severity, "")
+        begun, lost = (number, *words, severity), ""
         text.begin(rest, lines.cut)
     if begun is not None:
-        yield _finish(begun, text)
-
-
-def _finish(begun: Message, text: Gathered) -> Message:
-    said, letters = text.end()
-    return begun._replace(text=said, letters=letters)
+        yield Message(*begun, *text.end(), lost=lost)
 
 
 def _read_other(prefix: str, severity: str, rest: str, number: int, file: LogFile) -> PrefixWords:
