@@ -8,7 +8,7 @@ import pytest
 from counts import make_count
 
 from dyno.judge.counts import compare_counts, judge_overall
-from dyno.record.count import CountComparison
+from dyno.record.count import CountComparison, CountedFunction
 
 
 def compare(base: tuple[float, ...], other: tuple[float, ...], inputs: int = 1) -> CountComparison:
@@ -78,6 +78,16 @@ def test_a_layers_change_has_its_own_interval_where_repetitions_are_on_record() 
     assert parser.low == parser.high == 0.0
     (plain,) = compare_counts(count)
     assert plain.layers[0].low is None
+
+
+def test_a_function_whose_parts_are_of_two_layers_changes_as_a_whole() -> None:
+    count = make_count({"a": (1000.0, 1000.0), "b": (1450.0, 1450.0)})
+    base, other = count.counts
+    parts = (("find", "b-tree", 20.0), ("find", "other", 1330.0), ("parse", "parser", 100.0))
+    split = tuple(CountedFunction(name, "lib.so", layer, n) for name, layer, n in parts)
+    sides = (base, dataclasses.replace(other, functions=split))
+    (row,) = compare_counts(dataclasses.replace(count, counts=sides))
+    assert [(it.name, it.before, it.after) for it in row.changes] == [("find", 900.0, 1350.0)]
 
 
 def test_the_worst_word_of_all_decides() -> None:

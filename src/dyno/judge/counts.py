@@ -8,6 +8,7 @@ variance. Of several inputs each is one datum, candidate − base.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import sqrt
 from statistics import mean, variance
 
@@ -110,7 +111,18 @@ def _find_changes(base: CandidateCount, other: CandidateCount) -> list[FunctionC
 
 
 def _group_by_name(functions: Sequence[CountedFunction]) -> dict[tuple[str, str], CountedFunction]:
-    return {(each.name, each.object): each for each in functions}
+    """Each function whole: its parts may be of several layers (a cold part without a source file),
+    and it is told with that of the largest.
+    """
+    whole: dict[tuple[str, str], CountedFunction] = {}
+    for each in functions:
+        known = whole.get((each.name, each.object))
+        if known:
+            largest = max(known, each, key=lambda part: part.instructions)
+            both = known.instructions + each.instructions
+            each = replace(largest, instructions=both)
+        whole[each.name, each.object] = each
+    return whole
 
 
 def _find_layer_changes(base: CandidateCount, other: CandidateCount) -> list[FunctionChange]:
