@@ -183,10 +183,14 @@ class End:
 
 @dataclass(frozen=True)
 class StatementExample:
-    """One execution of a text, its values in it, by the digest of the text (`StatementTally`)."""
+    """One execution of a text, its values in it, by the digest of the text (`StatementTally`);
+    `prepared` is what was prepared for it (PostgreSQL's parameters `$1`, …), empty where nothing
+    was.
+    """
 
     digest: str
     sql: str
+    prepared: str = ""
 
 
 @dataclass(frozen=True)

@@ -121,6 +121,14 @@ class Explains(Protocol):
 
 
 @runtime_checkable
+class ExplainsGeneric(Protocol):
+    """An engine that may plan a prepared statement once for all values."""
+
+    def list_generic_questions(self, prepared: str) -> list[str]:
+        """What it is asked for that plan, in one session; the last but one answer has it."""
+
+
+@runtime_checkable
 class Preloads(Protocol):
     """An engine with a cache for all connections that SQL can fill."""
 

@@ -205,6 +205,7 @@ class Cause:
 
     `clauses` are the sentence's parts. The plans of `statements` statements were compared; those of
     `unexplained` were not, by reason. `cpu` has an entry for each phase that was sampled.
+    `uncounted` are counters that only one side knows.
     """
 
     candidate: str
@@ -217,3 +218,4 @@ class Cause:
     clauses: tuple[CauseClause, ...] = ()
     instructions: tuple[InstructionChange, ...] = ()
     waits: tuple[WaitDifference, ...] = ()
+    uncounted: tuple[str, ...] = ()

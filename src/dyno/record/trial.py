@@ -377,7 +377,8 @@ class Trial:
     did; `options` are the workload's that belong to its cell alone; `plans` are those of the
     statements that the script names or, where it names none, of each text that was sent, as the
     engine told them after the last phase; `plans_before` those before the first (not in a run's
-    first block), `unexplained` says why others have none.
+    first block), `unexplained` says why others have none. `generic_plans` are those that PostgreSQL
+    has for prepared statements whatever their values.
     `began_ns` and `over_ns` are when it was begun and when nothing of it was left (CLOCK_MONOTONIC;
     0 in older records). `left_behind` says, a sentence each, what could not be cleared away.
     """
@@ -398,6 +399,7 @@ class Trial:
     plans: dict[str, str] = field(default_factory=dict)
     plans_before: dict[str, str] = field(default_factory=dict)
     unexplained: dict[str, str] = field(default_factory=dict)
+    generic_plans: dict[str, str] = field(default_factory=dict)
     size_bytes: int = 0
     failure: Failure | None = None
     log: str = ""

@@ -15,7 +15,7 @@ from dyno.compare.play.job import TrialJob
 from dyno.compare.play.known_statements import KnownStatements
 from dyno.compare.play.plans import EXPLAINED_MOST, read_plans, read_plans_before
 from dyno.driver import StatementExample
-from dyno.driver.plan import Plan, Script
+from dyno.driver.plan import Plan, PlannedStatement, Script
 from dyno.errors import TrialFailed
 from dyno.record import PhaseRecord, StatementTally
 
@@ -147,3 +147,40 @@ def test_words_that_execute_what_they_explain_are_never_sent(
     odd += ["EXECUTE p", "(/* x */ ANALYZE SELECT a)"]
     read_plans(PLAN, job, make_phases(*map(make_statement, odd)), make_examples(*odd))
     assert asked == []
+
+
+class GenericEngine(ExplainingEngine):
+    def list_generic_questions(self, prepared: str) -> list[str]:
+        return [f"prepare {prepared}", f"generic {prepared}", "deallocate"]
+
+
+def test_what_was_prepared_has_a_generic_plan_too_and_a_text_has_none(job: TrialJob) -> None:
+    generic = dataclasses.replace(job, engine=GenericEngine(fake_setup().journal))
+    phases = make_phases(make_statement("a=?"), make_statement("b=?"), make_statement("c=?"))
+    examples = [
+        dataclasses.replace(example, prepared=prepared)
+        for example, prepared in zip(
+            make_examples("a=?", "b=?", "c=?"), ("a=$1", "", "c=$1 refused"), strict=True
+        )
+    ]
+    found = read_plans(PLAN, generic, phases, examples)
+    assert found.generic.keys() == found.plans.keys() - {"b=?", "c=?"}
+    assert not read_plans(PLAN, job, phases, examples).generic
+
+
+def test_statements_that_a_script_names_are_explained_before_the_first_block_too(
+    job: TrialJob, asked: list[str]
+) -> None:
+    named = dataclasses.replace(
+        job.tools.describe(PLAN), plans=(PlannedStatement("by key", "SELECT 1"),)
+    )
+    naming = dataclasses.replace(
+        job, tools=dataclasses.replace(job.tools, describe=lambda plan: named)
+    )
+    assert read_plans_before(PLAN, naming) == {"by key": "plan of EXPLAIN SELECT 1"}
+    refusing = dataclasses.replace(
+        naming, tools=dataclasses.replace(naming.tools, ask_briefly=_refuse)
+    )
+    assert read_plans_before(PLAN, refusing) == {}
+    asked.clear()
+    assert read_plans_before(PLAN, naming) == {} and not asked, "who has refused is not asked again"

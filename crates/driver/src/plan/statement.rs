@@ -40,6 +40,10 @@ pub struct StatementExample {
     pub digest: String,
     /// What was sent.
     pub sql: String,
+    /// The text that was prepared, its parameters as the engine counts them; empty where it was
+    /// sent with its values each time.
+    #[serde(default)]
+    pub prepared: String,
 }
 
 /// What a statement does, by its first word.

@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 
 use crate::plan::statement::StatementKind;
 use crate::schedule::clock::now_ns;
+use crate::script::statement::Form;
 use crate::sessions::Value;
 use crate::sessions::literal::spell_out;
-use crate::sessions::sql::Quoting;
+use crate::sessions::sql::{Quoting, number_placeholders};
 use crate::sessions::template::{digest, kind_of, put_template};
 use crate::tally::examples::{Example, Examples};
 use crate::tally::statements::{FURTHER, MOST, Sketch, StatementCount, Statements};
@@ -65,6 +66,9 @@ struct Text {
     source: Vec<u8>,
     /// The first execution, its values in it; none where nothing was sent.
     example: Option<Vec<u8>>,
+    /// What was prepared for it, its parameters as PostgreSQL's quoting counts them; empty where it
+    /// is parsed each time.
+    prepared: Vec<u8>,
 }
 
 /// What an engine took of an event, and of those before it in its streak.
@@ -90,6 +94,7 @@ impl Text {
             values: 0,
             source: Vec::new(),
             example: None,
+            prepared: Vec::new(),
         }
     }
 
@@ -100,6 +105,7 @@ impl Text {
         }
         let mut fresh = Self::new(self.digest, &self.template, self.kind);
         (fresh.source, fresh.example) = (std::mem::take(&mut self.source), self.example.take());
+        fresh.prepared = std::mem::take(&mut self.prepared);
         let it = std::mem::replace(self, fresh);
         Some(StatementCount {
             text: it.template,
@@ -217,17 +223,32 @@ impl Account {
 
     /// Keeps a text that is sent with values apart.
     #[cold]
-    pub fn keep_execution(&mut self, number: u32, values: &[Value], quoting: Quoting) {
-        let text = spell_out(&self.texts[number as usize].source, values, quoting);
-        self.keep_text(number, &text);
+    pub fn keep_execution(
+        &mut self,
+        number: u32,
+        (form, values): (&Form, &[Value]),
+        quoting: Quoting,
+    ) {
+        let text = &mut self.texts[number as usize];
+        if matches!(form, Form::Prepared(_)) {
+            text.prepared = match quoting {
+                Quoting::Postgres => number_placeholders(&text.source).into_owned(),
+                _ => text.source.clone(),
+            };
+        }
+        let spelled = spell_out(&text.source, values, quoting);
+        self.keep_text(number, &spelled);
     }
 
     /// Hands over what was kept, as that of the user with a number.
     pub fn take_examples(&mut self, user: u32) -> Examples {
-        let kept = self.texts.iter_mut().filter_map(|it| Some((it.digest, it.example.take()?)));
-        let as_text = |(digest, sql)| Some((digest, String::from_utf8(sql).ok()?));
-        let texts = kept.filter_map(as_text).filter(|(_, sql)| !sql.is_empty());
-        texts.map(|(digest, sql)| (digest, Example { user, sql })).collect()
+        let example = |text: &mut Text| {
+            let sql = String::from_utf8(text.example.take()?).ok().filter(|it| !it.is_empty())?;
+            let prepared =
+                String::from_utf8(std::mem::take(&mut text.prepared)).unwrap_or_default();
+            Some((text.digest, Example { user, sql, prepared }))
+        };
+        self.texts.iter_mut().filter_map(example).collect()
     }
 
     /// Counts the answer to the statement sent last; what it does.
@@ -327,7 +348,7 @@ mod tests {
         for id in [7, 8] {
             let values = [Value::Integer(id), Value::Text(b"a'b".to_vec())];
             if account.wants_example(number) {
-                account.keep_execution(number, &values, Quoting::Mysql);
+                account.keep_execution(number, (&Form::Prepared(0), &values), Quoting::Mysql);
             }
             account.send(number, || 0);
             account.answered(1, 0);
@@ -339,7 +360,17 @@ mod tests {
         assert!(!account.wants_example(long_number), "it is looked at once");
         let kept: Vec<_> = account.take_examples(3).into_values().collect();
         let sql = r"SELECT c FROM t WHERE id=7 AND k='a\'b'".to_owned();
-        assert_eq!(kept, [Example { user: 3, sql }]);
+        let prepared = "SELECT c FROM t WHERE id=? AND k=?".to_owned();
+        assert_eq!(kept, [Example { user: 3, sql, prepared }]);
+        let number = account.number(b"SELECT c FROM u WHERE id=?", Quoting::Postgres);
+        let values = [Value::Integer(7)];
+        account.keep_execution(number, (&Form::Prepared(0), &values), Quoting::Postgres);
+        let other = account.number(b"SELECT c FROM v WHERE id=?", Quoting::Postgres);
+        account.keep_execution(other, (&Form::Unnamed(Vec::new()), &values), Quoting::Postgres);
+        let mut kept: Vec<_> = account.take_examples(0).into_values().collect();
+        kept.sort();
+        let prepared = kept.iter().map(|it| it.prepared.as_str()).collect::<Vec<_>>();
+        assert_eq!(prepared, ["SELECT c FROM u WHERE id=$1", ""]);
     }
 
     #[test]

@@ -86,8 +86,8 @@ impl Shared {
         };
         let connection = statement.connection;
         if self.account.wants_example(statement.number) {
-            let (number, quoting) = (statement.number, self.connections.quoting);
-            self.account.keep_execution(number, &declared.values, quoting);
+            let execution = (&statement.form, declared.values.as_slice());
+            self.account.keep_execution(statement.number, execution, self.connections.quoting);
         }
         self.account.send(statement.number, || digest_values(&declared.values));
         self.statements.noted_before = self.written.mark();

@@ -175,7 +175,8 @@ impl Shared {
         };
         let connection = it.connection;
         if self.account.wants_example(it.number) {
-            self.account.keep_execution(it.number, it.values(), self.connections.quoting);
+            let execution = (&it.form, it.values());
+            self.account.keep_execution(it.number, execution, self.connections.quoting);
         }
         self.account.send(it.number, || digest_values(it.values()));
         let _engine = self.in_engine();

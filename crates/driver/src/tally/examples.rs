@@ -12,6 +12,8 @@ pub struct Example {
     pub user: u32,
     /// What was sent, its values as literals.
     pub sql: String,
+    /// What was prepared; empty where nothing was.
+    pub prepared: String,
 }
 
 /// By the text's digest.
@@ -35,6 +37,7 @@ pub fn list_examples(sum: Examples) -> Vec<StatementExample> {
     let example = |(digest, it): (u64, Example)| StatementExample {
         digest: format!("{digest:016x}"),
         sql: it.sql,
+        prepared: it.prepared,
     };
     sum.into_iter().map(example).collect()
 }
@@ -45,7 +48,8 @@ mod tests {
 
     #[test]
     fn of_a_text_the_lowest_users_example_is_kept() {
-        let of = |user: u32, sql: &str| Example { user, sql: sql.to_owned() };
+        let of =
+            |user: u32, sql: &str| Example { user, sql: sql.to_owned(), prepared: String::new() };
         let mut sum = Examples::new();
         add(&mut sum, [(7, of(3, "SELECT 3"))].into());
         add(&mut sum, [(7, of(0, "SELECT 0")), (8, of(1, "SELECT a"))].into());

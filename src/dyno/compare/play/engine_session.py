@@ -106,6 +106,7 @@ class EngineSession:
                 notes.evidence = read_ledger(plan, notes.counters, part.written, job.tools)
                 found = read_plans(plan, job, part.phases, part.examples)
                 notes.plans, notes.unexplained = found.plans, found.unexplained
+                notes.generic_plans = found.generic
                 notes.settings = reported = job.engine.settings(server)
                 requested = job.candidate.settings
                 notes.storage = measure_storage_condition(job.engine, server)
@@ -165,6 +166,7 @@ class EngineSession:
             part.examples,
             before=lambda phase, pid: self._act_before(phase, pid, plan, server),
             after=lambda phase: self._act_after(phase, part),
+            settled=lambda phase: self._act_settled(phase, plan),
             cores=self.controls.pinning.both if self.controls.pinning else (),
         )
 
@@ -177,6 +179,11 @@ class EngineSession:
             fill_cache(self.controls, self.notes, self.job.engine, server)
             if not self.notes.plans_before:
                 self.notes.plans_before = read_plans_before(plan, self.job)
+
+    def _act_settled(self, phase: str, plan: Plan) -> None:
+        """While nobody is connected: an engine that lets one process in explains only then."""
+        if self.job.engine.embedded and phase != PREPARE and not self.notes.plans_before:
+            self.notes.plans_before = read_plans_before(plan, self.job)
 
     def _act_after(self, phase: str, part: SessionPart) -> None:
         """While the driver waits after a phase."""

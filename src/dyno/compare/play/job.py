@@ -142,5 +142,6 @@ class TrialNotes:
     plans: dict[str, str] = field(default_factory=dict)
     plans_before: dict[str, str] = field(default_factory=dict)
     unexplained: dict[str, str] = field(default_factory=dict)
+    generic_plans: dict[str, str] = field(default_factory=dict)
     size_bytes: int = 0
     left_behind: list[str] = field(default_factory=list)

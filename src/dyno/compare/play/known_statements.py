@@ -47,6 +47,11 @@ class KnownStatements:
             known = {} if place in self._refused else self._explained.get(place, {})
             return {name: sql for name, (since, sql) in known.items() if since < block}
 
+    def has_refused(self, place: Place) -> bool:
+        """Is an engine not to be asked before a phase?"""
+        with self._lock:
+            return place in self._refused
+
     def note_refusal(self, place: Place) -> None:
         """An engine does not explain while the users' connections are open: one of them may hold
         a lock, or the engine lets one process in.

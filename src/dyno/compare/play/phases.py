@@ -102,7 +102,8 @@ class PhaseLoop:
     """The driver's events of one trial, answered in turn; fills `phases` and `counters`.
 
     `declared` are the workload's phases by name.
-    `before` is told of a phase that stands ready, with the engine's process; `after` of its end.
+    `before` is told of a phase that stands ready, with the engine's process; `after` of its end;
+    `settled` before it, when the engine has settled and nobody is connected.
     `cores` are those that driver and engine are held to. `written` is what users wrote last,
     `examples` an execution of each text that they sent.
     """
@@ -117,6 +118,7 @@ class PhaseLoop:
     examples: list[driver.StatementExample] = field(default_factory=list)
     before: Callable[[str, int | None], None] = lambda phase, pid: None
     after: Callable[[str], None] = lambda phase: None
+    settled: Callable[[str], None] = lambda phase: None
     cores: tuple[int, ...] = ()
     _unread: dict[str, str] = field(default_factory=dict)
 
@@ -161,8 +163,9 @@ class PhaseLoop:
         block: InterleavedBlock | None = None
         while True:
             match self._read_event(process, limit):
-                case driver.Settle():
+                case driver.Settle(phase=phase):
                     self.job.engine.settle(self.server)
+                    self.settled(phase)
                     limit = driver.Limit("opening the connections", BETWEEN_PHASES_S)
                     process.go()
                 case driver.Ready(phase=phase) as ready:

@@ -11,12 +11,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from dyno.compare.play.attached_tables import CLEANUP, PREPARE
 from dyno.compare.play.job import TrialJob
 from dyno.driver import StatementExample
 from dyno.driver.plan import Plan
-from dyno.engines import Ask, Explains
+from dyno.engines import Ask, Explains, ExplainsGeneric
 from dyno.errors import DynoError
 from dyno.record import PhaseRecord, StatementKind, StatementTally
 
@@ -39,18 +40,23 @@ _ASIDE = re.compile(r"\s*(?:SET|SAVEPOINT|RELEASE|USE|PRAGMA|ROLLBACK)\b", re.IG
 
 @dataclass(frozen=True)
 class ReadPlans:
-    """Plans by statement, and why others have none."""
+    """Plans by statement, and why others have none; of prepared ones the `generic` plans, too."""
 
     plans: dict[str, str] = field(default_factory=dict)
     unexplained: dict[str, str] = field(default_factory=dict)
+    generic: dict[str, str] = field(default_factory=dict)
 
 
 def read_plans_before(plan: Plan, job: TrialJob) -> dict[str, str]:
-    """The plans, before its phases, of the statements that the engine explained in earlier blocks;
-    none where somebody else's process may not open the database meanwhile.
+    """The plans, before its phases, of the statements that the script names, else of those that the
+    engine explained in earlier blocks; none where somebody else's process may not open the database
+    meanwhile.
     """
-    statements = job.statements.list_explained_before(_find_place(job), job.block)
-    if not statements or not isinstance(job.engine, Explains):
+    if not isinstance(job.engine, Explains) or job.statements.has_refused(_find_place(job)):
+        return {}
+    named = {each.name: each.sql for each in job.tools.describe(plan).plans}
+    statements = named or job.statements.list_explained_before(_find_place(job), job.block)
+    if not statements:
         return {}
     try:
         return _ask_all(plan, job, statements, job.tools.ask_briefly)
@@ -78,7 +84,11 @@ def read_plans(
     job.statements.note_explained(
         _find_place(job), job.block, {name: wanted[name] for name in found.plans}
     )
-    return ReadPlans(found.plans, unexplained | found.unexplained)
+    prepared = {each.digest: each.prepared for each in examples if each.prepared}
+    digests = {} if named else {each.text: each.digest for each in _list_statements(phases)}
+    sources = {text: prepared.get(digests.get(text, ""), "") for text in found.plans}
+    generic = _ask_generic(plan, job, {text: sql for text, sql in sources.items() if sql})
+    return ReadPlans(found.plans, unexplained | found.unexplained, generic)
 
 
 def _find_place(job: TrialJob) -> tuple[str, str]:
@@ -131,6 +141,26 @@ def _ask_each(plan: Plan, job: TrialJob, statements: Mapping[str, str]) -> ReadP
             refused[name] = error.message
     empty = {name: NO_ROW for name, told in plans.items() if not told}
     return ReadPlans({n: told for n, told in plans.items() if told}, refused | empty)
+
+
+def _ask_generic(plan: Plan, job: TrialJob, prepared: Mapping[str, str]) -> dict[str, str]:
+    """The generic plans of what was prepared, by name; what the engine refuses has none."""
+    engine = job.engine
+    if not isinstance(engine, ExplainsGeneric) or not isinstance(engine, Explains):
+        return {}
+    wanted = {name: engine.list_generic_questions(sql) for name, sql in prepared.items()}
+    if not wanted:
+        return {}
+    answers: dict[str, list[list[str | None]]] = {}
+    try:
+        told = job.tools.ask(plan.session, [each for asked in wanted.values() for each in asked])
+        ends = accumulate(len(asked) for asked in wanted.values())
+        answers = {name: told[end - 2] for name, end in zip(wanted, ends, strict=True)}
+    except DynoError:
+        for name, asked in wanted.items():
+            with suppress(DynoError):
+                answers[name] = job.tools.ask(plan.session, asked)[-2]
+    return {name: engine.extract_plan(rows) for name, rows in answers.items()}
 
 
 def _ask_all(plan: Plan, job: TrialJob, statements: Mapping[str, str], ask: Ask) -> dict[str, str]:

@@ -36,7 +36,7 @@ from dyno.engines.postgres.libpq import convert_address as convert_address
 from dyno.engines.postgres.libpq import make_client_session as make_client_session
 from dyno.engines.postgres.likeness import liken_settings
 from dyno.engines.postgres.other_logs import REFUSED_LOGS as REFUSED_LOGS
-from dyno.engines.postgres.plans import plan_shape
+from dyno.engines.postgres.plans import ExplainsPostgresGeneric, plan_shape
 from dyno.engines.postgres.remarks import list_remarks
 from dyno.engines.postgres.settings import (
     STOCK,
@@ -61,7 +61,13 @@ PAGE_BYTES = 8192
 OTHER_BYTES, BACKEND_BYTES = 128 << 20, 12 << 20
 
 
-class Engine(PostgresTables, CountsTransactions, CountsPostgresInternals, TellsPostgresWaits):
+class Engine(
+    PostgresTables,
+    CountsTransactions,
+    CountsPostgresInternals,
+    ExplainsPostgresGeneric,
+    TellsPostgresWaits,
+):
     """PostgreSQL in a process of its own.
 
     Its settings are those of the table that `dyno show postgres` prints, in one of its profiles,

@@ -24,6 +24,24 @@ _RETURNS = re.compile(r" \(returns [^)]*\)$")
 _BRACKETED = re.compile(r"(?<!\w)\((\w+)\)")
 
 
+_PARAMETER = re.compile(r"\$(\d+)")
+
+
+class ExplainsPostgresGeneric:
+    """The questions for a generic plan; before 12 it cannot be asked for."""
+
+    def list_generic_questions(self, prepared: str) -> list[str]:
+        """It is made for no values at all, so that NULL stands for each."""
+        most = max((int(number) for number in _PARAMETER.findall(prepared)), default=0)
+        values = f"({', '.join(['NULL'] * most)})" if most else ""
+        return [
+            "SET plan_cache_mode = force_generic_plan",
+            f"PREPARE dyno_plan AS {prepared}",
+            f"EXPLAIN (COSTS OFF) EXECUTE dyno_plan{values}",
+            "DEALLOCATE dyno_plan",
+        ]
+
+
 def plan_shape(lines: Iterable[str]) -> str:
     """The lines of the tree; conditions have `?` for each value."""
     return "\n".join(_normalize_line(line) for line in lines if not _LEFT_OUT.match(line))

@@ -25,7 +25,7 @@ from dyno.engines import (
     _source,
 )
 from dyno.engines.sqlite.builds import CRATE, CRATES, FLAGS, find_library
-from dyno.engines.sqlite.plans import Step, convert_steps
+from dyno.engines.sqlite.plans import PlanStep, convert_steps
 from dyno.engines.sqlite.settings import (
     DRIVEN,
     FILED,
@@ -133,7 +133,7 @@ class Engine:
 
     def extract_plan(self, rows: list[list[str | None]]) -> str:
         """The plan's steps, in words that all versions share."""
-        steps = [Step(str(row[0]), str(row[1]), str(row[-1])) for row in rows]
+        steps = [PlanStep(str(row[0]), str(row[1]), str(row[-1])) for row in rows]
         return "\n".join(convert_steps(steps))
 
     def settle(self, server: Server) -> None:

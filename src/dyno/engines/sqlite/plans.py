@@ -38,7 +38,7 @@ _READS = re.compile(r"^(SCAN|SEARCH|BLOOM FILTER ON) (\S+)")
 
 
 @dataclass(frozen=True)
-class Step:
+class PlanStep:
     """A row of `EXPLAIN QUERY PLAN`: its number, that of the step it belongs to, and its words."""
 
     number: str
@@ -46,7 +46,7 @@ class Step:
     words: str
 
 
-def convert_steps(steps: Sequence[Step]) -> list[str]:
+def convert_steps(steps: Sequence[PlanStep]) -> list[str]:
     """The steps of a plan, in the words of all versions."""
     named = {match[1] for step in steps if (match := _SUBQUERY.match(step.words))}
     repeated: set[str] = set()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dyno import numbers
-from dyno.judge.analysis.counters import compare_counters
+from dyno.judge.analysis.counters import compare_counters, list_uncounted
 from dyno.judge.analysis.instructions import compare_instructions, say_instructions
 from dyno.judge.analysis.layer_words import describe_cpu
 from dyno.judge.analysis.layers import compare_layers
@@ -68,7 +68,8 @@ def find_causes(
                 clauses.append(CauseClause(text, ""))
             words = "; ".join(clause.text for clause in clauses)
             tables = plans.changes, counters, plans.statements, plans.unexplained
-            found.append(Cause(candidate, words, *tables, cpu, tuple(clauses), counted, waits))
+            times = cpu, tuple(clauses), counted, waits
+            found.append(Cause(candidate, words, *tables, *times, list_uncounted(view, candidate)))
     return tuple(found)
 
 

@@ -158,6 +158,20 @@ def _find_columns(view: RunView, candidate: str, analyses: InterimAnalyses) -> I
             yield _Column(*identity, base_values, values, interval, max(means))
 
 
+def list_uncounted(view: RunView, candidate: str) -> tuple[str, ...]:
+    """The counters of judged phases that are known of some trials and not of all: one side's
+    version does not count them, or its server did not tell.
+    """
+    analyses = InterimAnalyses(view.run.design.analyses, view.run.design.alpha)
+    found: dict[str, None] = {}
+    for judged in list_judged_phases(view, candidate, analyses):
+        trials = [*judged.list_trials(judged.base), *judged.list_trials(candidate)]
+        columns = [_compute_counts(trial, judged.phase) for trial in trials]
+        names = dict.fromkeys(key for column in columns for key in column)
+        found |= {key[0]: None for key in names if not all(key in column for column in columns)}
+    return tuple(found)
+
+
 #: A counter's name and unit.
 _Counter = tuple[str, str]
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dyno.judge.analysis.run_view import RunView
 from dyno.record import PlanChange, Trial
 from dyno.record.cause import PlanChangeKind
 
+#: Behind a statement whose generic plan is told.
+GENERIC = "(generic plan)"
 #: Less is no step: the arrows of a tree.
 _ARROW = "->"
 
@@ -53,11 +55,29 @@ def compare_plans(view: RunView, candidate: str) -> ComparedPlans:
             name for name in _sort_by_frequency(ours) if name in own.ends and name in theirs.ends
         ]
         statements += len(shared)
-        changes += _find_changes(workload.name, candidate, shared, theirs, own)
+        found = [*_find_changes(workload.name, candidate, shared, theirs, own)]
+        changes += found
+        changes += _find_generic_changes(workload.name, candidate, (ours, bases), found)
         reasons = {name: why for trial in ours for name, why in trial.unexplained.items()}
         unexplained.update(why for name, why in reasons.items() if name not in own.ends)
     in_order = sorted(changes, key=lambda change: _ORDER.index(change.kind))
     return ComparedPlans(tuple(in_order), statements, dict(unexplained))
+
+
+def _find_generic_changes(
+    workload: str,
+    candidate: str,
+    sides: tuple[Sequence[Trial], Sequence[Trial]],
+    known: Sequence[PlanChange],
+) -> Iterator[PlanChange]:
+    """Generic plans that differ between the sides, of statements whose own plans do not."""
+    ours, bases = sides
+    own, theirs = (_Plans.from_generic(trials) for trials in (ours, bases))
+    told = {change.statement for change in known}
+    names = [name for name in _sort_by_frequency(ours) if name in own.ends.keys() & theirs.ends]
+    fresh = [name for name in names if name not in told]
+    for change in _find_changes(workload, candidate, fresh, theirs, own):
+        yield replace(change, statement=f"{change.statement} {GENERIC}")
 
 
 @dataclass(frozen=True)
@@ -79,6 +99,15 @@ class _Plans:
                 if first := trial.plans_before.get(name):
                     both.setdefault(name, []).append((first, plan))
         return cls(ends, both)
+
+    @classmethod
+    def from_generic(cls, trials: Sequence[Trial]) -> _Plans:
+        """Those for all values at the trials' ends."""
+        ends: dict[str, list[str]] = {}
+        for trial in trials:
+            for name, plan in trial.generic_plans.items():
+                ends.setdefault(name, []).append(plan)
+        return cls(ends, {})
 
     def list_moved(self, name: str) -> list[tuple[str, str]]:
         """Start and end of the restarts in which the plan did not stay."""

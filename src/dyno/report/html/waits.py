@@ -10,7 +10,8 @@ from dyno.record import Cause, PhaseRecord, WaitDifference
 from dyno.report.html.markup import render
 
 _TEMPLATE = """
-{% if cause.waits %}<div class="scroll" tabindex="0"><table id="{{ anchor }}">
+{% for sentence in missing %}<p class="aside">{{ sentence }}</p>
+{% endfor %}{% if cause.waits %}<div class="scroll" tabindex="0"><table id="{{ anchor }}">
 <caption>What {{ cause.candidate }}'s sessions were at for an operation, against {{ base }}
 </caption>
 <thead><tr><th scope="col">waiting for</th><th scope="col" class="n">{{ base }}</th>
@@ -47,7 +48,27 @@ def build_wait_table(
         format_share=_format_share,
         list_events=_list_events,
         sampling=_describe_sampling(records),
+        missing=list_missing(cause, records),
     )
+
+
+#: What a probe of the server's own counts is called.
+ASKED = {"work": "the counters of its own work", "contention": "page splits and lock waits"}
+
+
+def list_missing(cause: Cause, records: Sequence[PhaseRecord]) -> list[str]:
+    """A sentence for each thing that a server was asked for and did not tell, and for counters that
+    one side does not know: all others stand.
+    """
+    reasons = {
+        f"A server did not tell {what}: {record.unread[probe].rstrip('.')}."
+        for record in records
+        for probe, what in ASKED.items()
+        if probe in record.unread
+    }
+    words = ", ".join(name.replace("_", " ") for name in cause.uncounted)
+    one_sided = [f"Not compared, since one side does not count it: {words}."] if words else []
+    return sorted(reasons) + one_sided
 
 
 def _name_wait(wait: WaitDifference) -> str:

@@ -133,7 +133,9 @@ def _draw_layers(book: Book, level: str, cause: Cause) -> Markup:
 
 def _draw_waits(book: Book, level: str, cause: Cause) -> Markup:
     """A row for each kind of waits, and what the samples are; nothing where there are none."""
-    records = [record for trial in book.view.trials for record in trial.phases]
+    sides = book.run.design.base, cause.candidate
+    trials = [trial for trial in book.view.trials if trial.candidate in sides]
+    records = [record for trial in trials for record in trial.phases]
     anchor = _name_anchor(book, cause, "waits")
     return build_wait_table(cause, book.run.design.base, level, anchor, records)
 
