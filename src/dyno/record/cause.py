@@ -65,7 +65,7 @@ LayerWord = Literal["costlier", "not costlier", "cheaper", "undecided"]
 class FunctionDifference:
     """CPU time of an operation in a function's own code, in ns: candidate − base, its interval.
 
-    `differs`: the interval excludes 0, and so do Benjamini and Hochberg over all functions.
+    `differs`: the interval excludes 0, and Benjamini and Hochberg agree over all of some size.
     """
 
     name: str

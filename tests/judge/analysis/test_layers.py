@@ -215,6 +215,13 @@ def test_where_no_layer_is_certain_the_likeliest_are_told_as_such() -> None:
     assert ", no layer's part is certain, the likeliest +" in cause.sentence
 
 
+def test_many_tiny_functions_do_not_hide_one_that_changed() -> None:
+    tiny = {("parser", f"tiny{at}"): 1.0 for at in range(2_000)}
+    old, new = {**ENGINE, **tiny}, {**change(ENGINE, yyparse=900.0), **tiny}
+    parser = find_layer(compare(make_sampled(old, new, noise=vary(17, 5))), "parser")
+    assert parser.functions[0].name == "yyparse" and parser.functions[0].differs
+
+
 def test_of_equal_builds_the_sentence_names_no_layer() -> None:
     cause = find_cause(make_sampled(ENGINE, ENGINE, noise=vary(9, 0.5)))
     assert cause.sentence.startswith("CPU time is not costlier: ")

@@ -124,7 +124,8 @@ def build_frames(
     base = np.array([phase.base_shares[rows].sum(axis=0) for rows in members.values()])
     own = np.array([phase.shares[rows].sum(axis=0) for rows in members.values()])
     interval = phase.compare(base, own, analyses.compute_level(phase.blocks))
-    differs = find_sure_differences(interval, phase.blocks, analyses)
+    means = (base + own).mean(axis=-1) / 2
+    differs = find_sure_differences(interval, means, phase.blocks, analyses)
     if judged is not None:
         certain = {place for place, it in judged.items() if it.differs}
         pairs = zip(nodes, differs, strict=True)

@@ -41,6 +41,8 @@ from dyno.record.cause import CpuDifference, FunctionDifference, LayerDifference
 LAYER_MARGIN_SHARE = 0.25
 #: What the row of all layers together is called.
 WHOLE = "all CPU time"
+#: Of the whole, that a function must hold to be tested.
+TESTED_SHARE_LEAST = 0.002
 #: Functions of a layer that are told.
 FUNCTIONS_TOLD = 5
 #: Layers whose share of the whole is not attributed to any part.
@@ -173,7 +175,8 @@ def compare_functions(
     """Every function that was met, the largest difference first."""
     base_shares, shares = phase.base_shares, phase.shares
     interval = phase.compare(base_shares, shares, analyses.compute_level(phase.blocks))
-    differs = find_sure_differences(interval, phase.blocks, analyses)
+    sizes = (base_shares + shares).mean(axis=-1) / 2
+    differs = find_sure_differences(interval, sizes, phase.blocks, analyses)
     times = phase.list_times(base_shares, shares, interval)
     found = [
         FunctionDifference(place.name, place.layer, *times[at], bool(differs[at]))
@@ -182,10 +185,19 @@ def compare_functions(
     return tuple(sorted(found, key=lambda each: -abs(each.difference_ns)))
 
 
-def find_sure_differences(interval: Interval, blocks: int, analyses: InterimAnalyses) -> Bools:
+def find_sure_differences(
+    interval: Interval, sizes: Floats, blocks: int, analyses: InterimAnalyses
+) -> Bools:
     """Of many differences, those whose interval excludes 0 and that Benjamini and Hochberg grant:
     of them a share of α is expected to be none.
+
+    `sizes` are both sides' mean shares of the whole. Small ones are left out before: a filter that
+    knows nothing of the difference costs no error (Bourgon, Gentleman and Huber, *Independent
+    filtering*, PNAS 107, 2010).
     """
-    adjusted = adjust_benjamini_hochberg(analyses.adjust_p(interval.p, blocks))
+    tested = sizes >= TESTED_SHARE_LEAST
+    differs = np.zeros(sizes.shape, dtype=bool)
+    p_values = np.asarray(analyses.adjust_p(interval.p, blocks))[tested]
+    differs[tested] = adjust_benjamini_hochberg(p_values) <= analyses.alpha
     excludes = (interval.low_skewed > 0.0) | (interval.high_skewed < 0.0)
-    return np.asarray(excludes & (adjusted <= analyses.alpha))
+    return np.asarray(excludes & differs)

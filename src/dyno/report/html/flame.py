@@ -41,8 +41,8 @@ _FIGURE = """
 CAPTION = (
     "A frame's width is its CPU time of an operation, what it calls included; of the difference, "
     "that of the side with more, so that what vanished is shown too. A frame is coloured only "
-    "where its interval excludes zero and Benjamini and Hochberg agree over all frames. Click or "
-    "press Enter to zoom, Escape to zoom out, arrows to move, / to search."
+    "where its interval excludes zero and Benjamini and Hochberg agree over all of some size. "
+    "Click or press Enter to zoom, Escape to zoom out, arrows to move, / to search."
 )
 FLAT = " Callers were not sampled (--stacks does it): below each layer stand its functions."
 DIVIDED = (
