@@ -75,10 +75,11 @@ def find_log(server: Server) -> Path:
 
 def log_between(server: Server, sent: list[str], home: Path) -> Path:
     """The log of these statements alone, and of a first and a last one."""
-    driver.ask(server.session, ["SELECT 'it begins'", *sent, "SELECT 'it ends'"])
+    mark = f"it ends {time.time_ns()}"
+    driver.ask(server.session, ["SELECT 'it begins'", *sent, f"SELECT '{mark}'"])
     for _ in range(600):
         log = find_log(server)
-        if b"it ends" in log.read_bytes():
+        if mark.encode() in log.read_bytes():
             copy = home / log.name
             copy.write_bytes(log.read_bytes())
             return copy
