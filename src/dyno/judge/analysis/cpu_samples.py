@@ -121,13 +121,17 @@ def list_sampled_phases(view: RunView, candidate: str) -> Iterator[SampledPhase]
 
 
 def _is_sampled(block: Mapping[str, Trial], sides: tuple[str, str], phase: str) -> bool:
-    """Were both sides sampled alike in it, and some samples met on both?"""
+    """Were both sides sampled alike in it, and some samples met on both, for which the kernel
+    charged CPU time?
+    """
     found = [_find_profile(block[side], phase) for side in sides]
     base, own = found
     if base is None or own is None:
         return False
     seen = [(it.event, it.scope, it.kernel) for _, it in (base, own)]
-    return min(base[1].samples, own[1].samples) > 0 and seen[0] == seen[1]
+    if min(base[1].samples, own[1].samples) == 0 or seen[0] != seen[1]:
+        return False
+    return all(sum(_compute_costs(block[side], phase).values()) > 0.0 for side in sides)
 
 
 def _find_profile(trial: Trial, phase: str) -> tuple[PhaseRecord, CpuProfile] | None:
