@@ -9,7 +9,7 @@ from dyno.engines.mysql.other_logs import REFUSED_LOGS as AROUND_MYSQL
 from dyno.engines.postgres.other_logs import REFUSED_LOGS as AROUND_POSTGRES
 from dyno.workloads.replay.shippers import SHIPPERS
 
-PAGE = Path(__file__).parents[3] / "docs/guides/yours/log-formats.md"
+PAGE = Path(__file__).parents[3] / "docs/guides/log-formats.md"
 #: A word of the table for each that is refused, and each shipper.
 REFUSED = {
     "MySQL's binary log": "binary log",
