@@ -323,8 +323,8 @@ PROFILE: Decorator = click.option(
 STACKS: Decorator = click.option(
     *("--stacks", "cpu_stacks"),
     is_flag=True,
-    help="Play a trial of each candidate for the callers of functions, too, after the last block: as "
-    "far as a build's frame pointers lead.",
+    help="Play a trial of each candidate for the callers of functions, too, after the last block: "
+    "as far as a build's frame pointers lead.",
 )
 STRICT: Decorator = click.option(
     "--strict", is_flag=True, help="Exit with 4 if an audit doubts the result."
