@@ -25,6 +25,8 @@ def compare(base: tuple[float, ...], other: tuple[float, ...], inputs: int = 1) 
         ((1000.0, 1000.0), (999.0, 999.0), "not heavier"),
         ((1000.0, 1004.0), (1004.0, 1010.0), "inconclusive"),
         ((1000.0, 1000.2), (1010.0, 1010.2), "heavier"),
+        ((1000.0,), (1010.0,), "inconclusive"),
+        ((1000.0,), (1010.0, 1010.0), "inconclusive"),
     ],
 )
 def test_the_word_follows_from_change_interval_and_margin(

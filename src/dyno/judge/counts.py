@@ -2,7 +2,8 @@
 
 Repetitions are restarts of one seed. Where they agree exactly the difference is exact for this
 input; else they are data like any other, with an interval by Student's t over both sides' pooled
-variance. Of several inputs each is one datum, candidate − base.
+variance. Of several inputs each is one datum, candidate − base. A lone count
+claims nothing, for an engine that varies would be called heavier by chance.
 """
 
 from __future__ import annotations
@@ -55,11 +56,17 @@ def _compare(base: CandidateCount, other: CandidateCount, margin: float) -> Coun
         low_percent=low,
         high_percent=high,
         margin_percent=margin,
-        word=_choose_word(change, low, high, margin),
+        word=_choose_word(change, low, high, margin) if _is_known(base, other) else "inconclusive",
         changes=tuple(changes),
         layers=tuple(_find_layer_changes(base, other)),
         tree=build_call_tree(base, other),
     )
+
+
+def _is_known(base: CandidateCount, other: CandidateCount) -> bool:
+    """Does anything say how far the counts vary: several inputs, or repetitions of both?"""
+    of_inputs = base.inputs > 1 and base.inputs == other.inputs
+    return of_inputs or min(len(base.repeats), len(other.repeats)) > 1
 
 
 def _choose_word(change: float, low: float, high: float, margin: float) -> CountWord:

@@ -25,7 +25,7 @@ def count(runs: Path, monkeypatch: pytest.MonkeyPatch, *words: str) -> tuple[int
 def test_one_build_of_sqlite_counts_the_same_and_its_driver_is_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    sides = ("a=sqlite@3.46.0", "b=sqlite@3.46.0", "--repeat", "1")
+    sides = ("a=sqlite@3.46.0", "b=sqlite@3.46.0")
     code, row = count(tmp_path, monkeypatch, *sides, "--events", "500", "--before", "100")
     assert code == 0
     assert abs(row["change_percent"]) < 0.02
@@ -39,7 +39,7 @@ def test_a_backend_of_postgres_counts_the_same_after_a_restart(
 ) -> None:
     sides = ("a=postgres@18", "b=postgres@18", "--repeat", "1")
     code, row = count(tmp_path, monkeypatch, *sides, "--events", "1000", "--before", "200")
-    assert code == 0
+    assert code == 2 and row["word"] == "inconclusive", "counted once, which claims nothing"
     assert abs(row["change_percent"]) < 0.5
     assert row["base_value"] > 10_000
     assert list(tmp_path.glob("*-count-*/callgrind/*/callgrind.out.*"))

@@ -101,10 +101,7 @@ def count_candidate(candidate: Candidate, given: CountContext) -> CandidateCount
     plan = given.plan
     with make_temporary_run() as place:
         job = _make_job(candidate, given, place)
-        given.say(f"loading {candidate.name}")
-        loaded = place.find_homes() / "loaded"
-        load_data(job, loaded)
-        repeats = list(_count_repeats(job, loaded, given, place))
+        repeats = list(_count_repeats(job, given, place))
     per_operation = [each.functions for each in repeats]
     return CandidateCount(
         candidate=candidate.name,
@@ -120,18 +117,21 @@ def count_candidate(candidate: Candidate, given: CountContext) -> CandidateCount
     )
 
 
-def _count_repeats(
-    job: TrialJob, loaded: Path, given: CountContext, place: RunFolder
-) -> Iterator[CountedRepeat]:
-    """The repetitions of each input, one input after the other."""
+def _count_repeats(job: TrialJob, given: CountContext, place: RunFolder) -> Iterator[CountedRepeat]:
+    """The repetitions of each input, one input after the other, each of data loaded anew: where a
+    load lies otherwise on disk, as DuckDB's may, the repetitions differ and the interval tells.
+    """
     plan, name = given.plan, job.candidate.name
     for number in range(plan.inputs * plan.repeats):
-        given.say(f"counting {name}, {number + 1} of {plan.inputs * plan.repeats}")
+        given.say(f"loading and counting {name}, {number + 1} of {plan.inputs * plan.repeats}")
+        loaded = place.find_homes() / "loaded"
+        load_data(job, loaded)
         folder = given.folder if number == 0 else place.path
         seed = compute_trial_seed(job.run_seed + number // plan.repeats, job.workload.name, -1)
         # another attempt has another layout of the process, where a control draws one
         again = replace(job, attempt=number + 1, seed=seed)
         yield subtract_work(*count_repeat(again, loaded, given, folder))
+        shutil.rmtree(loaded)
 
 
 def _make_job(candidate: Candidate, given: CountContext, place: RunFolder) -> TrialJob:

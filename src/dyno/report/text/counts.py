@@ -58,7 +58,10 @@ def describe_spread(counts: Sequence[CandidateCount]) -> list[str]:
         if each.inputs == len(each.repeats) > 1:
             continue
         if len(each.repeats) < 2:
-            told.append(f"{each.candidate}: counted once, so nothing says how far it varies.")
+            told.append(
+                f"{each.candidate}: counted once, so nothing says how far it varies, and nothing "
+                "is claimed: --repeat 2 tells."
+            )
             continue
         line = f"{each.candidate}: {len(each.repeats)} restarts lie {each.spread_percent:.4f} % "
         line += "apart"
