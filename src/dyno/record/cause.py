@@ -111,10 +111,11 @@ class ExplainedShare:
 class CpuDifference:
     """CPU time of an operation of a phase, by layer, over so many sampled `blocks`.
 
-    `total` is all of it, `layers` its parts, the largest difference first, of which `tested` were
-    foreseen. `margin_percent` is of the base's whole: `total` is held against the run's margin, the
-    layers against this one. `unattributed_percent` has no layer, of the side with more. `explained`
-    stands where time is slower or faster. `is_across_engines`: their own layers are one.
+    `total` is all of it, `layers` its parts, the largest difference first, of which `tested` hold
+    enough to be tested. `margin_percent` is of the base's whole: `total` is held against the run's
+    margin, the layers against this one. `unattributed_percent` has no layer, of the side with more.
+    `explained` stands where time is slower or faster. Where `is_across_engines` their own layers
+    are one.
     """
 
     workload: str

@@ -1,9 +1,11 @@
 """Which layer of an engine costs more CPU time than the base's: the whole first, then its parts.
 
-The whole is tested at α. Only where it differs surely are its layers, by Holm over all that were
-foreseen; so the error of all words together is α, and a cost that merely moved from one layer to
-another is none. Phases share α evenly. Interim analyses, sequential p values and the bounds that
-count skewness are those of every other comparison.
+The whole is tested at α. Only where it differs surely are its layers, by Holm over those that hold
+some of it; so the error of all words together is α, and a cost that merely moved from one layer to
+another is none. Which layers hold some is told by both sides' mean, which knows nothing of their
+difference and so costs no error (Bourgon, Gentleman and Huber, *Independent filtering*, PNAS 107,
+2010). Phases share α evenly. Interim analyses, sequential p values and the bounds that count
+skewness are those of every other comparison.
 """
 
 from __future__ import annotations
@@ -41,8 +43,8 @@ from dyno.record.cause import CpuDifference, FunctionDifference, LayerDifference
 LAYER_MARGIN_SHARE = 0.25
 #: What the row of all layers together is called.
 WHOLE = "all CPU time"
-#: Of the whole, that a function must hold to be tested.
-TESTED_SHARE_LEAST = 0.002
+#: Of the whole, that a layer and a function must hold to be tested.
+LAYER_SHARE_LEAST, FUNCTION_SHARE_LEAST = 0.005, 0.002
 #: Functions of a layer that are told.
 FUNCTIONS_TOLD = 5
 #: Layers whose share of the whole is not attributed to any part.
@@ -106,11 +108,11 @@ def _compare_phase(
     excludes = interval.low_skewed[0] > 0.0 or interval.high_skewed[0] < 0.0
     gate = total.p_value if excludes else 1.0
     layers = phase.sum_by([place.layer for place in phase.places])
-    names = layers[0]
-    unmet = np.ones(_count_tested(view, phase, names) - len(names))
+    tested = _compute_sizes(layers[1], layers[2]) >= LAYER_SHARE_LEAST
 
     def adjust_layers(p_values: Floats) -> Floats:
-        adjusted = adjust_holm(np.append(p_values, unmet))[: len(names)]
+        adjusted = np.ones(p_values.shape)
+        adjusted[tested] = adjust_holm(p_values[tested])
         return np.maximum(adjust_whole(adjusted), gate)
 
     narrow = _Rule(analyses, phase.blocks, rule.margin * LAYER_MARGIN_SHARE)
@@ -130,7 +132,7 @@ def _compare_phase(
         100 * narrow.margin,
         total,
         tuple(sorted(judged, key=lambda row: -abs(row.difference_ns))),
-        len(names) + unmet.size,
+        int(tested.sum()),
         100
         * max(
             sum(row.base_ns for row in unattributed) / total.base_ns,
@@ -141,11 +143,9 @@ def _compare_phase(
     )
 
 
-def _count_tested(view: RunView, phase: SampledPhase, names: Sequence[str]) -> int:
-    """How many layers Holm counts: those foreseen before the run, whether they were met or not."""
-    layers = view.run.cpu_sampling.layers if view.run.cpu_sampling else {}
-    foreseen = {layer for it in view.run.candidates for layer in layers.get(it.engine, ())}
-    return len(set(names) if phase.is_across_engines else foreseen | set(names))
+def _compute_sizes(base_shares: Floats, shares: Floats) -> Floats:
+    """What each row holds of the whole, both sides' mean over the blocks."""
+    return np.asarray((base_shares + shares).mean(axis=-1) / 2)
 
 
 def _build_rows(
@@ -175,7 +175,7 @@ def compare_functions(
     """Every function that was met, the largest difference first."""
     base_shares, shares = phase.base_shares, phase.shares
     interval = phase.compare(base_shares, shares, analyses.compute_level(phase.blocks))
-    sizes = (base_shares + shares).mean(axis=-1) / 2
+    sizes = _compute_sizes(base_shares, shares)
     differs = find_sure_differences(interval, sizes, phase.blocks, analyses)
     times = phase.list_times(base_shares, shares, interval)
     found = [
@@ -191,11 +191,9 @@ def find_sure_differences(
     """Of many differences, those whose interval excludes 0 and that Benjamini and Hochberg grant:
     of them a share of α is expected to be none.
 
-    `sizes` are both sides' mean shares of the whole. Small ones are left out before: a filter that
-    knows nothing of the difference costs no error (Bourgon, Gentleman and Huber, *Independent
-    filtering*, PNAS 107, 2010).
+    `sizes` are both sides' mean shares of the whole. Small ones are left out before.
     """
-    tested = sizes >= TESTED_SHARE_LEAST
+    tested = sizes >= FUNCTION_SHARE_LEAST
     differs = np.zeros(sizes.shape, dtype=bool)
     p_values = np.asarray(analyses.adjust_p(interval.p, blocks))[tested]
     differs[tested] = adjust_benjamini_hochberg(p_values) <= analyses.alpha

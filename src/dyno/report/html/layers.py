@@ -75,7 +75,8 @@ def _list_notes(cpu: CpuDifference) -> Iterator[str]:
     yield f"{cpu.blocks} sampled blocks."
     yield (
         "The whole is tested first. Where it differs surely its layers are, by Holm's method over "
-        f"{cpu.tested}; a layer's margin is {cpu.margin_percent:g} % of all CPU time."
+        f"the {cpu.tested} that hold half a per cent; a layer's margin is "
+        f"{cpu.margin_percent:g} % of all CPU time."
     )
     if cpu.unattributed_percent:
         unattributed = numbers.format_percent(cpu.unattributed_percent)
