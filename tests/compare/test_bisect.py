@@ -201,6 +201,7 @@ def test_comparisons_find_the_step_among_made_up_builds(
     assert bisect.choose_exit_code(found) == 0 and (found.first, found.last) == (3, 3)
     said = capsys.readouterr().out
     assert "The first changed point is v3" in said and "1  v4  slower" in said
+    assert "Z-bisect-v0-v3" in said, "a folder's name that one can copy"
 
 
 @pytest.mark.parametrize(("code", "git"), [(0, 0), (1, 1), (2, 125), (3, 125), (4, 125), (64, 128)])

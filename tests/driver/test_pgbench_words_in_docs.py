@@ -58,7 +58,7 @@ OPTIONS = re.findall(
 )
 
 #: Options of ours that mean something else to pgbench: a replay's log.
-OTHERS = {"--log"}
+OTHERS = {"--log", "--log-prefix"}
 
 
 def test_the_table_has_every_word_and_no_other() -> None:

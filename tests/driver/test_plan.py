@@ -45,7 +45,9 @@ PAIRS: dict[type, str] = {
     driver.End: "Event=end",
 }
 #: What the record adds to what the driver said.
-OURS_ALONE: dict[type, set[str]] = {record.PhaseRecord: {"readings", "switches", "unread"}}
+OURS_ALONE: dict[type, set[str]] = {
+    record.PhaseRecord: {"readings", "switches", "unread", "profile", "waits"}
+}
 
 JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 

@@ -178,9 +178,8 @@ class StepPrinter:
 
 def format_answer(answer: BisectAnswer) -> str:
     """`slower  +4.1 % ± 0.3`: the word, and the change with its standard error."""
-    change = 100 * math.expm1(answer.log_ratio)
-    error = 100 * answer.error
-    return f"{answer.word}  {change:+.2f} % ± {error:.2g}  {answer.record}".replace("-", "−", 1)
+    change = f"{100 * math.expm1(answer.log_ratio):+.2f}".replace("-", "−")
+    return f"{answer.word}  {change} % ± {100 * answer.error:.2g}  {answer.record}"
 
 
 def print_found(points: Sequence[BisectPoint], found: Found) -> None:

@@ -20,8 +20,9 @@ from dyno.judge.stats.interval import Floats
 
 #: How sure the answer is, and how often a point is measured at most.
 CONFIDENCE, TIMES_MAX = 0.95, 3
-#: A level that lies so many errors off both of one step's levels is of another step.
-MISFIT_ERRORS = 4.0
+#: A level that lies so many errors, and such a share of the step, off both of one step's levels is
+#: of another step.
+MISFIT_ERRORS, MISFIT_SHARE = 4.0, 0.1
 
 
 @dataclass(frozen=True)
@@ -152,10 +153,11 @@ class Bisection:
         off = []
         for place, answer in self.answers:
             levels = ((0.0, 0.0), (new.log_ratio, new.error))
-            distances = (
-                abs(answer.log_ratio - at) / math.hypot(answer.error, error, 1e-6)
+            far = MISFIT_SHARE * abs(new.log_ratio)
+            if all(
+                abs(answer.log_ratio - at)
+                > max(far, MISFIT_ERRORS * math.hypot(answer.error, error, 1e-6))
                 for at, error in levels
-            )
-            if min(distances) > MISFIT_ERRORS:
+            ):
                 off.append(place)
         return tuple(sorted(set(off)))

@@ -112,7 +112,10 @@ class Compose:
     """`docker compose logs`, `docker service logs`: a container's name and a bar."""
 
     name = "docker compose"
-    _form = re.compile(r"^(?:\x1b\[\d+m)?([\w.@-]*[A-Za-z][\w.@-]*)\s+\|(?:\x1b\[0m)?(?: (.*)|)$")
+    # a name with a letter; possessive, for a line may be one word of 20 MB
+    _form = re.compile(
+        r"^(?:\x1b\[\d+m)?(?=[\w.@-]*?[A-Za-z])([\w.@-]++)\s++\|(?:\x1b\[0m)?(?: (.*)|)$"
+    )
 
     def unpack(self, line: str) -> ShippedLine | None:
         """A line."""
