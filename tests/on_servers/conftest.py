@@ -35,15 +35,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.fixture(scope="session", params=VERSIONS)
-def kit_parts(request: pytest.FixtureRequest, shared_servers: None) -> Iterator[KitParts]:
-    """A server for the kit, of each version, and which parts of the kit it has.
-
-    It asks for `shared_servers`, so that its last question comes before the servers' end.
-    """
+def kit_parts(request: pytest.FixtureRequest) -> Iterator[KitParts]:
+    """A server for the kit, of each version, and which parts of the kit it has; it ends with them."""
     with serving(str(request.param)) as server:
-        parts = KitParts(server)
-        yield parts
-        parts.clear()
+        yield KitParts(server)
 
 
 @pytest.fixture
