@@ -231,7 +231,7 @@ def test_how_much_of_the_time_cpu_explains_is_told_where_time_is_slower_and_nowh
     whole = {place: ns / 10 for place, ns in ENGINE.items()}
     dearer = change(whole, yyparse=1_000 * (np.exp(0.1) - 1))
     trials = make_sampled(whole, dearer, slowdown=0.1, noise=vary(10, 0.5))
-    on_one_core = Conditions(pinning=PinningCondition((0,), (0,)))
+    on_one_core = Conditions(pinning=PinningCondition((1,), (0,)))
     slower = find_cause([dataclasses.replace(trial, conditions=on_one_core) for trial in trials])
     assert find_cause(trials).cpu[0].explained is None, "nobody knows the cores"
     share = slower.cpu[0].explained

@@ -1,7 +1,7 @@
 """How much of a difference in time the difference in CPU time is.
 
-Both are of an operation: time is that of a user, times as many users as can run at once. Where the
-server alone limits them, a rise in CPU time is the whole rise in time.
+Both are of an operation: time is that of a user, times as many users as the engine's cores can serve
+at once. Where the server alone limits them, a rise in CPU time is the whole rise in time.
 """
 
 from __future__ import annotations
@@ -78,9 +78,9 @@ def _compute_time_ns(trial: Trial, phase: str) -> float | None:
 
 
 def _count_cores(trial: Trial, record: PhaseRecord) -> int:
-    """The cores that driver and engine may use; 0 where it is not on record."""
-    if trial.conditions.pinning and (both := trial.conditions.pinning.both):
-        return len(both)
+    """The cores that the engine may use; 0 where it is not on record."""
+    if trial.conditions.pinning and trial.conditions.pinning.engine:
+        return len(trial.conditions.pinning.engine)
     seen = {reading.name: reading.value for reading in record.readings if reading.probe == "host"}
     lasted_ns = record.ended_ns - record.started_ns
     total = sum(seen.get(name, 0.0) for name in ("busy_ns", "idle_ns", "steal_ns"))
