@@ -36,7 +36,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.fixture(scope="session", params=VERSIONS)
 def kit_parts(request: pytest.FixtureRequest) -> Iterator[KitParts]:
-    """A server for the kit, of each version, and which parts of the kit it has; it ends with them."""
+    """A server for the kit, of each version, with what parts it has; it ends with them in it."""
     with serving(str(request.param)) as server:
         yield KitParts(server)
 
