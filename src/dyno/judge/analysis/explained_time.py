@@ -1,7 +1,7 @@
 """How much of a difference in time the difference in CPU time is.
 
-Both are of an operation: time is that of a user, times as many users as the engine's cores can serve
-at once. Where the server alone limits them, a rise in CPU time is the whole rise in time.
+Both are of an operation: time is that of a user, times as many users as the engine's cores can
+serve at once. Where the server alone limits them, a rise in CPU time is the whole rise in time.
 """
 
 from __future__ import annotations
