@@ -112,7 +112,7 @@ class Compose:
     """`docker compose logs`, `docker service logs`: a container's name and a bar."""
 
     name = "docker compose"
-    # a name with a letter; possessive, for a line may be one word of 20 MB
+    # a name with a letter; possessive, for a line may be one long word
     _form = re.compile(
         r"^(?:\x1b\[\d+m)?(?=[\w.@-]*?[A-Za-z])([\w.@-]++)\s++\|(?:\x1b\[0m)?(?: (.*)|)$"
     )
