@@ -31,8 +31,7 @@ def describe_cpu(phases: Sequence[CpuDifference]) -> Iterator[str]:
     where = f" on {first.candidate}" + (f" in {', '.join(places)}" if places else "")
     yield from _describe_phase(first, where)
     if others := sum(each.total.word in CHANGED for each in phases[1:]):
-        verb = "differs" if others == 1 else "differ"
-        yield f"CPU time {verb} in {others} further phase{'s' if others > 1 else ''}"
+        yield f"CPU time differs in {others} further phase{'s' if others > 1 else ''}"
 
 
 def _describe_phase(cpu: CpuDifference, where: str) -> Iterator[str]:
