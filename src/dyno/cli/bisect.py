@@ -39,14 +39,7 @@ FOUND_EXIT, NOTHING_EXIT, UNSURE_EXIT = 0, 1, 2
 )
 @click.option("--phase", default="", metavar="NAME", help="The phase whose metric is followed.")
 @click.option("--count", "is_counted", is_flag=True, help="Follow instructions instead of time.")
-@click.option(
-    "--events",
-    type=click.IntRange(1),
-    default=10_000,
-    show_default=True,
-    metavar="N",
-    help="How many events --count counts.",
-)
+@options.EVENTS
 @click.option(
     "--margin", type=PERCENT, metavar="PERCENT", help="The change from GOOD to BAD that matters."
 )

@@ -41,14 +41,7 @@ EXITS = {"not heavier": 0, "lighter": 0, "heavier": 1, "inconclusive": 2}
     metavar="PERCENT",
     help="The change of instructions that matters.",
 )
-@click.option(
-    "--events",
-    type=click.IntRange(1),
-    default=10_000,
-    show_default=True,
-    metavar="N",
-    help="How many events are counted.",
-)
+@options.EVENTS
 @click.option(
     "--before",
     type=click.IntRange(1),

@@ -338,6 +338,14 @@ FORMAT: Decorator = click.option(
     help=f"Write the verdict for another program, without FILE to stdout: {', '.join(FORMATS)}; "
     "may be repeated.",
 )
+EVENTS: Decorator = click.option(
+    "--events",
+    type=click.IntRange(1),
+    default=10_000,
+    show_default=True,
+    metavar="N",
+    help="How many events are counted.",
+)
 INCONCLUSIVE: Decorator = click.option(
     "--inconclusive",
     type=click.Choice(["pass", "fail", "retry"]),

@@ -35,17 +35,9 @@ Path = tuple[CodePlace, ...]
 
 
 @dataclass(frozen=True)
-class Frame:
+class Frame(FunctionDifference):
     """A function where these callers called it, what it calls included, in ns an operation."""
 
-    name: str
-    layer: str
-    base_ns: float
-    candidate_ns: float
-    difference_ns: float
-    low_ns: float
-    high_ns: float
-    differs: bool
     children: tuple[Frame, ...] = ()
 
     def list_all(self) -> Iterator[Frame]:
