@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 
 import pytest
@@ -122,7 +123,9 @@ def test_report_makes_a_counts_page_again(
     told = tmp_path / "rows.json"
     assert run_words(["report", "last", "--json", str(told)]) == 0
     assert "Functions that changed" in (counted / "report.html").read_text()
-    assert '"word": "heavier"' in told.read_text()
+    found = json.loads(told.read_text())
+    assert found["overall"] == "heavier" and found["comparisons"][0]["word"] == "heavier"
+    assert "1.1 is heavier" in found["sentence"]
 
 
 def test_counts_are_listed_among_the_runs(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
 import subprocess
@@ -229,3 +230,14 @@ def test_a_current_folder_that_was_removed_is_one_sentence(tmp_path: Path) -> No
     )
     assert ended.returncode == 64
     assert ended.stderr == "dyno: the current folder was removed\nhint: cd to another\n"
+
+
+def test_a_failed_run_writes_its_failure_as_json_and_no_password(tmp_path: Path) -> None:
+    file = tmp_path / "rows.json"
+    file.write_text("[]")
+    words = ["compare", "sqlite", "mysql://u:sesame@127.0.0.1:1/x", "-w", "no_such_workload"]
+    assert run_words([*words, "--json", str(file)]) == 64
+    told = json.loads(file.read_text())
+    assert (told["overall"], told["exit_code"], told["comparisons"]) == ("failed", 64, [])
+    assert "no_such_workload" in told["sentence"] and told["hint"]
+    assert "sesame" not in file.read_text()

@@ -23,9 +23,10 @@ from report.page_text import words
 
 HERE = Path(__file__).parent
 KEYS = (
-    "workload phase metric unit direction primary base candidate change_percent low_percent "
-    "high_percent blocks dropped mde80_percent verdict levels doubts cause layers "
-    "instructions"
+    "workload phase metric unit direction primary base candidate base_value candidate_value "
+    "change_percent low_percent "
+    "high_percent blocks dropped mde80_percent margin_percent verdict word notes levels doubts "
+    "cause layers instructions"
 )
 
 
@@ -107,6 +108,13 @@ def test_the_rows_are_as_they_were(tmp_path: Path) -> None:
         if row["primary"]
     ]
     check("rows.json", json.dumps(rounded, indent=1) + "\n")
+
+
+def test_the_result_has_the_word_the_sentence_and_the_doubts_of_the_whole_run(book: Book) -> None:
+    told = export.to_json_result(book.verdict)
+    assert " ".join(told) == "overall sentence complete doubts comparisons"
+    assert (told["overall"], told["sentence"]) == (book.verdict.overall, book.verdict.sentence)
+    assert told["comparisons"] == export.to_json_rows(book.verdict)
 
 
 def test_a_row_has_the_promised_keys_and_its_interval_holds_its_change(book: Book) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from dyno.compare.count.candidate import CountPlan
     from dyno.compare.experiment import Experiment
-    from dyno.record.count import CountComparison
+    from dyno.record.count import Count, CountComparison
 
 #: Exit codes, as those of `compare`.
 EXITS = {"not heavier": 0, "lighter": 0, "heavier": 1, "inconclusive": 2}
@@ -94,7 +94,7 @@ def command(**words: Any) -> int:
     rows = compare_counts(count)
     page = derive_count_page(folder, count, rows)
     if words["json_file"]:
-        write_rows(rows, words["json_file"])
+        write_result(count, rows, words["json_file"])
     print_count(count, rows)
     screen.print_line(f"report: {page}")
     return EXITS[judge_overall(rows)]
@@ -132,8 +132,17 @@ def _make_plan(words: dict[str, Any]) -> CountPlan:
     return CountPlan(**chosen, margin_percent=words["margin"])
 
 
-def write_rows(rows: Sequence[CountComparison], file: Path) -> None:
-    """`--json`: a list with a row per candidate (`record/count.py`, `CountComparison`)."""
+def write_result(count: Count, rows: Sequence[CountComparison], file: Path) -> None:
+    """`--json`: `overall`, `sentence`, and `comparisons` with a row per candidate
+    (`record/count.py`, `CountComparison`).
+    """
+    from dyno.judge.counts import judge_overall
     from dyno.report.html.page import write_user_file
+    from dyno.report.text.counts import describe_comparison
 
-    write_user_file(file, json.dumps([asdict(row) for row in rows], indent=1) + "\n")
+    told = {
+        "overall": judge_overall(rows),
+        "sentence": " ".join(describe_comparison(count, row) for row in rows),
+        "comparisons": [asdict(row) for row in rows],
+    }
+    write_user_file(file, json.dumps(told, indent=1) + "\n")

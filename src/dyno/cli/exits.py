@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -205,6 +206,28 @@ def add_traceback_hint(fault: DynoError, error: Exception) -> DynoError:
         )
     hint = f"{please} in {file.name} (DYNO_TRACEBACK=1 shows it)"
     return InternalError(fault.message, cause=fault.cause, hint=hint)
+
+
+@contextmanager
+def write_failure(file: Path) -> Iterator[None]:
+    """Writes what a command fails by into the file of its `--json`, and lets it fail."""
+    try:
+        yield
+    except (click.exceptions.Exit, click.Abort):
+        raise
+    except (Exception, KeyboardInterrupt) as error:
+        from dyno.report.export import to_json_failure
+        from dyno.report.html.page import write_user_file
+
+        if isinstance(error, KeyboardInterrupt):
+            code, fault = INTERRUPTED_EXIT, DynoError("interrupted", hint=" ".join(error.args))
+        else:
+            fault = as_dyno_error(error)
+            code = USAGE_EXIT if isinstance(fault, TrialFailed) else fault.exit_code
+        told = to_json_failure(_mask_words(fault.sentence), _mask_words(fault.hint), code)
+        with suppress(OSError):  # the command's own error is the one to be told
+            write_user_file(file, json.dumps(told, indent=1) + "\n")
+        raise
 
 
 def print_error(error: DynoError) -> None:

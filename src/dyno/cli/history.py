@@ -123,7 +123,7 @@ def print_flagged_change(series: HistorySeries, flagged: FlaggedChange, alpha: f
     screen.print_line(f"  after:  {format_point(after)}")
     if place := format_change_place(series, flagged):
         screen.print_line(f"  place:  {place}")
-    screen.print_line(f"  verdict: {format_past_verdict(flagged)}")
+    screen.print_line(f"  verdict: {format_past_verdict(series, flagged)}")
     asked = "which functions" if flagged.is_exact else "to confirm or reject"
     screen.print_line(f"  {asked}: {flagged.confirm or flagged.why_none}")
     screen.print_gap()

@@ -194,7 +194,7 @@ def _write_files(book: Book, asked: RunOptions) -> None:
     from dyno.report import formats
 
     if asked.json_file:
-        write_rows(book.verdict, asked.json_file)
+        write_result(book.verdict, asked.json_file)
     for wanted in asked.formats:
         text = formats.write_format(wanted.name, book, asked.strict, wanted.file)
         if text:
@@ -244,9 +244,9 @@ def derive_files(folder: RunFolder) -> Book:
     return book
 
 
-def write_rows(verdict: Verdict, file: Path) -> None:
-    """`--json`: a list with a row per comparison."""
-    from dyno.report.export import to_json_rows
+def write_result(verdict: Verdict, file: Path) -> None:
+    """`--json`: the verdict, and a row per comparison."""
+    from dyno.report.export import to_json_result
     from dyno.report.html.page import write_user_file
 
-    write_user_file(file, json.dumps(to_json_rows(verdict), indent=1) + "\n")
+    write_user_file(file, json.dumps(to_json_result(verdict), indent=1) + "\n")

@@ -346,6 +346,20 @@ EVENTS: Decorator = click.option(
     metavar="N",
     help="How many events are counted.",
 )
+
+
+def _keep_failure(
+    context: click.Context, option: click.Parameter, file: Path | None
+) -> Path | None:
+    """Has the file say so where the command fails, instead of what an earlier one wrote there."""
+    del option
+    if file:
+        from dyno.cli.exits import write_failure
+
+        context.with_resource(write_failure(file))
+    return file
+
+
 INCONCLUSIVE: Decorator = click.option(
     "--inconclusive",
     type=click.Choice(["pass", "fail", "retry"]),
@@ -356,5 +370,6 @@ JSON: Decorator = click.option(
     "json_file",
     type=OutputFile(dir_okay=False, writable=True),
     metavar="FILE",
-    help="Write a row per comparison.",
+    callback=_keep_failure,
+    help="Write the verdict and a row per comparison, or why the run failed.",
 )

@@ -62,7 +62,7 @@ def command(run: str, *, profile_format: str | None, **words: Any) -> int:
 
 def report_count(folder: Path, asked: RunOptions) -> int:
     """The same of a count; it is about instructions, and has no doubt."""
-    from dyno.cli.count import write_rows
+    from dyno.cli.count import write_result
     from dyno.cli.terminal.count import derive_count_page, print_count
     from dyno.compare.run_folder import COUNT_RECORD, read_json
     from dyno.judge.counts import compare_counts
@@ -74,7 +74,7 @@ def report_count(folder: Path, asked: RunOptions) -> int:
     rows = compare_counts(count)
     page = derive_count_page(folder, count, rows)
     if asked.json_file:
-        write_rows(rows, asked.json_file)
+        write_result(count, rows, asked.json_file)
     print_count(count, rows)
     screen.print_line(f"report: {page}")
     return 0

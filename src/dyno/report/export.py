@@ -1,4 +1,4 @@
-"""What other programs read of a run: `trials.csv`, and the rows of `--json`.
+"""What other programs read of a run: `trials.csv`, and the result that `--json` writes.
 
 `trials.csv` has every number of every trial, for whoever wants to judge for himself; a row of
 `--json` is one comparison, flat, with plain names.
@@ -14,10 +14,42 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from dyno.judge.analysis.effect_words import describe_verdict
 from dyno.numbers import keep_finite
 from dyno.record import Comparison, Trial, Verdict
 from dyno.report import Book
 from dyno.report.html.page import replace_file
+
+
+def to_json_result(verdict: Verdict) -> dict[str, Any]:
+    """What `--json` writes, ready for `json.dump`: the verdict as a whole, and its rows.
+
+    `overall` is the word of the run (`record/verdict.py`), `sentence` says it, and `doubts` are the
+    audits that doubt it, each with its sentence; `complete` is false where a run was interrupted.
+    `comparisons` are the rows of `to_json_rows`. What a failed run writes is `to_json_failure`.
+    """
+    return {
+        "overall": verdict.overall,
+        "sentence": verdict.sentence,
+        "complete": verdict.complete,
+        "doubts": [asdict(doubt) for doubt in verdict.doubts],
+        "comparisons": to_json_rows(verdict),
+    }
+
+
+def to_json_failure(sentence: str, hint: str, exit_code: int) -> dict[str, Any]:
+    """What `--json` writes of a run that failed: `overall` is `failed`, `sentence` says why, `hint`
+    what to do, and `exit_code` is that of the command; `comparisons` is empty.
+    """
+    return {
+        "overall": "failed",
+        "sentence": sentence,
+        "hint": hint,
+        "exit_code": exit_code,
+        "complete": False,
+        "doubts": [],
+        "comparisons": [],
+    }
 
 
 def to_json_rows(verdict: Verdict) -> list[dict[str, Any]]:
@@ -29,6 +61,9 @@ def to_json_rows(verdict: Verdict) -> list[dict[str, Any]]:
     in its interval. `blocks` counts the valid ones, `dropped` those lost to noise. A number that
     is not known (an interval from one block) is None. `levels` is empty but where factors are
     crossed: there it maps the factors of the effect to their levels; several make an interaction.
+    `base_value` and `candidate_value` are in `unit`, geometric means over the blocks that count.
+    `verdict` is one of five words whatever the metric, `word` the same in the metric's own (of a
+    size *faster* is `smaller`), and `notes` say what is to be known of it.
     `doubts` lists the audits that doubt the row, each with its sentence; it is empty where none do.
     `cause` says what changed on the candidate (plans, CPU time by layer, server counters,
     instructions); empty where nothing of that is on record. `layers` has the CPU time of an
@@ -87,13 +122,18 @@ def _to_json_row(comparison: Comparison) -> dict[str, Any]:
         "primary": comparison.primary,
         "base": comparison.base,
         "candidate": comparison.candidate,
+        "base_value": keep_finite(comparison.base_value),
+        "candidate_value": keep_finite(comparison.candidate_value),
         "change_percent": keep_finite(comparison.slowdown_percent),
         "low_percent": keep_finite(comparison.low_percent),
         "high_percent": keep_finite(comparison.high_percent),
         "blocks": comparison.blocks,
         "dropped": comparison.dropped,
         "mde80_percent": keep_finite(comparison.mde80_percent),
+        "margin_percent": comparison.margin_percent,
         "verdict": comparison.verdict,
+        "word": describe_verdict(comparison),
+        "notes": list(comparison.notes),
         "levels": comparison.levels,
         "doubts": [asdict(doubt) for doubt in comparison.doubts],
     }
@@ -124,6 +164,7 @@ def write_csv(book: Book) -> Path:
     """Writes `trials.csv` into the run's folder: a row per trial × metric, identity first.
 
     Where factors are crossed, a column `level_NAME` for each is added at the end.
+    Blocks count from 1, as in the report and on the terminal; the client-only baseline is in none.
     CPU of an engine in the driver's process comes without the driver's own (METHOD.md, What is
     compared).
     A trial without numbers (it failed at once) still has one row, with empty metric columns. A
@@ -167,7 +208,8 @@ def _escape_formula(cell: object) -> object:
 
 
 def _build_trial_rows(book: Book, trial: Trial) -> Iterator[tuple[str | int | float | None, ...]]:
-    who = (trial.workload, trial.block, trial.attempt, trial.order, trial.number)
+    block = trial.block + 1 if trial.block >= 0 else None  # as everywhere that a person reads
+    who = (trial.workload, block, trial.attempt, trial.order, trial.number)
     what = (trial.candidate, trial.status, trial.started_utc)
     found = sorted(book.view.compute_numbers(trial).items())
     for m, value in found:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dyno import numbers
 from dyno.judge.analysis.effect_words import (
     describe_verdict,
+    describe_word,
     format_metric_name,
     is_slight_gain,
 )
@@ -181,7 +182,7 @@ def format_change_place(series: HistorySeries, flagged: FlaggedChange) -> str:
     return f"any of {last - first + 1} builds, {' to '.join(ends)}, may have brought it (99 %)"
 
 
-def format_past_verdict(flagged: FlaggedChange) -> str:
+def format_past_verdict(series: HistorySeries, flagged: FlaggedChange) -> str:
     """What a fresh comparison said, or that there was none, and whether the level came back."""
     trial = flagged.trial
     later = "" if flagged.stands else "; the level has come back since"
@@ -193,7 +194,8 @@ def format_past_verdict(flagged: FlaggedChange) -> str:
     ends = [end for end in (trial.low_percent, trial.high_percent) if end is not None]
     bounds = f", {numbers.format_interval(*ends)} %," if len(ends) == 2 else ""
     doubt = f", doubtful: {trial.doubts[0].sentence}" if trial.doubts else ""
-    return f"{trial.verdict}{bounds} by the fresh comparison in {trial.run}{doubt}{later}"
+    word = describe_word(series.metric, trial.verdict)
+    return f"{word}{bounds} by the fresh comparison in {trial.run}{doubt}{later}"
 
 
 def describe_changes_worth(history: History) -> str:

@@ -44,7 +44,7 @@ def test_the_baseline_is_taken_off_alike_in_verdict_and_export(tmp_path: Path) -
     assert [cost.base_value, cost.candidate_value] == pytest.approx([50.0, 60.0])
     with write_csv(Book(tmp_path, run, trials, verdict)).open() as file:
         rows = [r for r in csv.DictReader(file) if r["metric"] == "server_cpu_us_per_op"]
-    shown = {row["candidate"]: float(row["value"]) for row in rows if row["block"] == "0"}
+    shown = {row["candidate"]: float(row["value"]) for row in rows if row["block"] == "1"}
     assert shown == {"old": pytest.approx(50.0), "new": pytest.approx(60.0)}
 
 

@@ -74,7 +74,8 @@ def test_a_loss_is_told_beside_a_gain() -> None:
         comparison("qr100", "not slower", 0.0),
     ]
     assert said(*found) == (
-        "new is slower than old: l.i0 takes 6.0 % more time [4.0, 8.0]; but l.i1 takes 30 % less "
+        "new is slower than old: l.i0 takes 6.0 % more time [4.0, 8.0] (slower: the interval is "
+        "above 0 and reaches the margin of 5 %, the estimate passes it); but l.i1 takes 30 % less "
         "time [28, 32]; 1 of its 3 primary comparisons is not slower"
     )
 
@@ -114,6 +115,7 @@ def test_a_gain_that_is_surely_smaller_than_the_margin_is_not_called_faster() ->
         ("rate_per_s", "query/s", "slower", "takes 6.0 % more time [4.0, 8.0]"),
         ("latency_ns_p99", "ns", "slower", "is 6.0 % longer [4.0, 8.0]"),
         ("database_bytes", "bytes", "larger", "is 6.0 % larger [4.0, 8.0]"),
+        ("resident_bytes", "B", "more memory", "takes 6.0 % more memory [4.0, 8.0]"),
         ("server_cpu_us_per_op", "us", "dearer", "is 6.0 % more [4.0, 8.0]"),
     ],
 )
@@ -122,12 +124,50 @@ def test_each_kind_of_metric_has_its_own_words(name: str, unit: str, worse: str,
     assert (describe_verdict(found), describe_size(found)) == (worse, told)
     passed = dataclasses.replace(found, verdict="not slower")
     assert describe_verdict(passed) == f"not {worse}"
-    assert describe_bound(passed) == f"at most 8.0 % {worse}"
+    assert describe_bound(passed) in (f"is at most 8.0 % {worse}", f"takes at most 8.0 % {worse}")
     gained = comparison("run", "faster", -30.0, metric=(name, unit))
-    assert describe_verdict(gained) in ("faster", "smaller", "cheaper")
+    assert describe_verdict(gained) in ("faster", "smaller", "less memory", "cheaper")
     assert "[28, 32]" in describe_size(gained)
     open_one = comparison("run", "inconclusive", 0.0, metric=(name, unit))
     assert "between 2.0 % " in describe_range(open_one)
+
+
+SIZE, MEMORY = ("database_bytes", "B"), ("resident_bytes", "B")
+
+
+@pytest.mark.parametrize(
+    ("metric", "word", "slowdown", "told"),
+    [
+        (SIZE, "slower", 9.0, "new is larger than old: insert database size is 9.0 % larger"),
+        (SIZE, "faster", -9.0, "new is smaller than old: insert database size is 9.0 % smaller"),
+        (SIZE, "not slower", 1.0, "new is not larger than old: insert database size is at most"),
+        (MEMORY, "slower", 9.0, "new takes more memory than old: insert resident takes 9.0 % more"),
+        (MEMORY, "faster", -9.0, "new takes less memory than old: insert resident takes 9.0 %"),
+        (MEMORY, "not slower", 1.0, "new takes no more memory than old: insert resident takes at"),
+        (MEMORY, "inconclusive", 0.0, "blocks: new may take more memory than old or not: insert"),
+    ],
+)
+def test_the_claim_about_a_size_or_memory_is_none_about_time(
+    metric: tuple[str, str], word: VerdictName, slowdown: float, told: str
+) -> None:
+    text = said(comparison("run", word, slowdown, metric=metric))
+    assert told in text and "slower" not in text and "faster" not in text
+
+
+def test_metrics_of_several_kinds_are_slower_with_time_among_them_and_else_worse() -> None:
+    size, memory = (comparison("run", "slower", 9.0, metric=m) for m in (SIZE, MEMORY))
+    assert said(size, memory).startswith("new is worse than old: database size is 9.0 % larger")
+    assert said(size, comparison("run", "slower", 7.0)).startswith("new is slower than old: ")
+
+
+def test_the_rule_of_slower_stands_with_an_interval_that_begins_below_the_margin() -> None:
+    clear = said(comparison("l.i0", "slower", 9.0))
+    assert "(slower:" not in clear
+    near = dataclasses.replace(comparison("l.i0", "slower", 3.0, margin=2.0), low_percent=0.6)
+    rule = "(slower: the interval is above 0 and reaches the margin of 2 %, the estimate passes it)"
+    assert rule in said(near)
+    last = dataclasses.replace(near, slowdown_percent=1.6)
+    assert said(last).endswith("of 2 %, the estimate is at least 0.75 of it)")
 
 
 def test_what_the_pilot_chose_stands_behind_the_finding_and_before_a_reason() -> None:

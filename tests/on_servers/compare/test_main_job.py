@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
+from statistics import geometric_mean
+from typing import Any
 
 import pytest
 
 from dyno.cli import run_words
-from dyno.compare.run_folder import list_runs
+from dyno.compare.run_folder import RunFolder, list_runs
+from dyno.judge.analysis.judge import judge
+from dyno.numbers import format_quantity
+from dyno.report import Book
+from dyno.report.text.verdict import format_verdict
 
 pytestmark = [pytest.mark.timeout(400)]
 
@@ -27,6 +34,34 @@ options = { load_rows = 1000, write_rows = 500, query_seconds = 0.2, query_rates
 """
 
 
+def check_numbers(folder: RunFolder, told: dict[str, Any]) -> None:
+    """A metric's value and a block's number are one on the terminal, on the page, in the rows of
+    `--json` and in trials.csv.
+    """
+    run, trials = folder.read_run(), folder.read_trials()
+    book = Book(folder.path, run, trials, judge(run, trials))
+    text, page = format_verdict(run, book.verdict), (folder.path / "report.html").read_text()
+    with (folder.path / "trials.csv").open() as file:
+        lines = list(csv.DictReader(file))
+    dropped = {(each.workload, str(each.block + 1)) for each in book.verdict.dropped}
+    blocks = {line["block"] for line in lines if line["block"]}
+    assert blocks == {str(t.block + 1) for t in trials if t.block >= 0}
+    for row in (row for row in told["comparisons"] if row["primary"]):
+        for side in ("base", "candidate"):
+            own = [
+                float(line["value"])
+                for line in lines
+                if (line["workload"], line["block"]) not in dropped
+                and (line["workload"], line["phase"]) == (row["workload"], row["phase"])
+                and f"{line['transaction']}.{line['metric']}" == row["metric"]
+                and line["candidate"] == row[side]
+            ]
+            value = row[f"{side}_value"]
+            assert len(own) == row["blocks"] and value == pytest.approx(geometric_mean(own))
+            shown = format_quantity(value, row["unit"])
+            assert shown in text and shown in page.replace("&#8239;", " ").replace("\u202f", " ")
+
+
 def test_two_builds_from_source_end_in_a_verdict_and_a_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -40,10 +75,10 @@ def test_two_builds_from_source_end_in_a_verdict_and_a_report(
     assert all(e.digest or e.found == str(e.expected) for t in trials for e in t.evidence)
     versions = {t.candidate: t.settings.get("version") for t in trials if t.block >= 0}
     assert versions == {"old": "3.24.0", "new": "3.54.1"}
-    assert {row["workload"] for row in json.loads(rows.read_text()) if row["primary"]} == {
-        "oltp_point_select",
-        "insert",
-    }
+    told = json.loads(rows.read_text())
+    primaries = [row for row in told["comparisons"] if row["primary"]]
+    assert {row["workload"] for row in primaries} == {"oltp_point_select", "insert"}
+    check_numbers(folder, told)
     assert (folder.path / "report.html").stat().st_size > 100_000
     assert "report.html" in capsys.readouterr().out
 

@@ -40,7 +40,7 @@ def find_reason(run: Run) -> str:
 
 
 def read_layers(played: Path) -> list[dict[str, Any]]:
-    rows = json.loads((played.parent.parent / "rows.json").read_text())
+    rows = json.loads((played.parent.parent / "rows.json").read_text())["comparisons"]
     found: list[dict[str, Any]] = rows[0]["layers"]
     return found
 

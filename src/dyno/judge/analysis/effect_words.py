@@ -1,23 +1,28 @@
 """A comparison in a person's words: what is longer, larger or dearer, and by how much.
 
-A slowdown of −45 % is "takes 45 % less time"; a database is not "slower" but "larger". What passes
-is told by its bound ("at most 1.8 % slower"), since a point estimate within the noise reads like a
-finding. What the word "faster" is worth is the margin's affair too: a gain that is surely smaller
-than the margin matters as little as such a loss, and is told so.
+A slowdown of −45 % is "takes 45 % less time"; a database is not "slower" but "larger", a server
+takes "more memory". What passes is told by its bound ("at most 1.8 % slower"), since a point
+estimate within the noise reads like a finding. What the word "faster" is worth is the margin's
+affair too: a gain that is surely smaller than the margin matters as little as such a loss, and is
+told so.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dyno import numbers
-from dyno.record import Comparison, Metric, Run
+from dyno.judge.stats.verdict import LAST_SHARE
+from dyno.record import Comparison, Metric, Run, VerdictName
 
 _NAMES = {
     "rate_per_s": "rate",
     "rate_per_min": "rate",
     "failed_percent": "failed",
     "size_bytes": "database size",
+    "database_bytes": "database size",
+    "resident_bytes": "resident memory",
     "max": "max response",
 }
 _TOKENS = {"cpu": "CPU", "kb": "KB"}
@@ -35,19 +40,29 @@ def format_metric_name(name: str) -> str:
 
 @dataclass(frozen=True)
 class _Kind:
-    """How a kind of metric is said to be worse or better: `{}` is the percentage."""
+    """How a kind of metric is said to be worse or better: `{}` is the percentage; a candidate `is`
+    slower, and `takes` more memory.
+    """
 
     more: str
     less: str
     worse: str
     better: str
+    verb: str = "is"
 
 
 _TIME = _Kind("takes {} more time", "takes {} less time", "slower", "faster")
 _WAIT = _Kind("is {} longer", "is {} shorter", "slower", "faster")
 _COST = _Kind("is {} more", "is {} less", "dearer", "cheaper")
 _SIZE = _Kind("is {} larger", "is {} smaller", "larger", "smaller")
+_MEMORY = _Kind(
+    "takes {} more memory", "takes {} less memory", "more memory", "less memory", "takes"
+)
 _OTHER = _Kind("is {} worse", "is {} better", "worse", "better")
+
+
+#: Of names of sizes, what tells memory from disk.
+_OF_MEMORY = ("resident", "memory", "rss")
 
 
 def _find_kind(metric: Metric) -> _Kind:
@@ -58,6 +73,8 @@ def _find_kind(metric: Metric) -> _Kind:
         return _WAIT
     if metric.name.endswith("_per_op"):
         return _COST
+    if any(word in metric.name for word in _OF_MEMORY):
+        return _MEMORY
     if metric.unit in ("bytes", "B", "KB", "kB", "MB") or metric.name.endswith("bytes"):
         return _SIZE
     return _OTHER
@@ -74,20 +91,63 @@ def describe_verdict(c: Comparison) -> str:
 
     A gain that is surely smaller than the margin is `not slower`: it matters as little.
     """
-    kind = _find_kind(c.metric)
-    if c.verdict == "slower":
-        return kind.worse
-    if c.verdict == "not slower" or is_slight_gain(c):
-        return f"not {kind.worse}"
-    return kind.better if c.verdict == "faster" else str(c.verdict)
+    return describe_word(c.metric, "not slower" if is_slight_gain(c) else c.verdict)
+
+
+def describe_word(metric: Metric, verdict: VerdictName) -> str:
+    """`faster` of a size is `smaller`, `not slower` of memory is `not more memory`."""
+    kind = _find_kind(metric)
+    words = {"slower": kind.worse, "not slower": f"not {kind.worse}", "faster": kind.better}
+    return words.get(verdict, verdict)
+
+
+def _choose_kind(own: Sequence[Comparison]) -> _Kind:
+    kinds = list(dict.fromkeys(_find_kind(c.metric) for c in own))
+    timed = any(kind.worse == _TIME.worse for kind in kinds)
+    return kinds[0] if len(kinds) == 1 else _TIME if timed else _OTHER
+
+
+def describe_passed(own: Sequence[Comparison]) -> str:
+    """`not slower`, `not larger`: what comparisons that pass have in common."""
+    return f"not {_choose_kind(own).worse}"
+
+
+def describe_claim(own: Sequence[Comparison], word: str, whom: str) -> str:
+    """What the comparisons say of their candidate: `is slower than X`, `takes no more memory than
+    X`, `may be larger than X`, by `word`: `slower`, `not slower`, `faster`, `maybe slower`, `maybe
+    faster`. Metrics of several kinds are `slower` where one of them is of time, else `worse`.
+    """
+    kind = _choose_kind(own)
+    than = kind.better if word.endswith("faster") else kind.worse
+    if word.startswith("maybe"):
+        return f"may {'be' if kind.verb == 'is' else 'take'} {than} than {whom}"
+    if word.startswith("not"):
+        return f"{kind.verb} {'not' if kind.verb == 'is' else 'no'} {than} than {whom}"
+    return f"{kind.verb} {than} than {whom}"
+
+
+def describe_loss_rule(c: Comparison) -> str:
+    """Why a loss is called one although its interval begins below the margin, in a clause; empty
+    where it begins above, and where there is no loss.
+    """
+    if c.verdict != "slower" or c.low_percent >= c.margin_percent:
+        return ""
+    passes = c.slowdown_percent >= c.margin_percent
+    estimate = "passes it" if passes else f"is at least {LAST_SHARE:g} of it"
+    return (
+        f"{_find_kind(c.metric).worse}: the interval is above 0 and reaches the margin of "
+        f"{c.margin_percent:g} %, the estimate {estimate}"
+    )
 
 
 def describe_bound(c: Comparison) -> str:
-    """`at most 1.8 % slower`, the upper end of the interval; `no slower` where that is no loss."""
-    worse = _find_kind(c.metric).worse
+    """`is at most 1.8 % slower`, the upper end of the interval; `is no slower` where that is no
+    loss.
+    """
+    kind = _find_kind(c.metric)
     if c.high_percent <= 0.0:
-        return f"no {worse}"
-    return f"at most {numbers.format_percent(c.high_percent)} {worse}"
+        return f"{kind.verb} no {kind.worse}"
+    return f"{kind.verb} at most {numbers.format_percent(c.high_percent)} {kind.worse}"
 
 
 def describe_size(c: Comparison) -> str:
@@ -107,7 +167,7 @@ def describe_range(c: Comparison) -> str:
         return describe_size(c)
     low, high = numbers.format_percent(-c.low_percent), numbers.format_percent(c.high_percent)
     verb, *words = kind.more.split(" {} ")
-    less = kind.less.split(" {} ")[1].removesuffix(" time")
+    less = kind.less.split(" {} ")[1].removesuffix(" time").removesuffix(" memory")
     return f"{verb} between {low} {less} and {high} {words[0]}"
 
 

@@ -16,6 +16,7 @@ from typing import cast
 import numpy as np
 
 from dyno.judge.analysis.comparisons import ComparisonContext, Estimate, PairedMetric
+from dyno.judge.analysis.effect_words import describe_loss_rule
 from dyno.judge.stats.interval import (
     ALIKE_LEVEL,
     BLOCKS_LEAST,
@@ -83,7 +84,7 @@ def _build_row(context: ComparisonContext, estimate: Estimate) -> Comparison:
     verdict, notes = choose_verdict(context, estimate)
     log_ratio, n = float(interval.estimate), line.logs.size
     second = line.data.size >= BLOCKS_LEAST
-    return Comparison(
+    row = Comparison(
         metric=line.metric,
         primary=line.primary,
         base=line.effect.base,
@@ -108,6 +109,8 @@ def _build_row(context: ComparisonContext, estimate: Estimate) -> Comparison:
         share_unseen_percent=_compute_unseen_percent(n) if verdict in CLEARED else None,
         doubts=context.find_doubts(line),
     )
+    rule = describe_loss_rule(row) if row.primary else ""
+    return replace(row, notes=(rule, *notes)) if rule else row
 
 
 def _compute_unseen_percent(restarts: int) -> float:

@@ -11,6 +11,9 @@ from collections.abc import Sequence
 from dyno.judge.analysis.effect_words import (
     Subjects,
     describe_bound,
+    describe_claim,
+    describe_loss_rule,
+    describe_passed,
     describe_range,
     describe_size,
     is_slight_gain,
@@ -195,7 +198,7 @@ def _describe_settled(subjects: Subjects, sides: Sequence[Sequence[Comparison]])
     """What is settled of candidates that are open in something else: it is told first."""
     found = [(own, _find_gains(own)) for own in sides if _choose_word(own) in OPEN_WORDS]
     return [
-        f"{own[0].candidate} is faster than {own[0].base} in part: "
+        f"{own[0].candidate} {describe_claim(gains, 'faster', own[0].base)} in part: "
         f"{_describe_effects(subjects, gains)}"
         for own, gains in found
         if gains
@@ -217,17 +220,19 @@ def _build_candidate_clause(subjects: Subjects, own: Sequence[Comparison]) -> st
     rest = [c for c in own if c not in gains and c.verdict in ("faster", "not slower")]
     if word == "slower":
         losses = [c for c in own if c.verdict == "slower"]
-        told = f"{who} is slower than {whom}: {_describe_effects(subjects, losses)}"
+        effects = _describe_effects(subjects, losses) + _describe_rule(losses)
+        told = f"{who} {describe_claim(losses, 'slower', whom)}: {effects}"
         if gains:
             told = f"{told}; but {_describe_effects(subjects, gains)}"
         return told + _describe_passed(rest, own)
     if word in OPEN_WORDS:
-        told = f"{who} may be {_describe_guess(own, whom)}: {_describe_open(subjects, own)}"
+        told = f"{who} {_describe_guess(own, whom)}: {_describe_open(subjects, own)}"
         return told + _describe_passed(rest, own)
     if gains:
-        told = f"{who} is faster than {whom}: {_describe_effects(subjects, gains)}"
+        told = f"{who} {describe_claim(gains, 'faster', whom)}: "
+        told += _describe_effects(subjects, gains)
         return told + _describe_bound_of_rest(subjects, rest)
-    return f"{who} is not slower than {whom}: {_describe_bound(subjects, own)}"
+    return f"{who} {describe_claim(own, 'not slower', whom)}: {_describe_bound(subjects, own)}"
 
 
 def _describe_effects(subjects: Subjects, found: Sequence[Comparison]) -> str:
@@ -238,22 +243,28 @@ def _describe_effects(subjects: Subjects, found: Sequence[Comparison]) -> str:
     return ", ".join(told) + (f", and {_format_count(more, 'comparison')} more" * (more > 0))
 
 
+def _describe_rule(losses: Sequence[Comparison]) -> str:
+    """The rule of the word, where one of the losses that are named needs it."""
+    largest = sorted(losses, key=lambda c: -abs(c.slowdown_percent))[:NAMED]
+    rule = next(filter(None, map(describe_loss_rule, largest)), "")
+    return f" ({rule})" if rule else ""
+
+
 def _describe_passed(rest: Sequence[Comparison], own: Sequence[Comparison]) -> str:
     """How many pass, where the candidate as a whole does not."""
     if not rest:
         return ""
     verb = "is" if len(rest) == 1 else "are"
-    return f"; {len(rest)} of its {len(own)} primary comparisons {verb} not slower"
+    return f"; {len(rest)} of its {len(own)} primary comparisons {verb} {describe_passed(rest)}"
 
 
 def _describe_guess(own: Sequence[Comparison], whom: str) -> str:
-    """`slower than X or not`; `slower` or `faster` alone where every open interval leans so."""
+    """`may be slower than X or not`; without `or not` where every open interval leans so."""
     meant = [c for c in own if c.verdict in OPEN_WORDS]
     if all(c.high_percent < 0.0 for c in meant):
-        return f"faster than {whom}"
-    if all(c.low_percent > 0.0 for c in meant):
-        return f"slower than {whom}"
-    return f"slower than {whom} or not"
+        return describe_claim(meant, "maybe faster", whom)
+    leans = all(c.low_percent > 0.0 for c in meant)
+    return describe_claim(meant, "maybe slower", whom) + ("" if leans else " or not")
 
 
 def _describe_open(subjects: Subjects, own: Sequence[Comparison]) -> str:
@@ -271,7 +282,7 @@ def _describe_bound_of_rest(subjects: Subjects, rest: Sequence[Comparison]) -> s
         return ""
     if len(rest) == 1:
         return f"; {_describe_bound(subjects, rest)}"
-    return f"; nothing else is slower by its margin: {_describe_bound(subjects, rest)}"
+    return f"; nothing else is worse by its margin: {_describe_bound(subjects, rest)}"
 
 
 def _describe_bound(subjects: Subjects, rest: Sequence[Comparison]) -> str:
@@ -280,7 +291,7 @@ def _describe_bound(subjects: Subjects, rest: Sequence[Comparison]) -> str:
     also = "; the others by less" if len({c.margin_percent for c in rest}) == 1 else ""
     most = max(rest, key=lambda c: c.high_percent)
     others = also if len(rest) > 1 and most is nearest else ""
-    told = f"{subjects.format_name(nearest.metric)} is {describe_bound(nearest)}"
+    told = f"{subjects.format_name(nearest.metric)} {describe_bound(nearest)}"
     return f"{told} (margin {nearest.margin_percent:g} %{others})"
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 
 from dyno.judge.analysis.analysis import Analysis
 from dyno.judge.analysis.comparisons import ComparisonContext, PairedMetric, pair_metrics
+from dyno.judge.analysis.effect_words import describe_word
 from dyno.judge.analysis.rows import CLEARED, judge_comparisons
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.stats.drops import AGAINST_LEVEL, compute_slower_p
@@ -99,9 +100,10 @@ def _make_finding(view: RunView, row: Comparison, other: Comparison) -> Finding:
         for trial in view.played_trials
         if trial.workload == row.metric.workload and trial.block in lost
     )
+    without, with_them = (describe_word(row.metric, it.verdict) for it in (row, other))
     words = (
-        f"{row.metric.workload} on {row.candidate}: {row.verdict} ({row.slowdown_percent:+.1f} %) "
-        f"without the {row.dropped} blocks dropped for noise, {other.verdict} "
+        f"{row.metric.workload} on {row.candidate}: {without} ({row.slowdown_percent:+.1f} %) "
+        f"without the {row.dropped} blocks dropped for noise, {with_them} "
         f"({other.slowdown_percent:+.1f} %) with them: its own work may be counted as foreign"
     )
     return Finding("dropped_blocks", "doubtful", words, numbers)

@@ -82,7 +82,7 @@ values themselves, and the table of points each distance.</p>
 {{ chart }}
 {% for n in series.flagged_changes %}
 <h3>{{ size(n, alpha) }}</h3>
-<p><b>{{ verdict(n) }}</b></p>
+<p><b>{{ verdict(series, n) }}</b></p>
 <dl class="commands">
 <dt>before</dt><dd class="wrap">{{ place(series.points[n.at - 1]) }}</dd>
 <dt>after</dt><dd class="wrap">{{ place(series.points[n.at]) }}</dd>
@@ -165,7 +165,7 @@ _FLAGGED_CHANGES = """
 <td class="n">{{ interval(n.low_percent, n.high_percent) }}</td>
 <td class="n">{{ "%.3f" | format(n.p_value) }}</td>
 <td>{{ series.points[n.at - 1].candidate }}, then {{ series.points[n.at].candidate }}</td>
-<td>{{ verdict(n) }}</td></tr>
+<td>{{ verdict(series, n) }}</td></tr>
 {% endfor %}</tbody></table></div>
 {% endif %}
 <p>{{ worth }}</p>
