@@ -157,6 +157,11 @@ PACKAGES = {
         "a server's counters recorded over time, and read back as of a time or between two",
         "builds driver engines compare/experiment servers/kit",
     ),
+    "servers/profile": _package(
+        "a server in use: its CPU time by layer, its sessions' waits, its statements with plans",
+        "record driver access workloads engines host/processes profile compare/experiment"
+        " servers/kit",
+    ),
 }
 PACKAGES["cli"] = Package(
     "one file per command: the only print, the only exit; `terminal/` what several print",

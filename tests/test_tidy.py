@@ -375,8 +375,9 @@ def test_an_engine_is_named_only_at_home() -> None:
     engines = found - {"null", "recipes"}
     word = re.compile("|".join(sorted(engines)) or "$^", re.IGNORECASE)
     for path in package_files():
-        # the kit is for servers of one family, and for no other; a watch asks each for its tables
-        if package_of(path) not in {"engines", "servers/kit", "servers/watch"}:
+        # the kit is for servers of one family, and for no other; a watch asks each for its tables,
+        # a profile for its statements
+        if package_of(path) not in {"engines", "servers/kit", "servers/watch", "servers/profile"}:
             named = word.findall(without_docstrings(path))
             assert not named, f"{shown(path)} names the engine {named[0]}; ask for a capability"
 

@@ -1,11 +1,13 @@
 //! Addresses to functions, by the files that were mapped there: the processes may have ended.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use blazesym::symbolize::source::{Elf, Kernel, Source};
 use blazesym::symbolize::{Input, Sym, Symbolized, Symbolizer};
 
-use crate::profile::{Function, Profile, Stack};
+use crate::files::ProcessFiles;
+use crate::profile::{Function, Profile, Slice, Stack};
 use crate::sampling::{KERNEL_STARTS, Samples};
 
 /// The module of the kernel's functions.
@@ -21,6 +23,8 @@ pub struct FunctionNames {
     sources: Symbolizer,
     known: HashMap<Place, Function>,
     known_sources: HashMap<Place, String>,
+    /// Held as long as the symbols, which are remembered by the descriptors' names.
+    held: Vec<Arc<ProcessFiles>>,
 }
 
 impl Default for FunctionNames {
@@ -31,6 +35,7 @@ impl Default for FunctionNames {
             sources: builder().enable_code_info(true).build(),
             known: HashMap::new(),
             known_sources: HashMap::new(),
+            held: Vec::new(),
         }
     }
 }
@@ -39,6 +44,7 @@ impl FunctionNames {
     /// Names every address that was met.
     pub fn name(&mut self, samples: &Samples) -> Profile {
         let mut found = Naming::default();
+        self.held.push(Arc::clone(&samples.files));
         self.learn(samples);
         for (pid, chain, _) in &samples.counts {
             for &ip in chain {
@@ -58,6 +64,16 @@ impl FunctionNames {
                 *stacks.entry(frames.into_iter().rev().collect()).or_default() += count;
             }
         }
+        let slices = samples.slices.iter().map(|slice| {
+            let mut functions: HashMap<usize, u64> = HashMap::new();
+            for (pid, ip, count) in &slice.counts {
+                *functions.entry(found.places[&(*pid, *ip)]).or_default() += count;
+            }
+            let mut functions: Vec<(usize, u64)> = functions.into_iter().collect();
+            functions.sort_unstable();
+            Slice { elapsed_ns: slice.elapsed_ns, functions }
+        });
+        let slices = slices.collect();
         let stacks = stacks.into_iter();
         Profile {
             started: samples.started,
@@ -66,6 +82,7 @@ impl FunctionNames {
             period_ns: samples.period_ns,
             stacks: stacks.map(|(frames, samples)| Stack { frames, samples }).collect(),
             functions: found.functions,
+            slices,
         }
     }
 
@@ -83,18 +100,19 @@ impl FunctionNames {
         for (file, mut offsets) in unknown {
             offsets.sort_unstable();
             offsets.dedup();
-            self.learn_file(&file, &offsets);
+            self.learn_file(&file, &offsets, &samples.files);
         }
     }
 
-    fn learn_file(&mut self, file: &str, offsets: &[u64]) {
+    fn learn_file(&mut self, file: &str, offsets: &[u64], files: &ProcessFiles) {
+        let own = files.locate(file);
         let names = match file {
             KERNEL => {
                 let kernel = Source::Kernel(Kernel::default());
                 symbolize(&self.names, &kernel, Input::AbsAddr(offsets))
             }
             _ if file.starts_with('/') => {
-                symbolize(&self.names, &describe_file(file, false), Input::FileOffset(offsets))
+                symbolize(&self.names, &describe_file(&own, false), Input::FileOffset(offsets))
             }
             _ => offsets.iter().map(|_| None).collect(),
         };
@@ -106,7 +124,7 @@ impl FunctionNames {
         drop(names);
         for (&offset, mut function) in offsets.iter().zip(named) {
             if file.starts_with('/') {
-                function.source = self.find_source(file, function.offset);
+                function.source = self.find_source(&own, function.offset);
             }
             self.known.insert((file.to_owned(), offset), function);
         }

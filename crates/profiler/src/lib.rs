@@ -5,6 +5,7 @@
 //!
 //! It uses the kernel's `cpu-clock`, which virtual machines have, too, and no hardware counter.
 
+mod files;
 mod functions;
 mod mappings;
 mod processes;
@@ -12,5 +13,5 @@ mod profile;
 mod sampling;
 
 pub use functions::FunctionNames;
-pub use profile::{Function, Profile, Request, Scope, Stack, Started};
+pub use profile::{Function, Profile, Request, Scope, Slice, Stack, Started};
 pub use sampling::{Samples, Sampling};

@@ -50,7 +50,7 @@ fn parse_line(line: &str) -> Option<Mapping> {
         start: u64::from_str_radix(start, 16).ok()?,
         end: u64::from_str_radix(end, 16).ok()?,
         offset: u64::from_str_radix(offset, 16).ok()?,
-        path: path.strip_suffix(" (deleted)").unwrap_or(path).to_owned(),
+        path: path.to_owned(),
     })
 }
 
@@ -62,6 +62,7 @@ mod tests {
 5000-6000 r--p 00000000 fe:01 12                         /opt/with blank/mysqld
 6000-9000 r-xp 00001000 fe:01 12                         /opt/with blank/mysqld
 9000-a000 rwxp 00000000 00:00 0
+b000-c000 r-xp 00000000 fe:01 13                         /opt/mysqld (deleted)
 ";
 
     #[test]
@@ -70,6 +71,8 @@ mod tests {
         assert_eq!(maps.find(0x6010), Some(("/opt/with blank/mysqld", 0x1010)));
         assert_eq!(maps.find(0x9001), Some(("", 1)));
         assert_eq!(maps.find(0xa000), None);
+        // another file may lie at that path by now: it keeps the mark
+        assert_eq!(maps.find(0xb001), Some(("/opt/mysqld (deleted)", 1)));
         assert_eq!(maps.find(0x4fff), None);
     }
 }

@@ -17,6 +17,9 @@ pub struct Request {
     /// All CPUs, or threads by themselves; absent: all CPUs where that is permitted.
     #[serde(default)]
     pub scope: Option<Scope>,
+    /// How long a slice is, in ns; absent: the samples are not told apart by time.
+    #[serde(default)]
+    pub slice_ns: Option<u64>,
 }
 
 /// What was permitted: all CPUs at once, or each thread of the processes by itself.
@@ -56,6 +59,18 @@ pub struct Profile {
     pub functions: Vec<Function>,
     /// Callers, outermost first, by their place in `functions`; empty where none were asked for.
     pub stacks: Vec<Stack>,
+    /// The same samples by time, in their order; empty where no slices were asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub slices: Vec<Slice>,
+}
+
+/// A stretch of the time that was sampled.
+#[derive(Debug, Serialize)]
+pub struct Slice {
+    /// How long it was, in ns.
+    pub elapsed_ns: u64,
+    /// Places in [`Profile::functions`], and how many samples met each of them.
+    pub functions: Vec<(usize, u64)>,
 }
 
 /// A function, or a place of which nothing more is known than the file.

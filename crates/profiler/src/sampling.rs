@@ -7,11 +7,13 @@
 use std::collections::{HashMap, HashSet};
 use std::io::ErrorKind;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use perf_event::data::Record;
 use perf_event::events::Software;
 use perf_event::{Builder, SampleFlag, Sampler};
 
+use crate::files::ProcessFiles;
 use crate::mappings::Mappings;
 use crate::processes::{list_cpus, list_family, list_threads};
 use crate::profile::{Request, Scope, Started};
@@ -45,6 +47,24 @@ struct Ring {
     root: Option<usize>,
 }
 
+/// How often each chain was met in a process.
+type Counts = HashMap<(u32, Chain), u64>;
+
+/// What was taken over in a stretch of time.
+struct Stretch {
+    begun: Instant,
+    elapsed: Duration,
+    counts: Counts,
+}
+
+/// A slice of [`Samples`]: innermost addresses only.
+pub struct SampledSlice {
+    /// How long it was.
+    pub elapsed_ns: u64,
+    /// How often each address was met in a process.
+    pub counts: Vec<(u32, u64, u64)>,
+}
+
 /// Sampling that goes on.
 pub struct Sampling {
     rings: Vec<Ring>,
@@ -55,10 +75,13 @@ pub struct Sampling {
     owners: HashMap<u32, usize>,
     /// Child and parent.
     forks: Vec<(u32, u32)>,
-    counts: HashMap<(u32, Chain), u64>,
+    /// One, or as many as slices have begun: never none.
+    stretches: Vec<Stretch>,
+    slice: Option<Duration>,
     lost: u64,
     /// Of each root, at the start.
     mappings: Vec<(u32, Arc<Mappings>)>,
+    files: Vec<Arc<ProcessFiles>>,
 }
 
 /// What was met of a process and its family, by process and chain of addresses.
@@ -76,6 +99,10 @@ pub struct Samples {
     /// What lay where in each process that was met, at the end, then in the root at the start: an
     /// embedded engine's library may be gone by the end.
     pub mappings: Vec<(u32, Arc<Mappings>)>,
+    /// The root's files.
+    pub files: Arc<ProcessFiles>,
+    /// The same samples by time; empty where no slices were asked for.
+    pub slices: Vec<SampledSlice>,
 }
 
 impl Sampling {
@@ -117,16 +144,27 @@ impl Sampling {
             period_ns: request.period_ns,
             owners: HashMap::new(),
             forks: Vec::new(),
-            counts: HashMap::new(),
+            stretches: Vec::new(),
+            slice: request.slice_ns.map(Duration::from_nanos),
             lost: 0,
             mappings: request.pids.iter().map(|&pid| read_mappings(pid)).collect(),
+            files: request.pids.iter().map(|&pid| Arc::new(ProcessFiles::open(pid))).collect(),
         };
         sampling.meet_families();
         for ring in &mut rings {
             ring.sampler.enable().map_err(|wrong| format!("sampling cannot begin: {wrong}"))?;
         }
         sampling.rings = rings;
+        sampling.stretches.push(Stretch::begin());
         Ok(sampling)
+    }
+
+    /// When what the kernel wrote should be taken over at the latest: within `usual`, and at the
+    /// end of a slice.
+    pub fn due(&self, usual: Duration) -> Duration {
+        let begun = self.stretches.last().map(|stretch| stretch.begun);
+        let left = begun.zip(self.slice).map(|(at, slice)| slice.saturating_sub(at.elapsed()));
+        left.map_or(usual, |left| left.min(usual))
     }
 
     /// What is sampled.
@@ -148,6 +186,7 @@ impl Sampling {
     /// # Errors
     /// A record that cannot be read.
     pub fn drain(&mut self) -> Result<(), String> {
+        let Some(stretch) = self.stretches.last_mut() else { return Ok(()) };
         for ring in &mut self.rings {
             while let Some(record) = ring.sampler.next_record() {
                 let parsed = record
@@ -162,7 +201,7 @@ impl Sampling {
                             self.owners.entry(pid).or_insert(root);
                         }
                         let chain = sample.callchain().map_or_else(|| [ip].into(), keep_places);
-                        *self.counts.entry((pid, chain)).or_default() += 1;
+                        *stretch.counts.entry((pid, chain)).or_default() += 1;
                     }
                     Record::Fork(fork) => self.forks.push((fork.pid, fork.ppid)),
                     Record::Lost(lost) => self.lost += lost.lost,
@@ -171,7 +210,21 @@ impl Sampling {
                 }
             }
         }
+        stretch.elapsed = stretch.begun.elapsed();
+        if self.slice.is_some_and(|slice| stretch.elapsed >= slice) {
+            self.stretches.push(Stretch::begin());
+        }
         Ok(())
+    }
+
+    /// What was met until now; it goes on.
+    ///
+    /// # Errors
+    /// A record that cannot be read.
+    pub fn look(&mut self) -> Result<Vec<Samples>, String> {
+        self.drain()?;
+        self.meet_families();
+        Ok(self.collect_samples())
     }
 
     /// Stops it: what was met of each of the processes; what others did is dropped.
@@ -184,33 +237,68 @@ impl Sampling {
                 .disable()
                 .map_err(|wrong| format!("sampling cannot be stopped: {wrong}"))?;
         }
-        self.drain()?;
-        self.meet_families();
-        Ok(self.into_samples())
+        self.look()
     }
 
-    fn into_samples(mut self) -> Vec<Samples> {
+    fn collect_samples(&mut self) -> Vec<Samples> {
         inherit_owners(&mut self.owners, &self.forks);
-        let met: HashSet<u32> = self.counts.keys().map(|&(pid, _)| pid).collect();
+        let all = merge_counts(&self.stretches);
+        let met: HashSet<u32> = all.keys().map(|&(pid, _)| *pid).collect();
         let ours = met.into_iter().filter(|pid| self.owners.contains_key(pid));
         let mut mappings: Vec<_> = ours.chain(self.roots.clone()).map(read_mappings).collect();
-        mappings.append(&mut self.mappings);
-        let make = |&root: &u32| Samples {
+        mappings.extend(self.mappings.iter().cloned());
+        let make = |(place, &root): (usize, &u32)| Samples {
             root,
             started: self.started,
             counts: Vec::new(),
             lost: self.lost,
             period_ns: self.period_ns,
             mappings: mappings.clone(),
+            files: Arc::clone(&self.files[place]),
+            slices: self.collect_slices(place),
         };
-        let mut all: Vec<Samples> = self.roots.iter().map(make).collect();
-        for ((pid, chain), count) in self.counts {
-            if let Some(&place) = self.owners.get(&pid) {
-                all[place].counts.push((pid, chain, count));
+        let mut found: Vec<Samples> = self.roots.iter().enumerate().map(make).collect();
+        for ((pid, chain), count) in all {
+            if let Some(&place) = self.owners.get(pid) {
+                found[place].counts.push((*pid, chain.clone(), count));
             }
         }
-        all
+        found
     }
+
+    /// What was met of a root by slices, an empty one at the end left out.
+    fn collect_slices(&self, place: usize) -> Vec<SampledSlice> {
+        let taken =
+            self.stretches.iter().filter(|it| self.slice.is_some() && !it.elapsed.is_zero());
+        let make = |stretch: &Stretch| {
+            let mut counts: HashMap<(u32, u64), u64> = HashMap::new();
+            for ((pid, chain), count) in &stretch.counts {
+                if let (Some(&ip), true) = (chain.first(), self.owners.get(pid) == Some(&place)) {
+                    *counts.entry((*pid, ip)).or_default() += count;
+                }
+            }
+            SampledSlice {
+                elapsed_ns: u64::try_from(stretch.elapsed.as_nanos()).unwrap_or(u64::MAX),
+                counts: counts.into_iter().map(|((pid, ip), count)| (pid, ip, count)).collect(),
+            }
+        };
+        taken.map(make).collect()
+    }
+}
+
+impl Stretch {
+    fn begin() -> Self {
+        Self { begun: Instant::now(), elapsed: Duration::ZERO, counts: Counts::new() }
+    }
+}
+
+/// All stretches as one.
+fn merge_counts(stretches: &[Stretch]) -> HashMap<(&u32, &Chain), u64> {
+    let mut all = HashMap::new();
+    for ((pid, chain), count) in stretches.iter().flat_map(|stretch| &stretch.counts) {
+        *all.entry((pid, chain)).or_default() += count;
+    }
+    all
 }
 
 fn read_mappings(pid: u32) -> (u32, Arc<Mappings>) {

@@ -36,6 +36,7 @@ from dyno.cli import (
     pgbench,
     plan,
     play,
+    profile,
     report,
     restore,
     resume,
@@ -110,7 +111,7 @@ def command() -> None:
 
 MEASURING = (play, compare, count, bisect, run, resume, calibrate, sysbench, pgbench)
 READING = (plan, report, history, show, engines, doctor)
-OTHERS = (kit, server_options, watch, shim, restore, clean, completion)
+OTHERS = (kit, server_options, watch, profile, shim, restore, clean, completion)
 for module in (*MEASURING, *READING, *OTHERS):
     command.add_command(module.command)
 

@@ -17,7 +17,7 @@ from dyno.driver.lines import DriverLines
 from dyno.driver.questions import build_driver_environment, find_driver
 from dyno.errors import HostError, TrialFailed
 from dyno.record import decode
-from dyno.record.profile import CpuProfile
+from dyno.record.profile import CpuProfile, CpuSlice
 
 #: CPU time between two samples: √5 less one, in ms, which follows the rhythm of no slices, and
 #: costs little even where an interrupt is dear (docs/evidence/cpu-samples.md).
@@ -71,13 +71,19 @@ class CpuSampler:
         return self._process.pid
 
     def start(
-        self, pids: Sequence[int], *, stacks: bool = False, scope: SamplingScope | None = None
+        self,
+        pids: Sequence[int],
+        *,
+        stacks: bool = False,
+        scope: SamplingScope | None = None,
+        slice_ns: int | None = None,
     ) -> SamplingStarted:
         """Begins to sample; `HostError` where the kernel does not permit it. None of `pids` may be
-        another's descendant. `scope` None: what costs least of what is permitted.
+        another's descendant. `scope` None: what costs least of what is permitted. With `slice_ns`
+        the samples are told apart by time (`name_slices`).
         """
         request = {"pids": list(pids), "period_ns": self.period_ns, "stacks": stacks}
-        self._lines.say(json.dumps({**request, "scope": scope}))
+        self._lines.say(json.dumps({**request, "scope": scope, "slice_ns": slice_ns}))
         return decode.decode(SamplingStarted, self._read_answer())
 
     def stop(self) -> None:
@@ -89,6 +95,19 @@ class CpuSampler:
         """What was met of each of the processes, in their order, while they stand."""
         self._lines.say("name")
         return [decode.decode(CpuProfile, each) for each in self._read_answer()]
+
+    def name_slices(self) -> list[tuple[CpuProfile, tuple[CpuSlice, ...]]]:
+        """The same with their slices, or what was met until now where it goes on."""
+        self._lines.say("name")
+        answers = self._read_answer()
+        slices = [each.pop("slices", []) for each in answers]
+        return [
+            (
+                decode.decode(CpuProfile, each),
+                tuple(decode.decode(CpuSlice, it) for it in own),
+            )
+            for each, own in zip(answers, slices, strict=True)
+        ]
 
     def close(self) -> None:
         """Ends the sampler's process."""

@@ -164,6 +164,12 @@ def read_start_ticks(pid: int) -> int:
     return int(fields[19]) if len(fields) > 19 else 0
 
 
+def has_ended(pid: int) -> bool:
+    """Is it gone, or dead and not waited for yet?"""
+    fields = _read_stat(pid)
+    return not fields or fields[0] in (b"Z", b"X", b"x")
+
+
 def list_threads(pid: int) -> list[Path]:
     """The folders of the living threads of `pid`; none once it is gone, be it while they are read.
 

@@ -62,6 +62,14 @@ class CpuProfile:
 
 
 @dataclass(frozen=True)
+class CpuSlice:
+    """A stretch of sampled time: how long, and [place in the profile's functions, samples]."""
+
+    elapsed_ns: int
+    functions: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
 class StackProfile:
     """Where the CPU time of a candidate went with callers, by phase, in a trial that was played for
     them beside the blocks. `number` names its file.

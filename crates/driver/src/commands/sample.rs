@@ -2,8 +2,8 @@
 //!
 //! A request, a line of JSON, says whom to sample and how often, and is answered by what is seen.
 //! `stop` ends the sampling and is answered by `{}`; `name` is answered by the functions that were
-//! met, a profile for each process asked for, while these stand. Then the next request may come.
-//! The end of stdin ends it.
+//! met, a profile for each process asked for, while these stand; before `stop` it is answered by
+//! those that were met until then. Then the next request may come. The end of stdin ends it.
 
 use std::process::ExitCode;
 use std::sync::mpsc::RecvTimeoutError;
@@ -31,7 +31,11 @@ pub fn sample(parent: &Parent) -> Result<ExitCode, Error> {
     let mut names = FunctionNames::default();
     let mut state = State::Idle;
     loop {
-        match parent.next_word(DRAIN_EVERY) {
+        let within = match &state {
+            State::Sampling(going) => going.due(DRAIN_EVERY),
+            _ => DRAIN_EVERY,
+        };
+        match parent.next_word(within) {
             Ok(word) => state = answer(&word, state, &mut names)?,
             Err(RecvTimeoutError::Timeout) => {
                 if let State::Sampling(going) = &mut state {
@@ -49,6 +53,12 @@ fn answer(word: &str, state: State, names: &mut FunctionNames) -> Result<State, 
             let stopped = going.end().map_err(Error::host)?;
             print_json(&json!({}))?;
             Ok(State::Stopped(stopped))
+        }
+        ("name", State::Sampling(mut going)) => {
+            let samples = going.look().map_err(Error::host)?;
+            let profiles: Vec<Profile> = samples.iter().map(|each| names.name(each)).collect();
+            print_json(&profiles)?;
+            Ok(State::Sampling(going))
         }
         ("name", State::Stopped(samples)) => {
             let profiles: Vec<Profile> = samples.iter().map(|each| names.name(each)).collect();

@@ -31,7 +31,7 @@ function list(frame) {
 
 class Flame {
   constructor(figure, data) {
-    Object.assign(this, { figure, data, view: "difference", wanted: "" });
+    Object.assign(this, { figure, data, view: data.sides.length > 1 ? "difference" : "base", wanted: "" });
     this.root = this.zoomed = this.focused = read(data.frames, null);
     this.all = list(this.root);
     this.rows = figure.querySelector(".flame-rows");
@@ -81,7 +81,7 @@ class Flame {
     box.classList.toggle("slim", width <= 2.5);
     box.classList.toggle("more", frame.differs && frame.low > 0);
     box.classList.toggle("less", frame.differs && frame.high < 0);
-    box.classList.toggle("gone", frame.base === 0 || frame.candidate === 0);
+    box.classList.toggle("gone", this.data.sides.length > 1 && (frame.base === 0 || frame.candidate === 0));
     box.setAttribute("role", "treeitem");
     box.setAttribute("aria-level", row + 1);
     box.setAttribute("aria-label", this.describe(frame));
@@ -119,13 +119,17 @@ class Flame {
   }
 
   describe(frame) {
-    const [base, candidate] = this.data.sides;
-    const sides = `${base} ${this.time(frame.base)}, ${candidate} ${this.time(frame.candidate)} ${this.data.unit} an operation`;
+    const sides = `${this.name(frame)} ${this.data.unit} ${this.data.per}`;
     const what = this.data.ownCode && frame !== this.root ? "its own code " : "";
     const ends = `${what}${this.signed(this.change(frame))} [${this.time(frame.low)}, ${this.time(frame.high)}]`;
     const layer = frame.layer && frame.layer !== frame.name ? ` (${frame.layer})` : "";
+    if (this.data.sides.length < 2) return `${frame.name}${layer}: ${sides}`;
     const only = frame.base === 0 ? ", new" : frame.candidate === 0 ? ", gone" : "";
     return `${frame.name}${layer}: ${sides}; ${ends}${frame.differs ? "" : ", not sure"}${only}`;
+  }
+
+  name(sums) {
+    return this.data.sides.map((side, at) => `${side} ${this.time(at ? sums.candidate : sums.base)}`).join(", ");
   }
 
   tell(frame) {
@@ -182,7 +186,7 @@ class Flame {
       box.classList.toggle("miss", this.wanted !== "" && !this.matches(frame));
     }
     this.summary = this.wanted === "" ? "" : `${hits.length} frame${hits.length === 1 ? "" : "s"} found: `
-      + `${this.data.sides[0]} ${this.time(sum("base"))}, ${this.data.sides[1]} ${this.time(sum("candidate"))} ${this.data.unit} an operation`;
+      + `${this.name({ base: sum("base"), candidate: sum("candidate") })} ${this.data.unit} ${this.data.per}`;
     this.tell(null);
   }
 }

@@ -9,7 +9,8 @@ from __future__ import annotations
 import gzip
 import json
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
@@ -22,9 +23,10 @@ from dyno.report.html.markup import read_asset, render
 _FIGURE = """
 <figure class="flame" data-title="{{ title }}">
 <div class="flame-bar">
-<fieldset><legend>Show</legend>
-{% for view, label in views %}<label><input type="radio" name="{{ anchor }}" value="{{ view }}"
-{% if view == "difference" %} checked{% endif %}>{{ label }}</label>
+<fieldset>{% if views | length > 1 %}<legend>Show</legend>{% endif %}
+{% for view, label in views if views | length > 1 %}
+<label><input type="radio" name="{{ anchor }}" value="{{ view }}"
+{% if loop.last %} checked{% endif %}>{{ label }}</label>
 {% endfor %}</fieldset>
 <label>Search <input type="search" placeholder="function or layer"></label>
 <button type="button" disabled>Zoom out</button>
@@ -32,9 +34,10 @@ _FIGURE = """
 <div class="flame-rows" role="tree" aria-label="{{ title }}"></div>
 <output aria-live="polite" data-hint="Point at a frame, or move with the arrow keys, to read it">
 </output>
-<p class="flame-key"><i class="more"></i>surely costlier <i class="less"></i>surely cheaper
-<i></i>no sure difference <i class="gone"></i>on one side only</p>
-<script type="application/gzip">{{ packed }}</script>
+{% if views | length > 1 %}<p class="flame-key"><i class="more"></i>surely costlier
+<i class="less"></i>surely cheaper <i></i>no sure difference
+<i class="gone"></i>on one side only</p>
+{% endif %}<script type="application/gzip">{{ packed }}</script>
 <figcaption>{{ caption }}</figcaption>
 </figure>
 """
@@ -56,25 +59,54 @@ def draw_flame(
 ) -> Markup:
     """The figure; `anchor` tells it from others of the page."""
     base, candidate = sides
-    factor, unit = numbers.choose_scale(phase.base_ns, "ns")
-    data = {
-        "unit": unit.strip(),
-        "factor": factor,
-        "sides": list(sides),
-        "ownCode": not is_flat,
-        "frames": _pack_frame(tree.root),
-    }
     left_out = ""
     if tree.left_out:
         most = numbers.format_quantity(tree.least_ns, "ns", 2)
         left_out = f" {tree.left_out:,} frames of at most {most} an operation are left out."
+    title = f"CPU time of an operation, {candidate} against {base}: {phase.workload}"
+    caption = CAPTION + (FLAT if is_flat else DIVIDED) + left_out
+    words = FlameWords(title, anchor, caption)
+    return draw_frames(tree, sides, words, phase.base_ns, is_flat=is_flat)
+
+
+@dataclass(frozen=True)
+class FlameWords:
+    """What stands around a flame graph; `anchor` tells it from others of the page, `per` says of
+    what its times are.
+    """
+
+    title: str
+    anchor: str
+    caption: str
+    per: str = "an operation"
+
+
+def draw_frames(
+    tree: FrameTree,
+    sides: Sequence[str],
+    words: FlameWords,
+    scale_ns: float,
+    *,
+    is_flat: bool = True,
+) -> Markup:
+    """The figure of one side, or of two and their difference."""
+    factor, unit = numbers.choose_scale(scale_ns, "ns")
+    data = {
+        "unit": unit.strip(),
+        "factor": factor,
+        "sides": list(sides),
+        "per": words.per,
+        "ownCode": not is_flat,
+        "frames": _pack_frame(tree.root),
+    }
+    views = (("base", "base"), ("candidate", "candidate"), ("difference", "difference"))
     return render(
         _FIGURE,
-        title=f"CPU time of an operation, {candidate} against {base}: {phase.workload}",
-        views=(("base", base), ("candidate", candidate), ("difference", "difference")),
-        anchor=anchor,
+        title=words.title,
+        views=views if len(sides) > 1 else views[:1],
+        anchor=words.anchor,
         packed=b64encode(gzip.compress(json.dumps(data).encode(), mtime=0)).decode(),
-        caption=CAPTION + (FLAT if is_flat else DIVIDED) + left_out,
+        caption=words.caption,
     )
 
 

@@ -80,6 +80,14 @@ def collect_profile(book: Book, candidate: str) -> CandidateProfile:
     return CandidateProfile(candidate, period_ns, dict(stacks))
 
 
+def collect_server_profile(name: str, profile: CpuProfile) -> CandidateProfile:
+    """The samples of a server in use, in the place of a candidate's."""
+    stacks: Counter[Stack] = Counter()
+    for frames, samples in _list_stacks(profile):
+        stacks[ExportedFrame("phase", name), *frames] += samples
+    return CandidateProfile(name, profile.period_ns, dict(stacks))
+
+
 def _list_profiles(book: Book, candidate: str) -> Iterator[tuple[str, CpuProfile]]:
     own = [each for each in book.profiles if each.candidate == candidate]
     for each in own:

@@ -1,0 +1,194 @@
+"""`dyno profile`: where the time of a server in use goes."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dyno import subprocesses
+from dyno.cli.options import Duration, OutputFile
+from dyno.cli.runs import find_runs_home
+from dyno.cli.terminal import screen
+from dyno.errors import UsageError
+
+if TYPE_CHECKING:
+    from dyno.record.server_profile import ServerProfile
+
+#: Samples of a second of CPU time: a rhythm that no timer has.
+RATE = 447
+FORMATS = ("firefox", "collapsed", "pprof")
+#: Where profiles lie, beside the runs.
+FOLDER = "server-profiles"
+
+
+@click.command("profile")
+@click.argument("target", metavar="URL|PID|FILE")
+@click.option("--for", "for_s", type=Duration(), default="30s", show_default=True, help="How long.")
+@click.option("--pid", type=click.IntRange(1), metavar="PID", help="The process of URL's server.")
+@click.option("--stacks", is_flag=True, help="Sample callers, too, as far as frame pointers lead.")
+@click.option(
+    "--rate",
+    type=click.IntRange(10, 5_000),
+    default=RATE,
+    show_default=True,
+    help="Samples of each second of CPU time.",
+)
+@click.option(
+    "--against",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    metavar="FILE",
+    help="Show an earlier profile beside it, and what differs.",
+)
+@click.option("--watch", is_flag=True, help="Show it on the screen while it is taken.")
+@click.option(
+    "--output",
+    type=OutputFile(path_type=Path),
+    metavar="FILE",
+    help="The profile; its page is written beside it.  [default: in runs/server-profiles]",
+)
+@click.option(
+    "--format",
+    "other",
+    type=click.Choice(FORMATS),
+    help="Write the CPU samples for another program, too.",
+)
+def command(target: str, **words: Any) -> None:
+    """Profile a server in use: CPU time by layer, waits, statements with their plans.
+
+    URL is postgres://user@host:5432/database or mysql://user@host:3306; of a server on this host
+    its processes are found, and sampled. PID profiles a process with its children, without waits
+    and statements; FILE shows an earlier profile again. Nothing is written in the server.
+    docs/guides/profile.md has an example of each.
+
+    \b
+    dyno profile postgres://app@localhost/shop --for 1m
+    dyno profile 4711 --stacks --format firefox
+    dyno profile mysql://root@127.0.0.1:3306 --against runs/server-profiles/20261127-091500.json
+    """
+    from dyno.compare.run_folder import read_json
+    from dyno.record.server_profile import ServerProfile
+
+    base = read_json(ServerProfile, words["against"]) if words["against"] else None
+    file = Path(target)
+    if file.is_file() and not target.isdigit():
+        profile = read_json(ServerProfile, file)
+        output = words["output"] or file
+    else:
+        profile = _take(target, words, base)
+        output = words["output"] or _choose_file()
+    _check_alike(profile, base)
+    _write(profile, base, output, words["other"])
+
+
+def _take(target: str, words: dict[str, Any], base: ServerProfile | None) -> ServerProfile:
+    """Samples the server; what it will cost is told first."""
+    from dyno import driver
+    from dyno.cli.terminal.profile import ProfileScreen
+    from dyno.servers.profile.collect import Collector, ProfileOptions
+    from dyno.servers.profile.target import find_target
+
+    found = find_target(driver.ask, target, words["pid"])
+    if base and base.engine != found.engine:
+        hint = "layers and statements of two engines are not comparable"
+        raise UsageError(f"the earlier profile is of {base.engine}, not {found.engine}", hint=hint)
+    options = ProfileOptions(words["for_s"], round(1e9 / words["rate"]), words["stacks"])
+    with Collector(found, options) as collector:
+        cost = collector.prepare()
+        for each in collector.missing:
+            screen.print_line(f"note: {each}", err=True)
+        cost_words = f"it costs about {cost:.2g} % of this host's CPU time"
+        if not found.process:
+            cost_words = f"it costs about {cost:.2g} % of one core, here and there"
+        screen.print_line(
+            f"profiling {found.name} for {screen.format_duration(words['for_s'])};"
+            f" {cost_words}; Ctrl-C ends it early",
+            err=True,
+        )
+        with _end_by_signals(collector.stop), ProfileScreen(words["watch"]) as shown:
+            collector.run(shown.look)
+        return collector.build()
+
+
+@contextmanager
+def _end_by_signals(stop: threading.Event) -> Iterator[None]:
+    """The first SIGINT or SIGTERM ends the profile and keeps it; another one ends everything."""
+
+    def end(number: int, _: FrameType | None) -> None:
+        del number
+        if stop.is_set():
+            subprocesses.interrupt()
+            raise KeyboardInterrupt
+        stop.set()
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _choose_file() -> Path:
+    from dyno import private_files
+
+    folder = find_runs_home() / FOLDER
+    private_files.make_folder(folder, exist_ok=True)
+    name = f"{datetime.now(UTC):%Y%m%d-%H%M%S}"
+    tries = (folder / f"{name}{ending}.json" for ending in ("", *(f"-{n}" for n in range(2, 99))))
+    return next(file for file in tries if not file.exists())
+
+
+def _check_alike(profile: ServerProfile, base: ServerProfile | None) -> None:
+    """`UsageError` where two profiles have nothing in common to be compared."""
+    if base and base.engine != profile.engine:
+        hint = "layers and statements of two engines are not comparable"
+        raise UsageError(
+            f"the earlier profile is of {base.engine}, not {profile.engine}", hint=hint
+        )
+
+
+def _write(
+    profile: ServerProfile, base: ServerProfile | None, output: Path, other: str | None
+) -> None:
+    """The record, its page, what other programs read; and the terminal's tables."""
+    from dyno.cli.terminal.profile import print_profile
+    from dyno.compare.run_folder import write_json
+    from dyno.report.html.page import replace_file
+    from dyno.report.html.server_profile import build_profile_page
+
+    write_json(output, asdict(profile))
+    page = replace_file(output.with_suffix(".html"), build_profile_page(profile, base))
+    print_profile(profile, base)
+    screen.print_gap()
+    screen.print_line(f"profile: {output}")
+    screen.print_line(f"page: {page}")
+    if other:
+        screen.print_line(f"{other}: {_write_export(profile, output, other)}")
+
+
+def _write_export(profile: ServerProfile, output: Path, other: str) -> Path:
+    from dyno import private_files
+    from dyno.report.profiles import collapsed, collect_server_profile, firefox, pprof
+
+    if profile.cpu is None:
+        raise UsageError("there are no samples of CPU time to write", hint="see what is missing")
+    encoders = {
+        "firefox": (firefox.encode, firefox.SUFFIX),
+        "collapsed": (collapsed.encode, collapsed.SUFFIX),
+        "pprof": (pprof.encode, pprof.SUFFIX),
+    }
+    encode, suffix = encoders[other]
+    file = output.with_suffix(suffix)
+    private_files.write_bytes_whole(
+        file, encode(collect_server_profile(profile.name, profile.cpu.profile))
+    )
+    return file

@@ -1,0 +1,96 @@
+"""A profile of a server in use: where its CPU time went, what its sessions were at, which
+statements took the time. One file, written by `dyno profile`.
+
+The samples are told apart by slices of some seconds: those are what an interval is over.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from dyno.record.profile import CpuProfile, CpuSlice
+from dyno.record.schema import SCHEMA
+from dyno.record.waits import SessionState
+
+#: Where the statements' times come from: the server's own counts, or how often its sessions were
+#: met with them. Empty: nowhere.
+StatementSource = Literal["pg_stat_statements", "performance_schema", "sampled sessions", ""]
+
+
+@dataclass(frozen=True)
+class CpuTimes:
+    """Where the CPU time of the server's processes went. `charged_ns` is what the kernel charged
+    them meanwhile; None where a process ended, or cannot be read.
+    """
+
+    profile: CpuProfile
+    slices: tuple[CpuSlice, ...]
+    charged_ns: int | None = None
+
+    @property
+    def sample_ns(self) -> float:
+        """The CPU time that a sample stands for: its share of what was charged, else the period."""
+        profile = self.profile
+        if self.charged_ns and profile.samples:
+            return self.charged_ns / profile.samples
+        return float(profile.period_ns)
+
+
+@dataclass(frozen=True)
+class WaitSlice:
+    """What sessions were met at in a stretch of time, in `samples` looks at all of them."""
+
+    elapsed_ns: int
+    samples: int
+    states: tuple[SessionState, ...]
+
+
+@dataclass(frozen=True)
+class StatementTime:
+    """A statement without its values, and what all its executions took.
+
+    `key` is the server's own name of it, the same in each profile of that server. `slices_ns` are
+    the times that it took in each of `ServerProfile.statement_slices_ns`; `calls` and `rows` None
+    where it was met by sampling. `plan` is what EXPLAIN said, `unplanned` why there is none.
+    """
+
+    key: str
+    database: str
+    text: str
+    time_ns: int
+    slices_ns: tuple[int, ...]
+    calls: int | None = None
+    rows: int | None = None
+    slices_calls: tuple[int, ...] = ()
+    plan: str = ""
+    unplanned: str = ""
+
+
+@dataclass(frozen=True)
+class ServerProfile:
+    """All that was seen. `name` is the server's address without its password, or its process;
+    `engine` names the table of layers, `pids` the processes whose children were sampled, too.
+
+    `ended` says why it is shorter than was asked for, `missing` what there is none of and why.
+    `cost_percent` is what was told before it began, in percent of the machine's cores.
+    """
+
+    name: str
+    engine: str
+    version: str
+    began_utc: str
+    asked_s: float
+    elapsed_s: float
+    slice_s: float
+    cores: int
+    cost_percent: float
+    pids: tuple[int, ...] = ()
+    cpu: CpuTimes | None = None
+    waits: tuple[WaitSlice, ...] = ()
+    statements: tuple[StatementTime, ...] = ()
+    statement_source: StatementSource = ""
+    statement_slices_ns: tuple[int, ...] = ()
+    ended: str = ""
+    missing: tuple[str, ...] = ()
+    schema: int = SCHEMA

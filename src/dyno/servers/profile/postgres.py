@@ -1,0 +1,196 @@
+"""PostgreSQL's side of a profile: pg_stat_activity, pg_stat_statements, and generic plans."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dyno.compare.experiment.candidates import Spec
+from dyno.driver.plan import Session
+from dyno.engines import Ask
+from dyno.engines.postgres import attached
+from dyno.engines.postgres.plans import ExplainsPostgresGeneric, plan_shape
+from dyno.engines.postgres.waits import TellsPostgresWaits
+from dyno.errors import DynoError, TrialFailed
+from dyno.record.server_profile import StatementSource
+from dyno.servers.profile.source import (
+    MARK,
+    TIME_LIMIT_S,
+    MetSession,
+    NotPlanned,
+    Rows,
+    StatementCount,
+    StatementServer,
+    StatementText,
+)
+from dyno.workloads.replay.tokens import Quoting, shorten
+
+#: Whoever may log in may begin here.
+ANYWHERE = "postgres"
+QUOTING = Quoting(dollars=True, backslashes=False, names_in_double=True)
+#: What has a plan.
+PLANNED = re.compile(r"\s*\(?\s*(select|insert|update|delete|with|values|table|merge)\b", re.I)
+#: The version, whether the session only reads, whether it sees what others do.
+ABOUT = (
+    "SHOW server_version",
+    "SELECT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')",
+    "SELECT oid, datname FROM pg_database",
+)
+#: Where the extension's functions stand, and how its columns are called; no row: it is not there.
+EXTENSION = (
+    "SELECT quote_ident(n.nspname),"
+    " (SELECT a.attname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid"
+    "  WHERE c.relname = 'pg_stat_statements' AND c.relnamespace = n.oid"
+    "  AND a.attname IN ('total_exec_time', 'total_time'))"
+    " FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace"
+    " WHERE e.extname = 'pg_stat_statements'"
+)
+_SESSIONS = (
+    f"SELECT {MARK} coalesce(wait_event_type, ''), coalesce(wait_event, ''), count(*), {{what}}"
+    " FROM pg_stat_get_activity(NULL) WHERE state IN ('active', 'fastpath function call')"
+    " AND pid <> pg_backend_pid() AND coalesce(wait_event, '') <> 'ClientRead'"
+    " AND backend_type IN ('client backend', 'parallel worker') GROUP BY 1, 2, 4, 5"
+)
+_WITH_TEXT, _WITHOUT_TEXT = "datid::text, left(query, 10000)", "'', ''"
+
+
+@dataclass(frozen=True)
+class PostgresServer(StatementServer):
+    """A PostgreSQL that answers. `extension` is the schema of pg_stat_statements and its column of
+    times, where it is; `databases` are names by number.
+    """
+
+    databases: Mapping[str, str]
+    extension: tuple[str, str] | None
+    _waits: TellsPostgresWaits = field(default_factory=TellsPostgresWaits)
+
+    @property
+    def statement_source(self) -> StatementSource:
+        """The extension where it is."""
+        return "pg_stat_statements" if self.extension else "sampled sessions"
+
+    @property
+    def sessions_sql(self) -> str:
+        """All databases' sessions, with their statements where nobody counts these."""
+        return _SESSIONS.format(what=_WITHOUT_TEXT if self.extension else _WITH_TEXT)
+
+    def extract_sessions(self, rows: Rows) -> list[MetSession]:
+        """A row for each state and statement."""
+        states = self._waits.extract_waits([row[:3] for row in rows])
+        places = ((self.databases.get(str(row[3]), ""), row[4] or "") for row in rows)
+        return [MetSession(state, *place) for state, place in zip(states, places, strict=True)]
+
+    @property
+    def counts_sql(self) -> str:
+        """Without texts, which lie in a file of the server's."""
+        if not self.extension:
+            return ""
+        schema, time = self.extension
+        return (
+            f"SELECT {MARK} dbid, queryid, sum(calls), round(sum({time}) * 1000000), sum(rows)"
+            f" FROM {schema}.pg_stat_statements(false) WHERE queryid IS NOT NULL GROUP BY 1, 2"
+        )
+
+    def extract_counts(self, rows: Rows) -> dict[str, StatementCount]:
+        """By database and number."""
+        return {
+            f"{self.databases.get(str(dbid), dbid)}/{number}": StatementCount(
+                *(int(float(it or 0)) for it in counts)
+            )
+            for dbid, number, *counts in rows
+        }
+
+    def read_texts(self, ask: Ask, keys: Sequence[str]) -> Mapping[str, StatementText]:
+        """Their texts, with $1 in the place of values."""
+        if not (self.extension and keys):
+            return {}
+        numbers = sorted({key.rpartition("/")[2] for key in keys})
+        rows = ask(
+            self.session,
+            [
+                f"SELECT {MARK} dbid, queryid, min(query)"
+                f" FROM {self.extension[0]}.pg_stat_statements(true)"
+                f" WHERE queryid IN ({', '.join(numbers)}) GROUP BY 1, 2"
+            ],
+        )[0]
+        found = {}
+        for dbid, number, text in rows:
+            database = self.databases.get(str(dbid), str(dbid))
+            key, words = f"{database}/{number}", str(text or "")
+            if key in keys and MARK not in words and "'dyno profile'" not in words:
+                found[key] = StatementText(database, words, words)
+        return found
+
+    def shorten(self, text: str) -> str:
+        """By PostgreSQL's rules of quoting."""
+        return " ".join(shorten(text, QUOTING).rstrip("; ").split())
+
+    def explain(self, ask: Ask, statement: StatementText) -> str:
+        """The plan for all values: those that it was asked with are not kept."""
+        text = statement.example.strip().rstrip(";")
+        if not PLANNED.match(text):
+            raise NotPlanned("the server plans no such statement")
+        if ";" in self.shorten(text):
+            raise NotPlanned("it is several statements")
+        session = {**self.session, "database": statement.database or self.session["database"]}
+        questions = ExplainsPostgresGeneric().list_generic_questions(text)
+        try:
+            rows = ask(session, questions)[-2]
+        except TrialFailed as refused:
+            raise NotPlanned(refused.message.partition(": ")[2] or refused.message) from refused
+        return plan_shape(str(line) for (line,) in rows)
+
+
+def reach_postgres(ask: Ask, spec: Spec) -> PostgresServer:
+    """The server at a URL, over sessions that it keeps from writing; `TrialFailed` or `UsageError`
+    where it lets us in not.
+    """
+    url = spec.with_password.removesuffix("/")
+    has_database = "/" in url.removeprefix("//").rpartition("@")[2]
+    flags = {**spec.keys, "readonly": "on", "time_limit": str(TIME_LIMIT_S)}
+    found = attached.locate_server(url if has_database else f"{url}/{ANYWHERE}", flags)
+    session = _leave_uncounted(ask, attached.make_session(found))
+    ((version,),), ((sees,),), databases = ask(session, ABOUT)
+    missing = []
+    if sees not in ("t", "true"):
+        missing.append(
+            "this user sees its own sessions and statements only, so that waits and statements of"
+            " others are missing: GRANT pg_monitor TO it"
+        )
+    extension, why = _find_extension(ask, session)
+    if why:
+        missing.append(why)
+    name = f"{session['host']}:{session['port']}/{session['database']}".replace(":0/", "/")
+    names = {str(oid): str(datname) for oid, datname in databases}
+    about = (session, "postgres", name, str(version), tuple(missing))
+    return PostgresServer(*about, names, extension)
+
+
+def _leave_uncounted(ask: Ask, session: Session) -> Session:
+    """The session, named as ours; left out of pg_stat_statements where this user may say so."""
+    named = [*session["settings"], ("application_name", "dyno profile")]
+    quiet = {**session, "settings": [*named, ("pg_stat_statements.track", "none")]}
+    try:
+        ask(quiet, ["SELECT 1"])
+        return quiet
+    except DynoError:  # a wrong password fails below, where it is told
+        return {**session, "settings": named}
+
+
+def _find_extension(ask: Ask, session: Session) -> tuple[tuple[str, str] | None, str]:
+    """Its schema and column, or why statements are told by sampled sessions."""
+    absent = (
+        "pg_stat_statements is not in this database: statements are those that sessions were met"
+        " with (shared_preload_libraries, then CREATE EXTENSION pg_stat_statements)"
+    )
+    rows = ask(session, [EXTENSION])[0]
+    if not rows or not rows[0][1]:
+        return None, absent
+    found = str(rows[0][0]), str(rows[0][1])
+    try:
+        ask(session, [f"SELECT {MARK} 1 FROM {found[0]}.pg_stat_statements(false) LIMIT 1"])
+    except TrialFailed as refused:
+        why = refused.message.partition(": ")[2] or refused.message
+        return None, f"pg_stat_statements does not answer ({why}): {absent.partition(': ')[2]}"
+    return found, ""

@@ -1,0 +1,200 @@
+"""Which statements took the time: by the server's own counts, read now and then and subtracted,
+else by how often its sessions were met with each. The largest are asked for their plans.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from dyno.driver import Conversation
+from dyno.errors import DynoError
+from dyno.record.server_profile import StatementSource, StatementTime
+from dyno.servers.profile.cost import COUNTS_SHARE
+from dyno.servers.profile.source import (
+    MetSession,
+    NotPlanned,
+    StatementCount,
+    StatementServer,
+    StatementText,
+)
+
+#: Statements that are told, and those of them whose plans are asked for.
+STATEMENTS_TOLD, PLANS_ASKED = 20, 10
+#: More are read, since ours are left out.
+STATEMENTS_READ = 30
+#: How much of a statement is kept.
+TEXT_KEPT = 2_000
+#: Counts are read no more often than this.
+LEAST_EVERY_S = 1.0
+
+
+@dataclass
+class StatementTimes:
+    """The statements of one server. `begin` reads first; `add` is told of each look at the
+    sessions, and reads again when that is due; `list_times` tells the largest.
+    """
+
+    ask: Conversation
+    server: StatementServer
+    missing: list[str] = field(default_factory=list)
+    #: What was found missing while texts and plans were read.
+    found_missing: list[str] = field(default_factory=list)
+    failed: bool = False
+    every_s: float = LEAST_EVERY_S
+    #: Of one core, what reading takes of the server.
+    share: float = 0.0
+    _last: Mapping[str, StatementCount] = field(default_factory=dict)
+    _read_s: float = 0.0
+    _slices: list[Mapping[str, StatementCount]] = field(default_factory=list)
+    _elapsed_ns: list[int] = field(default_factory=list)
+    _totals: dict[str, StatementCount] = field(default_factory=dict)
+    _met: Counter[str] = field(default_factory=Counter)
+    _met_now: Counter[str] = field(default_factory=Counter)
+    _looks: int = 0
+    _texts: dict[str, StatementText] = field(default_factory=dict)
+    _is_counted: bool = False
+
+    @property
+    def source(self) -> StatementSource:
+        """Where the times come from."""
+        return self.server.statement_source
+
+    @property
+    def slices_ns(self) -> tuple[int, ...]:
+        """How long each slice of the statements is."""
+        return tuple(self._elapsed_ns)
+
+    def begin(self) -> None:
+        """Connects, and reads the counts as they stand; how long that takes says how often it may
+        be done.
+        """
+        self._is_counted = bool(self.server.counts_sql)
+        self.ask(self.server.session, [self.server.sessions_sql])
+        if self._is_counted:
+            took_s = min(self._measure_counts_s() for _ in range(2))  # the first one fills caches
+            self.every_s = max(LEAST_EVERY_S, took_s / COUNTS_SHARE)
+            self.share = took_s / self.every_s
+        self._read_s = time.monotonic()
+
+    def _measure_counts_s(self) -> float:
+        begun_s = time.monotonic()
+        self._read_counts()
+        return time.monotonic() - begun_s
+
+    def _read_counts(self) -> Mapping[str, StatementCount]:
+        (rows,) = self.ask(self.server.session, [self.server.counts_sql])
+        return self.server.extract_counts(rows)
+
+    def restart(self) -> None:
+        """The profile begins now: what was counted before is none of it."""
+        if self._is_counted:
+            self._last = self._read_counts()
+        self._read_s = time.monotonic()
+
+    def add(self, met: list[MetSession]) -> None:
+        """A look at all sessions; `DynoError` where the counts are due and not told."""
+        self._looks += 1
+        for each in met:
+            if each.text:
+                self._add_session(each)
+        if time.monotonic() - self._read_s >= self.every_s:
+            self.end_slice()
+
+    def _add_session(self, met: MetSession) -> None:
+        short = self.server.shorten(met.text)
+        digest = hashlib.md5(short.encode(), usedforsecurity=False).hexdigest()
+        key = f"{met.database}/{digest}"
+        self._texts.setdefault(key, StatementText(met.database, short, met.text))
+        self._met_now[key] += met.state.sessions
+
+    def end_slice(self) -> None:
+        """A slice is over: what each statement took in it."""
+        now_s = time.monotonic()
+        elapsed_ns = round((now_s - self._read_s) * 1e9)
+        if self._is_counted:
+            counts = self._read_counts()
+            added = {key: count - self._last.get(key) for key, count in counts.items()}
+            self._last = counts
+            taken = {key: it for key, it in added.items() if it.calls or it.time_ns}
+            for key, it in taken.items():
+                so_far = self._totals.get(key, StatementCount(0, 0, 0))
+                self._totals[key] = StatementCount(
+                    so_far.calls + it.calls, so_far.time_ns + it.time_ns, so_far.rows + it.rows
+                )
+            self._slices.append(taken)
+        elif self._looks:
+            each_ns = elapsed_ns / self._looks
+            self._slices.append(
+                {key: StatementCount(0, round(n * each_ns), 0) for key, n in self._met_now.items()}
+            )
+            for key, count in self._met_now.items():
+                before = self._totals.get(key, StatementCount(0, 0, 0))
+                time_ns = before.time_ns + round(count * each_ns)
+                self._totals[key] = StatementCount(0, time_ns, 0)
+        else:
+            return
+        self._elapsed_ns.append(elapsed_ns)
+        self._met_now, self._looks, self._read_s = Counter(), 0, now_s
+
+    def list_times(self, *, is_over: bool) -> tuple[StatementTime, ...]:
+        """The statements that took most; once it `is_over` with their plans."""
+        if is_over and not self.failed:
+            try:
+                self.end_slice()
+            except DynoError as refused:
+                self.failed = True
+                self.found_missing.append(
+                    f"statements were not read at the end: {refused.sentence}"
+                )
+        largest = sorted(self._totals, key=lambda key: -self._totals[key].time_ns)[:STATEMENTS_READ]
+        texts = self._read_texts(largest)
+        told = [key for key in largest if key in texts or self.failed][:STATEMENTS_TOLD]
+        plans: dict[str, tuple[str, str]] = defaultdict(lambda: ("", ""))
+        if is_over:
+            plans.update({key: self._explain(texts.get(key)) for key in told[:PLANS_ASKED]})
+        return tuple(self._make_row(key, texts.get(key), plans[key]) for key in told)
+
+    def _make_row(
+        self, key: str, text: StatementText | None, plan: tuple[str, str]
+    ) -> StatementTime:
+        total, nothing = self._totals[key], StatementCount(0, 0, 0)
+        slices = [each.get(key, nothing) for each in self._slices]
+        database, _, name = key.rpartition("/")
+        return StatementTime(
+            key,
+            text.database if text else database,
+            text.text[:TEXT_KEPT] if text else f"(its text was not told: {name})",
+            total.time_ns,
+            tuple(each.time_ns for each in slices),
+            total.calls if self._is_counted else None,
+            total.rows if self._is_counted else None,
+            tuple(each.calls for each in slices) if self._is_counted else (),
+            *plan,
+        )
+
+    def _read_texts(self, keys: list[str]) -> Mapping[str, StatementText]:
+        if not self._is_counted:
+            return self._texts
+        unknown = [key for key in keys if key not in self._texts]
+        if unknown and not self.failed:
+            try:
+                self._texts.update(self.server.read_texts(self.ask, unknown))
+            except DynoError as refused:
+                self.failed = True
+                self.found_missing.append(f"texts were not told: {refused.sentence}")
+        return self._texts
+
+    def _explain(self, text: StatementText | None) -> tuple[str, str]:
+        """Its plan, or why there is none."""
+        if text is None or self.failed:
+            return "", "the server did not answer"
+        try:
+            return self.server.explain(self.ask, text), ""
+        except NotPlanned as why:
+            return "", why.message
+        except DynoError as refused:
+            return "", refused.sentence

@@ -1,0 +1,83 @@
+"""What is profiled: a server by its URL, a process by its number, or both for one server."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dyno.access.url import NEAR
+from dyno.compare.experiment.candidates import parse_candidate
+from dyno.engines import Ask
+from dyno.errors import UsageError
+from dyno.servers.profile.postgres import reach_postgres
+from dyno.servers.profile.processes import ServerProcess, find_listening, find_process
+from dyno.servers.profile.source import StatementServer
+
+#: How a server of each kind is reached, and whose programs it may be.
+KINDS = {"postgres": reach_postgres}
+FAMILIES = {
+    "postgres": frozenset({"postgres"}),
+    "mysql": frozenset({"mysql", "mariadb"}),
+    "mariadb": frozenset({"mysql", "mariadb"}),
+}
+
+
+@dataclass(frozen=True)
+class ProfileTarget:
+    """A server that answers, its process on this host, or both; and what of it is missing, why."""
+
+    server: StatementServer | None
+    process: ServerProcess | None
+    missing: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Its address without the password, or its process."""
+        if self.server:
+            return self.server.name
+        return f"process {self.process.pid} ({self.process.program})" if self.process else ""
+
+    @property
+    def engine(self) -> str:
+        """Whose layers are told."""
+        if self.process:
+            return self.process.engine
+        return self.server.engine if self.server else ""
+
+
+def find_target(ask: Ask, word: str, pid: int | None = None) -> ProfileTarget:
+    """The server at a URL with its process (`pid` where the user names it), or a process alone.
+
+    `UsageError` where the word is neither, nobody lets us in, or no engine that is known runs.
+    """
+    if word.isdigit():
+        if pid is not None:
+            raise UsageError("--pid goes with a URL", hint="name one process")
+        why = "waits and statements are not told: a process was named and no URL to ask"
+        return ProfileTarget(None, find_process(int(word)), (why,))
+    spec = parse_candidate(word)
+    if spec.engine not in KINDS or not spec.is_url:
+        raise UsageError(
+            f"'{spec.text}' names no server" if spec.engine not in KINDS else "no URL is named",
+            hint="write postgres://user@host:5432/database, mysql://user@host:3306, or the number"
+            " of a process",
+        )
+    server = KINDS[spec.engine](ask, spec)
+    if pid is not None:
+        return ProfileTarget(server, find_process(pid), server.missing)
+    host, port = str(server.session["host"]), int(server.session["port"] or 0)
+    process = find_listening(host, port, FAMILIES[spec.engine])
+    missing = server.missing if process else (*server.missing, _describe_unseen(host))
+    return ProfileTarget(server, process, missing)
+
+
+def _describe_unseen(host: str) -> str:
+    """Why no CPU time is sampled."""
+    if NEAR.fullmatch(host):
+        return (
+            "no CPU profile: the server's process does not show itself here (another user's, or in"
+            " a container behind a forwarded port): --pid names it"
+        )
+    return (
+        "no CPU profile: no process of this host listens there; run dyno on the server's own host,"
+        " or name the process with --pid"
+    )
