@@ -10,6 +10,7 @@ stand packages of the system's own suite; `suites` reads any other.
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 import tempfile
 import time
@@ -98,6 +99,17 @@ def find_installable_version(name: str, say: Say = lambda _: None) -> str:
     if not found:
         raise HostError(f"apt has no version of {name}", hint="apt-get update refreshes its lists")
     return found[0]
+
+
+def list_companions(name: str, say: Say) -> list[str]:
+    """The packages, `name=version`, that apt would install for `name` and that this system lacks;
+    nothing is fetched, and none that would be replaced by a newer one is among them.
+    """
+    command = ["apt-get", "--simulate", "--no-install-recommends", "install", name]
+    said = apt.run([*command, *_choose_lists(say)], Path("/"))
+    # a version in brackets behind the name is one that is installed
+    found = re.findall(r"^Inst (\S+) \((\S+)", said, re.M)
+    return [f"{each}={version}" for each, version in found if each != name]
 
 
 def _find_package(package: str, say: Say) -> tuple[str, str]:

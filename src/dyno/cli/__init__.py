@@ -27,6 +27,7 @@ from dyno.cli import (
     compare,
     completion,
     count,
+    disk,
     doctor,
     engines,
     exits,
@@ -86,7 +87,7 @@ def _with_stars(word: bytes) -> bytes:
 
 
 EPILOG = """\b
-Exit codes of `compare`, `count` (of *heavier*), `resume`, `run --gate`, `history --gate`,
+Exit codes of `compare`, `count` (of *heavier*), `disk`, `resume`, `run --gate`, `history --gate`,
 `report --strict`, and of `sysbench` and `pgbench` with `--compare`:
    0  not slower (or faster)     64  wrong word, number, file or host
    1  slower                     70  a fault of Dyno's own
@@ -109,7 +110,7 @@ def command() -> None:
     """
 
 
-MEASURING = (play, compare, count, bisect, run, resume, calibrate, sysbench, pgbench)
+MEASURING = (play, compare, count, disk, bisect, run, resume, calibrate, sysbench, pgbench)
 READING = (plan, report, history, show, engines, doctor)
 OTHERS = (kit, server_options, watch, profile, shim, restore, clean, completion)
 for module in (*MEASURING, *READING, *OTHERS):

@@ -137,7 +137,7 @@ def _describe_type(latency: Latency, phase: PhaseRecord) -> str:
 
 
 def format_latency(latency: Latency) -> tuple[str, ...]:
-    """Percentiles and maximum, spelled."""
+    """DiskLatency and maximum, spelled."""
     if not latency.count:
         return ("-",) * (len(PERCENTILES) + 1)
     values = (*(latency.percentiles_ns[p] for p in PERCENTILES), latency.max_ns)

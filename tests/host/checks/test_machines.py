@@ -58,7 +58,8 @@ def test_a_container_without_sys_says_what_it_cannot_see(tmp_path: Path) -> None
         o.name: o for o in survey_host(machines.machine(tmp_path, uring_errno=lambda: errno.EPERM))
     }
     hidden = {"SMT", "NUMA", "governor", "turbo", "clock source", "huge pages"}
-    disk = {"discard", "write cache", "I/O scheduler", "PCIe link"}
+    disk = {"discard", "write cache", "I/O scheduler", "PCIe link", "loop device"}
+    disk |= {"thin provisioning", "I/O limit"}
     assert marked(seen, "unknown") == hidden | disk | {"CPU quota", "memory limit"}
     assert seen["virtualisation"].found == "a container"
     assert seen["io_uring"].found == "refused (operation not permitted)"

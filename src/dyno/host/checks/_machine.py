@@ -199,9 +199,11 @@ def _read(line: str) -> Mount | None:
     return Mount(point, source[1], source[0], frozenset(options), own[2])
 
 
-def find_disk(machine: Machine, mount: Mount) -> Path | None:
-    """The folder in /sys of the disk under a mount: a partition's own, a mapping's first one."""
-    block = machine.find_path(f"/sys/dev/block/{mount.number}")
+def find_disk(machine: Machine, number: str) -> Path | None:
+    """The folder in /sys of the disk under a device (`8:1`): a partition's own, a mapping's first
+    one.
+    """
+    block = machine.find_path(f"/sys/dev/block/{number}")
     if not block.exists():
         return None
     block = block.resolve()

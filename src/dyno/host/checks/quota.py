@@ -6,20 +6,23 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from dyno.host.checks import make_not_visible, make_observation
-from dyno.host.checks._machine import Machine
+from dyno.host.checks._machine import Machine, find_disk, find_mount
 from dyno.record import Observation
 
-WEIGHTS = {"CPU quota": 24, "memory limit": 12}
+WEIGHTS = {"CPU quota": 24, "memory limit": 12, "I/O limit": 12}
 
 ROOT = PurePosixPath("/sys/fs/cgroup")
 #: Above this, version 1 means "no limit" (it says the largest page-aligned number).
 UNLIMITED_BYTES = 1 << 60
+#: Files of version 1 with a limit for each device.
+THROTTLES = tuple(f"{way}_{what}_device" for way in ("read", "write") for what in ("bps", "iops"))
 
 
 def observe(machine: Machine) -> Iterator[Observation]:
-    """CPU quota and memory limit, the tightest of our group and those above it."""
+    """CPU quota, memory and I/O limit, the tightest of our group and those above it."""
     yield observe_cpu(machine)
     yield observe_memory(machine)
+    yield observe_io(machine)
 
 
 def observe_cpu(machine: Machine) -> Observation:
@@ -56,6 +59,35 @@ def observe_memory(machine: Machine) -> Observation:
         return make_observation("memory limit", "none", "good", why)
     hint = "raise it well above the data and the engine's own caches, or leave it out"
     return make_observation("memory limit", f"{min(found) / 1e9:.1f} GB", "fair", why, hint)
+
+
+def observe_io(machine: Machine) -> Observation:
+    """What of the disk's rate there is."""
+    why = "a request above the rate waits in the kernel, however fast the disk is"
+    mount = find_mount(machine, machine.data)
+    disk = find_disk(machine, mount.number) if mount else None
+    if disk is None:
+        return make_not_visible("I/O limit", why)
+    limit = read_io_limit(machine, machine.read_text(f"{disk}/dev"))
+    if not limit:
+        return make_observation("I/O limit", "none", "good", why)
+    hint = "leave it out: systemctl set-property, docker run --device-read-iops, io.max"
+    return make_observation("I/O limit", limit, "poor", why, hint)
+
+
+def read_io_limit(machine: Machine, number: str) -> str:
+    """What our groups allow on the device `number` (`8:0`), `rbps=1048576`; empty for no limit."""
+    found = []
+    for folder in _list_folders(machine, "io"):
+        for line in machine.read_text(folder / "io.max").splitlines():
+            device, *limits = line.split()
+            found += [each for each in limits if device == number and each[-3:] != "max"]
+    for folder in _list_folders(machine, "blkio"):
+        for name in THROTTLES:
+            for line in machine.read_text(folder / f"blkio.throttle.{name}").splitlines():
+                device, *limit = line.split()
+                found += [f"{name.removesuffix('_device')}={limit[0]}"] if device == number else []
+    return ", ".join(dict.fromkeys(found))
 
 
 def measure_left_bytes(machine: Machine) -> float:

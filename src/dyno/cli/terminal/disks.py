@@ -1,0 +1,81 @@
+"""A run of disks on the terminal: jobs, comparisons, where the time goes, and the audits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dyno import numbers
+from dyno.cli.terminal import screen
+
+if TYPE_CHECKING:
+    from dyno.record.disk import DiskRun, DiskVerdict
+
+
+def derive_disk_page(folder: Path, run: DiskRun, verdict: DiskVerdict) -> Path:
+    """Makes the page, in the run's folder."""
+    from dyno.report.html.disks import render_disks
+    from dyno.report.html.page import replace_file
+
+    return replace_file(folder / "report.html", render_disks(run, verdict))
+
+
+def print_disks(run: DiskRun, verdict: DiskVerdict) -> None:
+    """All of a run."""
+    from dyno.report.text import disks as text
+
+    screen.print_gap()
+    for side in run.sides:
+        screen.print_paragraph(text.describe_device(side))
+    screen.print_gap()
+    _print_jobs(run)
+    if verdict.comparisons:
+        screen.print_gap()
+        _print_comparisons(verdict)
+    screen.print_gap()
+    for finding in verdict.findings:
+        if finding.soundness in ("invalid", "doubtful"):
+            screen.print_paragraph(f"{finding.soundness} ({finding.audit}): {finding.sentence}")
+    unknown = verdict.list_findings("not checked")
+    if unknown:
+        screen.print_paragraph(f"not checked: {', '.join(sorted({it.audit for it in unknown}))}")
+    for note in run.notes:
+        screen.print_paragraph(note)
+    screen.print_paragraph(text.describe_basis(run))
+    screen.print_paragraph(verdict.sentence)
+
+
+def _print_jobs(run: DiskRun) -> None:
+    from dyno.report.text import disks as text
+
+    jobs = {job.name: job for job in run.jobs}
+    several = len(run.sides) > 1
+    rows = [
+        (
+            each.job,
+            *((each.side,) if several else ()),
+            text.format_rate(jobs[each.job], each.rate),
+            numbers.format_quantity(each.p50, "ns"),
+            numbers.format_quantity(each.p99, "ns"),
+            numbers.format_quantity(each.sync_p50, "ns") if each.sync_p50 else "",
+            text.format_bar(each.time),
+        )
+        for each in text.summarize_jobs(run)
+    ]
+    heads = ("job", *(("path",) if several else ()), "rate", "p50", "p99", "sync p50")
+    first = 2 if several else 1
+    screen.print_table((*heads, "s submit, D device, r rest"), rows, tuple(range(first, first + 4)))
+
+
+def _print_comparisons(verdict: DiskVerdict) -> None:
+    rows = [
+        (
+            row.candidate,
+            row.job,
+            numbers.format_signed_percent(row.slowdown_percent),
+            numbers.format_interval(row.low_percent, row.high_percent),
+            row.verdict,
+        )
+        for row in verdict.comparisons
+    ]
+    screen.print_table(("path", "job", "time, %", "interval", "verdict"), rows, (2, 3))

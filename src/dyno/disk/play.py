@@ -1,0 +1,180 @@
+"""The blocks of a run: in each, every side is opened anew, and each job is played on one side right
+after the other, in an order that is drawn and balanced.
+
+Sides are never played at the same time: they may share a device, and would measure each other.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from dyno.builds import Say
+from dyno.compare.play.blocks import draw_block_order
+from dyno.disk.file_blocks import measure_cached_bytes
+from dyno.disk.fio import Fio, FioCall, FioResult, run_job
+from dyno.disk.matrix import change_job
+from dyno.disk.side import OpenSide, open_side
+from dyno.errors import HostError
+from dyno.host.controls import ControlTarget, load_controls
+from dyno.host.processes import read_pairs
+from dyno.record.disk import DeviceCounters, DiskJob, DiskPlay, DiskRun, DiskSide
+
+#: Fields of /sys/block/*/stat (Documentation/block/stat.rst), in order; sectors are of 512 bytes.
+STAT = ("reads", "", "read_sectors", "read_ms", "writes", "", "written_sectors", "write_ms")
+STAT_FLUSHES, STAT_FLUSH_MS = 15, 16
+SECTOR_BYTES = 512
+
+#: Plays a job on what fio opens: a test hands in one of its own.
+Run = Callable[[Fio, FioCall], FioResult]
+
+
+@dataclass
+class DiskProgress:
+    """A run while it is played: the record grows by whole blocks; `opened` are the sides as they
+    were seen in the last one.
+    """
+
+    run: DiskRun
+    began: float
+    writable: Sequence[str] = ()
+    play: Run = run_job
+
+
+@dataclass(frozen=True)
+class _Slot:
+    """By which fio, in which block and with which seed a job is played."""
+
+    fio: Fio
+    block: int
+    seed: int
+
+
+def play_block(progress: DiskProgress, fio: Fio, block: int, say: Say) -> None:
+    """Plays one block of all sides and jobs, and adds it to the record whole; what fio and the
+    host raise passes through.
+    """
+    run = progress.run
+    names = [side.name for side in run.sides]
+    with ExitStack() as stack:
+        opened: dict[str, OpenSide] = {}
+        say(f"block {block + 1} of {run.analyses[-1]}")
+        for side in run.sides:
+            found = stack.enter_context(open_side(side, side.path in progress.writable))
+            opened[side.name] = found
+        progress.run = replace(run, sides=tuple(opened[name].side for name in names))
+        plays = []
+        for number, job in enumerate(run.jobs):
+            order = draw_block_order(run.seed, job.name, block, names)
+            for name in order:
+                seed = run.seed + 1000 * block + number + 1
+                plays.append(_play(opened[name], job, progress, _Slot(fio, block, seed)))
+    progress.run = replace(progress.run, plays=(*run.plays, *plays))
+
+
+def _play(opened: OpenSide, job: DiskJob, progress: DiskProgress, call: _Slot) -> DiskPlay:
+    side = opened.side
+    changed = change_job(job, side.changes)
+    asked = FioCall(changed, opened.path, side.size_bytes, progress.run.play_s, call.seed)
+    if opened.file is not None:
+        os.posix_fadvise(opened.file, 0, 0, os.POSIX_FADV_DONTNEED)
+    with hold_scheduler(side):
+        cached = None if opened.file is None else measure_cached_bytes(opened.file)
+        before, io = read_counters(side.device.number), _read_own_io()
+        at_s = time.monotonic() - progress.began
+        result = progress.play(call.fio, asked)
+        after, io_after = read_counters(side.device.number), _read_own_io()
+    return DiskPlay(
+        block=call.block,
+        side=side.name,
+        job=job.name,
+        at_s=at_s,
+        duration_s=result.duration_s,
+        operations=result.operations,
+        size_bytes=result.size_bytes,
+        total=result.total,
+        submit=result.submit,
+        sync=result.sync,
+        syncs=result.syncs,
+        fetched_bytes=_subtract(io_after, io, "read_bytes"),
+        owed_bytes=_subtract(io_after, io, "write_bytes"),
+        device=subtract_counters(after, before) if before and after else None,
+        cached_before=cached,
+        cached_after=None if opened.file is None else measure_cached_bytes(opened.file),
+    )
+
+
+def _subtract(after: Mapping[str, int], before: Mapping[str, int], name: str) -> int | None:
+    return after[name] - before[name] if name in after and name in before else None
+
+
+def _read_own_io() -> dict[str, int]:
+    """What the kernel fetched from devices and owes to them for us and those that we waited for."""
+    try:
+        return read_pairs(Path("/proc/self/io"))
+    except OSError:
+        return {}
+
+
+def read_counters(number: str) -> DeviceCounters | None:
+    """A device's counters since it is there; None where it shows none."""
+    try:
+        words = [int(it) for it in Path(f"/sys/dev/block/{number}/stat").read_text().split()]
+    except (OSError, ValueError):
+        return None
+    told = dict(zip(STAT, words, strict=False))
+    flushes = words[STAT_FLUSHES : STAT_FLUSH_MS + 1] if len(words) > STAT_FLUSH_MS else (0, 0)
+    return DeviceCounters(
+        reads=told["reads"],
+        read_bytes=told["read_sectors"] * SECTOR_BYTES,
+        read_ms=told["read_ms"],
+        writes=told["writes"],
+        written_bytes=told["written_sectors"] * SECTOR_BYTES,
+        write_ms=told["write_ms"],
+        flushes=flushes[0],
+        flush_ms=flushes[1],
+    )
+
+
+def subtract_counters(after: DeviceCounters, before: DeviceCounters) -> DeviceCounters:
+    """What happened between two readings."""
+    names = DeviceCounters.__dataclass_fields__
+    return DeviceCounters(*(getattr(after, name) - getattr(before, name) for name in names))
+
+
+@contextmanager
+def hold_scheduler(side: DiskSide) -> Iterator[None]:
+    """Holds the I/O scheduler that a side asks for, by the control of that name, which journals
+    what it found; `HostError` where the host refuses.
+    """
+    if not side.scheduler:
+        yield
+        return
+    control = load_controls()["io_scheduler"]
+    with control.hold(side.scheduler, ControlTarget(home=Path(side.path))) as held:
+        if refused := held.found.get("refused"):
+            raise HostError(f"io_scheduler={side.scheduler} is not held", cause=refused)
+        yield
+
+
+def list_playable_jobs(
+    jobs: Sequence[DiskJob], sides: Sequence[DiskSide], writable: Sequence[str]
+) -> tuple[tuple[DiskJob, ...], list[str]]:
+    """The jobs that every side can play, and a sentence on each reason why others are left out."""
+    notes, kept = [], list(jobs)
+    for side in sides:
+        if side.kind == "directory" or side.path in writable:
+            continue
+        whose = "is only read: --write-device with its name allows writes"
+        if side.kind != "device":
+            whose = "is only read"
+        left = [job.name for job in kept if job.is_write]
+        if left:
+            kept = [job for job in kept if not job.is_write]
+            plural = "job is" if len(left) == 1 else "jobs are"
+            notes.append(f"{side.name} {whose}; {len(left)} {plural} left out that write.")
+    return tuple(kept), notes

@@ -1,0 +1,277 @@
+"""What `dyno disk` leaves behind (`disk.json`): plays of fio on paths, files or devices.
+
+Times are in ns, sizes in bytes, rates per second. What could not be seen is None or empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from dyno.record.schema import SCHEMA
+from dyno.record.verdict import Soundness, VerdictName
+
+#: How data reach the disk: past the page cache, through it, or on the device without file system.
+DiskAccess = Literal["direct", "buffered"]
+#: What a write waits for: nothing, fsync(2), fdatasync(2), or O_DSYNC.
+DiskSync = Literal["", "fsync", "fdatasync", "dsync"]
+#: What a path is: a folder, in which we make a file; somebody's file; a device; a loop device that
+#: we make over a file of ours.
+DiskKind = Literal["directory", "file", "device", "loop"]
+#: Of what the file of ours is made: random bytes, or blocks that were never written.
+DiskContent = Literal["filled", "unwritten"]
+
+
+@dataclass(frozen=True)
+class DiskJob:
+    """One kind of I/O: `pattern` is fio's word (`randread`, `write`), `depth` requests in flight of
+    each of `users`. `writes_per_sync` writes come before each wait.
+    """
+
+    name: str
+    pattern: str
+    block_bytes: int = 4096
+    access: DiskAccess = "direct"
+    engine: str = "psync"
+    depth: int = 1
+    users: int = 1
+    sync: DiskSync = ""
+    writes_per_sync: int = 1
+
+    @property
+    def is_write(self) -> bool:
+        """Does it write?"""
+        return "write" in self.pattern or self.pattern in ("randrw", "rw")
+
+    @property
+    def is_random(self) -> bool:
+        """Are its blocks drawn?"""
+        return self.pattern.startswith("rand")
+
+    @property
+    def in_flight(self) -> int:
+        """Requests in flight at most."""
+        return self.depth * self.users
+
+
+@dataclass(frozen=True)
+class DeviceFacts:
+    """What the kernel says of the device under a file system; `name` is empty without one.
+
+    `stack` are the devices from the file system's own to the lowest. `discard_bytes` is the largest
+    discard, 0 where it knows none; `requests` how many its queue holds. `thin` says why blocks may
+    be allocated only when they are written, empty where nothing tells so. `loop_file` is what a
+    loop device lies in, and `loop_direct` whether it passes the page cache by.
+    """
+
+    name: str = ""
+    number: str = ""
+    stack: tuple[str, ...] = ()
+    rotational: bool | None = None
+    scheduler: str = ""
+    write_cache: str = ""
+    discard_bytes: int | None = None
+    requests: int | None = None
+    size_bytes: int | None = None
+    link: str = ""
+    link_most: str = ""
+    thin: str = ""
+    loop_file: str = ""
+    loop_direct: bool | None = None
+    limit: str = ""
+
+
+@dataclass(frozen=True)
+class FileBlocks:
+    """How the blocks of a file that is read are there: bytes that were written, that are allocated
+    and unwritten, and that are holes; `zero_percent` of a sample of blocks hold zeros only.
+    """
+
+    written_bytes: int | None = None
+    unwritten_bytes: int | None = None
+    hole_bytes: int | None = None
+    extents: int | None = None
+    zero_percent: float | None = None
+
+    @property
+    def absent_percent(self) -> float | None:
+        """The share that was never written, in percent; None where it is not known."""
+        parts = (self.written_bytes, self.unwritten_bytes, self.hole_bytes)
+        if None in parts or not sum(filter(None, parts)):
+            return None
+        written, unwritten, hole = (part or 0 for part in parts)
+        return 100.0 * (unwritten + hole) / (written + unwritten + hole)
+
+
+@dataclass(frozen=True)
+class DiskSide:
+    """One of those that are compared: a path, and what is played on it, by a name of its own.
+
+    `changes` are what its jobs have otherwise (`engine=libaio`), `scheduler` what is held.
+    """
+
+    name: str
+    path: str
+    kind: DiskKind
+    size_bytes: int
+    content: DiskContent = "filled"
+    file_system: str = ""
+    mount_options: tuple[str, ...] = ()
+    device: DeviceFacts = field(default_factory=DeviceFacts)
+    blocks: FileBlocks = field(default_factory=FileBlocks)
+    changes: dict[str, str] = field(default_factory=dict)
+    scheduler: str = ""
+
+
+@dataclass(frozen=True)
+class DeviceCounters:
+    """What the device did meanwhile, everybody's I/O included (`/sys/block/*/stat`): requests,
+    bytes, and ms that requests were in it, summed.
+    """
+
+    reads: int = 0
+    read_bytes: int = 0
+    read_ms: int = 0
+    writes: int = 0
+    written_bytes: int = 0
+    write_ms: int = 0
+    flushes: int = 0
+    flush_ms: int = 0
+
+
+@dataclass(frozen=True)
+class DiskLatency:
+    """Of a latency, in ns."""
+
+    mean: float = 0.0
+    p50: float = 0.0
+    p99: float = 0.0
+    worst: float = 0.0
+
+
+@dataclass(frozen=True)
+class DiskPlay:
+    """One start of fio: a job on a side, in a block. `at_s` counts from the run's begin.
+
+    `operations` are reads or writes, all users' together; `total` is from the request to its end,
+    `submit` what it took to hand it to the kernel, `sync` what each wait took. `fetched_bytes` and
+    `owed_bytes` are those that the kernel fetched for our processes, or owes to a device for them
+    (`/proc/PID/io`). `cached_before` and `cached_after` are bytes of the file in the page cache.
+    """
+
+    block: int
+    side: str
+    job: str
+    at_s: float
+    duration_s: float
+    operations: int
+    size_bytes: int
+    total: DiskLatency
+    submit: DiskLatency = field(default_factory=DiskLatency)
+    sync: DiskLatency = field(default_factory=DiskLatency)
+    syncs: int = 0
+    fetched_bytes: int | None = None
+    owed_bytes: int | None = None
+    device: DeviceCounters | None = None
+    cached_before: int | None = None
+    cached_after: int | None = None
+
+    @property
+    def rate(self) -> float:
+        """Operations a second."""
+        return self.operations / self.duration_s
+
+
+@dataclass(frozen=True)
+class PublishedFigure:
+    """What somebody published of this matrix, with its source."""
+
+    what: str
+    factor: float
+    source: str
+
+
+@dataclass(frozen=True)
+class DiskRun:
+    """A run of `dyno disk`; the first side is the base. `analyses` are the numbers of blocks at
+    which it is judged.
+    """
+
+    name: str
+    created_utc: str
+    command: str
+    seed: int
+    matrix: str
+    question: str
+    jobs: tuple[DiskJob, ...]
+    sides: tuple[DiskSide, ...]
+    plays: tuple[DiskPlay, ...]
+    analyses: tuple[int, ...]
+    margin_percent: float
+    play_s: float
+    fio: str
+    host: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    published: tuple[PublishedFigure, ...] = ()
+    dyno: str = ""
+    schema: int = SCHEMA
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks are whole: each side played each of its jobs."""
+        return len({play.block for play in self.plays})
+
+    def find_plays(self, side: str, job: str) -> list[DiskPlay]:
+        """Those of a side in a job, by block."""
+        found = [each for each in self.plays if (each.side, each.job) == (side, job)]
+        return sorted(found, key=lambda each: each.block)
+
+
+@dataclass(frozen=True)
+class DiskComparison:
+    """A side against the base in a job: `slowdown_percent` = time ratio of an operation − 1, with
+    the bounds of its interval. `p_value` counts all analyses and comparisons (Holm).
+    """
+
+    job: str
+    base: str
+    candidate: str
+    base_rate: float
+    candidate_rate: float
+    slowdown_percent: float
+    low_percent: float
+    high_percent: float
+    margin_percent: float
+    blocks: int
+    p_value: float
+    verdict: VerdictName
+
+
+@dataclass(frozen=True)
+class DiskFinding:
+    """An audit's judgement of some sides in some jobs; empty means all of them."""
+
+    audit: str
+    soundness: Soundness
+    sentence: str
+    sides: tuple[str, ...] = ()
+    jobs: tuple[str, ...] = ()
+
+    def covers(self, side: str, job: str) -> bool:
+        """Is it about this side in this job?"""
+        return (not self.sides or side in self.sides) and (not self.jobs or job in self.jobs)
+
+
+@dataclass(frozen=True)
+class DiskVerdict:
+    """What a run says: `overall` is None for a single path, of which nothing is compared."""
+
+    overall: VerdictName | None
+    sentence: str
+    comparisons: tuple[DiskComparison, ...]
+    findings: tuple[DiskFinding, ...]
+
+    def list_findings(self, *soundness: str) -> Sequence[DiskFinding]:
+        """Those of some kinds."""
+        return [each for each in self.findings if each.soundness in soundness]

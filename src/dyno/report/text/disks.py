@@ -1,0 +1,144 @@
+"""A run of disks in words: each job's rate and latencies, where the time of a request goes, and
+what the audits found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+
+from dyno import numbers
+from dyno.record.disk import DiskComparison, DiskJob, DiskPlay, DiskRun, DiskSide
+
+#: The parts of a bar, as letters, and how wide it is.
+BAR_COLUMNS = 24
+#: What each part of a request's time is called.
+PARTS = ("submit", "device", "rest")
+
+
+@dataclass(frozen=True)
+class RequestTime:
+    """Where the mean time of an operation goes, in ns: handed to the kernel, in the device by its
+    own counters (None: not visible), and all else: queue, file system, interrupt, wake-up.
+    """
+
+    submit: float
+    device: float | None
+    total: float
+
+    @property
+    def rest(self) -> float:
+        """What neither has."""
+        return max(0.0, self.total - self.submit - (self.device or 0.0))
+
+
+@dataclass(frozen=True)
+class JobSummary:
+    """A job on a side over its blocks: means of rates, medians of latencies in ns."""
+
+    side: str
+    job: str
+    rate: float
+    p50: float
+    p99: float
+    sync_p50: float
+    spread_percent: float
+    time: RequestTime
+
+
+def summarize_jobs(run: DiskRun) -> list[JobSummary]:
+    """Every job on every side that was played."""
+    found = [
+        (job, side, run.find_plays(side.name, job.name)) for job in run.jobs for side in run.sides
+    ]
+    return [_summarize(job, side, plays) for job, side, plays in found if plays]
+
+
+def _summarize(job: DiskJob, side: DiskSide, plays: Sequence[DiskPlay]) -> JobSummary:
+    rates = [play.rate for play in plays]
+    mean = fmean(rates)
+    return JobSummary(
+        side=side.name,
+        job=job.name,
+        rate=mean,
+        p50=median(play.total.p50 for play in plays),
+        p99=median(play.total.p99 for play in plays),
+        sync_p50=median(play.sync.p50 for play in plays),
+        spread_percent=100.0 * (max(rates) - min(rates)) / mean,
+        time=measure_request_time(job, plays),
+    )
+
+
+def measure_request_time(job: DiskJob, plays: Sequence[DiskPlay]) -> RequestTime:
+    """The means over some plays; a write's wait (fsync) is part of its time.
+
+    The device's counters are of all its requests, so they are told of direct requests alone, where
+    one operation is one request.
+    """
+    operations = sum(play.operations for play in plays)
+    total = sum((play.total.mean * play.operations) for play in plays)
+    total += sum(play.sync.mean * play.syncs for play in plays)
+    submit = sum(play.submit.mean * play.operations for play in plays)
+    return RequestTime(submit / operations, _measure_device_ns(job, plays), total / operations)
+
+
+def _measure_device_ns(job: DiskJob, plays: Sequence[DiskPlay]) -> float | None:
+    counters = [play.device for play in plays if play.device]
+    operations = sum(play.operations for play in plays if play.device)
+    if not operations:
+        return None
+    if job.is_write:
+        ms = sum(each.write_ms + each.flush_ms for each in counters)
+    else:
+        ms = sum(each.read_ms for each in counters)
+    requests = sum(each.writes if job.is_write else each.reads for each in counters)
+    if not requests:
+        return 0.0
+    return 1e6 * ms / max(operations, 1)
+
+
+def format_rate(job: DiskJob, rate: float) -> str:
+    """`12,345/s`, and of large blocks the bytes: `1.2 GB/s`."""
+    if job.block_bytes >= 1 << 16:
+        return f"{numbers.format_quantity(rate * job.block_bytes, 'B')}/s"
+    return f"{rate:,.0f}/s"
+
+
+def format_bar(time: RequestTime) -> str:
+    """`ssDDDDDDDDrr`: submit, device, rest, each by its share of the time."""
+    parts = (time.submit, time.device or 0.0, time.rest)
+    whole = sum(parts) or 1.0
+    ends = [round(BAR_COLUMNS * sum(parts[: at + 1]) / whole) for at in range(3)]
+    begins = [0, *ends[:2]]
+    return "".join(
+        sign * (end - begin) for sign, begin, end in zip("sDr", begins, ends, strict=True)
+    )
+
+
+def describe_comparison(row: DiskComparison) -> str:
+    """A row in words."""
+    return (
+        f"{row.candidate} is {row.verdict} in '{row.job}': {row.slowdown_percent:+.1f} % time "
+        f"[{row.low_percent:+.1f}, {row.high_percent:+.1f}]"
+    )
+
+
+def describe_device(side: DiskSide) -> str:
+    """What a side lies on, in a line."""
+    facts = side.device
+    told = [side.file_system, "/".join(facts.stack)]
+    told += [f"scheduler {facts.scheduler}" if facts.scheduler else ""]
+    told += [f"cache {facts.write_cache}" if facts.write_cache else ""]
+    if facts.rotational is not None:
+        told.append("says that it rotates" if facts.rotational else "does not rotate")
+    known = ", ".join(filter(None, told)) or "no device is visible below it"
+    return f"{side.name}: {known}; {numbers.format_quantity(side.size_bytes, 'B', 2)}."
+
+
+def describe_basis(run: DiskRun) -> str:
+    """How it was played."""
+    return (
+        f"{run.fio}, {run.blocks} blocks, each job {run.play_s:g} s a block, seed {run.seed}; in a "
+        "folder each block has a new file. Rates are means, latencies medians over the blocks."
+    )

@@ -1,0 +1,93 @@
+"""`dyno disk`, played by a real fio: a folder, two of them, and what is refused by a sentence."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from dyno.cli import run_words
+from dyno.compare.run_folder import read_json
+from dyno.record.disk import DiskRun
+
+SHORT = ("--time", "0.1", "--size", "4M", "--blocks", "2")
+
+
+@pytest.fixture(autouse=True)
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DYNO_RUNS", str(tmp_path / "runs"))
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def folder() -> Path:
+    """A folder on a disk: tests' own may lie in memory."""
+    path = Path("/var/tmp") / f"dyno-test-disk-{os.getpid()}"
+    path.mkdir(exist_ok=True)
+    return path
+
+
+def test_a_folder_is_measured_and_nothing_is_left_in_it(
+    folder: Path, runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_words(["disk", str(folder), *SHORT, "--only", "read 4K*"]) == 0
+    said = capsys.readouterr().out
+    assert "read 4K, one at a time" in said and "a second path would be compared" in said
+    assert not list(folder.iterdir())
+    (record,) = runs.glob("*/disk.json")
+    run = read_json(DiskRun, record)
+    assert run.blocks == 2 and run.sides[0].blocks.absent_percent == 0.0
+    assert "Where the time of a request goes" in (record.parent / "report.html").read_text()
+
+
+def test_two_folders_are_compared_with_the_words_of_a_comparison(
+    folder: Path, tmp_path: Path
+) -> None:
+    told = tmp_path / "told.json"
+    other = folder / "other"
+    other.mkdir(exist_ok=True)
+    words = ["disk", str(folder), str(other), *SHORT, "--only", "log 4K + fsync"]
+    code = run_words([*words, "--margin", "99", "--json", str(told)])
+    data = json.loads(told.read_text())
+    assert code == {"not slower": 0, "faster": 0, "slower": 1, "inconclusive": 2}[data["overall"]]
+    (row,) = data["comparisons"]
+    assert (row["base"], row["candidate"], row["blocks"]) == (str(folder), str(other), 2)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("/nowhere",), "/nowhere cannot be measured: no such file or directory"),
+        (("/dev/null",), "no folder, file or block device"),
+        (("/var/tmp", "--only", "rite*"), "unknown job 'rite*'"),
+        (("/var/tmp", "--matrix", "ful"), "unknown matrix 'ful'"),
+        (("/var/tmp", "--size", "1K"), "takes 1 MB at least"),
+        (("/var/tmp", "--size", "900T"), "does not fit"),
+        (("/var/tmp", "--margin", "0"), "--margin must be above 0"),
+        (("/var/tmp", "--factor", "noatime=on,off"), "for mount options, name two folders"),
+        (("/var/tmp", "--factor", "engine=sync,psync"), "unknown engine 'sync'"),
+        (("/var/tmp", "--factor", "io_scheduler=fast,none"), "unknown value of io_scheduler"),
+        (("/var/tmp", "--write-device", "/dev/sdx"), "none of the paths"),
+        (("/var/tmp", "/tmp", "--blocks", "1"), "--blocks is 2 at least"),
+        (("/proc",), "does not fit"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_before_anything_is_played(
+    words: tuple[str, ...], sentence: str, runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_words(["disk", *words]) == 64
+    said = " ".join(capsys.readouterr().err.split())
+    assert sentence in said and said.count("hint:") <= 1
+    assert not list(runs.glob("*"))
+
+
+def test_a_file_is_only_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = folder / "data: with a colon"
+    content = os.urandom(4 << 20)
+    file.write_bytes(content)
+    assert run_words(["disk", str(file), *SHORT, "--only", "scan*", "--only", "log*"]) == 0
+    assert "4 jobs are left out that write" in capsys.readouterr().out
+    assert file.read_bytes() == content
+    file.unlink()
