@@ -6,8 +6,12 @@ Knows nothing else of ours, so that an error can be said where nothing more can 
 from __future__ import annotations
 
 import re
+from urllib.parse import quote
 
 HIDDEN = "***"
+
+#: A password as a word of a connection string (`host=db password=…`), or as a key of a URL.
+IN_KEYS = re.compile(r"((?:^|[?&\s])password\s*=\s*)('(?:\\.|[^'\\])*'|[^&\s']+)")
 
 #: All up to the last @ before the keys or, where the password holds a raw ?, up to the last of all.
 IN_URL = re.compile(r"(://[^:@/?#]*):([^?]*|(?!\d*/).*)@")
@@ -27,7 +31,22 @@ _WORDS = re.compile(r"'[^'\n]*'|\([^()\n]*\)|[^\s'()]+")
 
 def mask_password(text: str) -> str:
     """The text with `***` for a URL's password: what may be shown and kept."""
+    text = IN_KEYS.sub(rf"\1{HIDDEN}", text)
     return OPTION.sub(rf"\1{HIDDEN}", IN_URL.sub(rf"\1:{HIDDEN}@", text))
+
+
+def find_password(text: str) -> str:
+    """The password of a server's address, as a URL has it (percent signs are escapes); empty where
+    there is none, or only its stars.
+    """
+    if found := IN_KEYS.search(text):
+        secret = found[2]
+        if "://" not in text:
+            secret = quote(re.sub(r"\\(.)", r"\1", secret.strip("'")), safe="")
+    else:
+        in_url = IN_URL.search(text)
+        secret = in_url[2] if in_url else ""
+    return "" if secret in (HIDDEN, quote(HIDDEN)) else secret
 
 
 def mask_word(word: str) -> str:

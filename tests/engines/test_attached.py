@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from dyno.builds import Build
 from dyno.compare.experiment import candidates
 from dyno.driver.plan import Session
 from dyno.engines import Ask, Server, find_engine
-from dyno.engines.postgres.attached import find_password
+from dyno.engines.postgres.client_files import find_password
 from dyno.errors import UsageError
 
 URL = "postgres://joe:s3c%40ret@db.example:6543/bench"
@@ -111,7 +113,7 @@ def test_a_database_that_cannot_be_written_to_is_refused(
     [
         ("//joe@h", {}, {}, "names no database"),
         ("//joe@h:port/d", {}, {}, "cannot read the server's URL"),
-        ("//joe@h/d", {"sslmode": "prefer"}, {}, "unknown value of sslmode"),
+        ("//joe@h/d", {"sslmode": "maybe"}, {}, "unknown value of sslmode"),
         ("//joe@h/d", {"sslrootcert": "/none.pem"}, {}, "there is no file /none.pem"),
         ("//joe@h/d", {}, {"shared_buffers": "1GB"}, "cannot be configured: 'shared_buffers'"),
         ("18", {"sslmode": "require"}, {}, "needs the URL"),
@@ -139,3 +141,36 @@ def test_a_password_comes_from_where_libpq_takes_it(
     assert find_password(_attached.parse_url("//ann@h/bench", 5432)) == "last"
     monkeypatch.setenv("PGPASSWORD", "known")
     assert met("postgres://joe:***@h/d", told(*SAID)).secret == "known"
+
+
+LISTENS = """
+import os, socket, sys
+line = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+print(line.getsockname()[1], flush=True)
+if os.fork() == 0:
+    sys.stdin.read()
+    os._exit(0)
+sys.stdin.read()
+"""
+
+
+def test_a_server_behind_a_port_of_this_host_is_its_first_process_and_no_proxy(
+    tmp_path: Path,
+) -> None:
+    for name in ("postgres", "docker-proxy"):
+        (tmp_path / name).symlink_to(sys.executable)
+        with subprocess.Popen(
+            [str(tmp_path / name), "-c", LISTENS, "0"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        ) as listening:
+            assert listening.stdout and listening.stdin
+            port = int(listening.stdout.readline())
+            expected = listening.pid if name == "postgres" else None
+            for host in ("127.0.0.1", "localhost", socket.gethostname()):
+                session: Session = {"kind": "postgres", "host": host, "port": port}
+                is_here = _attached.is_here(host)
+                found = _attached.find_server_pid(session, ("postgres",))
+                assert is_here and found == expected, host
+            listening.stdin.close()
+    assert not _attached.is_here("192.0.2.1") and not _attached.is_here("no.such.host.invalid")

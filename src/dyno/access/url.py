@@ -12,10 +12,11 @@ import os
 import re
 import socket
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -61,6 +62,8 @@ class Login:
 
 
 MODES = ("disable", "require", "verify-ca", "verify-full")
+#: libpq's modes that try one way and then the other; what stands in their place is the default.
+FALLS_BACK = ("prefer", "allow")
 #: libpq's words for ways of proving who one is, as far as the driver has them.
 METHODS = ("none", "password", "md5", "scram-sha-256")
 #: What of the password may leave for a server that has not proved who it is: keys of a URL.
@@ -98,6 +101,9 @@ _URL = re.compile(
 )
 
 
+NO_DEFAULTS: Mapping[str, str] = MappingProxyType({})
+
+
 @dataclass(frozen=True)
 class Address:
     """Where a server listens (`host` is empty where the URL leaves it out), and who asks.
@@ -123,19 +129,29 @@ def is_url(build: str) -> bool:
     return build.startswith("//")
 
 
-def parse_url(build: str, port: int) -> Address:
-    """The URL taken apart, `port` where it names none; `UsageError` where it is none of ours."""
+def parse_url(build: str, port: int, defaults: Mapping[str, str] = NO_DEFAULTS) -> Address:
+    """The URL taken apart, `port` where it names none; `UsageError` where it is none of ours.
+
+    `defaults` are `host`, `port`, `user`, `database` and `password` of what the URL leaves out: the
+    environment's, or those of the clients' own files.
+    """
     found = _URL.fullmatch(build)
     if found is None:
         hint = "write user:password@host:port/database, signs such as @ in a password as %40"
         raise UsageError("cannot read the server's URL", hint=hint)
-    if not found["database"]:
+    database = unquote(found["database"] or "") or defaults.get("database", "")
+    if not database:
         hint = "end the URL with /DATABASE: it is the only one that will be written to"
         raise UsageError("the URL names no database", hint=hint)
     password = None if found["password"] in (None, "", HIDDEN) else unquote(found["password"])
-    user = unquote(found["user"] or "") or getpass.getuser()
-    host, database = unquote(found["host"]).strip("[]"), unquote(found["database"])
-    return Address(user, host, int(found["port"] or port), database, password)
+    user = unquote(found["user"] or "") or defaults.get("user") or getpass.getuser()
+    host = unquote(found["host"]).strip("[]") or defaults.get("host", "")
+    listens = found["port"] or defaults.get("port") or str(port)
+    if not re.fullmatch(r"\d{1,5}", listens):
+        raise UsageError(f"invalid port number: '{listens}'")
+    if "," in host:
+        raise UsageError(f"'{host}' names several servers", hint="name one")
+    return Address(user, host, int(listens), database, password or defaults.get("password"))
 
 
 def check_url(build: str, flags: Mapping[str, str], settings: Mapping[str, str]) -> None:
@@ -151,7 +167,7 @@ def check_url(build: str, flags: Mapping[str, str], settings: Mapping[str, str])
         raise build_unknown_error("value of readonly", value, ("on", "off"))
     if not re.fullmatch(r"[1-9]\d{0,5}", limit := flags.get("time_limit", "60")):
         raise UsageError(f"time_limit must be seconds (got '{limit}')")
-    if (mode := flags.get("sslmode", "disable")) not in MODES:
+    if (mode := flags.get("sslmode") or "disable") not in (*MODES, *FALLS_BACK):
         raise build_unknown_error("value of sslmode", mode, MODES)
     for name in ("sslrootcert", "server-public-key-path"):
         if (file := flags.get(name)) and not Path(file).expanduser().is_file():
@@ -170,7 +186,8 @@ def describe_attached_build(
     engine: str, at: Address, flags: Mapping[str, str], password: str | None
 ) -> Build:
     """The server as a build, its version not asked yet; `at.host` is as the driver takes it."""
-    mode = flags.get("sslmode") or ("disable" if NEAR.fullmatch(at.host) else "require")
+    chosen = flags.get("sslmode", "")
+    mode = chosen if chosen in MODES else ("disable" if is_here(at.host) else "require")
     facts = {"source": SOURCE, "address": at.text, "sslmode": mode}
     if flags.get("readonly") == "on":
         facts |= {"readonly": "on", "time_limit": flags.get("time_limit", "60")}
@@ -226,6 +243,66 @@ def read_fields(
             hint = f"does the URL name a server that speaks as {kind} does?"
             raise UsageError(f"the server is not {kind}", cause=cause, hint=hint)
         found.append(rows[0][0] or "")
+    return found
+
+
+def is_here(host: str) -> bool:
+    """Is it this machine, by whatever name? No wire leads out of it then."""
+    if NEAR.fullmatch(host):
+        return True
+    try:
+        found = socket.getaddrinfo(host, 0, type=socket.SOCK_DGRAM)
+    except (OSError, UnicodeError):
+        return False
+    return bool(found) and all(_is_own(family, at) for family, _, _, _, at in found)
+
+
+def _is_own(family: int, at: Any) -> bool:
+    """The kernel lets a socket have no address but the machine's own."""
+    with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as line:
+        line.bind(at)
+        return True
+    return False
+
+
+def find_server_pid(session: Session, programs: Collection[str]) -> int | None:
+    """The process of a server that runs on this machine; None where it is not found.
+
+    Behind a socket it is whoever listens there. Behind a port it must be one of `programs` (as the
+    kernel calls them): a container's proxy or a pooler listens in the place of servers.
+    """
+    host = str(session["host"])
+    if host.startswith("/"):
+        return find_local_pid(host)
+    if not is_here(host):
+        return None
+    listening = _list_listening_sockets(session["port"])
+    found: dict[int, int] = {}
+    for folder in Path("/proc").glob("[1-9]*") if listening else ():
+        with suppress(OSError):
+            if (folder / "comm").read_text().strip() in programs:
+                opened = {str(file.readlink()) for file in (folder / "fd").iterdir()}
+                if opened & listening:
+                    parent = (folder / "stat").read_text().rpartition(")")[2].split()[1]
+                    found[int(folder.name)] = int(parent)
+    # a child holds what its parent opened; two servers may share a port on two addresses
+    first = [pid for pid, parent in found.items() if parent not in found]
+    return first[0] if len(first) == 1 else None
+
+
+#: The kernel's number for a socket that listens.
+_LISTENS = "0A"
+
+
+def _list_listening_sockets(port: int) -> set[str]:
+    """The sockets that listen on this port, as links of `/proc/PID/fd` name them."""
+    found = set()
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        with suppress(OSError):
+            for line in Path(table).read_text().splitlines()[1:]:
+                cells = line.split()
+                if cells[3] == _LISTENS and int(cells[1].rpartition(":")[2], 16) == port:
+                    found.add(f"socket:[{cells[9]}]")
     return found
 
 

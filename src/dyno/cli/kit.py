@@ -44,7 +44,8 @@ def command() -> None:
     """Install functions and procedures in a MySQL or MariaDB server, and uninstall them.
 
     For MySQL 5.6 to 9.7 and MariaDB from 10.1. URL is mysql://user:password@host:3306 or, by its
-    socket, mysql://user@%2Frun%2Fmysqld%2Fmysqld.sock; a password may come in MYSQL_PWD instead.
+    socket, 'mysql://user@/?socket=/run/mysqld/mysqld.sock'; what it leaves out comes from ~/.my.cnf
+    and MYSQL_PWD (docs/guides/addresses.md).
     `dyno kit status` lists the parts, docs/guides/kit/ has a page for each.
     """
 

@@ -152,19 +152,6 @@ class Word(click.ParamType[str]):
         return found or [CompletionItem(incomplete, type="file")]
 
 
-class EngineWord(Word):
-    """An engine and its build, or a server's address in an engine's own way of writing it."""
-
-    def convert(self, value: Any, param: Param, ctx: Context) -> str:
-        """The word, an address as our URL."""
-        if not re.search(r"://|^(\w+)\s*=\s*\S+(\s|$)", value):
-            return str(value)
-        from dyno.plugins import load_things
-
-        spelled = (read(value) for read in load_things("dyno.engines", "convert_address").values())
-        return next((url for url in spelled if url), str(value))
-
-
 def list_engine_names() -> list[str]:
     """Every engine, and every build of it that has a number."""
     from dyno.engines import Engine
@@ -191,7 +178,7 @@ def list_experiment_names() -> list[str]:
 
 DURATION, PERCENT, SETTING, SIZE = Duration(), Percent(), SettingType(), Size()
 LEVELS, LIMIT_VALUE = LevelsType(), LimitValue()
-ENGINE = EngineWord("engine@build", list_engine_names)
+ENGINE = Word("engine@build", list_engine_names)
 WORKLOAD = Word("workload", list_workload_names)
 EXPERIMENT = Word("experiment.toml", list_experiment_names)
 RUN = Word("run", lambda: [*list_run_names(), "last"])

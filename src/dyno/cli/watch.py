@@ -50,7 +50,9 @@ JSON = click.option("--json", "as_json", is_flag=True, help="All rows, as JSON."
 
 
 @click.group("watch", invoke_without_command=True)
-@click.option("--dsn", metavar="URL", help="The server to record.")
+@click.option(
+    "--dsn", metavar="URL", help="The server to record, as docs/guides/addresses.md says."
+)
 @click.option(
     "--into",
     type=click.Path(path_type=Path),

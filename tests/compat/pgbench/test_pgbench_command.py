@@ -192,8 +192,8 @@ def test_the_environment_names_the_server_and_the_command_line_goes_first(tmp_pa
     found = make_session(read_words(["-S", "postgres://ann@db:8/shop?sslmode=disable"], {}), told)
     places = [found[name] for name in ("host", "port", "user", "database")]
     assert places == ["db", 8, "ann", "shop"]
-    with pytest.raises(UsageError, match=r"\$PGSERVICE is set"):
-        make_session(read_words(["-S"], {}), {"PGSERVICE": "x"})
+    with pytest.raises(UsageError, match=r"\$PGSSLCERT is set"):
+        make_session(read_words(["-S"], {}), {"PGSSLCERT": "x"})
 
 
 def test_with_two_builds_the_same_line_is_a_comparison(

@@ -106,6 +106,11 @@ def test_a_script_is_shown_by_its_path(
         ("postgres:///shop?host=/tmp&port=1&user=joe", "postgres://joe@%2Ftmp:1/shop"),
         ("postgresql://joe:secret@db:1/shop", "postgres://joe:secret@db:1/shop"),
         ("postgresql://[::1]:1/shop?sslmode=require", "postgres://[::1]:1/shop?sslmode=require"),
+        ("postgresql://%2Ftmp/shop", "postgres://%2Ftmp/shop"),
+        ("postgresql+psycopg2://joe@db/shop", "postgres://joe@db/shop"),
+        ("jdbc:postgresql://db:1/shop?user=joe", "postgres://joe@db:1/shop"),
+        ("service=mine", "postgres:///?service=mine"),
+        ("host=db password='a b@c' user=joe", "postgres://joe:a%20b%40c@db/joe"),
         ("postgres://joe@db/shop?sslmode=require", None),
         ("postgres@18", None),
         ("slow=null@210us?aslr=off", None),
@@ -115,7 +120,9 @@ def test_libpqs_connection_strings_are_our_urls(text: str, url: str | None) -> N
     assert convert_address(text) == url
 
 
-@pytest.mark.parametrize("text", ["host=db password=secret", "host=db options=-c", "host=db foo=1"])
+@pytest.mark.parametrize(
+    "text", ["postgresql://db/a?connect_timeout=1", "host=db options=-c", "host=db foo=1"]
+)
 def test_what_a_connection_string_cannot_say_here_is_refused(text: str) -> None:
     with pytest.raises(UsageError) as error:
         convert_address(text)

@@ -1,7 +1,8 @@
 """A candidate as the user writes it: ``[name=]engine@build?key=value&key=value``.
 
 A server that runs already is written as a URL, ``[name=]engine://user@host/database?key=value``;
-its password, if it has one, is taken out at once.
+its password, if it has one, is taken out at once. An engine may take other ways of writing one, as
+the programs of its own take them (`convert_address`).
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from urllib.parse import unquote
 
 from dyno.errors import UsageError, build_unknown_error
 from dyno.former_names import CONTROLS, find_current_name
-from dyno.passwords import HIDDEN, IN_URL, mask_password, mask_word
+from dyno.passwords import HIDDEN, find_password, mask_password, mask_word
+from dyno.plugins import load_things
 
 FORM = "[name=]engine@build?key=value&key=value"
 
@@ -63,14 +66,31 @@ def parse_candidate(text: str) -> Spec:
     Without a name the candidate is called by the text itself; without a build the engine gets
     an empty one, which it may take as its default.
     """
-    password, text = IN_URL.search(text), mask_password(text.strip())
-    match = _SPEC.fullmatch(text)
+    secret, text = find_password(text), mask_password(text.strip())
+    spelled = _spell_address(text)
+    match = _SPEC.fullmatch(spelled)
     if match is None:
         raise UsageError(f"'{mask_word(text)}' does not name a candidate", hint=f"write {FORM}")
     keys = dict(_parse_pairs(text, match["keys"] or ""))
+    if match["url"]:
+        keys = {name: unquote(value) for name, value in keys.items()}
+    text = text if "://" in text else spelled
     build = match["build"] or match["url"] or ""
-    secret = password[2] if password and password[2] != HIDDEN else ""
     return Spec(match["name"] or text, match["engine"], build, keys, text, secret)
+
+
+#: A server's address, with or without a name before it: a URL of whatever scheme, or words.
+_ADDRESS = re.compile(r"(?P<name>[^@=?&/:]+=(?=[^?]*://))?(?P<address>.*://.*|\w+\s*=\s*\S.*)")
+
+
+def _spell_address(text: str) -> str:
+    """A server's address in our own way of writing it; any other text as it is."""
+    match = _ADDRESS.fullmatch(text)
+    if match is None:
+        return text
+    readers = load_things("dyno.engines", "convert_address").values()
+    spelled = next(filter(None, (read(match["address"]) for read in readers)), "")
+    return f"{match['name'] or ''}{spelled}" if spelled else text
 
 
 def _parse_pairs(text: str, keys: str) -> Iterable[tuple[str, str]]:
@@ -100,10 +120,15 @@ def make_names_unique(specs: Sequence[Spec]) -> tuple[Spec, ...]:
 
 def with_keys(spec: Spec, name: str, keys: Mapping[str, str]) -> Spec:
     """The spec under another name, with `keys` beside its own."""
-    more = "&".join(f"{key}={value}" for key, value in keys.items())
-    joint = "&" if spec.keys else "?"
-    text = f"{spec.text}{joint}{more}" if more else spec.text
+    text = append_keys(spec, spec.text, keys) if keys else spec.text
     return replace(spec, name=name, keys={**spec.keys, **keys}, text=text)
+
+
+def append_keys(spec: Spec, text: str, keys: Mapping[str, str]) -> str:
+    """`text`, which is the spec's own or that with its password, with more keys behind it."""
+    values = {k: v.replace("%", "%25") if spec.is_url else v for k, v in keys.items()}
+    joint = "&" if "?" in spec.text else "?"
+    return text.rstrip("?") + joint + "&".join(f"{key}={value}" for key, value in values.items())
 
 
 def sort_keys(

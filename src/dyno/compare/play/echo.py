@@ -141,7 +141,7 @@ def find_echo_build(build: Build) -> Build | None:
     kind = UNIX
     if build.attached:
         host = url.parse_url(build.facts["address"], 0).host
-        if not url.NEAR.fullmatch(host):
+        if not url.is_here(host):
             return None
         kind = UNIX if host.startswith("/") else TCP
     return replace(EchoEngine().program(kind, {}, lambda _: None), attached=build.attached)

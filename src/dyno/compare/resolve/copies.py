@@ -14,7 +14,7 @@ from pathlib import Path
 
 from dyno import driver
 from dyno.builds import Build
-from dyno.compare.experiment.candidates import Spec, parse_candidate
+from dyno.compare.experiment.candidates import Spec, append_keys, parse_candidate
 from dyno.engines import Engine, ReachesDatabases, ReadsInPlace, find_engine
 from dyno.errors import TrialFailed, UsageError
 from dyno.workloads.replay.in_place import ServerRules
@@ -51,8 +51,12 @@ def _describe_reading(text: str) -> str:
         return text
     if spec.keys.get("readonly") == "off":
         raise UsageError("readonly=off and --in-place without --writes contradict each other")
-    joint = "&" if spec.keys else "?"
-    return text if "readonly" in spec.keys else f"{text.strip().rstrip('?')}{joint}readonly=on"
+    if "readonly" in spec.keys:
+        return text
+    typed = text.strip()
+    if "://" not in typed:  # a connection string is no URL, and takes no keys
+        typed = spec.text.replace(spec.build, spec.with_password, 1)
+    return append_keys(spec, typed, {"readonly": "on"})
 
 
 def find_rules_in_place(candidates: Sequence[str], data: Path | None) -> list[ServerRules]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dyno.access.url import NEAR, Login
+from dyno.access.url import Login, is_here
 from dyno.engines import SysbenchOption as Option
 from dyno.errors import UsageError
 
@@ -42,5 +42,5 @@ def read_login(prefix: str, given: Mapping[str, str], *, password: str | None) -
         given[f"{prefix}-db"],
         int(given[f"{prefix}-port"]),
         given[f"{prefix}-password"] or password,
-        "disable" if NEAR.fullmatch(host) else "require",
+        "disable" if is_here(host) else "require",
     )

@@ -20,6 +20,7 @@ from dyno.builds.available import Offer
 from dyno.builds.suite_tree import SuiteProgram
 from dyno.engines._releases import Releases
 from dyno.engines.mysql.builds import X86, RegistryPackage
+from dyno.engines.mysql.client_files import convert_address as convert_address
 from dyno.engines.mysql.general_log import GeneralLog
 from dyno.engines.mysql.other_logs import REFUSED_LOGS as REFUSED_LOGS
 from dyno.engines.mysql.server import Family

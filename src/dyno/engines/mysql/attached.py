@@ -19,6 +19,7 @@ from dyno.builds import Build
 from dyno.driver.plan import Session
 from dyno.engines import Ask, Server
 from dyno.engines.mysql import reading
+from dyno.engines.mysql.client_files import KEPT, read_defaults
 from dyno.engines.mysql.in_place import look_in_place
 from dyno.errors import DynoError, TrialFailed, UsageError, build_unknown_error
 from dyno.workloads.replay.in_place import ServerRules
@@ -74,9 +75,12 @@ def quote_name(name: str) -> str:
 
 
 PORT = 3306
+#: What the kernel calls its programs.
+PROGRAMS = ("mysqld", "mariadbd")
 #: Where distributions, and servers left to themselves, put the socket.
 SOCKETS = ("/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock")
 #: The client's modes and the driver's. PREFERRED is left out: it falls back to plain text.
+PREFERRED = "preferred"
 MODES = {
     "disabled": "disable",
     "required": "require",
@@ -86,6 +90,7 @@ MODES = {
 #: The keys of a URL, as MySQL's own client calls them.
 FLAGS = {
     **url.READ_ONLY,
+    "defaults-file": ("", "of a URL: an option file that is read alone, in the place of ~/.my.cnf"),
     "ssl-mode": ("", f"of a URL: {', '.join(MODES)}; required unless the server is on this host"),
     "ssl-ca": ("", "of a URL: a PEM file of authorities to trust in place of the system's"),
     "get-server-public-key": (
@@ -128,11 +133,11 @@ def attach_server(ask: Ask, engine: str, build: str, flags: Mapping[str, str]) -
     """The server at this URL, asked for its version, and its database tried.
 
     `UsageError` where it does not let us in, is read-only, or lets us make no tables there; where
-    its URL says that nothing is written, if it cannot keep a session from writing. The password is
-    the URL's or, as MySQL's own clients have it, `MYSQL_PWD`.
+    its URL says that nothing is written, if it cannot keep a session from writing. What the URL
+    leaves out comes from where MySQL's own clients take it (`client_files`).
     """
-    at = url.parse_url(build, PORT)
     found = locate_server(engine, build, flags)
+    at = url.parse_url(found.name, PORT)
     version, read_only = url.read_fields("MySQL", ASKED, ask(make_session(found), ASKED))
     if url.is_read_only(found):
         reading.list_settings(version, 1)
@@ -147,9 +152,12 @@ def attach_server(ask: Ask, engine: str, build: str, flags: Mapping[str, str]) -
 
 def locate_server(engine: str, build: str, flags: Mapping[str, str]) -> Build:
     """The server at this URL as a build, not asked for anything yet."""
-    at = url.parse_url(build, PORT)
-    password = at.password or os.environ.get("MYSQL_PWD")
-    return url.describe_attached_build(engine, _with_socket(at), convert_flags(flags), password)
+    defaults = read_defaults(engine, os.environ, flags.get("defaults-file", ""))
+    merged = {name: value for name, value in defaults.items() if name in KEPT} | dict(flags)
+    if merged.get("ssl-mode", "").lower() == PREFERRED and "ssl-mode" not in flags:
+        del merged["ssl-mode"]  # a client's default, which a file may spell out
+    at = url.parse_url(build, PORT, defaults)
+    return url.describe_attached_build(engine, _with_socket(at), convert_flags(merged), at.password)
 
 
 class MysqlTables:
@@ -184,10 +192,9 @@ class MysqlTables:
 
 
 def describe_attached_server(build: Build, home: Path) -> Server:
-    """The server as it runs; its process is known where it listens on a socket of this machine."""
+    """The server as it runs; its process is known where it listens on this machine."""
     session = make_session(build)
-    host = str(session["host"])
-    return Server(session, home, url.find_local_pid(host) if host.startswith("/") else None)
+    return Server(session, home, url.find_server_pid(session, PROGRAMS))
 
 
 def make_session(build: Build) -> Session:

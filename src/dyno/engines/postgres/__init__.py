@@ -4,7 +4,8 @@ What stands after the `@` is a version (`18`: its newest minor one, of Debian's 
 one; `12.22`, `maven:18`: fetched by Maven), a suite of Debian's (`trixie`), a prefix that holds
 `bin/postgres`, `system`, or a tree of its source (`source:/path/to/tree`); nothing stands for the
 newest version. A server that runs already is named by its URL,
-`postgres://user@host:5432/database?sslmode=require`; it is never started, stopped or configured,
+`postgres://user@host:5432/database?sslmode=require` (`postgresql://`, `host=… dbname=…` and
+`service=…` too, docs/guides/addresses.md); it is never started, stopped or configured,
 and written to only in that database.
 """
 
@@ -25,7 +26,12 @@ from dyno.engines import NO_CONDITIONS, Ask, Server, StartConditions, _builds, _
 from dyno.engines._releases import Releases
 from dyno.engines._server import libraries
 from dyno.engines.postgres import evidence, settle
-from dyno.engines.postgres.attached import PostgresTables, attach_server, describe_attached_server
+from dyno.engines.postgres.attached import (
+    FLAGS,
+    PostgresTables,
+    attach_server,
+    describe_attached_server,
+)
 from dyno.engines.postgres.builds import RELEASES, check_build_name, find_build, list_offers
 from dyno.engines.postgres.counters import CountsPostgresInternals
 from dyno.engines.postgres.csv_log import CsvLog
@@ -77,7 +83,7 @@ class Engine(
 
     embedded: ClassVar[bool] = False
     options: ClassVar[dict[str, tuple[str, str]]] = describe_options()
-    flags: ClassVar[dict[str, tuple[str, str]]] = url.FLAGS | _source.FLAGS
+    flags: ClassVar[dict[str, tuple[str, str]]] = FLAGS | _source.FLAGS
     versions: ClassVar[tuple[str, ...]] = RELEASES.versions
     releases: ClassVar[Releases] = RELEASES
     explain: ClassVar[str] = "EXPLAIN (COSTS OFF)"

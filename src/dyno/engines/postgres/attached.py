@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,11 +13,18 @@ from dyno.access.url import Address
 from dyno.builds import Build
 from dyno.driver.plan import Session
 from dyno.engines import Ask, Server
+from dyno.engines.postgres.client_files import PORT, find_password, read_defaults
 from dyno.engines.postgres.in_place import look_in_place
 from dyno.errors import UsageError
 from dyno.workloads.replay.in_place import ServerRules
 
-PORT = 5432
+#: The server's program, and the keys of a URL that are this server's alone.
+PROGRAMS = ("postgres", "postmaster")
+FLAGS = {
+    **url.FLAGS,
+    "service": ("", "of a URL: a section of pg_service.conf, whose words fill in what is missing"),
+    "passfile": ("", "of a URL: a file of passwords in the place of ~/.pgpass"),
+}
 #: Where distributions put the socket.
 SOCKETS = Path("/var/run/postgresql")
 VERSION = re.compile(r"PostgreSQL (\S+)")
@@ -37,8 +44,8 @@ def attach_server(ask: Ask, build: str, flags: Mapping[str, str]) -> Build:
     `UsageError` where it does not let us in, or not write into the database; where its URL says
     that nothing is written, if it did not make the session read-only.
     """
-    at = url.parse_url(build, PORT)
     found = locate_server(build, flags)
+    at = url.parse_url(found.name, PORT)
     said, read_only, may = url.read_fields("PostgreSQL", ASKED, ask(make_session(found), ASKED))
     if url.is_read_only(found):
         if read_only != "on":
@@ -67,10 +74,13 @@ def _build_not_kept_error(at: Address) -> UsageError:
 
 def locate_server(build: str, flags: Mapping[str, str]) -> Build:
     """The server at this URL as a build, not asked for anything yet."""
-    at = url.parse_url(build, PORT)
-    return url.describe_attached_build(
-        "postgres", _with_socket(at), flags, at.password or find_password(at)
-    )
+    defaults = read_defaults(os.environ, flags.get("service", ""))
+    words = {name: value for name, value in defaults.items() if name in url.FLAGS}
+    merged = words | {name: value for name, value in flags.items() if value}
+    url.check_url(build, merged, {})
+    at = url.parse_url(build, PORT, defaults)
+    password = at.password or find_password(at, flags.get("passfile") or defaults.get("passfile"))
+    return url.describe_attached_build("postgres", _with_socket(at), merged, password)
 
 
 FREE_CONNECTIONS = (
@@ -104,11 +114,9 @@ class PostgresTables:
 
 
 def describe_attached_server(build: Build, home: Path) -> Server:
-    """The server as it runs; its process is known where it listens on a socket of this machine."""
+    """The server as it runs; its process is known where it listens on this machine."""
     session = make_session(build)
-    host = str(session["host"])
-    pid = url.find_local_pid(host) if host.startswith("/") else None
-    return Server(session, home, pid)
+    return Server(session, home, url.find_server_pid(session, PROGRAMS))
 
 
 #: A question that fails unless the session only reads, in UTF-8 and in limited time.
@@ -136,31 +144,3 @@ def _with_socket(at: Address) -> Address:
     """The address with the socket's own path for its folder, as libpq would make it."""
     host = at.host or (str(SOCKETS) if SOCKETS.is_dir() else "localhost")
     return replace(at, host=f"{host}/.s.PGSQL.{at.port}" if Path(host).is_dir() else host)
-
-
-def find_password(at: Address) -> str | None:
-    """What libpq would take: `PGPASSWORD`, else the first line of `~/.pgpass` that fits."""
-    if (known := os.environ.get("PGPASSWORD")) is not None:
-        return known
-    file = Path(os.environ.get("PGPASSFILE") or Path.home() / ".pgpass")
-    local = at.host.startswith("/") or not at.host
-    asked = ("localhost" if local else at.host, str(at.port), at.database, at.user)
-    fits = (kept[4] for kept in _read_pgpass_lines(file) if all(map(_matches, kept, asked)))
-    return next(fits, None)
-
-
-def _read_pgpass_lines(file: Path) -> Iterator[list[str]]:
-    """host, port, database, user, password of each line, `\\:` and `\\\\` undone.
-
-    As libpq does, a file that others may read is passed over.
-    """
-    if not file.is_file() or file.stat().st_mode & 0o077:
-        return
-    for line in file.read_text().splitlines():
-        fields = [re.sub(r"\\(.)", r"\1", it) for it in re.split(r"(?<!\\):", line, maxsplit=4)]
-        if len(fields) == 5 and not line.startswith("#"):
-            yield fields
-
-
-def _matches(kept: str, asked: str) -> bool:
-    return kept in ("*", asked)

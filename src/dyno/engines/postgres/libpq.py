@@ -14,37 +14,57 @@ from urllib.parse import quote, unquote
 
 from dyno.access import url
 from dyno.driver.plan import Session
-from dyno.engines.postgres.attached import PORT, SOCKETS, find_password
+from dyno.engines.postgres.attached import SOCKETS
+from dyno.engines.postgres.client_files import PORT, find_password, read_defaults
 from dyno.errors import UsageError
+from dyno.passwords import HIDDEN
 
 #: A word and its value, which may stand in quotes; a backslash takes the next sign as it is.
 _WORD = re.compile(r"\s*(\w+)\s*=\s*('(?:\\.|[^'\\])*'|(?:\\.|[^\s\\'])*)(?=\s|$)")
-_URL = re.compile(r"postgres(?:ql)?://(?P<at>[^?]*)(?:\?(?P<keys>.*))?")
-#: The words that say where the server is, and those that stay keys of the URL.
-PLACES = ("host", "port", "user", "dbname")
-KEPT = ("sslmode", "sslrootcert", "require_auth", "channel_binding")
+#: A URL of libpq's, or one of another client's with its driver's name (`jdbc:`, `+psycopg`).
+_URL = re.compile(
+    r"(?:jdbc:)?(?P<scheme>postgres(?:ql)?(?:\+\w+)?)://(?P<at>[^?]*)(?:\?(?P<keys>.*))?"
+)
+#: The words that say where the server is and as whom, and those that stay keys of the URL.
+PLACES = ("host", "hostaddr", "port", "user", "dbname", "password")
+KEPT = ("sslmode", "sslrootcert", "require_auth", "channel_binding", "service", "passfile")
+#: Words of libpq's that would change what is reached, or how, and have no counterpart here.
+REFUSED = frozenset(
+    re.findall(
+        r"\w+",
+        """
+    connect_timeout client_encoding options application_name fallback_application_name keepalives
+    keepalives_idle keepalives_interval keepalives_count tcp_user_timeout replication gssencmode
+    sslnegotiation sslcompression sslcert sslkey sslkeylogfile sslpassword sslcertmode sslcrl
+    sslcrldir sslsni requiressl requirepeer ssl_min_protocol_version ssl_max_protocol_version
+    min_protocol_version max_protocol_version krbsrvname gsslib gssdelegation scram_client_key
+    scram_server_key servicefile target_session_attrs load_balance_hosts authtype tty
+    """,
+    )
+)
 
 
 def convert_address(text: str) -> str | None:
-    """The address as our URL; None where it is not written in libpq's way.
+    """The address as our URL; None where it is not written in libpq's way, or is our URL already.
 
-    `UsageError` for a word that has no meaning here, and for a password, which everybody could
-    read in the list of processes.
+    `UsageError` for a word that has no meaning here.
     """
-    if url := _URL.fullmatch(text):
+    if found := _URL.fullmatch(text):
         words = dict(
-            pair.partition("=")[::2] for pair in filter(None, (url["keys"] or "").split("&"))
+            pair.partition("=")[::2] for pair in filter(None, (found["keys"] or "").split("&"))
         )
+        _refuse_words(words, ())
         if text.startswith("postgres://") and not set(words) & set(PLACES):
             return None
         places = {name: unquote(value) for name, value in words.items() if name in PLACES}
-        return _build_url(_parse_places(url["at"]) | places, _remove_words(words, PLACES))
+        keys = {name: value for name, value in words.items() if name not in PLACES}
+        return _build_url(_parse_places(found["at"]) | places, keys)
     words = _parse_words(text)
-    if not words or not set(words) & {"host", "dbname", "user", "port"}:
+    if not words or not set(words) & {"host", "hostaddr", "dbname", "user", "port", "service"}:
         return None
-    if "password" in words:
-        raise UsageError("the server's address holds a password", hint="give it in PGPASSWORD")
-    return _build_url(words, _remove_words(words, PLACES))
+    _refuse_words(words, (*PLACES, *KEPT, *url.READ_ONLY))
+    keys = {name: quote(value) for name, value in words.items() if name not in PLACES}
+    return _build_url(words, keys)
 
 
 def _parse_words(text: str) -> dict[str, str]:
@@ -56,12 +76,11 @@ def _parse_words(text: str) -> dict[str, str]:
     return {} if text[at:].strip() else found
 
 
-def _remove_words(words: dict[str, str], names: tuple[str, ...]) -> dict[str, str]:
-    rest = {name: value for name, value in words.items() if name not in names}
-    if strange := [name for name in rest if name not in KEPT]:
-        hint = f"a server's address has {', '.join((*PLACES, *KEPT))}"
+def _refuse_words(words: Mapping[str, str], known: tuple[str, ...]) -> None:
+    """`UsageError` for a word of libpq's that is not done here, or is not `known`."""
+    if strange := [it for it in words if it in REFUSED or (known and it not in known)]:
+        hint = f"leave it out; a server's address has {', '.join((*PLACES, *KEPT))}"
         raise UsageError(f"'{strange[0]}' of a connection string is not supported", hint=hint)
-    return rest
 
 
 def _parse_places(at: str) -> dict[str, str]:
@@ -72,14 +91,20 @@ def _parse_places(at: str) -> dict[str, str]:
     place, _, dbname = at.partition("/")
     user, _, host = place.rpartition("@")
     name, _, port = host.rpartition(":") if re.search(r":\d+$", host) else (host, "", "")
-    found = {"host": name, "port": port, "dbname": unquote(dbname)}
+    found = {"host": unquote(name), "port": port, "dbname": unquote(dbname)}
     return {key: value for key, value in found.items() if value} | ({"login": user} if user else {})
 
 
 def _build_url(words: dict[str, str], keys: dict[str, str]) -> str:
-    host = words.get("host", "")
-    host = host if host.startswith("[") else quote(host, safe="")
-    login = quote(words["user"], safe="") if "user" in words else words.get("login", "")
+    host = words.get("hostaddr") or words.get("host", "")
+    if "," in host + words.get("port", ""):
+        raise UsageError(f"'{host}' names several servers", hint="name one")
+    host = host if host.startswith("[") else f"[{host}]" if ":" in host else quote(host, safe="")
+    login, _, password = words.get("login", "").partition(":")
+    login = quote(words["user"], safe="") if "user" in words else login
+    if told := words.get("password"):
+        password = told if told == HIDDEN else quote(told, safe="")
+    login += f":{password}" if password else ""
     port = f":{words['port']}" if "port" in words else ""
     tail = "&".join(f"{name}={value}" for name, value in keys.items())
     database = quote(words.get("dbname", words.get("user", "")), safe="")
@@ -88,14 +113,6 @@ def _build_url(words: dict[str, str], keys: dict[str, str]) -> str:
 
 
 # What a program of PostgreSQL's own is told of its server by the environment.
-
-#: Variables of libpq's that are read here (the password's stand in `attached.find_password`), and
-#: those that would change what is reached and are not.
-READ = (
-    *("PGHOST", "PGHOSTADDR", "PGPORT", "PGUSER", "PGDATABASE"),
-    *("PGSSLMODE", "PGSSLROOTCERT", "PGREQUIREAUTH", "PGCHANNELBINDING"),
-)
-UNREAD = ("PGSERVICE", "PGTARGETSESSIONATTRS", "PGSSLCERT", "PGSSLKEY")
 
 
 def make_client_session(
@@ -106,27 +123,23 @@ def make_client_session(
 
     `dbname` may be a connection string. `UsageError` for what libpq reads and we do not.
     """
-    if unread := [name for name in UNREAD if environment.get(name)]:
-        hint = f"it is not read here: unset it; {', '.join(READ)} are"
-        raise UsageError(f"${unread[0]} is set", hint=hint)
-    told = {name: environment.get(f"PG{name.upper()}", "") for name in ("host", "port", "user")}
-    told["host"] = environment.get("PGHOSTADDR") or told["host"]
-    told |= {name: value for name, value in words.items() if value}
-    flags = {
-        "sslmode": environment.get("PGSSLMODE", ""),
-        "sslrootcert": environment.get("PGSSLROOTCERT", ""),
-        "require_auth": environment.get("PGREQUIREAUTH", ""),
-        "channel_binding": environment.get("PGCHANNELBINDING", ""),
-    }
-    dbname = told.pop("dbname", "")
+    given = {name: value for name, value in words.items() if value}
+    flags: dict[str, str] = {}
+    dbname = given.pop("dbname", "")
     if spelled := convert_address(dbname) or (dbname if "://" in dbname else None):
         at, _, keys = spelled.partition(":")[2].partition("?")
-        flags |= dict(pair.partition("=")[::2] for pair in filter(None, keys.split("&")))
-        told |= _parse_address(at)
+        pairs = (pair.partition("=")[::2] for pair in filter(None, keys.split("&")))
+        flags |= {name: unquote(value) for name, value in pairs}
+        given |= _parse_address(at)
     elif dbname:
-        told["dbname"] = dbname
+        given["dbname"] = dbname
+    defaults = read_defaults(environment, flags.get("service", ""))
+    told = {"host": "", "port": "", "user": ""} | defaults | given
+    flags = {name: value for name, value in defaults.items() if name in url.FLAGS} | flags
     user = told["user"] or getpass.getuser()
-    database = told.get("dbname") or environment.get("PGDATABASE") or user
+    database = told.get("dbname") or told.get("database") or user
+    if passfile := defaults.get("passfile"):
+        flags.setdefault("passfile", passfile)
     login = _make_client_login(told, user, database, flags)
     settings = [("application_name", environment.get("PGAPPNAME", program))]
     if options := environment.get("PGOPTIONS"):
@@ -142,7 +155,7 @@ def _parse_address(at: str) -> dict[str, str]:
     name, _, password = login.partition(":")
     words |= {"user": unquote(name)} if name else {}
     words |= {"password": unquote(password)} if password else {}
-    return {key: unquote(value) for key, value in words.items()}
+    return words | ({"host": words["host"].strip("[]")} if "host" in words else {})
 
 
 def _make_client_login(
@@ -154,11 +167,11 @@ def _make_client_login(
     host = told["host"] or (str(SOCKETS) if SOCKETS.is_dir() else "localhost")
     is_socket = host.startswith("/")
     mode = flags.get("sslmode") or "prefer"
-    if mode in ("prefer", "allow"):
-        mode = "disable" if is_socket or url.NEAR.fullmatch(host) else "require"
+    if mode in url.FALLS_BACK:
+        mode = "disable" if is_socket or url.is_here(host) else "require"
     url.check_url(f"//{host}", {**flags, "sslmode": mode}, {})
     at = url.Address(user, host, port, database)
-    password = told.get("password") or find_password(at)
+    password = told.get("password") or find_password(at, flags.get("passfile"))
     ca = flags.get("sslrootcert")
     ca = str(Path(ca).expanduser().absolute()) if ca else None
     place = f"{host}/.s.PGSQL.{port}" if is_socket else host

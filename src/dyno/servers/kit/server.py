@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dyno.access.url import NEAR
+from dyno.access.url import is_here
 from dyno.compare.experiment.candidates import parse_candidate
 from dyno.driver.plan import Session
 from dyno.engines import Ask
@@ -114,14 +114,14 @@ def reach_server(ask: Ask, dsn: str) -> KitServer:
         # the password of an example in a URL would be told with stars
         hint = "write mysql://user@host:3306, the password in MYSQL_PWD (or in the URL, @ as %40)"
         raise UsageError("--dsn takes the URL of a MySQL or MariaDB server", hint=hint)
-    text = spec.with_password.removesuffix("/")
+    text = f"//{spec.with_password.removeprefix('//').removesuffix('/')}"
     has_database = "/" in text.removeprefix("//").rpartition("@")[2]
     build = attached.locate_server(
         spec.engine, text if has_database else f"{text}/{ANYWHERE}", spec.keys
     )
     session = attached.make_session(build)
     ((version, plugins),) = ask(session, ["SELECT VERSION(), @@plugin_dir"])[0]
-    near = bool(NEAR.fullmatch(str(session["host"])))
+    near = is_here(str(session["host"]))
     server = KitServer(ask, session, str(version), Path(str(plugins)), near)
     if server.number[:2] < (OLDEST_MARIADB if server.is_mariadb else OLDEST):
         raise UsageError(
