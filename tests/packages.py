@@ -167,6 +167,10 @@ PACKAGES = {
         "record driver access workloads engines host/processes profile compare/experiment"
         " servers/kit",
     ),
+    "servers/explain": _package(
+        "one statement on a running server: its stages in repeated runs, and which differs first",
+        "record driver engines compare/experiment",
+    ),
 }
 PACKAGES["cli"] = Package(
     "one file per command: the only print, the only exit; `terminal/` what several print",

@@ -12,6 +12,7 @@ import pytest
 
 from dyno import driver, record
 from dyno.driver import plan
+from dyno.driver.events import TimedAnswer
 
 #: Ours, and the driver's type that it must mirror (`Type` or `Type/definition`).
 PAIRS: dict[type, str] = {
@@ -135,8 +136,10 @@ def test_everything_that_the_driver_must_be_told_is_always_told() -> None:
 
 
 def test_the_question_has_the_fields_of_ask() -> None:
-    assert set(schemas()["Ask"]["properties"]) == {"version", "session", "statements"}
+    assert set(schemas()["Ask"]["properties"]) == {"version", "session", "statements", "mode"}
     assert "rows" in schemas()["Answer"]["required"]
+    told = {field.name for field in dataclasses.fields(TimedAnswer)}
+    assert told == set(schemas()["Answer"]["properties"])
 
 
 def test_every_kind_of_event_is_read() -> None:

@@ -31,6 +31,7 @@ from dyno.cli import (
     doctor,
     engines,
     exits,
+    explain,
     history,
     judged_run,
     kit,
@@ -112,7 +113,7 @@ def command() -> None:
 
 MEASURING = (play, compare, count, disk, bisect, run, resume, calibrate, sysbench, pgbench)
 READING = (plan, report, history, show, engines, doctor)
-OTHERS = (kit, server_options, watch, profile, shim, restore, clean, completion)
+OTHERS = (explain, kit, server_options, watch, profile, shim, restore, clean, completion)
 for module in (*MEASURING, *READING, *OTHERS):
     command.add_command(module.command)
 

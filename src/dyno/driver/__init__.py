@@ -1,6 +1,6 @@
 """The Python side of `dyno-driver`: find it, ask it, play a plan through its handshake."""
 
-from dyno.driver.conversation import Conversation
+from dyno.driver.conversation import Conversation, LateAnswer
 from dyno.driver.events import (
     Answered,
     Bucket,
@@ -32,6 +32,7 @@ __all__ = [
     "Event",
     "Failing",
     "Hello",
+    "LateAnswer",
     "Limit",
     "Loads",
     "Progress",

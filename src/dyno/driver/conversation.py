@@ -6,11 +6,18 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Any, TypeVar
 
 from dyno import subprocesses
-from dyno.driver.events import explain_silence, extract_rows
+from dyno.driver.events import (
+    AskMode,
+    TimedAnswer,
+    explain_silence,
+    extract_answers,
+    extract_rows,
+)
 from dyno.driver.lines import DriverLines
 from dyno.driver.plan import VERSION, Session
 from dyno.driver.questions import (
@@ -23,6 +30,12 @@ from dyno.errors import InternalError, TrialFailed
 
 #: What a driver says before it ends for a fault of its own is read to here.
 WORDS_BYTES = 1 << 16
+
+T = TypeVar("T")
+
+
+class LateAnswer(TrialFailed):
+    """The engine did not answer within the limit; what it was asked may still go on there."""
 
 
 class Conversation:
@@ -41,16 +54,32 @@ class Conversation:
 
     def __call__(self, session: Session, statements: Sequence[str]) -> list[list[list[str | None]]]:
         """The rows of each statement as text; `TrialFailed` as `driver.ask`."""
+        return self._ask_for(session, statements, "rows", extract_rows)
+
+    def ask_timed(
+        self, session: Session, statements: Sequence[str], mode: AskMode = "rows"
+    ) -> list[TimedAnswer]:
+        """The answers with their times; `LateAnswer` where one took longer than the limit."""
+        return self._ask_for(session, statements, mode, extract_answers)
+
+    def _ask_for(
+        self,
+        session: Session,
+        statements: Sequence[str],
+        mode: AskMode,
+        extract: Callable[[Any, int], T],
+    ) -> T:
         self._heed = subprocesses.Heed()
         if self._process is None or self._session != session:
             self.close()
             self._open(session)
         question = {"version": VERSION, "session": session, "statements": list(statements)}
+        question |= {"mode": mode} if mode != "rows" else {}
         assert self._process
         try:
             with subprocesses.wait_for(self._process, self._heed):
                 said = json.loads(self._read_answer(json.dumps(question)))
-            return extract_rows(said, len(statements))
+            return extract(said, len(statements))
         except (ValueError, RecursionError) as error:
             self.close()
             raise InternalError("cannot parse the driver's answer", cause=error) from error
@@ -110,7 +139,7 @@ class Conversation:
             until_s = time.monotonic() + subprocesses.choose_limit(self._limit_s)
             return lines.read(until_s, ANSWER_BYTES)
         except TimeoutError:
-            raise TrialFailed(f"the engine did not answer in {self._limit_s:.0f} s") from None
+            raise LateAnswer(f"the engine did not answer in {self._limit_s:.0f} s") from None
         except EOFError:
             words = os.read(process.stderr.fileno(), WORDS_BYTES).decode(errors="replace")
             raise explain_silence(process.wait(), words) from None

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from dyno.errors import DynoError, HostError, InternalError, TrialFailed, UsageError
 from dyno.record import PhaseRecord, decode
@@ -62,6 +62,47 @@ def extract_rows(said: Any, statements: int) -> list[list[list[str | None]]]:
     if len(rows) != statements or not all(isinstance(each, list) for each in rows):
         raise InternalError("cannot parse the driver's answer", cause=f"{str(said)[:100]}")
     return rows
+
+
+#: What is done with the statements that are asked: their rows are answered, or counted only; or
+#: they are prepared and not executed.
+AskMode = Literal["rows", "counts", "prepares"]
+
+
+@dataclass(frozen=True)
+class TimedAnswer:
+    """The answer to one statement, and the time from sending it to the answer's end.
+
+    `found` rows came back, also where they were counted only; `opened_ns` is what opening the
+    connection took, in the first answer over it; `counts` is what an embedded engine counted.
+    """
+
+    rows: list[list[str | None]]
+    elapsed_ns: int
+    found: int = 0
+    changed: int = 0
+    columns: tuple[str, ...] = ()
+    opened_ns: int | None = None
+    counts: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def elapsed_us(self) -> float:
+        """The same in µs."""
+        return self.elapsed_ns / 1000
+
+
+def extract_answers(said: Any, statements: int) -> list[TimedAnswer]:
+    """The answers to so many statements; what is an error or no such list is raised."""
+    extract_rows(said, statements)
+    names = ("elapsed_ns", "found", "changed", "opened_ns", "counts")
+    return [
+        TimedAnswer(
+            answer["rows"],
+            columns=tuple(answer["columns"]),
+            **{name: answer[name] for name in names if name in answer},
+        )
+        for answer in said
+    ]
 
 
 @dataclass(frozen=True)

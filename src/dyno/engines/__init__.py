@@ -15,9 +15,11 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from dyno.builds import Build, Say
 from dyno.builds.source.plan import BuildPlan
+from dyno.driver.events import AskMode, TimedAnswer
 from dyno.driver.plan import Session
 from dyno.plugins import find as find_module
 from dyno.record import DataCondition
+from dyno.record.explanation import PathRound, StageName
 from dyno.record.waits import SessionState
 from dyno.workloads.replay.in_place import ServerRules
 
@@ -335,3 +337,67 @@ def find_engine(name: str, ask: Ask) -> Engine:
     """The engine called `name`; an unknown one raises `UsageError` with the nearest names."""
     engine: Engine = find_module("dyno.engines", "engine", name).Engine(ask)
     return engine
+
+
+#: Asks over the connection of the statement that is explained, and times each answer.
+Talk = Callable[[Sequence[str], AskMode], list[TimedAnswer]]
+
+
+@dataclass(frozen=True)
+class PathRequest:
+    """A statement whose path is asked for: no run of it may take longer than `limit_s`; `writes`:
+    each is undone by a rollback.
+    """
+
+    sql: str
+    limit_s: float
+    writes: bool = False
+
+
+class StatementPath(Protocol):
+    """One statement's path in one server: what is asked, and what the answers tell.
+
+    `bare` is what a run without any instrument sends, `repeats` how often a round runs each way, of
+    which the median counts. `beside` is how a second connection is opened, which samples waits by
+    `wait_sql` and ends what still runs; None where there is none. `sources` says who tells which
+    stage, `remarks` what this server cannot tell, a sentence each.
+    """
+
+    engine: str
+    version: str
+    server: str
+    session: Session
+    beside: Session | None
+    bare: tuple[str, ...]
+    repeats: int
+    wait_sql: str
+    sources: dict[StageName, str]
+    remarks: list[str]
+
+    def begin(self, talk: Talk) -> None:
+        """What a new connection says first; `UsageError` where the server does not promise that
+        nothing will be written."""
+
+    def play_round(self, talk: Talk) -> PathRound:
+        """The statement once in each way of running it."""
+
+    def read_wait(self, rows: Sequence[Sequence[str | None]]) -> SessionState | None:
+        """What the answer to `wait_sql` says that the statement is at; None: it is not running."""
+
+    def list_endings(self) -> list[str]:
+        """What ends the statement that runs in the connection begun last, asked from beside."""
+
+    def extract_shape(self, talk: Talk) -> str:
+        """Its plan without numbers; the statement is not executed."""
+
+
+@runtime_checkable
+class ExplainsPath(Protocol):
+    """An engine that tells of one statement where its time goes, on a server that runs already or
+    in a file."""
+
+    def open_path(
+        self, place: str, flags: Mapping[str, str], request: PathRequest
+    ) -> StatementPath:
+        """The path at a URL, or in a file; `UsageError` where the statement is none that can be
+        explained there."""

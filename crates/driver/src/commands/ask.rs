@@ -5,12 +5,14 @@
 
 use std::process::ExitCode;
 
+use crate::plan::answer::Answer;
 use crate::plan::error::{Error, shorten};
-use crate::plan::event::Answer;
 use crate::plan::parent;
 use crate::plan::parent::Parent;
+use crate::plan::{Ask, AskMode};
+use crate::schedule::clock::now_ns;
 use crate::sessions::rows::{self, TOO_LARGE};
-use crate::sessions::{Reply, Rows, Session};
+use crate::sessions::{EngineCounts, Reply, Rows, Session};
 use crate::{sessions, wire};
 
 /// What all answers may take: more than two of MySQL's packets, and less than what
@@ -24,45 +26,77 @@ const MOST_ROWS: usize = 500_000;
 pub fn ask(parent: &Parent) -> Result<ExitCode, Error> {
     let first = parent.ask()?;
     rows::set_limit(MOST_BYTES);
+    let began_ns = now_ns();
     let mut session = sessions::open(&first.session)?;
-    parent::print_json(&answers(session.as_mut(), &first.statements)?)?;
+    let opened_ns = now_ns() - began_ns;
+    let mut answered = answers(session.as_mut(), &first)?;
+    if let Some(answer) = answered.first_mut() {
+        answer.opened_ns = Some(opened_ns);
+    }
+    parent::print_json(&answered)?;
     while let Some(next) = parent.ask_again()? {
         if next.session != first.session {
             return Err(Error::user("another session needs a process of its own"));
         }
-        parent::print_json(&answers(session.as_mut(), &next.statements)?)?;
+        parent::print_json(&answers(session.as_mut(), &next)?)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Answers all statements or, at the first that fails, none.
-fn answers(session: &mut dyn Session, statements: &[String]) -> Result<Vec<Answer>, Error> {
+fn answers(session: &mut dyn Session, asked: &Ask) -> Result<Vec<Answer>, Error> {
     let (mut answers, mut bytes) = (Vec::new(), 0);
-    for sql in statements {
-        let changed = send(session, sql).map_err(|error| bounded(error, sql))?;
-        let rows = session.rows();
-        bytes += rows.size();
-        if bytes > MOST_BYTES {
-            return Err(too_many_bytes(sql));
+    session.keep_rows(asked.mode == AskMode::Rows);
+    let mut before = EngineCounts::default();
+    session.count_work(&mut before);
+    for sql in &asked.statements {
+        let began_ns = now_ns();
+        let (found, changed) = match asked.mode {
+            AskMode::Prepares => prepare(session, sql),
+            AskMode::Rows | AskMode::Counts => send(session, sql),
         }
-        answers.push(text(rows, changed, sql)?);
+        .map_err(|error| bounded(error, sql))?;
+        let elapsed_ns = now_ns() - began_ns;
+        let mut counts = EngineCounts::default();
+        session.count_work(&mut counts);
+        let mut answer = Answer { changed, found, elapsed_ns, ..Answer::default() };
+        answer.counts = counts.into_iter().map(|(name, n)| (name.to_owned(), n)).collect();
+        if asked.mode == AskMode::Rows {
+            let rows = session.rows();
+            bytes += rows.size();
+            if bytes > MOST_BYTES {
+                return Err(too_many_bytes(sql));
+            }
+            (answer.columns, answer.rows) = text(rows, sql)?;
+        }
+        answers.push(answer);
     }
     Ok(answers)
 }
 
-/// Sends a statement and waits for its answer: rows changed.
-fn send(session: &mut dyn Session, sql: &str) -> Result<u64, Error> {
+/// Sends a statement and waits for its answer: rows that came back, rows changed.
+fn send(session: &mut dyn Session, sql: &str) -> Result<(u64, u64), Error> {
     let mut reply = session.query(sql)?;
     loop {
         match reply {
-            Reply::Ready { changed, .. } => return Ok(changed),
+            Reply::Ready { rows, changed } => return Ok((rows, changed)),
             Reply::Pending { until_ns } => wire::wait_in_turn(until_ns),
         }
         reply = session.poll()?;
     }
 }
 
-fn text(rows: &Rows, changed: u64, sql: &str) -> Result<Answer, Error> {
+/// Prepares a statement, which waits for the answer, and closes it again.
+fn prepare(session: &mut dyn Session, sql: &str) -> Result<(u64, u64), Error> {
+    let handle = session.prepare(sql.as_bytes())?;
+    session.close(handle)?;
+    Ok((0, 0))
+}
+
+/// Names of columns, and rows of text.
+type Text = (Vec<String>, Vec<Vec<Option<String>>>);
+
+fn text(rows: &Rows, sql: &str) -> Result<Text, Error> {
     let found = rows.fields();
     let width = found.columns.len().max(1);
     if found.ends.len() / width > MOST_ROWS {
@@ -74,7 +108,7 @@ fn text(rows: &Rows, changed: u64, sql: &str) -> Result<Answer, Error> {
     while fields.peek().is_some() {
         rows_of_text.push(fields.by_ref().take(width).collect());
     }
-    Ok(Answer { columns: found.columns.to_vec(), rows: rows_of_text, changed })
+    Ok((found.columns.to_vec(), rows_of_text))
 }
 
 /// The session's own error, but for an answer that was too large: none of ours has to be.

@@ -12,8 +12,9 @@ use std::process::ExitCode;
 use schemars::schema_for;
 use serde_json::json;
 
+use crate::plan::answer::Answer;
 use crate::plan::error::Error;
-use crate::plan::event::{Answer, Description, Event};
+use crate::plan::event::{Description, Event};
 use crate::plan::parent::Parent;
 use crate::plan::{Ask, Plan, parent};
 use crate::script;

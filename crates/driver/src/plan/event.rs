@@ -480,15 +480,3 @@ pub struct WrittenKey {
     /// 16 hexadecimal digits each. None: what is there is not known for certain.
     pub digests: Vec<String>,
 }
-
-/// What `dyno-driver ask` answers, per statement.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Answer {
-    /// Column names.
-    pub columns: Vec<String>,
-    /// Rows of text, `null` for NULL.
-    pub rows: Vec<Vec<Option<String>>>,
-    /// Rows that the statement reported as changed.
-    pub changed: u64,
-}

@@ -4,6 +4,7 @@
 //! The plan names a script and its options; the script declares its phases (`phase.rs`). So a
 //! workload is described in one place, and the plan never repeats what the script says.
 
+pub mod answer;
 pub mod descriptors;
 pub mod error;
 pub mod event;
@@ -142,6 +143,22 @@ pub struct Ask {
     pub session: Session,
     /// SQL, one statement each.
     pub statements: Vec<String>,
+    /// What is done with them.
+    #[serde(default)]
+    pub mode: AskMode,
+}
+
+/// What is done with the statements that are asked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AskMode {
+    /// They are executed, and their rows answered.
+    #[default]
+    Rows,
+    /// They are executed, and their rows counted only.
+    Counts,
+    /// They are prepared and closed, and not executed.
+    Prepares,
 }
 
 /// How to reach a server, and as whom.

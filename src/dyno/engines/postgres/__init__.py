@@ -37,6 +37,7 @@ from dyno.engines.postgres.counters import CountsPostgresInternals
 from dyno.engines.postgres.csv_log import CsvLog
 from dyno.engines.postgres.data import FILED, NAME, close, estimate_cluster_bytes, lay_cluster
 from dyno.engines.postgres.evidence import CountsTransactions
+from dyno.engines.postgres.explain import ExplainsPostgresPath
 from dyno.engines.postgres.json_log import JsonLog
 from dyno.engines.postgres.libpq import convert_address as convert_address
 from dyno.engines.postgres.libpq import make_client_session as make_client_session
@@ -72,6 +73,7 @@ class Engine(
     CountsTransactions,
     CountsPostgresInternals,
     ExplainsPostgresGeneric,
+    ExplainsPostgresPath,
     TellsPostgresWaits,
 ):
     """PostgreSQL in a process of its own.

@@ -1,0 +1,30 @@
+//! What a question is answered with: rows, times, counts.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What `dyno-driver ask` answers, per statement.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Answer {
+    /// Column names.
+    pub columns: Vec<String>,
+    /// Rows of text, `null` for NULL.
+    pub rows: Vec<Vec<Option<String>>>,
+    /// Rows that the statement reported as changed.
+    pub changed: u64,
+    /// Rows that came back, also where they were counted only.
+    #[serde(default)]
+    pub found: u64,
+    /// From sending the statement to the end of its answer.
+    #[serde(default)]
+    pub elapsed_ns: u64,
+    /// What opening the connection took, in the first answer over it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opened_ns: Option<u64>,
+    /// What an engine that works inside the call counted meanwhile.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub counts: BTreeMap<String, u64>,
+}

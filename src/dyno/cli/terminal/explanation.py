@@ -1,0 +1,138 @@
+"""A statement's path on the terminal: its stages, the plan that was executed, what is not told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from urllib.parse import unquote
+
+from dyno import numbers
+from dyno.cli.terminal import screen
+from dyno.record.explanation import REST, Explanation, PathStage, PlanNode
+from dyno.servers.explain.spread import compute_median, find_middle
+
+#: Facts of a stage or node are cut to so many letters.
+FACTS = 60
+
+
+def print_explanation(it: Explanation) -> None:
+    """All of it."""
+    screen.print_paragraph(describe_runs(it))
+    if it.unfinished:
+        screen.print_paragraph(f"The statement was {it.unfinished}.")
+    screen.print_gap()
+    if it.bare_us:
+        _print_stages(it)
+    _print_nodes(it)
+    _print_waits(it)
+    for remark in it.remarks:
+        screen.print_paragraph(f"- {remark}")
+
+
+def describe_runs(it: Explanation) -> str:
+    """What ran where, and how often."""
+    where = f"{it.engine} {it.version} at {unquote(it.server)}"
+    if not it.bare_us:
+        return f"{where}: no run ended."
+    runs, told = (len(them) * it.repeats for them in (it.bare_us, it.instrumented_us))
+    count, what = (it.changed, " changed") if it.changed else (it.rows, "")
+    rows = f"{count:,} {'row' if count == 1 else 'rows'}{what}"
+    rolled = ", each rolled back" if it.rolled_back else ""
+    return (
+        f"{where}: {rows}; run {runs} times bare and {told} times instrumented, over"
+        f" {len(set(it.sessions))} connections{rolled}. {describe_spread(it)}"
+    )
+
+
+def describe_spread(it: Explanation) -> str:
+    """What the times are."""
+    several = f", each the median of {it.repeats} runs" if it.repeats > 1 else ""
+    return f"Times are medians of {len(it.bare_us)} rounds{several}, in µs."
+
+
+def _print_stages(it: Explanation) -> None:
+    bare_us = compute_median(it.bare_us)
+    rows = [_format_stage(stage, bare_us) for stage in it.stages if _is_shown(stage)]
+    rows.append(("bare time", *format_spread(it.bare_us), "100 %", "the client", ""))
+    for name, us, what in (
+        ("instrumented", it.instrumented_us, "the client"),
+        ("reading the clock", it.clock_us, "clock on, less off"),
+        ("new connection", it.connect_us, "the client"),
+        ("first run", (it.first_us,), "the client"),
+    ):
+        if us:
+            rows.append((name, *format_spread(us), "", what, ""))
+    heads = ("stage", "µs", "half of the rounds", "share", "told by", "")
+    screen.print_table(heads, rows, right=(1, 2, 3))
+    if compute_median(it.stages[-1].us) < 0:
+        screen.print_paragraph(
+            "Not attributed is negative: the runs that told the stages were slower than the bare "
+            "ones, by so much."
+        )
+    screen.print_gap()
+
+
+def _is_shown(stage: PathStage) -> bool:
+    """Not where it is told and nothing: nobody waited."""
+    return any(stage.us) or bool(stage.facts) or stage.name == REST
+
+
+def _format_stage(stage: PathStage, bare_us: float) -> tuple[str, ...]:
+    facts = ", ".join(stage.facts)
+    if not stage.us:
+        return stage.name, numbers.DASH, "", "", stage.source, facts
+    share = f"{100 * compute_median(stage.us) / bare_us:.0f} %" if bare_us else ""
+    return stage.name, *format_spread(stage.us), share, stage.source, facts
+
+
+def format_us(us: float) -> str:
+    """A time in µs."""
+    return f"{us:,.0f}" if abs(us) >= 100 else numbers.format_digits(us)
+
+
+def format_spread(us: Sequence[float]) -> tuple[str, str]:
+    """The median, and the middle half."""
+    low, high = find_middle(us)
+    return format_us(compute_median(us)), f"{format_us(low)}–{format_us(high)}"
+
+
+def _print_nodes(it: Explanation) -> None:
+    if not it.nodes and not it.shape:
+        return
+    if not it.nodes:
+        screen.print_lines(it.shape)
+        screen.print_gap()
+        return
+    rows = list(_list_node_rows(it.nodes))
+    heads = ("plan node, without its children", "µs", "rows", "loops", "pages", "")
+    screen.print_table(heads, rows, right=(1, 2, 3, 4))
+    screen.print_gap()
+
+
+def _list_node_rows(nodes: Sequence[PlanNode]) -> Iterator[tuple[str, ...]]:
+    for node in nodes:
+        yield (
+            f"{'  ' * node.depth}{node.name}",
+            format_us(compute_median(node.us)) if node.us else numbers.DASH,
+            *(_format_count(it) for it in (node.rows, node.loops, node.pages)),
+            ", ".join(node.facts),
+        )
+
+
+def _format_count(value: float | None) -> str:
+    return numbers.DASH if value is None else f"{value:,.10g}"
+
+
+def _print_waits(it: Explanation) -> None:
+    if not it.wait_samples:
+        return
+    shares = [
+        f"{100 * state.sessions / it.wait_samples:.0f} % {state.event or state.kind}"
+        + (f" ({state.kind})" if state.event else "")
+        for state in it.waits
+    ]
+    screen.print_paragraph(f"Sampled while it ran, {it.wait_samples} times: {', '.join(shares)}.")
+
+
+def print_comparison(first: Explanation, second: Explanation, *, is_paired: bool) -> None:
+    """Two side by side."""
+    raise NotImplementedError

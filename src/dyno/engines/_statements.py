@@ -1,0 +1,100 @@
+"""What statement is explained: one, that reads, or that writes and is undone; others by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from dyno.errors import UsageError
+from dyno.workloads.replay.in_place import ServerRules, list_unknown_calls
+from dyno.workloads.replay.lexing import Token, UnreadableError, read_tokens
+from dyno.workloads.replay.tokens import Quoting
+
+READS = frozenset({"select", "with", "values", "table"})
+WRITES = frozenset({"insert", "update", "delete", "replace", "merge"})
+#: The hint of every statement that is none of these.
+TAKEN = "dyno explain takes SELECT, WITH, VALUES and TABLE, and with --rollback INSERT, UPDATE, "
+TAKEN += "DELETE, REPLACE and MERGE"
+
+StatementKind = Literal["reads", "writes"]
+
+
+def read_statement(sql: str, quoting: Quoting) -> list[Token]:
+    """The tokens of the one statement; `UsageError` where it is none, or several."""
+    try:
+        tokens = read_tokens(sql, quoting)
+    except UnreadableError as why:
+        hint = "leave comments out, and write plain quotes"
+        raise UsageError("cannot read the statement with certainty", cause=why, hint=hint) from None
+    while tokens and tokens[-1].mark == ";":
+        tokens.pop()
+    if not tokens:
+        raise UsageError("the statement is empty", hint='dyno explain DSN "SELECT …"')
+    if any(it.mark == ";" for it in tokens):
+        raise UsageError("the text has several statements", hint="explain one at a time")
+    return tokens
+
+
+def recognise_kind(tokens: Sequence[Token]) -> StatementKind:
+    """Whether it reads or writes, by its first word; behind WITH by the words outside brackets.
+
+    `UsageError` for any other statement, by name.
+    """
+    first = next((it for it in tokens if it.mark != "("), tokens[0])
+    if first.word in WRITES:
+        return "writes"
+    if first.word not in READS:
+        word = (first.word or first.text).upper()
+        raise UsageError(f"{word} cannot be explained", hint=TAKEN)
+    if any(it.kind == "parameter" for it in tokens):
+        raise UsageError(
+            "the statement has parameters", hint="write a value in the place of each $1"
+        )
+    depth = 0
+    for it in tokens if first.word == "with" else ():
+        depth += {"(": 1, ")": -1}.get(it.mark, 0)
+        if not depth and it.word in WRITES:
+            return "writes"
+    return "reads"
+
+
+def check_kind(tokens: Sequence[Token], writes: bool) -> None:
+    """`UsageError` for a statement that writes where nothing is rolled back."""
+    if recognise_kind(tokens) == "writes" and not writes:
+        raise build_writing_error()
+
+
+def build_writing_error(cause: object = "") -> UsageError:
+    """The error for a statement that would write."""
+    hint = "with --rollback it is executed in transactions that are rolled back"
+    return UsageError("the statement writes", cause=cause, hint=hint)
+
+
+def check_calls(rules: ServerRules, tokens: Sequence[Token], theirs: Sequence[str]) -> list[str]:
+    """The functions of the server's users (`theirs`) that it calls. `UsageError` for one that is
+    neither theirs nor known to change nothing: what it does a rollback may not undo.
+    """
+    known = {name.lower() for name in theirs}
+    found = list_unknown_calls(rules, _leave_targets_out(tokens))
+    called = [name for name in dict.fromkeys(found) if name.lower() not in CLAUSES]
+    if unknown := [name for name in called if name.lower() not in known]:
+        raise UsageError(
+            f"the statement calls {unknown[0]}(), which is not known to change nothing",
+            hint="neither a read-only transaction nor a rollback holds all that a function may do",
+        )
+    return called
+
+
+#: Words of statements that write, before a list of columns.
+CLAUSES = frozenset({"into", "conflict", "insert", "set", "update", "key"})
+
+
+def _leave_targets_out(tokens: Sequence[Token]) -> list[Token]:
+    """Without the table behind INTO: the list of columns that follows it is no call."""
+    kept: list[Token] = []
+    is_target = False
+    for it in tokens:
+        is_target = it.word == "into" or (is_target and (it.mark == "." or it.kind != "mark"))
+        if not is_target or it.word == "into":
+            kept.append(it)
+    return kept

@@ -1,0 +1,262 @@
+"""One statement's path in PostgreSQL: `PREPARE` for the parser, `EXPLAIN (ANALYZE)` for the rest.
+
+EXPLAIN executes the statement and sends no rows. With `TIMING OFF` it reads the clock twice; with
+`TIMING ON` before and after each row of each node, so that the difference of both is what reading
+the clock costs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from dyno.access import url
+from dyno.builds import Build
+from dyno.driver.events import TimedAnswer
+from dyno.driver.plan import Session
+from dyno.engines import Ask, PathRequest, Talk
+from dyno.engines._statements import check_calls, check_kind, read_statement
+from dyno.engines.postgres.attached import VERSION, locate_server, make_session
+from dyno.engines.postgres.explain_nodes import list_facts, read_nodes, sum_io_us
+from dyno.engines.postgres.harmless import HARMLESS
+from dyno.engines.postgres.plans import plan_shape
+from dyno.engines.postgres.session_words import judge_session_words
+from dyno.engines.postgres.waits import KINDS
+from dyno.errors import TrialFailed, UsageError
+from dyno.record.explanation import PathRound, StageName
+from dyno.record.waits import SessionState
+from dyno.workloads.replay.in_place import ServerRules
+from dyno.workloads.replay.tokens import Quoting
+
+#: What is asked first, without which nothing can be.
+STATE = (
+    "SELECT version(), current_setting('server_version_num')::int,"
+    " current_setting('standard_conforming_strings'),"
+    " (SELECT rolsuper FROM pg_roles WHERE rolname = current_user),"
+    " current_setting('track_io_timing'), current_setting('jit', true),"
+    " pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')"
+)
+FUNCTIONS = "SELECT DISTINCT proname FROM pg_proc WHERE oid >= 16384"
+BEGUN = "SELECT pg_backend_pid(), current_setting('transaction_read_only')"
+_PREPARED = "dyno_explained"
+#: Versions from which on EXPLAIN has an option, and a client's end is noticed.
+WAL_FROM, SERIALIZE_FROM, NOTICES_FROM = 130000, 170000, 140000
+
+
+class ExplainsPostgresPath:
+    """The verb of `engines.ExplainsPath`."""
+
+    _ask: Ask
+
+    def open_path(self, place: str, flags: Mapping[str, str], request: PathRequest) -> PostgresPath:
+        """The path at a URL, the server asked what it is and which functions its users have."""
+        limit = {} if request.writes else {"readonly": "on", "time_limit": _format_limit(request)}
+        url.check_url(place, {**flags, **limit}, {})
+        build = locate_server(place, {**flags, **limit})
+        return PostgresPath(self._ask, build, request)
+
+
+def _format_limit(request: PathRequest) -> str:
+    return str(max(1, -int(-request.limit_s // 1)))
+
+
+class PostgresPath:
+    """The statement in one database of a server that runs already."""
+
+    engine = "postgres"
+
+    def __init__(self, ask: Ask, build: Build, request: PathRequest) -> None:
+        self._request, self._sql = request, request.sql.strip().rstrip("; \t\n")
+        session = make_session(replace(build, version="unknown"))
+        limit = [("statement_timeout", f"{round(request.limit_s * 1000)}ms")]
+        kept = [it for it in session["settings"] if it[0] != "statement_timeout"]
+        self.session: Session = {
+            **session,
+            "settings": [*kept, *limit, ("application_name", "dyno explain")],
+        }
+        self.beside: Session | None = url.read_login(build).to_session("postgres")
+        self.server = build.facts["address"]
+        self.bare = ("BEGIN", self._sql, "ROLLBACK") if request.writes else (self._sql,)
+        self.repeats = 1
+        self.wait_sql, self._pid = "", ""
+        (state,), functions = ask(self.session, [STATE, FUNCTIONS])
+        said, number, conforming, is_super, io, self._jit, sees = state
+        found = VERSION.match(str(said))
+        self.version = found[1] if found else str(said)
+        self._number = int(number or 0)
+        self._asks_io = is_super == "t"
+        self.remarks = list(self._list_remarks(io == "on" or self._asks_io, sees == "t"))
+        self._check(conforming == "on", [str(name) for (name,) in functions])
+        self.sources = _list_sources(self._number)
+
+    def _check(self, conforms: bool, theirs: Sequence[str]) -> None:
+        quoting = Quoting(True, not conforms, names_in_double=True)
+        tokens = read_statement(self._sql, quoting)
+        check_kind(tokens, self._request.writes)
+        rules = ServerRules(HARMLESS, judge_session_words, frozenset({quoting}))
+        for name in check_calls(rules, tokens, theirs):
+            self.remarks.append(
+                f"the statement calls {name}(), a function of this database's users: what it does "
+                "outside of the transaction (dblink, files, advisory locks) nobody holds back"
+            )
+
+    def _list_remarks(self, has_io: bool, sees_waits: bool) -> list[str]:
+        told = [
+            "PostgreSQL has no stage of its own for opening tables: it locks and opens them "
+            "while it parses and plans"
+        ]
+        if not has_io:
+            told.append(
+                "track_io_timing is off and this user may not switch it on: time in reads is part "
+                "of execute, not of storage engine"
+            )
+        if self._number < SERIALIZE_FROM:
+            told.append(
+                "before 17 PostgreSQL does not time the rows that it sends: they are part of what "
+                "is not attributed"
+            )
+        if self._request.writes:
+            told.append(
+                "a rolled-back statement waits for no flush of the log: its commit would wait for "
+                "one, and is not in these times"
+            )
+            told.append("sequences stay advanced after a rollback")
+        if not sees_waits:
+            told.append("this user sees what its own sessions wait for, not who blocks them")
+        return told
+
+    def begin(self, talk: Talk) -> None:
+        """Who we are; and the server's word that the session only reads."""
+        notices = self._number >= NOTICES_FROM
+        check = ["SET client_connection_check_interval = '500ms'"] if notices else []
+        ((pid, reads_only),) = talk([*check, BEGUN], "rows")[-1].rows
+        self._pid = str(pid)
+        if reads_only != "on" and not self._request.writes:
+            raise UsageError(
+                "the server did not make the session read-only",
+                hint="a pooler may drop the setting: name the server itself",
+            )
+        self.wait_sql = (
+            "SELECT coalesce(wait_event_type, ''), coalesce(wait_event, ''), state,"
+            f" array_to_string(pg_blocking_pids({self._pid}), ', ')"
+            f" FROM pg_stat_activity WHERE pid = {self._pid}"
+        )
+
+    def list_endings(self) -> list[str]:
+        """Ends the connection with its statement."""
+        return [f"SELECT pg_terminate_backend({self._pid})"] if self._pid else []
+
+    def read_wait(self, rows: Sequence[Sequence[str | None]]) -> SessionState | None:
+        """The wait event, and who holds what is waited for."""
+        for kind, event, state, blockers in rows:
+            if state == "active" and event != "ClientRead":
+                behind = f" held by process {blockers}" if blockers else ""
+                return SessionState(KINDS.get(str(kind), "other"), f"{event}{behind}", 1)
+        return None
+
+    def extract_shape(self, talk: Talk) -> str:
+        """EXPLAIN without ANALYZE."""
+        (answer,) = talk([f"EXPLAIN (COSTS OFF) {self._sql}"], "rows")
+        return plan_shape(str(row[0]) for row in answer.rows)
+
+    def play_round(self, talk: Talk) -> PathRound:
+        """An empty statement, PREPARE, EXPLAIN without and with the clock, and the bare one."""
+        empty = self._repeat(talk, [""], 0)
+        prepare = [f"PREPARE {_PREPARED} AS {self._sql}", f"DEALLOCATE {_PREPARED}"]
+        parsed = self._repeat(talk, prepare, 0)
+        untimed = self._explain(talk, ["TIMING OFF", "BUFFERS OFF"])
+        timed = self._explain(talk, self._list_options())
+        bare = self._repeat(talk, self.bare, len(self.bare) // 2, is_bare=True)
+        told, clocked = _read_json(untimed), _read_json(timed)
+        reply_us = _find_us(clocked, "Serialization", "Time")
+        execute_us, clocked_us = (_find_us(it, "Execution Time") for it in (told, clocked))
+        io_us = min(sum_io_us(clocked["Plan"]), execute_us)
+        stages: dict[StageName, float] = {
+            "connection": empty.elapsed_us,
+            "parse": max(0.0, parsed.elapsed_us - empty.elapsed_us),
+            "optimise": _find_us(told, "Planning Time"),
+            "execute": execute_us - io_us,
+        }
+        if self._asks_io or io_us:
+            stages["storage engine"] = io_us
+        if self._number >= SERIALIZE_FROM:
+            stages["reply"] = reply_us
+        return PathRound(
+            bare.elapsed_us,
+            stages,
+            instrumented_us=timed.elapsed_us,
+            clock_us=clocked_us - reply_us - execute_us,
+            parts=_list_parts(clocked),
+            nodes=tuple(read_nodes(clocked["Plan"])),
+            rows=bare.found,
+            changed=bare.changed,
+            facts=list_facts(clocked),
+            calls={"parse": 1, "execute": 2, "bare": 4},
+        )
+
+    def _list_options(self) -> list[str]:
+        wal = ["WAL"] if self._number >= WAL_FROM else []
+        serialize = ["SERIALIZE TEXT"] if self._number >= SERIALIZE_FROM else []
+        return ["TIMING ON", "BUFFERS", *wal, *serialize]
+
+    def _explain(self, talk: Talk, options: Sequence[str]) -> TimedAnswer:
+        """EXPLAIN ANALYZE, rolled back where it writes."""
+        asked = f"EXPLAIN (ANALYZE, FORMAT JSON, {', '.join(options)}) {self._sql}"
+        watches_io = self._asks_io and "TIMING ON" in options
+        io = ["SET track_io_timing = on", "SET track_io_timing = off"] if watches_io else ["", ""]
+        around = ["BEGIN", "ROLLBACK"] if self._request.writes else ["", ""]
+        statements = [it for it in (io[0], around[0], asked, around[1], io[1]) if it]
+        return self._repeat(talk, statements, statements.index(asked))
+
+    def _repeat(
+        self, talk: Talk, statements: Sequence[str], at: int, is_bare: bool = False
+    ) -> TimedAnswer:
+        """The statements `repeats` times in one question; of the one at `at` the median answer."""
+        answers = talk(list(statements) * self.repeats, "counts" if is_bare else "rows")
+        of_it = sorted(answers[at :: len(statements)], key=lambda it: it.elapsed_ns)
+        return of_it[len(of_it) // 2]
+
+
+def _list_parts(clocked: Mapping[str, Any]) -> dict[StageName, dict[str, float]]:
+    parts = {
+        f"trigger {it['Trigger Name']}": 1000 * float(it.get("Time", 0.0))
+        for it in clocked.get("Triggers", ())
+    }
+    if jit_us := _find_us(clocked, "JIT", "Timing", "Total"):
+        parts["JIT compilation"] = jit_us
+    return {"execute": parts} if parts else {}
+
+
+def _list_sources(number: int) -> dict[StageName, str]:
+    told: dict[StageName, str] = {
+        "connection": "an empty statement",
+        "parse": "PREPARE",
+        "optimise": "EXPLAIN, planning",
+        "execute": "EXPLAIN, TIMING OFF",
+        "storage engine": "track_io_timing",
+        "lock wait": "pg_stat_activity",
+        "log": "EXPLAIN, WAL" if number >= WAL_FROM else "",
+        "reply": "EXPLAIN, SERIALIZE" if number >= SERIALIZE_FROM else "",
+    }
+    return {name: source for name, source in told.items() if source}
+
+
+def _read_json(answer: TimedAnswer) -> dict[str, Any]:
+    text = "\n".join(str(row[0]) for row in answer.rows)
+    try:
+        (found,) = json.loads(text)
+    except ValueError as error:
+        raise TrialFailed("cannot read what EXPLAIN answered", cause=error) from None
+    return dict(found)
+
+
+def _find_us(told: Mapping[str, Any], *path: str) -> float:
+    """A time of EXPLAIN's, in µs; 0 where it tells none."""
+    value: Any = told
+    for name in path:
+        value = value.get(name, {}) if isinstance(value, Mapping) else {}
+    if isinstance(value, Mapping):  # 17 splits the total of JIT
+        value = value.get("Total", 0.0)
+    return 1000 * float(value)

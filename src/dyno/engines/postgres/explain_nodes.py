@@ -1,0 +1,148 @@
+"""The nodes of a plan that PostgreSQL executed, of what `EXPLAIN (ANALYZE, FORMAT JSON)` says.
+
+Times and pages of a node include its children's, times are a mean of its loops, and below a Gather
+each of the processes is a loop: here all is a node's own, and times are those that passed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dyno.record.explanation import NodeReading
+
+#: A block of the server's, unless it was built otherwise.
+BLOCK_KB = 8
+_GATHERS = ("Gather", "Gather Merge")
+
+
+def read_nodes(plan: Mapping[str, Any]) -> Iterator[NodeReading]:
+    """Every node, parents first."""
+    subplans = {str(it["Subplan Name"])[4:]: it for it in _walk(plan) if _is_cte(it)}
+    yield from _read_node(plan, 0, 1.0, subplans)
+
+
+def _walk(plan: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    yield plan
+    for child in plan.get("Plans", ()):
+        yield from _walk(child)
+
+
+def _is_cte(plan: Mapping[str, Any]) -> bool:
+    """It is executed by the scans of it, and not by the node that it stands under."""
+    return str(plan.get("Subplan Name", "")).startswith("CTE ")
+
+
+def _read_node(
+    plan: Mapping[str, Any], depth: int, processes: float, subplans: Mapping[str, Any]
+) -> Iterator[NodeReading]:
+    below = processes
+    if plan["Node Type"] in _GATHERS:
+        below *= 1 + float(plan.get("Workers Launched", 0))
+    children = [it for it in plan.get("Plans", ()) if not _is_cte(it)]
+    told = [(it, below) for it in children]
+    if (scanned := subplans.get(str(plan.get("CTE Name", "")))) is not None:
+        told.append((scanned, processes))
+    own_us = _sum_us(plan, processes) - sum(_sum_us(it, among) for it, among in told)
+    pages = _count_pages(plan) - sum(_count_pages(it) for it, _ in told)
+    loops = float(plan.get("Actual Loops", 0))
+    yield NodeReading(
+        depth,
+        _name_node(plan),
+        us=max(0.0, own_us) if "Actual Total Time" in plan else None,
+        rows=float(plan.get("Actual Rows", 0)),
+        loops=loops,
+        pages=max(0.0, pages),
+        facts=tuple(_list_node_facts(plan)),
+    )
+    for child in plan.get("Plans", ()):
+        yield from _read_node(child, depth + 1, below, subplans)
+
+
+def _sum_us(plan: Mapping[str, Any], processes: float) -> float:
+    total = float(plan.get("Actual Total Time", 0.0)) * float(plan.get("Actual Loops", 0))
+    return 1000 * total / processes
+
+
+def _count_pages(plan: Mapping[str, Any]) -> float:
+    return float(plan.get("Shared Hit Blocks", 0)) + float(plan.get("Shared Read Blocks", 0))
+
+
+def _name_node(plan: Mapping[str, Any]) -> str:
+    name = str(plan["Node Type"])
+    if operation := plan.get("Operation"):
+        name = str(operation)
+    if plan.get("Parallel Aware"):
+        name = f"Parallel {name}"
+    if index := plan.get("Index Name"):
+        name += f" using {index}"
+    if relation := plan.get("Relation Name") or plan.get("Function Name") or plan.get("CTE Name"):
+        name += f" on {relation}"
+    if subplan := plan.get("Subplan Name"):
+        name += f" ({subplan})"
+    return name
+
+
+def _list_node_facts(plan: Mapping[str, Any]) -> Iterator[str]:
+    if method := plan.get("Sort Method"):
+        space = f" {plan['Sort Space Used']} kB" if "Sort Space Used" in plan else ""
+        yield f"{method},{space} {str(plan.get('Sort Space Type', '')).lower()}".strip()
+    if float(plan.get("Hash Batches", 1)) > 1:
+        yield f"{plan['Hash Batches']} batches on disk"
+    for name, what in (
+        ("Rows Removed by Filter", "rows filtered out"),
+        ("Rows Removed by Index Recheck", "rows rechecked away"),
+        ("Heap Fetches", "heap fetches"),
+        ("Shared Read Blocks", "pages read, with children"),
+        ("Temp Written Blocks", "temporary pages written, with children"),
+        ("Workers Launched", "workers"),
+    ):
+        if value := plan.get(name):
+            yield f"{value:g} {what}" if isinstance(value, int | float) else f"{value} {what}"
+
+
+def sum_io_us(plan: Mapping[str, Any]) -> float:
+    """Time in reads and writes of tables' pages by all nodes, in µs, where it is told."""
+    names = [
+        f"{kind}I/O {what} Time" for kind in ("", "Shared ", "Local ") for what in ("Read", "Write")
+    ]
+    return 1000 * sum(float(plan.get(name, 0.0)) for name in names)
+
+
+def list_facts(clocked: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """What is known of a stage beside its time, by the stage's name."""
+    plan, planning = clocked["Plan"], clocked.get("Planning", {})
+    facts = {
+        "optimise": _list_pages(planning),
+        "storage engine": _list_pages(plan),
+        "execute": tuple(
+            f"{BLOCK_KB * plan[name]} kB of temporary files {what}"
+            for name, what in (("Temp Written Blocks", "written"), ("Temp Read Blocks", "read"))
+            if plan.get(name)
+        ),
+        "log": _list_wal(plan),
+        "reply": tuple(
+            f"{volume} kB"
+            for volume in [clocked.get("Serialization", {}).get("Output Volume")]
+            if volume is not None
+        ),
+    }
+    return {name: them for name, them in facts.items() if them}
+
+
+def _list_pages(plan: Mapping[str, Any]) -> tuple[str, ...]:
+    words = (
+        ("Shared Hit Blocks", "pages hit"),
+        ("Shared Read Blocks", "pages read"),
+        ("Shared Dirtied Blocks", "pages dirtied"),
+    )
+    return tuple(f"{plan[name]} {what}" for name, what in words if plan.get(name))
+
+
+def _list_wal(plan: Mapping[str, Any]) -> tuple[str, ...]:
+    words = (
+        ("WAL Records", "records"),
+        ("WAL FPI", "full pages"),
+        ("WAL Bytes", "bytes"),
+    )
+    return tuple(f"{plan[name]} {what}" for name, what in words if plan.get(name))

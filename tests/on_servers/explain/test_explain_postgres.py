@@ -1,0 +1,214 @@
+"""`dyno explain` on PostgreSQL 12 and 18: stages, what makes them grow, and what is refused."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+from explaining import QUICK, ask, explain, find_grown, times_of, url_of
+from private_servers import serving
+
+from dyno import driver
+from dyno.cli import run_words
+from dyno.engines import Server
+from dyno.errors import TrialFailed, UsageError
+
+TABLES = (
+    "CREATE TABLE orders (id int PRIMARY KEY, customer int, note text)",
+    "INSERT INTO orders SELECT i, i % 1000, repeat('x', 50) FROM generate_series(1, 50000) i",
+    "CREATE INDEX of_customer ON orders (customer)",
+    "VACUUM ANALYZE orders",
+)
+SORTED = "SELECT count(*) FROM (SELECT * FROM orders ORDER BY note, id OFFSET 0) s"
+BY_CUSTOMER = "SELECT * FROM orders WHERE customer = 7"
+ACTIVE = (
+    "SELECT query FROM pg_stat_activity WHERE application_name = 'dyno explain'"
+    " AND state = 'active'"
+)
+
+
+@pytest.fixture(params=["postgres-12", "postgres-18"])
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    """A shared server with a table of orders."""
+    with serving(request.param) as shared:
+        ask(shared.session, *TABLES)
+        yield shared
+
+
+@contextmanager
+def holding(server: Server, *statements: str, for_s: float = 30.0) -> Iterator[None]:
+    """Another session that has executed these in a transaction, and lets go in the end."""
+    begun = threading.Event()
+    ended = threading.Event()
+
+    def hold() -> None:
+        with driver.Conversation(60) as other:
+            other(server.session, ["BEGIN", *statements])
+            begun.set()
+            ended.wait(for_s)
+            other(server.session, ["ROLLBACK"])
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert begun.wait(30)
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+@contextmanager
+def holding_now_and_then(server: Server, sql: str) -> Iterator[None]:
+    """Another session that holds what `sql` locks most of the time, each time for a while."""
+    stop = threading.Event()
+
+    def hold() -> None:
+        held = ["BEGIN", sql, "SELECT pg_sleep(0.2)", "ROLLBACK", "SELECT pg_sleep(0.01)"]
+        with driver.Conversation(60) as other:
+            while not stop.is_set():
+                other(server.session, held)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def test_the_stages_of_a_point_select_are_told_and_add_up_to_the_bare_time(server: Server) -> None:
+    found = explain(url_of(server), "SELECT * FROM orders WHERE id = 7")
+    told = times_of(found)
+    assert {"connection", "parse", "optimise", "execute", "not attributed"} <= told.keys()
+    for at, bare_us in enumerate(found.bare_us):
+        assert sum(stage.us[at] for stage in found.stages if stage.us) == pytest.approx(bare_us)
+    assert [node.name for node in found.nodes] == ["Index Scan using orders_pkey on orders"]
+    assert (found.rows, found.nodes[0].rows, found.nodes[0].pages) == (1, 1.0, 3.0)
+    assert len(found.clock_us) == len(found.bare_us) == 6 and found.repeats in (1, 5)
+    assert ask(server.session, ACTIVE) == []
+
+
+def test_a_small_sort_memory_makes_execution_grow_and_is_named_at_its_node(server: Server) -> None:
+    before = explain(url_of(server), SORTED)
+    user = server.session["user"]
+    ask(server.session, f"ALTER ROLE {user} SET work_mem = '64kB'")
+    try:
+        after = explain(url_of(server), SORTED)
+    finally:
+        ask(server.session, f"ALTER ROLE {user} RESET work_mem")
+    assert find_grown(before, after, min) == "execute"
+    (sort,) = [node for node in after.nodes if node.name == "Sort"]
+    assert any("external" in fact for fact in sort.facts)
+    (execute,) = [stage for stage in after.stages if stage.name == "execute"]
+    assert any("temporary files written" in fact for fact in execute.facts)
+
+
+def test_a_dropped_index_makes_execution_grow_and_another_node_stands_there(server: Server) -> None:
+    before = explain(url_of(server), BY_CUSTOMER)
+    ask(server.session, "DROP INDEX of_customer")
+    after = explain(url_of(server), BY_CUSTOMER)
+    assert find_grown(before, after, min) == "execute"
+    assert "Seq Scan on orders" in [node.name for node in after.nodes]
+    assert before.shape != after.shape
+
+
+def test_a_lock_that_others_hold_for_a_while_is_a_stage_of_its_own(server: Server) -> None:
+    # it takes longer than the pause of who holds the lock, so that each run meets it
+    sql = "UPDATE orders SET note = 'y' WHERE id = 7 AND pg_sleep(0.05) IS NOT NULL"
+    writing = replace(QUICK, writes=True, runs=3)
+    before = explain(url_of(server), sql, writing)
+    with holding_now_and_then(server, "SELECT * FROM orders WHERE id = 7 FOR UPDATE"):
+        after = explain(url_of(server), sql, writing)
+    assert find_grown(before, after) == "lock wait"
+    assert any(wait.kind == "locks" and "held by process" in wait.event for wait in after.waits)
+
+
+def test_a_statement_that_never_gets_its_lock_is_ended_there_and_says_who_holds_it(
+    server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with holding(server, "LOCK TABLE orders"):
+        began_s = time.monotonic()
+        words = ["explain", url_of(server), BY_CUSTOMER, "--timeout", "1s"]
+        assert run_words(words) == 0
+        assert time.monotonic() - began_s < 20
+        assert ask(server.session, ACTIVE) == []
+    said = capsys.readouterr().out
+    assert "ended after 1 s (--timeout)" in said and "relation held by process" in said
+
+
+def test_a_write_is_refused_and_with_rollback_leaves_nothing(server: Server) -> None:
+    sql = "INSERT INTO orders (id, customer, note) VALUES (100001, 1, 'new')"
+    with pytest.raises(UsageError, match="the statement writes"):
+        explain(url_of(server), sql)
+    found = explain(url_of(server), sql, replace(QUICK, writes=True))
+    assert found.rolled_back and found.changed == 1
+    assert ask(server.session, "SELECT count(*) FROM orders WHERE id = 100001") == [["0"]]
+    (log,) = [stage for stage in found.stages if stage.name == "log"]
+    has_wal = found.version >= "13"
+    assert bool(log.facts) == has_wal and not log.us
+    assert any("waits for no flush" in remark for remark in found.remarks)
+
+
+@pytest.mark.parametrize(
+    ("sql", "why"),
+    [
+        ("SELECT nextval('numbers')", "calls nextval"),
+        ("SELECT setval('numbers', 1)", "calls setval"),
+        ("SELECT dblink_exec('x', 'y')", "calls dblink_exec"),
+        ("SELECT pg_terminate_backend(1)", "calls pg_terminate_backend"),
+        ("SELECT 1; DROP TABLE orders", "several statements"),
+        ("DROP TABLE orders", "DROP cannot be explained"),
+        ("COPY orders TO PROGRAM 'true'", "COPY cannot be explained"),
+        ("EXPLAIN ANALYZE DELETE FROM orders", "EXPLAIN cannot be explained"),
+        ("WITH d AS (DELETE FROM orders RETURNING 1) SELECT * FROM d", "the statement writes"),
+        ("SELECT * INTO copied FROM orders", "the statement writes"),
+        ("SELECT * FROM orders WHERE id = $1", "has parameters"),
+        ("  ;", "the statement is empty"),
+        ("SELECT 'open", "cannot read the statement"),
+    ],
+)
+def test_what_could_change_something_is_refused_by_name(sql: str, why: str) -> None:
+    with serving("postgres-18") as server:
+        ask(server.session, "CREATE SEQUENCE numbers", *TABLES)
+        with pytest.raises(UsageError, match=why):
+            explain(url_of(server), sql)
+        told = ask(server.session, "SELECT count(*), (SELECT is_called FROM numbers) FROM orders")
+        assert told == [["50000", "f"]]
+
+
+def test_a_function_of_users_is_executed_read_only(server: Server) -> None:
+    ask(
+        server.session,
+        "CREATE FUNCTION add_order() RETURNS int LANGUAGE sql AS"
+        " 'INSERT INTO orders VALUES (0) RETURNING 1'",
+        "CREATE FUNCTION count_them() RETURNS bigint LANGUAGE sql AS 'SELECT count(*) FROM orders'",
+    )
+    found = explain(url_of(server), "SELECT count_them()")
+    assert any("count_them()" in remark for remark in found.remarks)
+    with pytest.raises(UsageError, match="the statement writes"):
+        explain(url_of(server), "SELECT add_order()")
+    assert ask(server.session, "SELECT count(*) FROM orders WHERE id = 0") == [["0"]]
+
+
+def test_an_unprivileged_user_is_told_what_is_missing(server: Server) -> None:
+    access = server.home / "data" / "pg_hba.conf"
+    before = access.read_text()
+    access.write_text(f"local all few trust\n{before}")
+    ask(server.session, "CREATE ROLE few LOGIN", "GRANT SELECT ON orders TO few")
+    ask(server.session, "SELECT pg_reload_conf()")
+    url = url_of(server).replace(f"//{server.session['user']}", "//few", 1)
+    found = explain(url, BY_CUSTOMER)
+    assert any("track_io_timing is off" in remark for remark in found.remarks)
+    access.write_text(before)
+    ask(server.session, "DROP OWNED BY few", "DROP ROLE few", "SELECT pg_reload_conf()")
+
+
+def test_a_statement_that_the_server_refuses_keeps_its_words(server: Server) -> None:
+    with pytest.raises(TrialFailed, match='column "nix" does not exist'):
+        explain(url_of(server), "SELECT nix FROM orders")
