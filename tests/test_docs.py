@@ -157,7 +157,9 @@ def test_every_page_of_evidence_has_a_line_in_the_index() -> None:
 def test_the_readme_shows_a_run_that_is_here_as_it_is_judged_today(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each line of its session, but for the command and the trials, is one of `dyno report`'s."""
+    """Each line of its session, but for the command, its question and the blocks, is one of
+    `dyno report`'s.
+    """
     from dyno.cli import run_words
 
     monkeypatch.setenv("COLUMNS", "100")
@@ -167,7 +169,7 @@ def test_the_readme_shows_a_run_that_is_here_as_it_is_judged_today(
     said = capsys.readouterr().out.splitlines()
     readme = (ROOT / "README.md").read_text()
     session = readme.partition("```console\n")[2].partition("```")[0].splitlines()
-    shown = [line for line in session if not line.startswith(("$ ", "…", "block "))]
+    shown = [line for line in session if not line.startswith(("$ ", "…", "Is ", "block "))]
     assert len(shown) > 5, "the README shows no session"
     assert not [line for line in shown if line not in said]
 

@@ -21,21 +21,38 @@ def started(block: int, place: int = 1, candidate: str = "old") -> watch.TrialSt
     return watch.TrialStarted(block, 1, "select", candidate, 2 * block + place, place, 2)
 
 
-def test_a_pipe_gets_one_plain_line_per_trial_and_nothing_else(
+def play_a_block(told: watch.Watch) -> None:
+    """A block whose second trial fails."""
+    told(watch.RunStarted(make_run(), Path("x"), 0))
+    told(started(0))
+    told(watch.PhaseStarted("run", 10.0))
+    stream = watch.StreamProgress("reader", 10, 0, 10.0, 1000)
+    told(watch.Progressed("run", 1.0, (stream,)))
+    told(watch.TrialEnded(make_trial(1, "old", 0, 1234.0)))
+    failed = make_trial(2, "new", 0, 1.0, status="failed", failure=Failure("no room", hint="x"))
+    told(watch.TrialEnded(failed))
+    told(watch.BlockDropped(0, "steal 9 %"))
+    told(watch.BlockJudged(6, {"select": 0}, "go on", "0 of 6"))
+    told(watch.RunEnded("decided"))
+
+
+def test_a_pipe_gets_one_plain_line_per_block_and_what_went_wrong(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    run = make_run()
     with live.watch_live(FORECAST) as told:
-        told(watch.RunStarted(run, Path("x"), 0))
-        told(started(0))
-        told(watch.PhaseStarted("run", 10.0))
-        stream = watch.StreamProgress("reader", 10, 0, 10.0, 1000)
-        told(watch.Progressed("run", 1.0, (stream,)))
-        told(watch.TrialEnded(make_trial(1, "old", 0, 1234.0)))
-        failed = make_trial(2, "new", 0, 1.0, status="failed", failure=Failure("no room", hint="x"))
-        told(watch.TrialEnded(failed))
-        told(watch.BlockDropped(0, "steal 9 %"))
-        told(watch.RunEnded("decided"))
+        play_a_block(told)
+    assert capsys.readouterr().out.splitlines() == [
+        "block 1/24  trial 2  new  select  failed: no room",
+        "block 1 dropped: steal 9 %",
+        "block 1/24  old 1,234 queries/s",
+    ]
+
+
+def test_a_pipe_gets_one_line_per_trial_where_all_is_asked_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with live.watch_live(FORECAST, verbose=True) as told:
+        play_a_block(told)
     first, second = capsys.readouterr().out.splitlines()
     assert first == "block 1/24  trial 1  old  select  ok  run 1,234 queries/s  10 s"
     assert second == "block 1/24  trial 2  new  select  failed: no room"
@@ -54,26 +71,34 @@ def test_a_trial_that_is_interrupted_in_its_warm_up_has_a_rate_of_0() -> None:
     assert str(play.format_stream_rows(trial)[0][2]) == "0 queries"
 
 
-def test_the_panel_says_block_trial_phase_rate_and_the_time_left() -> None:
+def test_the_line_says_how_far_the_run_is_and_who_plays_how_fast() -> None:
     state = live.RunState(FORECAST)
-    assert live.format_panel(state) == ["starting …"]
+    assert live.format_panel(state) == "  starting …"
     state.take(watch.RunStarted(make_run(), Path("x"), 0))
     state.take(started(0, 2, "new"))
     state.take(watch.PhaseStarted("run", 10.0))
     stream = watch.StreamProgress("reader", 10, 2, 4321.0, 1_500_000)
     state.take(watch.Progressed("run", 3.0, (stream,)))
-    block, trial, phase = live.format_panel(state)
-    assert block == "block 1/24 · 1 min to the analysis at 6, at most 4 min"
-    assert trial == "trial 2 of 2 · new · select"
-    assert phase == "phase run · 3 s of about 10 s · reader 4,321/s, slowest 1.50 ms, 2 failed"
+    assert live.format_panel(state) == (
+        "  ░░░░░░░░░░░░░░░░  block 1/24 · 1 min left, at most 4 min · new · reader 4,321/s, "
+        "slowest 1.50 ms, 2 failed"
+    )
+
+
+def test_the_bar_is_the_share_of_the_blocks_that_the_next_analysis_takes() -> None:
+    state = live.RunState(None)
+    state.take(watch.RunStarted(make_run(), Path("x"), 0))
+    state.take(watch.BlockJudged(6, {"select": 3}, "go on", "3 of 6"))
+    assert live.draw_bar(state) == "█" * 8 + "░" * 8
+    state.take(watch.BlockJudged(6, {"select": 6}, "decided", "6 of 6"))
+    assert live.draw_bar(state) == "█" * 16
 
 
 def test_the_baseline_is_called_by_its_name() -> None:
     state = live.RunState(FORECAST)
     state.take(watch.RunStarted(make_run(), Path("x"), 0))
     state.take(started(-1, 1, CLIENT_BASELINE))
-    assert "baseline" in live.format_panel(state)[0]
-    assert "null" in live.format_panel(state)[1]
+    assert "baseline · null" in live.format_panel(state)
 
 
 def test_what_should_stay_on_the_screen_is_a_failed_trial_and_a_dropped_block() -> None:

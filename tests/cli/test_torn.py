@@ -51,7 +51,7 @@ def playing(runs: Path) -> Iterator[subprocess.Popen[str]]:
     file = runs.parent / "short.toml"
     file.write_text(EXPERIMENT)
     dyno = subprocess.Popen(
-        [sys.executable, "-m", "dyno.cli", "run", str(file), "--gate"],
+        [sys.executable, "-m", "dyno.cli", "run", str(file), "--gate", "--verbose"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

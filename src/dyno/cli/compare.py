@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 @options.BUDGET
 @options.QUICK
 @options.STRICT
+@options.VERBOSE
 @options.JSON
 @options.FORMAT
 @options.INCONCLUSIVE

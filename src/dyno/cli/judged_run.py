@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dyno.cli.options import FormatFile
-from dyno.cli.runs import find_runs_home
+from dyno.cli.runs import find_runs_home, shorten_name
 from dyno.cli.terminal import screen
 from dyno.cli.terminal.announcement import announce
 from dyno.cli.terminal.live import watch_live
@@ -43,7 +43,7 @@ class RunOptions:
     """What a user asked of a run beside the experiment itself, and of its verdict.
 
     `count_events` are those whose instructions are counted, 0 for none; `inconclusive` is `pass`,
-    `fail`, `retry` or empty.
+    `fail`, `retry` or empty. `verbose` prints all that the report has in words.
     """
 
     budget_s: float | None = None
@@ -52,6 +52,7 @@ class RunOptions:
     formats: tuple[FormatFile, ...] = ()
     strict: bool = False
     inconclusive: str = ""
+    verbose: bool = False
 
     def choose_exit_code(self, verdict: Verdict) -> int:
         """The exit code of a verdict."""
@@ -80,6 +81,7 @@ def read_asked(words: Mapping[str, Any], count_events: int = 0) -> RunOptions:
         formats=tuple(words.get("formats", ())),
         strict=words.get("strict", False),
         inconclusive=words.get("inconclusive") or "",
+        verbose=words.get("verbose", False),
     )
 
 
@@ -116,10 +118,10 @@ def play_and_judge(experiment: Experiment, asked: RunOptions) -> Verdict:
     prepared = prepare(draft, print_progress, asked.budget_s)
     forecast = forecast_run(prepared)
     folder = create_run(prepared.run, find_runs_home())
-    announce(prepared, forecast, folder)
+    announce(prepared, forecast, folder, asked.verbose)
     if counted:
         counted.count(folder, print_progress)
-    with show_progress(folder, forecast) as watch:
+    with show_progress(folder, forecast, asked.verbose) as watch:
         play_run(prepared, folder, watch)
     verdict = tell_verdict(folder, asked)
     if verdict.overall == "inconclusive" and asked.inconclusive == "retry":
@@ -148,11 +150,13 @@ def print_progress(clause: str) -> None:
 
 
 @contextmanager
-def show_progress(folder: RunFolder, forecast: Forecast | None) -> Iterator[Watch]:
+def show_progress(
+    folder: RunFolder, forecast: Forecast | None, verbose: bool = False
+) -> Iterator[Watch]:
     """The live display of a run; whatever stops it, what was measured stays and can go on."""
     name = folder.path.name
     try:
-        with watch_live(forecast) as watch:
+        with watch_live(forecast, verbose) as watch:
             yield watch
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
@@ -166,21 +170,34 @@ def show_progress(folder: RunFolder, forecast: Forecast | None) -> Iterator[Watc
 
 
 def tell_verdict(folder: RunFolder, asked: RunOptions) -> Verdict:
-    """Judges the trials in the folder, writes the derived files, prints table and sentence."""
-    from dyno.report.text import brief
+    """Judges the trials in the folder, writes the derived files, prints the verdict."""
+    from dyno.report.text import brief, first_screen
 
     book = derive_files(folder)
     screen.print_gap()
-    screen.draw(brief.build_brief_table(book))
+    if asked.verbose:
+        screen.draw(brief.build_brief_table(book))
+    else:
+        columns = screen.choose_screen_columns()
+        screen.draw(first_screen.build_first_screen(book, columns), columns)
     screen.print_gap()
-    screen.print_line(f"report: {folder.path / 'report.html'}")
-    if not book.verdict.complete:
-        screen.print_line(f"to go on: dyno resume {folder.path.name}")
-    elif book.run.command:
-        screen.print_line(f"to repeat: {build_repeat_command(book.run)}")
-    tell_standing(book.verdict)
+    for name, said in _list_further(folder, book, asked.strict):
+        screen.print_line(f"{name:<8}{said}")
     _write_files(book, asked)
     return book.verdict
+
+
+def _list_further(folder: RunFolder, book: Book, strict: bool) -> Iterator[tuple[str, str]]:
+    """Where to go on: the page, the rest of the words, and the command that plays on or again."""
+    yield "report", str(folder.path / "report.html")
+    name = shorten_name(folder.path)
+    yield "more", f"dyno show {name}"
+    if not book.verdict.complete:
+        yield "go on", f"dyno resume {name}"
+    elif book.run.command:
+        yield "again", build_repeat_command(book.run)
+    if book.verdict.doubts and not strict:
+        yield "strict", "exit code 4 for a doubtful verdict, with --strict"
 
 
 def write_verdict(folder: RunFolder, asked: RunOptions) -> Verdict:
@@ -199,18 +216,6 @@ def _write_files(book: Book, asked: RunOptions) -> None:
         text = formats.write_format(wanted.name, book, asked.strict, wanted.file)
         if text:
             screen.print_verbatim(text, newline=False)
-
-
-def tell_standing(verdict: Verdict) -> None:
-    """The last line, where the figures are not to be relied on."""
-    invalid = [found.audit for found in verdict.findings if found.soundness == "invalid"]
-    if verdict.overall == "invalid" and invalid:
-        told = f"invalid by {', '.join(dict.fromkeys(invalid))}: the figures say nothing"
-        screen.print_line(screen.Styled(told, "magenta"))
-    elif verdict.doubts:
-        audits = ", ".join(dict.fromkeys(doubt.audit for doubt in verdict.doubts))
-        told = f"doubtful by {audits}: read why before you rely on it (exit code 4 with --strict)"
-        screen.print_line(screen.Styled(told, "yellow"))
 
 
 def build_repeat_command(run: Run) -> str:

@@ -316,6 +316,11 @@ STACKS: Decorator = click.option(
 STRICT: Decorator = click.option(
     "--strict", is_flag=True, help="Exit with 4 if an audit doubts the result."
 )
+VERBOSE: Decorator = click.option(
+    "--verbose",
+    is_flag=True,
+    help="Print how it is measured, a line per trial, and all that the verdict rests on.",
+)
 FORMAT: Decorator = click.option(
     "--format",
     "formats",

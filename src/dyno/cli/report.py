@@ -31,6 +31,7 @@ PROFILES = ("firefox", "collapsed", "pprof")
     "collapsed stacks for flame graph tools, or a file for go tool pprof.",
 )
 @options.STRICT
+@options.VERBOSE
 @options.JSON
 @options.FORMAT
 def command(run: str, *, profile_format: str | None, **words: Any) -> int:

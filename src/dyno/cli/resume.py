@@ -14,6 +14,7 @@ from dyno.cli.runs import find_run
 @click.command("resume")
 @click.argument("run", type=RUN, metavar="RUN")
 @options.STRICT
+@options.VERBOSE
 @options.JSON
 @options.FORMAT
 def command(run: str, **words: Any) -> int:
@@ -27,7 +28,7 @@ def command(run: str, **words: Any) -> int:
     made = find_run(run)
     made.read_run()
     judged_run.sweep()
-    with judged_run.show_progress(made, None) as watch:
-        resume_run(made, watch, judged_run.print_progress)
     asked = judged_run.read_asked(words)
+    with judged_run.show_progress(made, None, asked.verbose) as watch:
+        resume_run(made, watch, judged_run.print_progress)
     return asked.choose_exit_code(judged_run.tell_verdict(made, asked))

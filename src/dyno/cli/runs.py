@@ -52,6 +52,16 @@ def find_run(word: str) -> RunFolder:
     return open_run(Path(only), find_runs_home())
 
 
+def shorten_name(folder: Path) -> str:
+    """What a run of this folder is called on a command line: `last` where it is the last one at
+    home, its name where it lies there, else its path.
+    """
+    names = list_run_names()
+    if folder.resolve().parent != find_runs_home().resolve() or folder.name not in names:
+        return str(folder)
+    return "last" if names[-1] == folder.name else folder.name
+
+
 def find_runs(folders: Sequence[Path]) -> list[RunFolder]:
     """Every run in or below `folders`; `UsageError` where there is neither one nor a count."""
     from dyno.compare.run_folder import RunFolder

@@ -129,7 +129,8 @@ def extract_opening_comment(script: Path) -> str:
     for line in script.read_text(encoding="utf-8").splitlines():
         if not line.startswith("--"):
             break
-        lines.append(line.lstrip("-").strip())
+        if not (told := line.lstrip("-").strip()).startswith("title:"):
+            lines.append(told)
     return "\n".join(lines)
 
 

@@ -163,11 +163,12 @@ class Verdict:
     """`verdict.json`: everything derived from a run's trials.
 
     `overall` is the worst of invalid > slower > inconclusive > not slower over the primaries;
-    `sentence` says it in words; `dropped` are the blocks that do not count: a noise limit was
-    broken, or somebody stood still; `spread`
-    is that of every candidate in every primary metric, over the blocks judged. Where the design's
-    gate is the mean, `means` holds a row for each candidate (or main effect), the geometric mean of
-    the time ratios of all primaries, and `overall` is the worst of these alone; else it is empty.
+    `sentence` says it in words, `reason` why it found less than it should have (too noisy, not
+    finished), empty where nothing stood in its way; `dropped` are the blocks that do not count: a
+    noise limit was broken, or somebody stood still; `spread` is that of every candidate in every
+    primary metric, over the blocks judged. Where the design's gate is the mean, `means` holds a row
+    for each candidate (or main effect), the geometric mean of the time ratios of all primaries, and
+    `overall` is the worst of these alone; else it is empty.
     `causes` say what changed on each candidate; none where nothing was looked at.
     """
 
@@ -181,6 +182,7 @@ class Verdict:
     spread: tuple[Spread, ...] = ()
     means: tuple[Comparison, ...] = ()
     causes: tuple[Cause, ...] = ()
+    reason: str = ""
     schema: int = SCHEMA
 
     @property

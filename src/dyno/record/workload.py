@@ -72,7 +72,7 @@ class Phase:
     `warmup_s` is played before measuring begins and counted apart; `stationary` claims that the
     work per second stays the same; `settle` asks the engine to checkpoint and analyse before it;
     `expected_s` is the script's guess of its length, 0 where it makes none. Phases of one `group`
-    are told together.
+    are told together. `title` says in words what it does, for readers of a report; empty: its name.
     """
 
     name: str
@@ -84,6 +84,7 @@ class Phase:
     primary: tuple[Primary, ...] = ()
     expected_s: float = 0.0
     group: str = ""
+    title: str = ""
 
     @property
     def measured_s(self) -> float:

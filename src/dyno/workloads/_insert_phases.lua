@@ -16,8 +16,8 @@ local function verdict(stream)
 end
 
 -- `rows_per_s` is a laptop's guess, for the forecast before a run.
-local function write_phase(name, stream, count, rows_per_s)
-  return {name = name, streams = {stream}, expected_s = count / rows_per_s,
+local function write_phase(name, title, stream, count, rows_per_s)
+  return {name = name, title = title, streams = {stream}, expected_s = count / rows_per_s,
     stop = {kind = "count", events = math.ceil(count / stream.units_per_event)}}
 end
 
@@ -25,7 +25,8 @@ local function index_phase(tables)
   local count = math.floor(sysbench.opt.load_rows / tables) + phases.INDEX_ROWS
   local stream = {name = "index", run = "index_table", connections = 1, role = "writer",
     unit = "row", units_per_event = count}
-  return {name = "l.x", streams = {stream}, expected_s = count * tables / 300000,
+  return {name = "l.x", title = "create the indexes", streams = {stream},
+    expected_s = count * tables / 300000,
     stop = {kind = "count", events = tables}}
 end
 
@@ -36,6 +37,7 @@ local function query_phase(kind, rows_per_s)
   local inserts = insert_stream("write_rows", opt.write_batch)
   inserts.pace = {kind = opt.arrivals, rate_per_s = rows_per_s * opt.clients / opt.write_batch}
   return {name = "q" .. kind:sub(1, 1) .. rows_per_s, streams = {queries, inserts},
+    title = ("%s queries beside %d inserts/s"):format(kind, rows_per_s),
     stop = {kind = "time", duration_s = opt.query_seconds}, stationary = true,
     expected_s = opt.query_seconds}
 end
@@ -45,11 +47,13 @@ function phases.all(tables)
   local opt = sysbench.opt
   local first = math.floor(opt.write_rows * 4 / 5)
   local list = {
-    write_phase("l.i0", insert_stream("load_rows", opt.load_batch), opt.load_rows, 200000),
+    write_phase("l.i0", "load in key order", insert_stream("load_rows", opt.load_batch),
+      opt.load_rows, 200000),
     index_phase(tables),
-    write_phase("l.i1", insert_stream("write_rows", opt.write_batch), first, 50000),
-    write_phase("l.i2", insert_stream("write_few_rows", opt.small_batch),
-      opt.write_rows - first, 10000),
+    write_phase("l.i1", "insert with indexes", insert_stream("write_rows", opt.write_batch),
+      first, 50000),
+    write_phase("l.i2", "insert in small batches",
+      insert_stream("write_few_rows", opt.small_batch), opt.write_rows - first, 10000),
   }
   list[1].primary, list[3].primary = verdict("insert"), verdict("insert")
   for _, rate in ipairs(words(opt.query_rates)) do

@@ -157,22 +157,60 @@ local AFTER = {
   {"read-only.range1000", "sorted", read_only(1000), whole = true},
 }
 
-local function reading(row, ending)
-  return {name = row[1] .. (ending or ""), group = GROUPS[row[2]], reads = row[3], writes = {},
-    whole = row.whole}
+-- What a reader of a report is told instead of the name.
+local TITLES = {
+  ["point-query"] = "read a row by its key",
+  ["points-covered-pk"] = "100 keys, from the primary key",
+  ["points-covered-si"] = "100 keys, from an index",
+  ["points-notcovered-pk"] = "100 rows by primary key",
+  ["points-notcovered-si"] = "100 rows by an index",
+  ["range-covered-pk"] = "a range, from the primary key",
+  ["range-covered-si"] = "a range, from an index",
+  ["range-notcovered-pk"] = "a range of rows by primary key",
+  ["range-notcovered-si"] = "a range of rows by an index",
+  ["scan"] = "scan a table",
+  ["update-inlist"] = "update 100 rows",
+  ["update-index"] = "update an indexed column",
+  ["update-nonindex"] = "update a column without an index",
+  ["update-one"] = "update one row by all users",
+  ["update-zipf"] = "update popular rows",
+  ["write-only"] = "write-only transactions",
+  ["read-write.range10"] = "writes and ranges of 10",
+  ["read-write.range100"] = "writes and ranges of 100",
+  ["delete"] = "delete and insert a row",
+  ["insert"] = "insert a row",
+  ["hot-points"] = "the same 10 rows",
+  ["random-points.range10"] = "10 random rows",
+  ["random-points.range100"] = "100 random rows",
+  ["random-points.range900"] = "900 random rows",
+  ["read-only-simple"] = "a range of 1,000 rows",
+  ["read-only-count"] = "count a range",
+  ["read-only-sum"] = "add up a range",
+  ["read-only-order"] = "sort a range",
+  ["read-only-distinct"] = "distinct values of a range",
+  ["read-only.range10"] = "reads and ranges of 10",
+  ["read-only.range100"] = "reads and ranges of 100",
+  ["read-only.range1000"] = "reads and ranges of 1,000",
+}
+
+-- `ending` is that of the name, `moment` that of the title.
+local function reading(row, ending, moment)
+  return {name = row[1] .. (ending or ""), title = TITLES[row[1]] .. (moment or ""),
+    group = GROUPS[row[2]], reads = row[3], writes = {}, whole = row.whole}
 end
 
 local function writing(row)
-  return {name = row[1], group = GROUPS.write, reads = row.reads or {}, writes = row[2],
-    whole = row.whole, is_write = true, drifts = row.drifts, texts = row.texts}
+  return {name = row[1], title = TITLES[row[1]], group = GROUPS.write,
+    reads = row.reads or {}, writes = row[2], whole = row.whole, is_write = true,
+    drifts = row.drifts, texts = row.texts}
 end
 
 -- All of them in the order in which they are played.
 function tests.all()
   local list = {}
-  for _, row in ipairs(TWICE) do list[#list + 1] = reading(row, ".pre") end
+  for _, row in ipairs(TWICE) do list[#list + 1] = reading(row, ".pre", ", before writes") end
   for _, row in ipairs(WRITES) do list[#list + 1] = writing(row) end
-  for _, row in ipairs(TWICE) do list[#list + 1] = reading(row, ".post") end
+  for _, row in ipairs(TWICE) do list[#list + 1] = reading(row, ".post", ", after writes") end
   for _, row in ipairs(AFTER) do list[#list + 1] = reading(row) end
   list[#list + 1] = writing(GROWS)
   return list

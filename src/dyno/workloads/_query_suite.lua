@@ -179,9 +179,10 @@ end
 -- The phases -------------------------------------------------------------------------------------
 
 -- A phase of one stream.
-function suite.phase(name, run, events, more)
+function suite.phase(name, title, run, events, more)
   local stream = {name = "query", run = run, connections = 1, unit = "query"}
-  local it = {name = name, streams = {stream}, stop = {kind = "count", events = events},
+  local it = {name = name, title = title, streams = {stream},
+    stop = {kind = "count", events = events},
     expected_s = events * sysbench.opt.scale * 2}
   for key, value in pairs(more or {}) do
     it[key] = value
@@ -192,7 +193,9 @@ end
 -- Every user is a stream of its own.
 local function throughput_phase(it)
   local opt = sysbench.opt
-  local phase = suite.phase("throughput", nil, #it.order + (it.extra and 1 or 0), {primary = {}})
+  local title = opt.streams .. (opt.streams == 1 and " user" or " users at once")
+  local events = #it.order + (it.extra and 1 or 0)
+  local phase = suite.phase("throughput", title, nil, events, {primary = {}})
   phase.expected_s = phase.expected_s * opt.streams
   for at = 1, opt.streams do
     local name = "s" .. at
@@ -210,15 +213,17 @@ function suite.phases(it, before, after)
     list[#list + 1] = phase
   end
   if known(it) or opt.check == "print" then
-    add(suite.phase("answers", "check_answer", #it.names))
+    add(suite.phase("answers", "check the answers", "check_answer", #it.names))
   end
   add(before)
   if opt.discard > 0 then
-    add(suite.phase("discarded", "play_discarded", #it.order * opt.discard))
+    add(suite.phase("discarded", "every query, not measured", "play_discarded",
+      #it.order * opt.discard))
   end
   for _, number in ipairs(opt.runs > opt.discard and it.order or {}) do
     local name = "q" .. it.names[number]
-    add(suite.phase(name, "play_" .. name, opt.runs - opt.discard,
+    local title = (it.titles or {})[number] or "query " .. it.names[number]
+    add(suite.phase(name, title, "play_" .. name, opt.runs - opt.discard,
       {primary = {{stream = "query", metric = "latency_ns_mean"}}}))
   end
   add(after)

@@ -29,6 +29,16 @@ local dbt3 = {
   -- The specification's order of the power test (appendix A, stream 0).
   order = {14, 2, 9, 20, 6, 17, 18, 8, 21, 13, 3, 22, 16, 4, 11, 15, 1, 10, 19, 5, 7, 12},
   known = known_answers,
+  -- As the specification calls them.
+  titles = {
+    "pricing summary report", "minimum cost supplier", "shipping priority",
+    "order priority checking", "local supplier volume", "forecasting revenue change",
+    "volume shipping", "national market share", "product type profit", "returned item reporting",
+    "important stock identification", "shipping modes and priority", "customer distribution",
+    "promotion effect", "top supplier", "parts and suppliers", "small-quantity orders",
+    "large volume customer", "discounted revenue", "potential part promotion",
+    "suppliers who kept orders waiting", "global sales opportunity",
+  },
   -- Columns of averages and shares, by query: MySQL gives them four digits more than what they
   -- are made of.
   averages = {
@@ -84,18 +94,18 @@ function delete_orders()
   refresh.delete(suite.connection(), 1)
 end
 
-local function refresh_phase(name, run)
+local function refresh_phase(name, title, run)
   if not sysbench.opt.refresh then
     return nil
   end
-  local it = suite.phase(name, run, 1)
+  local it = suite.phase(name, title, run, 1)
   it.streams[1].unit, it.streams[1].role = "refresh", "writer"
   return it
 end
 
 function dyno.phases()
-  return suite.phases(dbt3, refresh_phase("rf1", "insert_orders"),
-    refresh_phase("rf2", "delete_orders"))
+  return suite.phases(dbt3, refresh_phase("rf1", "insert new orders", "insert_orders"),
+    refresh_phase("rf2", "delete old orders", "delete_orders"))
 end
 
 function dyno.ledger()

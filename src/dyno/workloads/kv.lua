@@ -1,6 +1,7 @@
 -- Key-value: reads, inserts, updates, deletes and scans of one table by its key, one at a time,
 -- many keys to a statement (`batch`), or many statements to a round trip (`in_flight`). Mixes are
 -- YCSB's.
+-- title: reads and writes by key
 
 local words = require("_kv_words")
 

@@ -1,5 +1,6 @@
 -- Bulk load: rows of TPC-H's largest table, streamed by the engine's own bulk command (COPY,
 -- LOAD DATA), or in the driver's process by a prepared INSERT (SQLite) or the appender (DuckDB).
+-- title: bulk load of order lines
 
 local bulk_load = require("_bulk_load")
 local column_sums = require("_column_sums")

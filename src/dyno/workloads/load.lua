@@ -74,9 +74,9 @@ function weigh_table()
   count_sizes(con, it.NAME)
 end
 
-local function phase(name, run, more)
+local function phase(name, title, run, more)
   local stream = {name = name, run = run, connections = 1}
-  local made = {name = name, streams = {stream}, stop = {kind = "count", events = 1}}
+  local made = {name = name, title = title, streams = {stream}, stop = {kind = "count", events = 1}}
   for key, value in pairs(more) do
     made[key] = value
   end
@@ -85,16 +85,17 @@ end
 
 function dyno.phases()
   local expected_s = opt.rows / 50000
-  local list = {phase("load", "load_part", {stop = {kind = "count", events = opt.parts},
+  local list = {phase("load", "bulk load", "load_part", {
+    stop = {kind = "count", events = opt.parts},
     primary = {{stream = "load", metric = "rate_per_s"}}, expected_s = expected_s})}
   local stream = list[1].streams[1]
   stream.connections, stream.role = opt.threads, "writer"
   stream.unit, stream.units_per_event = "row", opt.rows / opt.parts
   if opt.indexes == "after" then
-    list[2] = phase("index", "build_indexes", {expected_s = expected_s,
+    list[2] = phase("index", "build the indexes", "build_indexes", {expected_s = expected_s,
       primary = {{stream = "index", metric = "latency_ns_mean"}}})
   end
-  list[#list + 1] = phase("size", "weigh_table", {settle = true})
+  list[#list + 1] = phase("size", "size on disk", "weigh_table", {settle = true})
   return list
 end
 

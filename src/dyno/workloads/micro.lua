@@ -66,7 +66,8 @@ function dyno.phases()
   for at, test in ipairs(chosen()) do
     local stop = opt.events > 0 and {kind = "count", events = opt.events}
       or {kind = "time", duration_s = opt.time}
-    list[at] = {name = test.name, group = test.group, stop = stop, warmup_s = opt.warmup_time,
+    list[at] = {name = test.name, title = test.title, group = test.group, stop = stop,
+      warmup_s = opt.warmup_time,
       streams = {{name = "event", run = function_of(test), connections = opt.threads,
         role = test.is_write and "writer" or "reader"}},
       stationary = not test.drifts, settle = at == 1 or SETTLED[test.name],

@@ -1,4 +1,5 @@
 -- One row inserted per event, as text; the tables grow.
+-- title: insert a row
 
 local oltp = require("_oltp")
 

@@ -1,4 +1,5 @@
 -- A transaction of ten point selects and four range queries per event.
+-- title: read-only transactions
 
 local oltp = require("_oltp")
 

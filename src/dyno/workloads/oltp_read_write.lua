@@ -1,5 +1,6 @@
 -- A transaction of ten point selects, four range queries, two updates, a delete and an insert
 -- per event.
+-- title: read-write transactions
 
 local oltp = require("_oltp")
 

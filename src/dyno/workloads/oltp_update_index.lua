@@ -1,4 +1,5 @@
 -- One update of an indexed column by primary key per event.
+-- title: update an indexed column
 
 local oltp = require("_oltp")
 

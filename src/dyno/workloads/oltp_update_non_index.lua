@@ -1,4 +1,5 @@
 -- One update of an unindexed column by primary key per event.
+-- title: update a column without an index
 
 local oltp = require("_oltp")
 

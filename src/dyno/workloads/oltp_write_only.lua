@@ -1,4 +1,5 @@
 -- A transaction of two updates, a delete and an insert per event.
+-- title: write-only transactions
 
 local oltp = require("_oltp")
 

@@ -1,4 +1,5 @@
 -- pgbench's transaction without what makes clients wait for one another: branches and tellers stay.
+-- title: update one account and log it
 \set aid random(1, 100000 * :scale)
 \set bid random(1, 1 * :scale)
 \set tid random(1, 10 * :scale)

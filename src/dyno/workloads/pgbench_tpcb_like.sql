@@ -1,4 +1,5 @@
 -- pgbench's own transaction, "TPC-B (sort of)": three updates, a select and an insert.
+-- title: bank transactions
 \set aid random(1, 100000 * :scale)
 \set bid random(1, 1 * :scale)
 \set tid random(1, 10 * :scale)

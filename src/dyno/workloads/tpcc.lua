@@ -1,6 +1,7 @@
 -- Derived from TPC-C: nine tables, five transactions in the standard mix; rate in NOPM, new orders
 -- committed per minute, which is not comparable with tpmC. The twelve consistency conditions are
 -- held to after every run; docs/guides/workloads/tpcc-clients.md says what differs.
+-- title: order-entry transactions
 
 sysbench.cmdline.options = require("_tpcc_options")
 

@@ -117,9 +117,9 @@ function weigh_table()
 end
 
 -- `stop`: when it ends; `made`: its one stream, named as the phase.
-local function phase(stop, made, more)
+local function phase(title, stop, made, more)
   made.connections = made.connections or opt.threads
-  local phase = {name = made.name, streams = {made}, stop = stop}
+  local phase = {name = made.name, title = title, streams = {made}, stop = stop}
   for key, value in pairs(more or {}) do
     phase[key] = value
   end
@@ -130,10 +130,10 @@ local function primary(name)
   return {{stream = name, metric = "rate_per_s"}}
 end
 
-local function lookup(name, run, settle)
+local function lookup(name, title, run, settle)
   local stop = opt.events > 0 and {kind = "count", events = opt.events}
     or {kind = "time", duration_s = opt.time}
-  return phase(stop, {name = name, run = run}, {settle = settle, stationary = true,
+  return phase(title, stop, {name = name, run = run}, {settle = settle, stationary = true,
     warmup_s = opt.warmup_time, primary = primary(name),
     expected_s = opt.warmup_time + (stop.duration_s or opt.events / 20000)})
 end
@@ -148,13 +148,14 @@ function dyno.phases()
   end
   local id, number = "find_id", "find_number"
   return {
-    phase({kind = "count", events = opt.rows / opt.batch},
+    phase("insert rows", {kind = "count", events = opt.rows / opt.batch},
       {name = "insert", run = "insert_rows", role = "writer", unit = "row",
         units_per_event = opt.batch},
       {primary = primary("insert"), expected_s = opt.rows / 50000}),
-    lookup("by_key", BY_ID and id or number, true),
-    lookup("by_index", BY_ID and number or id, false),
-    phase({kind = "count", events = 1}, {name = "size", run = "weigh_table", connections = 1}),
+    lookup("by_key", "look up by the key", BY_ID and id or number, true),
+    lookup("by_index", "look up by the index", BY_ID and number or id, false),
+    phase("size on disk", {kind = "count", events = 1},
+      {name = "size", run = "weigh_table", connections = 1}),
   }
 end
 

@@ -62,7 +62,8 @@ function dyno.recording(laid)
       if speed then
          stream.pace = { kind = "recorded", rate_per_s = laid.statements / math.max(span_s, 1e-3) }
       end
-      return { { name = "replay", streams = { stream }, stop = { kind = "count", events = 0 },
+      return { { name = "replay", title = "the recorded log", streams = { stream },
+         stop = { kind = "count", events = 0 },
          settle = sysbench.opt.setup ~= "",
          expected_s = speed and math.max(span_s, 1e-3) or laid.statements / PER_SECOND,
          primary = { { stream = "statement",

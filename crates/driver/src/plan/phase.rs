@@ -12,6 +12,9 @@ use serde::{Deserialize, Serialize};
 pub struct Phase {
     /// Unique within the workload, in the field's words: `l.i0`, `qr100`, `run`.
     pub name: String,
+    /// What it does, in words for a reader of a report: `load in key order`; empty: its name says.
+    #[serde(default)]
+    pub title: String,
     /// Phases of one group are told together; empty: of none.
     #[serde(default)]
     pub group: String,

@@ -21,10 +21,12 @@ pub fn describe(plan: &Plan) -> Result<Description, Error> {
     let state = load(plan, "run")?;
     let commands: Vec<String> = state.call("commands", ())?;
     let has_run = commands.iter().any(|name| name == "run");
+    let Comment { summary, title } = opening_comment(plan)?;
+    let phases = if has_run { run_phases(&state)? } else { Vec::new() };
     Ok(Description {
-        summary: summary(plan)?,
+        summary,
         options: options(&state)?,
-        phases: if has_run { run_phases(&state)? } else { Vec::new() },
+        phases: entitle(phases, title),
         ledger: declared(&state, "ledger")?,
         plans: declared(&state, "plans")?,
         size_bytes: size(&state)?,
@@ -70,17 +72,29 @@ fn load(plan: &Plan, command: &str) -> Result<LuaState, Error> {
     LuaState::load(plan, &identity)
 }
 
-/// The script's first comment block, without a shebang, rulers and a licence.
-fn summary(plan: &Plan) -> Result<String, Error> {
+/// What a script says of itself before its first statement.
+struct Comment {
+    /// Its first comment block, without a shebang, rulers, a title and a licence.
+    summary: String,
+    /// What stands behind `-- title: `; empty where there is none.
+    title: String,
+}
+
+/// Reads it: `--` begins a comment in Lua and in SQL.
+fn opening_comment(plan: &Plan) -> Result<Comment, Error> {
     let text = std::fs::read(&plan.script.path)
         .map_err(|error| Error::user("cannot read the script").because(error))?;
     let text = String::from_utf8_lossy(&text).into_owned();
-    let mut blocks = vec![Vec::new()];
+    let (mut blocks, mut title) = (vec![Vec::new()], String::new());
     for line in text.lines().filter(|line| !line.starts_with("#!")) {
         match line.trim_start().strip_prefix("--") {
             Some(comment) => {
                 let words = comment.trim().trim_matches('-').trim().to_owned();
-                blocks.iter_mut().last().into_iter().for_each(|it| it.push(words.clone()));
+                if let Some(told) = words.strip_prefix("title:") {
+                    title = told.trim().to_owned();
+                } else if let Some(block) = blocks.last_mut() {
+                    block.push(words);
+                }
             }
             None if line.trim().is_empty() => blocks.push(Vec::new()),
             None => break,
@@ -88,7 +102,17 @@ fn summary(plan: &Plan) -> Result<String, Error> {
     }
     let blocks = blocks.into_iter().map(|lines| lines.join("\n").trim().to_owned());
     let told = |block: &String| !block.is_empty() && !is_licence(block);
-    Ok(blocks.into_iter().find(told).unwrap_or_default())
+    Ok(Comment { summary: blocks.into_iter().find(told).unwrap_or_default(), title })
+}
+
+/// The script's title is that of its phase where it has one phase without.
+fn entitle(mut phases: Vec<Phase>, title: String) -> Vec<Phase> {
+    if let [phase] = phases.as_mut_slice() {
+        if phase.title.is_empty() {
+            phase.title = title;
+        }
+    }
+    phases
 }
 
 fn is_licence(block: &str) -> bool {
@@ -213,6 +237,7 @@ fn pace(state: &LuaState) -> Result<Pace, Error> {
 
 fn command_phase(command: &str, users: u32) -> Phase {
     Phase {
+        title: String::new(),
         group: String::new(),
         name: command.to_owned(),
         streams: vec![Stream { role: Role::Writer, ..stream(command, users) }],

@@ -325,6 +325,7 @@ mod tests {
             units_per_event: 1,
         };
         Phase {
+            title: String::new(),
             group: String::new(),
             name: "p".to_owned(),
             streams: vec![stream],

@@ -18,7 +18,34 @@ if TYPE_CHECKING:
     from dyno.record import Factor, Observation, Run
 
 
-def announce(prepared: Prepared, forecast: Forecast, folder: RunFolder) -> None:
+def announce(
+    prepared: Prepared, forecast: Forecast, folder: RunFolder, verbose: bool = False
+) -> None:
+    """The question, and how long its answer takes; with `verbose` how it is measured, too."""
+    if verbose:
+        _announce_all(prepared, forecast, folder)
+        return
+    run = prepared.run
+    on = " and ".join(workload.name for workload in run.workloads)
+    quick = "QUICK: " if run.design.quick else ""
+    screen.print_paragraph(
+        f"{quick}{format_question(run, on)}  {_format_effort(run, forecast)}",
+        screen.choose_screen_columns(),
+    )
+    screen.print_gap()
+
+
+def _format_effort(run: Run, forecast: Forecast) -> str:
+    """`6 to 24 blocks, margin 2 %, about 1 min, at worst 2 min`."""
+    analyses = run.design.analyses
+    least, most = analyses[0], analyses[-1]
+    blocks = f"{least} blocks" if least == most else f"{least} to {most} blocks"
+    expected, worst = map(screen.format_duration, (forecast.expected_s, forecast.worst_s))
+    time = f"about {expected}" if expected == worst else f"about {expected}, at worst {worst}"
+    return f"{blocks}, margin {_format_margins(run)}, {time}"
+
+
+def _announce_all(prepared: Prepared, forecast: Forecast, folder: RunFolder) -> None:
     """One short paragraph: what, where, how long, how much, where, and what it can detect."""
     from dyno.judge.analysis.sentence import describe_pilot
 

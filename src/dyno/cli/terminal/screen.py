@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from rich.segment import Segment
 
 PIPE_COLUMNS = 100
+#: A first screen on a pipe, and the widest on a terminal: longer lines are hard to read.
+SCREEN_COLUMNS, SCREEN_COLUMNS_MAX = 80, 110
 LONG = (("d", 86400, "h", 3600), ("h", 3600, "min", 60), ("min", 60, "s", 1))
 
 
@@ -102,9 +104,9 @@ def print_verbatim(text: str, *, err: bool = False, newline: bool = True) -> Non
     click.echo(text, err=err, nl=newline, color=True)  # else it would leave out escape sequences
 
 
-def print_paragraph(text: str) -> None:
+def print_paragraph(text: str, columns: int | None = None) -> None:
     """Prose, wrapped for the reader."""
-    columns = min(make_console().width, PIPE_COLUMNS)
+    columns = columns or min(make_console().width, PIPE_COLUMNS)
     filled = textwrap.fill(
         escape_text(text), columns, break_on_hyphens=False, break_long_words=False
     )
@@ -130,9 +132,18 @@ def print_table(
     draw(made)
 
 
-def draw(thing: RenderableType) -> None:
-    """Prints what rich draws, without the blanks that it fills lines with."""
+def choose_screen_columns() -> int:
+    """How wide a first screen is: as the terminal, within reason."""
+    console = make_console()
+    return min(console.width, SCREEN_COLUMNS_MAX) if console.is_terminal else SCREEN_COLUMNS
+
+
+def draw(thing: RenderableType, columns: int | None = None) -> None:
+    """Prints what rich draws, without the blanks that it fills lines with; `columns` wide, else as
+    wide as stdout.
+    """
     out = make_console()
+    out.width = columns or out.width
     with out.capture() as drawn:
         out.print(thing)
     click.echo("\n".join(line.rstrip() for line in drawn.get().splitlines()))

@@ -9,6 +9,7 @@ told so.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -78,6 +79,11 @@ def _find_kind(metric: Metric) -> _Kind:
     if metric.unit in ("bytes", "B", "KB", "kB", "MB") or metric.name.endswith("bytes"):
         return _SIZE
     return _OTHER
+
+
+def is_time(metric: Metric) -> bool:
+    """Is it told as time that work takes? A rate is."""
+    return _find_kind(metric) is _TIME
 
 
 def is_slight_gain(c: Comparison) -> bool:
@@ -158,6 +164,20 @@ def describe_size(c: Comparison) -> str:
     )
     ends = (-c.high_percent, -c.low_percent) if gain else (c.low_percent, c.high_percent)
     return f"{said} [{', '.join(map(_format_end, ends))}]"
+
+
+#: From here on a change is told as a multiple, too.
+_LARGE = 1.25
+
+
+def describe_ratio(c: Comparison) -> str:
+    """`1.5× faster`, of a change that is large; else empty."""
+    ratio = 1.0 + c.slowdown_percent / 100.0
+    if not ratio > 0 or max(ratio, 1 / ratio) < _LARGE or not math.isfinite(ratio):
+        return ""
+    kind = _find_kind(c.metric)
+    times = numbers.format_digits(max(ratio, 1 / ratio), 2)
+    return f"{times}× {kind.worse if ratio > 1 else kind.better}"
 
 
 def describe_range(c: Comparison) -> str:

@@ -84,12 +84,13 @@ def judge(
     decisive = means if run.design.gate == "mean" else primaries
     word = find_worst_verdict(decisive, analysis.deciding, invalid=analysis.has_invalid_primary)
     complete = now.state in ("decided", "undecided", "too noisy")
-    told = build_sentence(run, word, decisive, _explain_reason(analysis, now)) + _describe_hidden(
-        means, primaries
-    )
+    reason = _explain_reason(analysis, now)
+    imprecise = _explain_imprecise(run.design.precision_percent, decisive, complete)
+    told = build_sentence(run, word, decisive, reason)
+    parts = (told, _describe_hidden(means, primaries), imprecise)
     verdict = Verdict(
         overall=word,
-        sentence=told + _explain_imprecise(run.design.precision_percent, decisive, complete),
+        sentence="; ".join(filter(None, parts)),
         complete=complete,
         comparisons=tuple(rows),
         findings=tuple(analysis.findings),
@@ -98,6 +99,7 @@ def judge(
         spread=tuple(analysis.compute_spread()),
         means=tuple(means),
         causes=find_causes(analysis.view, rows, counts),
+        reason="; ".join(filter(None, (reason, imprecise))),
     )
     return replace(verdict, sentence=put_doubt_first(verdict.sentence, verdict.doubts))
 
@@ -109,7 +111,7 @@ def _describe_hidden(means: Sequence[Comparison], primaries: Sequence[Comparison
     worst = max(primaries, key=lambda row: row.high_percent)
     metric = worst.metric
     return (
-        f"; by itself {metric.workload} / {metric.phase} may take up to "
+        f"by itself {metric.workload} / {metric.phase} may take up to "
         f"{worst.high_percent:+.1f} % on {worst.candidate}"
     )
 
@@ -120,7 +122,7 @@ def _explain_imprecise(wanted: float | None, decisive: Sequence[Comparison], com
     if wanted is None or not complete or max(reaches, default=0.0) <= wanted:
         return ""
     return (
-        f"; the precision asked for, {wanted:g} %, was not reached: the widest interval reaches "
+        f"the precision asked for, {wanted:g} %, was not reached: the widest interval reaches "
         f"{max(reaches):.2g} % to either side"
     )
 

@@ -26,7 +26,7 @@ DROPPED_SHOWN = 5
 CAUSES_SHOWN = 4
 #: Comparisons that are named beside the note that they share; more are counted.
 NAMED_OF_NOTE = 4
-_STYLES = {
+STYLES = {
     "slower": "bold red",
     "invalid": "bold magenta",
     "inconclusive": "yellow",
@@ -48,7 +48,7 @@ def build_verdict_table(
     primaries = [c for c in verdict.comparisons if c.primary]
     main = primaries if run.factors else words.list_main_comparisons(verdict.comparisons)
     shown = main + [c for c in verdict.comparisons if everything and c not in main]
-    above = effects.build_effects_tables(run, verdict, _STYLES) if run.factors else []
+    above = effects.build_effects_tables(run, verdict, STYLES) if run.factors else []
     explored = [c for c in shown if everything and not c.primary and len(c.levels) < 2]
     below = explored if above else shown
     parts: list[RenderableType] = []
@@ -128,7 +128,7 @@ def _format_cells(c: Comparison, verdict: str, blocks: Sequence[str]) -> tuple[T
         numbers.format_percent(c.mde80_percent),
     )
     return *map(Text, cells), Text(
-        verdict, style=_STYLES[words.choose_standing(c)] if c.primary else "dim"
+        verdict, style=STYLES[words.choose_standing(c)] if c.primary else "dim"
     )
 
 
@@ -179,7 +179,7 @@ def _build_overall(verdict: Verdict) -> list[RenderableType]:
     parts: list[RenderableType] = []
     if not verdict.complete:
         parts.append(Text("the run is not complete: this is what has been measured so far"))
-    style = _STYLES["doubtful" if verdict.doubts else verdict.overall]
+    style = STYLES["doubtful" if verdict.doubts else verdict.overall]
     causes = [Text(f"what changed: {cause.sentence}") for cause in verdict.causes[:CAUSES_SHOWN]]
     if (more := len(verdict.causes) - CAUSES_SHOWN) > 0:
         others = words.format_count(more, "further candidate")

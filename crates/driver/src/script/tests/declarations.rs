@@ -296,6 +296,19 @@ fn a_description_lists_all_with_their_owners() {
     assert_eq!(told.commands, ["run"]);
 }
 
+#[test]
+fn a_title_in_the_opening_comment_names_the_one_phase_of_a_script_and_is_no_part_of_its_summary() {
+    let folder = Folder::new();
+    let script = "-- Reads rows.\n-- title: read a row by key\n\nfunction event() end\n";
+    let told = describe(&folder.plan(script)).unwrap();
+    assert_eq!(told.summary, "Reads rows.");
+    assert_eq!(told.phases[0].title, "read a row by key");
+    let own = "-- title: all of it\n\nfunction event() end\ndyno.phases = {{name = 'run', \
+               title = 'its own', stop = {kind = 'time', duration_s = 1}, \
+               streams = {{name = 'e', run = 'event', connections = 1}}}}\n";
+    assert_eq!(describe(&folder.plan(own)).unwrap().phases[0].title, "its own");
+}
+
 // sysbench's own words for options.
 
 /// What a script reads of an option on a server that is never reached.

@@ -1,0 +1,193 @@
+"""The verdict in one line, and what a reader has to know beside it: the largest effect, or why the
+run found less than it should have, or why it is not to be relied on.
+
+The judge's own sentence (`Verdict.sentence`) says all of it at once, for logs and programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dyno.judge.analysis.effect_words import (
+    describe_bound,
+    describe_claim,
+    describe_passed,
+    describe_range,
+    describe_ratio,
+    describe_size,
+    describe_verdict,
+    is_slight_gain,
+    is_time,
+)
+from dyno.judge.analysis.sentence import OPEN_WORDS, find_worst_verdict
+from dyno.record import Comparison, Run, Verdict
+from dyno.report.names import name_measurements, name_pair
+from dyno.report.words import format_count, format_metric
+
+#: Candidates that a headline names, and reasons that are told in full.
+NAMED, REASONS = 3, 3
+
+
+def list_decisive(verdict: Verdict) -> list[Comparison]:
+    """What the verdict rests on: the means where they decide, else the primaries."""
+    return list(verdict.means) or [row for row in verdict.comparisons if row.primary]
+
+
+def build_headline(run: Run, verdict: Verdict) -> str:
+    """`sqlite 3.54.1 is faster than 3.24.0 in 3 of 4 measurements; 1 is inconclusive`."""
+    rows = list_decisive(verdict)
+    if verdict.overall == "invalid":
+        return "Invalid: the figures say nothing"
+    if not rows:
+        return "Inconclusive: no primary metric was measured"
+    sides: dict[tuple[str, str], list[Comparison]] = {}
+    for row in rows:
+        sides.setdefault((row.candidate, row.base), []).append(row)
+    in_order = sorted(sides.values(), key=_rank_side)
+    told = "; ".join(_describe_side(run, own) for own in in_order[:NAMED])
+    if (more := len(in_order) - NAMED) > 0:
+        told = f"{told}; {_describe_others(in_order[NAMED:], more)}"
+    if verdict.doubts:
+        return f"Doubtful: {told}"
+    return f"{told[0].upper()}{told[1:]}" if told.startswith("inconclusive") else told
+
+
+def _rank_side(own: Sequence[Comparison]) -> int:
+    order = ("slower", "inconclusive", "invalid", "faster", "not slower")
+    word = find_worst_verdict(own, len(own), invalid=False)
+    is_gain = word == "not slower" and any(_is_gain(row) for row in own)
+    return order.index("faster" if is_gain else word)
+
+
+def _describe_others(sides: Sequence[Sequence[Comparison]], count: int) -> str:
+    words = [find_worst_verdict(own, len(own), invalid=False) for own in sides]
+    each = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
+    return f"{format_count(count, 'more candidate')}: {each}"
+
+
+def _is_gain(row: Comparison) -> bool:
+    return row.verdict == "faster" and not is_slight_gain(row)
+
+
+def _describe_side(run: Run, own: Sequence[Comparison]) -> str:
+    """What the run says of one candidate."""
+    who, whom = name_pair(run, own[0].candidate, own[0].base)
+    if len(own) == 1:
+        return _describe_row(own[0], who, whom)
+    losses = [row for row in own if row.verdict == "slower"]
+    gains = [row for row in own if _is_gain(row)]
+    still_open = [row for row in own if row.verdict in OPEN_WORDS]
+    if losses or gains:
+        first, word = (losses, "slower") if losses else (gains, "faster")
+        told = f"{who} {describe_claim(first, word, whom)} in {_count_of(first, own)}"
+        if losses and gains:
+            told = f"{told}, {_choose_word(gains)} in {len(gains)}"
+        return told if not still_open else f"{told}; {_count_open(len(still_open))}"
+    if still_open:
+        all_open = len(still_open) == len(own)
+        where = "" if all_open else f" in {len(still_open)} of {len(own)} measurements"
+        rest = "" if all_open else f"; {describe_passed(own)} in the rest"
+        return f"inconclusive{where}: {who} {_guess(still_open, whom)}{rest}"
+    return f"{who} {describe_claim(own, 'not slower', whom)} in any of {len(own)} measurements"
+
+
+def _count_of(rows: Sequence[Comparison], own: Sequence[Comparison]) -> str:
+    """`all 4 measurements`, `3 of 4 measurements`."""
+    if len(rows) == len(own):
+        return f"all {len(own)} measurements"
+    return f"{len(rows)} of {len(own)} measurements"
+
+
+def _count_open(count: int) -> str:
+    return f"{count} {'is' if count == 1 else 'are'} inconclusive"
+
+
+def _choose_word(rows: Sequence[Comparison]) -> str:
+    """The metrics' own word where they share one: `larger`; else `slower` or `faster`."""
+    words = {describe_verdict(row) for row in rows}
+    return words.pop() if len(words) == 1 else rows[0].verdict
+
+
+def _guess(rows: Sequence[Comparison], whom: str) -> str:
+    if all(row.high_percent < 0 for row in rows):
+        return describe_claim(rows, "maybe faster", whom)
+    sure = all(row.low_percent > 0 for row in rows)
+    return describe_claim(rows, "maybe slower", whom) + ("" if sure else " or not")
+
+
+def _describe_row(row: Comparison, who: str, whom: str) -> str:
+    """The only measurement, with its size or bound."""
+    subject = "it" if is_time(row.metric) else f"its {format_metric(row.metric)}"
+    margin = f"margin {row.margin_percent:g} %"
+    if row.verdict in OPEN_WORDS:
+        between = f"{subject} {describe_range(row)} ({margin})"
+        return f"inconclusive: {who} {_guess([row], whom)}: {between}"
+    if row.verdict == "slower" or _is_gain(row):
+        claim = describe_claim([row], row.verdict, whom)
+        return f"{who} {claim}: {subject} {_describe_size(row)}"
+    told = f"{who} {describe_claim([row], 'not slower', whom)}"
+    if row.high_percent <= 0:
+        return f"{told}: {subject} {describe_size(row)} ({margin})"
+    return f"{told}: {subject} {describe_bound(row)} ({margin})"
+
+
+def _describe_size(row: Comparison) -> str:
+    """`takes 34 % less time [28, 39], 1.5× faster`."""
+    return ", ".join(filter(None, (describe_size(row), describe_ratio(row))))
+
+
+def describe_largest(run: Run, verdict: Verdict) -> str:
+    """The largest loss, else the largest gain, with its size, where there is more than one
+    measurement: `largest gain: load in key order takes … less time`; empty without any.
+    """
+    named = name_measurements(run, list_decisive(verdict))
+    if len(named) < 2 or verdict.overall == "invalid":
+        return ""
+    for kind, rows in (
+        ("largest loss", [it for it in named if it.row.verdict == "slower"]),
+        ("largest gain", [it for it in named if _is_gain(it.row)]),
+    ):
+        if rows:
+            most = max(rows, key=lambda it: abs(it.row.slowdown_percent))
+            sides = {(it.row.candidate, it.row.base) for it in named}
+            who = f" of {most.row.candidate}" if len(sides) > 1 else ""
+            return f"{kind}{who}: {most.title} {_describe_size(most.row)}"
+    return ""
+
+
+def list_reasons(run: Run, verdict: Verdict) -> list[str]:
+    """Why the verdict is not what one asked for, the first `REASONS` in full: of an invalid one
+    what made it so, of a doubtful one what casts doubt, of an inconclusive or unfinished one what
+    stood in its way. Empty for a plain one.
+    """
+    found: list[str] = []
+    if verdict.overall == "invalid":
+        found += [f"{f.audit}: {f.sentence}" for f in verdict.findings if f.soundness == "invalid"]
+        found += [
+            n for row in list_decisive(verdict) if row.verdict == "invalid" for n in row.notes
+        ]
+    found += [f"{doubt.audit}: {doubt.sentence}" for doubt in verdict.doubts]
+    if verdict.reason:
+        found.append(verdict.reason)
+    elif not verdict.complete:
+        found.append("the run is not complete: this is what has been measured so far")
+    elif verdict.overall == "inconclusive" and not found:
+        found += _explain_open(run, verdict)
+    found = [f"{each[:1].upper()}{each[1:]}" for each in dict.fromkeys(found)]
+    more = len(found) - REASONS
+    return found[:REASONS] + ([f"and {more} more reasons, in the report"] if more > 0 else [])
+
+
+def _explain_open(run: Run, verdict: Verdict) -> list[str]:
+    """What is open by the widest interval, and what so many blocks could have found."""
+    rows = [row for row in list_decisive(verdict) if row.verdict in OPEN_WORDS]
+    if not rows:
+        return []
+    widest = max(rows, key=lambda row: row.high_percent - row.low_percent)
+    (named,) = (it for it in name_measurements(run, list_decisive(verdict)) if it.row is widest)
+    blocks = format_count(widest.blocks, "block")
+    return [
+        f"{named.title}: {blocks} tell a slowdown of {widest.mde80_percent:.2g} % or more, four "
+        f"times in five, and the margin is {widest.margin_percent:g} %; more blocks, or a quieter "
+        "host (`dyno doctor`), tell smaller ones"
+    ]

@@ -1,0 +1,140 @@
+"""A table of comparisons with their intervals drawn, for a terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.text import Text
+
+from dyno import numbers
+from dyno.judge.analysis.effect_words import describe_ratio, describe_verdict, is_time
+from dyno.record import Comparison, Run
+from dyno.report import words
+from dyno.report.names import NamedRow, name_pair
+from dyno.report.text.forest import CharacterAxis, draw_interval, draw_labels, make_axis
+from dyno.report.text.verdict import STYLES
+
+#: So many rows have a second line of their own.
+ROOMY = 6
+#: The widest title and the widest plot, and the fewest characters of each that say something.
+TITLE_MAX, TITLE_MIN, PLOT_MAX, PLOT_MIN = 40, 16, 40, 14
+
+
+class Paragraph:
+    """Prose in lines of at most the console's width, `indent` columns set in; none begins with the
+    sign of percent that belongs to the number before.
+    """
+
+    def __init__(self, text: str, style: str = "", indent: int = 2) -> None:
+        self.text, self.style, self.indent = text, style, " " * indent
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        kept = self.text.replace(" %", "\u00a0%")
+        for line in textwrap.wrap(
+            *(kept, options.max_width),
+            initial_indent=self.indent,
+            subsequent_indent=self.indent,
+            break_long_words=True,
+            break_on_hyphens=False,
+        ):
+            yield Text(line.replace("\u00a0", " "), style=self.style)
+
+
+class PlottedTable:
+    """The rows with their intervals drawn; each cell is exactly as wide as its column."""
+
+    def __init__(
+        self, run: Run, rows: Sequence[NamedRow], beside: Sequence[Comparison], width: int
+    ) -> None:
+        self.run, self.rows, self.beside = run, rows, beside
+        self.is_roomy = len(rows) <= ROOMY
+        self.words = [_choose_word(it.row) for it in rows]
+        self.sizes = [_format_size(it.row) for it in rows]
+        self.word = max(map(cell_len, (*self.words, "verdict")))
+        self.size = max(map(cell_len, (*self.sizes, self.head)))
+        left = width - (2 + 2 + self.word + 2 + self.size + 2)
+        longest = min(TITLE_MAX, max(cell_len(it.title) for it in rows))
+        self.title = min(longest, max(TITLE_MIN, left - PLOT_MIN))
+        self.axis: CharacterAxis | None = None
+        if left - self.title >= PLOT_MIN:
+            self.axis = make_axis([it.row for it in rows], min(left - self.title, PLOT_MAX))
+
+    @property
+    def head(self) -> str:
+        """What the numbers are: time where every row is told as time."""
+        what = "time" if all(is_time(it.row.metric) for it in self.rows) else "slowdown"
+        return f"{what} [{100 * (1 - self.run.design.alpha):g} %]"
+
+    @property
+    def groups(self) -> list[tuple[str, str]]:
+        """The pairs that are compared; a heading each where there are several."""
+        return list(dict.fromkeys((it.row.candidate, it.row.base) for it in self.rows))
+
+    def build_lines(self) -> Iterator[RenderableType]:
+        """A heading, the rows, and under each, where there is space, its own name and values."""
+        several = len(self.groups) > 1
+        yield self._format_line(("", "verdict", self.head, self._draw_head()), "dim")
+        for pair in self.groups:
+            if several:
+                who, whom = name_pair(self.run, *pair)
+                yield Text(f"  {who} against {whom}", style="bold")
+            for it, word, size in zip(self.rows, self.words, self.sizes, strict=True):
+                if (it.row.candidate, it.row.base) != pair:
+                    continue
+                plot = draw_interval(self.axis, it.row) if self.axis else ""
+                style = STYLES[words.choose_standing(it.row)]
+                yield self._format_line((it.title, word, size, plot), "", style)
+                if self.is_roomy:
+                    yield Paragraph(self._describe_values(it), "dim", indent=4)
+
+    def _draw_head(self) -> str:
+        return draw_labels(self.axis, [it.row for it in self.rows]) if self.axis else ""
+
+    def _format_line(self, cells: tuple[str, str, str, str], style: str, mark: str = "") -> Text:
+        """Title, word, size and plot, in `style`; word and plot in `mark`, where that is given."""
+        title, word, size, plot = cells
+        is_long = cell_len(title) > self.title
+        cut = f"{set_cell_size(title, self.title - 1).rstrip()}…" if is_long else title
+        line = Text(f"  {set_cell_size(cut, self.title)}  ", style=style)
+        line.append(set_cell_size(word, self.word), style=mark or style)
+        line.append(f"  {' ' * (self.size - cell_len(size))}{size}", style=style)
+        line.append(f"  {plot}", style=mark or style)
+        line.rstrip()
+        return line
+
+    def _describe_values(self, it: NamedRow) -> str:
+        """`insert / l.i0 · 541 to 901 k/s · CPU/op −45.6 % [−51.4, −39.1]`."""
+        row = it.row
+        sides = (numbers.format_quantity(v, row.metric.unit) for v in _get_values(row))
+        parts = [it.name] if it.name != it.title else []
+        parts.append(" → ".join(sides))
+        if ratio := describe_ratio(row):
+            parts.append(ratio)
+        cost = next((c for c in self.beside if _is_cost_of(c, row)), None)
+        if cost:
+            parts.append(f"CPU/op {_format_size(cost)}")
+        return " · ".join(part.replace(" ", "\u00a0") for part in parts)
+
+
+def _get_values(row: Comparison) -> tuple[float, float]:
+    return row.base_value, row.candidate_value
+
+
+def _is_cost_of(cost: Comparison, row: Comparison) -> bool:
+    same = (cost.candidate, cost.base, cost.metric.workload, cost.metric.phase) == (
+        *(row.candidate, row.base, row.metric.workload, row.metric.phase),
+    )
+    return same and cost.metric.name == words.SERVER_CPU and not cost.primary
+
+
+def _choose_word(row: Comparison) -> str:
+    word = describe_verdict(row)
+    return f"{word}, doubtful" if row.is_doubtful else word
+
+
+def _format_size(row: Comparison) -> str:
+    ends = numbers.format_interval(row.low_percent, row.high_percent)
+    return f"{numbers.format_signed_percent(row.slowdown_percent)} % {ends}"
