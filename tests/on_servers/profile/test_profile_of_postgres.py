@@ -9,19 +9,17 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import quote
 
 import private_servers
 import pytest
+from profiled_servers import profile, url_of, working
 
 from dyno import driver
 from dyno.cli import run_words
 from dyno.compare.run_folder import read_json
-from dyno.driver.plan import Session
 from dyno.engines import Server
-from dyno.errors import DynoError, TrialFailed
+from dyno.errors import TrialFailed
 from dyno.record.server_profile import ServerProfile
 from dyno.servers.profile.target import find_target
 
@@ -56,42 +54,10 @@ def server() -> Iterator[Server]:
         driver.ask(made.session, ["SELECT pg_reload_conf()", "DROP OWNED BY guest"])
 
 
-def url_of(session: Session, user: str = "") -> str:
-    host = quote(str(session["host"]), safe="")
-    return f"postgres://{user or session['user']}@{host}/{session['database']}"
-
-
-@contextmanager
-def working(session: Session, statement: str = WORK) -> Iterator[None]:
-    """A session that plays the statement again and again."""
-    over = threading.Event()
-
-    def play() -> None:
-        with driver.Conversation(20) as ask:
-            while not over.is_set():
-                try:
-                    ask(session, [statement])
-                except DynoError:  # the server was killed
-                    return
-
-    thread = threading.Thread(target=play)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
-
-
-def profile(*words: str, output: Path) -> ServerProfile:
-    assert run_words(["profile", *words, "--output", str(output)]) == 0
-    return read_json(ServerProfile, output)
-
-
 def test_a_server_in_use_has_layers_waits_statements_and_a_plan(
     server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with working(server.session):
+    with working(server.session, WORK):
         words = (url_of(server.session), "--for", "2s", "--format", "collapsed")
         found = profile(*words, output=tmp_path / "now.json")
     assert found.cpu and found.cpu.profile.samples > 50
@@ -117,7 +83,7 @@ def test_a_server_in_use_has_layers_waits_statements_and_a_plan(
 def test_two_profiles_of_a_server_stand_beside_each_other(
     server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with working(server.session):
+    with working(server.session, WORK):
         before = tmp_path / "before.json"
         profile(url_of(server.session), "--for", FOR, output=before)
         words = ("--for", FOR, "--against", str(before))
@@ -136,14 +102,14 @@ def test_nothing_can_be_written_over_the_sessions_of_a_profile(server: Server) -
 
 
 def test_a_user_without_rights_is_told_what_is_missing(server: Server, tmp_path: Path) -> None:
-    with working(server.session):
+    with working(server.session, WORK):
         found = profile(url_of(server.session, "guest"), "--for", FOR, output=tmp_path / "a.json")
     assert any("pg_monitor" in each for each in found.missing)
     assert found.cpu and found.cpu.profile.samples
 
 
 def test_a_process_by_its_number_has_layers_alone(server: Server, tmp_path: Path) -> None:
-    with working(server.session):
+    with working(server.session, WORK):
         found = profile(str(server.pid), "--for", FOR, "--stacks", output=tmp_path / "a.json")
     assert found.engine == "postgres" and found.cpu and found.cpu.profile.stacks
     assert not found.waits and not found.statements
@@ -164,7 +130,7 @@ def test_statements_are_told_by_sampled_sessions_where_nobody_counts_them(
 ) -> None:
     driver.ask(server.session, ["DROP EXTENSION pg_stat_statements"])
     try:
-        with working(server.session):
+        with working(server.session, WORK):
             found = profile(url_of(server.session), "--for", "2s", output=tmp_path / "a.json")
     finally:
         driver.ask(server.session, ["CREATE EXTENSION pg_stat_statements"])
@@ -178,7 +144,7 @@ def test_an_interrupt_ends_it_early_and_keeps_what_was_taken(
 ) -> None:
     file = tmp_path / "a.json"
     words = ["profile", url_of(server.session), "--for", "60s", "--output", str(file)]
-    with working(server.session):
+    with working(server.session, WORK):
         process = subprocess.Popen(
             [sys.executable, "-m", "dyno.cli", *words], stderr=subprocess.PIPE, text=True
         )

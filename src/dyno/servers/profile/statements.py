@@ -5,10 +5,11 @@ else by how often its sessions were met with each. The largest are asked for the
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dyno.driver import Conversation
 from dyno.errors import DynoError
@@ -28,6 +29,8 @@ STATEMENTS_TOLD, PLANS_ASKED = 20, 10
 STATEMENTS_READ = 30
 #: How much of a statement is kept.
 TEXT_KEPT = 2_000
+#: Statements with their values that sessions were met with, kept for a server that keeps none.
+EXAMPLES_KEPT = 500
 #: Counts are read no more often than this.
 LEAST_EVERY_S = 1.0
 
@@ -56,6 +59,7 @@ class StatementTimes:
     _met_now: Counter[str] = field(default_factory=Counter)
     _looks: int = 0
     _texts: dict[str, StatementText] = field(default_factory=dict)
+    _examples: dict[str, str] = field(default_factory=dict)
     _is_counted: bool = False
 
     @property
@@ -106,6 +110,10 @@ class StatementTimes:
 
     def _add_session(self, met: MetSession) -> None:
         short = self.server.shorten(met.text)
+        if self._is_counted:
+            if len(self._examples) < EXAMPLES_KEPT:
+                self._examples.setdefault(_squeeze(short), met.text)
+            return
         digest = hashlib.md5(short.encode(), usedforsecurity=False).hexdigest()
         key = f"{met.database}/{digest}"
         self._texts.setdefault(key, StatementText(met.database, short, met.text))
@@ -182,11 +190,17 @@ class StatementTimes:
         unknown = [key for key in keys if key not in self._texts]
         if unknown and not self.failed:
             try:
-                self._texts.update(self.server.read_texts(self.ask, unknown))
+                told = self.server.read_texts(self.ask, unknown)
+                self._texts.update({key: self._add_example(it) for key, it in told.items()})
             except DynoError as refused:
                 self.failed = True
                 self.found_missing.append(f"texts were not told: {refused.sentence}")
         return self._texts
+
+    def _add_example(self, told: StatementText) -> StatementText:
+        """The statement as a session was met with it, where the server keeps none."""
+        met = self._examples.get(_squeeze(told.text), "")
+        return replace(told, example=met) if met and not told.example else told
 
     def _explain(self, text: StatementText | None) -> tuple[str, str]:
         """Its plan, or why there is none."""
@@ -198,3 +212,8 @@ class StatementTimes:
             return "", why.message
         except DynoError as refused:
             return "", refused.sentence
+
+
+def _squeeze(text: str) -> str:
+    """A statement without blanks and quotes of names: servers and we write these otherwise."""
+    return re.sub(r"[\s`\"]", "", text).rstrip(";").upper()

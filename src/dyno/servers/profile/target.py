@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from dyno.access.url import NEAR
-from dyno.compare.experiment.candidates import parse_candidate
+from dyno.compare.experiment.candidates import Spec, parse_candidate
 from dyno.engines import Ask
 from dyno.errors import UsageError
+from dyno.servers.profile.mysql import reach_mysql
 from dyno.servers.profile.postgres import reach_postgres
 from dyno.servers.profile.processes import ServerProcess, find_listening, find_process
 from dyno.servers.profile.source import StatementServer
 
 #: How a server of each kind is reached, and whose programs it may be.
-KINDS = {"postgres": reach_postgres}
+KINDS: Mapping[str, Callable[[Ask, Spec], StatementServer]] = {
+    "postgres": reach_postgres,
+    "mysql": reach_mysql,
+    "mariadb": reach_mysql,
+}
 FAMILIES = {
     "postgres": frozenset({"postgres"}),
     "mysql": frozenset({"mysql", "mariadb"}),

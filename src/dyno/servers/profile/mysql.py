@@ -1,0 +1,226 @@
+"""MySQL's side of a profile, and MariaDB's: the process list, statement digests, and EXPLAIN.
+
+A digest has no values, and EXPLAIN needs some: a statement is explained as it was met, which
+MySQL 8.0 keeps for each digest and older servers for each thread's last ones.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from dyno.compare.experiment.candidates import Spec
+from dyno.driver.plan import Session
+from dyno.engines import Ask
+from dyno.engines.mysql import attached
+from dyno.engines.mysql.plans import plan_shape
+from dyno.engines.mysql.waits import IDLE, TellsMysqlWaits
+from dyno.errors import DynoError, TrialFailed
+from dyno.record.server_profile import StatementSource
+from dyno.record.waits import SessionState
+from dyno.servers.kit.server import ANYWHERE
+from dyno.servers.profile.source import (
+    TIME_LIMIT_S,
+    MetSession,
+    NotPlanned,
+    Rows,
+    StatementCount,
+    StatementServer,
+    StatementText,
+)
+from dyno.workloads.replay.tokens import Quoting, shorten
+
+QUOTING = Quoting(dollars=False, backslashes=True, names_in_double=False)
+#: Statements of which a plan may be asked: reading ones. What writes is refused where sessions
+#: only read.
+PLANNED = re.compile(r"\s*\(?\s*(select|with|table|values)\b", re.IGNORECASE)
+#: With the beginning of each statement, and with the whole of it.
+SESSIONS, WHOLE = "SHOW PROCESSLIST", "SHOW FULL PROCESSLIST"
+DIGESTS = "performance_schema.events_statements_summary_by_digest"
+#: Questions of ours, in the words of digests: those have no comments.
+OURS = re.compile(
+    r"\s*(?:SHOW (?:FULL )?PROCESSLIST|SELECT .*FROM `?performance_schema`? ?\. ?"
+    r"`?events_statements_)",
+    re.IGNORECASE | re.DOTALL,
+)
+#: What servers put behind a text that is longer than they keep.
+CUT = "..."
+ABOUT = ("SELECT @@performance_schema", "SHOW GRANTS")
+_SAMPLES = (
+    "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = 'performance_schema'"
+    " AND table_name = 'events_statements_summary_by_digest' AND column_name = 'QUERY_SAMPLE_TEXT'"
+)
+
+
+@dataclass(frozen=True)
+class MysqlServer(StatementServer):
+    """A server of MySQL's family that answers. `has_digests`: it counts statements; `has_samples`:
+    it keeps one of each.
+    """
+
+    has_digests: bool
+    has_samples: bool
+    _waits: TellsMysqlWaits = field(default_factory=TellsMysqlWaits)
+
+    @property
+    def statement_source(self) -> StatementSource:
+        """Digests where they are counted."""
+        return "performance_schema" if self.has_digests else "sampled sessions"
+
+    @property
+    def sessions_sql(self) -> str:
+        """In every version and setting; with the whole statements where nobody keeps these."""
+        return SESSIONS if self.has_samples else WHOLE
+
+    def extract_sessions(self, rows: Rows) -> list[MetSession]:
+        """One for each session at work."""
+        found = []
+        for row in rows:
+            # the fields of SHOW PROCESSLIST: … 3 database, 4 command, 6 state, 7 statement
+            if row[4] in IDLE or row[7] in (None, SESSIONS, WHOLE):
+                continue
+            for state in self._waits.extract_waits([row]):
+                at = SessionState(state.kind, state.event, 1)
+                found.append(MetSession(at, row[3] or "", "" if self.has_samples else row[7] or ""))
+        return found
+
+    @property
+    def counts_sql(self) -> str:
+        """In picoseconds. The row of all digests that found no place has none of its own."""
+        if not self.has_digests:
+            return ""
+        return (
+            "SELECT SCHEMA_NAME, DIGEST, COUNT_STAR, SUM_TIMER_WAIT DIV 1000, SUM_ROWS_SENT"
+            f" FROM {DIGESTS} WHERE DIGEST IS NOT NULL"
+        )
+
+    def extract_counts(self, rows: Rows) -> dict[str, StatementCount]:
+        """By database and digest."""
+        return {
+            f"{database or ''}/{digest}": StatementCount(*(int(it or 0) for it in counts))
+            for database, digest, *counts in rows
+        }
+
+    def read_texts(self, ask: Ask, keys: Sequence[str]) -> Mapping[str, StatementText]:
+        """Their texts, and one of each with its values where the server keeps that."""
+        if not (self.has_digests and keys):
+            return {}
+        digests = ", ".join(sorted({f"'{key.rpartition('/')[2]}'" for key in keys}))
+        sample = "QUERY_SAMPLE_TEXT" if self.has_samples else "NULL"
+        asked = (
+            f"SELECT SCHEMA_NAME, DIGEST, DIGEST_TEXT, {sample} FROM {DIGESTS}"
+            f" WHERE DIGEST IN ({digests})"
+        )
+        rows = ask(self.session, [asked])[0]
+        examples = {} if self.has_samples else self._read_examples(ask, digests)
+        found = {}
+        for database, digest, text, own in rows:
+            key = f"{database or ''}/{digest}"
+            example = str(own or examples.get(key, ""))
+            if key in keys and text and not OURS.match(text):
+                is_cut = example.endswith(CUT)
+                found[key] = StatementText(database or "", text, example, is_cut)
+        return found
+
+    def _read_examples(self, ask: Ask, digests: str) -> dict[str, str]:
+        """Of each digest the statement that some thread played last."""
+        found: dict[str, str] = {}
+        for table in ("events_statements_current", "events_statements_history"):
+            asked = (
+                "SELECT CURRENT_SCHEMA, DIGEST, MIN(SQL_TEXT)"
+                f" FROM performance_schema.{table} WHERE DIGEST IN ({digests}) GROUP BY 1, 2"
+            )
+            try:
+                rows = ask(self.session, [asked])[0]
+            except TrialFailed:
+                continue
+            found |= {f"{schema or ''}/{digest}": str(text or "") for schema, digest, text in rows}
+        return found
+
+    def shorten(self, text: str) -> str:
+        """By MySQL's rules of quoting."""
+        return " ".join(shorten(text, QUOTING).rstrip("; ").split())
+
+    def explain(self, ask: Ask, statement: StatementText) -> str:
+        """The plan of the statement as it was met."""
+        text = statement.example.strip().rstrip(";")
+        if not text:
+            raise NotPlanned("the server keeps none with its values, and EXPLAIN needs them")
+        if statement.example_cut:
+            raise NotPlanned("it is longer than what the server keeps of it")
+        if not PLANNED.match(text):
+            raise NotPlanned("it writes, or the server plans no such statement")
+        if ";" in self.shorten(text):
+            raise NotPlanned("it is several statements")
+        session = {**self.session, "database": statement.database or ANYWHERE}
+        words = "EXPLAIN FORMAT=TRADITIONAL" if self.engine == "mysql" else "EXPLAIN"
+        try:
+            return plan_shape(ask(session, [f"{words} {text}"])[0])
+        except DynoError as refused:
+            why = refused.message.partition(": ")[2] or refused.message
+            raise NotPlanned(why) from refused
+
+
+def reach_mysql(ask: Ask, spec: Spec) -> MysqlServer:
+    """The server at a URL, over sessions that it keeps from writing; `TrialFailed` or `UsageError`
+    where it lets us in not.
+    """
+    url = spec.with_password.removesuffix("/")
+    has_database = "/" in url.removeprefix("//").rpartition("@")[2]
+    flags = {**spec.keys, "readonly": "on", "time_limit": str(TIME_LIMIT_S)}
+    build = attached.locate_server(spec.engine, url if has_database else f"{url}/{ANYWHERE}", flags)
+    ((version,),) = ask(attached.make_session(build), ["SELECT VERSION()"])[0]
+    session = attached.make_session(replace(build, version=str(version)))
+    ((is_on,),), grants = ask(session, ABOUT)
+    missing = []
+    if (why := _find_missing_rights([str(grant) for (grant,) in grants])) and _sees_fewer(
+        ask, session
+    ):
+        missing.append(why)
+    has_digests, why = _find_digests(ask, session, is_on == "1")
+    if why:
+        missing.append(why)
+    has_samples = has_digests and ask(session, [_SAMPLES])[0][0][0] != "0"
+    engine = "mariadb" if "mariadb" in str(version).lower() else "mysql"
+    name = f"{session['host']}:{session['port']}".removesuffix(":0")
+    return MysqlServer(
+        session, engine, name, str(version), tuple(missing), has_digests, has_samples
+    )
+
+
+def _find_missing_rights(grants: Sequence[str]) -> str:
+    """What a user without PROCESS does not see."""
+    everywhere = [match for grant in grants if (match := re.match(r"GRANT (.*) ON \*\.\* ", grant))]
+    if any({"PROCESS", "ALL PRIVILEGES"} & set(it[1].split(", ")) for it in everywhere):
+        return ""
+    return (
+        "this user sees its own sessions only, so that the waits of others are missing:"
+        " GRANT PROCESS ON *.* TO it"
+    )
+
+
+def _sees_fewer(ask: Ask, session: Session) -> bool:
+    """Does the process list hide sessions? A right may come by a role, which SHOW GRANTS hides."""
+    rows, ((_, connected),) = ask(
+        session, [SESSIONS, "SHOW GLOBAL STATUS LIKE 'Threads_connected'"]
+    )
+    return len([row for row in rows if row[4] != "Daemon"]) < int(connected or 0)
+
+
+def _find_digests(ask: Ask, session: Session, is_on: bool) -> tuple[bool, str]:
+    """Does it count statements for us, or why are they told by sampled sessions?"""
+    instead = "statements are those that sessions were met with"
+    if not is_on:
+        return False, f"performance_schema is off: {instead} (performance_schema = ON, a restart)"
+    asked = (
+        "SELECT ENABLED FROM performance_schema.setup_consumers WHERE NAME = 'statements_digest'"
+    )
+    try:
+        rows, _ = ask(session, [asked, f"SELECT 1 FROM {DIGESTS} LIMIT 1"])
+    except TrialFailed as refused:
+        why = refused.message.partition(": ")[2] or refused.message
+        return False, f"{instead}: {why} (GRANT SELECT ON performance_schema.* TO that user)"
+    if not rows or rows[0][0] != "YES":
+        return False, f"{instead}: statements_digest is off in performance_schema.setup_consumers"
+    return True, ""
