@@ -11,11 +11,11 @@ from dyno.record.disk import (
     DeviceCounters,
     DeviceFacts,
     DiskJob,
+    DiskLatency,
     DiskPlay,
     DiskRun,
     DiskSide,
     FileBlocks,
-    DiskLatency,
 )
 
 MB = 1 << 20

@@ -112,7 +112,7 @@ class StatementTimes:
         short = self.server.shorten(met.text)
         if self._is_counted:
             if len(self._examples) < EXAMPLES_KEPT:
-                self._examples.setdefault(_squeeze(short), met.text)
+                self._examples.setdefault(_strip_blanks(short), met.text)
             return
         digest = hashlib.md5(short.encode(), usedforsecurity=False).hexdigest()
         key = f"{met.database}/{digest}"
@@ -199,7 +199,7 @@ class StatementTimes:
 
     def _add_example(self, told: StatementText) -> StatementText:
         """The statement as a session was met with it, where the server keeps none."""
-        met = self._examples.get(_squeeze(told.text), "")
+        met = self._examples.get(_strip_blanks(told.text), "")
         return replace(told, example=met) if met and not told.example else told
 
     def _explain(self, text: StatementText | None) -> tuple[str, str]:
@@ -214,6 +214,6 @@ class StatementTimes:
             return "", refused.sentence
 
 
-def _squeeze(text: str) -> str:
+def _strip_blanks(text: str) -> str:
     """A statement without blanks and quotes of names: servers and we write these otherwise."""
     return re.sub(r"[\s`\"]", "", text).rstrip(";").upper()
