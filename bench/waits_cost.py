@@ -6,14 +6,14 @@ asking takes on our side is told by the phases' records; the server's part is in
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from dyno import cli
+from compared import compare
+from serving import command
+
 from dyno.compare.play.waits import PhaseWaits
-from dyno.compare.run_folder import RunFolder, find_runs_home, list_runs
+from dyno.compare.run_folder import RunFolder
 
 SERVERS = ("postgres@18", "mysql@8.0.33", "mariadb@10.11")
 WORKLOADS = ("oltp_point_select", "oltp_read_write")
@@ -37,19 +37,19 @@ def tell_own_cost(run: RunFolder) -> str:
 
 
 def main() -> None:
-    """Plays all servers and workloads, or those named by the words of the command line."""
+    """Plays all servers and workloads, or those that are named."""
+    parser = command("waits-cost", SERVERS)
+    parser.add_argument("--workload", nargs="+", default=WORKLOADS, choices=WORKLOADS)
+    words = parser.parse_args()
+    short = ("--quick",) if words.quick else ()
     PhaseWaits.prepare = ask_one_side  # type: ignore[method-assign]
-    words = [word for word in sys.argv[1:] if word != "--quick"]
-    servers = [word for word in words if "@" in word] or SERVERS
-    short = ("--quick",) if "--quick" in sys.argv else ()
     with TemporaryDirectory(prefix="dyno-waits-") as place:
-        for server in servers:
-            for workload in [word for word in words if "@" not in word] or WORKLOADS:
-                os.environ["DYNO_RUNS"] = str(Path(place) / f"{server}-{workload}")
+        for server in words.server:
+            for workload in words.workload:
                 sides = f"silent={server}", f"asked={server}"
                 options = ("--set", "table_size=20000", "--set", "threads=4", *QUIET, *short)
-                cli.run_words(["compare", *sides, "-w", workload, *options])
-                (run,) = list_runs(find_runs_home())
+                folder = Path(place) / f"{server}-{workload}"
+                run = compare([*sides, "-w", workload, *options], folder)
                 print(f"{server} {workload}: {tell_own_cost(run)}", flush=True)
 
 

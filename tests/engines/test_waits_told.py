@@ -36,6 +36,20 @@ def test_mysqls_states_are_kinds_and_who_is_idle_or_asks_is_left_out() -> None:
     ]
 
 
+def test_who_sleeps_or_waits_for_something_unknown_in_mysql_does_not_run() -> None:
+    kinds = {
+        "User sleep": "other",
+        "User lock": "locks",
+        "Waiting on cond": "other",
+        "Waiting for the novelty": "other",
+        "Waiting for semi-sync ACK from replica": "commit",
+        "Receiving from client": "client",
+        "Sending data": "running",
+    }
+    states = TellsMysqlWaits().extract_waits([make_row("Query", state) for state in kinds])
+    assert [state.kind for state in states] == list(kinds.values())
+
+
 def test_a_postgres_session_without_a_wait_runs_and_unknown_types_are_told() -> None:
     rows: list[list[str | None]] = [
         ["", "", "3"],

@@ -6,6 +6,7 @@ import pytest
 
 from dyno.profile.callgrind import UNKNOWN, CodeFunction
 from dyno.profile.layers import (
+    EXTENSIONS,
     TABLES,
     find_sampled_layer,
     label_profile,
@@ -50,6 +51,26 @@ def test_a_functions_layer_is_told_by_its_source_else_by_its_name(
 )
 def test_system_libraries_are_layers_of_their_own(name: str, library: str, layer: str) -> None:
     assert read_layers("mysql").find_layer(CodeFunction(name, UNKNOWN, library)) == layer
+
+
+@pytest.mark.parametrize(
+    ("engine", "name", "module", "layer"),
+    [
+        ("postgres", "pgss_planner", "/lib/postgresql/18/pg_stat_statements.so", EXTENSIONS),
+        ("postgres", "", "/lib/x86_64-linux-gnu/libcrypto.so.3", EXTENSIONS),
+        ("postgres", "recv", "/tmp/libslow.so", EXTENSIONS),
+        ("mariadb", "anything", "/lib/mysql/plugin/ha_rocksdb.so", "storage engine"),
+        ("mysql", "arena_run", "/lib/libjemalloc.so.2", "allocation"),
+        ("sqlite", "", "/cache/libsqlite3-1f.so", "unknown"),
+        ("duckdb", "duckdb::Parser::ParseQuery", "/cache/libduckdb.so", "parser"),
+        ("mysql", "anything", "/usr/sbin/mysqld", "other"),
+    ],
+)
+def test_what_is_loaded_into_an_engine_is_no_unknown_part_of_the_engine(
+    engine: str, name: str, module: str, layer: str
+) -> None:
+    assert find_sampled_layer(engine, ProfiledFunction(name, module, 0, "", 1)) == layer
+    assert layer in (*list_sampled_layers(engine), "unknown")
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,11 @@ OTHER = "other"
 ALLOCATION, C_LIBRARY, LOADER = "allocation", "C library", "loader"
 SYSTEM = ("libc.so", "libc-", "libm.so", "libpthread", "libstdc++", "libgcc_s", "libdl.so")
 LOADERS = ("ld-linux", "ld-2")
+#: Other shared objects in an engine's process: what it links to, and what a user loads into it.
+EXTENSIONS = "libraries and extensions"
+SHARED_OBJECT = re.compile(r"\.so(\.\d+)*$")
+#: Of these the layer is known by the file. `ha_*.so` are storage engines of MariaDB.
+ALLOCATORS, STORAGE_ENGINES = ("libjemalloc", "libtcmalloc", "libmimalloc"), ("ha_",)
 #: Layers that only samples meet. The driver is part of an embedded engine's process.
 DRIVER, RUN_TIME_CODE, VDSO, UNNAMED = "driver", "code made at run time", "vDSO", "unknown"
 KERNEL, KERNEL_OTHER = "[kernel]", "kernel: other"
@@ -62,7 +67,7 @@ class LayerTable:
     def find_layer(self, function: CodeFunction) -> str:
         """The function's layer, one of the table's, a library's, or `other`."""
         library = Path(function.object).name
-        if ALLOCATES.match(function.name):
+        if ALLOCATES.match(function.name) or library.startswith(ALLOCATORS):
             return ALLOCATION
         if library.startswith(LOADERS):
             return LOADER
@@ -118,9 +123,17 @@ def _find_sampled_layer(engine: str, name: str, source: str, module: str) -> str
         return RUN_TIME_CODE
     if file == DRIVER_PROGRAM:
         return DRIVER
+    if is_extension(engine, file):
+        return "storage engine" if file.startswith(STORAGE_ENGINES) else EXTENSIONS
     if not name and not source and not file.startswith((*SYSTEM, *LOADERS)):
         return UNNAMED
     return read_layers(engine).find_layer(code)
+
+
+def is_extension(engine: str, file: str) -> bool:
+    """Is a shared object neither the engine's own, nor the system's, nor an allocator?"""
+    known = (*SYSTEM, *LOADERS, *ALLOCATORS)
+    return bool(SHARED_OBJECT.search(file)) and engine not in file and not file.startswith(known)
 
 
 def label_profile(engine: str, profile: CpuProfile) -> CpuProfile:
@@ -144,8 +157,9 @@ def label_profile(engine: str, profile: CpuProfile) -> CpuProfile:
 def list_sampled_layers(engine: str) -> tuple[str, ...]:
     """Every layer that a sampled function of a process of `engine` may have."""
     own = (pattern.name for name in (engine, "kernel") for pattern in read_layers(name).patterns)
-    others = (ALLOCATION, C_LIBRARY, LOADER, OTHER, RUN_TIME_CODE, VDSO, UNNAMED, KERNEL_OTHER)
-    return tuple(dict.fromkeys((*own, *others)))
+    libraries = (ALLOCATION, C_LIBRARY, LOADER, EXTENSIONS)
+    others = (OTHER, RUN_TIME_CODE, VDSO, UNNAMED, KERNEL_OTHER)
+    return tuple(dict.fromkeys((*own, *libraries, *others)))
 
 
 def _join_patterns(patterns: Iterable[str]) -> re.Pattern[str] | None:

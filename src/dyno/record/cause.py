@@ -115,7 +115,8 @@ class CpuDifference:
     enough to be tested. `margin_percent` is of the base's whole: `total` is held against the run's
     margin, the layers against this one. `unattributed_percent` has no layer, of the side with more.
     `explained` stands where time is slower or faster. Where `is_across_engines` their own layers
-    are one.
+    are one. `time_difference_ns` is what an operation takes longer, times the users that run at
+    once; None where some rest.
     """
 
     workload: str
@@ -129,6 +130,7 @@ class CpuDifference:
     unattributed_percent: float
     explained: ExplainedShare | None = None
     is_across_engines: bool = False
+    time_difference_ns: float | None = None
 
 
 #: What a clause of the sentence tells of; the report links it to that table.

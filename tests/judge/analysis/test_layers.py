@@ -14,7 +14,7 @@ from dyno.judge.analysis.explained_time import compute_fieller_share
 from dyno.judge.analysis.layer_words import describe_cpu
 from dyno.judge.analysis.layers import compare_layers
 from dyno.judge.analysis.run_view import RunView
-from dyno.profile.layers import ALLOCATION, C_LIBRARY, LOADER
+from dyno.profile.layers import ALLOCATION, C_LIBRARY, EXTENSIONS, LOADER
 from dyno.record import Cause, Conditions, PinningCondition, Run, Trial
 from dyno.record.cause import CpuDifference, LayerDifference
 
@@ -173,7 +173,7 @@ def test_across_engines_only_layers_that_both_have_are_told_apart() -> None:
     found = compare(make_sampled(ENGINE, change(ENGINE, search=900.0)), run)
     assert {row.layer for row in found.layers} == {ENGINES_OWN, "kernel: network", UNKNOWN}
     assert found.is_across_engines
-    assert {ALLOCATION, C_LIBRARY, LOADER, UNKNOWN} < set(LIBRARIES)
+    assert {ALLOCATION, C_LIBRARY, EXTENSIONS, LOADER, UNKNOWN} < set(LIBRARIES)
 
 
 def test_the_sentence_ranks_layers_and_says_what_is_unchanged_and_what_has_no_layer() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from fakes import make_run, make_trials
 from judging import judge_unaudited
+from sampled_trials import ENGINE, add_profile, change
 
 from dyno.judge.analysis.measures import count_operations
 from dyno.judge.analysis.run_view import RunView
@@ -74,6 +75,22 @@ def test_a_wait_for_locks_is_named_before_counters_and_one_for_files_after_them(
     assert "longer for reads and writes of files" in told.partition(";")[2]
     less = find_cause(make_sampled([RUNNING, locks], [RUNNING])).sentence
     assert " µs less for locks [" in less
+
+
+def test_what_explains_more_of_the_time_than_cpu_time_stands_before_it() -> None:
+    """And what explains less, after it: an fsync is taken for 100 µs."""
+    trials = make_sampled([RUNNING], [RUNNING], fsyncs=1.0)
+    slow, slower = (
+        [
+            add_profile(trial, change(ENGINE, lex=ns) if trial.candidate == "new" else ENGINE)
+            for trial in trials
+        ]
+        for ns in (5e3, 5e5)
+    )
+    for sampled, told in ((slow, "an operation takes 1.00 more fsyncs"), (slower, "of +500.0 µs")):
+        sentence = find_cause(sampled).sentence
+        assert sentence.startswith(told), sentence
+        assert "CPU time an operation" in sentence and "more fsyncs" in sentence
 
 
 def test_running_is_a_row_of_the_table_and_no_wait_of_the_sentence() -> None:

@@ -19,11 +19,14 @@ IDLE = frozenset({"Sleep", "Daemon", "Connect", "Binlog Dump", "Binlog Dump GTID
 #: States without the word "lock" in them, by the kind that they are of.
 KINDS: dict[str, WaitKind] = {
     "waiting for table flush": "locks",
+    "waiting for tables": "locks",
+    "user lock": "locks",
+    "user sleep": "other",
     "waiting for handler commit": "commit",
     "commit": "commit",
     "query end": "commit",
-    "waiting for semi-sync ack from slave": "commit",
     "writing to net": "client",
+    "receiving from client": "client",
     "sending to client": "client",
     "reading from net": "client",
 }
@@ -48,5 +51,11 @@ class TellsMysqlWaits:
 
 
 def _find_kind(state: str) -> WaitKind:
-    is_lock = state == "system lock" or (state.startswith("waiting for") and "lock" in state)
-    return KINDS.get(state, "locks" if is_lock else "running")
+    """What waits for something that we do not know waits all the same."""
+    if known := KINDS.get(state):
+        return known
+    if state == "system lock" or (state.startswith("waiting for") and "lock" in state):
+        return "locks"
+    if state.startswith("waiting for semi-sync ack"):
+        return "commit"
+    return "other" if state.startswith("waiting") else "running"

@@ -7,23 +7,38 @@ that.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from dyno import numbers
-from dyno.judge.analysis.counters import compare_counters, list_uncounted
+from dyno.judge.analysis.counters import (
+    compare_counters,
+    compute_nominal_ns,
+    list_uncounted,
+)
 from dyno.judge.analysis.instructions import compare_instructions, say_instructions
-from dyno.judge.analysis.layer_words import describe_cpu
+from dyno.judge.analysis.layer_words import CHANGED, describe_cpu
 from dyno.judge.analysis.layers import compare_layers
 from dyno.judge.analysis.plans import ComparedPlans, compare_plans
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.analysis.wait_words import say_other_waits, say_waits_for_others
+from dyno.judge.analysis.wait_words import (
+    list_other_waits,
+    list_waits_for_others,
+    say_other_waits,
+    say_waits_for_others,
+)
 from dyno.judge.analysis.waits import compare_waits
 from dyno.record import Cause, Comparison, CounterDifference, PlanChange, WaitDifference
-from dyno.record.cause import CauseClause, CpuDifference
+from dyno.record.cause import CauseClause, CpuDifference, ExplainedShare
 from dyno.record.count import Count
 
 #: Of plan changes and of counters that the sentence tells; the others are counted.
 PLANS_NAMED, COUNTERS_NAMED = 1, 3
+#: Of the difference in time, that CPU time explains at least where nothing is said of the rest.
+EXPLAINED_LEAST = 0.5
+#: Of the difference in time, that a counter's guessed cost makes up at least to be told of first.
+COUNTED_LEAST = 0.05
 #: Of a statement, in the sentence.
 STATEMENT_LETTERS = 70
 #: How a counter is called in a sentence; others by their own names.
@@ -63,9 +78,12 @@ def find_causes(
             clauses = [*_sort_clauses(candidate, plans, counters, cpu, waits)]
             clauses += (CauseClause(text, "instructions") for text in say_instructions(counted))
             is_told = any(each.explained_percent is not None for each in counted)
-            if not is_told and _is_unexplained(candidate, plans, (*counters, *waits), cpu, rows):
+            differing = _has_differing(plans, (*counters, *waits))
+            if not is_told and _is_unexplained(candidate, differing, cpu, rows):
                 text = "what was looked at does not explain the difference"
                 clauses.append(CauseClause(text, ""))
+            elif not differing and cpu and cpu[0].explained and _is_little(cpu[0].explained):
+                clauses.append(CauseClause("nothing that was looked at explains the rest", ""))
             words = "; ".join(clause.text for clause in clauses)
             tables = plans.changes, counters, plans.statements, plans.unexplained
             times = cpu, tuple(clauses), counted, waits
@@ -80,33 +98,92 @@ def _sort_clauses(
     cpu: Sequence[CpuDifference],
     waits: Sequence[WaitDifference],
 ) -> Iterator[CauseClause]:
-    """Plans first where one changed, else waits for others, which no counter explains, and CPU
-    time.
+    """Plans first where one changed; then what makes up more of an operation's time than CPU time
+    does: waits for others, which no counter explains, work that an engine counted, other waits.
     """
+    sizes = _compute_sizes(counters, waits, cpu)
     of_plans = [CauseClause(text, "plans") for text in _say_plans(candidate, plans)]
-    of_time = [CauseClause(text, "waits") for text in say_waits_for_others(waits)]
-    of_time += (CauseClause(text, "layers") for text in describe_cpu(cpu))
+    of_cpu = [CauseClause(text, "layers") for text in describe_cpu(cpu)]
+    of_others = [CauseClause(text, "waits") for text in say_waits_for_others(waits)]
+    of_counters = [CauseClause(text, "counters") for text in say_counters(counters)]
+    of_waits = [CauseClause(text, "waits") for text in say_other_waits(waits)]
+    is_counted = sizes.counted_ns > COUNTED_LEAST * sizes.time_ns
+    of_work = [*of_counters, *of_waits] if is_counted else [*of_waits, *of_counters]
+    before = of_others if sizes.others_ns > sizes.cpu_ns else []
+    work_ns = sizes.waits_ns
+    if is_counted:
+        work_ns = max(work_ns, sizes.counted_ns, sizes.rest_ns)
+    if work_ns > sizes.cpu_ns:
+        before = [*before, *(of_work if is_counted else of_waits)]
+    of_time = (*before, *of_cpu)
     yield from (*of_plans, *of_time) if _list_changed(plans) else (*of_time, *of_plans)
-    yield from (CauseClause(text, "counters") for text in say_counters(counters))
-    yield from (CauseClause(text, "waits") for text in say_other_waits(waits))
+    yield from (each for each in (*of_others, *of_work) if each not in before)
+
+
+@dataclass(frozen=True)
+class _CauseSizes:
+    """What causes make up of an operation's time, without signs and in ns; of counters a guess.
+
+    `rest_ns` is what CPU time leaves of the difference in time; where that is known, no waits are
+    more: a session whose state tells of a wait may run all the same.
+    """
+
+    time_ns: float
+    cpu_ns: float
+    rest_ns: float
+    others_ns: float
+    waits_ns: float
+    counted_ns: float
+
+
+def _compute_sizes(
+    counters: Sequence[CounterDifference],
+    waits: Sequence[WaitDifference],
+    cpu: Sequence[CpuDifference],
+) -> _CauseSizes:
+    """The largest of each kind, of those that surely differ."""
+
+    def find_largest(differences: Iterable[float]) -> float:
+        return max(map(abs, differences), default=0.0)
+
+    time_ns = find_largest(each.time_difference_ns or 0.0 for each in cpu[:1])
+    cpu_ns = find_largest(it.total.difference_ns for it in cpu[:1] if it.total.word in CHANGED)
+    rest_ns = max(0.0, time_ns - cpu_ns)
+    others_ns, own_ns = (
+        min(
+            find_largest(1e3 * each.difference_us for each in kind if each.differs),
+            rest_ns if time_ns else math.inf,
+        )
+        for kind in (list_waits_for_others(waits), list_other_waits(waits))
+    )
+    counted_ns = find_largest(compute_nominal_ns(each) for each in counters if each.differs)
+    return _CauseSizes(time_ns, cpu_ns, rest_ns, others_ns, own_ns, counted_ns)
 
 
 def _list_changed(plans: ComparedPlans) -> list[PlanChange]:
     return [change for change in plans.changes if change.kind in ("between", "during")]
 
 
+def _has_differing(
+    plans: ComparedPlans, counted: Sequence[CounterDifference | WaitDifference]
+) -> bool:
+    """Has a plan changed, or does a counter or a wait differ? That a session runs is none."""
+    waiting = (it for it in counted if not isinstance(it, WaitDifference) or it.kind != "running")
+    return bool(_list_changed(plans)) or any(each.differs for each in waiting)
+
+
 def _is_unexplained(
-    candidate: str,
-    plans: ComparedPlans,
-    counted: Sequence[CounterDifference | WaitDifference],
-    cpu: Sequence[CpuDifference],
-    rows: Sequence[Comparison],
+    candidate: str, differing: bool, cpu: Sequence[CpuDifference], rows: Sequence[Comparison]
 ) -> bool:
     """Is the candidate slower or faster, and nothing that changed was found?"""
     words = {row.verdict for row in rows if row.primary and row.candidate == candidate}
-    differs = any(each.differs for each in counted)
-    differs |= any(each.total.word in ("costlier", "cheaper") for each in cpu)
-    return bool(words & {"slower", "faster"}) and not _list_changed(plans) and not differs
+    differing |= any(each.total.word in CHANGED for each in cpu)
+    return bool(words & {"slower", "faster"}) and not differing
+
+
+def _is_little(share: ExplainedShare) -> bool:
+    """Is it surely less than half?"""
+    return share.high_percent < 100 * EXPLAINED_LEAST
 
 
 def _say_plans(candidate: str, plans: ComparedPlans) -> Iterator[str]:

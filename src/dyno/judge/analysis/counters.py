@@ -31,9 +31,9 @@ DIFFERENCE_LEAST, BYTES_DIFFERENCE_LEAST = 0.001, 10.0
 #: Nor below so many counts of a whole trial on either side: questions of ours cost some, of which a
 #: slower side has more an operation. Of bytes `BYTES_LEAST`.
 COUNT_LEAST, BYTES_LEAST = 50.0, 10_000.0
-#: What one of each costs at a guess, in ns: it ranks counters in a sentence and enters no number.
+#: What one of each costs at a guess, in ns: it ranks causes in a sentence and enters no number.
 NOMINAL_NS = {
-    "fsyncs": 100_000.0,
+    "fsyncs": 500_000.0,
     "temporary_disk_tables": 100_000.0,
     "lock_waits": 50_000.0,
     "temporary_tables": 10_000.0,
@@ -70,11 +70,12 @@ def compare_counters(view: RunView, candidate: str) -> tuple[CounterDifference, 
         for each, p in zip(columns, adjusted, strict=True)
     ]
     return tuple(
-        sorted(rows, key=lambda row: (not row.differs, -_compute_nominal_ns(row), row.counter))
+        sorted(rows, key=lambda row: (not row.differs, -compute_nominal_ns(row), row.counter))
     )
 
 
-def _compute_nominal_ns(row: CounterDifference) -> float:
+def compute_nominal_ns(row: CounterDifference) -> float:
+    """What the difference costs an operation at a guess."""
     return abs(row.difference) * NOMINAL_NS.get(row.counter, 1.0)
 
 

@@ -28,6 +28,8 @@ BLOCKS_LEAST = 2
 UNKNOWN, OTHER = "unknown", "other"
 #: The layer of an embedded engine's driver, which is none of the engine's.
 DRIVER = "driver"
+#: The layer of shared objects that are neither the engine's nor the system's.
+EXTENSIONS = "libraries and extensions"
 #: Functions without a symbol, by file.
 UNNAMED = "(no symbol)"
 
@@ -185,9 +187,13 @@ def _compute_costs(trial: Trial, phase: str) -> dict[CodePlace, float]:
 
 
 def name_place(function: ProfiledFunction) -> CodePlace:
-    """The function as it is told in a table; code without a symbol goes by its file."""
+    """The function as it is told in a table: code without a symbol goes by its file, an extension's
+    function by both.
+    """
     file = function.module.rpartition("/")[2] or "code made at run time"
     name = function.name or f"{UNNAMED} {file}"
+    if function.layer == EXTENSIONS and function.name:
+        name = f"{name} ({file})"
     return CodePlace(function.layer or UNKNOWN, name)
 
 
@@ -196,7 +202,7 @@ ENGINES_OWN = "the engine itself"
 #: Layers that engines share: the kernel's, by their beginning, those of libraries, and what nobody
 #: knows.
 KERNEL = "kernel"
-LIBRARIES = ("allocation", "C library", "loader", "vDSO", UNKNOWN)
+LIBRARIES = ("allocation", "C library", "loader", EXTENSIONS, "vDSO", UNKNOWN)
 
 
 def _merge_own_layers(costs: Mapping[CodePlace, float]) -> dict[CodePlace, float]:

@@ -36,15 +36,28 @@ def compute_explained_share(
         and row.primary
         and row.candidate in {own.candidate for _, own in phase.trials}
     ]
-    times = [[_compute_time_ns(trial, phase.phase) for trial in pair] for pair in phase.trials]
-    if not changed or any(ns is None for pair in times for ns in pair):
+    table = _list_times_ns(phase)
+    if not changed or table is None:
         return None
-    table = np.array(times, dtype=float)
     cpu = (phase.shares - phase.base_shares).sum(axis=0) * phase.base_ns
     data = [
         extract_independent_data(each, phase.groups) for each in (cpu, table[:, 1] - table[:, 0])
     ]
     return compute_fieller_share(data[0], data[1], level)
+
+
+def compute_time_difference_ns(phase: SampledPhase) -> float | None:
+    """What an operation takes longer, times the users who can run at once; None as of a share."""
+    table = _list_times_ns(phase)
+    return None if table is None else float((table[:, 1] - table[:, 0]).mean())
+
+
+def _list_times_ns(phase: SampledPhase) -> Floats | None:
+    """Both sides' time of an operation, of shape (blocks, 2)."""
+    times = [[_compute_time_ns(trial, phase.phase) for trial in pair] for pair in phase.trials]
+    if any(ns is None for pair in times for ns in pair):
+        return None
+    return np.array(times, dtype=float)
 
 
 def compute_fieller_share(part: Floats, whole: Floats, level: float) -> ExplainedShare | None:

@@ -22,7 +22,10 @@ from dyno.judge.analysis.cpu_samples import (
     Shares,
     list_sampled_phases,
 )
-from dyno.judge.analysis.explained_time import compute_explained_share
+from dyno.judge.analysis.explained_time import (
+    compute_explained_share,
+    compute_time_difference_ns,
+)
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.stats.interim_analyses import InterimAnalyses
 from dyno.judge.stats.interval import Floats, Interval
@@ -140,6 +143,7 @@ def _compare_phase(
         ),
         compute_explained_share(view, phase, rows, rule.level),
         phase.is_across_engines,
+        compute_time_difference_ns(phase),
     )
 
 

@@ -25,13 +25,22 @@ SPOKEN = {
 
 def say_waits_for_others(waits: Sequence[WaitDifference]) -> Iterator[str]:
     """`an operation waits 120 µs longer for locks [110, 130] (0.1 → 120 µs)`."""
-    yield from _say_waits(waits, [each for each in waits if each.kind in FOR_OTHERS])
+    yield from _say_waits(waits, list_waits_for_others(waits))
+
+
+def list_waits_for_others(waits: Sequence[WaitDifference]) -> list[WaitDifference]:
+    """For what somebody else does."""
+    return [each for each in waits if each.kind in FOR_OTHERS]
 
 
 def say_other_waits(waits: Sequence[WaitDifference]) -> Iterator[str]:
     """Those that counters of pages, fsyncs and commits explain."""
-    others = [each for each in waits if each.kind not in (*FOR_OTHERS, "running")]
-    yield from _say_waits(waits, others)
+    yield from _say_waits(waits, list_other_waits(waits))
+
+
+def list_other_waits(waits: Sequence[WaitDifference]) -> list[WaitDifference]:
+    """For nobody else: files, the commit, the client."""
+    return [each for each in waits if each.kind not in (*FOR_OTHERS, "running")]
 
 
 def _say_waits(all_waits: Sequence[WaitDifference], waits: Sequence[WaitDifference]) -> list[str]:
