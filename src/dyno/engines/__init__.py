@@ -359,8 +359,8 @@ class StatementPath(Protocol):
 
     `bare` is what a run without any instrument sends, `repeats` how often a round runs each way, of
     which the median counts. `beside` is how a second connection is opened, which samples waits by
-    `wait_sql` and ends what still runs; None where there is none. `sources` says who tells which
-    stage, `remarks` what this server cannot tell, a sentence each.
+    `wait_sql` every `sample_s` and ends what still runs; None where there is none. `sources` says
+    who tells which stage, `remarks` what this server cannot tell, a sentence each.
     """
 
     engine: str
@@ -371,6 +371,7 @@ class StatementPath(Protocol):
     bare: tuple[str, ...]
     repeats: int
     wait_sql: str
+    sample_s: float
     sources: dict[StageName, str]
     remarks: list[str]
 

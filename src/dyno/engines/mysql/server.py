@@ -40,6 +40,7 @@ from dyno.engines.mysql.builds import (
 from dyno.engines.mysql.counters import CountsMysqlInternals
 from dyno.engines.mysql.data import Query, fill_data, prepare_database
 from dyno.engines.mysql.evidence import WeighsServer, estimate_needed_bytes
+from dyno.engines.mysql.explain import ExplainsMysqlPath
 from dyno.engines.mysql.likeness import liken_settings
 from dyno.engines.mysql.plans import plan_shape
 from dyno.engines.mysql.remarks import list_remarks
@@ -110,7 +111,7 @@ USER, DATABASE = "root", "dyno"
 QUESTIONS = ("SHOW GLOBAL VARIABLES", "SELECT CURRENT_USER()")
 
 
-class Family(WeighsServer, CountsMysqlInternals, TellsMysqlWaits, MysqlTables):
+class Family(WeighsServer, CountsMysqlInternals, TellsMysqlWaits, MysqlTables, ExplainsMysqlPath):
     """A server of this family on a private socket, with every variable of it as a setting.
 
     All of them are read back; one that differs from what was asked for fails the trial.

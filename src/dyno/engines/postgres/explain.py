@@ -66,6 +66,7 @@ class PostgresPath:
     """The statement in one database of a server that runs already."""
 
     engine = "postgres"
+    sample_s = 0.005
 
     def __init__(self, ask: Ask, build: Build, request: PathRequest) -> None:
         self._request, self._sql = request, request.sql.strip().rstrip("; \t\n")

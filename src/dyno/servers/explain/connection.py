@@ -12,14 +12,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from dyno.driver import Conversation
+from dyno.driver import Conversation, LateAnswer
 from dyno.driver.events import AskMode, TimedAnswer
 from dyno.engines import Ask, StatementPath
 from dyno.errors import DynoError
 from dyno.record.waits import SessionState
 
-#: How often a statement that runs is looked at.
-SAMPLE_S = 0.005
 #: What the server's own limit is given before the statement is ended from beside.
 GRACE_S = 2.0
 #: What ending it may take.
@@ -50,7 +48,7 @@ class PathConnection:
     """Asks as `engines.Talk`, and keeps in `spans` when each question was under way."""
 
     def __init__(self, path: StatementPath, ask: Ask, limit_s: float) -> None:
-        self._path, self._ask = path, ask
+        self._path, self._ask, self._limit_s = path, ask, limit_s
         self._talk = Conversation(limit_s + GRACE_S)
         self.spans: list[CallSpan] = []
         self.opened_us: float | None = None
@@ -60,6 +58,7 @@ class PathConnection:
         began_s = time.monotonic()
         try:
             answers = self._talk.ask_timed(self._path.session, statements, mode)
+            self._check_times(answers)
         except BaseException:
             self._end_statement()
             raise
@@ -68,6 +67,11 @@ class PathConnection:
         if answers and answers[0].opened_ns is not None:
             self.opened_us = answers[0].opened_ns / 1000
         return answers
+
+    def _check_times(self, answers: Sequence[TimedAnswer]) -> None:
+        """Some statements answer as if nothing were when they are ended (MySQL's SLEEP)."""
+        if any(it.elapsed_ns >= 1e9 * self._limit_s for it in answers):
+            raise LateAnswer(f"the engine did not answer in {self._limit_s:g} s")
 
     def _end_statement(self) -> None:
         """Asks from beside; where the connection has ended already nothing is there to be ended."""
@@ -108,7 +112,7 @@ class StatementSampler:
 
     def _sample_on(self) -> None:
         try:
-            while not self._ended.wait(SAMPLE_S):
+            while not self._ended.wait(self._path.sample_s):
                 if self._wanted.wait() and not self._ended.is_set() and self._path.wait_sql:
                     self._sample_once()
         except (DynoError, KeyboardInterrupt) as refused:

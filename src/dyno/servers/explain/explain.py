@@ -47,7 +47,7 @@ REPEATED_US, REPEATS = 5_000.0, 5
 REFUSED = re.compile(r"read[- _]only", re.IGNORECASE)
 LATE = re.compile(
     r"statement timeout|maximum statement execution time|max_statement_time|was interrupted"
-    r"|did not answer in|interrupted!",
+    r"|did not answer in|Lock wait timeout exceeded",
     re.IGNORECASE,
 )
 
@@ -143,7 +143,7 @@ class PathPlayer:
         for name, call in told.calls.items():
             if name in stages and call < len(spans):
                 stages[name] = max(0.0, stages[name] - self._measure_locks_us(spans[call]))
-        if "bare" in told.calls:
+        if "bare" in told.calls and told.calls["bare"] < len(spans):
             stages["lock wait"] = self._measure_locks_us(spans[told.calls["bare"]])
         self._keep_waits()
         return PathRound(**{**vars(told), "stages": stages})

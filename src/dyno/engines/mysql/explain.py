@@ -1,0 +1,381 @@
+"""One statement's path in MySQL or MariaDB: `SHOW PROFILE` for its stages, and for the plan
+`EXPLAIN ANALYZE` (MySQL from 8.0.18 on) or `ANALYZE FORMAT=JSON` (MariaDB), of what reads alone.
+
+`profiling` is a switch of the session, so that no setting of the server's is touched.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from dyno.access import url
+from dyno.builds import Build
+from dyno.driver.events import TimedAnswer
+from dyno.driver.plan import Session
+from dyno.engines import Ask, PathRequest, Talk
+from dyno.engines._statements import check_calls, check_kind, read_statement
+from dyno.engines.mysql.attached import convert_flags, locate_server, make_session
+from dyno.engines.mysql.explain_nodes import (
+    read_json,
+    read_tree,
+    sum_engine_us,
+    sum_leaves_us,
+)
+from dyno.engines.mysql.explain_stages import AFTER, sum_stages
+from dyno.engines.mysql.explain_undo import check_undoable
+from dyno.engines.mysql.harmless import HARMLESS
+from dyno.engines.mysql.plans import plan_shape
+from dyno.engines.mysql.session_words import find_quoting, judge_session_words
+from dyno.errors import TrialFailed, UsageError
+from dyno.record.explanation import NodeReading, PathRound, StageName
+from dyno.record.waits import SessionState
+from dyno.workloads.replay.in_place import ServerRules
+
+STATE = "SELECT VERSION(), @@SESSION.sql_mode, DATABASE()"
+VARIABLES = (
+    "SHOW VARIABLES WHERE Variable_name IN ('have_profiling', 'log_bin', 'performance_schema')"
+)
+FUNCTIONS = "SELECT ROUTINE_NAME FROM information_schema.ROUTINES WHERE ROUTINE_TYPE = 'FUNCTION'"
+COUNTED = ("Created_tmp_tables", "Created_tmp_disk_tables", "Sort_merge_passes", "Handler_read_")
+COUNTERS = (
+    "SHOW SESSION STATUS WHERE Variable_name LIKE 'Handler\\_read\\_%' OR Variable_name IN"
+    " ('Created_tmp_tables', 'Created_tmp_disk_tables', 'Sort_merge_passes')"
+)
+LOCK_MS = "SHOW GLOBAL STATUS LIKE 'Innodb\\_row\\_lock\\_time'"
+#: Who waits for a row's lock; InnoDB renews this table ten times a second at most, and only where
+#: nobody has looked meanwhile.
+TRX = "information_schema.INNODB_TRX"
+SAMPLE_S = 0.12
+EXPLAIN = "EXPLAIN /*!80016 FORMAT=TRADITIONAL */"
+ANALYZE_FROM = (8, 0, 18)
+_VERSION = re.compile(r"(?:5\.5\.5-)?(\d+)\.(\d+)\.(\d+)")
+#: What InnoDB's tables have of a log's flushes, where performance_schema counts files.
+FLUSHES = (
+    "SELECT EVENT_NAME, COUNT_MISC, SUM_TIMER_MISC / 1000000 FROM"
+    " performance_schema.file_summary_by_event_name WHERE COUNT_MISC > 0 AND EVENT_NAME IN"
+    " ('wait/io/file/innodb/innodb_log_file', 'wait/io/file/sql/binlog')"
+)
+
+
+class ExplainsMysqlPath:
+    """The verb of `engines.ExplainsPath`."""
+
+    _ask: Ask
+    name: ClassVar[str]
+
+    def open_path(self, place: str, flags: Mapping[str, str], request: PathRequest) -> MysqlPath:
+        """The path at a URL, the server asked what it is and which functions its users have."""
+        limit = {"readonly": "on", "time_limit": str(max(1, -int(-request.limit_s // 1)))}
+        kept = {name: value for name, value in flags.items() if name not in url.READ_ONLY}
+        url.check_url(place, convert_flags({**kept, **limit}), {})
+        return MysqlPath(self._ask, locate_server(self.name, place, {**kept, **limit}), request)
+
+
+@dataclass(frozen=True)
+class _Server:
+    """What the server says of itself."""
+
+    version: str
+    is_mariadb: bool
+    number: tuple[int, ...]
+    variables: Mapping[str, str]
+
+    @property
+    def analyzes(self) -> bool:
+        """Does it execute what it explains, and times its nodes?"""
+        return self.is_mariadb or self.number >= ANALYZE_FROM
+
+
+@dataclass(frozen=True)
+class _Analysis:
+    """A run whose nodes were timed: for the client, in the executor, and in the storage engine."""
+
+    nodes: list[NodeReading]
+    elapsed_us: float
+    total_us: float
+    engine_us: float
+
+
+class MysqlPath:
+    """The statement in one database of a server that runs already."""
+
+    sample_s = SAMPLE_S
+
+    def __init__(self, ask: Ask, build: Build, request: PathRequest) -> None:
+        self._request, self._sql = request, request.sql.strip().rstrip("; \t\n")
+        self.beside: Session | None = make_session(build)
+        asked = [STATE, VARIABLES, FUNCTIONS]
+        ((version, mode, database),), variables, functions = ask(self.beside, asked)
+        found = _VERSION.match(str(version))
+        self._server = _Server(
+            str(version),
+            "mariadb" in str(version).lower(),
+            tuple(map(int, found.groups())) if found else (),
+            {str(name): str(value) for name, value in variables},
+        )
+        self.engine = "mariadb" if self._server.is_mariadb else "mysql"
+        self.version = str(version)
+        self.server = build.facts["address"]
+        self.session = self._make_session(build)
+        around = ("START TRANSACTION", "ROLLBACK") if request.writes else ()
+        self.bare = (*around[:1], self._sql, *around[1:])
+        self.repeats = 1
+        self.wait_sql, self._id, self._counted = "", "", False
+        self._can_profile = self._server.variables.get("have_profiling") == "YES"
+        self.remarks: list[str] = []
+        self._check(ask, str(mode or ""), str(database), [str(name) for (name,) in functions])
+        self._sees_trx = _is_answered(ask, self.beside, f"SELECT 1 FROM {TRX} LIMIT 1")
+        self._flushes = self._list_flushes(ask)
+        self.remarks += self._list_remarks()
+        self.sources = self._list_sources()
+
+    def _make_session(self, build: Build) -> Session:
+        """Its statements are killed from beside once they took too long, by the driver, which also
+        refuses several in one text; nothing is written where nothing is rolled back.
+        """
+        session = make_session(replace(build, version=self.version))
+        settings = session["settings"]
+        if self._request.writes:
+            settings = [it for it in settings if not it[0].endswith(("read_only",))]
+        limit = {**session["reads_only"], "limit_ms": round(1000 * self._request.limit_s)}
+        return {**session, "settings": settings, "reads_only": limit}
+
+    def _check(self, ask: Ask, mode: str, database: str, theirs: Sequence[str]) -> None:
+        quoting = find_quoting(mode)
+        if quoting is None:
+            raise UsageError("cannot tell how the server reads statements", cause=mode)
+        tokens = read_statement(self._sql, quoting)
+        for it in tokens:
+            if it.word in ("outfile", "dumpfile"):
+                raise UsageError(f"INTO {it.word.upper()} writes a file, and is not explained")
+        check_kind(tokens, self._request.writes)
+        rules = ServerRules(HARMLESS, judge_session_words, frozenset({quoting}))
+        for name in check_calls(rules, tokens, theirs):
+            self.remarks.append(
+                f"the statement calls {name}(), a stored function: what it does outside of the "
+                "transaction (locks by name, other storage engines) nobody holds back"
+            )
+        if self._request.writes:
+            check_undoable(ask, self.beside or {}, database, tokens, quoting)
+
+    def _list_remarks(self) -> list[str]:
+        told = []
+        if not self._can_profile:
+            told.append("this server has no SHOW PROFILE: its stages are not told")
+        if not self._server.analyzes:
+            told.append("before 8.0.18 MySQL times no node of a plan: only its shape is shown")
+        elif self._request.writes:
+            told.append("nodes of a statement that writes are not timed: only the plan is shown")
+        if not self._server.is_mariadb:
+            told.append("MySQL counts pages for the whole server, not for a statement")
+        if not self._sees_trx:
+            told.append(
+                "this user may not read INNODB_TRX (PROCESS): who holds a row's lock is not known"
+            )
+        if self._server.variables.get("performance_schema") != "ON":
+            told.append("performance_schema is off: how long the logs' flushes take is not known")
+        if self._request.writes:
+            told.append(
+                "a rolled-back statement is written to no binary log and waits for no flush: its "
+                "commit would, and is not in these times"
+            )
+            told.append("counters of AUTO_INCREMENT stay advanced after a rollback")
+        return told
+
+    def _list_sources(self) -> dict[StageName, str]:
+        told: dict[StageName, str] = {"connection": "DO 0"}
+        profiled: tuple[StageName, ...] = (
+            *("parse", "optimise", "open tables", "execute", "log", "binary log", "reply"),
+        )
+        told |= dict.fromkeys(profiled, "SHOW PROFILE")
+        told["lock wait"] = "Innodb_row_lock_time"
+        if self._server.analyzes and not self._request.writes:
+            told["storage engine"] = "ANALYZE" if self._server.is_mariadb else "EXPLAIN ANALYZE"
+        return told
+
+    def _list_flushes(self, ask: Ask) -> tuple[str, ...]:
+        """What the server's own count says of its logs' flushes."""
+        try:
+            (rows,) = ask(self.beside or {}, [FLUSHES])
+        except TrialFailed:
+            return ()
+        return tuple(
+            f"{str(name).rpartition('/')[2]}: {float(us or 0) / int(count or 1):,.0f} µs a flush,"
+            f" of {count} so far"
+            for name, count, us in rows
+        )
+
+    def begin(self, talk: Talk) -> None:
+        """Who we are; and the server's word that the session only reads."""
+        if self._can_profile:
+            talk(["SET profiling_history_size = 100"], "rows")
+        name = "transaction_read_only" if self._server.number >= (8,) else "tx_read_only"
+        if self._server.is_mariadb and self._server.number < (11, 1):
+            name = "tx_read_only"
+        ((reads_only, number),) = talk([f"SELECT @@SESSION.{name}, CONNECTION_ID()"], "rows")[
+            -1
+        ].rows
+        if reads_only != "1" and not self._request.writes:
+            raise UsageError("the server did not make the session read-only")
+        self._id = str(number)
+        trx = f"LEFT JOIN {TRX} t ON t.trx_mysql_thread_id = p.ID" if self._sees_trx else ""
+        state = "COALESCE(t.trx_state, '')" if self._sees_trx else "''"
+        self.wait_sql = (
+            f"SELECT p.COMMAND, p.STATE, {state} FROM information_schema.PROCESSLIST p {trx}"
+            f" WHERE p.ID = {self._id}"
+        )
+
+    def list_endings(self) -> list[str]:
+        """Ends the connection with its statement."""
+        return [f"KILL {self._id}"] if self._id else []
+
+    def read_wait(self, rows: Sequence[Sequence[str | None]]) -> SessionState | None:
+        """The session's state, or that it waits for a row's lock."""
+        for command, state, transaction in rows:
+            if command in ("Sleep", None):
+                return None
+            if transaction == "LOCK WAIT":
+                return SessionState("locks", "a row's lock", 1)
+            name = (state or "").lower()
+            is_lock = name.startswith("waiting for") and "lock" in name
+            return SessionState("locks" if is_lock else "running", name, 1)
+        return None
+
+    def extract_shape(self, talk: Talk) -> str:
+        """EXPLAIN's rows."""
+        (answer,) = talk([f"{EXPLAIN} {self._sql}"], "rows")
+        return plan_shape(answer.rows)
+
+    def play_round(self, talk: Talk) -> PathRound:
+        """`DO 0`, the profiled statement, the analysed one, and the bare one."""
+        empty = self._repeat(talk, ["DO 0"], 0)
+        before_ms = _read_lock_ms(talk)
+        stages, parts, told_us, facts = self._profile(talk)
+        lock_us = min(told_us or 0.0, 1000 * (_read_lock_ms(talk) - before_ms))
+        analysis = self._analyze(talk)
+        if not self._counted:
+            self._counts = self._count_work(talk)
+            self._counted = True
+        bare = self._repeat(talk, self.bare, len(self.bare) // 2, counts=True)
+        stages = {"connection": empty.elapsed_us, **stages}
+        clock_us = None
+        if analysis and "execute" in stages:
+            execute_us = stages["execute"]
+            clock_us = analysis.total_us - execute_us
+            # what reading the clock made of it is left out as far as it is known
+            slower = max(1.0, analysis.total_us / execute_us) if execute_us else 1.0
+            stages["storage engine"] = min(execute_us, analysis.engine_us / slower)
+            stages["execute"] = execute_us - stages["storage engine"]
+        if lock_us > 0 and stages:
+            longest = max(stages, key=lambda name: stages[name])
+            stages[longest] = max(0.0, stages[longest] - lock_us)
+            stages["lock wait"] = stages.get("lock wait", 0.0) + lock_us
+        return PathRound(
+            bare.elapsed_us,
+            stages,
+            instrumented_us=analysis.elapsed_us if analysis else told_us,
+            clock_us=clock_us,
+            parts=parts,
+            nodes=tuple(analysis.nodes) if analysis else (),
+            rows=bare.found,
+            changed=bare.changed,
+            facts={**self._counts, **facts},
+        )
+
+    def _repeat(
+        self, talk: Talk, statements: Sequence[str], at: int, counts: bool = False
+    ) -> TimedAnswer:
+        """The statements `repeats` times in one question; of the one at `at` the median answer."""
+        answers = talk(list(statements) * self.repeats, "counts" if counts else "rows")
+        of_it = sorted(answers[at :: len(statements)], key=lambda it: it.elapsed_ns)
+        return of_it[len(of_it) // 2]
+
+    def _profile(
+        self, talk: Talk
+    ) -> tuple[
+        dict[StageName, float],
+        dict[StageName, dict[str, float]],
+        float | None,
+        dict[str, tuple[str, ...]],
+    ]:
+        """The stages of a run, their parts, the run's time, and what came after its answer."""
+        if not self._can_profile:
+            return {}, {}, None, {}
+        runs = [*self.bare * self.repeats]
+        answers = talk(["SET profiling = 1", *runs, "SET profiling = 0"], "counts")[1:-1]
+        own = answers[len(self.bare) // 2 :: len(self.bare)]
+        told_us = sorted(it.elapsed_us for it in own)[len(own) // 2]
+        (listed,) = talk(["SHOW PROFILES"], "rows")
+        begins = self._sql[:40]
+        found = [row for row in listed.rows if str(row[2]).startswith(begins)][-len(own) :]
+        if not found:
+            return {}, {}, told_us, {}
+        number = sorted(found, key=lambda row: float(row[1] or 0.0))[len(found) // 2][0]
+        (profile,) = talk([f"SHOW PROFILE FOR QUERY {number}"], "rows")
+        stages, parts, after_us = sum_stages(profile.rows)
+        facts: dict[str, tuple[str, ...]] = {}
+        if after_us:
+            facts["reply"] = (f"{after_us:.0f} µs {AFTER}",)
+        if self._flushes and self._request.writes:
+            facts["log"] = self._flushes
+        return stages, parts, told_us, facts
+
+    def _analyze(self, talk: Talk) -> _Analysis | None:
+        """The nodes with their times. MariaDB's ANALYZE executes an UPDATE for good: only what
+        reads is analysed.
+        """
+        if not self._server.analyzes or self._request.writes:
+            return None
+        words = "ANALYZE FORMAT=JSON" if self._server.is_mariadb else "EXPLAIN ANALYZE"
+        answer = self._repeat(talk, [f"{words} {self._sql}"], 0)
+        text = "\n".join(str(row[0]) for row in answer.rows)
+        if not self._server.is_mariadb:
+            nodes = read_tree(text)
+            total_us = sum(it.us or 0.0 for it in nodes)
+            return _Analysis(nodes, answer.elapsed_us, total_us, sum_leaves_us(nodes))
+        try:
+            told = json.loads(text)
+        except ValueError as error:
+            raise TrialFailed("cannot read what ANALYZE answered", cause=error) from None
+        total_us = 1000 * float(told.get("query_block", {}).get("r_total_time_ms") or 0.0)
+        return _Analysis(read_json(told), answer.elapsed_us, total_us, sum_engine_us(told))
+
+    def _count_work(self, talk: Talk) -> dict[str, tuple[str, ...]]:
+        """Temporary tables, merge passes and rows read in one run, by the session's own count."""
+        answers = talk([COUNTERS, COUNTERS, *self.bare, COUNTERS], "rows")
+        first, second, last = (
+            {str(name): int(value or 0) for name, value in answers[at].rows} for at in (0, 1, -1)
+        )
+        grown = {
+            name: last[name] - second.get(name, 0) - (second.get(name, 0) - first.get(name, 0))
+            for name in last
+        }
+        made = (
+            ("Created_tmp_tables", "temporary tables"),
+            ("Created_tmp_disk_tables", "of them on disk"),
+            ("Sort_merge_passes", "merge passes of a sort"),
+        )
+        read = sum(n for name, n in grown.items() if name.startswith("Handler_read_"))
+        facts = {
+            "execute": tuple(f"{grown[name]} {what}" for name, what in made if grown.get(name)),
+            "storage engine": (f"{read:,} reads by the handler",) if read else (),
+        }
+        return {name: them for name, them in facts.items() if them}
+
+
+def _read_lock_ms(talk: Talk) -> float:
+    """What all sessions have waited for InnoDB's rows so far."""
+    (answer,) = talk([LOCK_MS], "rows")
+    return float(answer.rows[0][1] or 0.0) if answer.rows else 0.0
+
+
+def _is_answered(ask: Ask, session: Session, question: str) -> bool:
+    try:
+        ask(session, [question])
+    except TrialFailed:
+        return False
+    return True

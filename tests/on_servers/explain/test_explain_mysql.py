@@ -1,0 +1,181 @@
+"""`dyno explain` on MySQL 5.6 and 8.0 and on MariaDB: stages, what makes them grow, refusals."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from explaining import QUICK, ask, explain, find_grown, times_of, url_of
+from private_servers import serving
+
+from dyno import driver
+from dyno.cli import run_words
+from dyno.engines import Server
+from dyno.errors import UsageError
+
+ROWS = ", ".join(f"({i}, {i % 500}, REPEAT('x', 50))" for i in range(1, 5001))
+TABLES = (
+    "CREATE TABLE orders (id int PRIMARY KEY, customer int, note varchar(60), KEY (customer))"
+    " ENGINE=InnoDB",
+    f"INSERT INTO orders VALUES {ROWS}",
+    "INSERT INTO orders SELECT id + 5000, customer, note FROM orders",
+    "ANALYZE TABLE orders",
+)
+BY_CUSTOMER = "SELECT * FROM orders WHERE customer = 7"
+RUNNING = (
+    "SELECT INFO FROM information_schema.PROCESSLIST WHERE COMMAND <> 'Sleep'"
+    " AND INFO LIKE '%orders%' AND ID <> CONNECTION_ID()"
+)
+KINDS = ("mysql-5.6", "mysql-8.0", "mariadb-innodb")
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    """A shared server with a table of orders, which each test leaves as it was."""
+    with serving(request.param) as shared:
+        ask(shared.session, *TABLES)
+        yield shared
+
+
+def test_the_stages_of_a_select_are_told_and_add_up_to_the_bare_time(server: Server) -> None:
+    found = explain(url_of(server), BY_CUSTOMER)
+    told = times_of(found)
+    assert {"connection", "parse", "optimise", "open tables", "reply"} <= told.keys()
+    for at, bare_us in enumerate(found.bare_us):
+        assert sum(stage.us[at] for stage in found.stages if stage.us) == pytest.approx(bare_us)
+    assert found.rows == 20 and "by customer" in found.shape
+    analyses = found.version >= "8"
+    assert bool(found.nodes) == ("storage engine" in told) == analyses or "MariaDB" in found.version
+    if "MariaDB" in found.version:
+        assert [node.pages for node in found.nodes if node.pages is not None]
+    (parse,) = [stage for stage in found.stages if stage.name == "parse"]
+    assert any(part.name.lower() == "starting" for part in parse.parts)
+
+
+def test_a_dropped_index_makes_execution_and_the_storage_engine_grow(server: Server) -> None:
+    before = explain(url_of(server), BY_CUSTOMER)
+    ask(server.session, "DROP INDEX customer ON orders")
+    try:
+        after = explain(url_of(server), BY_CUSTOMER)
+    finally:
+        ask(server.session, "CREATE INDEX customer ON orders (customer)")
+    assert find_grown(before, after, min) in ("execute", "storage engine")
+    assert before.shape != after.shape and "full table scan" in after.shape
+
+
+def test_a_small_sort_memory_is_told_by_its_merge_passes(server: Server) -> None:
+    sql = "SELECT note, id FROM orders ORDER BY note, id DESC"
+    ((size,),) = ask(server.session, "SELECT @@GLOBAL.sort_buffer_size")
+    ask(server.session, "SET GLOBAL sort_buffer_size = 64 * 1024 * 1024")
+    try:
+        before = explain(url_of(server), sql)
+        ask(server.session, "SET GLOBAL sort_buffer_size = 32768")
+        after = explain(url_of(server), sql)
+    finally:
+        ask(server.session, f"SET GLOBAL sort_buffer_size = {size}")
+    told = [fact for stage in after.stages for fact in stage.facts]
+    assert any("merge passes" in fact for fact in told)
+    assert not any("merge passes" in fact for stage in before.stages for fact in stage.facts)
+
+
+def test_a_row_lock_that_others_hold_for_a_while_is_a_stage_of_its_own(server: Server) -> None:
+    sql = "UPDATE orders SET note = 'y' WHERE id = 7 AND SLEEP(0.05) = 0"
+    writing = replace(QUICK, writes=True, runs=3)
+    before = explain(url_of(server), sql, writing)
+    stop = threading.Event()
+
+    def hold() -> None:
+        with driver.Conversation(60) as other:
+            held = ["BEGIN", "SELECT * FROM orders WHERE id = 7 FOR UPDATE", "DO SLEEP(0.2)"]
+            while not stop.is_set():
+                other(server.session, [*held, "ROLLBACK", "DO SLEEP(0.01)"])
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    try:
+        after = explain(url_of(server), sql, writing)
+    finally:
+        stop.set()
+        thread.join()
+    assert find_grown(before, after) == "lock wait"
+
+
+def test_a_statement_that_never_gets_its_lock_is_ended_there(
+    server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with driver.Conversation(60) as other:
+        other(server.session, ["LOCK TABLES orders WRITE"])
+        began_s = time.monotonic()
+        assert run_words(["explain", url_of(server), BY_CUSTOMER, "--timeout", "1s"]) == 0
+        assert time.monotonic() - began_s < 20
+        assert ask(server.session, RUNNING) == []
+    said = capsys.readouterr().out
+    assert "ended after 1 s (--timeout)" in said and "lock (locks)" in said
+
+
+def test_a_statement_that_answers_when_it_is_ended_is_not_taken_for_one_that_ended(
+    server: Server,
+) -> None:
+    found = explain(url_of(server), "SELECT SLEEP(30)", replace(QUICK, limit_s=1.0))
+    assert found.unfinished and not found.bare_us
+
+
+def test_a_write_is_refused_and_with_rollback_leaves_nothing(server: Server) -> None:
+    sql = "INSERT INTO orders (id, customer, note) VALUES (100001, 1, 'new')"
+    with pytest.raises(UsageError, match="the statement writes"):
+        explain(url_of(server), sql)
+    found = explain(url_of(server), sql, replace(QUICK, writes=True))
+    assert found.rolled_back and found.changed == 1
+    assert ask(server.session, "SELECT count(*) FROM orders WHERE id = 100001") == [["0"]]
+
+
+def test_what_a_rollback_would_not_undo_is_refused_by_name(server: Server) -> None:
+    ask(
+        server.session,
+        "CREATE TABLE counted (n int) ENGINE=MyISAM",
+        "CREATE TRIGGER counts AFTER INSERT ON orders FOR EACH ROW INSERT INTO counted VALUES (1)",
+    )
+    writing = replace(QUICK, writes=True)
+    with pytest.raises(UsageError, match=r"writes to dyno\.counted"):
+        explain(url_of(server), "INSERT INTO counted VALUES (1)", writing)
+    with pytest.raises(UsageError, match="by the trigger counts"):
+        explain(url_of(server), "INSERT INTO orders VALUES (100002, 1, 'x')", writing)
+    assert ask(server.session, "SELECT count(*) FROM counted") == [["0"]]
+    ask(server.session, "DROP TRIGGER counts", "DROP TABLE counted")
+
+
+@pytest.mark.parametrize(
+    ("sql", "why"),
+    [
+        ("SELECT * FROM orders INTO OUTFILE '/tmp/x'", "INTO OUTFILE writes a file"),
+        ("SELECT GET_LOCK('x', 1)", "calls get_lock"),
+        ("CREATE TABLE x (id int)", "CREATE cannot be explained"),
+        ("TRUNCATE orders", "TRUNCATE cannot be explained"),
+        ("CALL something()", "CALL cannot be explained"),
+        ("ANALYZE UPDATE orders SET note = 'z'", "ANALYZE cannot be explained"),
+        ("SELECT 1; DELETE FROM orders", "several statements"),
+        ("SELECT /*!50000 1 */", "cannot read the statement"),
+    ],
+)
+def test_what_could_change_something_is_refused_by_name(server: Server, sql: str, why: str) -> None:
+    for writes in (False, True):
+        with pytest.raises(UsageError, match=why):
+            explain(url_of(server), sql, replace(QUICK, writes=writes))
+
+
+def test_a_stored_function_is_executed_read_only_and_named(server: Server) -> None:
+    ask(
+        server.session,
+        "CREATE FUNCTION count_them() RETURNS int READS SQL DATA"
+        " RETURN (SELECT count(*) FROM orders)",
+        "CREATE FUNCTION add_one() RETURNS int MODIFIES SQL DATA"
+        " BEGIN INSERT INTO orders VALUES (0, 0, ''); RETURN 1; END",
+    )
+    found = explain(url_of(server), "SELECT count_them()")
+    assert any("count_them()" in remark for remark in found.remarks)
+    with pytest.raises(UsageError, match="the statement writes"):
+        explain(url_of(server), "SELECT add_one()")
+    assert ask(server.session, "SELECT count(*) FROM orders WHERE id = 0") == [["0"]]
