@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
-from disk_runs import LOG, MB, READ, make_run, make_side
+import pytest
+from disk_runs import DEVICE, LOG, MB, READ, make_run, make_side
 
 from dyno.disk.audits import judge_run
-from dyno.record.disk import DiskFinding, DiskRun, FileBlocks
+from dyno.record.disk import (
+    DiskFinding,
+    DiskJob,
+    DiskLatency,
+    DiskPlay,
+    DiskRun,
+    DiskSide,
+    FileBlocks,
+)
 
 
 def find(run: DiskRun, audit: str) -> list[DiskFinding]:
@@ -64,3 +74,108 @@ def test_hits_in_the_page_cache_are_told_with_their_share() -> None:
     assert finding.soundness == "doubtful" and "50 % of the bytes" in finding.sentence
     warm = make_run(jobs=[job], change=lambda play: replace(play, cached_before=32 * MB))
     assert "in the page cache before" in find(warm, "page_cache")[0].sentence
+
+
+def with_device(**facts: Any) -> DiskSide:
+    return make_side(device=replace(DEVICE, **facts))
+
+
+def judge(audit: str, run: DiskRun) -> tuple[str, str]:
+    (finding,) = find(run, audit)
+    return finding.soundness, finding.sentence
+
+
+@pytest.mark.parametrize(
+    ("audit", "facts", "soundness", "words"),
+    [
+        ("loop_cache", {"loop_direct": False, "loop_file": "/img"}, "invalid", "second page cache"),
+        ("loop_cache", {"loop_direct": True}, "sound", "direct I/O"),
+        ("thin_provisioning", {"thin": "dm-3 lies in the pool dm-1"}, "doubtful", "the pool dm-1"),
+        ("thin_provisioning", {"name": ""}, "not checked", "no device is visible"),
+        ("trim", {"discard_bytes": 0}, "doubtful", "takes no discard (TRIM)"),
+        ("trim", {"discard_bytes": 0, "rotational": True}, "sound", "needs no discard"),
+        ("trim", {"discard_bytes": None}, "not checked", "not visible"),
+        ("queue_limit", {"limit": "read_iops=500"}, "doubtful", "allows read_iops=500"),
+        ("queue_limit", {"requests": None}, "not checked", "not visible"),
+        ("pcie_link", {"link": "8 GT/s x2", "link_most": "16 GT/s x4"}, "doubtful", "16 GT/s x4"),
+        ("pcie_link", {"link": "16 GT/s x4", "link_most": "16 GT/s x4"}, "sound", "all that"),
+    ],
+)
+def test_a_fact_of_the_device_is_told_by_its_audit(
+    audit: str, facts: dict[str, Any], soundness: str, words: str
+) -> None:
+    found, sentence = judge(audit, make_run([with_device(**facts)]))
+    assert found == soundness and words in sentence
+
+
+def test_more_requests_than_the_queue_holds_are_told() -> None:
+    deep = replace(READ, name="deep", engine="io_uring", depth=64)
+    found, sentence = judge("queue_limit", make_run([with_device(requests=32)], [READ, deep]))
+    assert found == "doubtful" and "holds 32 requests, and 'deep'" in sentence
+
+
+def test_a_flush_faster_than_any_medium_is_answered_by_a_cache() -> None:
+    def quicken(play: DiskPlay) -> DiskPlay:
+        return replace(play, sync=DiskLatency(9_000.0, 8_000.0, 20_000.0, 1e6))
+
+    side = with_device(write_cache="write back")
+    found, sentence = judge("write_cache", make_run([side], [LOG], change=quicken))
+    assert found == "doubtful" and "flushes take 8 µs" in sentence
+    assert judge("write_cache", make_run([side], [LOG]))[0] == "sound"
+    turning = with_device(write_cache="write back", rotational=True)
+    assert "says that it rotates" in judge("write_cache", make_run([turning], [LOG]))[1]
+    safe = make_run([with_device(write_cache="write through")], [LOG], change=quicken)
+    assert judge("write_cache", safe)[0] == "sound"
+    hidden = with_device(write_cache="")
+    assert judge("write_cache", make_run([hidden], [LOG]))[0] == "not checked"
+
+
+def test_a_file_system_that_sends_no_flush_makes_commits_invalid() -> None:
+    def forget(play: DiskPlay) -> DiskPlay:
+        assert play.device
+        return replace(play, device=replace(play.device, flushes=3))
+
+    side = with_device(write_cache="write back")
+    found, sentence = judge("write_cache", make_run([side], [LOG], change=forget))
+    assert found == "invalid" and "60,150 waits it was sent 18 flushes" in sentence
+
+
+WRITE = DiskJob("write 4K", "randwrite")
+
+
+@pytest.mark.parametrize(
+    ("rates", "soundness"),
+    [
+        ((1e4, 1.01e4, 0.99e4, 1e4, 1e4), "sound"),
+        ((3e4, 2e4, 1.5e4, 1.2e4, 1e4), "doubtful"),
+        ((1.1e4, 1.07e4, 1.03e4, 1e4, 0.97e4), "doubtful"),
+        ((5e4, 4e4, 1e4, 1e4, 1e4, 1e4, 1e4), "sound"),
+        ((1e4, 1e4, 1e4, 1e4), "not checked"),
+    ],
+)
+def test_a_drive_that_was_not_preconditioned_is_not_steady_by_snias_five_rounds(
+    rates: tuple[float, ...], soundness: str
+) -> None:
+    run = make_run(jobs=[WRITE], blocks=len(rates), rate=lambda _, block: rates[block])
+    assert judge("steady_state", run)[0] == soundness
+
+
+def test_rates_that_fall_and_stay_low_are_throttled() -> None:
+    def fall(_: str, block: int) -> float:
+        return 10_000.0 if block < 6 else 3_000.0
+
+    found, sentence = judge("throttling", make_run(blocks=10, rate=fall))
+    assert found == "doubtful" and "fell by 70 % after 1.0 minutes" in sentence
+    once = make_run(blocks=10, rate=lambda _, block: 3_000.0 if block == 4 else 10_000.0)
+    assert judge("throttling", once)[0] == "sound"
+
+
+def test_others_on_the_disk_are_told() -> None:
+    def disturb(play: DiskPlay) -> DiskPlay:
+        assert play.device
+        return replace(play, device=replace(play.device, read_bytes=5 * play.size_bytes))
+
+    found, sentence = judge("foreign_io", make_run(change=disturb))
+    assert found == "doubtful" and "others used nvme0n1 in 6 of 6 plays" in sentence
+    hidden = make_run(change=lambda play: replace(play, device=None))
+    assert judge("foreign_io", hidden)[0] == "not checked"

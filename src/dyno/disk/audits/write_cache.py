@@ -1,0 +1,77 @@
+"""Audit `write_cache`: does a commit reach what a power cut leaves?
+
+A drive with a volatile cache ("write back") is sent a flush, and has to write its cache to the
+medium. One that answers faster than any medium can be written has not; and where the kernel sends
+no flush at all (`barrier=0`), nobody asked it to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dyno.record.disk import DiskFinding, DiskJob, DiskRun, DiskSide
+
+#: What writing takes at least, in ns: a program of a page of flash, half a turn at 15,000 a minute.
+FLASH_NS, ROTATING_NS = 50_000.0, 2_000_000.0
+#: So many of a hundred waits without a flush are a file system that sends none: one flush may serve
+#: several that wait together.
+FLUSHED_PERCENT = 1.0
+
+
+def judge(run: DiskRun) -> Iterator[DiskFinding]:
+    """One finding for each side, of its jobs that wait for a flush."""
+    jobs = [job for job in run.jobs if job.sync]
+    if not jobs:
+        yield DiskFinding("write_cache", "does not apply", "Nothing is committed.")
+        return
+    for side in run.sides:
+        yield _judge_side(run, side, jobs)
+
+
+def _judge_side(run: DiskRun, side: DiskSide, jobs: list[DiskJob]) -> DiskFinding:
+    meant = ((side.name,), tuple(job.name for job in jobs))
+    if not side.device.write_cache:
+        sentence = f"{side.name}: whether the device has a volatile cache is not visible."
+        return DiskFinding("write_cache", "not checked", sentence, *meant)
+    if side.device.write_cache != "write back":
+        sentence = f"{side.name}: the device says that it has no volatile cache."
+        return DiskFinding("write_cache", "sound", sentence, *meant)
+    waits, flushes = _count_flushes(run, side, jobs)
+    if waits and flushes is not None and 100.0 * flushes < FLUSHED_PERCENT * waits:
+        sentence = (
+            f"{side.name}: the device has a volatile cache, and of {waits:,} waits it was sent "
+            f"{flushes:,} flushes (barrier=0, nobarrier?): a power cut loses what was committed."
+        )
+        return DiskFinding("write_cache", "invalid", sentence, *meant)
+    least = ROTATING_NS if side.device.rotational else FLASH_NS
+    fastest = [_find_wait_ns(run, side, job) for job in jobs]
+    quick = min((each for each in fastest if each), default=None)
+    if quick is not None and quick < least:
+        medium = "says that it rotates" if side.device.rotational else "is flash"
+        sentence = (
+            f"{side.name}: flushes take {quick / 1e3:.0f} µs, and the device {medium}, which "
+            f"cannot be written in {least / 1e3:.0f} µs: a cache answers them, which is safe only "
+            "if a battery or capacitor keeps it."
+        )
+        return DiskFinding("write_cache", "doubtful", sentence, *meant)
+    sentence = f"{side.name}: flushes take as long as a medium needs."
+    return DiskFinding("write_cache", "sound", sentence, *meant)
+
+
+def _count_flushes(run: DiskRun, side: DiskSide, jobs: list[DiskJob]) -> tuple[int, int | None]:
+    """How often these jobs waited, and the device's own count of flushes; None where it has
+    none. O_DSYNC writes are left out: they may be sent as writes that pass the cache by (FUA).
+    """
+    plays = [p for job in jobs if job.sync != "dsync" for p in run.find_plays(side.name, job.name)]
+    seen = [play.device.flushes for play in plays if play.device]
+    return sum(play.syncs for play in plays), sum(seen) if seen else None
+
+
+def _find_wait_ns(run: DiskRun, side: DiskSide, job: DiskJob) -> float | None:
+    """The median wait of a commit, of one user; the least over the blocks."""
+    if job.users > 1:
+        return None
+    of_write = job.sync == "dsync"
+    plays = run.find_plays(side.name, job.name)
+    waits = [play.total.p50 if of_write else play.sync.p50 for play in plays]
+    return min(filter(None, waits), default=None)
