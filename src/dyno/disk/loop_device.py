@@ -37,6 +37,17 @@ def open_loop(handle: int) -> Iterator[int]:
         os.close(device)
 
 
+def find_refusal(handle: int) -> str:
+    """Why no loop device can be made over the file behind `handle`, a clause; empty where one
+    can.
+    """
+    try:
+        with open_loop(handle):
+            return ""
+    except HostError as refused:
+        return refused.sentence
+
+
 def _attach(handle: int) -> int:
     config = CONFIG.pack(handle, BLOCK_BYTES, READ_ONLY | AUTOCLEAR | DIRECT_IO)
     for _ in range(TRIES):
@@ -54,7 +65,7 @@ def _attach(handle: int) -> int:
             if device >= 0:
                 os.close(device)
             if error.errno != errno.EBUSY:
-                hint = "as root, on the host itself; or leave the loop devices out: --only"
+                hint = "as root, on the host itself"
                 cause = (error.strerror or "").lower()
                 raise HostError("no loop device can be made", cause=cause, hint=hint) from None
     raise HostError("no loop device can be made", cause="somebody else takes each that is free")

@@ -96,7 +96,8 @@ def parse_matrix(name: str, data: Mapping[str, Any]) -> Matrix:
     try:
         published = tuple(PublishedFigure(**each) for each in data.get("published", ()))
     except TypeError as error:
-        raise UsageError(f"{name}: [[published]] has what, factor, source", cause=error) from None
+        hint = "it has what, factor, source, base and candidate"
+        raise UsageError(f"{name}: [[published]] is wrong", cause=error, hint=hint) from None
     return Matrix(name, data.get("question", ""), tuple(jobs), tuple(sides), published)
 
 

@@ -16,7 +16,7 @@ from dyno.compare.run_folder import write_json
 from dyno.disk.fio import Fio, run_job
 from dyno.disk.matrix import Matrix, change_job, choose_jobs
 from dyno.disk.play import DiskProgress, Run, list_playable_jobs, play_block
-from dyno.disk.side import make_side
+from dyno.disk.side import find_loop_refusal, make_side
 from dyno.disk.verdict import is_decided
 from dyno.errors import UsageError
 from dyno.host.checks import read_host_facts
@@ -46,15 +46,14 @@ class DiskPlan:
     factors: Sequence[tuple[str, Sequence[str]]] = ()
     writable: Sequence[str] = ()
     command: str = ""
-    notes: Sequence[str] = ()
     play: Run = field(default=run_job)
 
 
 def plan_disk_run(plan: DiskPlan) -> DiskRun:
     """The record before its first block; `UsageError` or `HostError` for what cannot be played."""
-    sides = make_sides(plan)
+    sides, left_out = make_sides(plan)
     jobs = choose_jobs(plan.matrix, plan.only)
-    writable = [side.path for side in sides if side.name in plan.writable]
+    writable = find_writable(plan, sides)
     jobs, notes = list_playable_jobs(jobs, sides, writable)
     if not jobs:
         raise UsageError("no job is left to be played", cause=" ".join(notes))
@@ -81,37 +80,65 @@ def plan_disk_run(plan: DiskPlan) -> DiskRun:
         play_s=plan.play_s,
         fio="",
         host=read_host_facts(Path(sides[0].path)),
-        notes=(*plan.notes, *notes),
+        notes=(*left_out, *notes),
         published=plan.matrix.published,
         dyno=dyno.__version__,
     )
 
 
-def make_sides(plan: DiskPlan) -> tuple[DiskSide, ...]:
-    """The sides: each path, in each of the matrix's own sides, with each level of the factors."""
-    sides = []
+def make_sides(plan: DiskPlan) -> tuple[tuple[DiskSide, ...], list[str]]:
+    """The sides: each path, in each of the matrix's own sides, with each level of the factors; and
+    a sentence on those that this host cannot have.
+    """
+    for word in plan.writable:
+        if word not in plan.paths:
+            raise UsageError(f"--write-device {word} is none of the paths that are measured")
+    sides, notes = [], []
     for word in dict.fromkeys(plan.paths):
         own = make_side(word, plan.size_bytes, plan.writable)
-        if plan.matrix.sides and own.kind != "directory":
-            raise UsageError(f"{plan.matrix.name} wants a folder, and {word} is a {own.kind}")
-        lead = f"{word}: " if len(plan.paths) > 1 else ""
-        sides += [
-            replace(
-                own,
-                name=f"{lead}{each.name}",
-                kind="loop" if each.loop else own.kind,
-                content=each.content,
-            )
-            for each in plan.matrix.sides
-        ] or [own]
+        lead = f"{word}: " if len(set(plan.paths)) > 1 else ""
+        found, left_out = _spread(plan.matrix, own, lead)
+        sides += found
+        notes += left_out
     if len(plan.paths) != len(set(plan.paths)):
         sides += [replace(sides[0], name=f"{sides[0].name} (again)")]
     for key, levels in plan.factors:
         sides = [_change_side(side, key, level) for side in sides for level in levels]
-    for word in plan.writable:
-        if word not in plan.paths:
-            raise UsageError(f"--write-device {word} is none of the paths that are measured")
-    return tuple(sides)
+    for side in sides:
+        for job in plan.matrix.jobs:
+            change_job(job, side.changes)
+    return tuple(sides), notes
+
+
+def _spread(matrix: Matrix, own: DiskSide, lead: str) -> tuple[list[DiskSide], list[str]]:
+    """A folder in each of the matrix's own sides; any path by itself where it has none."""
+    if not matrix.sides:
+        return [own], []
+    if own.kind != "directory":
+        raise UsageError(f"{matrix.name} wants a folder, and {own.name} is a {own.kind}")
+    wants = [each for each in matrix.sides if each.loop]
+    refusal = find_loop_refusal(own) if wants else ""
+    notes = []
+    if refusal:
+        names = " and ".join(f"'{each.name}'" for each in wants)
+        notes.append(f"{names} left out: {refusal}.")
+    sides = [
+        replace(
+            own,
+            name=f"{lead}{each.name}",
+            kind="loop" if each.loop else own.kind,
+            content=each.content,
+        )
+        for each in matrix.sides
+        if not (each.loop and refusal)
+    ]
+    return sides, notes
+
+
+def find_writable(plan: DiskPlan, sides: Sequence[DiskSide]) -> list[str]:
+    """The devices, by the paths that their names lead to, that may be written to."""
+    named = {str(Path(word).resolve()) for word in plan.writable}
+    return sorted({side.path for side in sides if side.path in named})
 
 
 def _change_side(side: DiskSide, key: str, level: str) -> DiskSide:
@@ -130,7 +157,7 @@ def play_disks(run: DiskRun, fio: Fio, folder: Path, say: Say, plan: DiskPlan) -
     """Plays blocks until an interim analysis decides or the last is played; the record in `folder`
     has each whole block, however we end.
     """
-    writable = [side.path for side in run.sides if side.name in plan.writable]
+    writable = find_writable(plan, run.sides)
     progress = DiskProgress(replace(run, fio=fio.version), time.monotonic(), writable, plan.play)
     for block in range(run.analyses[-1]):
         play_block(progress, fio, block, say)

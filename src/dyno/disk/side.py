@@ -17,8 +17,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from dyno.disk import loop_device
 from dyno.disk.file_blocks import read_blocks
-from dyno.disk.loop_device import open_loop
 from dyno.errors import HostError, UsageError
 from dyno.host.checks import Machine, find_mount
 from dyno.host.checks.device import read_device_facts
@@ -180,7 +180,9 @@ def open_side(side: DiskSide, writable: bool = False) -> Iterator[OpenSide]:
             file = _open_unnamed(Path(side.path))
             stack.callback(os.close, file)
             make_content(file, side.size_bytes, side.content, side.path)
-            handle = stack.enter_context(open_loop(file)) if side.kind == "loop" else file
+            handle = (
+                stack.enter_context(loop_device.open_loop(file)) if side.kind == "loop" else file
+            )
         else:
             flags = os.O_RDWR | os.O_EXCL if writable else os.O_RDONLY
             handle = os.open(side.path, flags | os.O_CLOEXEC)
@@ -199,8 +201,19 @@ def _look_again(side: DiskSide, handle: int, file: int | None) -> DiskSide:
     if side.kind == "loop":
         number = os.fstat(handle).st_rdev
         own = read_device_facts(Machine(), f"{os.major(number)}:{os.minor(number)}")
-        device = replace(own, stack=(*own.stack, *side.device.stack))
+        below = side.device.stack[-1:]
+        device = replace(own, stack=(*own.stack, *below))
     return replace(side, blocks=blocks, device=device)
+
+
+def find_loop_refusal(side: DiskSide) -> str:
+    """Why a folder's file cannot be read through a loop device; empty where it can."""
+    file = _open_unnamed(Path(side.path))
+    try:
+        os.ftruncate(file, LEAST_BYTES)
+        return loop_device.find_refusal(file)
+    finally:
+        os.close(file)
 
 
 def make_content(handle: int, size_bytes: int, content: DiskContent, where: str) -> None:

@@ -185,11 +185,15 @@ class DiskPlay:
 
 @dataclass(frozen=True)
 class PublishedFigure:
-    """What somebody published of this matrix, with its source."""
+    """What somebody published of this matrix, with its source: `factor` is the time of a request
+    on the side `candidate` beside that on `base`, of direct requests of one user.
+    """
 
     what: str
     factor: float
     source: str
+    base: str
+    candidate: str
 
 
 @dataclass(frozen=True)

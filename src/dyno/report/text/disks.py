@@ -142,3 +142,27 @@ def describe_basis(run: DiskRun) -> str:
         f"{run.fio}, {run.blocks} blocks, each job {run.play_s:g} s a block, seed {run.seed}; in a "
         "folder each block has a new file. Rates are means, latencies medians over the blocks."
     )
+
+
+def describe_published(run: DiskRun) -> list[str]:
+    """What was published of the matrix, beside what was measured here."""
+    jobs = [job for job in run.jobs if job.access == "direct" and job.in_flight == 1]
+    told = []
+    for each in run.published:
+        pairs = [
+            (base, side)
+            for base in run.sides
+            for side in run.sides
+            if base.name.endswith(each.base) and side.name.endswith(each.candidate)
+        ]
+        for job, (base, side) in ((job, pair) for job in jobs for pair in pairs):
+            ours, theirs = (run.find_plays(it.name, job.name) for it in (base, side))
+            if not ours or not theirs:
+                continue
+            factor = median(p.total.p50 for p in theirs) / median(p.total.p50 for p in ours)
+            told.append(
+                f"{each.what}: {each.factor:.1f} times ({each.source}); here {factor:.1f} times "
+                "by medians, "
+                f"'{side.name}' beside '{base.name}', {job.name}."
+            )
+    return told
