@@ -138,8 +138,8 @@ PACKAGES = {
     ),
     "disk": _package(
         "what a disk does under a database: fio's jobs as data, played, judged and audited",
-        "record builds host/processes host/checks host/controls judge/stats compare/run_folder"
-        " compare/play",
+        "record builds host/processes host/checks host/controls judge/stats judge/analysis"
+        " compare/run_folder compare/play",
     ),
     "report": _package(
         "`sections/` one file each; `html/` the page, `text/` the terminal, `export.py` the files",

@@ -91,3 +91,30 @@ def test_a_file_is_only_read(folder: Path, capsys: pytest.CaptureFixture[str]) -
     assert "4 jobs are left out that write" in capsys.readouterr().out
     assert file.read_bytes() == content
     file.unlink()
+
+
+def test_waiting_for_the_disk_in_each_write_is_slower_than_not_waiting(folder: Path) -> None:
+    words = ["disk", str(folder), "--factor", "sync=none,dsync", "--only", "log 16K*"]
+    assert run_words([*words, "--time", "0.2", "--size", "8M", "--blocks", "5"]) == 1
+
+
+def test_a_directory_on_memory_is_called_memory(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if not os.path.ismount("/dev/shm"):
+        pytest.skip("there is no /dev/shm")
+    words = ["disk", "/dev/shm", *SHORT, "--only", "read 4K, buffered"]
+    assert run_words(words) == 3
+    said = " ".join(capsys.readouterr().out.split())
+    assert "invalid (buffered): /dev/shm lies on tmpfs: memory, and no disk is below it" in said
+
+
+def test_a_sparse_file_is_caught_by_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = folder / "sparse"
+    with file.open("wb") as out:
+        out.truncate(8 << 20)
+    try:
+        assert run_words(["disk", str(file), *SHORT, "--only", "read 4K, one*"]) == 3
+    finally:
+        file.unlink()
+    assert "100 % of the file was never written" in " ".join(capsys.readouterr().out.split())

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dyno.cli import judged_run, options
-from dyno.cli.options import DURATION, PERCENT, SIZE
-from dyno.cli.runs import find_runs_home
+from dyno.cli.options import DURATION, PERCENT, RUN, SIZE
+from dyno.cli.runs import find_run, find_runs_home
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
 
@@ -73,6 +73,13 @@ INVALID_EXIT = judged_run.EXITS["invalid"]
     help="Write to this device too, which DESTROYS ITS DATA; it must be one of the paths, "
     "unmounted, without partitions, and in nobody's use.",
 )
+@click.option(
+    "--run",
+    "of_run",
+    type=RUN,
+    metavar="RUN",
+    help="Predict what the commits of this comparison could be here, beside what they were.",
+)
 @click.option("--seed", type=int, default=1, show_default=True, help="Draws blocks and orders.")
 @options.STRICT
 @options.JSON
@@ -108,6 +115,7 @@ def command(**words: Any) -> int:
 
 
 def _make_plan(words: dict[str, Any]) -> DiskPlan:
+    from dyno.disk.commits import read_commits
     from dyno.disk.matrix import read_matrix
     from dyno.disk.run import DiskPlan
 
@@ -122,6 +130,7 @@ def _make_plan(words: dict[str, Any]) -> DiskPlan:
         matrix=matrix,
         margin_percent=words["margin"],
         command=judged_run.quote_command(),
+        commits=read_commits(find_run(words["of_run"])) if words["of_run"] else (),
     )
 
 

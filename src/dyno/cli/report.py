@@ -10,7 +10,7 @@ import click
 from dyno.cli import judged_run, options
 from dyno.cli.judged_run import RunOptions
 from dyno.cli.options import RUN
-from dyno.cli.runs import find_count, find_run
+from dyno.cli.runs import find_count, find_disk_run, find_run
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
 
@@ -35,7 +35,8 @@ PROFILES = ("firefox", "collapsed", "pprof")
 @options.JSON
 @options.FORMAT
 def command(run: str, *, profile_format: str | None, **words: Any) -> int:
-    """Make a run's verdict.json, report.html and trials.csv again, or a count's report.html.
+    """Make a run's verdict.json, report.html and trials.csv again, or the report.html of a count or
+    a run of disks.
 
     RUN is its folder, its name, a unique beginning of the name, or `last`. It needs only the
     records, no engine. With a --format that has no file, that format is all that is printed. Exits
@@ -51,6 +52,10 @@ def command(run: str, *, profile_format: str | None, **words: Any) -> int:
             hint = "KCachegrind reads callgrind's files in its folder"
             raise UsageError("a count has no samples of CPU time", hint=hint)
         return report_count(counted, asked)
+    if measured := find_disk_run(run):
+        if profile_format:
+            raise UsageError("a run of disks has no samples of CPU time")
+        return report_disks(measured, asked)
     folder = find_run(run)
     if any(not wanted.file for wanted in asked.formats):
         verdict = judged_run.write_verdict(folder, asked)
@@ -79,6 +84,26 @@ def report_count(folder: Path, asked: RunOptions) -> int:
     print_count(count, rows)
     screen.print_line(f"report: {page}")
     return 0
+
+
+def report_disks(folder: Path, asked: RunOptions) -> int:
+    """The same of a run of disks."""
+    from dyno.cli.disk import choose_exit_code, write_verdict
+    from dyno.cli.terminal.disks import derive_disk_page, print_disks
+    from dyno.compare.run_folder import DISK_RECORD, read_json
+    from dyno.disk.verdict import judge_disks
+    from dyno.record.disk import DiskRun
+
+    if asked.formats:
+        raise UsageError("a run of disks has no --format", hint="--json FILE writes its verdict")
+    run = read_json(DiskRun, folder / DISK_RECORD)
+    verdict = judge_disks(run)
+    page = derive_disk_page(folder, run, verdict)
+    if asked.json_file:
+        write_verdict(verdict, asked.json_file)
+    print_disks(run, verdict)
+    screen.print_line(f"report: {page}")
+    return choose_exit_code(verdict, strict=True) if asked.strict else 0
 
 
 def _write_profiles(folder: RunFolder, verdict: Verdict, profile_format: str) -> None:

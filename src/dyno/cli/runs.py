@@ -30,7 +30,18 @@ def list_count_names() -> list[str]:
     """The counts of instructions at home, oldest first."""
     from dyno.compare.run_folder import COUNT_RECORD
 
-    return [file.parent.name for file in sorted(find_runs_home().glob(f"*/{COUNT_RECORD}"))]
+    return _list_names_with(COUNT_RECORD)
+
+
+def list_disk_names() -> list[str]:
+    """The runs of `dyno disk` at home, oldest first."""
+    from dyno.compare.run_folder import DISK_RECORD
+
+    return _list_names_with(DISK_RECORD)
+
+
+def _list_names_with(record: str) -> list[str]:
+    return [file.parent.name for file in sorted(find_runs_home().glob(f"*/{record}"))]
 
 
 def find_run(word: str) -> RunFolder:
@@ -88,17 +99,28 @@ def find_counts(folders: Sequence[Path]) -> list[Path]:
 
 def find_count(word: str) -> Path | None:
     """The folder of `dyno count` that `word` means, as `find_run` does; None where it means none,
-    or a run. `last` is a count where that is newer than the last run.
+    or another. `last` is a count where that is the newest of all.
     """
     from dyno.compare.run_folder import COUNT_RECORD
 
-    home, names = find_runs_home(), list_count_names()
+    return _find_folder_with(COUNT_RECORD, word, [*list_run_names(), *list_disk_names()])
+
+
+def find_disk_run(word: str) -> Path | None:
+    """The same of `dyno disk`."""
+    from dyno.compare.run_folder import DISK_RECORD
+
+    return _find_folder_with(DISK_RECORD, word, [*list_run_names(), *list_count_names()])
+
+
+def _find_folder_with(record: str, word: str, others: Sequence[str]) -> Path | None:
+    home, names = find_runs_home(), _list_names_with(record)
     if word == "last":
-        newest = max([*names, *list_run_names()], default="")
+        newest = max([*names, *others], default="")
         return home / newest if newest in names else None
     for folder in (Path(word), home / word):
-        if (folder / COUNT_RECORD).is_file():
+        if (folder / record).is_file():
             return folder
     begun = [name for name in names if name.startswith(word)]
-    runs = [name for name in list_run_names() if name.startswith(word)]
-    return home / begun[0] if len(begun) == 1 and not runs else None
+    unclear = any(name.startswith(word) for name in others)
+    return home / begun[0] if len(begun) == 1 and not unclear else None

@@ -12,7 +12,7 @@ import click
 
 from dyno.cli import show_details
 from dyno.cli.options import Word
-from dyno.cli.runs import list_count_names, list_run_names
+from dyno.cli.runs import list_count_names, list_disk_names, list_run_names
 from dyno.cli.terminal import screen
 from dyno.errors import DynoError, build_unknown_error
 from dyno.former_names import AUDITS
@@ -149,10 +149,11 @@ def list_experiments() -> Rows:
     return rows
 
 
-def list_runs_and_counts() -> Rows:
-    """Each run, and each count of instructions, oldest first."""
+def list_all_runs() -> Rows:
+    """Each run, count of instructions and run of disks, oldest first."""
     counts = [(name, "instructions counted") for name in list_count_names()]
-    return sorted([*((name, "") for name in list_run_names()), *counts])
+    disks = [(name, "disks measured") for name in list_disk_names()]
+    return sorted([*((name, "") for name in list_run_names()), *counts, *disks])
 
 
 OVERVIEWS: dict[str, Callable[[], Rows]] = {
@@ -162,5 +163,5 @@ OVERVIEWS: dict[str, Callable[[], Rows]] = {
     "probes": build_overview("dyno.host.probes", "PROBE"),
     "audits": build_overview("dyno.judge.audits", "AUDIT"),
     "experiments": list_experiments,
-    "runs": list_runs_and_counts,
+    "runs": list_all_runs,
 }

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dyno.cli.runs import find_count, find_run
+from dyno.cli.runs import find_count, find_disk_run, find_run
 from dyno.cli.terminal import screen
 from dyno.cli.terminal.announcement import format_cells_comment
 from dyno.errors import build_unknown_error
@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 
 
 def show_run(word: str) -> None:
-    """A run: what was asked, how much of it was played, and the verdict so far; or a count."""
+    """A run: what was asked, how much of it was played, and the verdict so far; or a count, or a
+    run of disks.
+    """
+    if measured := find_disk_run(word):
+        show_disk_run(measured)
+        return
     if counted := find_count(word):
         show_count(counted)
         return
@@ -47,6 +52,20 @@ def show_run(word: str) -> None:
     book = Book(made.path, run, trials, judge(run, trials, counts=made.read_counts()))
     screen.draw(brief.build_brief_table(book, everything=True))
     screen.draw(components.build_sources_table(book))
+
+
+def show_disk_run(folder: Path) -> None:
+    """A run of disks: what was asked, each job, and what the audits found."""
+    from dyno.cli.terminal.disks import print_disks
+    from dyno.compare.run_folder import DISK_RECORD, read_json
+    from dyno.disk.verdict import judge_disks
+    from dyno.record.disk import DiskRun
+
+    run = read_json(DiskRun, folder / DISK_RECORD)
+    screen.print_line(screen.style_bold(folder.name))
+    screen.print_gap()
+    screen.print_line(run.command)
+    print_disks(run, judge_disks(run))
 
 
 def show_count(folder: Path) -> None:

@@ -111,6 +111,8 @@ def write_json(file: Path, data: dict[str, Any]) -> Path:
 
 #: The folder of a run's counts of instructions, and the record in each of these.
 COUNTS, COUNT_RECORD = "counts", "count.json"
+#: The record of `dyno disk` in its folder.
+DISK_RECORD = "disk.json"
 #: The folder of profiles with callers.
 PROFILES = "profiles"
 #: The folder for what trials loaded into servers that go on running.

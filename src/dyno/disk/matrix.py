@@ -147,7 +147,8 @@ def change_job(job: DiskJob, values: Mapping[str, Any]) -> DiskJob:
         hint = 'take io_uring, or access = "direct"'
         raise UsageError(f"{job.name}: libaio waits in each buffered request", hint=hint)
     if made_job.sync and not made_job.is_write:
-        raise UsageError(f"{job.name} reads, and has nothing to sync")
+        hint = "--only chooses jobs that write"
+        raise UsageError(f"'{job.name}' reads, and has nothing to sync", hint=hint)
     if made_job.access == "direct" and made_job.block_bytes % BLOCK_LEAST:
         raise UsageError(f"{job.name}: direct requests are multiples of {BLOCK_LEAST} bytes")
     return made_job

@@ -12,7 +12,7 @@ from pathlib import Path
 import dyno
 from dyno import private_files
 from dyno.builds import Say
-from dyno.compare.run_folder import write_json
+from dyno.compare.run_folder import DISK_RECORD, write_json
 from dyno.disk.fio import Fio, run_job
 from dyno.disk.matrix import Matrix, change_job, choose_jobs
 from dyno.disk.play import DiskProgress, Run, list_playable_jobs, play_block
@@ -21,10 +21,8 @@ from dyno.disk.verdict import is_decided
 from dyno.errors import UsageError
 from dyno.host.checks import read_host_facts
 from dyno.host.controls import load_controls
-from dyno.record.disk import DiskRun, DiskSide
+from dyno.record.disk import DiskRun, DiskSide, RunCommits
 
-#: The record in a run's folder.
-DISK_RECORD = "disk.json"
 #: Blocks at which a comparison is judged; and how many of a single path.
 ANALYSES, ALONE = (6, 10), 5
 #: What a side may change, beside what its jobs have.
@@ -46,6 +44,7 @@ class DiskPlan:
     factors: Sequence[tuple[str, Sequence[str]]] = ()
     writable: Sequence[str] = ()
     command: str = ""
+    commits: tuple[RunCommits, ...] = ()
     play: Run = field(default=run_job)
 
 
@@ -55,6 +54,8 @@ def plan_disk_run(plan: DiskPlan) -> DiskRun:
     jobs = choose_jobs(plan.matrix, plan.only)
     writable = find_writable(plan, sides)
     jobs, notes = list_playable_jobs(jobs, sides, writable)
+    if plan.commits and not any(job.sync for job in jobs):
+        raise UsageError("--run needs a job that commits, and none is played")
     if not jobs:
         raise UsageError("no job is left to be played", cause=" ".join(notes))
     for side in sides:
@@ -82,6 +83,7 @@ def plan_disk_run(plan: DiskPlan) -> DiskRun:
         host=read_host_facts(Path(sides[0].path)),
         notes=(*left_out, *notes),
         published=plan.matrix.published,
+        commits=plan.commits,
         dyno=dyno.__version__,
     )
 
@@ -97,7 +99,7 @@ def make_sides(plan: DiskPlan) -> tuple[tuple[DiskSide, ...], list[str]]:
     for word in dict.fromkeys(plan.paths):
         own = make_side(word, plan.size_bytes, plan.writable)
         lead = f"{word}: " if len(set(plan.paths)) > 1 else ""
-        found, left_out = _spread(plan.matrix, own, lead)
+        found, left_out = _multiply_side(plan.matrix, own, lead)
         sides += found
         notes += left_out
     if len(plan.paths) != len(set(plan.paths)):
@@ -105,12 +107,12 @@ def make_sides(plan: DiskPlan) -> tuple[tuple[DiskSide, ...], list[str]]:
     for key, levels in plan.factors:
         sides = [_change_side(side, key, level) for side in sides for level in levels]
     for side in sides:
-        for job in plan.matrix.jobs:
+        for job in choose_jobs(plan.matrix, plan.only):
             change_job(job, side.changes)
     return tuple(sides), notes
 
 
-def _spread(matrix: Matrix, own: DiskSide, lead: str) -> tuple[list[DiskSide], list[str]]:
+def _multiply_side(matrix: Matrix, own: DiskSide, lead: str) -> tuple[list[DiskSide], list[str]]:
     """A folder in each of the matrix's own sides; any path by itself where it has none."""
     if not matrix.sides:
         return [own], []

@@ -197,6 +197,22 @@ class PublishedFigure:
 
 
 @dataclass(frozen=True)
+class RunCommits:
+    """What a candidate of a comparison asked of its disk in a phase, for an operation: fsyncs and
+    bytes of log (None: not counted), by the engine's own count; and what it did, in operations a
+    second of so many `users`.
+    """
+
+    candidate: str
+    workload: str
+    phase: str
+    users: int
+    rate: float
+    fsyncs: float
+    log_bytes: float | None = None
+
+
+@dataclass(frozen=True)
 class DiskRun:
     """A run of `dyno disk`; the first side is the base. `analyses` are the numbers of blocks at
     which it is judged.
@@ -218,6 +234,7 @@ class DiskRun:
     host: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     published: tuple[PublishedFigure, ...] = ()
+    commits: tuple[RunCommits, ...] = ()
     dyno: str = ""
     schema: int = SCHEMA
 

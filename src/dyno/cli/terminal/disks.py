@@ -39,6 +39,8 @@ def print_disks(run: DiskRun, verdict: DiskVerdict) -> None:
     unknown = verdict.list_findings("not checked")
     if unknown:
         screen.print_paragraph(f"not checked: {', '.join(sorted({it.audit for it in unknown}))}")
+    for sentence in text.describe_commits(run):
+        screen.print_paragraph(sentence)
     for sentence in text.describe_published(run):
         screen.print_paragraph(f"published: {sentence}")
     for note in run.notes:

@@ -1,8 +1,8 @@
 """Audit `steady_state`: was the drive preconditioned, so that its writes cost what they will?
 
 An empty SSD writes faster than one that has to clear blocks first. SNIA's test specification (SSS
-PTS 2.0.1, steady state) takes five rounds: their rates lie within 20 % of the mean, and a line
-through them rises or falls by at most 10 % of it. A round here is a block.
+PTS 2.0.1, steady state) takes five rounds: their rates lie within `RANGE_SHARE` of the mean, and a
+line through them rises or falls by at most `SLOPE_SHARE` of it. A round here is a block.
 """
 
 from __future__ import annotations

@@ -48,6 +48,7 @@ def render_disks(run: DiskRun, verdict: DiskVerdict) -> str:
 
 def _make_verdict(run: DiskRun, verdict: DiskVerdict) -> PagePart:
     told = [verdict.sentence]
+    told += text.describe_commits(run)
     told += [f"Published: {it}" for it in text.describe_published(run)]
     told += [f"{it.audit}: {it.sentence}" for it in verdict.list_findings("invalid", "doubtful")]
     rows = [

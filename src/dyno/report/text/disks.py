@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from statistics import fmean, median
 
 from dyno import numbers
-from dyno.record.disk import DiskComparison, DiskJob, DiskPlay, DiskRun, DiskSide
+from dyno.record.disk import DiskComparison, DiskJob, DiskPlay, DiskRun, DiskSide, RunCommits
 
 #: The parts of a bar, as letters, and how wide it is.
 BAR_COLUMNS = 24
@@ -166,3 +166,31 @@ def describe_published(run: DiskRun) -> list[str]:
                 f"'{side.name}' beside '{base.name}', {job.name}."
             )
     return told
+
+
+def describe_commits(run: DiskRun) -> list[str]:
+    """What a comparison's commits could be on each side, beside what they were: one flush at a
+    time, each as long as this job's.
+    """
+    jobs = [job for job in run.jobs if job.sync and job.users == 1]
+    return [
+        _describe_commit(each, side, job, run)
+        for each in run.commits
+        for side in run.sides
+        for job in jobs
+        if run.find_plays(side.name, job.name)
+    ]
+
+
+def _describe_commit(each: RunCommits, side: DiskSide, job: DiskJob, run: DiskRun) -> str:
+    rate = fmean(play.rate for play in run.find_plays(side.name, job.name))
+    log = "" if each.log_bytes is None else f" and {each.log_bytes:,.0f} B of log"
+    told = (
+        f"{each.candidate}, {each.workload} {each.phase}: {each.fsyncs:.3g} fsyncs{log} an "
+        f"operation; {side.name} does {rate:,.0f}/s of '{job.name}', so one flush at a time makes "
+        f"{rate / each.fsyncs:,.0f} operations/s; the run did {each.rate:,.0f}/s with "
+        f"{each.users} user{'s' * (each.users > 1)}"
+    )
+    if each.rate > 1.5 * rate / each.fsyncs:
+        return f"{told}: its disk is faster, its flushes overlapped, or they did not wait."
+    return f"{told}."

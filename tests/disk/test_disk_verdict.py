@@ -1,0 +1,142 @@
+"""Sides compared: words, doubts and exits of a comparison, and what a run's commits could be."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+from disk_runs import LOG, MB, READ, make_run, make_side
+from fakes import make_run as make_comparison
+from fakes import make_trials
+
+from dyno.cli import run_words
+from dyno.cli.disk import choose_exit_code
+from dyno.compare.run_folder import create_run, write_json
+from dyno.disk.commits import read_commits
+from dyno.disk.verdict import is_decided, judge_disks
+from dyno.errors import UsageError
+from dyno.record import Reading
+from dyno.record.disk import DiskRun, FileBlocks, PublishedFigure
+from dyno.report.text.disks import describe_commits, describe_published, measure_request_time
+
+PAIR = (make_side("/old"), make_side("/new"))
+
+
+def compare(factor: float, blocks: int = 10, spread: float = 0.01) -> DiskRun:
+    """`/new` does `factor` as much as `/old`, with a little noise of its own."""
+
+    def rate(side: str, block: int) -> float:
+        noise = 1.0 + spread * ((block * 7 + len(side)) % 5 - 2)
+        wave = 1.0 + spread * ((block * 3) % 4 - 1.5) * (side == "/new")
+        return 10_000.0 * noise * wave * (factor if side == "/new" else 1.0)
+
+    return make_run(PAIR, blocks=blocks, rate=rate)
+
+
+@pytest.mark.parametrize(
+    ("factor", "word", "code"),
+    [(0.5, "slower", 1), (1.0, "not slower", 0), (1.5, "faster", 0)],
+)
+def test_a_side_is_judged_with_the_words_and_exits_of_a_comparison(
+    factor: float, word: str, code: int
+) -> None:
+    verdict = judge_disks(compare(factor))
+    assert verdict.overall == word and choose_exit_code(verdict, strict=False) == code
+    (row,) = verdict.comparisons
+    assert row.low_percent <= 100 / factor - 100 <= row.high_percent
+
+
+def test_noise_larger_than_the_margin_is_inconclusive() -> None:
+    verdict = judge_disks(compare(1.0, blocks=6, spread=0.2))
+    assert verdict.overall == "inconclusive" and choose_exit_code(verdict, strict=False) == 2
+
+
+def test_a_slow_side_is_decided_early_and_an_equal_one_is_not() -> None:
+    slow, equal = (replace(compare(factor, blocks=6), analyses=(6, 10)) for factor in (0.5, 1.0))
+    assert is_decided(slow) and not is_decided(equal)
+
+
+def test_an_invalid_side_makes_its_comparison_invalid_and_a_doubtful_one_is_strict() -> None:
+    holes = make_side("/new", blocks=FileBlocks(0, 0, 64 * MB, 0, 100.0))
+    verdict = judge_disks(make_run((PAIR[0], holes)))
+    assert verdict.overall == "invalid" and choose_exit_code(verdict, strict=True) == 3
+    assert verdict.sentence.startswith("Invalid: /new: 100 % of the file was never written")
+    thin = make_side("/new", device=replace(PAIR[0].device, thin="dm-3 lies in the pool dm-1"))
+    doubtful = judge_disks(make_run((PAIR[0], thin), blocks=10))
+    assert choose_exit_code(doubtful, strict=False) == 0
+    assert choose_exit_code(doubtful, strict=True) == 4
+
+
+def test_a_single_path_has_no_verdict_but_is_invalid_where_its_numbers_are() -> None:
+    assert choose_exit_code(judge_disks(make_run()), strict=False) == 0
+    holes = make_side(blocks=FileBlocks(0, 0, 64 * MB, 0, 100.0))
+    assert choose_exit_code(judge_disks(make_run([holes])), strict=False) == 3
+
+
+def test_what_was_published_stands_beside_what_was_measured() -> None:
+    figure = PublishedFigure("a file beside a raw device", 2.0, "Small Datum", "/new", "/old")
+    (told,) = describe_published(replace(compare(4.0), published=(figure,)))
+    assert "2.0 times (Small Datum); here 4.0 times by medians, '/old' beside '/new'" in told
+
+
+def test_a_requests_time_is_split_into_submit_device_and_rest() -> None:
+    time = measure_request_time(READ, make_run(blocks=1).plays)
+    assert (time.submit, time.device) == (2_000.0, 80_000.0)
+    assert time.total == pytest.approx(100_000.0) and time.rest == pytest.approx(18_000.0)
+
+
+def test_a_runs_commits_are_predicted_beside_what_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DYNO_RUNS", str(tmp_path))
+    folder = create_run(make_comparison(), tmp_path)
+    for trial in make_trials({"new": [0.1, 0.1]}, per_s=1_000.0):
+        phases = []
+        for record in trial.phases:
+            done = sum(it.done + it.failed + it.warmup for it in record.streams)
+            own = Reading("work", "fsyncs", "fsyncs", "lower", 2.0 * done, False, True)
+            phases.append(replace(record, readings=(*record.readings, own)))
+        folder.write_trial(replace(trial, phases=tuple(phases)))
+    base, _ = read_commits(folder)
+    assert base.candidate == "old" and base.fsyncs == pytest.approx(2.0)
+    assert base.rate == pytest.approx(1_000.0, rel=0.01)
+    run = replace(make_run(jobs=[LOG], rate=lambda *_: 3_000.0), commits=(base,))
+    (told,) = describe_commits(run)
+    assert "one flush at a time makes 1,500 operations/s; the run did 1,000/s" in told
+    assert "overlapped" not in told
+    (more,) = describe_commits(replace(run, commits=(replace(base, rate=9_000.0),)))
+    assert "flushes overlapped" in more
+
+
+def test_a_run_that_counted_no_fsyncs_predicts_nothing(tmp_path: Path) -> None:
+    folder = create_run(make_comparison(), tmp_path)
+    for trial in make_trials({"new": [0.1]}):
+        folder.write_trial(trial)
+    with pytest.raises(UsageError, match="counted no fsyncs"):
+        read_commits(folder)
+
+
+@pytest.fixture
+def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DYNO_RUNS", str(tmp_path / "runs"))
+    folder = tmp_path / "runs" / "20260102T000000Z-disk--old-vs--new"
+    folder.mkdir(parents=True)
+    write_json(folder / "disk.json", asdict(compare(0.5)))
+    return folder
+
+
+@pytest.mark.parametrize("word", ["last", "20260102", "20260102T000000Z-disk--old-vs--new"])
+def test_show_and_report_tell_a_run_of_disks_again(
+    recorded: Path, word: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    told = tmp_path / "told.json"
+    assert run_words(["show", word]) == 0
+    assert "/new is slower in 1 of 1 comparisons" in capsys.readouterr().out
+    assert run_words(["report", word, "--json", str(told)]) == 0
+    assert json.loads(told.read_text())["overall"] == "slower"
+    assert "/new is slower" in (recorded / "report.html").read_text()
+    assert run_words(["show", "runs"]) == 0
+    assert "disks measured" in capsys.readouterr().out
+    assert run_words(["report", word, "--format", "markdown"]) == 64
