@@ -16,9 +16,9 @@ from rich.text import Text
 from dyno.record import Cause, Comparison, Doubt, Finding, Metric, Run
 from dyno.record.cause import CauseClause
 from dyno.report import Book
-from dyno.report.headline import build_headline, describe_largest, list_reasons
+from dyno.report.headline import build_headline, choose_rows, describe_largest, list_reasons
 from dyno.report.names import describe_candidate, name_measurements
-from dyno.report.text.first_screen import build_first_screen, choose_rows
+from dyno.report.text.first_screen import build_first_screen
 from dyno.report.text.forest import draw_interval, draw_labels, make_axis
 from report.book import make_book
 from report.test_text import check
@@ -112,6 +112,13 @@ def test_a_headline_says_who_is_faster_in_how_many_and_what_is_open(book: Book) 
     assert told(row("slower")) == "new is slower than old: it takes 6.0 % more time [5.0, 7.0]"
     assert told(row("invalid")) == "Invalid: the figures say nothing"
     assert "1.4× faster" in told(row("faster"))
+
+
+def test_a_headline_says_that_a_declared_metric_is_missing(book: Book) -> None:
+    made = with_rows(book, row("faster"))
+    verdict = dataclasses.replace(made.verdict, overall="inconclusive")
+    told = build_headline(made.run, verdict)
+    assert told.startswith("Inconclusive, since a primary metric was not measured: new is faster")
 
 
 def test_with_many_candidates_the_worst_are_named_first_and_the_others_counted(book: Book) -> None:

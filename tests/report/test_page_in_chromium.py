@@ -37,9 +37,10 @@ UNDRAWN = f"""(() => {{
   }}
   return missing;
 }})()"""
-#: Where the first dot is, in the window.
+#: Where the first dot that is shown is, in the window.
 DOT = """(() => {
-  const dot = document.querySelector("figure.chart circle");
+  const dots = [...document.querySelectorAll("figure.chart circle")];
+  const dot = dots.find((it) => it.getClientRects().length);
   dot.scrollIntoView({block: "center", behavior: "instant"});
   const box = dot.getBoundingClientRect();
   return [box.left + 8, box.top + 8];
@@ -78,7 +79,7 @@ def test_the_page_asks_nobody_for_anything(tab: Tab) -> None:
 
 
 def test_every_chart_is_drawn_in_every_choice(tab: Tab, kind: str) -> None:
-    assert tab.evaluate(f"{CHARTS}.length") == {"report": 5, "history": 2}[kind]
+    assert tab.evaluate(f"{CHARTS}.length") == {"report": 3, "history": 2}[kind]
     assert tab.evaluate(UNDRAWN) == []
     assert tab.complaints() == []
 
@@ -96,6 +97,7 @@ def test_the_main_table_shows_all_its_columns(tab: Tab, kind: str) -> None:
     tab.size(1200, 900)
     tab.evaluate("new Promise((go) => setTimeout(go, 300))")
     hidden = "[...document.querySelectorAll('.scroll:has(.main)')]"
+    tab.evaluate("document.getElementById('numbers').open = true")
     assert tab.evaluate(f"{hidden}.length") == 2
     assert tab.evaluate(f"{hidden}.map((it) => it.scrollWidth - it.clientWidth)") == [0, 0]
 
@@ -112,23 +114,24 @@ def test_a_pointer_beside_a_dot_sees_its_words_at_once(tab: Tab, kind: str) -> N
     tab.send("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
     tab.wait("!document.querySelector('.tip').hidden")
     words = tab.evaluate("document.querySelector('.tip').textContent")
-    assert words.startswith({"report": "3.54.1 ", "history": "null@1.1 (1.1)\n"}[kind])
+    assert words.startswith({"report": "3.24.0: ", "history": "null@1.1 (1.1)\n"}[kind])
     tab.send("Input.dispatchMouseEvent", type="mouseMoved", x=1, y=1)
     tab.wait("document.querySelector('.tip').hidden")
 
 
 def test_a_candidate_s_button_hides_its_marks_and_shows_them_again(tab: Tab, kind: str) -> None:
-    button = "document.querySelector('.series button')"
+    seen = "(it) => it.getClientRects().length"
+    button = f"([...document.querySelectorAll('.series button')].find({seen}) ?? null)"
     if kind == "history":
         assert tab.evaluate(button) is None
         return
     drawn = "[...document.querySelectorAll('figure.chart')][0].querySelectorAll('circle')"
     shown = f"[...{drawn}].filter((dot) => dot.getClientRects().length).length"
-    assert tab.evaluate(shown) == 4
+    assert tab.evaluate(shown) == 15
     tab.evaluate(f"{button}.click()")
-    assert tab.evaluate(shown) == 2
+    assert tab.evaluate(shown) == 10
     tab.evaluate(f"{button}.click()")
-    assert tab.evaluate(shown) == 4
+    assert tab.evaluate(shown) == 15
 
 
 def test_charts_stand_without_a_script(tab: Tab, written: Path, kind: str) -> None:
@@ -141,7 +144,7 @@ def test_charts_stand_without_a_script(tab: Tab, written: Path, kind: str) -> No
         seen = "(mark) => mark.getBoundingClientRect().width > 0"
         dots = f"[...figure.querySelectorAll('circle, path')].filter({seen}).length > 0"
         drawn = tab.evaluate(f"{outside}.map((figure) => {dots})")
-        assert drawn == [True] * {"report": 4, "history": 2}[kind]
+        assert drawn == [True] * {"report": 3, "history": 2}[kind]
     finally:
         tab.send("Emulation.setScriptExecutionDisabled", value=False)
 
@@ -171,3 +174,71 @@ def test_a_chart_that_is_packed_is_drawn_when_it_is_chosen(tmp_path: Path) -> No
         )
         opened.wait(f"{chosen} && {chosen}.getClientRects().length > 0")
         assert opened.complaints() == []
+
+
+def test_a_search_leaves_the_rows_that_hold_every_word_and_says_how_many(
+    tab: Tab, written: Path, kind: str
+) -> None:
+    if kind == "history":
+        return
+    tab.open(written.as_uri())
+    table = "document.querySelector('#metrics table.searched')"
+    field = "document.querySelector('#metrics .search input')"
+    shown = f"[...{table}.tBodies[0].rows].filter((row) => !row.hidden)"
+    total = tab.evaluate(f"{shown}.length")
+    tab.evaluate(
+        f"(() => {{ {field}.value = 'l.i1 LATENCY';"
+        f" {field}.dispatchEvent(new Event('input')); }})()"
+    )
+    found = tab.evaluate(f"{shown}.map((row) => row.textContent.toLowerCase())")
+    assert 0 < len(found) < total
+    assert all("l.i1" in text and "latency" in text for text in found)
+    told = tab.evaluate("document.querySelector('#metrics .search output').textContent")
+    assert told == f"{len(found)} found"
+
+
+@pytest.mark.parametrize("width", [1200, 420])
+def test_the_first_screen_draws_each_interval_between_its_ends(
+    tab: Tab, kind: str, width: int
+) -> None:
+    if kind == "history":
+        return
+    tab.size(width, 900)
+    tab.evaluate("new Promise((go) => setTimeout(go, 300))")
+    boxes = tab.evaluate(
+        """[...document.querySelectorAll('.forest td.interval > svg')].map((svg) => {
+        const [whole, reach, dot] = [svg, svg.querySelector('.reach'), svg.querySelector('.dot')]
+          .map((it) => it.getBoundingClientRect());
+        return [whole.width > 100, reach.left <= dot.right, dot.left <= reach.right,
+          reach.left >= whole.left - 1, reach.right <= whole.right + 1]; })"""
+    )
+    assert boxes and all(all(each) for each in boxes)
+
+
+def test_at_420_pixels_the_word_and_the_interval_stand_before_the_name(tab: Tab, kind: str) -> None:
+    if kind == "history":
+        return
+    tab.size(420, 900)
+    tab.evaluate("new Promise((go) => setTimeout(go, 300))")
+    tops = tab.evaluate(
+        """['.word', '.size', 'th', 'td.interval'].map((part) =>
+        document.querySelector(`.forest tbody tr:not(.group) ${part}`)
+          .getBoundingClientRect().top)"""
+    )
+    word, size, name, drawn = tops
+    assert word == size < name < drawn
+
+
+def test_the_first_screen_is_one_sheet_of_paper(tab: Tab, written: Path, kind: str) -> None:
+    if kind == "history":
+        return
+    tab.size(717, 1046)  # A4 within Chromium's margins, in CSS pixels
+    tab.open(written.as_uri())
+    tab.send("Emulation.setEmulatedMedia", media="print")
+    try:
+        end = "document.querySelector('.first').getBoundingClientRect().bottom + scrollY"
+        assert tab.evaluate(end) < 1046
+        after = "getComputedStyle(document.querySelector('.first')).breakAfter"
+        assert tab.evaluate(after) == "page"
+    finally:
+        tab.send("Emulation.setEmulatedMedia", media="")

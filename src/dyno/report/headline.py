@@ -20,12 +20,25 @@ from dyno.judge.analysis.effect_words import (
     is_time,
 )
 from dyno.judge.analysis.sentence import OPEN_WORDS, find_worst_verdict
-from dyno.record import Comparison, Run, Verdict
-from dyno.report.names import name_measurements, name_pair
+from dyno.record import Cause, Comparison, Run, Verdict
+from dyno.report.names import NamedRow, name_measurements, name_pair
 from dyno.report.words import format_count, format_metric
 
-#: Candidates that a headline names, and reasons that are told in full.
-NAMED, REASONS = 3, 3
+#: A row that is left out of many is never worse than one that is shown.
+WORST_FIRST = ("invalid", "slower", "inconclusive", "faster", "not slower")
+#: Candidates that a headline names, reasons that are told in full, and clauses of a cause.
+NAMED, REASONS, CLAUSES = 3, 3, 3
+
+
+def choose_rows(rows: Sequence[NamedRow], most: int) -> list[NamedRow]:
+    """At most `most` of them in their own order: the worst, then the largest."""
+
+    def rank(it: NamedRow) -> tuple[int, bool, float]:
+        row = it.row
+        return WORST_FIRST.index(row.verdict), not row.is_doubtful, -abs(row.slowdown_percent)
+
+    kept = sorted(rows, key=rank)[:most]
+    return [it for it in rows if any(it is each for each in kept)]
 
 
 def list_decisive(verdict: Verdict) -> list[Comparison]:
@@ -47,6 +60,8 @@ def build_headline(run: Run, verdict: Verdict) -> str:
     told = "; ".join(_describe_side(run, own) for own in in_order[:NAMED])
     if (more := len(in_order) - NAMED) > 0:
         told = f"{told}; {_describe_others(in_order[NAMED:], more)}"
+    if verdict.overall == "inconclusive" and all(row.verdict not in OPEN_WORDS for row in rows):
+        return f"Inconclusive, since a primary metric was not measured: {told}"
     if verdict.doubts:
         return f"Doubtful: {told}"
     return f"{told[0].upper()}{told[1:]}" if told.startswith("inconclusive") else told
@@ -137,11 +152,12 @@ def _describe_size(row: Comparison) -> str:
 
 
 def describe_largest(run: Run, verdict: Verdict) -> str:
-    """The largest loss, else the largest gain, with its size, where there is more than one
+    """The largest loss, else the largest gain, with its size, where a candidate has more than one
     measurement: `largest gain: load in key order takes … less time`; empty without any.
     """
     named = name_measurements(run, list_decisive(verdict))
-    if len(named) < 2 or verdict.overall == "invalid":
+    sides = [(it.row.candidate, it.row.base) for it in named]
+    if len(set(sides)) == len(sides) or verdict.overall == "invalid":
         return ""
     for kind, rows in (
         ("largest loss", [it for it in named if it.row.verdict == "slower"]),
@@ -149,8 +165,7 @@ def describe_largest(run: Run, verdict: Verdict) -> str:
     ):
         if rows:
             most = max(rows, key=lambda it: abs(it.row.slowdown_percent))
-            sides = {(it.row.candidate, it.row.base) for it in named}
-            who = f" of {most.row.candidate}" if len(sides) > 1 else ""
+            who = f" of {most.row.candidate}" if len(set(sides)) > 1 else ""
             return f"{kind}{who}: {most.title} {_describe_size(most.row)}"
     return ""
 
@@ -191,3 +206,16 @@ def _explain_open(run: Run, verdict: Verdict) -> list[str]:
         f"times in five, and the margin is {widest.margin_percent:g} %; more blocks, or a quieter "
         "host (`dyno doctor`), tell smaller ones"
     ]
+
+
+def shorten_cause(cause: Cause, where: str) -> str:
+    """Its first clauses, which say most, and any that belongs to no table: that all of it does not
+    explain the difference; `where` the others stand.
+    """
+    clauses = cause.clauses
+    if len(clauses) <= CLAUSES:
+        return cause.sentence
+    shown = [*clauses[:CLAUSES], *(it for it in clauses[CLAUSES:] if not it.table)]
+    told = "; ".join(it.text for it in shown)
+    more = len(clauses) - len(shown)
+    return f"{told}; {more} more {where}" if more else told

@@ -171,9 +171,14 @@ _LARGE = 1.25
 
 
 def describe_ratio(c: Comparison) -> str:
-    """`1.5× faster`, of a change that is large; else empty."""
+    """`1.5× faster`, of a change that is large and called one; else empty."""
     ratio = 1.0 + c.slowdown_percent / 100.0
-    if not ratio > 0 or max(ratio, 1 / ratio) < _LARGE or not math.isfinite(ratio):
+    if (
+        c.verdict not in ("slower", "faster")
+        or not ratio > 0
+        or max(ratio, 1 / ratio) < _LARGE
+        or not math.isfinite(ratio)
+    ):
         return ""
     kind = _find_kind(c.metric)
     times = numbers.format_digits(max(ratio, 1 / ratio), 2)

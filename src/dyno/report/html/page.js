@@ -1,5 +1,5 @@
 "use strict";
-// The page stands without this: it changes the chart of a figure, hides a series, opens what a
+// The page stands without this: it searches tables, changes the chart of a figure, hides a series, opens what a
 // link points into, and shows the words of the mark that a pointer is near.
 
 const NEAR_PX = 20;
@@ -61,6 +61,27 @@ function point(event) {
   tip.style.top = `${Math.max(4, event.clientY - tip.offsetHeight - 12)}px`;
 }
 
+// A field above a table that has many rows: those without its words are hidden.
+function search(table) {
+  const rows = [...table.tBodies].flatMap((body) => [...body.rows]);
+  const label = document.createElement("label"), input = document.createElement("input");
+  const found = document.createElement("output");
+  label.className = "search";
+  input.type = "search";
+  label.append(`Search ${rows.length} rows`, input, " ", found);
+  (table.closest(".scroll") ?? table).before(label);
+  input.addEventListener("input", () => {
+    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let shown = 0;
+    for (const row of rows) {
+      const text = row.textContent.toLowerCase();
+      row.hidden = !words.every((word) => text.includes(word));
+      shown += !row.hidden;
+    }
+    found.textContent = words.length ? `${shown} found` : "";
+  });
+}
+
 function unfold() {
   const target = location.hash && document.getElementById(location.hash.slice(1));
   const details = target && target.closest("details:not([open])");
@@ -77,6 +98,7 @@ function start() {
     choice?.addEventListener("change", () => choose(figure, choice.selectedIndex));
     if (choice) choose(figure, choice.selectedIndex);
   }
+  for (const table of document.querySelectorAll("table.searched")) search(table);
   listen(document);
   document.documentElement.dataset.ready = "yes";
 }

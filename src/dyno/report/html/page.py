@@ -14,7 +14,9 @@ from markupsafe import Markup
 
 from dyno import private_files
 from dyno.report import Book, load_sections
+from dyno.report.headline import build_headline, describe_largest
 from dyno.report.html.markup import read_asset, render
+from dyno.report.names import describe_candidate
 
 
 def replace_file(path: Path, content: str | bytes, mode: int = private_files.FILE) -> Path:
@@ -41,7 +43,8 @@ def write_user_file(path: Path, content: str | bytes) -> None:
 @dataclass(frozen=True)
 class PageHead:
     """What stands above the parts; `candidates`, where there are any, is the legend of colours.
-    Where the first part `leads`, it stands before the list of all.
+    `descriptions` say what each of them is. Where the first part `leads`, it stands before the list
+    of all, and its title is for those who cannot see it.
     """
 
     title: str
@@ -52,6 +55,7 @@ class PageHead:
     candidates: Sequence[str] = ()
     quick: bool = False
     leads: bool = False
+    descriptions: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -82,15 +86,18 @@ def write_page(book: Book) -> Path:
 def build_run_page(book: Book) -> str:
     """The page as text."""
     run = book.run
+    verdict = book.verdict
+    largest = describe_largest(run, verdict)
     front = PageHead(
-        title=f"{run.name}: {'doubtful: ' if book.verdict.doubts else ''}{book.verdict.overall}",
-        eyebrow="Dyno report",
-        heading=run.name,
-        question=run.question,
-        aside=run.created_utc,
+        title=f"{run.name}: {'doubtful: ' if verdict.doubts else ''}{verdict.overall}",
+        eyebrow=run.question or f"Dyno report: {run.name}",
+        heading=f"{build_headline(run, verdict)}.",
+        question=f"{largest[0].upper()}{largest[1:]}." if largest else "",
+        aside=f"{run.name}, {run.created_utc}",
         candidates=book.view.candidates,
         quick=run.design.quick,
         leads=True,
+        descriptions=[describe_candidate(side) for side in run.candidates],
     )
     return build_page(front, _build_parts(book))
 

@@ -8,7 +8,7 @@ from dyno.report.html.markup import render
 
 _TEMPLATE = """
 <details><summary>{{ trials | length | plural("trial") }}</summary>
-<div class="scroll" tabindex="0"><table>
+<div class="scroll" tabindex="0"><table class="searched">
 <thead><tr><th scope="col" class="n">trial</th><th scope="col">workload</th>
 <th scope="col" class="n">block</th><th scope="col" class="n">attempt</th>
 <th scope="col" class="n">place</th><th scope="col">candidate</th><th scope="col">began</th>

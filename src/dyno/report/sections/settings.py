@@ -12,7 +12,7 @@ from dyno.report.html.markup import render
 
 _TEMPLATE = """
 {% macro table(rows) %}
-<div class="scroll" tabindex="0"><table>
+<div class="scroll" tabindex="0"><table{% if rows | length > 12 %} class="searched"{% endif %}>
 <thead><tr><th scope="col">setting</th>
 {% for name in names %}<th scope="col">{{ name }}</th>{% endfor %}</tr></thead>
 <tbody>{% for key, values in rows %}<tr><th scope="row">{{ key }}</th>

@@ -15,12 +15,14 @@ _CAPTION = (
     "Units done in each second of the phase, counted from the end of the warm-up. Thin: one "
     "trial; thick: the median of the candidate's trials, for as long as half of them ran."
 )
+#: A shorter phase has no course to show.
+SECONDS_MIN = 5
 #: A longer phase is drawn in means over equal spans, so that a big run's page stays usable.
 POINTS = 240
 
 
 def draw_charts(book: Book) -> list[Chart]:
-    """A chart per stream that ran for two seconds or more."""
+    """A chart per stream that ran for `SECONDS_MIN` or more."""
     return [chart for s in facts.list_all_streams(book) if (chart := _draw_chart(book, s))]
 
 
@@ -31,7 +33,7 @@ def _draw_chart(book: Book, stream: facts.StreamFacts) -> Chart | None:
         for name in book.view.candidates
     }
     longest = max((len(rates) for all_ in columns.values() for rates in all_), default=0)
-    if longest < 2:
+    if longest < SECONDS_MIN:
         return None
     span = -(-longest // POINTS)
     binned = {

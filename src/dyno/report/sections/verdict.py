@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import groupby
 
 from dyno.judge.analysis.sentence import choose_leading_doubt
 from dyno.record import Comparison, Doubt, Verdict, compute_host_score
 from dyno.report import Book, facts, words
 from dyno.report.basis import summarize_calibration, summarize_restarts
+from dyno.report.headline import choose_rows, list_decisive, list_reasons, shorten_cause
+from dyno.report.html.forest_table import build_forest
 from dyno.report.html.markup import render
+from dyno.report.names import name_measurements
+
+#: Rows of the forest plot; more stand in the table of all numbers.
+_ROWS = 24
+#: Candidates of which it says what changed.
+_CAUSES = 2
 
 _TEMPLATE = """
-<p class="verdict {{ 'doubtful' if verdict.doubts else verdict.overall | replace(' ', '-') }}">
-{{- verdict.sentence | coded }}</p>
-<ul class="chips">
-<li><a href="#audits">audits</a>{% for word, number in counts.items() %}
-<span class="badge {{ word | replace(' ', '-') }}">{{ count_words(word, number) }}</span>
-{%- endfor %}</li>
-{% for chip in chips %}<li><a href="#trust">{{ chip }}</a></li>{% endfor %}
-</ul>
+{% for reason in reasons %}<p class="reason {{ standing }}">{{ reason | coded }}</p>{% endfor %}
+{{ forest }}
+{% if left %}<p class="aside">{{ left | plural("more measurement") }}, none of them worse, in
+<a href="#numbers">all numbers</a>.</p>{% endif %}
+{% for cause in causes %}<p class="answer"><b>What changed</b>
+{{ cause | coded }}. <a href="#cause">All that changed</a></p>{% endfor %}
+<ul class="tiles">{% for tile in tiles %}
+<li><a href="{{ tile.link }}">
+<b{% if tile.standing %} class="{{ tile.standing }}"{% endif %}>{{ tile.figure }}</b>
+{{ tile.words }}</a></li>{% endfor %}</ul>
+<details id="numbers"><summary>All numbers</summary>
+<p class="verdict {{ standing }}">{{ verdict.sentence | coded }}</p>
 {% if run.design.quick %}<p class="mark">{{ quick }}</p>{% endif %}
-{% if not verdict.complete %}
-<p class="mark">The run is not complete: this is what has been measured so far.</p>
-{% endif %}
 {% for f in invalid %}
 <p><b class="invalid">invalid</b> {{ f.sentence | coded }}</p>
 {% endfor %}
@@ -71,10 +81,10 @@ four runs of five. Server CPU/op is explored: it never sets the exit code. {% en
 {% if exploratory %}
 {{ exploratory | plural("exploratory comparison") }} beside
 {{ "these" if tables else "the main effects" }}
-{{ "is" if exploratory == 1 else "are" }} in the forest below and never
+{{ "is" if exploratory == 1 else "are" }} in the table below and never
 {{ "sets" if exploratory == 1 else "set" }} the exit code.
 {% endif %}
-<a href="#trust">What the verdict rests on</a> stands below.</p>
+</p></details>
 """
 
 
@@ -91,19 +101,24 @@ class _Verdict:
             (name, _group_by_workload([c for c in main if c.candidate == name])) for name in names
         ]
         shown = main if names else [c for c in verdict.comparisons if c.primary]
+        named = name_measurements(book.run, list_decisive(verdict))
+        seen = choose_rows(named, _ROWS)
         return render(
             _TEMPLATE,
             verdict=verdict,
             run=book.run,
+            standing="doubtful" if verdict.doubts else verdict.overall.replace(" ", "-"),
+            reasons=list_reasons(book.run, verdict),
+            forest=build_forest(book.run, seen) if seen else "",
+            left=len(named) - len(seen),
+            causes=[shorten_cause(cause, "below") for cause in verdict.causes[:_CAUSES]],
+            tiles=_list_tiles(book),
             quick=words.QUICK,
             slowdown=words.SLOWDOWN,
             gate=words.GATE_MEAN,
             means=words.format_mean_outcomes(verdict),
             level=f"{100 * (1 - book.run.design.alpha):g}",
             doubts=_list_further_doubts(verdict),
-            counts=facts.count_findings(verdict.findings),
-            count_words=facts.format_count,
-            chips=_list_chips(book),
             invalid=[f for f in verdict.findings if f.soundness == "invalid"],
             tables=[(name, rows) for name, rows in tables if rows],
             exploratory=len(verdict.comparisons) - len(shown),
@@ -116,14 +131,56 @@ def _list_further_doubts(verdict: Verdict) -> list[Doubt]:
     return [doubt for doubt in doubts if doubt != choose_leading_doubt(doubts)]
 
 
-def _list_chips(book: Book) -> list[str]:
-    """What else a reader asks at first glance: losses, the host, how often the method errs."""
-    lost, survey = summarize_restarts(book).losses, book.run.survey
+@dataclass(frozen=True)
+class _Tile:
+    """What the verdict rests on, in a figure and a few words; where all of it stands."""
+
+    figure: str
+    words: str
+    link: str
+    standing: str = ""
+
+
+def _list_tiles(book: Book) -> list[_Tile]:
+    """What a reader asks at first glance: audits, losses, the host, how often the method errs."""
+    survey, run = book.run.survey, book.run
+    known = summarize_calibration(run)
+    poor = [o.name for o in survey or () if o.mark == "poor"]
+    host = f"host; poor: {', '.join(poor)}" if poor else "host"
+    score = "not surveyed" if survey is None else f"{compute_host_score(survey)} of 100"
     return [
-        "some restarts lost" if lost else "nothing lost",
-        "host not surveyed" if survey is None else f"host {compute_host_score(survey)} of 100",
-        "calibrated" if summarize_calibration(book.run).when else "not calibrated",
+        _describe_audits(book.verdict),
+        _describe_blocks(book),
+        _Tile(score, host, "#host"),
+        _Tile(f"{'' if known.when else 'not '}calibrated", known.when or "on this host", "#trust"),
+        *([_Tile("QUICK", "shortened: one analysis", "#trust")] if run.design.quick else []),
     ]
+
+
+def _describe_audits(verdict: Verdict) -> _Tile:
+    """How many are of the worst word, with their names where that is no praise, and the rest."""
+    applying = [it for it in verdict.findings if it.soundness != "does not apply"]
+    if not applying:
+        return _Tile("none", "audits", "#audits")
+    (worst, number), *others = facts.count_findings(applying).items()
+    named = ""
+    if is_bad := worst in ("invalid", "doubtful"):
+        names = dict.fromkeys(it.audit for it in applying if it.soundness == worst)
+        named = f" ({', '.join(names)})"
+    parts = [f"audits{named}", ", ".join(facts.format_count(*each) for each in others)]
+    told = "; ".join(filter(None, parts))
+    figure = facts.format_count(worst, number)
+    return _Tile(figure, told, "#audits", worst if is_bad else "")
+
+
+def _describe_blocks(book: Book) -> _Tile:
+    """How many blocks count, and what was lost."""
+    counted = list(book.view.counted_trials)
+    blocks = len({(trial.workload, trial.block) for trial in counted})
+    lost = len(summarize_restarts(book).losses)
+    told = f"{lost} lost" if lost else "none lost"
+    restarts = words.format_count(len(counted), "restart")
+    return _Tile(words.format_count(blocks, "block"), f"{restarts}; {told}", "#trust")
 
 
 def _group_by_workload(rows: list[Comparison]) -> list[tuple[str, list[Comparison]]]:

@@ -13,7 +13,6 @@ from rich.text import Text
 from dyno.judge.analysis.sentence import describe_conditions, describe_slices
 from dyno.record import (
     Candidate,
-    Cause,
     Comparison,
     Finding,
     Run,
@@ -23,17 +22,23 @@ from dyno.record import (
 from dyno.record.build_facts import read_build_facts
 from dyno.report import Book, facts, words
 from dyno.report.basis import summarize_calibration, summarize_restarts
-from dyno.report.headline import build_headline, describe_largest, list_decisive, list_reasons
+from dyno.report.headline import (
+    WORST_FIRST,
+    build_headline,
+    choose_rows,
+    describe_largest,
+    list_decisive,
+    list_reasons,
+    shorten_cause,
+)
 from dyno.report.names import NamedRow, describe_candidate, name_measurements
 from dyno.report.text.plotted_table import Paragraph, PlottedTable
 from dyno.report.text.verdict import STYLES
 
 #: Rows that are shown at most.
 ROWS = 12
-#: Candidates that are described, causes and clauses of each, and notes of rows.
-SIDES, CAUSES, CLAUSES, NOTES = 3, 2, 3, 3
-#: The worst first: a row that is left out is never worse than one that is shown.
-_WORST_FIRST = ("invalid", "slower", "inconclusive", "faster", "not slower")
+#: Candidates that are described, causes that are told, and notes of rows.
+SIDES, CAUSES, NOTES = 3, 2, 3
 
 
 def build_first_screen(book: Book, width: int) -> Group:
@@ -51,24 +56,13 @@ def build_first_screen(book: Book, width: int) -> Group:
     return Group(*parts)
 
 
-def choose_rows(rows: Sequence[NamedRow], most: int = ROWS) -> list[NamedRow]:
-    """At most `most` of them in their own order: the worst, then the largest."""
-
-    def rank(it: NamedRow) -> tuple[int, bool, float]:
-        row = it.row
-        return _WORST_FIRST.index(row.verdict), not row.is_doubtful, -abs(row.slowdown_percent)
-
-    kept = sorted(rows, key=rank)[:most]
-    return [it for it in rows if any(it is each for each in kept)]
-
-
 def _build_table(
     run: Run, rows: Sequence[Comparison], book: Book, width: int
 ) -> Iterator[RenderableType]:
     if not rows:
         return
     named = name_measurements(run, rows)
-    shown = choose_rows(named)
+    shown = choose_rows(named, ROWS)
     table = PlottedTable(run, shown, book.verdict.comparisons, width)
     yield from table.build_lines()
     if left := [it for it in named if not any(it is each for each in shown)]:
@@ -80,7 +74,7 @@ def _build_table(
 def _count_words(rows: Sequence[NamedRow]) -> str:
     """`12 more rows (9 not slower, 3 faster)`."""
     found = [it.row.verdict for it in rows]
-    each = ", ".join(f"{found.count(w)} {w}" for w in _WORST_FIRST if w in found)
+    each = ", ".join(f"{found.count(w)} {w}" for w in WORST_FIRST if w in found)
     return f"{words.format_count(len(rows), 'more row')} ({each})"
 
 
@@ -103,24 +97,11 @@ def _build_causes(book: Book) -> Iterator[RenderableType]:
     """What changed, of the first candidates; the page has all."""
     causes = book.verdict.causes
     for cause in causes[:CAUSES]:
-        yield Paragraph(f"what changed: {_shorten_cause(cause)}")
+        yield Paragraph(f"what changed: {shorten_cause(cause, 'in the report')}")
     if (more := len(causes) - CAUSES) > 0:
         yield Paragraph(f"what changed on {words.format_count(more, 'more candidate')}: the report")
     if causes:
         yield Text()
-
-
-def _shorten_cause(cause: Cause) -> str:
-    """Its first clauses, which say most, and any that belongs to no table: that all of it does not
-    explain the difference.
-    """
-    clauses = cause.clauses
-    if len(clauses) <= CLAUSES:
-        return cause.sentence
-    shown = [*clauses[:CLAUSES], *(it for it in clauses[CLAUSES:] if not it.table)]
-    told = "; ".join(it.text for it in shown)
-    more = len(clauses) - len(shown)
-    return f"{told}; {more} more in the report" if more else told
 
 
 def describe_basis(book: Book) -> list[str]:
