@@ -1,0 +1,160 @@
+"""Two profiles of a server beside each other: what differs, and what is said where little is known."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import replace
+
+from dyno.judge.analysis.server_profiles import (
+    WHOLE,
+    compare_functions_of_profiles,
+    compare_rows,
+    compare_statements,
+    list_cpu_series,
+    list_wait_events,
+    list_wait_series,
+    sum_by_layer,
+    tell_rows,
+)
+from dyno.record.profile import CpuProfile, CpuSlice, ProfiledFunction
+from dyno.record.server_profile import CpuTimes, ServerProfile, StatementTime, WaitSlice
+from dyno.record.waits import SessionState
+from dyno.report.html.server_profile import build_profile_page
+
+SECOND_NS = 1_000_000_000
+LAYERS = {"scan": "storage engine", "parse": "parser", "rest": "kernel: other"}
+
+
+def make_profile(seed: int, slices: int = 30, **samples: int) -> ServerProfile:
+    """Functions with so many samples a second, more or less; locks and a statement beside them."""
+    rng = random.Random(seed)
+    names = list(LAYERS)
+    counts = [
+        [round(samples.get(name, 40) * rng.uniform(0.9, 1.1)) for name in names]
+        for _ in range(slices)
+    ]
+    functions = tuple(
+        ProfiledFunction(name, "/bin/postgres", at, "", sum(it[at] for it in counts), LAYERS[name])
+        for at, name in enumerate(names)
+    )
+    taken = tuple(CpuSlice(SECOND_NS, tuple(enumerate(it))) for it in counts)
+    total = sum(it.samples for it in functions)
+    waits = tuple(
+        WaitSlice(SECOND_NS, 4, (SessionState("running", "", rng.randint(7, 9)),))
+        for _ in range(slices)
+    )
+    calls = tuple(rng.randint(90, 110) for _ in range(slices))
+    times = tuple(n * rng.randint(900, 1100) for n in calls)
+    text = "SELECT 1 <b>bold</b>"
+    statement = StatementTime(
+        "shop/1", "shop", text, sum(times), times, sum(calls), 1, calls, "Seq Scan on item"
+    )
+    return ServerProfile(
+        "localhost:5432/shop",
+        "postgres",
+        "18",
+        f"2026-11-27 10:00:{seed:02}",
+        float(slices),
+        float(slices),
+        1.0,
+        2,
+        0.7,
+        (1,),
+        CpuTimes(CpuProfile(total, 0, 2_000_000, functions), taken),
+        waits,
+        (statement,),
+        "pg_stat_statements",
+        (SECOND_NS,) * slices,
+    )
+
+
+def compare_layers_of(base: ServerProfile, other: ServerProfile) -> dict[str, str | None]:
+    before, now = (sum_by_layer(list_cpu_series(each)) for each in (base, other))
+    rows = compare_rows(before, now)
+    return {row.name: row.word for row in rows}
+
+
+def test_a_layer_that_takes_more_differs_and_those_that_do_not_are_said_not_to() -> None:
+    words = compare_layers_of(make_profile(1), make_profile(2, scan=60))
+    assert words == {
+        WHOLE: "differs",
+        "storage engine": "differs",
+        "parser": "does not differ",
+        "kernel: other": "does not differ",
+    }
+
+
+def test_shares_of_a_core_are_those_of_the_time_that_was_charged() -> None:
+    profile = make_profile(1)
+    whole = tell_rows(sum_by_layer(list_cpu_series(profile)))[0]
+    assert math.isclose(whole.value, 120 * 0.002, rel_tol=0.05)
+    assert whole.low < whole.value < whole.high
+    assert profile.cpu
+    charged = replace(profile.cpu, charged_ns=2 * profile.cpu.profile.cpu_ns)
+    doubled = tell_rows(sum_by_layer(list_cpu_series(replace(profile, cpu=charged))))[0]
+    assert math.isclose(doubled.value, 2 * whole.value)
+
+
+def test_few_slices_are_said_to_be_too_few() -> None:
+    words = compare_layers_of(make_profile(1, slices=5), make_profile(2, slices=5, scan=200))
+    assert set(words.values()) == {"too few slices"}
+
+
+def test_a_last_slice_that_was_cut_short_is_in_no_mean() -> None:
+    profile = make_profile(1)
+    assert profile.cpu
+    short = CpuSlice(SECOND_NS // 100, ((0, 40),))
+    cut = replace(profile, cpu=replace(profile.cpu, slices=(*profile.cpu.slices, short)))
+    assert list_cpu_series(cut) == list_cpu_series(profile)
+
+
+def test_a_function_of_one_side_only_is_compared_with_nothing() -> None:
+    base, other = make_profile(1), make_profile(2)
+    assert base.cpu
+    gone = tuple(
+        replace(it, name="old_scan") if it.name == "scan" else it
+        for it in base.cpu.profile.functions
+    )
+    base = replace(base, cpu=replace(base.cpu, profile=replace(base.cpu.profile, functions=gone)))
+    rows = compare_functions_of_profiles(list_cpu_series(base), list_cpu_series(other))
+    found = {row.name: row for row in rows}
+    assert found["old_scan"].other == 0.0 and found["scan"].value == 0.0
+    assert found["scan"].word == found["old_scan"].word == "differs"
+
+
+def test_waits_are_sessions_on_average() -> None:
+    profile = make_profile(1)
+    (row,) = tell_rows(list_wait_series(profile))
+    assert row.name == "running" and 1.8 < row.value < 2.2
+    assert list_wait_events(profile)["running"].total() > 200
+
+
+def test_statements_are_compared_by_their_time_a_call() -> None:
+    base, busier = make_profile(1), make_profile(2)
+    (statement,) = busier.statements
+    twice = tuple(2 * n for n in statement.slices_calls)
+    times = tuple(2 * ns for ns in statement.slices_ns)
+    # twice the calls and twice the time: each call takes what it took
+    more = replace(statement, calls=sum(twice), slices_calls=twice, slices_ns=times)
+    (row,) = compare_statements(base, replace(busier, statements=(more,)))
+    assert row.word == "does not differ" and 900 < row.value < 1100
+    slow = replace(statement, slices_ns=times, time_ns=sum(times))
+    (row,) = compare_statements(base, replace(busier, statements=(slow,)))
+    assert row.word == "differs" and 1.8 < (row.other or 0) / row.value < 2.2
+
+
+def test_a_statement_of_one_side_is_said_to_be_and_other_sources_are_not_compared() -> None:
+    base, other = make_profile(1), make_profile(2)
+    (row,) = compare_statements(base, replace(other, statements=()))
+    assert row.word == "on one side only"
+    assert not compare_statements(base, replace(other, statement_source="sampled sessions"))
+
+
+def test_a_page_is_small_asks_nobody_and_shows_a_statement_as_it_is_written() -> None:
+    base, other = make_profile(1), make_profile(2, scan=60)
+    for page in (build_profile_page(other), build_profile_page(other, base)):
+        assert len(page) < 500_000 and "<b>bold" not in page and "&lt;b&gt;bold" in page
+        assert "default-src 'none'" in page and "http:" not in page and "https:" not in page
+    shown = page[page.index("<main>") :]
+    assert "differs" in shown and "slower" not in shown and "faster" not in shown
