@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -118,3 +121,31 @@ def test_a_sparse_file_is_caught_by_name(folder: Path, capsys: pytest.CaptureFix
     finally:
         file.unlink()
     assert "100 % of the file was never written" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.fixture
+def throttled() -> Iterator[Path]:
+    """A control group in which every disk reads 200 times a second at most."""
+    group = Path("/sys/fs/cgroup/blkio") / f"dyno-test-{os.getpid()}"
+    device = Path("/var/tmp").stat().st_dev
+    disk = f"{os.major(device)}:{os.minor(device)}"
+    if os.geteuid() or not group.parent.is_dir() or not Path(f"/sys/dev/block/{disk}").is_dir():
+        pytest.skip("takes root, cgroups of version 1 and a disk")
+    group.mkdir()
+    try:
+        (group / "blkio.throttle.read_iops_device").write_text(f"{disk} 200")
+        yield group
+    finally:
+        group.rmdir()
+
+
+def test_a_device_that_a_control_group_slows_down_is_caught_by_name(
+    folder: Path, runs: Path, throttled: Path
+) -> None:
+    words = ["disk", str(folder), *SHORT, "--only", "read 4K, one*"]
+    enter = f'echo $$ >{throttled}/cgroup.procs && exec "$@"'
+    command = ["sh", "-c", enter, "sh", sys.executable, "-m", "dyno.cli", *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert "this control group allows read_iops=200 on" in done.stdout, done.stderr
+    (record,) = runs.glob("*/disk.json")
+    assert read_json(DiskRun, record).plays[-1].rate < 400

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -158,13 +158,12 @@ def test_a_loop_device_without_direct_io_is_seen(folder: Path) -> None:
         file.unlink()
 
 
-def wait_until(holds: object) -> None:
-    assert callable(holds)
-    for _ in range(100):
+def wait_until(holds: Callable[[], object]) -> None:
+    for _ in range(400):
         if holds():
             return
         time.sleep(0.1)
-    raise AssertionError("it did not come about in 10 s")
+    raise AssertionError("it did not come about in 40 s")
 
 
 def list_users(folder: Path) -> list[int]:

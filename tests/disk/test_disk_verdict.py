@@ -18,8 +18,13 @@ from dyno.disk.commits import read_commits
 from dyno.disk.verdict import is_decided, judge_disks
 from dyno.errors import UsageError
 from dyno.record import Reading
-from dyno.record.disk import DiskRun, FileBlocks, PublishedFigure
-from dyno.report.text.disks import describe_commits, describe_published, measure_request_time
+from dyno.record.disk import DiskRun, DiskTrace, FileBlocks, PublishedFigure
+from dyno.report.text.disks import (
+    describe_commits,
+    describe_published,
+    format_bar,
+    measure_request_time,
+)
 
 PAIR = (make_side("/old"), make_side("/new"))
 
@@ -85,6 +90,10 @@ def test_a_requests_time_is_split_into_submit_device_and_rest() -> None:
     time = measure_request_time(READ, make_run(blocks=1).plays)
     assert (time.submit, time.device) == (2_000.0, 80_000.0)
     assert time.total == pytest.approx(100_000.0) and time.rest == pytest.approx(18_000.0)
+    traced = DiskTrace("/data", READ.name, 9, 2_000.0, 20_000.0, 60_000.0, 90_000.0)
+    time = measure_request_time(READ, make_run(blocks=1).plays, traced)
+    assert time.parts == (2_000.0, 20_000.0, 60_000.0, 8_000.0)
+    assert format_bar(time) == "sqqqqqDDDDDDDDDDDDDDDDrr"
 
 
 def test_a_runs_commits_are_predicted_beside_what_they_were(

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from dyno import subprocesses
-from dyno.builds import Say, deb
+from dyno.builds import Say, cache, deb
 from dyno.errors import DynoError, HostError, TrialFailed
 from dyno.record.disk import DiskJob, DiskLatency
 from dyno.tails import extract_last_lines
@@ -65,26 +65,36 @@ class FioResult:
 
 
 def find_fio(say: Say, path: str | None = None, fetch: bool = True) -> Fio:
-    """The system's fio, else Debian's package; `HostError` where neither can be had. `path` is
-    where programs are looked for.
+    """The system's fio, else Debian's package, one that is cached already before a newer one;
+    `HostError` where none can be had. `path` is where programs are looked for.
     """
     if (found := shutil.which(PACKAGE, path=path)) and (asked := _ask_version(Path(found), {})):
         return Fio(Path(found), asked)
     hint = "install fio, or use a Debian or an Ubuntu, where dyno fetches it"
     if not fetch:
         raise HostError("there is no fio", hint=hint)
+    for entry in reversed(cache.find_entries("deb", f"{PACKAGE}-*")):
+        if cached := _open_package(entry.path):
+            return cached
     try:
         version = deb.find_installable_version(PACKAGE, say)
         folder = deb.fetch(PACKAGE, version, say, deb.list_companions(PACKAGE, say))
     except DynoError as refused:
         raise HostError("there is no fio", cause=refused.sentence, hint=hint) from None
+    if fetched := _open_package(folder):
+        return fetched
+    raise HostError(f"Debian's fio {version} does not start on {platform.machine()}", hint=hint)
+
+
+def _open_package(folder: Path) -> Fio | None:
+    """The fio whose package, with its libraries, is unpacked there; None where it does not
+    start.
+    """
     libraries = sorted({str(file.parent) for file in folder.rglob("lib*.so*")})
-    more = {"LD_LIBRARY_PATH": os.pathsep.join(libraries)}
+    more = {"LD_LIBRARY_PATH": os.pathsep.join(libraries)} if libraries else {}
     program = folder / "usr" / "bin" / PACKAGE
     asked = _ask_version(program, more)
-    if not asked:
-        raise HostError(f"Debian's fio {version} does not start on {platform.machine()}", hint=hint)
-    return Fio(program, asked, more)
+    return Fio(program, asked, more) if asked else None
 
 
 def _ask_version(program: Path, more: Mapping[str, str]) -> str:

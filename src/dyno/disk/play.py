@@ -18,16 +18,19 @@ from dyno.compare.play.blocks import draw_block_order
 from dyno.disk.file_blocks import measure_cached_bytes
 from dyno.disk.fio import Fio, FioCall, FioResult, run_job
 from dyno.disk.matrix import change_job
+from dyno.disk.request_trace import trace_requests
 from dyno.disk.side import OpenSide, open_side
 from dyno.errors import HostError
 from dyno.host.controls import ControlTarget, load_controls
 from dyno.host.processes import read_pairs
-from dyno.record.disk import DeviceCounters, DiskJob, DiskPlay, DiskRun, DiskSide
+from dyno.record.disk import DeviceCounters, DiskJob, DiskPlay, DiskRun, DiskSide, DiskTrace
 
 #: Fields of /sys/block/*/stat (Documentation/block/stat.rst), in order; sectors are of 512 bytes.
 STAT = ("reads", "", "read_sectors", "read_ms", "writes", "", "written_sectors", "write_ms")
 STAT_FLUSHES, STAT_FLUSH_MS = 15, 16
 SECTOR_BYTES = 512
+#: How long a job is traced at most, and the largest block that devices take in one request.
+TRACED_S, REQUEST_BYTES = 0.3, 64 << 10
 
 #: Plays a job on what fio opens: a test hands in one of its own.
 Run = Callable[[Fio, FioCall], FioResult]
@@ -106,6 +109,58 @@ def _play(opened: OpenSide, job: DiskJob, progress: DiskProgress, call: _Slot) -
         cached_before=cached,
         cached_after=None if opened.file is None else measure_cached_bytes(opened.file),
     )
+
+
+def trace_sides(progress: DiskProgress, fio: Fio) -> None:
+    """Plays jobs of which one operation is one request once more, traced, and adds to the record
+    where their time goes; where the host does not let us, a note why.
+    """
+    run = progress.run
+    traces: list[DiskTrace] = []
+    try:
+        for side in run.sides:
+            with open_side(side, side.path in progress.writable) as opened:
+                for job in run.jobs:
+                    changed = change_job(job, opened.side.changes)
+                    if is_one_request(changed) and opened.side.device.number:
+                        traces += _trace(progress, fio, opened, replace(changed, name=job.name))
+    except HostError as refused:
+        note = f"Queue and device are told apart by the device's counters: {refused.sentence}."
+        progress.run = replace(run, notes=(*run.notes, note))
+        return
+    progress.run = replace(run, traces=tuple(traces))
+
+
+def is_one_request(job: DiskJob) -> bool:
+    """Is each of its operations one request to the device, whose time is that of the operation?"""
+    return job.access == "direct" and not job.sync and job.block_bytes <= REQUEST_BYTES
+
+
+def _trace(progress: DiskProgress, fio: Fio, opened: OpenSide, job: DiskJob) -> Iterator[DiskTrace]:
+    side, run = opened.side, progress.run
+    numbers = [side.device.number, _read_number(opened)]
+    seconds = min(run.play_s, TRACED_S)
+    call = FioCall(job, opened.path, side.size_bytes, seconds, run.seed)
+    with hold_scheduler(side), trace_requests(numbers) as traced:
+        result = progress.play(fio, call)
+    if times := traced.measure():
+        yield DiskTrace(
+            side=side.name,
+            job=job.name,
+            requests=times.requests,
+            submit_ns=result.submit.mean,
+            queue_ns=times.queue_ns,
+            device_ns=times.device_ns,
+            total_ns=result.total.mean,
+        )
+
+
+def _read_number(opened: OpenSide) -> str:
+    """The device that a request is queued for: a partition's own, which is not its disk's."""
+    found = os.fstat(opened.handle)
+    number = found.st_rdev or found.st_dev
+    word = f"{os.major(number)}:{os.minor(number)}"
+    return word if os.major(number) else opened.side.device.number
 
 
 def _subtract(after: Mapping[str, int], before: Mapping[str, int], name: str) -> int | None:

@@ -15,7 +15,7 @@ from dyno.builds import Say
 from dyno.compare.run_folder import DISK_RECORD, write_json
 from dyno.disk.fio import Fio, run_job
 from dyno.disk.matrix import Matrix, change_job, choose_jobs
-from dyno.disk.play import DiskProgress, Run, list_playable_jobs, play_block
+from dyno.disk.play import DiskProgress, Run, list_playable_jobs, play_block, trace_sides
 from dyno.disk.side import find_loop_refusal, make_side
 from dyno.disk.verdict import is_decided
 from dyno.errors import UsageError
@@ -166,6 +166,9 @@ def play_disks(run: DiskRun, fio: Fio, folder: Path, say: Say, plan: DiskPlan) -
         write_json(folder / DISK_RECORD, asdict(progress.run))
         if block + 1 in run.analyses and is_decided(progress.run):
             break
+    say("where a request's time goes")
+    trace_sides(progress, fio)
+    write_json(folder / DISK_RECORD, asdict(progress.run))
     return progress.run
 
 

@@ -92,7 +92,7 @@ def _measure_size(path: Path) -> int:
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
-        hint = "as root, or as a user who may read it"
+        hint = "as root, and where no rules of a container's forbid it"
         cause = (error.strerror or "").lower()
         raise HostError(f"{path} cannot be read", cause=cause, hint=hint) from None
     try:

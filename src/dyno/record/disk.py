@@ -184,6 +184,21 @@ class DiskPlay:
 
 
 @dataclass(frozen=True)
+class DiskTrace:
+    """A job played once more while the kernel's block events were read: means over `requests`, in
+    ns, from queued to dispatched and on to completed, beside fio's own of the same play.
+    """
+
+    side: str
+    job: str
+    requests: int
+    submit_ns: float
+    queue_ns: float
+    device_ns: float
+    total_ns: float
+
+
+@dataclass(frozen=True)
 class PublishedFigure:
     """What somebody published of this matrix, with its source: `factor` is the time of a request
     on the side `candidate` beside that on `base`, of direct requests of one user.
@@ -235,6 +250,7 @@ class DiskRun:
     notes: tuple[str, ...] = ()
     published: tuple[PublishedFigure, ...] = ()
     commits: tuple[RunCommits, ...] = ()
+    traces: tuple[DiskTrace, ...] = ()
     dyno: str = ""
     schema: int = SCHEMA
 

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from dyno.host.checks._machine import Machine, Mount, find_mount
+from dyno.host.checks._machine import PERF_EVENT_OPEN, Machine, Mount, find_mount
 from dyno.plugins import load_things
 from dyno.record import Mark, Observation, compute_host_score
 
@@ -39,6 +39,7 @@ def choose_mark(value: float, fair: float, poor: float) -> Mark:
 
 __all__ = [
     "GRADES",
+    "PERF_EVENT_OPEN",
     "Machine",
     "Mount",
     "Observe",

@@ -13,7 +13,7 @@ from dyno.report.html.page import PageHead, PagePart, build_page
 from dyno.report.text import disks as text
 
 _PARAGRAPHS = "{% for each in sentences %}<p>{{ each }}</p>\n{% endfor %}"
-#: Each bar is a row of three parts, whose widths are shares of the time.
+#: Each bar is a row of parts, whose widths are shares of the time.
 _BARS = """
 <svg viewBox="0 0 600 {{ 22 * rows | length + 4 }}" width="600" role="img"
  aria-label="where the time of a request goes">
@@ -28,8 +28,8 @@ _BARS = """
 {% endfor %}
 </svg>
 """
-#: Where bars begin, how wide they are, and the shade of submit, device, rest.
-BAR_LEFT, BAR_WIDTH, SHADES = 330.0, 260.0, (0.35, 0.9, 0.6)
+#: Where bars begin, how wide they are, and the shade of each part.
+BAR_LEFT, BAR_WIDTH, SHADES = 330.0, 260.0, (0.25, 0.45, 0.95, 0.65)
 
 
 def render_disks(run: DiskRun, verdict: DiskVerdict) -> str:
@@ -94,7 +94,7 @@ def _make_jobs(run: DiskRun) -> PagePart:
 def _make_times(run: DiskRun) -> PagePart:
     rows = []
     for each in text.summarize_jobs(run):
-        values = (each.time.submit, each.time.device or 0.0, each.time.rest)
+        values = each.time.parts
         whole, at, parts = sum(values) or 1.0, BAR_LEFT, []
         for name, value, shade in zip(text.PARTS, values, SHADES, strict=True):
             width = BAR_WIDTH * value / whole
@@ -104,8 +104,10 @@ def _make_times(run: DiskRun) -> PagePart:
         side = f", {each.side}" if len(run.sides) > 1 else ""
         rows.append({"name": f"{each.job}{side}", "parts": parts})
     told = (
-        "Submit: handed to the kernel. Device: by the device's own counters, everybody's requests "
-        "included. Rest: queue, file system, interrupt and wake-up."
+        "Submit: handed to the kernel. Queue: until the kernel sends it on, and device: until it "
+        "is completed, by the kernel's block events; without these the device's counters tell its "
+        "time, everybody's requests included, and the queue is part of the rest: file system, "
+        "interrupt and wake-up."
     )
     body = _render_paragraphs([told]) + render(_BARS, rows=rows)
     return PagePart("Where the time of a request goes", "time", body)

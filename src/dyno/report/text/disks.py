@@ -9,28 +9,45 @@ from dataclasses import dataclass
 from statistics import fmean, median
 
 from dyno import numbers
-from dyno.record.disk import DiskComparison, DiskJob, DiskPlay, DiskRun, DiskSide, RunCommits
+from dyno.record.disk import (
+    DiskComparison,
+    DiskJob,
+    DiskPlay,
+    DiskRun,
+    DiskSide,
+    DiskTrace,
+    RunCommits,
+)
 
 #: The parts of a bar, as letters, and how wide it is.
 BAR_COLUMNS = 24
 #: What each part of a request's time is called.
-PARTS = ("submit", "device", "rest")
+PARTS = ("submit", "queue", "device", "rest")
+SIGNS = "sqDr"
 
 
 @dataclass(frozen=True)
 class RequestTime:
-    """Where the mean time of an operation goes, in ns: handed to the kernel, in the device by its
-    own counters (None: not visible), and all else: queue, file system, interrupt, wake-up.
+    """Where the mean time of an operation goes, in ns: handed to the kernel, queued in it (0 where
+    it was not traced: then part of `rest`), in the device, and all else: file system, interrupt,
+    wake-up. `is_traced`: by the kernel's block events, else by the device's counters.
     """
 
     submit: float
-    device: float | None
+    queue: float
+    device: float
     total: float
+    is_traced: bool = False
 
     @property
     def rest(self) -> float:
-        """What neither has."""
-        return max(0.0, self.total - self.submit - (self.device or 0.0))
+        """What none of them has."""
+        return max(0.0, self.total - self.submit - self.queue - self.device)
+
+    @property
+    def parts(self) -> tuple[float, float, float, float]:
+        """In the order of `PARTS`."""
+        return self.submit, self.queue, self.device, self.rest
 
 
 @dataclass(frozen=True)
@@ -52,10 +69,17 @@ def summarize_jobs(run: DiskRun) -> list[JobSummary]:
     found = [
         (job, side, run.find_plays(side.name, job.name)) for job in run.jobs for side in run.sides
     ]
-    return [_summarize(job, side, plays) for job, side, plays in found if plays]
+    traces = {(each.side, each.job): each for each in run.traces}
+    return [
+        _summarize(job, side, plays, traces.get((side.name, job.name)))
+        for job, side, plays in found
+        if plays
+    ]
 
 
-def _summarize(job: DiskJob, side: DiskSide, plays: Sequence[DiskPlay]) -> JobSummary:
+def _summarize(
+    job: DiskJob, side: DiskSide, plays: Sequence[DiskPlay], trace: DiskTrace | None
+) -> JobSummary:
     rates = [play.rate for play in plays]
     mean = fmean(rates)
     return JobSummary(
@@ -66,36 +90,37 @@ def _summarize(job: DiskJob, side: DiskSide, plays: Sequence[DiskPlay]) -> JobSu
         p99=median(play.total.p99 for play in plays),
         sync_p50=median(play.sync.p50 for play in plays),
         spread_percent=100.0 * (max(rates) - min(rates)) / mean,
-        time=measure_request_time(job, plays),
+        time=measure_request_time(job, plays, trace),
     )
 
 
-def measure_request_time(job: DiskJob, plays: Sequence[DiskPlay]) -> RequestTime:
-    """The means over some plays; a write's wait (fsync) is part of its time.
+def measure_request_time(
+    job: DiskJob, plays: Sequence[DiskPlay], trace: DiskTrace | None = None
+) -> RequestTime:
+    """The means over some plays, or those of the trace; a write's wait (fsync) is part of its time.
 
-    The device's counters are of all its requests, so they are told of direct requests alone, where
-    one operation is one request.
+    The device's counters have everybody's requests.
     """
+    if trace:
+        values = (trace.submit_ns, trace.queue_ns, trace.device_ns, trace.total_ns)
+        return RequestTime(*values, is_traced=True)
     operations = sum(play.operations for play in plays)
     total = sum((play.total.mean * play.operations) for play in plays)
     total += sum(play.sync.mean * play.syncs for play in plays)
     submit = sum(play.submit.mean * play.operations for play in plays)
-    return RequestTime(submit / operations, _measure_device_ns(job, plays), total / operations)
+    device = min(_measure_device_ns(job, plays), (total - submit) / operations)
+    return RequestTime(submit / operations, 0.0, max(0.0, device), total / operations)
 
 
-def _measure_device_ns(job: DiskJob, plays: Sequence[DiskPlay]) -> float | None:
+def _measure_device_ns(job: DiskJob, plays: Sequence[DiskPlay]) -> float:
+    """The device's time for an operation, by its counters; 0 where it shows none."""
     counters = [play.device for play in plays if play.device]
     operations = sum(play.operations for play in plays if play.device)
-    if not operations:
-        return None
     if job.is_write:
         ms = sum(each.write_ms + each.flush_ms for each in counters)
     else:
         ms = sum(each.read_ms for each in counters)
-    requests = sum(each.writes if job.is_write else each.reads for each in counters)
-    if not requests:
-        return 0.0
-    return 1e6 * ms / max(operations, 1)
+    return 1e6 * ms / operations if operations else 0.0
 
 
 def format_rate(job: DiskJob, rate: float) -> str:
@@ -106,13 +131,13 @@ def format_rate(job: DiskJob, rate: float) -> str:
 
 
 def format_bar(time: RequestTime) -> str:
-    """`ssDDDDDDDDrr`: submit, device, rest, each by its share of the time."""
-    parts = (time.submit, time.device or 0.0, time.rest)
+    """`ssqqDDDDDDDDrr`: submit, queue, device, rest, each by its share of the time."""
+    parts = time.parts
     whole = sum(parts) or 1.0
-    ends = [round(BAR_COLUMNS * sum(parts[: at + 1]) / whole) for at in range(3)]
-    begins = [0, *ends[:2]]
+    ends = [round(BAR_COLUMNS * sum(parts[: at + 1]) / whole) for at in range(len(parts))]
+    begins = [0, *ends[:-1]]
     return "".join(
-        sign * (end - begin) for sign, begin, end in zip("sDr", begins, ends, strict=True)
+        sign * (end - begin) for sign, begin, end in zip(SIGNS, begins, ends, strict=True)
     )
 
 
