@@ -107,10 +107,8 @@ fn opening_comment(plan: &Plan) -> Result<Comment, Error> {
 
 /// The script's title is that of its phase where it has one phase without.
 fn entitle(mut phases: Vec<Phase>, title: String) -> Vec<Phase> {
-    if let [phase] = phases.as_mut_slice() {
-        if phase.title.is_empty() {
-            phase.title = title;
-        }
+    if phases.len() == 1 && phases[0].title.is_empty() {
+        phases[0].title = title;
     }
     phases
 }
