@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -50,3 +51,31 @@ def profile(*words: str, output: Path) -> ServerProfile:
     """What `dyno profile` writes."""
     assert run_words(["profile", *words, "--output", str(output)]) == 0
     return read_json(ServerProfile, output)
+
+
+@contextmanager
+def forwarding(path: str) -> Iterator[int]:
+    """A port of this host that leads to a Unix socket, by a program that is no server."""
+    with ExitStack() as made, socket.create_server(("127.0.0.1", 0)) as line:
+
+        def serve() -> None:
+            with suppress(OSError):
+                while True:
+                    client, _ = line.accept()
+                    server = made.enter_context(socket.socket(socket.AF_UNIX))
+                    made.enter_context(client)
+                    server.connect(path)
+                    for pair in ((client, server), (server, client)):
+                        threading.Thread(target=_copy, args=pair, daemon=True).start()
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield line.getsockname()[1]
+        line.shutdown(socket.SHUT_RDWR)
+
+
+def _copy(source: socket.socket, target: socket.socket) -> None:
+    with suppress(OSError):
+        while part := source.recv(1 << 16):
+            target.sendall(part)
+    with suppress(OSError):
+        target.shutdown(socket.SHUT_WR)

@@ -113,9 +113,11 @@ def _take(target: str, words: dict[str, Any], base: ServerProfile | None) -> Ser
             f" {cost_words}; Ctrl-C ends it early",
             err=True,
         )
-        with _end_by_signals(collector.stop), ProfileScreen(words["watch"]) as shown:
-            collector.run(shown.look)
-        return collector.build()
+        # while functions are named, too: what was sampled is kept
+        with _end_by_signals(collector.stop):
+            with ProfileScreen(words["watch"]) as shown:
+                collector.run(shown.look)
+            return collector.build()
 
 
 @contextmanager

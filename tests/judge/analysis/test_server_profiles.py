@@ -1,4 +1,4 @@
-"""Two profiles of a server beside each other: what differs, and what is said where little is known."""
+"""Two profiles of a server beside each other: what differs, and what is said of few slices."""
 
 from __future__ import annotations
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+import pty
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import private_servers
 import pytest
-from profiled_servers import profile, url_of, working
+from profiled_servers import forwarding, profile, url_of, working
 
 from dyno import driver
 from dyno.cli import run_words
@@ -169,3 +171,39 @@ def test_a_server_that_ends_meanwhile_leaves_what_was_taken(tmp_path: Path) -> N
     assert "ended after" in found.ended and found.elapsed_s < 30
     assert found.cpu and found.cpu.profile.samples
     assert any(each.name for each in found.cpu.profile.functions if "postgres" in each.module)
+
+
+def test_a_live_screen_shows_the_tables_while_they_grow(server: Server, tmp_path: Path) -> None:
+    file, parts = tmp_path / "a.json", []
+    words = ["profile", url_of(server.session), "--for", "5s", "--watch", "--output", str(file)]
+    ours, theirs = pty.openpty()
+    environment = os.environ | {"TERM": "xterm", "COLUMNS": "120", "LINES": "50"}
+    with working(server.session, WORK):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "dyno.cli", *words],
+            stdout=theirs,
+            stderr=theirs,
+            env=environment,
+        )
+        os.close(theirs)
+        with suppress(OSError):  # the other end is closed
+            while part := os.read(ours, 1 << 16):
+                parts.append(part)
+        os.close(ours)
+        assert process.wait(30) == 0
+    screens = b"".join(parts).decode(errors="replace").partition("Ctrl-C")[2]
+    assert "s of 5 s" in screens and "executor" in screens and "per_second" in screens
+    found = read_json(ServerProfile, file)
+    assert found.cpu and found.cpu.profile.samples > 100 and found.elapsed_s >= 5
+
+
+def test_a_server_behind_a_forwarded_port_is_profiled_once_its_process_is_named(
+    server: Server, tmp_path: Path
+) -> None:
+    with forwarding(str(server.session["host"])) as port, working(server.session, WORK):
+        url = f"postgres://{server.session['user']}@127.0.0.1:{port}/{server.session['database']}"
+        found = profile(url, "--for", FOR, output=tmp_path / "a.json")
+        assert found.cpu is None and found.waits and found.statements
+        assert any("--pid" in each for each in found.missing)
+        named = profile(url, "--for", FOR, "--pid", str(server.pid), output=tmp_path / "b.json")
+    assert named.cpu and named.cpu.profile.samples and named.statements

@@ -90,8 +90,8 @@ class Collector:
         self._rng = random.Random()
 
     def prepare(self) -> float:
-        """Reaches all that is asked: the cost in percent of the host's cores. `DynoError` where
-        neither CPU time can be sampled nor sessions asked.
+        """Reaches all that is asked: the cost in percent of the host's cores, or of one where
+        the server's process is not known. `DynoError` where neither CPU time can be sampled nor sessions asked.
         """
         server, process = self.target.server, self.target.process
         if server:
@@ -108,7 +108,8 @@ class Collector:
             asks=server is not None,
             counts_share=min(share, COUNTS_SHARE),
         )
-        self._cost_percent = cost.compute_percent(os.cpu_count() or 1)
+        cores = (os.cpu_count() or 1) if process else 1
+        self._cost_percent = cost.compute_percent(cores)
         return self._cost_percent
 
     def _begin_sampling(self, pid: int) -> None:

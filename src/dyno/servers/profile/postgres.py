@@ -36,6 +36,7 @@ ABOUT = (
     "SHOW server_version",
     "SELECT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')",
     "SELECT oid, datname FROM pg_database",
+    "SELECT setting FROM pg_settings WHERE name = 'track_activity_query_size'",
 )
 #: Where the extension's functions stand, and how its columns are called; no row: it is not there.
 EXTENSION = (
@@ -58,11 +59,13 @@ _WITH_TEXT, _WITHOUT_TEXT = "datid::text, left(query, 10000)", "'', ''"
 @dataclass(frozen=True)
 class PostgresServer(StatementServer):
     """A PostgreSQL that answers. `extension` is the schema of pg_stat_statements and its column of
-    times, where it is; `databases` are names by number.
+    times, where it is; `databases` are names by number, `session_text_bytes` what the server keeps
+    of a session's statement.
     """
 
     databases: Mapping[str, str]
     extension: tuple[str, str] | None
+    session_text_bytes: int
     _waits: TellsPostgresWaits = field(default_factory=TellsPostgresWaits)
 
     @property
@@ -119,7 +122,9 @@ class PostgresServer(StatementServer):
             database = self.databases.get(str(dbid), str(dbid))
             key, words = f"{database}/{number}", str(text or "")
             if key in keys and MARK not in words and "'dyno profile'" not in words:
-                found[key] = StatementText(database, words, words)
+                # what sets a password is kept by the server as it was written
+                shown = words if PLANNED.match(words) else self.shorten(words)
+                found[key] = StatementText(database, shown, words)
         return found
 
     def shorten(self, text: str) -> str:
@@ -131,6 +136,8 @@ class PostgresServer(StatementServer):
         text = statement.example.strip().rstrip(";")
         if not PLANNED.match(text):
             raise NotPlanned("the server plans no such statement")
+        if not self.extension and len(text.encode()) >= self.session_text_bytes - 1:
+            raise NotPlanned("it is longer than what the server keeps of it")
         if ";" in self.shorten(text):
             raise NotPlanned("it is several statements")
         session = {**self.session, "database": statement.database or self.session["database"]}
@@ -151,7 +158,7 @@ def reach_postgres(ask: Ask, spec: Spec) -> PostgresServer:
     flags = {**spec.keys, "readonly": "on", "time_limit": str(TIME_LIMIT_S)}
     found = attached.locate_server(url if has_database else f"{url}/{ANYWHERE}", flags)
     session = _leave_uncounted(ask, attached.make_session(found))
-    ((version,),), ((sees,),), databases = ask(session, ABOUT)
+    ((version,),), ((sees,),), databases, ((kept_bytes,),) = ask(session, ABOUT)
     missing = []
     if sees not in ("t", "true"):
         missing.append(
@@ -164,7 +171,7 @@ def reach_postgres(ask: Ask, spec: Spec) -> PostgresServer:
     name = f"{session['host']}:{session['port']}/{session['database']}".replace(":0/", "/")
     names = {str(oid): str(datname) for oid, datname in databases}
     about = (session, "postgres", name, str(version), tuple(missing))
-    return PostgresServer(*about, names, extension)
+    return PostgresServer(*about, names, extension, int(kept_bytes or 0))
 
 
 def _leave_uncounted(ask: Ask, session: Session) -> Session:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dyno.access.url import NEAR
 from dyno.compare.experiment.candidates import Spec, parse_candidate
 from dyno.engines import Ask
-from dyno.errors import UsageError
+from dyno.errors import DynoError, UsageError
 from dyno.servers.profile.mysql import reach_mysql
 from dyno.servers.profile.postgres import reach_postgres
 from dyno.servers.profile.processes import ServerProcess, find_listening, find_process
@@ -68,12 +68,19 @@ def find_target(ask: Ask, word: str, pid: int | None = None) -> ProfileTarget:
             " of a process",
         )
     server = KINDS[spec.engine](ask, spec)
+    family = FAMILIES[spec.engine]
     if pid is not None:
-        return ProfileTarget(server, find_process(pid), server.missing)
+        process = find_process(pid)
+        if process.engine not in family:
+            raise UsageError(f"process {pid} runs {process.program}, and not {spec.engine}")
+        return ProfileTarget(server, process, server.missing)
     host, port = str(server.session["host"]), int(server.session["port"] or 0)
-    process = find_listening(host, port, FAMILIES[spec.engine])
-    missing = server.missing if process else (*server.missing, _describe_unseen(host))
-    return ProfileTarget(server, process, missing)
+    try:
+        found = find_listening(host, port, family)
+    except DynoError as why:  # a pooler's socket, another user's process
+        return ProfileTarget(server, None, (*server.missing, f"no CPU profile: {why.sentence}"))
+    missing = server.missing if found else (*server.missing, _describe_unseen(host))
+    return ProfileTarget(server, found, missing)
 
 
 def _describe_unseen(host: str) -> str:

@@ -1,0 +1,138 @@
+"""What is profiled, by words that name nothing, a server elsewhere, or the wrong process."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from dyno.cli import run_words
+from dyno.driver.plan import Session
+from dyno.errors import TrialFailed, UsageError
+from dyno.servers.profile import postgres
+from dyno.servers.profile.source import NotPlanned, StatementCount, StatementText
+from dyno.servers.profile.target import find_target
+
+Rows = list[list[list[str | None]]]
+
+
+def answer(session: Session, statements: Sequence[str]) -> Rows:
+    """A PostgreSQL without the extension."""
+    known: dict[str, list[list[str | None]]] = {
+        "SHOW server_version": [["18.1"]],
+        postgres.ABOUT[1]: [["t"]],
+        postgres.ABOUT[2]: [["5", "shop"]],
+        postgres.ABOUT[3]: [["1024"]],
+        postgres.EXTENSION: [],
+    }
+    return [known.get(each, [["1"]]) for each in statements]
+
+
+@contextmanager
+def pooling(folder: Path) -> Iterator[str]:
+    """A Unix socket that another program than a server listens on."""
+    path = folder / ".s.PGSQL.6432"
+    with socket.socket(socket.AF_UNIX) as line:
+        line.bind(str(path))
+        line.listen()
+        over = threading.Event()
+
+        def accept() -> None:
+            with suppress(OSError):
+                while not over.is_set():
+                    line.accept()[0].close()
+
+        threading.Thread(target=accept, daemon=True).start()
+        yield str(folder).replace("/", "%2F")
+        over.set()
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("nobody", "names no server"),
+        ("sqlite@3.54.1", "names no server"),
+        ("postgres@18", "no URL is named"),
+        ("duckdb://localhost/x", "names no server"),
+    ],
+)
+def test_a_word_that_names_no_server_is_refused(word: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        find_target(answer, word)
+
+
+def test_of_a_server_elsewhere_there_is_no_cpu_profile_and_that_is_said() -> None:
+    found = find_target(answer, "postgres://ann@198.51.100.7/shop?sslmode=disable")
+    assert found.process is None and found.engine == "postgres"
+    assert any("no process of this host listens there" in each for each in found.missing)
+
+
+def test_a_pooler_in_front_is_not_taken_for_the_server(tmp_path: Path) -> None:
+    with pooling(tmp_path) as host:
+        found = find_target(answer, f"postgres://ann@{host}:6432/shop")
+    assert found.process is None
+    assert any("no CPU profile: process" in each for each in found.missing)
+
+
+def test_a_process_of_another_engine_is_not_the_server_s() -> None:
+    with pytest.raises(UsageError):
+        find_target(answer, "postgres://ann@localhost/shop", os.getpid())
+    with pytest.raises(UsageError, match="--pid goes with a URL"):
+        find_target(answer, str(os.getpid()), 1)
+
+
+def test_the_name_of_a_server_has_no_password() -> None:
+    found = find_target(answer, "postgres://ann:secret-word@localhost/shop")
+    assert found.server and "secret-word" not in found.name + repr(found.missing)
+
+
+def explain(text: str) -> str:
+    found = find_target(answer, "postgres://ann@localhost/shop").server
+    assert found
+    return found.explain(answer, StatementText("shop", text, text))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("COMMIT", "plans no such statement"),
+        ("SELECT 1; DROP TABLE item", "several statements"),
+        ("SELECT 'a;b' ; SELECT 2", "several statements"),
+        (f"SELECT 1 FROM item WHERE id IN ({'1, ' * 400}1)", "longer than what the server keeps"),
+    ],
+)
+def test_what_must_not_or_cannot_be_explained_is_not_asked(text: str, said: str) -> None:
+    with pytest.raises(NotPlanned, match=said):
+        explain(text)
+
+
+def test_a_semicolon_in_a_text_is_none() -> None:
+    assert explain("SELECT 'a;b' FROM item;") == "1"
+
+
+def test_a_refused_plan_says_why() -> None:
+    found = find_target(answer, "postgres://ann@localhost/shop").server
+    assert found
+
+    def refuse(session: Session, statements: Sequence[str]) -> Rows:
+        raise TrialFailed('EXPLAIN failed: relation "item" does not exist')
+
+    with pytest.raises(NotPlanned, match=r'^relation "item" does not exist'):
+        found.explain(refuse, StatementText("shop", "SELECT 1 FROM item", "SELECT 1 FROM item"))
+
+
+def test_counts_that_began_anew_are_whole() -> None:
+    now, before = StatementCount(5, 50, 5), StatementCount(9, 90, 9)
+    assert now - before == now and before - now == StatementCount(4, 40, 4) and now - None == now
+
+
+def test_a_profile_of_another_engine_is_no_base(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_words(["profile", "1", "--against", str(tmp_path / "none.json")]) == 64
+    assert "none.json" in capsys.readouterr().err
