@@ -76,6 +76,9 @@ PACKAGES = {
         "instruction counts compared: heavier or not", "record judge/call_tree"
     ),
     "judge/stats": _package("arrays in, estimates and warnings out"),
+    "judge/capacity": _package(
+        "rates that hold a limit: each candidate's interval, and a word", "record judge/stats"
+    ),
     "judge/settings": _package(
         "what engines' settings are known to cost, one TOML file each; how values are compared"
     ),
@@ -118,6 +121,11 @@ PACKAGES = {
         "instructions per operation: the same seeded operations under callgrind, and their record",
         "record builds driver host/probes host/processes judge/analysis profile compare/play"
         " compare/experiment compare/resolve compare/run_folder",
+    ),
+    "compare/capacity": _package(
+        "the highest rate that holds a limit on latency: open loops at searched rates",
+        "record builds driver engines host/probes host/processes judge/stats judge/capacity"
+        " compare/experiment compare/run_folder compare/resolve compare/play",
     ),
     "compare/bisect": _package(
         "versions or commits, and which of them brought a change: the search, by comparisons or"

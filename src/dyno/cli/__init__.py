@@ -23,6 +23,7 @@ from dyno import subprocesses
 from dyno.cli import (
     bisect,
     calibrate,
+    capacity,
     clean,
     compare,
     completion,
@@ -111,7 +112,19 @@ def command() -> None:
     """
 
 
-MEASURING = (play, compare, count, disk, bisect, run, resume, calibrate, sysbench, pgbench)
+MEASURING = (
+    play,
+    compare,
+    count,
+    disk,
+    bisect,
+    capacity,
+    run,
+    resume,
+    calibrate,
+    sysbench,
+    pgbench,
+)
 READING = (plan, report, history, show, engines, doctor)
 OTHERS = (explain, kit, server_options, watch, profile, shim, restore, clean, completion)
 for module in (*MEASURING, *READING, *OTHERS):

@@ -10,7 +10,7 @@ import click
 from dyno.cli import judged_run, options
 from dyno.cli.judged_run import RunOptions
 from dyno.cli.options import RUN
-from dyno.cli.runs import find_count, find_disk_run, find_run
+from dyno.cli.runs import find_capacity, find_count, find_disk_run, find_run
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
 
@@ -47,6 +47,10 @@ def command(run: str, *, profile_format: str | None, **words: Any) -> int:
     dyno report last --format junit=results.xml --format github
     """
     asked = judged_run.read_asked(words)
+    if capacity := find_capacity(run):
+        from dyno.cli.capacity import report_capacity
+
+        return report_capacity(capacity, words)
     if counted := find_count(run):
         if profile_format:
             hint = "KCachegrind reads callgrind's files in its folder"

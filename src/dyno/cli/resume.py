@@ -8,7 +8,7 @@ import click
 
 from dyno.cli import judged_run, options
 from dyno.cli.options import RUN
-from dyno.cli.runs import find_run
+from dyno.cli.runs import find_capacity, find_run
 
 
 @click.command("resume")
@@ -25,6 +25,10 @@ def command(run: str, **words: Any) -> int:
     """
     from dyno.compare.play.run import resume_run
 
+    if folder := find_capacity(run):
+        from dyno.cli.capacity import resume_capacity
+
+        return resume_capacity(folder, words)
     made = find_run(run)
     made.read_run()
     judged_run.sweep()

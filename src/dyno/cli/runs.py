@@ -103,18 +103,29 @@ def find_count(word: str) -> Path | None:
     """
     from dyno.compare.run_folder import COUNT_RECORD
 
-    return _find_folder_with(COUNT_RECORD, word, [*list_run_names(), *list_disk_names()])
+    return _find_folder_with(COUNT_RECORD, word)
 
 
 def find_disk_run(word: str) -> Path | None:
     """The same of `dyno disk`."""
     from dyno.compare.run_folder import DISK_RECORD
 
-    return _find_folder_with(DISK_RECORD, word, [*list_run_names(), *list_count_names()])
+    return _find_folder_with(DISK_RECORD, word)
 
 
-def _find_folder_with(record: str, word: str, others: Sequence[str]) -> Path | None:
+def find_capacity(word: str) -> Path | None:
+    """The same of `dyno capacity`."""
+    from dyno.compare.run_folder import CAPACITY_RECORD
+
+    return _find_folder_with(CAPACITY_RECORD, word)
+
+
+def _find_folder_with(record: str, word: str) -> Path | None:
+    from dyno.compare.run_folder import CAPACITY_RECORD, COUNT_RECORD, DISK_RECORD
+
     home, names = find_runs_home(), _list_names_with(record)
+    kinds = {"run.json", COUNT_RECORD, DISK_RECORD, CAPACITY_RECORD} - {record}
+    others = [name for kind in sorted(kinds) for name in _list_names_with(kind)]
     if word == "last":
         newest = max([*names, *others], default="")
         return home / newest if newest in names else None

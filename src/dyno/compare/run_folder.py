@@ -113,6 +113,8 @@ def write_json(file: Path, data: dict[str, Any]) -> Path:
 COUNTS, COUNT_RECORD = "counts", "count.json"
 #: The record of `dyno disk` in its folder.
 DISK_RECORD = "disk.json"
+#: The plan of a run of `dyno capacity`.
+CAPACITY_RECORD = "capacity.json"
 #: The folder of profiles with callers.
 PROFILES = "profiles"
 #: The folder for what trials loaded into servers that go on running.

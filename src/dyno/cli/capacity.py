@@ -1,0 +1,211 @@
+"""`dyno capacity`: the highest rate that holds a limit on latency, and which candidate has more."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dyno.cli import judged_run, options
+from dyno.cli.options import DURATION, ENGINE, PERCENT
+from dyno.cli.runs import find_runs_home
+from dyno.cli.terminal import screen
+from dyno.errors import UsageError
+from dyno.numbers import keep_finite
+
+if TYPE_CHECKING:
+    from dyno.compare.capacity.folder import CapacityFolder
+    from dyno.compare.capacity.run import CapacityAsked
+    from dyno.compare.experiment import Experiment
+    from dyno.compare.resolve.draft import Prepared
+    from dyno.record.capacity import CapacityResult
+
+#: Exit codes, as those of `compare`; no answer is inconclusive, and the driver's limit invalid.
+EXITS = {"not less": 0, "more": 0, "less": 1, "inconclusive": 2}
+NOTHING_EXIT, CLIENT_EXIT = 2, 3
+
+
+@click.command("capacity")
+@click.argument("candidates", nargs=-1, required=True, type=ENGINE, metavar="CANDIDATE...")
+@options.add_workload(required=True)
+@click.option(
+    "--slo",
+    "limit",
+    required=True,
+    metavar="LIMIT",
+    help='The limit: p50 to p99.99, mean or max of latencies, or errors: "p99<10ms, errors<0.1%".',
+)
+@options.SET
+@options.CONTROL
+@click.option(
+    "--blocks",
+    type=click.IntRange(3, 100),
+    default=8,
+    show_default=True,
+    metavar="N",
+    help="Restarts of each candidate.",
+)
+@click.option(
+    "--step",
+    "step_s",
+    type=DURATION,
+    default=3.0,
+    show_default="3s",
+    metavar="TIME",
+    help="How long a rate is played at least.",
+)
+@click.option(
+    "--margin",
+    type=PERCENT,
+    default=5.0,
+    show_default="5%",
+    metavar="PERCENT",
+    help="The difference in capacity that matters.",
+)
+@click.option("--sequential", is_flag=True, help="Restart one candidate after the other.")
+@click.option("--seed", type=int, metavar="N", help="Draws arrivals, requests and order.")
+@options.JSON
+def command(**words: Any) -> int:
+    """Find the highest rate that holds a limit on latency.
+
+    Requests come at a rate (an open loop), and latency counts from when each was due. Each restart
+    searches the rate at which the limit breaks; several restarts give an interval. With two or more
+    candidates, says which has more capacity than the first.
+
+    Exits with 0 for an answer or not less capacity, 1 for less, 2 if it cannot tell, 3 where the
+    driver and not the server is the limit.
+
+    \b
+    dyno capacity postgres@13 postgres@18 -w oltp_read_write --slo "p99<10ms"
+    dyno capacity sqlite@3.54 -w oltp_point_select --slo "p99.9<1ms, errors<0.1%" --step 10s
+    """
+    from dyno.compare.capacity.folder import create_folder
+    from dyno.compare.capacity.run import make_plan, prepare_capacity
+    from dyno.compare.resolve.experiment import draft_run
+
+    asked = read_asked(words)
+    experiment, phase = choose_experiment(words, asked)
+    judged_run.sweep()
+    draft = draft_run(experiment, judged_run.print_progress)
+    prepared = prepare_capacity(draft, phase, judged_run.print_progress)
+    folder = create_folder(make_plan(prepared, asked), find_runs_home())
+    return play_and_tell(prepared, folder, words["json_file"])
+
+
+def read_asked(words: dict[str, Any]) -> CapacityAsked:
+    """What was asked for beside the experiment."""
+    from dyno.compare.capacity.limits import parse_limits
+    from dyno.compare.capacity.run import CapacityAsked, check_words
+
+    asked = CapacityAsked(
+        parse_limits(words["limit"]),
+        words["blocks"],
+        words["step_s"],
+        words["margin"],
+        words["sequential"],
+    )
+    check_words(asked, dict(words["settings"]))
+    return asked
+
+
+def choose_experiment(words: dict[str, Any], asked: CapacityAsked) -> tuple[Experiment, Any]:
+    """The experiment, and its phase as it is played at a rate."""
+    from dyno.compare.capacity.run import choose_options, find_open_phase
+    from dyno.compare.experiment import Measuring, compare_candidates
+
+    measuring = Measuring(
+        seed=words["seed"],
+        controls=dict(words["controls"]),
+        sequential=words["sequential"] or None,
+        margin_percent=asked.margin_percent,
+        cpu_profile=False,
+    )
+    chosen = choose_options(words["candidates"], dict(words["settings"]))
+    command = judged_run.quote_command()
+    experiment = compare_candidates(
+        words["candidates"], words["workload"], chosen, measuring, command
+    )
+    return experiment, find_open_phase(experiment, asked.longest_s, asked.warmup_s)
+
+
+def play_and_tell(prepared: Prepared, folder: CapacityFolder, json_file: Path | None) -> int:
+    """Plays what is left, prints the answer, and answers the exit code."""
+    from dyno.cli.terminal.capacity import watch_search
+    from dyno.compare.capacity.run import play_capacity
+
+    plan, name = folder.read_plan(), folder.path.name
+    try:
+        with watch_search(plan) as tell:
+            result = play_capacity(prepared, folder, tell)
+    except KeyboardInterrupt:
+        stays = f"what was measured stays in {folder.path}; `dyno resume {name}` goes on"
+        raise KeyboardInterrupt(stays) from None
+    _tell_answer(folder, result, json_file)
+    return choose_exit_code(result)
+
+
+def _tell_answer(folder: CapacityFolder, result: CapacityResult, json_file: Path | None) -> None:
+    from dyno.cli.terminal.capacity import derive_capacity_page, print_answer
+
+    plan = folder.read_plan()
+    page = derive_capacity_page(folder.path, plan, folder.read_blocks(), result)
+    print_answer(plan, result)
+    screen.print_line(f"report: {page}")
+    if not result.complete:
+        screen.print_line(f"to go on: dyno resume {folder.path.name}")
+    if json_file:
+        write_result(result, json_file)
+
+
+def report_capacity(folder: Path, words: dict[str, Any]) -> int:
+    """Judges what there is of a run anew, and makes its page."""
+    from dyno.compare.capacity.folder import CapacityFolder
+    from dyno.judge.capacity import judge_capacity
+
+    _refuse_others(words)
+    made = CapacityFolder(folder)
+    _tell_answer(made, judge_capacity(made.read_plan(), made.read_blocks()), words["json_file"])
+    return 0
+
+
+def _refuse_others(words: dict[str, Any]) -> None:
+    if words["strict"] or words["formats"]:
+        hint = "--json writes the answer"
+        raise UsageError("--strict and --format are for comparisons, not capacities", hint=hint)
+
+
+def resume_capacity(folder: Path, words: dict[str, Any]) -> int:
+    """Goes on with a run that was stopped; of `dyno resume`'s words only `--json` is meant."""
+    from dyno.compare.capacity.folder import CapacityFolder
+    from dyno.compare.capacity.run import reopen_capacity
+
+    _refuse_others(words)
+    made = CapacityFolder(folder)
+    judged_run.sweep()
+    prepared = reopen_capacity(made, judged_run.print_progress)
+    return play_and_tell(prepared, made, words["json_file"])
+
+
+def choose_exit_code(result: CapacityResult) -> int:
+    """That of the worst word; without a comparison, whether there is an answer."""
+    from dyno.judge.capacity import judge_overall
+
+    if result.client:
+        return CLIENT_EXIT
+    if result.comparisons:
+        return EXITS[judge_overall(result.comparisons)]
+    return 0 if result.candidates[0].rate_per_s is not None else NOTHING_EXIT
+
+
+def write_result(result: CapacityResult, file: Path) -> None:
+    """`--json`: the answer (`record/capacity.py`, `CapacityResult`)."""
+    from dyno.report.html.page import write_user_file
+
+    data = asdict(result)
+    for row in data["comparisons"]:
+        for key in ("change_percent", "low_percent", "high_percent"):
+            row[key] = keep_finite(row[key])
+    write_user_file(file, json.dumps(data, indent=1) + "\n")

@@ -1,0 +1,49 @@
+"""A capacity run on disk: `capacity.json`, all that was fixed first, and a file for each block."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from dyno import private_files
+from dyno.compare.run_folder import CAPACITY_RECORD, read_json, write_json
+from dyno.errors import UsageError
+from dyno.record.capacity import CapacityBlock, CapacityPlan
+
+#: The folder of the blocks.
+BLOCKS = "blocks"
+
+
+@dataclass(frozen=True)
+class CapacityFolder:
+    """A capacity run on disk."""
+
+    path: Path
+
+    def read_plan(self) -> CapacityPlan:
+        """`capacity.json`; `UsageError` where it is missing, broken or from a newer Dyno."""
+        return read_json(CapacityPlan, self.path / CAPACITY_RECORD)
+
+    def read_blocks(self) -> list[CapacityBlock]:
+        """The blocks that are over, in order."""
+        files = sorted((self.path / BLOCKS).glob("[0-9]*.json"))
+        return [read_json(CapacityBlock, file) for file in files]
+
+    def write_block(self, block: CapacityBlock) -> None:
+        """Writes a block once, whole or not at all."""
+        write_json(self.path / BLOCKS / f"{block.block:04}.json", asdict(block))
+
+
+def create_folder(plan: CapacityPlan, runs: Path) -> CapacityFolder:
+    """A new folder under `runs` with the plan in it."""
+    stamp = re.sub(r"[-:]|\.\d+", "", plan.run.created_utc)
+    words = re.sub(r"[^A-Za-z0-9._@-]+", "-", f"capacity-{plan.run.name}")[:60].strip("-")
+    for number in range(1, 1000):
+        path = runs / (f"{stamp}-{words}" + (f"-{number}" if number > 1 else ""))
+        if not path.exists():
+            private_files.make_folder(path)
+            private_files.make_folder(path / BLOCKS)
+            write_json(path / CAPACITY_RECORD, asdict(plan))
+            return CapacityFolder(path)
+    raise UsageError(f"too many runs are named {words}")

@@ -1,0 +1,225 @@
+"""The answer of `dyno capacity`: each candidate's highest rate that holds the limit, and words.
+
+The unit is the restart: each gives one rate (`stats/rate_at_limit.py`), and the interval is
+Student's over their logs. Candidates are compared block by block, by the log of the ratio of their
+rates, and the words are a comparison's: *less* is *slower*.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import median
+
+import numpy as np
+
+from dyno.judge.stats.interval import Interval, compute_t_interval, to_log, to_percent
+from dyno.judge.stats.rate_at_limit import find_rate_at_limit
+from dyno.judge.stats.verdict import adjust_holm, choose_verdicts
+from dyno.record.capacity import (
+    CandidateCapacity,
+    CapacityBlock,
+    CapacityComparison,
+    CapacityPlan,
+    CapacityRestart,
+    CapacityResult,
+    CapacityWord,
+)
+
+LEVEL = 0.05
+#: Fewer restarts have no interval.
+BLOCKS_LEAST = 3
+#: So many blocks have to agree before the driver is called the limit early.
+CLIENT_LEAST = 2
+#: Of its busiest thread's time: as audit `client_bottleneck` has it.
+BUSY_PERCENT = 90.0
+#: In a closed loop, of what the same script does without an engine.
+CLIENT_SHARE = 0.7
+#: A comparison's words, in a capacity's.
+WORDS: dict[str, CapacityWord] = {"faster": "more", "slower": "less", "not slower": "not less"}
+ORDER: tuple[CapacityWord, ...] = ("less", "inconclusive", "not less", "more")
+
+
+def judge_capacity(plan: CapacityPlan, blocks: Sequence[CapacityBlock]) -> CapacityResult:
+    """The answer so far."""
+    names = [side.name for side in plan.run.candidates]
+    by_name = {name: [_find_restart(block, name) for block in blocks] for name in names}
+    candidates = tuple(summarize_candidate(name, by_name[name]) for name in names)
+    client = explain_client(plan, blocks)
+    (stream,) = plan.run.workloads[0].phases[0].streams
+    return CapacityResult(
+        limit_words=plan.limit_words,
+        unit=stream.unit if stream.units_per_event == 1 else "event",
+        candidates=candidates,
+        comparisons=compare_capacities(candidates, plan.margin_percent),
+        client=client,
+        doubts=tuple(list_doubts(plan, blocks, candidates)),
+        complete=len(blocks) >= plan.blocks or bool(client),
+    )
+
+
+def _find_restart(block: CapacityBlock, name: str) -> CapacityRestart:
+    return next(each for each in block.restarts if each.candidate == name)
+
+
+def find_restart_rate(restart: CapacityRestart) -> float | None:
+    """A restart's rate at the limit; None where even the lowest broke it."""
+    if restart.exhausted:
+        return None
+    steps = restart.steps
+    return find_rate_at_limit([each.rate_per_s for each in steps], [each.load for each in steps])
+
+
+def summarize_candidate(name: str, restarts: Sequence[CapacityRestart]) -> CandidateCapacity:
+    """A candidate's answer over its restarts."""
+    rates = tuple(find_restart_rate(each) for each in restarts)
+    steps = [step for each in restarts for step in each.steps]
+    broken = [step for step in steps if not step.holds]
+    since = [s.overloaded_since_s for s in broken if s.overloaded_since_s is not None]
+    found = [rate for rate in rates if rate is not None]
+    whole = len(found) == len(rates) and bool(rates)
+    mean = math.exp(sum(map(math.log, found)) / len(found)) if whole else None
+    low = high = None
+    if whole and len(found) >= BLOCKS_LEAST:
+        interval = compute_t_interval(np.log(np.asarray(found)), LEVEL)
+        low, high = math.exp(float(interval.low)), math.exp(float(interval.high))
+    return CandidateCapacity(
+        candidate=name,
+        restarts=rates,
+        rate_per_s=mean,
+        low=low,
+        high=high,
+        lowest_tried_per_s=min((step.rate_per_s for step in steps), default=0.0),
+        broken=len(broken),
+        overloaded=len(since),
+        overloaded_after_s=min(since, default=None),
+    )
+
+
+def compare_capacities(
+    candidates: Sequence[CandidateCapacity], margin_percent: float
+) -> tuple[CapacityComparison, ...]:
+    """Each candidate against the first, block by block; Holm counts all."""
+    base, *others = candidates
+    known = [(other, _compute_interval(base, other)) for other in others]
+    p_values = np.asarray([1.0 if each is None else float(each.p) for _, each in known])
+    adjusted = adjust_holm(p_values) if known else p_values
+    return tuple(
+        _make_comparison(base, other, interval, float(p), margin_percent)
+        for (other, interval), p in zip(known, adjusted, strict=True)
+    )
+
+
+def _compute_interval(base: CandidateCapacity, other: CandidateCapacity) -> Interval | None:
+    """Of the log of base ÷ candidate: as a time ratio, above 0 where the candidate holds less."""
+    if base.rate_per_s is None or other.rate_per_s is None or len(base.restarts) < BLOCKS_LEAST:
+        return None
+    pairs = zip(base.restarts, other.restarts, strict=True)
+    logs = [math.log(before / after) for before, after in pairs if before and after]
+    return compute_t_interval(np.asarray(logs), LEVEL)
+
+
+def _make_comparison(
+    base: CandidateCapacity,
+    other: CandidateCapacity,
+    interval: Interval | None,
+    p: float,
+    margin_percent: float,
+) -> CapacityComparison:
+    names = base.candidate, other.candidate
+    if interval is None:
+        unknown = _compare_unknown(base, other)
+        return CapacityComparison(
+            *names, math.nan, math.nan, math.nan, margin_percent, word=unknown
+        )
+    found = choose_verdicts(
+        interval,
+        to_log(margin_percent),
+        blocks=len(base.restarts),
+        last=True,
+        significant=p <= LEVEL,
+    )
+    return CapacityComparison(
+        *names,
+        change_percent=to_percent(-float(interval.estimate)),
+        low_percent=to_percent(-float(interval.high)),
+        high_percent=to_percent(-float(interval.low)),
+        margin_percent=margin_percent,
+        word=WORDS.get(str(found), "inconclusive"),
+    )
+
+
+def _compare_unknown(base: CandidateCapacity, other: CandidateCapacity) -> CapacityWord:
+    """Where one of two holds the limit at no rate, in any restart, and the other always does."""
+    known = [side for side in (base, other) if len(side.restarts) >= BLOCKS_LEAST]
+    none = [side for side in known if not any(side.restarts)]
+    every = [side for side in known if all(side.restarts)]
+    if len(none) == len(every) == 1:
+        return "less" if none[0] is other else "more"
+    return "inconclusive"
+
+
+def judge_overall(comparisons: Sequence[CapacityComparison]) -> CapacityWord:
+    """The worst word: less, then inconclusive, then not less, then more."""
+    return min((each.word for each in comparisons), key=ORDER.index)
+
+
+def explain_client(plan: CapacityPlan, blocks: Sequence[CapacityBlock]) -> str:
+    """Why the driver and not a server is the limit; empty where it is not."""
+    broken = [block.baselines[-1] for block in blocks if not block.baselines[-1].holds]
+    if len(blocks) >= CLIENT_LEAST and 2 * len(broken) > len(blocks):
+        rate = max(each.rate_per_s for each in broken)
+        return (
+            f"without an engine the same script breaks {plan.limit_words} at {rate:,.0f} events/s "
+            f"in {len(broken)} of {len(blocks)} blocks"
+        )
+    for side in plan.run.candidates:
+        shares = [
+            _find_restart(block, side.name).closed_per_s / block.baseline_closed_per_s
+            for block in blocks
+        ]
+        if len(shares) >= CLIENT_LEAST and median(shares) >= CLIENT_SHARE:
+            return (
+                f"in a closed loop {side.name} does {100 * median(shares):.0f} % of what the same "
+                "script does without an engine"
+            )
+        busy = _find_busy(blocks, side.name)
+        if len(busy) >= CLIENT_LEAST and median(busy) >= BUSY_PERCENT:
+            return (
+                f"beside {side.name} the driver's busiest thread worked {median(busy):.0f} % of "
+                "the time at the highest rates that held"
+            )
+    return ""
+
+
+def _find_busy(blocks: Sequence[CapacityBlock], name: str) -> list[float]:
+    """How busy the driver was at each restart's highest rate that held."""
+    found = []
+    for block in blocks:
+        held = [step for step in _find_restart(block, name).steps if step.holds]
+        highest = max(held, key=lambda step: step.rate_per_s, default=None)
+        if highest and highest.driver_busy_percent is not None:
+            found.append(highest.driver_busy_percent)
+    return found
+
+
+def list_doubts(
+    plan: CapacityPlan, blocks: Sequence[CapacityBlock], candidates: Sequence[CandidateCapacity]
+) -> list[str]:
+    """What the figures may not say."""
+    doubts = []
+    near = [block.baselines[0] for block in blocks if not block.baselines[0].holds]
+    if 2 * len(near) > len(blocks):
+        doubts.append(
+            f"without an engine the script breaks {plan.limit_words} at "
+            f"{min(each.rate_per_s for each in near):,.0f} events/s, so the driver is a good part "
+            "of the answer"
+        )
+    for each in candidates:
+        none = sum(rate is None for rate in each.restarts)
+        if 0 < none < len(each.restarts):
+            doubts.append(
+                f"{none} of {len(each.restarts)} restarts of {each.candidate} held the limit at "
+                "no rate"
+            )
+    return doubts

@@ -1,0 +1,155 @@
+"""What `dyno capacity` leaves behind: its plan (`capacity.json`), and a file for each block with
+the steps of its restarts (`blocks/NNNN.json`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from dyno.record.run import Run
+from dyno.record.schema import SCHEMA
+
+LimitKind = Literal["percentile", "mean", "max", "errors"]
+CapacityWord = Literal["more", "less", "not less", "inconclusive"]
+
+
+@dataclass(frozen=True)
+class LimitTerm:
+    """One limit: of a percentile (50 to 99.99), the mean or the longest of latencies, in ns, or of
+    the share of requests that fail. `words` are as `p99<10ms`.
+    """
+
+    kind: LimitKind
+    limit: float
+    words: str
+    percentile: float = 0.0
+
+
+@dataclass(frozen=True)
+class CapacityStep:
+    """What an open loop of so many events a second did for `duration_s`.
+
+    `intended` = done + failed + skipped, as in `Tally`. `values` are those of the limit's terms, in
+    their order: ns, or a share; None where so many had no answer that there is no number. `load` is
+    the largest of value ÷ limit, None where one is None; the limit holds where it is at most 1.
+    `overloaded_since_s` is the second from which on requests waited longer, unsent, than the limit
+    allows, to the end; None where they did not. `goodput_per_s` are answers within the limit.
+    `driver_busy_percent` is the busiest driver thread's, None where the engine lives in it.
+    """
+
+    rate_per_s: float
+    duration_s: float
+    intended: int
+    done: int
+    failed: int
+    skipped: int
+    values: tuple[float | None, ...]
+    load: float | None
+    goodput_per_s: float
+    overloaded_since_s: int | None = None
+    driver_busy_percent: float | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Was every limit held?"""
+        return self.load is not None and self.load <= 1.0 and self.overloaded_since_s is None
+
+
+@dataclass(frozen=True)
+class CapacityRestart:
+    """One start of a candidate on fresh data, and the steps of its search in the order played.
+
+    `closed_per_s` is what its connections did in a closed loop. `exhausted` says that the search
+    ended at the lowest rate that a step can judge.
+    """
+
+    candidate: str
+    closed_per_s: float
+    steps: tuple[CapacityStep, ...]
+    exhausted: bool = False
+
+
+@dataclass(frozen=True)
+class CapacityBlock:
+    """A restart of each candidate, and the client-only baseline, the same script on no engine: its
+    events a second in a closed loop, and open loops at one and a half times the highest rate that
+    any restart held, and, where that broke, nearer to it; at about the lowest rate that broke where
+    none held.
+    """
+
+    block: int
+    restarts: tuple[CapacityRestart, ...]
+    baseline_closed_per_s: float
+    baselines: tuple[CapacityStep, ...]
+    schema: int = SCHEMA
+
+
+@dataclass(frozen=True)
+class CapacityPlan:
+    """All that was fixed before the first block. Steps are `step_s` long or longer, after
+    `warmup_s`; `together` says that all engines of a block are up at once and take steps in turn.
+    """
+
+    run: Run
+    terms: tuple[LimitTerm, ...]
+    blocks: int
+    step_s: float
+    warmup_s: float
+    margin_percent: float
+    together: bool
+    schema: int = SCHEMA
+
+    @property
+    def limit_words(self) -> str:
+        """`p99<10ms, errors<0.1%`."""
+        return ", ".join(term.words for term in self.terms)
+
+
+@dataclass(frozen=True)
+class CandidateCapacity:
+    """A candidate's highest rate that holds the limit, in events a second: the geometric mean over
+    restarts with its 95 % interval, None where none holds it. `restarts` are those of each
+    restart, None where even the lowest rate broke the limit. `overloaded` of the `broken` steps
+    were so by overload, after `overloaded_after_s` seconds at the earliest.
+    """
+
+    candidate: str
+    restarts: tuple[float | None, ...]
+    rate_per_s: float | None
+    low: float | None
+    high: float | None
+    lowest_tried_per_s: float
+    broken: int = 0
+    overloaded: int = 0
+    overloaded_after_s: int | None = None
+
+
+@dataclass(frozen=True)
+class CapacityComparison:
+    """A candidate's capacity against the base's: the change in percent with its 95 % interval over
+    blocks; `word` weighs it against the margin.
+    """
+
+    base: str
+    candidate: str
+    change_percent: float
+    low_percent: float
+    high_percent: float
+    margin_percent: float
+    word: CapacityWord
+
+
+@dataclass(frozen=True)
+class CapacityResult:
+    """The answer. `client` says why the driver and not the server is the limit, empty where it is
+    not: then nothing else is an answer. `doubts` are sentences.
+    """
+
+    limit_words: str
+    unit: str
+    candidates: tuple[CandidateCapacity, ...]
+    comparisons: tuple[CapacityComparison, ...]
+    client: str = ""
+    doubts: tuple[str, ...] = ()
+    complete: bool = True

@@ -1,0 +1,62 @@
+"""A capacity told: sentences for every outcome, and a page with the curve."""
+
+from __future__ import annotations
+
+import re
+
+from made_rates import make_blocks, make_plan
+
+from dyno.judge.capacity import judge_capacity
+from dyno.record.capacity import CapacityBlock, CapacityPlan
+from dyno.report.html.capacity import render_capacity
+from dyno.report.text.capacity import describe_answer, describe_step
+
+
+def tell(plan: CapacityPlan, blocks: list[CapacityBlock]) -> str:
+    return " ".join(describe_answer(plan, judge_capacity(plan, blocks)))
+
+
+def test_the_verdict_says_how_much_more_capacity_within_which_interval() -> None:
+    gains = (1.10, 1.14, 1.12, 1.11, 1.13, 1.12)
+    told = tell(make_plan(), make_blocks({"A": (1000,) * 6, "B": [1000 * g for g in gains]}))
+    assert re.search(
+        r"B: 12 % \[10\.\d, 13\.\d\] more capacity than A at p99<10ms \(margin 5 %\)", told
+    )
+    assert "A holds p99<10ms up to 1,000 events/s [1,000, 1,000] (16 connections, 6 rest" in told
+
+
+def test_a_loss_is_told_without_a_sign_and_with_its_interval_in_order() -> None:
+    losses = (0.80, 0.82, 0.81, 0.80, 0.82, 0.81)
+    told = tell(make_plan(), make_blocks({"A": (1000,) * 6, "B": [1000 * g for g in losses]}))
+    assert re.search(r"B: 19 % \[18\.\d, 19\.\d\] less capacity than A", told)
+
+
+def test_a_limit_that_no_rate_holds_is_said_with_the_lowest_rate_tried() -> None:
+    told = tell(make_plan(), make_blocks({"A": (1000,) * 6, "B": (0,) * 6}))
+    assert "B: less capacity than A at p99<10ms (margin 5 %): only A holds it." in told
+    assert "B holds p99<10ms at no rate: even 30.0 events/s breaks it." in told
+
+
+def test_an_answer_of_the_drivers_is_refused() -> None:
+    told = tell(
+        make_plan(), make_blocks({"A": (1000,) * 6, "B": (1000,) * 6}, baselines=(3.0, 2.0))
+    )
+    assert told.startswith("No answer: the driver, not the server, is the limit: without an engine")
+    assert "up to" not in told
+
+
+def test_a_step_says_its_values_and_an_overload_since_when() -> None:
+    plan, (block, *_) = make_plan(), make_blocks({"A": (1000,), "B": (0,)})
+    held, broke = block.restarts[0].steps
+    assert describe_step(plan, held) == "980/s: p99 9.80 ms, holds"
+    assert describe_step(plan, broke).endswith("p99 10.2 ms, breaks")
+
+
+def test_the_page_draws_the_curve_with_the_limit_and_the_interval() -> None:
+    plan = make_plan()
+    rates = {"A": (1000, 1010, 990, 1005, 995, 1000), "B": (1100,) * 6}
+    blocks = make_blocks(rates)
+    page = render_capacity(plan, blocks, judge_capacity(plan, blocks))
+    for part in ("the limit, p99&lt;10ms", 'class="band"', "<circle", 'class="hollow"', "1.1"):
+        assert part in page, part
+    assert "http" not in re.sub(r"http://www\.w3\.org\S*", "", page.split("<main", 1)[-1])
