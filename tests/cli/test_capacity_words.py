@@ -94,6 +94,10 @@ def test_null_engines_of_known_service_times_hold_about_what_they_must(
     assert "the limit, p50&lt;12ms" in page and "<svg" in page
     assert run_words(["report", str(folder)]) == 0
     assert "less capacity" in capsys.readouterr().out
+    assert run_words(["show", "last"]) == 0
+    assert "less capacity" in capsys.readouterr().out
+    assert run_words(["show", "runs"]) == 0
+    assert "capacity" in capsys.readouterr().out
 
 
 def test_a_null_engine_without_a_delay_shows_the_drivers_limit(

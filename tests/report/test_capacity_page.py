@@ -60,3 +60,16 @@ def test_the_page_draws_the_curve_with_the_limit_and_the_interval() -> None:
     for part in ("the limit, p99&lt;10ms", 'class="band"', "<circle", 'class="hollow"', "1.1"):
         assert part in page, part
     assert "http" not in re.sub(r"http://www\.w3\.org\S*", "", page.split("<main", 1)[-1])
+
+
+def test_a_run_without_a_block_says_so_and_has_a_page() -> None:
+    plan = make_plan()
+    assert "A: no block is over." in tell(plan, [])
+    assert "The run is not over." in tell(plan, [])
+    assert "0 of 6 blocks" in render_capacity(plan, [], judge_capacity(plan, []))
+
+
+def test_a_limit_that_holds_in_some_restarts_only_has_no_rate() -> None:
+    told = tell(make_plan(["A"]), make_blocks({"A": (1000, 0, 1000, 1000, 1000, 1000)}))
+    assert "A holds p99<10ms in some restarts only." in told
+    assert "Doubtful: 1 of 6 restarts of A held the limit at no rate." in told

@@ -40,6 +40,13 @@ def list_disk_names() -> list[str]:
     return _list_names_with(DISK_RECORD)
 
 
+def list_capacity_names() -> list[str]:
+    """The runs of `dyno capacity` at home, oldest first."""
+    from dyno.compare.run_folder import CAPACITY_RECORD
+
+    return _list_names_with(CAPACITY_RECORD)
+
+
 def _list_names_with(record: str) -> list[str]:
     return [file.parent.name for file in sorted(find_runs_home().glob(f"*/{record}"))]
 

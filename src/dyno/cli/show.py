@@ -12,7 +12,12 @@ import click
 
 from dyno.cli import show_details
 from dyno.cli.options import Word
-from dyno.cli.runs import list_count_names, list_disk_names, list_run_names
+from dyno.cli.runs import (
+    list_capacity_names,
+    list_count_names,
+    list_disk_names,
+    list_run_names,
+)
 from dyno.cli.terminal import screen
 from dyno.errors import DynoError, build_unknown_error
 from dyno.former_names import AUDITS
@@ -150,10 +155,11 @@ def list_experiments() -> Rows:
 
 
 def list_all_runs() -> Rows:
-    """Each run, count of instructions and run of disks, oldest first."""
+    """Each run, count of instructions, run of disks and capacity, oldest first."""
     counts = [(name, "instructions counted") for name in list_count_names()]
     disks = [(name, "disks measured") for name in list_disk_names()]
-    return sorted([*((name, "") for name in list_run_names()), *counts, *disks])
+    rates = [(name, "capacity") for name in list_capacity_names()]
+    return sorted([*((name, "") for name in list_run_names()), *counts, *disks, *rates])
 
 
 OVERVIEWS: dict[str, Callable[[], Rows]] = {

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dyno.cli.runs import find_count, find_disk_run, find_run
+from dyno.cli.runs import find_capacity, find_count, find_disk_run, find_run
 from dyno.cli.terminal import screen
 from dyno.cli.terminal.announcement import format_cells_comment
 from dyno.errors import build_unknown_error
@@ -29,6 +29,9 @@ def show_run(word: str) -> None:
     """
     if measured := find_disk_run(word):
         show_disk_run(measured)
+        return
+    if capacity := find_capacity(word):
+        show_capacity(capacity)
         return
     if counted := find_count(word):
         show_count(counted)
@@ -66,6 +69,20 @@ def show_disk_run(folder: Path) -> None:
     screen.print_gap()
     screen.print_line(run.command)
     print_disks(run, judge_disks(run))
+
+
+def show_capacity(folder: Path) -> None:
+    """A capacity run: what was asked, and the answer so far."""
+    from dyno.cli.terminal.capacity import print_answer
+    from dyno.compare.capacity.folder import CapacityFolder
+    from dyno.judge.capacity import judge_capacity
+
+    made = CapacityFolder(folder)
+    plan = made.read_plan()
+    screen.print_line(screen.style_bold(folder.name))
+    screen.print_gap()
+    screen.print_line(plan.run.command)
+    print_answer(plan, judge_capacity(plan, made.read_blocks()))
 
 
 def show_count(folder: Path) -> None:

@@ -65,6 +65,10 @@ def describe_candidate(plan: CapacityPlan, result: CapacityResult, side: Candida
     """`A holds p99<10ms up to 12,300 events/s [12,000, 12,600] (16 connections, 8 restarts).`"""
     unit = f"{result.unit}s/s"
     restarts = f"{len(side.restarts)} restart{'s' if len(side.restarts) != 1 else ''}"
+    if not side.restarts:
+        return f"{side.candidate}: no block is over."
+    if any(side.restarts) and side.rate_per_s is None:
+        return f"{side.candidate} holds {result.limit_words} in some restarts only."
     if side.rate_per_s is None:
         lowest = f"{format_rate(side.lowest_tried_per_s)} {unit}"
         return f"{side.candidate} holds {result.limit_words} at no rate: even {lowest} breaks it."
