@@ -153,6 +153,16 @@ def test_ones_own_file_takes_the_place_of_a_profile(tmp_path: Path) -> None:
         ("B,A", "A,B", True),
         ("A", "A,B", False),
         ("OFF", "DISABLED", True),
+        ("mrr=on", "index_merge=on,mrr=on,mrr_cost_based=off", True),
+        ("mrr=on", "index_merge=on,mrr=off", False),
+        ("mrr=on,index_merge=off", "index_merge=off,mrr=on,x=on", True),
+        ("default,mrr=on", "index_merge=on,mrr=on", True),
+        ("mrr=default", "index_merge=on,mrr=off", True),
+        ("no_such=on", "index_merge=on", False),
+        ("TRADITIONAL", "STRICT_TRANS_TABLES,STRICT_ALL_TABLES,TRADITIONAL", True),
+        ("ANSI", "REAL_AS_FLOAT,PIPES_AS_CONCAT", False),
+        ("STRICT_ALL_TABLES", "STRICT_ALL_TABLES,TRADITIONAL", False),
+        ("full", "microtime,query_plan,innodb", True),
     ],
 )
 def test_a_value_is_recognised_as_the_server_spells_it(wanted: str, told: str, same: bool) -> None:
@@ -168,6 +178,15 @@ def test_another_value_than_asked_for_fails_the_trial() -> None:
         check_values("it", told, {}, {"innodb_buffer_pool_size": "100M"})
     with pytest.raises(TrialFailed, match="does not report a variable mysqlx"):
         check_values("it", told, {"mysqlx": "OFF"}, {})
+
+
+def test_a_message_repeats_of_a_list_of_flags_those_that_were_asked_for() -> None:
+    told = {"optimizer_switch": ",".join(f"flag{i}=on" for i in range(90)) + ",mrr=off"}
+    with pytest.raises(TrialFailed) as caught:
+        check_values("it", told, {"optimizer_switch": "mrr=on"}, {})
+    assert (
+        caught.value.message == "it runs with optimizer_switch=mrr=off, though mrr=on was asked for"
+    )
 
 
 def test_what_names_this_start_is_not_stored() -> None:

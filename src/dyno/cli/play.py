@@ -170,7 +170,7 @@ def describe_errors(trial: Trial) -> list[str]:
 def describe_ledger(trial: Trial) -> list[str]:
     """Whether the database holds what the driver says it did."""
     return [
-        f"ledger: {e.name}: {e.found} found, {e.expected} expected"
+        f"ledger: {e.name}: {e.found.removesuffix('.0')} found, {e.expected} expected"
         + ("" if are_equal(e.found, str(e.expected)) else "  <- they differ")
         for e in trial.evidence
         if not e.digest

@@ -126,6 +126,9 @@ def compare_builds(words: Words) -> int:
     if words.command != "run":
         raise UsageError("--compare needs the command run", hint="it prepares by itself")
     script = str(find_script(words.script).resolve())
+    if not script.endswith(".lua"):
+        hint = f"sysbench loads it as Lua: call it {words.script}.lua, or go to another folder"
+        raise UsageError(f"'{words.script}' is a file of this folder", hint=hint)
     options, unused = split_options(words)
     for name in unused:
         screen.print_line(f"--{name} is ignored: a comparison starts each build itself", err=True)

@@ -182,6 +182,23 @@ def test_a_function_that_fails_is_called_as_sysbench_calls_it(
     assert (code, said) == (1, f"FATAL: `{called}' function failed: f.lua:3: broken\n{also}")
 
 
+def test_a_file_of_the_folder_goes_before_a_test_of_its_name_as_in_sysbench(
+    plays: Plays, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "oltp_read_only").write_text("sysbench 1.0.20 results\n")
+    code, said = plays("oltp_read_only", "--table-size=100", "run")
+    assert code == 1 and "FATAL: oltp_read_only:1: malformed number near '1.0.20'" in said
+    code, said = plays("oltp_read_only", "--compare", "null", "null@1ms", "run")
+    assert code == 64 and "'oltp_read_only' is a file of this folder" in said
+    (tmp_path / "oltp_read_only").write_text("function event() print('mine') end\n")
+    code, said = plays("oltp_read_only", "--events=1", "run")
+    assert code == 0 and "mine" in said
+    (tmp_path / "oltp_insert.lua").write_text("function event() print('mine, too') end\n")
+    code, said = plays("oltp_insert", "--events=1", "run")
+    assert code == 0 and "mine, too" in said
+
+
 def test_a_script_without_event_cannot_run(plays: Plays) -> None:
     Path("n.lua").write_text("function prepare() end")
     assert plays("n.lua", "--verbosity=0", "run") == (

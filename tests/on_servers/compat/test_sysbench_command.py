@@ -55,6 +55,30 @@ def test_prepare_run_and_cleanup_do_what_sysbenchs_do(
             driver.ask(server.session, ["SELECT COUNT(*) FROM sbtest2"])
 
 
+HOOKS = """
+function thread_init() con = sysbench.sql.driver():connect() con:query("SELECT 1") end
+function event() con:query("SELECT 1") end
+local function ask(what, stat)
+  local own = sysbench.sql.driver():connect()
+  print(what .. " " .. own:query_row("SELECT 7") .. ";" .. own:query("SELECT 1").nrows)
+end
+function sysbench.hooks.report_intermediate(stat) ask("each", stat) end
+function sysbench.hooks.report_cumulative(stat) ask("last", stat) end
+"""
+
+
+@pytest.mark.parametrize("name", ["mysql-8.0", "postgres-18"])
+def test_a_report_hook_may_ask_the_server_while_the_threads_play_on(
+    name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "hooks.lua").write_text(HOOKS)
+    with serving(name) as server:
+        words = (str(tmp_path / "hooks.lua"), *options_of(server), "--threads=2")
+        assert run_words(("sysbench", *words, "--time=2", "--report-interval=1", "run")) == 0
+        said = capfd.readouterr().out
+    assert "each 7;1" in said and said.count("last 7;1") == 1 and "FATAL" not in said
+
+
 CONNECT = "local con = sysbench.sql.driver():connect() "
 TABLE = CONNECT + "con:query('DROP TABLE IF EXISTS d') con:query('CREATE TABLE d (a INT {})') "
 EXECUTE = (

@@ -30,6 +30,9 @@ def test_a_setting_that_the_server_changes_fails_the_trial(home: Path) -> None:
         (f"{OLD}?innodb_redo_log_capacity=1G", "unknown variable of mysql 5.6.24"),
         (f"{NEW}?query_cache_size=1M", "unknown variable of mysql 8.0.33"),
         (f"{OLD}?max_connections=lots", "'lots' to 'max_connections'"),
+        (f"{OLD}?innodb_io_capacity=1", "makes 100 of innodb_io_capacity=1"),
+        (f"{NEW}?sort_buffer_size=1", "makes 32768 of sort_buffer_size=1"),
+        (f"{NEW}?innodb_buffer_pool_size=130M", "makes 268435456 of innodb_buffer_pool_size=130M"),
     ],
 )
 def test_a_build_refuses_what_it_has_not_before_any_trial(text: str, says: str) -> None:
@@ -38,6 +41,24 @@ def test_a_build_refuses_what_it_has_not_before_any_trial(text: str, says: str) 
     with pytest.raises(UsageError, match="mysql") as caught:
         engine.accept(program, settings)
     assert says in str(caught.value)
+
+
+def test_values_that_are_kept_as_written_are_no_ones_mistake() -> None:
+    kept = "innodb_buffer_pool_size=100M&binlog_format=row&long_query_time=0.50&sql_mode=ANSI"
+    for server in (OLD, NEW, "mariadb@debian"):
+        engine, program, settings = build(f"{server}?{kept}&optimizer_switch=mrr=on")
+        assert isinstance(engine, Accepts)
+        engine.accept(program, settings)
+
+
+@pytest.mark.parametrize("server", [NEW, "mariadb@debian"])
+def test_flags_that_are_set_in_part_and_modes_in_groups_are_what_was_asked_for(
+    home: Path, server: str
+) -> None:
+    asked = "optimizer_switch=mrr=on,mrr_cost_based=off&sql_mode=TRADITIONAL"
+    with running(f"{server}?{asked}", home) as (engine, started):
+        told = engine.settings(started)
+    assert "mrr=on" in told["optimizer_switch"] and "STRICT_ALL_TABLES" in told["sql_mode"]
 
 
 def test_a_server_that_cannot_start_tells_its_last_words(home: Path) -> None:

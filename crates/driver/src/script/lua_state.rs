@@ -18,7 +18,9 @@ use super::shared::Shared;
 use super::{UserIdentity, api, prelude, watch};
 use crate::plan::error::Error;
 use crate::plan::{Plan, Session, error};
+use crate::schedule::clock::{NAP_NS, now_ns};
 use crate::sessions::{self, Engine, rows};
+use crate::wire;
 
 /// A declared event's program and transaction type.
 pub type Declared = Option<(usize, i64)>;
@@ -54,7 +56,7 @@ impl LuaState {
         state.fill(plan, identity)?;
         state.shared.borrow_mut().is_loading = engine == Engine::Served;
         let in_script = watch::in_script();
-        state.run_script(&text)?;
+        state.run_script(plan, &text)?;
         drop(in_script);
         state.shared.borrow_mut().is_loading = false;
         let list: Table = state.call("settle_options", ())?;
@@ -88,6 +90,26 @@ impl LuaState {
     ) -> Result<R, Error> {
         let function: Function = self.raw.raw_get(name).map_err(internal)?;
         function.call(arguments).map_err(|error| self.lua_error(&error))
+    }
+
+    /// The same in a coroutine of its own, so that it may wait for answers, and waits for them.
+    pub fn call_waiting<R: mlua::FromLua>(
+        &self,
+        name: &str,
+        arguments: impl mlua::IntoLuaMulti,
+    ) -> Result<R, Error> {
+        let function: Function = self.raw.raw_get(name).map_err(internal)?;
+        let coroutine = self.lua.create_thread(function).map_err(internal)?;
+        let mut resumed = coroutine.resume::<Value>(arguments);
+        while resumed.is_ok() && coroutine.is_resumable() {
+            self.waits_until_ns()?;
+            while let Some(until_ns) = self.poll_pending() {
+                wire::wait_in_turn(until_ns.min(now_ns() + NAP_NS));
+            }
+            resumed = coroutine.resume(self.take_answer()?);
+        }
+        let answer = resumed.map_err(|error| self.lua_error(&error))?;
+        R::from_lua(answer, &self.lua).map_err(internal)
     }
 
     /// What `dyno.name` holds, called if it is a function.
@@ -248,10 +270,11 @@ impl LuaState {
     }
 
     /// Names the chunk by its file only: LuaJIT cuts names of more than 60 bytes in its messages.
-    fn run_script(&self, text: &[u8]) -> Result<(), Error> {
+    /// What sysbench is called with is Lua, whatever it is named.
+    fn run_script(&self, plan: &Plan, text: &[u8]) -> Result<(), Error> {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         let text_in_lua = self.lua.create_string(text).map_err(internal)?;
-        if prelude::is_pgbench(&self.path, text) {
+        if prelude::is_pgbench(&self.path, text) && !plan.is_line_of_sysbench() {
             self.assemble(prelude::PGBENCH, prelude::PGBENCH_PARTS)?;
             return self.call("run_pgbench", (text_in_lua, name));
         }

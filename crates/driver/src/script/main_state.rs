@@ -71,14 +71,15 @@ impl MainState {
         self.user.counters()
     }
 
-    /// Calls the hook that a report is for; false: the script has none.
+    /// Calls the hook that a report is for; false: the script has none. It may send queries, as in
+    /// sysbench: their answers are waited for here, while the users play on.
     pub fn report(&self, report: &Report) -> Result<bool, Error> {
         let hook = if report.is_cumulative { "report_cumulative" } else { "report_intermediate" };
         let state = &self.user.state;
         let stat: Value = state.lua.to_value(report).map_err(|cause| {
             Error::driver("cannot hand numbers to a report hook").because(cause)
         })?;
-        match state.call::<Option<bool>>("report_to", (hook, stat))? {
+        match state.call_waiting::<Option<bool>>("report_to", (hook, stat))? {
             Some(true) => Ok(true),
             Some(false) => Err(state.reported_error().without_connection()),
             None => Ok(false),

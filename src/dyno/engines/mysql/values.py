@@ -33,7 +33,8 @@ def try_out(
     build: Build, prefix: Prefix, requested: AskedSettings, others: Iterable[str] = ()
 ) -> None:
     """`UsageError` where this build has no such variable (the nearest of its own and of `others`
-    are offered), or refuses its value.
+    are offered), refuses its value, or would run with another one: too large or small a number is
+    adjusted with no more than a line in the server's log.
 
     The server lists what it knows, and reads its words before that; no data are needed. A value
     that only a storage engine can judge fails the first trial instead.
@@ -46,11 +47,32 @@ def try_out(
         if name not in known:
             raise build_unknown_error(f"variable of {server}", name, known.union(others))
     try:
-        _list_settings(build, prefix, requested)
+        told = list_values(build, prefix, requested)
     except TrialFailed as failed:
         found = REFUSED.search(failed.cause)
         cause = found[0] if found else failed.cause.splitlines()[-1]
         raise UsageError(f"{server} refuses its settings", cause=cause) from None
+    told |= _round_pool(told)
+    for name, value in requested.own.items():
+        number, adjusted = (_parse_number(it) for it in (value, told.get(name, "")))
+        if number is not None and adjusted is not None and number != adjusted:
+            hint = f"write {name}={told[name]}, or another value in its range"
+            raise UsageError(f"{server} makes {told[name]} of {name}={value}", hint=hint)
+
+
+POOL, GIB = "innodb_buffer_pool_size", 1 << 30
+
+
+def _round_pool(told: Mapping[str, str]) -> dict[str, str]:
+    """The pool's size as the server will make it at its start, where it is no multiple of its
+    chunks: a listing has it as it was written. Empty where the server decides by other means.
+    """
+    names = (POOL, "innodb_buffer_pool_chunk_size", "innodb_buffer_pool_instances")
+    size, chunk, instances = (int(_parse_number(told.get(name, "")) or 0) for name in names)
+    unit = chunk * (instances if size >= GIB else 1)  # a smaller pool is in one piece
+    if not unit or size <= unit or size % unit == 0:
+        return {}
+    return {POOL: str((size // unit + 1) * unit)}
 
 
 def _describe_server(build: Build) -> str:
@@ -107,6 +129,14 @@ def _parse_listing(listing: str) -> dict[str, str]:
     return {name.replace("-", "_"): value for name, value in VARIABLE.findall(table)}
 
 
+#: Words of lists that stand for others, which the server reports in their place or beside them.
+GROUPS = frozenset(
+    ("ansi", "db2", "maxdb", "mssql", "mysql323", "mysql40", "oracle", "postgresql", "traditional")
+)
+EVERYTHING = frozenset(("all", "full"))
+DEFAULT = "default"
+#: Letters of a value that a message repeats.
+LONGEST_SHOWN = 80
 #: Words for on and off; the last is what a server calls the scheduler that it may not have.
 SWITCHES = {"on": 1.0, "true": 1.0, "yes": 1.0, "off": 0.0, "false": 0.0, "disabled": 0.0}
 #: Differ from start to start, and from machine to machine, and say nothing of the server.
@@ -121,11 +151,27 @@ PASSING = frozenset(
 
 
 def compare_values(requested: str, reported: str) -> bool:
-    """Is `reported` what was asked for? Sizes, switches, numbers, and lists in any order."""
+    """Is `reported` what was asked for? Sizes, switches, numbers, and lists in any order: of flags
+    (`mrr=on`) those that were set, of a group (`TRADITIONAL`) all that it stands for.
+    """
     wanted, found = _parse_number(requested), _parse_number(reported)
     if wanted is not None and found is not None:
         return wanted == found
-    return _split_words(requested) == _split_words(reported)
+    asked, told = _split_words(requested), _split_words(reported)
+    if asked & EVERYTHING:
+        return bool(told)
+    if asked and all("=" in word or word == DEFAULT for word in asked):
+        return {word for word in asked if not word.endswith(DEFAULT)} <= told
+    return asked <= told if asked & GROUPS else asked == told
+
+
+def _shorten(requested: str, reported: str) -> str:
+    """Of a list of flags those that were asked for; of any other long value its beginning."""
+    names = {word.partition("=")[0] for word in _split_words(requested)}
+    if "=" in requested:
+        words = (word for word in reported.split(",") if word.partition("=")[0].lower() in names)
+        return ",".join(words) or "none of these"
+    return reported if len(reported) <= LONGEST_SHOWN else f"{reported[:LONGEST_SHOWN]}…"
 
 
 def check_values(
@@ -141,6 +187,7 @@ def check_values(
             hint = "another version has it, or it belongs to a plugin that is not loaded"
             raise TrialFailed(f"{name} does not report a variable {variable}", hint=hint)
         if found is not None and not compare_values(value, found):
+            found = _shorten(value, found)
             message = f"{name} runs with {variable}={found}, though {value} was asked for"
             hint = f"write {variable}={found}, or another value that it takes (a switch as 1 or 0)"
             raise TrialFailed(message, hint=hint)

@@ -135,7 +135,12 @@ def _judge_mismatch(asked: str, told: str) -> Soundness | None:
         near = abs(number - value) <= ROUNDED * max(abs(number), abs(value))
         return None if kind != other or near else "invalid"
     spelled = strip_source(told).casefold()
-    return None if set(_split_words(asked)) <= set(_split_words(spelled)) else "doubtful"
+    wanted_words = {word for word in _split_words(asked) if not word.endswith("default")}
+    return None if wanted_words <= {*_split_words(spelled)} | _EVERYTHING else "doubtful"
+
+
+#: Words that stand for all that a list may hold.
+_EVERYTHING = {"all", "full"}
 
 
 def _split_words(text: str) -> list[str]:
