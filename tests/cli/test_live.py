@@ -48,6 +48,23 @@ def test_a_pipe_gets_one_plain_line_per_block_and_what_went_wrong(
     ]
 
 
+def test_a_block_of_several_workloads_has_a_line_for_each(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run = make_run()
+    (plan,) = run.workloads
+    both = dataclasses.replace(run, workloads=(plan, dataclasses.replace(plan, name="other")))
+    with live.watch_live(FORECAST) as told:
+        told(watch.RunStarted(both, Path("x"), 0))
+        told(watch.TrialEnded(make_trial(1, "old", 0, 1234.0)))
+        other = dataclasses.replace(make_trial(2, "old", 0, 99.0), workload="other")
+        told(watch.TrialEnded(other))
+        told(watch.BlockJudged(6, {"select": 1}, "go on", "1 of 6"))
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == "block 1/24  select  old 1,234 queries/s"
+    assert second == "block 1/24  other  old 99.0 queries/s"
+
+
 def test_a_pipe_gets_one_line_per_trial_where_all_is_asked_for(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

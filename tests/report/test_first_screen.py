@@ -129,6 +129,14 @@ def test_with_many_candidates_the_worst_are_named_first_and_the_others_counted(b
     assert told.endswith("2 more candidates: 2 not slower")
 
 
+def test_of_candidates_of_which_nothing_is_settled_it_is_said_once(book: Book) -> None:
+    rows = [row("inconclusive", phase, name) for phase in "ab" for name in ("new", "newer")]
+    made = with_rows(book, *rows)
+    assert build_headline(made.run, made.verdict) == (
+        "Inconclusive in all 2 measurements: new and newer may be slower than old or not"
+    )
+
+
 def test_what_is_cut_of_many_rows_is_never_the_worst_and_is_counted(book: Book) -> None:
     fine = [row("not slower", f"fine{at}") for at in range(22)]
     rows = [*fine[:10], row("slower", "bad"), row("inconclusive", "open"), *fine[10:]]

@@ -20,6 +20,7 @@ from dyno.judge.analysis.effect_words import (
     is_time,
 )
 from dyno.judge.analysis.sentence import OPEN_WORDS, find_worst_verdict
+from dyno.numbers import format_percent
 from dyno.record import Cause, Comparison, Run, Verdict
 from dyno.report.names import NamedRow, name_measurements, name_pair
 from dyno.report.words import format_count, format_metric
@@ -57,6 +58,8 @@ def build_headline(run: Run, verdict: Verdict) -> str:
     for row in rows:
         sides.setdefault((row.candidate, row.base), []).append(row)
     in_order = sorted(sides.values(), key=_rank_side)
+    if len(sides) > 1 and all(row.verdict in OPEN_WORDS for row in rows):
+        return _describe_all_open(run, in_order)
     told = "; ".join(_describe_side(run, own) for own in in_order[:NAMED])
     if (more := len(in_order) - NAMED) > 0:
         told = f"{told}; {_describe_others(in_order[NAMED:], more)}"
@@ -65,6 +68,18 @@ def build_headline(run: Run, verdict: Verdict) -> str:
     if verdict.doubts:
         return f"Doubtful: {told}"
     return f"{told[0].upper()}{told[1:]}" if told.startswith("inconclusive") else told
+
+
+def _describe_all_open(run: Run, sides: Sequence[Sequence[Comparison]]) -> str:
+    """What is said once where nothing is settled of any candidate."""
+    count = max(map(len, sides))
+    where = f" in all {count} measurements" if count > 1 else ""
+    names = [name_pair(run, own[0].candidate, own[0].base)[0] for own in sides]
+    more = len(names) - NAMED
+    shown = names[:NAMED] if more <= 0 else [*names[:NAMED], f"{more} more"]
+    whom = name_pair(run, sides[0][0].candidate, sides[0][0].base)[1]
+    told = describe_claim([row for own in sides for row in own], "maybe slower", whom)
+    return f"Inconclusive{where}: {', '.join(shown[:-1])} and {shown[-1]} {told} or not"
 
 
 def _rank_side(own: Sequence[Comparison]) -> int:
@@ -202,7 +217,7 @@ def _explain_open(run: Run, verdict: Verdict) -> list[str]:
     (named,) = (it for it in name_measurements(run, list_decisive(verdict)) if it.row is widest)
     blocks = format_count(widest.blocks, "block")
     return [
-        f"{named.title}: {blocks} tell a slowdown of {widest.mde80_percent:.2g} % or more, four "
+        f"{named.title}: {blocks} tell a slowdown of {format_percent(widest.mde80_percent)} or more, four "
         f"times in five, and the margin is {widest.margin_percent:g} %; more blocks, or a quieter "
         "host (`dyno doctor`), tell smaller ones"
     ]

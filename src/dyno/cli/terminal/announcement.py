@@ -26,10 +26,11 @@ def announce(
         _announce_all(prepared, forecast, folder)
         return
     run = prepared.run
-    on = " and ".join(workload.name for workload in run.workloads)
+    *others, last = (workload.name for workload in run.workloads)
+    on = " and ".join([*([", ".join(others)] if others else []), last])
     quick = "QUICK: " if run.design.quick else ""
     screen.print_paragraph(
-        f"{quick}{format_question(run, on)}  {_format_effort(run, forecast)}",
+        f"{quick}{run.question or format_question(run, on)}  {_format_effort(run, forecast)}",
         screen.choose_screen_columns(),
     )
     screen.print_gap()

@@ -48,8 +48,9 @@ class LinePrinter:
         elif isinstance(event, BlockDropped) and not self.verbose:
             self._print(f"block {event.block + 1} dropped: {event.reason}")
         elif isinstance(event, BlockJudged) and self.run:
-            if self.trials and not self.verbose:
-                self._print(format_block_end(self.run, self.trials))
+            for workload in dict.fromkeys(t.workload for t in self.trials if not self.verbose):
+                own = [trial for trial in self.trials if trial.workload == workload]
+                self._print(format_block_end(self.run, own))
             self.trials = []
 
     def _print(self, lines: str) -> None:
@@ -58,7 +59,7 @@ class LinePrinter:
 
 
 def format_block_end(run: Run, trials: Sequence[Trial]) -> str:
-    """`block 3/24  old 384,418 events/s  new 379,307 events/s`: a block that is over, with each
+    """`block 3/24  old 384,418 events/s  new 379,307 events/s`: a block of a workload, with each
     candidate's rate in the first stream that a verdict rests on.
     """
     told = [format_block_place(run, trials[0].block)]

@@ -24,7 +24,8 @@ _TEMPLATE = """
 {{ forest }}
 {% if left %}<p class="aside">{{ left | plural("more measurement") }}, none of them worse, in
 <a href="#numbers">all numbers</a>.</p>{% endif %}
-{% for cause in causes %}<p class="answer"><b>What changed</b>
+{% for name, cause in causes %}<p class="answer"><b>What changed
+{%- if causes | length > 1 %} on {{ name }}{% endif %}</b>
 {{ cause | coded }}. <a href="#cause">All that changed</a></p>{% endfor %}
 <ul class="tiles">{% for tile in tiles %}
 <li><a href="{{ tile.link }}">
@@ -111,7 +112,7 @@ class _Verdict:
             reasons=list_reasons(book.run, verdict),
             forest=build_forest(book.run, seen) if seen else "",
             left=len(named) - len(seen),
-            causes=[shorten_cause(cause, "below") for cause in verdict.causes[:_CAUSES]],
+            causes=[(it.candidate, shorten_cause(it, "below")) for it in verdict.causes[:_CAUSES]],
             tiles=_list_tiles(book),
             quick=words.QUICK,
             slowdown=words.SLOWDOWN,

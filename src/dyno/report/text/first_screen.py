@@ -97,7 +97,8 @@ def _build_causes(book: Book) -> Iterator[RenderableType]:
     """What changed, of the first candidates; the page has all."""
     causes = book.verdict.causes
     for cause in causes[:CAUSES]:
-        yield Paragraph(f"what changed: {shorten_cause(cause, 'in the report')}")
+        whose = f" on {cause.candidate}" if len(causes) > 1 else ""
+        yield Paragraph(f"what changed{whose}: {shorten_cause(cause, 'in the report')}")
     if (more := len(causes) - CAUSES) > 0:
         yield Paragraph(f"what changed on {words.format_count(more, 'more candidate')}: the report")
     if causes:
