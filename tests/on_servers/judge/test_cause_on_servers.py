@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
-from fakes import make_run
-from judging import judge_unaudited
+from causes_played import find_cause, play, sampling_cpu_time
+from repository import ROOT
 
-from dyno.compare.experiment import compare_candidates
-from dyno.compare.play.run import play_once
-from dyno.compare.resolve.experiment import draft_run
+from dyno.builds.compiler import Recipe, compile_library
+from dyno.host.controls import inject
 from dyno.judge.analysis.measures import count_operations
-from dyno.record import Cause, Trial
+from dyno.record import Trial
 
 pytestmark = [pytest.mark.timeout(300)]
 
@@ -29,27 +27,9 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def play(engine: str, workload: str, **options: str) -> Trial:
-    wanted = compare_candidates([engine], workload, options)
-    trial = play_once(draft_run(wanted, lambda _: None).freeze(), lambda _: None)
-    assert trial.status == "ok", trial.failure
-    return trial
-
-
 @cache
 def play_lookups(engine: str, script: Path, indexed: str) -> Trial:
     return play(engine, str(script), indexed=indexed)
-
-
-def find_cause(base: Trial, candidate: Trial) -> Cause:
-    """Of two restarts, as if each had come out the same in two blocks."""
-    trials = [
-        replace(trial, number=2 * block + at, candidate=name, workload="select", block=block)
-        for block in range(2)
-        for at, (name, trial) in enumerate((("old", base), ("new", candidate)))
-    ]
-    (cause,) = judge_unaudited(make_run(limits={}), trials).causes
-    return cause
 
 
 @pytest.mark.parametrize(
@@ -107,3 +87,38 @@ def test_commits_that_are_not_flushed_show_as_fewer_fsyncs() -> None:
     assert find_counters(flushed)["fsyncs"] > 0.9 > 0.5 > find_counters(lazy)["fsyncs"]
     told = find_cause(flushed, lazy).sentence
     assert "an operation takes" in told and "fewer fsyncs" in told.partition(",")[0]
+
+
+@pytest.mark.parametrize(
+    ("server", "work", "layer", "function"),
+    [
+        ("postgres@18", "PARSER", "parser and analysis", "core_yylex"),
+        ("postgres@18", "OWN", "libraries and extensions", "recv (libknown-cause.so)"),
+        ("mysql@8.0.33", "CHARSET", "character sets", "my_charpos_mb4"),
+    ],
+)
+def test_a_function_that_a_preloaded_library_slows_is_named_with_its_layer_and_size(
+    server: str, work: str, layer: str, function: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flags = f"-O2 -I{inject.SOURCE.parent}"
+    source = ROOT / "bench" / "known_causes.c"
+    recipe = Recipe("known-cause", source, flags, f"WORK={work}", ("dl",))
+    library = str(compile_library(recipe, lambda _: None).program)
+    monkeypatch.setattr(inject, "_ensure_library", lambda: library)
+    options = {"table_size": "1000", "threads": "1", "time": "1", "db_ps_mode": "disable"}
+    with sampling_cpu_time():
+        base, slow = (
+            play(f"{server}?inject={ns}ns", "oltp_point_select", **options) for ns in (0, 50_000)
+        )
+    (cpu,) = find_cause(base, slow).cpu
+    first = cpu.layers[0]
+    assert (first.layer, first.functions[0].name) == (layer, function)
+    truth_ns = find_injected_ns(slow) - find_injected_ns(base)
+    assert abs(first.difference_ns - truth_ns) < 0.2 * truth_ns, (first, truth_ns)
+
+
+def find_injected_ns(trial: Trial) -> float:
+    """What the library counted of itself for an operation."""
+    record = trial.phases[-1]
+    (ns,) = [each.value for each in record.readings if each.name == "injected_ns"]
+    return ns / count_operations(record)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fakes import make_run
-from judging import judge_unaudited
+from causes_played import find_cause, play
+from repository import ROOT
 
-from dyno.compare.experiment import compare_candidates
-from dyno.compare.play.run import play_once
-from dyno.compare.resolve.experiment import draft_run
 from dyno.judge.analysis.measures import count_operations
-from dyno.record import Cause, Trial
+from dyno.record import Trial
 
 pytestmark = [pytest.mark.timeout(300)]
 
@@ -48,24 +44,6 @@ end
 """
 
 
-def play(engine: str, workload: str, **options: str) -> Trial:
-    wanted = compare_candidates([engine], workload, options)
-    trial = play_once(draft_run(wanted, lambda _: None).freeze(), lambda _: None)
-    assert trial.status == "ok", trial.failure
-    return trial
-
-
-def find_cause(base: Trial, candidate: Trial) -> Cause:
-    """Of two restarts, as if each had come out the same in two blocks."""
-    trials = [
-        replace(trial, number=2 * block + at, candidate=name, workload="select", block=block)
-        for block in range(2)
-        for at, (name, trial) in enumerate((("old", base), ("new", candidate)))
-    ]
-    (cause,) = judge_unaudited(make_run(limits={}), trials).causes
-    return cause
-
-
 def compute_updates_us(trial: Trial) -> float:
     """What the two users that update waited for their answers, for an operation of all three."""
     record = trial.phases[-1]
@@ -89,12 +67,9 @@ def test_a_lock_that_another_session_holds_is_named_first_with_its_size(
     path = tmp_path / "held.lua"
     path.write_text(HELD)
     options = {"threads": "3", "time": "2", "warmup_time": "0"}
-    for _ in range(3):
-        base = play(engine, str(path), **options)
-        other = play(engine, str(path), held=held, **options)
-        cause = find_cause(base, other)
-        if cause.waits:
-            break  # else the host stood still, and no block is left to be judged
+    base = play(engine, str(path), **options)
+    other = play(engine, str(path), held=held, **options)
+    cause = find_cause(base, other)
     assert cause.sentence.startswith("an operation waits "), cause.sentence
     assert " longer for locks [" in cause.sentence.partition(";")[0]
     (wait,) = [each for each in cause.waits if each.kind == "locks" and each.differs]
@@ -103,6 +78,23 @@ def test_a_lock_that_another_session_holds_is_named_first_with_its_size(
     assert wait.is_counted == is_counted and event in (wait.events or {"": 0.0})
     unheld = find_cause(base, base)
     assert not any(each.differs for each in unheld.waits)
+
+
+def test_a_function_that_sleeps_is_named_as_a_wait_and_no_cpu_time(tmp_path: Path) -> None:
+    path = tmp_path / "routine.lua"
+    path.write_text((ROOT / "bench/routine.lua").read_text())
+    base, other = (
+        play("mysql@8.0.33", str(path), threads="1", time="2", sleep=sleep)
+        for sleep in ("0", "0.005")
+    )
+    cause = find_cause(base, other)
+    assert "longer for other things [" in cause.sentence.partition(";")[0], cause.sentence
+    (wait,) = [each for each in cause.waits if each.kind == "other"]
+    (stream,) = other.phases[-1].streams
+    truth_us = stream.latency.mean_ns / 1e3
+    assert abs(wait.difference_us - truth_us) < 0.2 * truth_us and "user sleep" in (
+        wait.events or {}
+    )
 
 
 def test_commits_that_are_not_flushed_take_one_fsync_less_and_wait_less_for_files() -> None:

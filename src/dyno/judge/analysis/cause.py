@@ -37,7 +37,8 @@ from dyno.record.count import Count
 PLANS_NAMED, COUNTERS_NAMED = 1, 3
 #: Of the difference in time, that CPU time explains at least where nothing is said of the rest.
 EXPLAINED_LEAST = 0.5
-#: Of the difference in time, that a counter's guessed cost makes up at least to be told of first.
+#: Of what makes up most of the difference in time, that a counter's guessed cost is at least where
+#: it is told of first.
 COUNTED_LEAST = 0.05
 #: Of a statement, in the sentence.
 STATEMENT_LETTERS = 70
@@ -107,7 +108,7 @@ def _sort_clauses(
     of_others = [CauseClause(text, "waits") for text in say_waits_for_others(waits)]
     of_counters = [CauseClause(text, "counters") for text in say_counters(counters)]
     of_waits = [CauseClause(text, "waits") for text in say_other_waits(waits)]
-    is_counted = sizes.counted_ns > COUNTED_LEAST * sizes.time_ns
+    is_counted = sizes.counted_ns > COUNTED_LEAST * sizes.largest_ns
     of_work = [*of_counters, *of_waits] if is_counted else [*of_waits, *of_counters]
     before = of_others if sizes.others_ns > sizes.cpu_ns else []
     work_ns = sizes.waits_ns
@@ -134,6 +135,11 @@ class _CauseSizes:
     others_ns: float
     waits_ns: float
     counted_ns: float
+
+    @property
+    def largest_ns(self) -> float:
+        """Of the difference in time, where that is known, or else of what makes it up."""
+        return max(self.time_ns, self.cpu_ns, self.others_ns, self.waits_ns)
 
 
 def _compute_sizes(

@@ -1,0 +1,64 @@
+"""Two trials on a real engine, and what is said to have changed from one to the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+
+import pytest
+from fakes import make_run
+from judging import judge_unaudited
+
+from dyno.compare.experiment import compare_candidates
+from dyno.compare.play import run
+from dyno.compare.play.cpu_samples import PhaseSampler
+from dyno.compare.play.job import Tools
+from dyno.compare.resolve.experiment import draft_run
+from dyno.record import Cause, PhaseRecord, Trial
+
+
+def play(engine: str, workload: str, **options: str) -> Trial:
+    """One trial of a comparison's base."""
+    wanted = compare_candidates([engine], workload, options)
+    trial = run.play_once(draft_run(wanted, lambda _: None).freeze(), lambda _: None)
+    assert trial.status == "ok", trial.failure
+    return trial
+
+
+@contextmanager
+def sampling_cpu_time() -> Iterator[None]:
+    """CPU time is sampled beside the phases of trials within."""
+    sampler = PhaseSampler(Tools().make_sampler)
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(run, "RunPlayer", partial(run.RunPlayer, sampler=sampler))
+            yield
+    finally:
+        sampler.close()
+
+
+def find_cause(base: Trial, candidate: Trial) -> Cause:
+    """Of two restarts, as if each had come out the same in two blocks, on a host that lets us be:
+    the test's own is shared, and a block in which it stood still would not be judged.
+    """
+    trials = [
+        replace(
+            trial,
+            number=2 * block + at,
+            candidate=name,
+            workload="select",
+            block=block,
+            phases=tuple(map(_leave_alone, trial.phases)),
+        )
+        for block in range(2)
+        for at, (name, trial) in enumerate((("old", base), ("new", candidate)))
+    ]
+    (cause,) = judge_unaudited(make_run(limits={}), trials).causes
+    return cause
+
+
+def _leave_alone(record: PhaseRecord) -> PhaseRecord:
+    calm = replace(record, stood_still_ns=0, stood_still_ns_max=0)
+    return replace(calm, held_up_ns=0, held_up_ns_max=0, switches=None)
