@@ -91,7 +91,8 @@ class Collector:
 
     def prepare(self) -> float:
         """Reaches all that is asked: the cost in percent of the host's cores, or of one where
-        the server's process is not known. `DynoError` where neither CPU time can be sampled nor sessions asked.
+        the server's process is not known. `DynoError` where neither CPU time can be sampled nor
+        sessions asked.
         """
         server, process = self.target.server, self.target.process
         if server:

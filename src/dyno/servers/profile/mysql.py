@@ -28,6 +28,7 @@ from dyno.servers.profile.source import (
     StatementCount,
     StatementServer,
     StatementText,
+    complete_url,
 )
 from dyno.workloads.replay.tokens import Quoting, shorten
 
@@ -166,10 +167,8 @@ def reach_mysql(ask: Ask, spec: Spec) -> MysqlServer:
     """The server at a URL, over sessions that it keeps from writing; `TrialFailed` or `UsageError`
     where it lets us in not.
     """
-    url = spec.with_password.removesuffix("/")
-    has_database = "/" in url.removeprefix("//").rpartition("@")[2]
     flags = {**spec.keys, "readonly": "on", "time_limit": str(TIME_LIMIT_S)}
-    build = attached.locate_server(spec.engine, url if has_database else f"{url}/{ANYWHERE}", flags)
+    build = attached.locate_server(spec.engine, complete_url(spec, ANYWHERE), flags)
     ((version,),) = ask(attached.make_session(build), ["SELECT VERSION()"])[0]
     session = attached.make_session(replace(build, version=str(version)))
     ((is_on,),), grants = ask(session, ABOUT)

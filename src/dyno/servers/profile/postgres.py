@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from dyno.compare.experiment.candidates import Spec
 from dyno.driver.plan import Session
 from dyno.engines import Ask
 from dyno.engines.postgres import attached
+from dyno.engines.postgres.client_files import read_defaults
 from dyno.engines.postgres.plans import ExplainsPostgresGeneric, plan_shape
 from dyno.engines.postgres.waits import TellsPostgresWaits
 from dyno.errors import DynoError, TrialFailed
@@ -23,6 +25,7 @@ from dyno.servers.profile.source import (
     StatementCount,
     StatementServer,
     StatementText,
+    complete_url,
 )
 from dyno.workloads.replay.tokens import Quoting, shorten
 
@@ -153,10 +156,9 @@ def reach_postgres(ask: Ask, spec: Spec) -> PostgresServer:
     """The server at a URL, over sessions that it keeps from writing; `TrialFailed` or `UsageError`
     where it lets us in not.
     """
-    url = spec.with_password.removesuffix("/")
-    has_database = "/" in url.removeprefix("//").rpartition("@")[2]
     flags = {**spec.keys, "readonly": "on", "time_limit": str(TIME_LIMIT_S)}
-    found = attached.locate_server(url if has_database else f"{url}/{ANYWHERE}", flags)
+    is_known = "database" in read_defaults(os.environ, flags.get("service", ""))
+    found = attached.locate_server(complete_url(spec, "" if is_known else ANYWHERE), flags)
     session = _leave_uncounted(ask, attached.make_session(found))
     ((version,),), ((sees,),), databases, ((kept_bytes,),) = ask(session, ABOUT)
     missing = []

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from dyno.compare.experiment.candidates import Spec
 from dyno.driver.plan import Session
 from dyno.engines import Ask
 from dyno.errors import DynoError
@@ -104,6 +105,13 @@ class StatementServer(ABC):
     @abstractmethod
     def explain(self, ask: Ask, statement: StatementText) -> str:
         """Its plan, by EXPLAIN alone: nothing is executed. `NotPlanned` says why there is none."""
+
+
+def complete_url(spec: Spec, database: str) -> str:
+    """The server's URL with its password; `database` where it names none and nobody else does."""
+    text = f"//{spec.with_password.removeprefix('//').removesuffix('/')}"
+    has_database = "/" in text.removeprefix("//").rpartition("@")[2]
+    return text if has_database or not database else f"{text}/{database}"
 
 
 class NotPlanned(DynoError):

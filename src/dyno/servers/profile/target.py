@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from dyno.access.url import NEAR
+from dyno.access.url import is_here
 from dyno.compare.experiment.candidates import Spec, parse_candidate
 from dyno.engines import Ask
 from dyno.errors import DynoError, UsageError
@@ -85,7 +85,7 @@ def find_target(ask: Ask, word: str, pid: int | None = None) -> ProfileTarget:
 
 def _describe_unseen(host: str) -> str:
     """Why no CPU time is sampled."""
-    if NEAR.fullmatch(host):
+    if is_here(host):
         return (
             "no CPU profile: the server's process does not show itself here (another user's, or in"
             " a container behind a forwarded port): --pid names it"
