@@ -13,7 +13,6 @@ from dyno.cli import judged_run, options
 from dyno.cli.options import ENGINE, PERCENT
 from dyno.cli.pgbench_words import SQL, find_sql_file
 from dyno.cli.runs import find_runs_home
-from dyno.cli.terminal import screen
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
@@ -71,6 +70,7 @@ EXITS = {"not heavier": 0, "lighter": 0, "heavier": 1, "inconclusive": 2}
     "--phase", default="", metavar="NAME", help="The workload's phase.  [default: its first]"
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Draws the requests.")
+@options.VERBOSE
 @options.JSON
 def command(**words: Any) -> int:
     """Count instructions per operation: is CANDIDATE heavier than BASE?
@@ -83,7 +83,7 @@ def command(**words: Any) -> int:
     dyno count sqlite@3.46.0 sqlite@3.54.1 -w oltp_point_select
     dyno count mysql@5.6.14 mysql@8.0.33 -w insert --phase l.i1 --events 2000
     """
-    from dyno.cli.terminal.count import derive_count_page, print_count
+    from dyno.cli.terminal.count import derive_count_page, print_count, print_count_places
     from dyno.compare.count.run import count_run
     from dyno.compare.resolve.experiment import draft_run
     from dyno.judge.counts import compare_counts, judge_overall
@@ -95,8 +95,8 @@ def command(**words: Any) -> int:
     page = derive_count_page(folder, count, rows)
     if words["json_file"]:
         write_result(count, rows, words["json_file"])
-    print_count(count, rows)
-    screen.print_line(f"report: {page}")
+    print_count(count, rows, words["verbose"])
+    print_count_places(folder, page, count)
     return EXITS[judge_overall(rows)]
 
 

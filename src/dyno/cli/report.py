@@ -73,7 +73,7 @@ def command(run: str, *, profile_format: str | None, **words: Any) -> int:
 def report_count(folder: Path, asked: RunOptions) -> int:
     """The same of a count; it is about instructions, and has no doubt."""
     from dyno.cli.count import write_result
-    from dyno.cli.terminal.count import derive_count_page, print_count
+    from dyno.cli.terminal.count import derive_count_page, print_count, print_count_places
     from dyno.compare.run_folder import COUNT_RECORD, read_json
     from dyno.judge.counts import compare_counts
     from dyno.record.count import Count
@@ -85,8 +85,8 @@ def report_count(folder: Path, asked: RunOptions) -> int:
     page = derive_count_page(folder, count, rows)
     if asked.json_file:
         write_result(count, rows, asked.json_file)
-    print_count(count, rows)
-    screen.print_line(f"report: {page}")
+    print_count(count, rows, asked.verbose)
+    print_count_places(folder, page, count)
     return 0
 
 

@@ -96,7 +96,7 @@ def show_count(folder: Path) -> None:
     screen.print_line(screen.style_bold(folder.name))
     screen.print_gap()
     screen.print_line(count.command)
-    print_count(count, compare_counts(count))
+    print_count(count, compare_counts(count), verbose=True)
     print_functions(count)
 
 

@@ -74,10 +74,10 @@ def _describe_all_open(run: Run, sides: Sequence[Sequence[Comparison]]) -> str:
     """What is said once where nothing is settled of any candidate."""
     count = max(map(len, sides))
     where = f" in all {count} measurements" if count > 1 else ""
-    names = [name_pair(run, own[0].candidate, own[0].base)[0] for own in sides]
+    names = [name_pair(run.candidates, own[0].candidate, own[0].base)[0] for own in sides]
     more = len(names) - NAMED
     shown = names[:NAMED] if more <= 0 else [*names[:NAMED], f"{more} more"]
-    whom = name_pair(run, sides[0][0].candidate, sides[0][0].base)[1]
+    whom = name_pair(run.candidates, sides[0][0].candidate, sides[0][0].base)[1]
     told = describe_claim([row for own in sides for row in own], "maybe slower", whom)
     return f"Inconclusive{where}: {', '.join(shown[:-1])} and {shown[-1]} {told} or not"
 
@@ -101,7 +101,7 @@ def _is_gain(row: Comparison) -> bool:
 
 def _describe_side(run: Run, own: Sequence[Comparison]) -> str:
     """What the run says of one candidate."""
-    who, whom = name_pair(run, own[0].candidate, own[0].base)
+    who, whom = name_pair(run.candidates, own[0].candidate, own[0].base)
     if len(own) == 1:
         return _describe_row(own[0], who, whom)
     losses = [row for row in own if row.verdict == "slower"]
@@ -215,11 +215,11 @@ def _explain_open(run: Run, verdict: Verdict) -> list[str]:
         return []
     widest = max(rows, key=lambda row: row.high_percent - row.low_percent)
     (named,) = (it for it in name_measurements(run, list_decisive(verdict)) if it.row is widest)
-    blocks = format_count(widest.blocks, "block")
+    blocks, margin = format_count(widest.blocks, "block"), f"{widest.margin_percent:g} %"
     return [
-        f"{named.title}: {blocks} tell a slowdown of {format_percent(widest.mde80_percent)} or more, four "
-        f"times in five, and the margin is {widest.margin_percent:g} %; more blocks, or a quieter "
-        "host (`dyno doctor`), tell smaller ones"
+        f"{named.title}: {blocks} tell a slowdown of {format_percent(widest.mde80_percent)} or "
+        f"more, four times in five, and the margin is {margin}; more blocks, or a quieter host "
+        "(`dyno doctor`), tell smaller ones"
     ]
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dyno.judge.analysis.effect_words import format_metric_name
+from dyno.judge.analysis.effect_words import describe_verdict, format_metric_name
 from dyno.record import Candidate, Comparison, Metric, Run
 from dyno.record.build_facts import read_build_facts
 
@@ -16,11 +16,11 @@ from dyno.record.build_facts import read_build_facts
 _TITLED = ("rate_per_s", "rate_per_min")
 
 
-def name_pair(run: Run, candidate: str, base: str) -> tuple[str, str]:
+def name_pair(sides: Sequence[Candidate], candidate: str, base: str) -> tuple[str, str]:
     """How candidate and base are called in a sentence: `sqlite 3.54.1` and `3.24.0`, where their
     names say no more than that; else by their names.
     """
-    plain = {side.name: split for side in run.candidates if (split := _split_name(side))}
+    plain = {side.name: split for side in sides if (split := _split_name(side))}
     who, whom = plain.get(candidate), plain.get(base)
     if not who or not whom:
         return " ".join(who or (candidate,)), " ".join(whom or (base,))
@@ -50,11 +50,20 @@ def describe_candidate(side: Candidate, *, with_build: bool = True) -> str:
 
 @dataclass(frozen=True)
 class NamedRow:
-    """A comparison as a report's first screen names it: `title` for a reader, `name` of the run."""
+    """A comparison as a report's first screen names it: `title` for a reader, `name` of the run;
+    `word` says the verdict, where that is not the metric's own.
+    """
 
     title: str
     name: str
     row: Comparison
+    word: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """The verdict in a word, and whether it is in doubt."""
+        word = self.word or describe_verdict(self.row)
+        return f"{word}, doubtful" if self.row.is_doubtful else word
 
 
 def name_measurements(run: Run, rows: Sequence[Comparison]) -> list[NamedRow]:

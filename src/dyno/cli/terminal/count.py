@@ -24,8 +24,41 @@ def derive_count_page(folder: Path, count: Count, rows: Sequence[CountComparison
     return replace_file(folder / "report.html", render_count(count, rows))
 
 
-def print_count(count: Count, rows: Sequence[CountComparison]) -> None:
-    """All of a count."""
+def print_count(count: Count, rows: Sequence[CountComparison], verbose: bool = False) -> None:
+    """A count's first screen, or with `verbose` all of it."""
+    if verbose:
+        _print_all(count, rows)
+        return
+    from rich.console import Group
+
+    from dyno.report.text import counts as text
+    from dyno.report.text.plotted_table import Paragraph, PlottedTable
+
+    columns = screen.choose_screen_columns()
+    named = text.name_count_rows(count, rows)
+    screen.print_gap()
+    headline = f"{text.build_count_headline(count, rows)}."
+    table = PlottedTable(count.candidates, named, "restarts", columns)
+    causes = []
+    for row in rows:
+        whose = f" on {row.candidate}" if len(rows) > 1 else ""
+        causes.append(f"by layer{whose}: {text.list_layers(row)}")
+        causes.append(f"by function{whose}: {text.list_changes(row)}")
+    basis = [*text.describe_spread(count.counts), text.describe_builds(count), text.BLIND]
+    parts = [Paragraph(headline, "bold", indent=0), "", *table.build_lines(), ""]
+    parts += [*map(Paragraph, causes), "", Paragraph(" ".join(filter(None, basis)))]
+    screen.draw(Group(*parts), columns)
+    screen.print_gap()
+
+
+def print_count_places(folder: Path, page: Path, count: Count) -> None:
+    """Where to go on: the page, the rest of the words, and the command that counts again."""
+    screen.print_line(f"report  {page}")
+    screen.print_line(f"more    dyno show {folder.name}")
+    screen.print_line(f"again   {count.command}")
+
+
+def _print_all(count: Count, rows: Sequence[CountComparison]) -> None:
     from dyno.report.text import counts as text
 
     for row in rows:

@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from dyno.record.count import CallChange, Count, CountComparison, FunctionChange
+from dyno.report.html.forest_table import build_forest
 from dyno.report.html.markup import HtmlTable, TableCell, TableRow, build_tables, render
 from dyno.report.html.page import PageHead, PagePart, build_page
+from dyno.report.names import describe_candidate
 from dyno.report.text.counts import (
     BLIND,
+    build_count_headline,
     describe_builds,
     describe_cause,
     describe_comparison,
@@ -18,6 +21,7 @@ from dyno.report.text.counts import (
     describe_spread,
     describe_unnamed,
     format_ends,
+    name_count_rows,
 )
 
 #: Rows of a table of functions.
@@ -30,11 +34,13 @@ def render_count(count: Count, rows: Sequence[CountComparison]) -> str:
     """The page as text."""
     front = PageHead(
         title=f"{count.name}: {', '.join(row.word for row in rows)}",
-        eyebrow="Dyno count",
-        heading=count.name,
-        question="How many instructions does an operation take?",
-        aside=count.created_utc,
+        eyebrow="How many instructions does an operation take?",
+        heading=f"{build_count_headline(count, rows)}.",
+        question="",
+        aside=f"{count.name}, {count.created_utc}",
+        candidates=[side.name for side in count.candidates],
         leads=True,
+        descriptions=[describe_candidate(side) for side in count.candidates],
     )
     return build_page(
         front, [*_make_verdict(count, rows), *_make_changes(rows), _make_basis(count)]
@@ -59,7 +65,8 @@ def _make_verdict(count: Count, rows: Sequence[CountComparison]) -> list[PagePar
             for each in count.counts
         ],
     )
-    body = _render_paragraphs([*told, BLIND]) + build_tables([table])
+    forest = build_forest(count.candidates, name_count_rows(count, rows), "restarts")
+    body = forest + _render_paragraphs([*told, BLIND]) + build_tables([table])
     return [PagePart("Verdict", "verdict", body)]
 
 

@@ -15,11 +15,10 @@ from markupsafe import Markup
 from dyno import numbers
 from dyno.judge.analysis.effect_words import (
     describe_ratio,
-    describe_verdict,
     is_slight_gain,
     is_time,
 )
-from dyno.record import Comparison, Run, VerdictName
+from dyno.record import Candidate, Comparison, VerdictName
 from dyno.report import words
 from dyno.report.html.markup import render
 from dyno.report.names import NamedRow, name_pair
@@ -44,7 +43,7 @@ _TEMPLATE = """
 <div class="ends"><span>{{ less }}</span><span>{{ more }}</span></div>
 <div class="axis">{% for at, text in ticks %}<span style="left:{{ at }}%">{{ text }}</span>
 {% endfor %}</div></th>
-<th scope="col" class="n">{{ what }} [{{ level }}&#8239;%]</th></tr></thead>
+<th scope="col" class="n">{{ what }} [{{ level }}]</th></tr></thead>
 {% for heading, rows in groups %}<tbody>
 {% if heading %}<tr class="group"><th scope="rowgroup" colspan="4">{{ heading }}</th></tr>
 {% endif %}
@@ -84,14 +83,14 @@ class _Scale:
         return round(100 * min(max(share, 0.0), 1.0), 2)
 
 
-def build_forest(run: Run, rows: Sequence[NamedRow]) -> Markup:
+def build_forest(sides: Sequence[Candidate], rows: Sequence[NamedRow], level: str) -> Markup:
     """The table of `rows`, by pair of candidates where there are several."""
     scale = _make_scale([it.row for it in rows])
     pairs = list(dict.fromkeys((it.row.candidate, it.row.base) for it in rows))
     timed = all(is_time(it.row.metric) for it in rows)
     groups = [
         (
-            " against ".join(name_pair(run, *pair)) if len(pairs) > 1 else "",
+            " against ".join(name_pair(sides, *pair)) if len(pairs) > 1 else "",
             [_describe(it, scale) for it in rows if (it.row.candidate, it.row.base) == pair],
         )
         for pair in pairs
@@ -100,10 +99,10 @@ def build_forest(run: Run, rows: Sequence[NamedRow]) -> Markup:
         _TEMPLATE,
         groups=groups,
         ticks=list(_list_ticks(scale, {it.row.margin_percent for it in rows})),
-        what="time" if timed else "slowdown",
+        what="time" if timed else "change",
         less="← less time" if timed else "← better",
         more="more time →" if timed else "worse →",
-        level=f"{100 * (1 - run.design.alpha):g}",
+        level=level,
     )
 
 
@@ -140,7 +139,6 @@ def _choose_step(least: float) -> float:
 def _describe(it: NamedRow, scale: _Scale) -> dict[str, object]:
     """What the template needs of a row."""
     row = it.row
-    word = describe_verdict(row)
     title = it.title if it.title == it.name else f"{it.title[0].upper()}{it.title[1:]}"
     return {
         "title": title,
@@ -148,7 +146,7 @@ def _describe(it: NamedRow, scale: _Scale) -> dict[str, object]:
         "notes": row.notes,
         "standing": words.choose_standing(row).replace(" ", "-"),
         "mark": MARKS[_choose_shape(row)],
-        "word": f"{word}, doubtful" if row.is_doubtful else word,
+        "word": it.verdict,
         "ratio": describe_ratio(row),
         "plot": _draw_row(row, scale),
         "size": numbers.format_signed_percent(row.slowdown_percent),

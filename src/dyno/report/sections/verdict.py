@@ -104,13 +104,14 @@ class _Verdict:
         shown = main if names else [c for c in verdict.comparisons if c.primary]
         named = name_measurements(book.run, list_decisive(verdict))
         seen = choose_rows(named, _ROWS)
+        level = f"{100 * (1 - book.run.design.alpha):g}"
         return render(
             _TEMPLATE,
             verdict=verdict,
             run=book.run,
             standing="doubtful" if verdict.doubts else verdict.overall.replace(" ", "-"),
             reasons=list_reasons(book.run, verdict),
-            forest=build_forest(book.run, seen) if seen else "",
+            forest=build_forest(book.run.candidates, seen, f"{level} %") if seen else "",
             left=len(named) - len(seen),
             causes=[(it.candidate, shorten_cause(it, "below")) for it in verdict.causes[:_CAUSES]],
             tiles=_list_tiles(book),
@@ -118,7 +119,7 @@ class _Verdict:
             slowdown=words.SLOWDOWN,
             gate=words.GATE_MEAN,
             means=words.format_mean_outcomes(verdict),
-            level=f"{100 * (1 - book.run.design.alpha):g}",
+            level=level,
             doubts=_list_further_doubts(verdict),
             invalid=[f for f in verdict.findings if f.soundness == "invalid"],
             tables=[(name, rows) for name, rows in tables if rows],

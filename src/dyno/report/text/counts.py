@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dyno.numbers import format_percent
+from dyno.record import Comparison, Metric, VerdictName
 from dyno.record.build_facts import read_build_facts
-from dyno.record.count import CandidateCount, Count, CountComparison, FunctionChange
+from dyno.record.count import CandidateCount, Count, CountComparison, CountWord, FunctionChange
+from dyno.report.names import NamedRow, name_pair
+
+#: The shape and colour of a count's word: those of time's.
+_VERDICTS: dict[CountWord, VerdictName] = {
+    "heavier": "slower",
+    "lighter": "faster",
+    "not heavier": "not slower",
+    "inconclusive": "inconclusive",
+}
 
 #: What no count of instructions sees.
 BLIND = (
@@ -14,6 +25,8 @@ BLIND = (
 )
 #: What a function without a symbol is called, and the share of those that is told.
 UNNAMED, UNNAMED_PERCENT = "(no symbol)", 5.0
+#: Layers of a first screen, and the fewest instructions that they changed by.
+LAYERS, TOLD = 5, 0.05
 #: Repetitions that lie this far apart are told of.
 SPREAD_PERCENT = 0.1
 
@@ -32,12 +45,72 @@ def describe_comparison(count: Count, row: CountComparison) -> str:
     )
 
 
+def build_count_headline(count: Count, rows: Sequence[CountComparison]) -> str:
+    """`sqlite 3.54.1 is lighter than 3.46.0: 4.3 % fewer instructions an event`, of each."""
+    return "; ".join(_describe_row(count, row) for row in rows)
+
+
+def _describe_row(count: Count, row: CountComparison) -> str:
+    who, whom = name_pair(count.candidates, row.candidate, row.base)
+    article = "an" if count.unit[0] in "aeiou" else "a"
+    size = format_percent(abs(row.change_percent))
+    change = f"{size} {'more' if row.change_percent > 0 else 'fewer'} instructions"
+    if row.word == "inconclusive":
+        return f"Inconclusive: {who} may be heavier than {whom} or not"
+    return f"{who} is {row.word} than {whom}: {change} {article} {count.unit}"
+
+
+def name_count_rows(count: Count, rows: Sequence[CountComparison]) -> list[NamedRow]:
+    """Each comparison as a row of a first screen."""
+    metric = Metric(count.workload, count.phase, "", "instructions", "", "lower")
+    told = f"phase {count.phase}, per {count.unit}"
+    return [
+        NamedRow(count.workload, f"instructions, {told}", _convert_row(metric, row), row.word)
+        for row in rows
+    ]
+
+
+def _convert_row(metric: Metric, row: CountComparison) -> Comparison:
+    """A count has no blocks; what it has not is left at nothing."""
+    return Comparison(
+        metric=metric,
+        primary=True,
+        base=row.base,
+        candidate=row.candidate,
+        base_value=row.base_value,
+        candidate_value=row.candidate_value,
+        change_percent=row.change_percent,
+        slowdown_percent=row.change_percent,
+        low_percent=row.low_percent,
+        high_percent=row.high_percent,
+        margin_percent=row.margin_percent,
+        blocks=0,
+        dropped=0,
+        sd_percent=0.0,
+        mde80_percent=0.0,
+        p_value=0.0,
+        verdict=_VERDICTS[row.word],
+    )
+
+
 def describe_cause(row: CountComparison) -> str:
     """Where the difference lies: the functions that changed most."""
     if not row.changes:
         return "No function changed."
-    named = "; ".join(f"{each.name} ({each.layer}) {each.change:+,.1f}" for each in row.changes[:3])
-    return f"Most changed, in instructions: {named}."
+    return f"Most changed, in instructions: {list_changes(row)}."
+
+
+def list_layers(row: CountComparison) -> str:
+    """The layers that changed most, each with its instructions."""
+    found = [f"{it.layer} {it.change:+,.1f}" for it in row.layers if abs(it.change) >= TOLD]
+    more = f"; {len(found) - LAYERS} more changed" if len(found) > LAYERS else ""
+    return ("; ".join(found[:LAYERS]) or "none changed") + more
+
+
+def list_changes(row: CountComparison) -> str:
+    """The functions that changed most, each with its layer and instructions."""
+    found = (f"{each.name} ({each.layer}) {each.change:+,.1f}" for each in row.changes[:3])
+    return "; ".join(found) or "no function"
 
 
 def format_ends(each: FunctionChange) -> str:

@@ -63,8 +63,9 @@ def _build_table(
         return
     named = name_measurements(run, rows)
     shown = choose_rows(named, ROWS)
-    table = PlottedTable(run, shown, book.verdict.comparisons, width)
-    yield from table.build_lines()
+    level = f"{100 * (1 - run.design.alpha):g} %"
+    table = PlottedTable(run.candidates, shown, level, width)
+    yield from table.build_lines(book.verdict.comparisons)
     if left := [it for it in named if not any(it is each for each in shown)]:
         yield Text(f"  {_count_words(left)} not shown: dyno show {book.folder.name}", style="dim")
     yield from (Paragraph(note, "dim") for note in _list_notes(shown))

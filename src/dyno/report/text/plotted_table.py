@@ -10,8 +10,8 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
 from dyno import numbers
-from dyno.judge.analysis.effect_words import describe_ratio, describe_verdict, is_time
-from dyno.record import Comparison, Run
+from dyno.judge.analysis.effect_words import describe_ratio, is_time
+from dyno.record import Candidate, Comparison
 from dyno.report import words
 from dyno.report.names import NamedRow, name_pair
 from dyno.report.text.forest import CharacterAxis, draw_interval, draw_labels, make_axis
@@ -47,11 +47,11 @@ class PlottedTable:
     """The rows with their intervals drawn; each cell is exactly as wide as its column."""
 
     def __init__(
-        self, run: Run, rows: Sequence[NamedRow], beside: Sequence[Comparison], width: int
+        self, sides: Sequence[Candidate], rows: Sequence[NamedRow], level: str, width: int
     ) -> None:
-        self.run, self.rows, self.beside = run, rows, beside
+        self.sides, self.rows, self.level = sides, rows, level
         self.is_roomy = len(rows) <= ROOMY
-        self.words = [_choose_word(it.row) for it in rows]
+        self.words = [it.verdict for it in rows]
         self.sizes = [_format_size(it.row) for it in rows]
         self.word = max(map(cell_len, (*self.words, "verdict")))
         self.size = max(map(cell_len, (*self.sizes, self.head)))
@@ -65,21 +65,23 @@ class PlottedTable:
     @property
     def head(self) -> str:
         """What the numbers are: time where every row is told as time."""
-        what = "time" if all(is_time(it.row.metric) for it in self.rows) else "slowdown"
-        return f"{what} [{100 * (1 - self.run.design.alpha):g} %]"
+        what = "time" if all(is_time(it.row.metric) for it in self.rows) else "change"
+        return f"{what} [{self.level}]"
 
     @property
     def groups(self) -> list[tuple[str, str]]:
         """The pairs that are compared; a heading each where there are several."""
         return list(dict.fromkeys((it.row.candidate, it.row.base) for it in self.rows))
 
-    def build_lines(self) -> Iterator[RenderableType]:
-        """A heading, the rows, and under each, where there is space, its own name and values."""
+    def build_lines(self, beside: Sequence[Comparison] = ()) -> Iterator[RenderableType]:
+        """A heading, the rows, and under each, where there is space, its own name and values, and
+        the cost of an operation where that is `beside`.
+        """
         several = len(self.groups) > 1
         yield self._format_line(("", "verdict", self.head, self._draw_head()), "dim")
         for pair in self.groups:
             if several:
-                who, whom = name_pair(self.run, *pair)
+                who, whom = name_pair(self.sides, *pair)
                 yield Text(f"  {who} against {whom}", style="bold")
             for it, word, size in zip(self.rows, self.words, self.sizes, strict=True):
                 if (it.row.candidate, it.row.base) != pair:
@@ -88,7 +90,7 @@ class PlottedTable:
                 style = STYLES[words.choose_standing(it.row)]
                 yield self._format_line((it.title, word, size, plot), "", style)
                 if self.is_roomy:
-                    yield Paragraph(self._describe_values(it), "dim", indent=4)
+                    yield Paragraph(self._describe_values(it, beside), "dim", indent=4)
 
     def _draw_head(self) -> str:
         return draw_labels(self.axis, [it.row for it in self.rows]) if self.axis else ""
@@ -105,15 +107,15 @@ class PlottedTable:
         line.rstrip()
         return line
 
-    def _describe_values(self, it: NamedRow) -> str:
+    def _describe_values(self, it: NamedRow, beside: Sequence[Comparison]) -> str:
         """`insert / l.i0 · 541 to 901 k/s · CPU/op −45.6 % [−51.4, −39.1]`."""
         row = it.row
         sides = (numbers.format_quantity(v, row.metric.unit) for v in _get_values(row))
-        parts = [it.name] if it.name != it.title else []
+        parts = [it.name] if it.name not in ("", it.title) else []
         parts.append(" → ".join(sides))
         if ratio := describe_ratio(row):
             parts.append(ratio)
-        cost = next((c for c in self.beside if _is_cost_of(c, row)), None)
+        cost = next((c for c in beside if _is_cost_of(c, row)), None)
         if cost:
             parts.append(f"CPU/op {_format_size(cost)}")
         return " · ".join(part.replace(" ", "\u00a0") for part in parts)
@@ -128,11 +130,6 @@ def _is_cost_of(cost: Comparison, row: Comparison) -> bool:
         *(row.candidate, row.base, row.metric.workload, row.metric.phase),
     )
     return same and cost.metric.name == words.SERVER_CPU and not cost.primary
-
-
-def _choose_word(row: Comparison) -> str:
-    word = describe_verdict(row)
-    return f"{word}, doubtful" if row.is_doubtful else word
 
 
 def _format_size(row: Comparison) -> str:

@@ -1,0 +1,68 @@
+"""The first screen of a count: its headline, and its rows drawn as those of a comparison."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from dyno.cli.terminal.count import print_count
+from dyno.record import Candidate
+from dyno.record.count import CandidateCount, Count, CountComparison, CountedFunction
+from dyno.report.html.counts import render_count
+from dyno.report.text.counts import build_count_headline
+
+ROW = CountComparison(
+    base="sqlite@3.46",
+    candidate="sqlite@3.54",
+    base_value=4358.0,
+    candidate_value=4172.0,
+    change_percent=-4.3,
+    low_percent=-4.4,
+    high_percent=-4.2,
+    margin_percent=0.5,
+    word="lighter",
+    layers=(),
+    changes=(),
+)
+
+
+def make_count(*names: str) -> Count:
+    sides = tuple(Candidate(n, n, "sqlite", True, {"version": "3"}, {}, {}) for n in names)
+    own = (CountedFunction("parse", "sqlite", "parser", 4172.0),)
+    counts = tuple(CandidateCount(n, (4172.0, 4172.0), (0.0, 0.0), own) for n in names)
+    told: dict[str, Any] = {"options": {}, "short_operations": 1, "long_operations": 9}
+    return Count(
+        *("a", "2026-01-01T00:00:00Z", "dyno count a b", 1, "oltp_point_select", "run", "event"),
+        **told,
+        margin_percent=0.5,
+        candidates=sides,
+        counts=counts,
+        valgrind="valgrind 3",
+    )
+
+
+def test_a_count_s_headline_says_who_is_lighter_and_by_how_much() -> None:
+    count = make_count("sqlite@3.46", "sqlite@3.54")
+    assert build_count_headline(count, [ROW]) == (
+        "sqlite 3.54 is lighter than 3.46: 4.3 % fewer instructions an event"
+    )
+    open_ = dataclasses.replace(ROW, word="inconclusive")
+    told = build_count_headline(count, [open_])
+    assert told == "Inconclusive: sqlite 3.54 may be heavier than 3.46 or not"
+
+
+def test_a_count_is_drawn_with_its_own_words_on_terminal_and_page(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    count = make_count("sqlite@3.46", "sqlite@3.54")
+    print_count(count, [ROW])
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    assert "  lighter  −4.3 % [−4.4, −4.2]" in out
+    assert "├" in out or "●" in out
+    assert "heavier is not slower" in " ".join(out.split())
+    page = render_count(count, [ROW])
+    assert "▼ lighter" in page
+    assert "<h1>sqlite 3.54 is lighter than 3.46" in page
