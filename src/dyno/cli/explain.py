@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dyno.cli.options import Duration, OutputFile
+from dyno.errors import UsageError
 
 if TYPE_CHECKING:
     from dyno.record.explanation import Explanation
@@ -85,5 +86,17 @@ def command(dsn: str, sql: str, against: str | None, json_file: Path | None, **w
 
 
 def _read_file(against: str | None) -> Explanation | None:
-    """The record that `--against` names, where it names a file of one."""
-    return None
+    """The record that `--against` names, where it names a file of one; None for a database's."""
+    if against is None or not Path(against).is_file():
+        return None
+    from dyno.record.decode import WrongShape, decode
+    from dyno.record.explanation import Explanation
+
+    head = Path(against).read_bytes()[:1]
+    if head != b"{":
+        return None
+    try:
+        return decode(Explanation, json.loads(Path(against).read_text()))
+    except (ValueError, WrongShape) as error:
+        hint = "it takes what --json wrote"
+        raise UsageError(f"{against} is no explanation", cause=error, hint=hint) from None

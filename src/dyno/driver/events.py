@@ -65,8 +65,8 @@ def extract_rows(said: Any, statements: int) -> list[list[list[str | None]]]:
 
 
 #: What is done with the statements that are asked: their rows are answered, or counted only; or
-#: they are prepared and not executed.
-AskMode = Literal["rows", "counts", "prepares"]
+#: they are prepared and not executed; or prepared, and their execution alone is timed.
+AskMode = Literal["rows", "counts", "prepares", "executes"]
 
 
 @dataclass(frozen=True)

@@ -398,7 +398,15 @@ class ExplainsPath(Protocol):
     in a file."""
 
     def open_path(
-        self, place: str, flags: Mapping[str, str], request: PathRequest
+        self, place: str, flags: Mapping[str, str], request: PathRequest, build: str = ""
     ) -> StatementPath:
-        """The path at a URL, or in a file; `UsageError` where the statement is none that can be
-        explained there."""
+        """The path at a URL, or in a file by the library of a build; `UsageError` where the
+        statement is none that can be explained there."""
+
+
+@runtime_checkable
+class ExplainsFiles(ExplainsPath, Protocol):
+    """One that does so in a file."""
+
+    def is_own_file(self, head: bytes) -> bool:
+        """Does a file that begins so hold a database of this engine?"""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import platform
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import ClassVar
 
@@ -21,11 +21,14 @@ from dyno.engines import (
     NO_CONDITIONS,
     SURVIVES,
     Ask,
+    PathRequest,
     Server,
     StartConditions,
     _builds,
     _library,
 )
+from dyno.engines._duckdb_path import MAGIC, MAGIC_AT, DuckdbPath
+from dyno.engines._embedded_path import check_file
 from dyno.errors import HostError, InternalError, TrialFailed, UsageError, build_unknown_error
 from dyno.record import DataCondition
 
@@ -253,6 +256,18 @@ class Engine:
         lines = (re.sub(r"[^\w\s.,:;()<>=+*/-]+", " ", str(row[-1])) for row in rows)
         words = (line.strip() for text in lines for line in text.splitlines())
         return "\n".join(it for it in words if it and not re.search(r"~|\bRows?\b|^-+$", it))
+
+    def is_own_file(self, head: bytes) -> bool:
+        """Does a file that begins so hold a database of DuckDB's?"""
+        return head[MAGIC_AT:].startswith(MAGIC)
+
+    def open_path(
+        self, place: str, flags: Mapping[str, str], request: PathRequest, build: str = ""
+    ) -> DuckdbPath:
+        """A statement's path in a file, by the library of a build."""
+        file = check_file(place, flags)
+        library = find_library(build or self.versions[-1], lambda _: None)
+        return DuckdbPath(library, file, request)
 
     def settle(self, server: Server) -> None:
         """Gathers the planner's statistics, and writes the log into the database."""

@@ -50,13 +50,13 @@ fn answers(session: &mut dyn Session, asked: &Ask) -> Result<Vec<Answer>, Error>
     let mut before = EngineCounts::default();
     session.count_work(&mut before);
     for sql in &asked.statements {
-        let began_ns = now_ns();
-        let (found, changed) = match asked.mode {
-            AskMode::Prepares => prepare(session, sql),
-            AskMode::Rows | AskMode::Counts => send(session, sql),
-        }
-        .map_err(|error| bounded(error, sql))?;
-        let elapsed_ns = now_ns() - began_ns;
+        let play = match asked.mode {
+            AskMode::Prepares => prepare,
+            AskMode::Executes => execute,
+            AskMode::Rows | AskMode::Counts => send,
+        };
+        let Played { found, changed, elapsed_ns } =
+            play(session, sql).map_err(|error| bounded(error, sql))?;
         let mut counts = EngineCounts::default();
         session.count_work(&mut counts);
         let mut answer = Answer { changed, found, elapsed_ns, ..Answer::default() };
@@ -74,23 +74,49 @@ fn answers(session: &mut dyn Session, asked: &Ask) -> Result<Vec<Answer>, Error>
     Ok(answers)
 }
 
-/// Sends a statement and waits for its answer: rows that came back, rows changed.
-fn send(session: &mut dyn Session, sql: &str) -> Result<(u64, u64), Error> {
-    let mut reply = session.query(sql)?;
+/// What became of one statement: rows that came back, rows changed, and what was timed.
+struct Played {
+    found: u64,
+    changed: u64,
+    elapsed_ns: u64,
+}
+
+/// Sends a statement and waits for its answer.
+fn send(session: &mut dyn Session, sql: &str) -> Result<Played, Error> {
+    let began_ns = now_ns();
+    let reply = session.query(sql)?;
+    wait(session, reply, began_ns)
+}
+
+/// Prepares a statement, which waits for the answer, and closes it again.
+fn prepare(session: &mut dyn Session, sql: &str) -> Result<Played, Error> {
+    let began_ns = now_ns();
+    let handle = session.prepare(sql.as_bytes())?;
+    let elapsed_ns = now_ns() - began_ns;
+    session.close(handle)?;
+    Ok(Played { found: 0, changed: 0, elapsed_ns })
+}
+
+/// Executes a statement that was prepared before.
+fn execute(session: &mut dyn Session, sql: &str) -> Result<Played, Error> {
+    let handle = session.prepare(sql.as_bytes())?;
+    let began_ns = now_ns();
+    let reply = session.execute(handle, &[])?;
+    let played = wait(session, reply, began_ns)?;
+    session.close(handle)?;
+    Ok(played)
+}
+
+fn wait(session: &mut dyn Session, mut reply: Reply, began_ns: u64) -> Result<Played, Error> {
     loop {
         match reply {
-            Reply::Ready { rows, changed } => return Ok((rows, changed)),
+            Reply::Ready { rows, changed } => {
+                return Ok(Played { found: rows, changed, elapsed_ns: now_ns() - began_ns });
+            }
             Reply::Pending { until_ns } => wire::wait_in_turn(until_ns),
         }
         reply = session.poll()?;
     }
-}
-
-/// Prepares a statement, which waits for the answer, and closes it again.
-fn prepare(session: &mut dyn Session, sql: &str) -> Result<(u64, u64), Error> {
-    let handle = session.prepare(sql.as_bytes())?;
-    session.close(handle)?;
-    Ok((0, 0))
 }
 
 /// Names of columns, and rows of text.

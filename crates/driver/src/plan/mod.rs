@@ -159,6 +159,8 @@ pub enum AskMode {
     Counts,
     /// They are prepared and closed, and not executed.
     Prepares,
+    /// They are prepared, executed, their rows counted only, and closed; the execution is timed.
+    Executes,
 }
 
 /// How to reach a server, and as whom.

@@ -8,10 +8,15 @@ from urllib.parse import unquote
 from dyno import numbers
 from dyno.cli.terminal import screen
 from dyno.record.explanation import REST, Explanation, PathStage, PlanNode
+from dyno.servers.explain.differences import (
+    CONFIDENCE,
+    MATTERS,
+    StageDifference,
+    compare_bare,
+    compare_stages,
+    find_first,
+)
 from dyno.servers.explain.spread import compute_median, find_middle
-
-#: Facts of a stage or node are cut to so many letters.
-FACTS = 60
 
 
 def print_explanation(it: Explanation) -> None:
@@ -134,5 +139,82 @@ def _print_waits(it: Explanation) -> None:
 
 
 def print_comparison(first: Explanation, second: Explanation, *, is_paired: bool) -> None:
-    """Two side by side."""
-    raise NotImplementedError
+    """Two side by side, and the first stage that differs."""
+    for name, it in (("A", first), ("B", second)):
+        screen.print_paragraph(f"{name}: {describe_runs(it)}")
+        if it.unfinished:
+            screen.print_paragraph(f"{name} was {it.unfinished}.")
+    if first.sql.split() != second.sql.split():
+        screen.print_paragraph("note: A and B are different statements")
+    screen.print_gap()
+    if first.bare_us and second.bare_us:
+        _print_differences(first, second, is_paired)
+    for name, it in (("A", first), ("B", second)):
+        screen.print_line(screen.style_bold(f"{name}: {it.engine} {it.version}"))
+        _print_nodes(it)
+        _print_waits(it)
+    for name, it, other in (("A", first, second), ("B", second, first)):
+        for remark in it.remarks:
+            if remark not in other.remarks:
+                screen.print_paragraph(f"- {name}: {remark}")
+            elif name == "A":
+                screen.print_paragraph(f"- {remark}")
+
+
+def _print_differences(first: Explanation, second: Explanation, is_paired: bool) -> None:
+    rows = compare_stages(first, second, is_paired=is_paired)
+    whole = compare_bare(first, second, is_paired=is_paired)
+    shown = [row for row in rows if _is_shown(row.first) or _is_shown(row.second)]
+    lines = [_format_difference(row.name, row) for row in shown]
+    heads = ("stage", "A µs", "B µs", "B − A µs", f"{100 * CONFIDENCE:.1f} % interval", "", "A, B")
+    screen.print_table(heads, [*lines, _format_difference("bare time", whole)], right=(1, 2, 3, 4))
+    screen.print_gap()
+    screen.print_paragraph(describe_first(rows, whole))
+    if first.shape != second.shape:
+        screen.print_paragraph("The plans differ.")
+    screen.print_gap()
+
+
+def _format_difference(name: str, row: StageDifference) -> tuple[str, ...]:
+    sides = [format_us(compute_median(it.us)) if it.us else numbers.DASH for it in _list_sides(row)]
+    difference = numbers.DASH if row.difference_us is None else format_us(row.difference_us)
+    interval = ""
+    if row.low_us is not None and row.high_us is not None:
+        interval = f"{format_us(row.low_us)} to {format_us(row.high_us)}"
+    facts = " | ".join(", ".join(it.facts) or numbers.DASH for it in _list_sides(row))
+    has_facts = row.first.facts or row.second.facts
+    return (
+        name,
+        *sides,
+        difference,
+        interval,
+        "differs" if row.matters else "",
+        (facts if has_facts else ""),
+    )
+
+
+def _list_sides(row: StageDifference) -> tuple[PathStage, PathStage]:
+    return row.first, row.second
+
+
+def describe_first(rows: Sequence[StageDifference], whole: StageDifference) -> str:
+    """The sentence that a comparison is made for."""
+    first = find_first(rows)
+    if all(row.low_us is None for row in rows):
+        return "Too few rounds for an interval: --runs or --for says how many are played."
+    if first is None:
+        if whole.matters:
+            return "The bare times differ, and no stage that both tell: see what neither tells."
+        return f"No stage differs by {100 * MATTERS:.0f} % of the bare time or more."
+    assert first.difference_us is not None
+    side = "B" if first.difference_us > 0 else "A"
+    return (
+        f"The first stage that differs is {first.name}: {side} takes"
+        f" {format_us(abs(first.difference_us))} µs more.{_describe_largest(rows, first)}"
+    )
+
+
+def _describe_largest(rows: Sequence[StageDifference], first: StageDifference) -> str:
+    """A later stage, where that differs most."""
+    largest = max(rows, key=lambda row: abs(row.difference_us or 0.0) if row.matters else 0.0)
+    return "" if largest in (first, rows[-1]) else f" {largest.name.capitalize()} differs most."

@@ -67,8 +67,11 @@ class ExplainsMysqlPath:
     _ask: Ask
     name: ClassVar[str]
 
-    def open_path(self, place: str, flags: Mapping[str, str], request: PathRequest) -> MysqlPath:
+    def open_path(
+        self, place: str, flags: Mapping[str, str], request: PathRequest, build: str = ""
+    ) -> MysqlPath:
         """The path at a URL, the server asked what it is and which functions its users have."""
+        del build
         limit = {"readonly": "on", "time_limit": str(max(1, -int(-request.limit_s // 1)))}
         kept = {name: value for name, value in flags.items() if name not in url.READ_ONLY}
         url.check_url(place, convert_flags({**kept, **limit}), {})
@@ -254,9 +257,9 @@ class MysqlPath:
         """`DO 0`, the profiled statement, the analysed one, and the bare one."""
         empty = self._repeat(talk, ["DO 0"], 0)
         before_ms = _read_lock_ms(talk)
-        stages, parts, told_us, facts = self._profile(talk)
+        stages, parts, told_us, facts = self._read_profile(talk)
         lock_us = min(told_us or 0.0, 1000 * (_read_lock_ms(talk) - before_ms))
-        analysis = self._analyze(talk)
+        analysis = self._measure_nodes(talk)
         if not self._counted:
             self._counts = self._count_work(talk)
             self._counted = True
@@ -294,7 +297,7 @@ class MysqlPath:
         of_it = sorted(answers[at :: len(statements)], key=lambda it: it.elapsed_ns)
         return of_it[len(of_it) // 2]
 
-    def _profile(
+    def _read_profile(
         self, talk: Talk
     ) -> tuple[
         dict[StageName, float],
@@ -324,7 +327,7 @@ class MysqlPath:
             facts["log"] = self._flushes
         return stages, parts, told_us, facts
 
-    def _analyze(self, talk: Talk) -> _Analysis | None:
+    def _measure_nodes(self, talk: Talk) -> _Analysis | None:
         """The nodes with their times. MariaDB's ANALYZE executes an UPDATE for good: only what
         reads is analysed.
         """

@@ -24,7 +24,7 @@ from dyno.engines.postgres.harmless import HARMLESS
 from dyno.engines.postgres.plans import plan_shape
 from dyno.engines.postgres.session_words import judge_session_words
 from dyno.engines.postgres.waits import KINDS
-from dyno.errors import TrialFailed, UsageError
+from dyno.errors import TrialFailed, UsageError, build_unknown_error
 from dyno.record.explanation import PathRound, StageName
 from dyno.record.waits import SessionState
 from dyno.workloads.replay.in_place import ServerRules
@@ -50,12 +50,16 @@ class ExplainsPostgresPath:
 
     _ask: Ask
 
-    def open_path(self, place: str, flags: Mapping[str, str], request: PathRequest) -> PostgresPath:
+    def open_path(
+        self, place: str, flags: Mapping[str, str], request: PathRequest, build: str = ""
+    ) -> PostgresPath:
         """The path at a URL, the server asked what it is and which functions its users have."""
+        if strange := set(flags) - set(url.FLAGS):
+            raise build_unknown_error("key of a URL", min(strange), url.FLAGS)
         limit = {} if request.writes else {"readonly": "on", "time_limit": _format_limit(request)}
         url.check_url(place, {**flags, **limit}, {})
-        build = locate_server(place, {**flags, **limit})
-        return PostgresPath(self._ask, build, request)
+        del build
+        return PostgresPath(self._ask, locate_server(place, {**flags, **limit}), request)
 
 
 def _format_limit(request: PathRequest) -> str:

@@ -25,6 +25,7 @@ from dyno.engines import (
     _source,
 )
 from dyno.engines.sqlite.builds import CRATE, CRATES, FLAGS, find_library
+from dyno.engines.sqlite.explain import ExplainsSqlitePath
 from dyno.engines.sqlite.plans import PlanStep, convert_steps
 from dyno.engines.sqlite.settings import (
     DRIVEN,
@@ -41,7 +42,7 @@ from dyno.errors import TrialFailed, UsageError
 from dyno.record import DataCondition
 
 
-class Engine:
+class Engine(ExplainsSqlitePath):
     """SQLite inside the driver's process.
 
     The options are PRAGMAs, set on every connection in this order: the size of a page must stand

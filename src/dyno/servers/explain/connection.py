@@ -49,7 +49,7 @@ class PathConnection:
 
     def __init__(self, path: StatementPath, ask: Ask, limit_s: float) -> None:
         self._path, self._ask, self._limit_s = path, ask, limit_s
-        self._talk = Conversation(limit_s + GRACE_S)
+        self._talk = Conversation(limit_s + (GRACE_S if path.beside else 0.0))
         self.spans: list[CallSpan] = []
         self.opened_us: float | None = None
 

@@ -38,7 +38,7 @@ ORDER: tuple[StageName, ...] = (
     "reply",
 )
 #: Rounds over one connection; then a new one is opened, since each has its own luck.
-PER_SESSION = 6
+PER_SESSION = 2
 #: A statement that takes so long is looked at while it runs.
 SAMPLED_US = 20_000.0
 #: A shorter one runs so often in each round, so that each way of running it meets warm caches.
@@ -96,9 +96,12 @@ class PathPlayer:
             self.first_us = 1e6 * (time.monotonic() - began_s)
             self._keep_waits()
             self.shape = self.path.extract_shape(talk)
-            self.path.repeats = REPEATS if self.first_us < REPEATED_US else 1
+            self._choose_repeats(self.first_us)
         except TrialFailed as refused:
             self._judge(refused)
+
+    def _choose_repeats(self, bare_us: float) -> None:
+        self.path.repeats = REPEATS if bare_us < REPEATED_US else 1
 
     def _keep_waits(self) -> None:
         self._waits += [it.state for it in self._sampler.samples]
@@ -120,6 +123,7 @@ class PathPlayer:
             self._judge(refused)
             return False
         self.rounds.append(self._split_waits(told, talk.spans) if is_long else told)
+        self._choose_repeats(told.bare_us)
         self.sessions.append(len(self.connect_us))
         return True
 

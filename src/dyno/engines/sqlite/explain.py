@@ -1,0 +1,145 @@
+"""One statement's path in a SQLite file: compiled, executed, with what SQLite counted meanwhile.
+
+SQLite times nothing itself, but for libraries compiled with SQLITE_ENABLE_STMT_SCANSTATUS, which
+few are: the driver times its calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from dyno.builds import Build
+from dyno.driver.events import TimedAnswer
+from dyno.engines import PathRequest, Talk
+from dyno.engines._embedded_path import EmbeddedPath, check_file
+from dyno.engines.sqlite.builds import CRATES, find_library
+from dyno.engines.sqlite.plans import PlanStep, convert_steps
+from dyno.errors import UsageError
+from dyno.record.explanation import NodeReading, PathRound, StageName
+from dyno.workloads.replay.tokens import Quoting
+
+#: How each file of its begins.
+MAGIC = b"SQLite format 3\0"
+#: Names in "…" and `…`, no backslashes.
+QUOTING = Quoting(False, False, names_in_double=True)
+#: What is counted, by the driver's names, and in whose words it is told.
+_COUNTS = {
+    "execute": (
+        ("machine_steps", "steps of the virtual machine"),
+        ("scanned_rows", "rows of full scans"),
+        ("sorts", "sorts"),
+        ("automatic_index_rows", "rows put into automatic indexes"),
+    ),
+    "storage engine": (
+        ("page_requests", "pages asked of the cache"),
+        ("pages_read", "pages read"),
+        ("pages_written", "pages written"),
+        ("pages_spilled", "pages spilled"),
+    ),
+}
+
+
+class SqlitePath(EmbeddedPath):
+    """The statement in one file."""
+
+    engine = "sqlite"
+
+    def __init__(self, build: Build, file: Path, request: PathRequest) -> None:
+        pragmas = [["busy_timeout", str(round(1000 * request.limit_s))]]
+        pragmas += [] if request.writes else [["query_only", "1"]]
+        session = {"kind": "sqlite", "library": str(build.program), "database": str(file)}
+        super().__init__(build, file, request, QUOTING, {**session, "pragmas": pragmas})
+        self.sources = {
+            "parse": "sqlite3_prepare",
+            "execute": "sqlite3_step",
+            "storage engine": "sqlite3_db_status",
+            "lock wait": "the busy handler",
+        }
+        self.remarks = [
+            "SQLite compiles a statement in one step: parse holds the optimiser and the code made",
+            "SQLite times no part of an execution unless it is compiled with "
+            "SQLITE_ENABLE_STMT_SCANSTATUS, which is not read: the b-tree and the virtual machine "
+            "are one row, and the plan's steps have no times",
+        ]
+        if request.writes:
+            self.remarks.append(
+                "a rolled-back statement syncs no journal: its commit would, and is not in these "
+                "times"
+            )
+
+    def begin(self, talk: Talk) -> None:
+        """The connection's own word that it only reads."""
+        (answer,) = talk(["PRAGMA query_only"], "rows")
+        if answer.rows != [["1"]] and not self._request.writes:
+            raise UsageError("SQLite did not make the connection read-only")
+
+    def extract_shape(self, talk: Talk) -> str:
+        """EXPLAIN QUERY PLAN's steps."""
+        return "\n".join(convert_steps(_explain(talk, self._sql)))
+
+    def play_round(self, talk: Talk) -> PathRound:
+        """Prepared, prepared and executed, and as a text: each as often as a round has it."""
+        prepared = _find_median(talk([self._sql] * self.repeats, "prepares"))
+        executed = _find_median(
+            talk(list(self.bare) * self.repeats, "executes")[len(self.bare) // 2 :: len(self.bare)]
+        )
+        bare = _find_median(
+            talk(list(self.bare) * self.repeats, "counts")[len(self.bare) // 2 :: len(self.bare)]
+        )
+        lock_us = float(executed.counts.get("lock_wait_us", 0))
+        stages: dict[StageName, float] = {
+            "parse": prepared.elapsed_us,
+            "execute": max(0.0, executed.elapsed_us - lock_us),
+        }
+        if lock_us:
+            stages["lock wait"] = lock_us
+        steps = _explain(talk, self._sql)
+        depths: dict[str, int] = {}
+        for step in steps:
+            depths[step.number] = depths.get(step.parent, -1) + 1
+        return PathRound(
+            bare.elapsed_us,
+            stages,
+            instrumented_us=prepared.elapsed_us + executed.elapsed_us,
+            nodes=tuple(NodeReading(depths[step.number], step.words) for step in steps),
+            rows=bare.found,
+            changed=bare.changed,
+            facts=_list_facts(executed),
+        )
+
+
+def _explain(talk: Talk, sql: str) -> list[PlanStep]:
+    (answer,) = talk([f"EXPLAIN QUERY PLAN {sql}"], "rows")
+    return [PlanStep(str(row[0]), str(row[1]), str(row[-1])) for row in answer.rows]
+
+
+def _find_median(answers: list[TimedAnswer]) -> TimedAnswer:
+    return sorted(answers, key=lambda it: it.elapsed_ns)[len(answers) // 2]
+
+
+def _list_facts(answer: TimedAnswer) -> dict[str, tuple[str, ...]]:
+    facts = {
+        stage: tuple(
+            f"{answer.counts[name]:,} {what}" for name, what in names if answer.counts.get(name)
+        )
+        for stage, names in _COUNTS.items()
+    }
+    return {stage: them for stage, them in facts.items() if them}
+
+
+class ExplainsSqlitePath:
+    """The verbs of `engines.ExplainsPath` and `engines.ExplainsFiles`."""
+
+    def is_own_file(self, head: bytes) -> bool:
+        """Does a file that begins so hold a database of SQLite's?"""
+        return head.startswith(MAGIC)
+
+    def open_path(
+        self, place: str, flags: Mapping[str, str], request: PathRequest, build: str = ""
+    ) -> SqlitePath:
+        """The path in a file, by the library of a build."""
+        file = check_file(place, flags)
+        return SqlitePath(
+            find_library(build or tuple(CRATES)[-1], {}, lambda _: None), file, request
+        )

@@ -1,0 +1,150 @@
+"""`dyno explain` on a SQLite file: what it shows, compares, writes down and refuses."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from dyno.cli import run_words
+from dyno.record.decode import decode
+from dyno.record.explanation import Explanation
+
+BY_CUSTOMER = "SELECT * FROM orders WHERE customer = 7"
+QUICK = ("--runs", "20", "--for", "4s")
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """A file with a table of orders, and an index."""
+    file = tmp_path / "shop.db"
+    with sqlite3.connect(file) as made:
+        made.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, customer INT, note TEXT)")
+        made.executemany(
+            "INSERT INTO orders VALUES (?, ?, ?)", ((i, i % 500, "x" * 50) for i in range(20000))
+        )
+        made.execute("CREATE INDEX of_customer ON orders (customer)")
+    made.close()
+    return file
+
+
+def explain(file: Path, sql: str, *words: str) -> int:
+    return run_words(["explain", f"sqlite@system:{file}", sql, *QUICK, *words])
+
+
+def test_stages_counts_and_the_plan_of_a_file_are_shown(
+    shop: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert explain(shop, BY_CUSTOMER) == 0
+    said = capsys.readouterr().out
+    for words in (
+        "40 rows; run 100 times bare and 100 times instrumented, over 10 connections",
+        "sqlite3_prepare",
+        "steps of the virtual machine",
+        "pages asked of the cache",
+        "not attributed",
+        "SEARCH orders USING INDEX of_customer (customer=?)",
+        "which is not read",
+    ):
+        assert words in " ".join(said.split())
+    assert max(map(len, said.splitlines())) <= 110 and "\x1b" not in said
+
+
+def test_an_index_that_is_gone_is_found_beside_an_earlier_file(
+    shop: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = tmp_path / "before.json"
+    assert explain(shop, BY_CUSTOMER, "--json", str(kept)) == 0
+    record = decode(Explanation, json.loads(kept.read_text()))
+    assert record.engine == "sqlite" and len(record.bare_us) == 20
+    with sqlite3.connect(shop) as changed:
+        changed.execute("DROP INDEX of_customer")
+    changed.close()
+    capsys.readouterr()
+    assert explain(shop, BY_CUSTOMER, "--against", str(kept)) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"The first stage that differs is execute: A takes [\d,.]+ µs more\.", said)
+    assert "The plans differ." in said and "SCAN orders" in said
+
+
+def test_two_files_are_explained_side_by_side(
+    shop: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other.db"
+    other.write_bytes(shop.read_bytes())
+    with sqlite3.connect(other) as changed:
+        changed.execute("DROP INDEX of_customer")
+    changed.close()
+    assert explain(shop, BY_CUSTOMER, "--against", f"sqlite@system:{other}") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "The first stage that differs is execute: B takes" in said
+
+
+def test_a_write_is_rolled_back_or_refused(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sql = "DELETE FROM orders"
+    assert explain(shop, sql) == 64
+    assert "the statement writes" in capsys.readouterr().err
+    assert explain(shop, sql, "--rollback", "--runs", "1") == 0
+    assert "20,000 rows changed" in " ".join(capsys.readouterr().out.split())
+    with sqlite3.connect(shop) as found:
+        assert found.execute("SELECT count(*) FROM orders").fetchone() == (20000,)
+    found.close()
+
+
+def test_a_statement_without_end_is_ended(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    numbers = "SELECT 1 UNION ALL SELECT x + 1 FROM c"
+    endless = f"WITH RECURSIVE c(x) AS ({numbers}) SELECT max(x) FROM c"
+    assert explain(shop, endless, "--timeout", "500ms") == 0
+    assert "ended after 0.5 s (--timeout)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("dsn", "why"),
+    [
+        ("/nowhere/shop.db", "there is no file"),
+        ("{folder}/notes.txt", "is no database that is known here"),
+        ("sqlite@system:/nowhere/shop.db", "there is no file"),
+        ("sqlite@3.54.1", "takes a server that runs, or a file"),
+        ("null@200us", "takes a server that runs, or a file"),
+        ("nosuch://h/d", "unknown engine"),
+        ("postgres://me:secret@127.0.0.1:1/shop", "127.0.0.1"),
+        ("postgres://me:secret@h/shop?work_mem=1MB", "work_mem"),
+    ],
+)
+def test_a_place_that_is_none_is_refused_and_no_password_is_shown(
+    dsn: str, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "notes.txt").write_text("no database")
+    assert run_words(["explain", dsn.format(folder=tmp_path), "SELECT 1"]) == 64
+    said = capsys.readouterr()
+    assert why in said.err and "secret" not in said.err + said.out
+
+
+@pytest.mark.parametrize("text", ['{"engine": 1}', "{", '{"a": "b"}'])
+def test_a_file_that_is_no_explanation_is_refused(
+    text: str, shop: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "other.json").write_text(text)
+    assert explain(shop, BY_CUSTOMER, "--against", str(tmp_path / "other.json")) == 64
+    assert "is no explanation" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("sql", "why"),
+    [
+        ("", "the statement is empty"),
+        ("SELECT 1; SELECT 2", "several statements"),
+        ("ATTACH 'x' AS y", "ATTACH cannot be explained"),
+        ("PRAGMA query_only = 0", "PRAGMA cannot be explained"),
+        ("VACUUM", "VACUUM cannot be explained"),
+        ("SELECT nix FROM orders", "nix"),
+    ],
+)
+def test_a_statement_that_is_none_of_the_kind_is_refused(
+    sql: str, why: str, shop: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert explain(shop, sql) == 64
+    assert why in capsys.readouterr().err
