@@ -72,6 +72,8 @@ def test_hits_in_the_page_cache_are_told_with_their_share() -> None:
     )
     (finding,) = find(half, "page_cache")
     assert finding.soundness == "doubtful" and "50 % of the bytes" in finding.sentence
+    few = make_run(jobs=[job], change=lambda it: replace(it, fetched_bytes=it.size_bytes * 9 // 10))
+    assert find(few, "page_cache")[0].soundness == "sound"
     warm = make_run(jobs=[job], change=lambda play: replace(play, cached_before=32 * MB))
     assert "in the page cache before" in find(warm, "page_cache")[0].sentence
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -25,11 +26,12 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def folder() -> Path:
+def folder() -> Iterator[Path]:
     """A folder on a disk: tests' own may lie in memory."""
     path = Path("/var/tmp") / f"dyno-test-disk-{os.getpid()}"
-    path.mkdir(exist_ok=True)
-    return path
+    path.mkdir()
+    yield path
+    shutil.rmtree(path)
 
 
 def test_a_folder_is_measured_and_nothing_is_left_in_it(

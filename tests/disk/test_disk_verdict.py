@@ -93,7 +93,7 @@ def test_a_requests_time_is_split_into_submit_device_and_rest() -> None:
     traced = DiskTrace("/data", READ.name, 9, 2_000.0, 20_000.0, 60_000.0, 90_000.0)
     time = measure_request_time(READ, make_run(blocks=1).plays, traced)
     assert time.parts == (2_000.0, 20_000.0, 60_000.0, 8_000.0)
-    assert format_bar(time) == "sqqqqqDDDDDDDDDDDDDDDDrr"
+    assert format_bar(time) == "qqqqDDDDDDDDDDDr"
 
 
 def test_a_runs_commits_are_predicted_beside_what_they_were(

@@ -68,9 +68,7 @@ def _print_jobs(run: DiskRun) -> None:
     ]
     heads = ("job", *(("path",) if several else ()), "rate", "p50", "p99", "sync p50")
     first = 2 if several else 1
-    screen.print_table(
-        (*heads, "s submit, q queue, D device, r rest"), rows, tuple(range(first, first + 4))
-    )
+    screen.print_table((*heads, "time"), rows, tuple(range(first, first + 4)))
 
 
 def _print_comparisons(verdict: DiskVerdict) -> None:

@@ -20,10 +20,11 @@ from dyno.record.disk import (
 )
 
 #: The parts of a bar, as letters, and how wide it is.
-BAR_COLUMNS = 24
+BAR_COLUMNS = 16
 #: What each part of a request's time is called.
 PARTS = ("submit", "queue", "device", "rest")
 SIGNS = "sqDr"
+LEGEND = "time of a request: s submit, q queue, D device, r rest"
 
 
 @dataclass(frozen=True)
