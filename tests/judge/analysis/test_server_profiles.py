@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-import random
 from dataclasses import replace
+
+from made_profiles import SECOND_NS, make_profile
 
 from dyno.judge.analysis.server_profiles import (
     WHOLE,
@@ -17,56 +18,9 @@ from dyno.judge.analysis.server_profiles import (
     sum_by_layer,
     tell_rows,
 )
-from dyno.record.profile import CpuProfile, CpuSlice, ProfiledFunction
-from dyno.record.server_profile import CpuTimes, ServerProfile, StatementTime, WaitSlice
-from dyno.record.waits import SessionState
+from dyno.record.profile import CpuSlice
+from dyno.record.server_profile import ServerProfile
 from dyno.report.html.server_profile import build_profile_page
-
-SECOND_NS = 1_000_000_000
-LAYERS = {"scan": "storage engine", "parse": "parser", "rest": "kernel: other"}
-
-
-def make_profile(seed: int, slices: int = 30, **samples: int) -> ServerProfile:
-    """Functions with so many samples a second, more or less; locks and a statement beside them."""
-    rng = random.Random(seed)
-    names = list(LAYERS)
-    counts = [
-        [round(samples.get(name, 40) * rng.uniform(0.9, 1.1)) for name in names]
-        for _ in range(slices)
-    ]
-    functions = tuple(
-        ProfiledFunction(name, "/bin/postgres", at, "", sum(it[at] for it in counts), LAYERS[name])
-        for at, name in enumerate(names)
-    )
-    taken = tuple(CpuSlice(SECOND_NS, tuple(enumerate(it))) for it in counts)
-    total = sum(it.samples for it in functions)
-    waits = tuple(
-        WaitSlice(SECOND_NS, 4, (SessionState("running", "", rng.randint(7, 9)),))
-        for _ in range(slices)
-    )
-    calls = tuple(rng.randint(90, 110) for _ in range(slices))
-    times = tuple(n * rng.randint(900, 1100) for n in calls)
-    text = "SELECT 1 <b>bold</b>"
-    statement = StatementTime(
-        "shop/1", "shop", text, sum(times), times, sum(calls), 1, calls, "Seq Scan on item"
-    )
-    return ServerProfile(
-        "localhost:5432/shop",
-        "postgres",
-        "18",
-        f"2026-11-27 10:00:{seed:02}",
-        float(slices),
-        float(slices),
-        1.0,
-        2,
-        0.7,
-        (1,),
-        CpuTimes(CpuProfile(total, 0, 2_000_000, functions), taken),
-        waits,
-        (statement,),
-        "pg_stat_statements",
-        (SECOND_NS,) * slices,
-    )
 
 
 def compare_layers_of(base: ServerProfile, other: ServerProfile) -> dict[str, str | None]:
