@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import gzip
+import html as html_module
 import json
 import re
 from base64 import b64decode
@@ -13,11 +14,17 @@ from typing import Any
 
 import pytest
 
+from dyno.compare.experiment import Measuring
+from dyno.compare.resolve.cpu_sampling import NOT_OURS, choose_cpu_sampling
+from dyno.driver.sampler import CpuSampler
+from dyno.errors import HostError
 from dyno.judge.analysis.judge import judge
 from dyno.record import Verdict
 from dyno.record.decode import decode
+from dyno.record.profile import CpuSampling
 from dyno.report import Book, export
 from dyno.report.html import page
+from dyno.report.sections import cause
 from dyno.report.text import verdict as text
 from report.sampled_book import make_sampled_book
 
@@ -125,3 +132,42 @@ def test_json_rows_have_the_layers_of_their_phase_and_the_whole_first(book: Book
 def test_a_verdict_with_layers_is_read_back_as_it_was(book: Book) -> None:
     plain = json.loads(json.dumps(dataclasses.asdict(book.verdict)))
     assert decode(Verdict, plain).causes == book.verdict.causes
+
+
+def refuse(sentence: str) -> CpuSampler:
+    raise HostError(sentence)
+
+
+@pytest.mark.parametrize(
+    "why",
+    [
+        "this kernel has no perf events",
+        "perf_event_paranoid is 3, which leaves sampling to root",
+        "perf_event_open is refused: a container's seccomp profile forbids it",
+        "cannot start dyno-driver: exec format error",
+    ],
+)
+def test_why_cpu_time_was_not_sampled_is_a_sentence_of_the_page_with_what_still_tells(
+    book: Book, why: str
+) -> None:
+    sampling = choose_cpu_sampling(Measuring(), book.run.candidates, lambda: refuse(why))
+    page = build_section(book, sampling)
+    assert f"CPU time is not sampled: {why}" in page and "still tell of causes" in page
+    assert "is not sampled" not in build_section(book, book.run.cpu_sampling)
+
+
+def test_servers_that_run_already_and_the_kernels_time_are_said_not_to_be_sampled(
+    book: Book,
+) -> None:
+    attached = [dataclasses.replace(side, build={"address": "db"}) for side in book.run.candidates]
+    sampling = choose_cpu_sampling(Measuring(), attached)
+    assert f"CPU time is not sampled: {NOT_OURS}" in build_section(book, sampling)
+    half = CpuSampling("", "cpu-clock", "threads", False, 1_000_000)
+    assert "without the kernel's, since perf_event_paranoid is 2" in build_section(book, half)
+
+
+def build_section(book: Book, sampling: CpuSampling | None) -> str:
+    run = dataclasses.replace(book.run, cpu_sampling=sampling)
+    section = cause.SECTION.render(dataclasses.replace(book, run=run))
+    assert section
+    return html_module.unescape(" ".join(section.split())).replace("<code>", "")

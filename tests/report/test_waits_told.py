@@ -31,7 +31,7 @@ def test_a_row_has_both_sides_shares_interval_and_what_was_waited_for() -> None:
     profile = WaitProfile(40, (SessionState("locks", "tuple", 3),), cpu_ns=20_000_000)
     html = render(Cause("new", "", waits=(LOCKS,)), waits=profile)
     assert 'id="waits-1"' in html and "transactionid, tuple</td>" in html
-    assert "40.0\N{NARROW NO-BREAK SPACE}%" in html and "relation" not in html
+    assert ", 40.0\N{NARROW NO-BREAK SPACE}%" in html and "relation" not in html
     assert "Sessions were sampled 40 times" in html and "0.2\N{NO-BREAK SPACE}% of a core" in html
 
 

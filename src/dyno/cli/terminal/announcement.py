@@ -48,6 +48,7 @@ def _format_effort(run: Run, forecast: Forecast) -> str:
 
 def _announce_all(prepared: Prepared, forecast: Forecast, folder: RunFolder) -> None:
     """One short paragraph: what, where, how long, how much, where, and what it can detect."""
+    from dyno.judge.analysis.layer_words import describe_cpu_sampling
     from dyno.judge.analysis.sentence import describe_pilot
 
     run, design = prepared.run, prepared.run.design
@@ -99,28 +100,6 @@ def _format_margins(run: Run) -> str:
     }
     own = own or {run.design.margin_percent}
     return f"{' or '.join(f'{each:g}' for each in sorted(own))} %"
-
-
-def describe_cpu_sampling(run: Run) -> str:
-    """What is not seen of where CPU time goes, why, and what still tells of causes; empty where all
-    of it is sampled.
-    """
-    if (sampling := run.cpu_sampling) is None:
-        return ""
-    if sampling.missing:
-        return (
-            f"CPU time is not sampled: {sampling.missing}. Plans, the servers' counters and "
-            "`dyno count` still tell of causes."
-        )
-    sentences = []
-    if attached := [side.name for side in run.candidates if side.attached]:
-        sentences.append(f"CPU time of {', '.join(attached)}, which runs already, is not sampled.")
-    if not sampling.kernel:
-        sentences.append(
-            "CPU time is sampled without the kernel's, since perf_event_paranoid is 2; "
-            "`sudo sysctl kernel.perf_event_paranoid=1` shows that, too."
-        )
-    return " ".join(sentences)
 
 
 def list_host_warnings(survey: Sequence[Observation]) -> str:

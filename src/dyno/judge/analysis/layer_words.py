@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from dyno import numbers
 from dyno.judge.analysis.layers import UNATTRIBUTED
+from dyno.record import Run
 from dyno.record.cause import CpuDifference, LayerDifference
 
 #: Layers that a sentence names, with a difference and without one.
@@ -123,3 +124,25 @@ def _format_number(ns: float, scale_ns: float, further: int) -> str:
     places = 2 - math.floor(math.log10(scale_ns / factor)) + further if scale_ns > 0 else 0
     text = f"{ns / factor:.{max(0, places)}f}"
     return text.removeprefix("-") if float(text) == 0 else text.replace("-", "−")
+
+
+def describe_cpu_sampling(run: Run) -> str:
+    """What is not seen of where CPU time goes, why, and what still tells of causes; empty where all
+    of it is sampled.
+    """
+    if (sampling := run.cpu_sampling) is None:
+        return ""
+    if sampling.missing:
+        return (
+            f"CPU time is not sampled: {sampling.missing}. Plans, the servers' counters and "
+            "`dyno count` still tell of causes."
+        )
+    sentences = []
+    if attached := [side.name for side in run.candidates if side.attached]:
+        sentences.append(f"CPU time of {', '.join(attached)}, which runs already, is not sampled.")
+    if not sampling.kernel:
+        sentences.append(
+            "CPU time is sampled without the kernel's, since perf_event_paranoid is 2; "
+            "`sudo sysctl kernel.perf_event_paranoid=1` shows that, too."
+        )
+    return " ".join(sentences)

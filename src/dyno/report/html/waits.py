@@ -12,22 +12,22 @@ from dyno.report.html.markup import render
 _TEMPLATE = """
 {% for sentence in missing %}<p class="aside">{{ sentence }}</p>
 {% endfor %}{% if cause.waits %}<div class="scroll" tabindex="0"><table id="{{ anchor }}">
-<caption>What {{ cause.candidate }}'s sessions were at for an operation, against {{ base }}
-</caption>
+<caption>What {{ cause.candidate }}'s sessions were at for an operation, against {{ base }}, with
+its share of the database's time</caption>
 <thead><tr><th scope="col">waiting for</th><th scope="col" class="n">{{ base }}</th>
-<th scope="col" class="n">share</th><th scope="col" class="n">{{ cause.candidate }}</th>
-<th scope="col" class="n">share</th><th scope="col" class="n">difference</th>
+<th scope="col" class="n">{{ cause.candidate }}</th><th scope="col" class="n">difference</th>
 <th scope="col" class="n">{{ level }}&#8239;% interval</th><th scope="col">differs</th>
 <th scope="col">most of it</th></tr></thead>
-<tbody>{% for it in cause.waits %}
-<tr><th scope="row">{{ it.workload }}, {{ it.phase }}: {{ name_wait(it) }}</th>
-<td class="n">{{ it.base_us | quantity("µs") }}</td>
-<td class="n">{{ format_share(it.base_share) }}</td>
-<td class="n">{{ it.candidate_us | quantity("µs") }}</td>
-<td class="n">{{ format_share(it.candidate_share) }}</td>
+<tbody>{% for it in cause.waits | sort(attribute="phase") | sort(attribute="workload") %}
+{% if loop.changed((it.workload, it.phase)) %}<tr class="group">
+<th scope="rowgroup" colspan="7">{{ it.workload }}, {{ it.phase }}</th></tr>{% endif %}
+<tr><th scope="row">{{ name_wait(it) }}</th>
+<td class="n">{{ it.base_us | quantity("µs") }}{{ format_share(it.base_share) }}</td>
+<td class="n">{{ it.candidate_us | quantity("µs") }}{{ format_share(it.candidate_share) }}</td>
 <td class="n">{{ it.difference_us | quantity("µs") }}</td>
 <td class="n">[{{ it.low_us | quantity("µs") }}, {{ it.high_us | quantity("µs") }}]</td>
-<td>{{ "yes" if it.differs else "" }}</td><td>{{ list_events(it) }}</td></tr>{% endfor %}
+<td>{{ "yes" if it.differs else "" }}</td>
+<td class="wrap">{{ list_events(it) }}</td></tr>{% endfor %}
 </tbody></table></div>{% endif %}{% if sampling %}<p class="aside">{{ sampling }}</p>{% endif %}
 """
 #: Events that a row names, the largest first.
@@ -78,7 +78,8 @@ def _name_wait(wait: WaitDifference) -> str:
 
 
 def _format_share(share: float | None) -> str:
-    return "" if share is None else f"{100 * share:.1f}\N{NARROW NO-BREAK SPACE}%"
+    """`, 40.0 %`; empty where it is not known."""
+    return "" if share is None else f", {100 * share:.1f}\N{NARROW NO-BREAK SPACE}%"
 
 
 def _list_events(wait: WaitDifference) -> str:

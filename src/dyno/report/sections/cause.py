@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from dyno.judge.analysis.cpu_samples import list_sampled_phases
 from dyno.judge.analysis.frames import build_flat_frames, build_stack_frames
+from dyno.judge.analysis.layer_words import describe_cpu_sampling
 from dyno.judge.stats.interim_analyses import InterimAnalyses
 from dyno.record import Cause, PlanChange
 from dyno.record.cause import CauseClause
@@ -49,10 +50,13 @@ _TEMPLATE = """
 {{ waits(cause) }}
 {% for why, count in (cause.unexplained or {}).items() %}
 <p class="aside">{{ count | plural("statement") }} without a plan: {{ why }}.</p>
-{% endfor %}{% endfor %}<p class="aside">Plans are what each engine answers to EXPLAIN before the
+{% endfor %}{% endfor %}{% if sampling %}<p class="aside">{{ sampling | coded }}</p>
+{% endif %}<p class="aside">Plans are what each engine answers to EXPLAIN before the
 first and after the last phase, without estimates and values; nothing is executed. A plan has
 changed where no restart of the candidate shares one with the base. CPU time is sampled beside the
-phases; a layer's datum is its difference as a share of the base's whole, block by block. Counters
+phases; a layer's time is its share of the samples of the CPU time that the kernel charged, and its
+datum the difference as a share of the base's whole, block by block. In a virtual machine the first
+microseconds after each wake-up are sampled too seldom. Counters
 are the whole server's, its work in the background and a question of ours included; their intervals
 are over blocks, and Holm's method counts all rows of a table.</p>
 """
@@ -64,7 +68,7 @@ class _Cause:
 
     def render(self, book: Book) -> str | None:
         """The sentences and, of each plan that differs, both; None where nothing was looked at."""
-        causes = book.verdict.causes
+        causes, sampling = book.verdict.causes, describe_cpu_sampling(book.run)
         if not causes:
             return None
         base = book.view.candidates[0]
@@ -72,6 +76,7 @@ class _Cause:
         return render(
             _TEMPLATE,
             causes=causes,
+            sampling=sampling,
             base=base,
             level=level,
             titles=partial(_choose_titles, base),
