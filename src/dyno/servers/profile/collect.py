@@ -75,7 +75,13 @@ class Collector:
     samples; `build` names what was met.
     """
 
-    def __init__(self, target: ProfileTarget, options: ProfileOptions) -> None:
+    def __init__(
+        self,
+        target: ProfileTarget,
+        options: ProfileOptions,
+        make_sampler: Callable[[int], CpuSampler] = CpuSampler,
+    ) -> None:
+        self._make_sampler = make_sampler
         self.target, self.options = target, options
         self.missing = list(target.missing)
         self.stop = threading.Event()
@@ -115,7 +121,7 @@ class Collector:
 
     def _begin_sampling(self, pid: int) -> None:
         """Tries it, and waits for `run`; what is refused is missing, unless it was all."""
-        self._sampler = CpuSampler(self.options.period_ns)
+        self._sampler = self._make_sampler(self.options.period_ns)
         try:
             started = self._sampler.start([pid])
             self._sampler.stop()
