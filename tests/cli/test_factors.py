@@ -59,7 +59,7 @@ def test_a_crossed_comparison_says_its_cells_and_ends_by_its_main_effects(
     quickly = ["--set", "time=0.1", "--set", "warmup_time=0", "--blocks", "3"]
     words = ["null@1ms", "null@3ms", "--factor", "threads=1,2", *quickly]
     found = tmp_path / "rows.json"
-    end = run_words(["compare", *words, *WORKLOAD, "--json", str(found)])
+    end = run_words(["compare", *words, *WORKLOAD, "--json", str(found), "--verbose"])
     said = capsys.readouterr().out
     assert "candidate (null@1ms, null@3ms), threads (workload option: 1, 2)? 2 × 2 = 4 cells." in (
         " ".join(said.split())

@@ -153,12 +153,12 @@ def test_what_is_cut_of_many_rows_is_never_the_worst_and_is_counted(book: Book) 
 def test_why_a_run_is_invalid_doubtful_or_open_stands_in_its_first_screen(book: Book) -> None:
     finding = Finding("debug_build", "invalid", "old has assertions on")
     invalid = with_rows(book, row("invalid"), findings=(finding,))
-    assert "Debug_build: old has assertions on" in draw(invalid)
+    assert "debug_build: old has assertions on" in draw(invalid)
     doubt = Doubt("settings", "new logs every statement")
     doubtful = with_rows(book, row("faster", doubts=(doubt,)))
     told = draw(doubtful)
     assert told.startswith("Doubtful: new is faster than old")
-    assert "Settings: new logs every statement" in told
+    assert "settings: new logs every statement" in told
     assert "faster, doubtful" in told
     noisy = with_rows(book, row("inconclusive"), reason="this host is too noisy: 4 of 8 blocks")
     assert "This host is too noisy: 4 of 8 blocks" in draw(noisy)

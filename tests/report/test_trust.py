@@ -191,6 +191,6 @@ def test_the_first_screen_says_whether_the_verdict_is_to_be_relied_on(book: Book
     first = drawn.partition("<nav")[0]
     assert "<h1>Doubtful: " in first
     assert '<b class="doubtful">2 doubtful</b>\naudits (noise, settings)' in first
-    assert '<p class="reason doubtful">Noise: noise hit 5 of its blocks alone</p>' in first
-    assert '<p class="reason doubtful">Settings: new logs every statement</p>' in first
+    assert '<p class="reason doubtful">noise: noise hit 5 of its blocks alone</p>' in first
+    assert '<p class="reason doubtful">settings: new logs every statement</p>' in first
     assert "<b>76 of 100</b>\nhost; poor: swap" in first and "none lost" not in first

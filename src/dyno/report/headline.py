@@ -64,7 +64,7 @@ def build_headline(run: Run, verdict: Verdict) -> str:
     if (more := len(in_order) - NAMED) > 0:
         told = f"{told}; {_describe_others(in_order[NAMED:], more)}"
     if verdict.overall == "inconclusive" and all(row.verdict not in OPEN_WORDS for row in rows):
-        return f"Inconclusive, since a primary metric was not measured: {told}"
+        told = f"inconclusive, since a primary metric was not measured: {told}"
     if verdict.doubts:
         return f"Doubtful: {told}"
     return f"{told[0].upper()}{told[1:]}" if told.startswith("inconclusive") else told
@@ -194,18 +194,25 @@ def list_reasons(run: Run, verdict: Verdict) -> list[str]:
     if verdict.overall == "invalid":
         found += [f"{f.audit}: {f.sentence}" for f in verdict.findings if f.soundness == "invalid"]
         found += [
-            n for row in list_decisive(verdict) if row.verdict == "invalid" for n in row.notes
+            _capitalize(n)
+            for row in list_decisive(verdict)
+            if row.verdict == "invalid"
+            for n in row.notes
         ]
     found += [f"{doubt.audit}: {doubt.sentence}" for doubt in verdict.doubts]
     if verdict.reason:
-        found.append(verdict.reason)
+        found.append(_capitalize(verdict.reason))
     elif not verdict.complete:
-        found.append("the run is not complete: this is what has been measured so far")
+        found.append("The run is not complete: this is what has been measured so far")
     elif verdict.overall == "inconclusive" and not found:
         found += _explain_open(run, verdict)
-    found = [f"{each[:1].upper()}{each[1:]}" for each in dict.fromkeys(found)]
+    found = list(dict.fromkeys(found))
     more = len(found) - REASONS
     return found[:REASONS] + ([f"and {more} more reasons, in the report"] if more > 0 else [])
+
+
+def _capitalize(sentence: str) -> str:
+    return f"{sentence[:1].upper()}{sentence[1:]}"
 
 
 def _explain_open(run: Run, verdict: Verdict) -> list[str]:
@@ -216,21 +223,23 @@ def _explain_open(run: Run, verdict: Verdict) -> list[str]:
     widest = max(rows, key=lambda row: row.high_percent - row.low_percent)
     (named,) = (it for it in name_measurements(run, list_decisive(verdict)) if it.row is widest)
     blocks, margin = format_count(widest.blocks, "block"), f"{widest.margin_percent:g} %"
+    least = format_percent(widest.mde80_percent)
     return [
-        f"{named.title}: {blocks} tell a slowdown of {format_percent(widest.mde80_percent)} or "
+        f"{_capitalize(named.title)}: {blocks} tell a slowdown of {least} or "
         f"more, four times in five, and the margin is {margin}; more blocks, or a quieter host "
         "(`dyno doctor`), tell smaller ones"
     ]
 
 
 def shorten_cause(cause: Cause, where: str) -> str:
-    """Its first clauses, which say most, and any that belongs to no table: that all of it does not
-    explain the difference; `where` the others stand.
+    """Its first clauses, which say most; instructions that were counted, which somebody asked for;
+    and that all of it does not explain the difference; `where` the others stand.
     """
     clauses = cause.clauses
     if len(clauses) <= CLAUSES:
         return cause.sentence
-    shown = [*clauses[:CLAUSES], *(it for it in clauses[CLAUSES:] if not it.table)]
+    kept = (it for it in clauses[CLAUSES:] if it.table in ("", "instructions"))
+    shown = [*clauses[:CLAUSES], *kept]
     told = "; ".join(it.text for it in shown)
     more = len(clauses) - len(shown)
     return f"{told}; {more} more {where}" if more else told

@@ -58,7 +58,7 @@ def test_a_strict_gate_ends_with_4_where_the_fresh_comparison_is_doubtful(
     assert gate()[0] == 1, "without --strict its word counts"
 
 
-def test_a_doubtful_comparison_says_so_first_and_last_on_the_terminal(
+def test_a_doubtful_comparison_says_so_first_and_why_on_the_terminal(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = str(write_run(runs, 20, {"1.8": 0.0, "1.9": 0.05}, restarts=6))
@@ -67,9 +67,12 @@ def test_a_doubtful_comparison_says_so_first_and_last_on_the_terminal(
     fail_restarts(Path(made), "1.9")
     assert run_words(["report", made, "--strict"]) == 4
     said = " ".join(capsys.readouterr().out.split())
-    assert "Doubtful: 1.9 is slower than 1.8: select takes 5.4 % more time" in said
-    assert "doubtful: slower" in said, "in the table, too"
-    assert said.endswith("before you rely on it (exit code 4 with --strict)")
+    assert said.startswith("Doubtful: 1.9 is slower than 1.8: it takes 5.4 % more time")
+    assert "failed_restarts: select on 1.9: 2 of 8 restarts failed" in said
+    assert "slower, doubtful" in said, "in the table, too"
+    assert "exit code 4" not in said, "it is asked for already"
+    assert run_words(["report", made]) == 0
+    assert "exit code 4 for a doubtful verdict, with --strict" in capsys.readouterr().out
     page = (Path(made) / "report.html").read_text()
     assert '<p class="verdict doubtful">Doubtful: 1.9' in page
     assert "<title>fake: doubtful: slower</title>" in page
