@@ -25,8 +25,8 @@ INTERFACE_METHODS_MAX = 5
 DRIVER_WAY_MAX = 12
 WAY_MAX = 25
 #: The driver's packages: each may know those before it.
-DRIVER_PACKAGES = ["plan", "schedule", "generate", "tally", "wire", "sessions", "script", "lua"]
-DRIVER_PACKAGES += ["play", "commands"]
+DRIVER_PACKAGES = ["plan", "schedule", "generate", "tally", "wire", "sessions", "dump", "script"]
+DRIVER_PACKAGES += ["lua", "play", "commands"]
 BANNED_MODULES = {"util", "utils", "common", "base", "manager", "helper", "helpers", "misc"}
 
 CLI_ONLY = {"report", "cli"}

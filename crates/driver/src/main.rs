@@ -6,6 +6,7 @@
 //! ask        answers statements, one session, in order
 //! echo       answers requests of any size without an engine, as a server would
 //! rows       writes the rows of a bulk load
+//! outline    says what an SQL file holds, without its rows
 //! sample     says where the CPU time of a process goes
 //! schema     prints the JSON schemas of all that goes in and out
 //! ```
@@ -15,6 +16,7 @@
 //! is over (`tally/`).
 
 mod commands;
+mod dump;
 mod generate;
 mod plan;
 mod play;
@@ -58,6 +60,7 @@ fn command(word: &str) -> Result<ExitCode, Error> {
         "ask" => Parent::listen().and_then(|parent| ask::ask(&parent)),
         "echo" => echo::echo(&std::env::args().nth(2).unwrap_or_default()),
         "rows" => rows::rows(&std::env::args().nth(2).unwrap_or_default()),
+        "outline" => Parent::listen().and_then(|parent| commands::outline(&parent)),
         "sample" => Parent::listen().and_then(|parent| sample::sample(&parent)),
         "schema" => commands::schema(),
         _ => Err(unknown(word)),
@@ -66,5 +69,5 @@ fn command(word: &str) -> Result<ExitCode, Error> {
 
 fn unknown(word: &str) -> Error {
     Error::user(format!("unknown command `{word}`"))
-        .hint("one of run, describe, ask, echo, rows, sample, schema")
+        .hint("one of run, describe, ask, echo, rows, outline, sample, schema")
 }

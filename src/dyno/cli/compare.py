@@ -172,7 +172,6 @@ def read_experiment(**words: Any) -> Experiment:
     )
     words["candidates"] = rewrite_candidates(words, words["candidates"])
     (first, *others), chosen = choose_scripts(words)
-    chosen |= dict(words["settings"])
     made = experiments.compare_candidates(
         words["candidates"], first, chosen, measuring, judged_run.quote_command()
     )

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from dyno.cli.replay_words import choose_log
+from dyno.cli.setup_words import prepare_setup_beside
 from dyno.compat.pgbench.scripts import BUILTINS, find_builtin, find_builtin_file, parse_weight
 from dyno.errors import UsageError
 
@@ -149,7 +150,9 @@ def add_pgbench_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def choose_scripts(words: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]:
-    """The workloads of `--workload` and of pgbench's words, and the options that go with them."""
+    """The workloads of `--workload` and of pgbench's words, and their options, `--set` among them;
+    an SQL file that makes their tables is made ready for the candidates.
+    """
     workloads = [words["workload"]] if words.get("workload") else [*words.get("workloads", ())]
     for name in workloads:
         _check_ending(name)
@@ -159,7 +162,7 @@ def choose_scripts(words: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]
         if workloads or mixed or words["sql"]:
             hint = "play one; pgbench's --log is the trial's record here"
             raise UsageError("--log and a script cannot be combined", hint=hint)
-        return [log[0]], log[1]
+        return [log[0]], log[1] | dict(words["settings"])
     if words["sql"]:
         workloads = [find_sql_file(words["sql"], [*workloads, *mixed])]
         options["marked"] = "on"
@@ -171,6 +174,9 @@ def choose_scripts(words: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]
             options["also"] = ",".join(f"{name}@{w}" if w else name for name, w in others)
     if not workloads:
         raise click.UsageError("missing option '--workload' (or '--pgbench', '--sql', '--log')")
+    options |= dict(words["settings"])
+    if setup := options.get("setup"):
+        options |= prepare_setup_beside(setup, workloads[0], words["candidates"])
     return workloads, options
 
 

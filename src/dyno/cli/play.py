@@ -59,7 +59,6 @@ def command(engine: str, **words: Any) -> None:
 
     (engine,) = rewrite_candidates(words, (engine,))
     scripts, chosen = choose_scripts(words | {"candidates": (engine,)})
-    chosen |= dict(words["settings"])
     if words["time"] is not None:
         chosen["time"] = f"{words['time']:g}"
     if len(scripts) > 1:

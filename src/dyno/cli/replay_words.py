@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dyno import numbers
+from dyno.cli.setup_words import prepare_setup
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
 
@@ -91,9 +92,9 @@ def choose_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
         )
     _check_free(words)
     limit = _parse_limit(words["statement_limit"])
-    data = Path(words["data"]).resolve() if words["data"] else None
     is_reading = words["in_place"] and not words["writes"]
-    rules = find_rules_in_place(words["candidates"], data) if is_reading else []
+    rules = find_rules_in_place(words["candidates"], bool(words["data"])) if is_reading else []
+    data = prepare_setup(Path(words["data"]), words["candidates"]) if words["data"] else None
     for account in dict.fromkeys(each.account for each in rules if each.account):
         screen.print_line(f"{account}: a role that may only SELECT is safer", err=True)
     # where something is written, or a copy is read, only the URL's own database is reached
@@ -107,8 +108,8 @@ def choose_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
     copy = Copy(data, words["in_place"], words["writes"], beside)
     check_copies(replay.selection, copy, words["candidates"])
     _tell(replay)
-    found = {"setup": str(data) if data else None, "speed": words["speed"]}
-    return str(replay.script), {name: text for name, text in found.items() if text}
+    made = data.list_options() if data else {}
+    return str(replay.script), made | ({"speed": words["speed"]} if words["speed"] else {})
 
 
 def rewrite_candidates(words: Mapping[str, Any], candidates: Sequence[str]) -> tuple[str, ...]:

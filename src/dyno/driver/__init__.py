@@ -20,7 +20,14 @@ from dyno.driver.events import (
     WrittenKeys,
 )
 from dyno.driver.process import DriverLaunch, DriverProcess, Limit
-from dyno.driver.questions import ask, build_driver_environment, describe, find_driver, read_schema
+from dyno.driver.questions import (
+    ask,
+    build_driver_environment,
+    describe,
+    find_driver,
+    outline,
+    read_schema,
+)
 
 __all__ = [
     "Answered",
@@ -48,5 +55,6 @@ __all__ = [
     "build_driver_environment",
     "describe",
     "find_driver",
+    "outline",
     "read_schema",
 ]

@@ -113,6 +113,38 @@ class PlannedStatement:
 
 
 @dataclass(frozen=True)
+class Seen:
+    """How often something stands in a file, and on which line first."""
+
+    count: int
+    line: int
+
+
+@dataclass(frozen=True)
+class OutlinedText:
+    """A statement of a file without its rows, and the line on which it begins."""
+
+    line: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What `dyno-driver outline` says of an SQL file: what its head says wrote it (`program`), how
+    many `statements` are played, how many of them bring tables or rows to each database that it
+    names (`""`: none), what is `left_out` or altered, how many scheduled `events` it makes, and
+    the statements themselves (`texts`).
+    """
+
+    program: str
+    statements: int
+    databases: dict[str, int]
+    left_out: dict[str, Seen]
+    events: int
+    texts: tuple[OutlinedText, ...]
+
+
+@dataclass(frozen=True)
 class Description:
     """What `dyno-driver describe` says of a script under a plan's options."""
 

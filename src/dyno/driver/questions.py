@@ -18,7 +18,7 @@ from typing import Any
 
 from dyno import subprocesses
 from dyno.driver.events import convert_error, explain_silence, extract_rows
-from dyno.driver.plan import VERSION, Description, Plan, Session
+from dyno.driver.plan import VERSION, Description, Outline, Plan, Session
 from dyno.errors import HostError, InternalError, TrialFailed
 from dyno.record import decode
 
@@ -65,6 +65,7 @@ SHOWN = 100
 _ASKED = {
     "ask": "the engine",
     "describe": "the driver, running the script,",
+    "outline": "the driver, reading the file,",
     "schema": "the driver",
 }
 
@@ -96,6 +97,15 @@ def ask(
         statement = " ".join(statements[min(number, len(statements) - 1)].split())
         shown = statement if len(statement) <= SHOWN else f"{statement[:SHOWN]}…"
         raise TrialFailed(f"{endless}: {shown}") from None
+
+
+def outline(path: Path, kind: str) -> Outline:
+    """What an SQL file holds, its rows aside, as a session of that kind (`postgres`) would play it.
+
+    `UsageError` where the file is cut, or cannot be played there.
+    """
+    question = {"version": VERSION, "path": str(path), "kind": kind}
+    return decode.decode(Outline, _ask_question("outline", json.dumps(question)))
 
 
 def read_schema() -> dict[str, Any]:

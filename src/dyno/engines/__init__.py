@@ -154,6 +154,18 @@ class ReadsInPlace(Protocol):
         """Which statements it is asked; `UsageError` where none can be told from its text."""
 
 
+@runtime_checkable
+class ReadsSql(Protocol):
+    """An engine whose tables an SQL file can make, in the dialect of the driver's session of this
+    kind. `own_databases` are the server's, which a dump of all has, too; `has_use`: a connection
+    may go to another database.
+    """
+
+    session_kind: ClassVar[str]
+    own_databases: ClassVar[frozenset[str]]
+    has_use: ClassVar[bool]
+
+
 #: Answers SQL statements over a session: for each, its rows as text (None for NULL).
 Ask = Callable[[Session, Sequence[str]], list[list[list[str | None]]]]
 
@@ -337,6 +349,16 @@ def find_engine(name: str, ask: Ask) -> Engine:
     """The engine called `name`; an unknown one raises `UsageError` with the nearest names."""
     engine: Engine = find_module("dyno.engines", "engine", name).Engine(ask)
     return engine
+
+
+def find_plain_dump(path: Path, say: Say) -> Path:
+    """A dump as one file of SQL statements: itself, or what is made of it in the cache.
+
+    `UsageError` where it is something else, is cut, or what unpacks it is not here.
+    """
+    from dyno.engines._dumps.formats import find_plain_file
+
+    return find_plain_file(path, say)
 
 
 #: Asks over the connection of the statement that is explained, and times each answer.

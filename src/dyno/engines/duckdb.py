@@ -184,6 +184,9 @@ class Engine:
     """
 
     embedded: ClassVar[bool] = True
+    session_kind: ClassVar[str] = "duckdb"
+    own_databases: ClassVar[frozenset[str]] = frozenset()
+    has_use: ClassVar[bool] = False
     options: ClassVar[dict[str, tuple[str, str]]] = OPTIONS
     flags: ClassVar[dict[str, tuple[str, str]]] = {}
     versions: ClassVar[tuple[str, ...]] = tuple(PACKAGES)

@@ -58,7 +58,9 @@ def compute_checksum(script: Path, options: Mapping[str, str] = MappingProxyType
     text = hashlib.sha256()
     named = f"{options.get('also', '')},{options.get('setup', '')}"
     for file in (*_add_required(script, []), *_find_mixed(script, named)):
-        text.update(file.read_bytes())
+        with file.open("rb") as opened:  # a dump is larger than the memory that we may take
+            while piece := opened.read(1 << 20):
+                text.update(piece)
     return text.hexdigest()
 
 

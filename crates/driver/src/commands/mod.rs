@@ -1,5 +1,5 @@
 //! The commands of `dyno-driver`: `run`, `ask`, `echo`, `rows`, `sample` in files of their own,
-//! `describe`, `schema`.
+//! `describe`, `outline`, `schema`.
 
 pub mod ask;
 pub mod echo;
@@ -7,9 +7,11 @@ pub mod rows;
 pub mod run;
 pub mod sample;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use schemars::schema_for;
+use serde::Deserialize;
 use serde_json::json;
 
 use crate::plan::answer::Answer;
@@ -17,13 +19,31 @@ use crate::plan::error::Error;
 use crate::plan::event::{Description, Event};
 use crate::plan::parent::Parent;
 use crate::plan::{Ask, Plan, parent};
-use crate::script;
+use crate::{dump, script, sessions};
 
 /// `dyno-driver describe`: prints what a plan's script declares, without an engine.
 pub fn describe(parent: &Parent) -> Result<ExitCode, Error> {
     let plan = parent.plan()?;
     script::watch(&plan);
     parent::print_json(&script::describe(&plan)?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Which file, and the kind of the session that it is for.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OutlineQuestion {
+    #[serde(rename = "version")]
+    _version: u32,
+    path: PathBuf,
+    kind: String,
+}
+
+/// `dyno-driver outline`: prints what an SQL file holds, without its rows.
+pub fn outline(parent: &Parent) -> Result<ExitCode, Error> {
+    let question: OutlineQuestion = parent.question()?;
+    let engine = sessions::reading(&question.kind)?;
+    parent::print_json(&dump::outline(&question.path, engine)?)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -27,6 +27,10 @@ part("event", raw, requests.wait, requests.raise, is_random, is_choice)
 raw.brought_by({ "ffi", "thread_run", "execute" }, function()
    part("symbols", raw, requests, counted, part("pauses", raw, requests.pause), loop)
 end)
+-- Makes the tables by the option `setup`.
+function raw.run_setup()
+   part("setup", raw, identity, requests)()
+end
 -- For pgbench's words, which are in no text that is looked at here.
 function raw.bring_pauses()
    part("pauses", raw, requests.pause)

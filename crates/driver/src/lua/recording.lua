@@ -1,7 +1,6 @@
 -- dyno.recording: a server's log as a workload. `src/dyno/workloads/replay/layout.py` writes
 -- scripts that call it, and beside each a file for every connection.
-local raw, identity, part = ...
-local run_setup = part("pieces", raw, identity)
+local raw, identity = ...
 
 -- What lets a connection read only, whatever a function that a statement calls may do.
 local READ_ONLY = {
@@ -32,6 +31,8 @@ function dyno.recording(laid)
       speed = { "How fast: 1 (as it was), 10 (ten times as fast), … or max (each statement when "
          .. "its session's last was answered)", "max", nil, check_speed },
       setup = { "An SQL file that makes the copy on which the log is played", "" },
+      setup_database = { "Of several databases of setup the one that is loaded; *: all, each as it "
+         .. "is named", "" },
    }
    local speed = speed_of(sysbench.opt.speed)
 
@@ -49,7 +50,7 @@ function dyno.recording(laid)
 
    if sysbench.opt.setup ~= "" then
       function prepare()
-         run_setup(sysbench.sql.driver():connect())
+         raw.run_setup()
       end
    end
 

@@ -83,6 +83,11 @@ impl Parent {
         self.lines.recv_timeout(within)
     }
 
+    /// A question of another kind, checked for its version.
+    pub fn question<T: DeserializeOwned>(&self) -> Result<T, Error> {
+        self.message("question")
+    }
+
     fn message<T: DeserializeOwned>(&self, what: &str) -> Result<T, Error> {
         let line = self.lines.recv().map_err(|_| Error::user(format!("no {what} on stdin")))?;
         parse(what, &line)

@@ -18,6 +18,7 @@ mod random;
 mod recorded;
 mod recording;
 mod requests;
+mod setup;
 mod shared;
 mod statement;
 #[cfg(test)]

@@ -20,7 +20,7 @@ impl Shared {
     }
 
     /// Sends a text that the account knows by a number.
-    fn query_as(&mut self, connection: usize, sql: &[u8], number: u32) -> RequestState {
+    pub(super) fn query_as(&mut self, connection: usize, sql: &[u8], number: u32) -> RequestState {
         if self.is_loading {
             return self.refuse_while_loading();
         }
@@ -37,7 +37,7 @@ impl Shared {
 
     /// An answer could not be waited for, so nothing is sent.
     #[cold]
-    fn refuse_while_loading(&mut self) -> RequestState {
+    pub(super) fn refuse_while_loading(&mut self) -> RequestState {
         self.fail(
             Error::user("a query cannot wait for its answer while the script loads").hint(
                 "send it from init(), thread_init(), an event or a command; nothing was sent",

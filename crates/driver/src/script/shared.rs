@@ -14,6 +14,7 @@ use super::recording::Recording;
 use super::statement::{Statement, TextCell};
 use super::watch::{self, InEngine};
 use super::written::Written;
+use crate::dump::Dump;
 use crate::plan::error::{Error, shorten};
 use crate::schedule::clock::{SECOND_NS, now_ns};
 use crate::sessions::Reply;
@@ -44,6 +45,8 @@ pub struct Shared {
     pub account: Account,
     /// What it wrote last under sampled keys.
     pub written: Written,
+    /// The SQL file that makes its tables, while it is loaded.
+    pub dump: Option<Dump>,
 }
 
 /// What a user may send.
@@ -125,6 +128,7 @@ impl Shared {
             kept: Vec::new(),
             account: Account::default(),
             written: Written::default(),
+            dump: None,
         }
     }
 

@@ -64,6 +64,20 @@ pub fn descriptor(session: &plan::Session) -> &'static Descriptor {
     }
 }
 
+/// How an engine of a kind (`postgres`) reads quotes and comments, and that kind.
+pub fn reading(kind: &str) -> Result<(&'static str, Quoting), Error> {
+    let all = [
+        &null::DESCRIPTOR,
+        &echo::DESCRIPTOR,
+        &sqlite::DESCRIPTOR,
+        &duckdb::DESCRIPTOR,
+        &postgres::DESCRIPTOR,
+        &mysql::DESCRIPTOR,
+    ];
+    let found = all.into_iter().find(|it| it.kind == kind).map(|it| (it.kind, it.quoting));
+    found.ok_or_else(|| Error::driver(format!("there is no session of the kind {kind}")))
+}
+
 /// Opens one connection.
 pub fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {
     (descriptor(session).open)(session)

@@ -15,6 +15,7 @@ from pathlib import Path
 from dyno import driver
 from dyno.builds import Build
 from dyno.compare.experiment.candidates import Spec, append_keys, parse_candidate
+from dyno.compare.resolve.setup_files import ReadyFile
 from dyno.engines import Engine, ReachesDatabases, ReadsInPlace, find_engine
 from dyno.errors import TrialFailed, UsageError
 from dyno.workloads.replay.in_place import ServerRules
@@ -32,7 +33,7 @@ class Copy:
     named.
     """
 
-    data: Path | None
+    data: ReadyFile | None
     in_place: bool
     writes: bool
     beside: Sequence[str] = ()
@@ -59,12 +60,12 @@ def _describe_reading(text: str) -> str:
     return append_keys(spec, typed, {"readonly": "on"})
 
 
-def find_rules_in_place(candidates: Sequence[str], data: Path | None) -> list[ServerRules]:
+def find_rules_in_place(candidates: Sequence[str], has_data: bool) -> list[ServerRules]:
     """What each server may be asked in which a log is only read; `UsageError` where that cannot be
     said, and where a candidate is none that runs already.
     """
     specs = [parse_candidate(text) for text in candidates]
-    _check_attached([spec for spec in specs if spec.is_url], specs, data)
+    _check_attached([spec for spec in specs if spec.is_url], specs, has_data)
     return _find_rules(specs)
 
 
@@ -106,21 +107,18 @@ _OTHER = {
 _WRITES_TO = "INTO|TABLE|EXISTS|UPDATE|VIEW|TRIGGER|PROCEDURE|FUNCTION|EVENT|FROM|ON|TABLES"
 
 
-def _check_own_database(data: Path, others: Sequence[str]) -> None:
+def _check_own_database(data: ReadyFile, others: Sequence[str]) -> None:
     """`UsageError` where a script would leave the database that was named for it."""
-    try:
-        text = data.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return  # said where it is read
     named = compile_names(others, _WRITES_TO)
-    if found := _OTHER[bool(others)].search(text) or (named and named.search(text)):
-        line = text.count("\n", 0, found.start()) + 1
-        said = found[0].strip()[:60]
-        raise UsageError(
-            f"{data.name} names a database",
-            cause=f"line {line} says '{said}'",
-            hint="dump one database without its name: no USE, no database before a dot",
-        )
+    for each in (it for outline in data.outlines for it in outline.texts):
+        if found := _OTHER[bool(others)].search(each.text) or (named and named.search(each.text)):
+            line = each.line + each.text.count("\n", 0, found.start())
+            said = found[0].strip()[:60]
+            raise UsageError(
+                f"{data.named.name} names a database",
+                cause=f"line {line} says '{said}'",
+                hint="dump one database without its name: no USE, no database before a dot",
+            )
 
 
 def check_copies(selection: Selection, copy: Copy, candidates: Sequence[str]) -> None:
@@ -129,11 +127,11 @@ def check_copies(selection: Selection, copy: Copy, candidates: Sequence[str]) ->
     specs = [parse_candidate(text) for text in candidates]
     attached = [spec for spec in specs if spec.is_url]
     if copy.in_place:
-        _check_attached(attached, specs, copy.data)
+        _check_attached(attached, specs, copy.data is not None)
     if copy.data is not None:
         if attached:
             _check_own_database(copy.data, copy.beside)
-        _check(selection, _find_made(copy.data), f"the copy that {copy.data.name} makes")
+        _check(selection, _find_made(copy.data), f"the copy that {copy.data.named.name} makes")
     elif copy.in_place:
         for spec in attached:
             there = _find_existing(spec, selection.count_tables())
@@ -146,12 +144,12 @@ def check_copies(selection: Selection, copy: Copy, candidates: Sequence[str]) ->
         )
     elif needed := selection.count_tables():
         name = strip_schema(min(needed))
-        hint = "--data DUMP.sql makes the copy: an SQL dump with INSERT statements"
+        hint = "--data DUMP.sql makes the copy: an SQL dump of the database"
         raise UsageError(f"there is no table '{name}' to play the log on", hint=hint)
 
 
-def _check_attached(attached: Sequence[Spec], specs: Sequence[Spec], data: Path | None) -> None:
-    if data or len(attached) < len(specs):
+def _check_attached(attached: Sequence[Spec], specs: Sequence[Spec], has_data: bool) -> None:
+    if has_data or len(attached) < len(specs):
         hint = "--data FILE makes the copy for engines that Dyno starts, and in an empty database"
         raise UsageError(
             "--in-place is for servers that run already, and their own data", hint=hint
@@ -173,13 +171,9 @@ def _check(selection: Selection, there: Collection[str], where: str) -> None:
         )
 
 
-def _find_made(data: Path) -> set[str]:
-    try:
-        return find_made_tables(data.read_text(encoding="utf-8", errors="replace"))
-    except OSError as error:
-        cause = (error.strerror or "").lower()
-        hint = "an SQL file that makes the tables and fills them"
-        raise UsageError(f"cannot read the data {data}", cause=cause, hint=hint) from None
+def _find_made(data: ReadyFile) -> set[str]:
+    texts = (it.text for outline in data.outlines for it in outline.texts)
+    return {name for text in texts for name in find_made_tables(text)}
 
 
 def _find_attached(spec: Spec) -> tuple[Engine, Build]:

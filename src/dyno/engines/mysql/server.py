@@ -39,6 +39,7 @@ from dyno.engines.mysql.builds import (
 )
 from dyno.engines.mysql.counters import CountsMysqlInternals
 from dyno.engines.mysql.data import Query, fill_data, prepare_database
+from dyno.engines.mysql.dialect import SCHEMAS
 from dyno.engines.mysql.evidence import WeighsServer, estimate_needed_bytes
 from dyno.engines.mysql.explain import ExplainsMysqlPath
 from dyno.engines.mysql.likeness import liken_settings
@@ -118,6 +119,9 @@ class Family(WeighsServer, CountsMysqlInternals, TellsMysqlWaits, MysqlTables, E
     """
 
     embedded: ClassVar[bool] = False
+    session_kind: ClassVar[str] = "mysql"
+    own_databases: ClassVar[frozenset[str]] = frozenset(SCHEMAS)
+    has_use: ClassVar[bool] = True
     options: ClassVar[dict[str, tuple[str, str]]] = describe_options()
     flags: ClassVar[dict[str, tuple[str, str]]] = FLAGS | _source.FLAGS
     versions: ClassVar[tuple[str, ...]]

@@ -84,6 +84,9 @@ class Engine(
     """
 
     embedded: ClassVar[bool] = False
+    session_kind: ClassVar[str] = "postgres"
+    own_databases: ClassVar[frozenset[str]] = frozenset({"postgres", "template1"})
+    has_use: ClassVar[bool] = False
     options: ClassVar[dict[str, tuple[str, str]]] = describe_options()
     flags: ClassVar[dict[str, tuple[str, str]]] = FLAGS | _source.FLAGS
     versions: ClassVar[tuple[str, ...]] = RELEASES.versions

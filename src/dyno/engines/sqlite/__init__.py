@@ -55,6 +55,9 @@ class Engine(ExplainsSqlitePath):
     """
 
     embedded: ClassVar[bool] = True
+    session_kind: ClassVar[str] = "sqlite"
+    own_databases: ClassVar[frozenset[str]] = frozenset()
+    has_use: ClassVar[bool] = False
     options: ClassVar[dict[str, tuple[str, str]]] = OURS | OPTIONS
     flags: ClassVar[dict[str, tuple[str, str]]] = FLAGS
     versions: ClassVar[tuple[str, ...]] = tuple(CRATES)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import io
 import lzma
-import shutil
-import subprocess
+import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,12 +14,17 @@ from typing import IO, cast
 
 from dyno.errors import UsageError
 
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
 _OPENERS: dict[bytes, Callable[[Path], object]] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
     b"\xfd7zXZ\0": lzma.open,
+    b"\x28\xb5\x2f\xfd": zstd.open,
 }
-_ZSTD = b"\x28\xb5\x2f\xfd"
 #: Formats that hold files, or text in another form; each with what makes a log of it.
 _REFUSED = {
     b"PK\x03\x04": ("a ZIP archive", "unzip it"),
@@ -37,50 +40,22 @@ _TAR_AT, _TAR = 257, b"ustar"
 
 
 @contextmanager
-def open_log(path: Path) -> Iterator[IO[bytes]]:
-    """The bytes of a log, unpacked where it is compressed; `UsageError` where it is something that
-    is not read.
+def open_log(path: Path, kind: str = "log") -> Iterator[IO[bytes]]:
+    """The bytes of a log (or of what `kind` says), unpacked where it is compressed; `UsageError`
+    where it is something that is not read.
     """
     with path.open("rb") as file:
         begin = file.read(_TAR_AT + len(_TAR))
     for magic, (what, hint) in _REFUSED.items():
         if begin.startswith(magic):
-            raise UsageError(f"the log {path} is not read: it is {what}", hint=hint)
+            raise UsageError(f"the {kind} {path} is not read: it is {what}", hint=hint)
     if begin[_TAR_AT:] == _TAR:
-        raise UsageError(f"the log {path} is not read: it is a TAR archive", hint="tar -x it")
+        raise UsageError(f"the {kind} {path} is not read: it is a TAR archive", hint="tar -x it")
     try:
-        if begin.startswith(_ZSTD):
-            with _unpack_zstd(path) as unpacked:
-                yield unpacked
-            return
         opener = next((it for magic, it in _OPENERS.items() if begin.startswith(magic)), None)
         with cast(IO[bytes], opener(path)) if opener else path.open("rb") as opened:
             yield opened
-    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, zstd.ZstdError) as error:
         raise UsageError(
-            f"the log {path} cannot be unpacked", cause=error, hint="was it copied whole?"
+            f"the {kind} {path} cannot be unpacked", cause=error, hint="was it copied whole?"
         ) from None
-
-
-@contextmanager
-def _unpack_zstd(path: Path) -> Iterator[IO[bytes]]:
-    program = shutil.which("zstd")
-    if program is None:
-        raise UsageError(
-            f"the log {path} is not read: it is compressed with Zstandard",
-            hint="install the program zstd, or unpack it elsewhere",
-        )
-    command = [program, "-dcq", "--", str(path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
-        assert process.stdout is not None
-        with io.BufferedReader(cast(io.RawIOBase, process.stdout), 1 << 16) as unpacked:
-            try:
-                yield unpacked
-                is_whole = not unpacked.read(1)
-            except BaseException:
-                process.kill()
-                raise
-        if not is_whole:
-            process.kill()
-        elif process.wait(60):
-            raise EOFError("it ends within what it packs")

@@ -11,7 +11,7 @@ local functions, arguments_max, seed_from, client_stream =
    part("functions", values, texts, operators)
 local unary = part("atoms", values, operators, functions, texts, arguments_max)
 local compile_expression = part("expression", values, operators, unary)
-local run_setup, pieces_of, read = part("pieces", raw, identity)
+local pieces_of, read = part("pieces", raw, identity)
 local statements = part("statements", raw, identity, values, texts, user)
 local shell = part("shell", raw, values, texts, user)
 local tables = part("tables")
@@ -58,6 +58,8 @@ sysbench.cmdline.options = {
    also = { "Other scripts to draw transactions from: FILE@WEIGHT,…", "" },
    setup = { "An SQL file that makes the tables; without it pgbench's own, if the script "
       .. "names them", "" },
+   setup_database = { "Of several databases of setup the one that is loaded; *: all, each as it is "
+      .. "named", "" },
    allow_shell = { "Let \\shell and \\setshell start programs", false },
    exit_on_abort = { "End the trial with the first transaction that fails", false },
    time = { "Seconds to measure, unless events are set", 2 },
@@ -179,7 +181,7 @@ function raw.run_pgbench(text, file)
       function prepare()
          local con = sysbench.sql.driver():connect()
          if sysbench.opt.setup ~= "" then
-            run_setup(con)
+            raw.run_setup()
          elseif uses_own_tables then
             tables.make(con, sysbench.opt.scale)
          end

@@ -1,6 +1,5 @@
 -- A pgbench file in pieces: SQL commands and \meta commands, each with its line. What SQL takes for
--- text (quotes, dollar quotes, comments, brackets) is passed over as psql does. And the user's own
--- SQL file that makes the tables, in pieces likewise.
+-- text (quotes, dollar quotes, comments, brackets) is passed over as psql does.
 local raw, identity = ...
 local pieces = {}
 
@@ -143,24 +142,4 @@ local function pieces_of(text, file, marks)
    return found
 end
 
-local function sql_of(parts)
-   local sql = {}
-   for i, part in ipairs(parts) do
-      sql[i] = part.lump or part
-   end
-   return table.concat(sql)
-end
-
-local function run_setup(con)
-   local path = sysbench.opt.setup
-   for _, piece in ipairs(pieces_of(read(path, "setup file"), path)) do
-      if piece.sql then
-         con:query(sql_of(piece.sql))
-      elseif piece.name ~= "restrict" and piece.name ~= "unrestrict" then -- pg_dump's, for psql
-         error(("%s:%d: a setup file holds SQL only (pg_dump writes it with --inserts)"):format(
-            path, piece.line), 0)
-      end
-   end
-end
-
-return run_setup, pieces_of, read
+return pieces_of, read

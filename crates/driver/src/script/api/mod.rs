@@ -149,7 +149,15 @@ impl RawTable<'_> {
             })?;
             let sent = it.load(connection, &sql.to_str()?, &rows);
             answer(lua, it, sent)
-        })
+        })?;
+        self.add("open_dump", |_, it, (path, databases): (String, String)| {
+            it.open_dump(&path, &databases).map_err(|error| stop(it, error))
+        })?;
+        self.add("send_of_dump", |lua, it, connection| {
+            let sent = it.send_of_dump(connection).map_err(|error| stop(it, error))?;
+            sent.map(|sent| answer(lua, it, sent)).transpose()
+        })?;
+        self.add("explain_dump", |_, it, ()| Ok(it.explain_dump()))
     }
 }
 
