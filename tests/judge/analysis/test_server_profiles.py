@@ -13,6 +13,7 @@ from dyno.judge.analysis.server_profiles import (
     compare_rows,
     compare_statements,
     list_cpu_series,
+    list_unlike,
     list_wait_events,
     list_wait_series,
     sum_by_layer,
@@ -112,3 +113,15 @@ def test_a_page_is_small_asks_nobody_and_shows_a_statement_as_it_is_written() ->
         assert "default-src 'none'" in page and "http:" not in page and "https:" not in page
     shown = page[page.index("<main>") :]
     assert "differs" in shown and "slower" not in shown and "faster" not in shown
+
+
+def test_two_profiles_that_were_taken_otherwise_are_said_to_be() -> None:
+    base, other = make_profile(1), make_profile(2)
+    assert list_unlike(base, other) == []
+    assert base.cpu
+    blind = replace(base.cpu, profile=replace(base.cpu.profile, kernel=False), charged_ns=1)
+    unlike = replace(base, cpu=blind, version="17", statement_source="sampled sessions")
+    said = " ".join(list_unlike(unlike, other))
+    assert all(word in said for word in ("kernel was seen", "charged", "17, then 18", "sampled s"))
+    assert "inside the kernel was seen in one" in build_profile_page(other, unlike)
+    assert "CPU time was sampled in one" in " ".join(list_unlike(replace(base, cpu=None), other))

@@ -16,6 +16,7 @@ from dyno.driver.plan import Session
 from dyno.errors import TrialFailed, UsageError
 from dyno.servers.profile import postgres
 from dyno.servers.profile.source import NotPlanned, StatementCount, StatementText
+from dyno.servers.profile.statements import LINES_KEPT, StatementTimes
 from dyno.servers.profile.target import find_target
 
 Rows = list[list[list[str | None]]]
@@ -136,3 +137,15 @@ def test_a_profile_of_another_engine_is_no_base(
 ) -> None:
     assert run_words(["profile", "1", "--against", str(tmp_path / "none.json")]) == 64
     assert "none.json" in capsys.readouterr().err
+
+
+def test_a_plan_of_thousands_of_lines_is_cut_and_that_is_said() -> None:
+    found = find_target(answer, "postgres://ann@localhost/shop").server
+    assert found
+
+    def tell_many(session: Session, statements: Sequence[str]) -> Rows:
+        return [[[f"Scan {at}"] for at in range(5_000)]] * len(statements)
+
+    told = StatementTimes(tell_many, found)
+    plan, why = told.explain(StatementText("shop", "SELECT 1", "SELECT 1"))
+    assert not why and plan.count("\n") == LINES_KEPT and plan.endswith("and 4900 lines more")

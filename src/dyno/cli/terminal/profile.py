@@ -12,6 +12,7 @@ from dyno.judge.analysis.server_profiles import (
     compare_rows,
     compare_statements,
     list_cpu_series,
+    list_unlike,
     list_wait_events,
     list_wait_series,
     sum_by_layer,
@@ -50,6 +51,8 @@ def print_profile(profile: ServerProfile, base: ServerProfile | None = None) -> 
     screen.print_paragraph(describe_taking(profile))
     if base:
         screen.print_paragraph(BATCHES)
+        for each in list_unlike(base, profile):
+            screen.print_paragraph(each)
     for each in profile.missing:
         screen.print_paragraph(f"missing: {each}")
 

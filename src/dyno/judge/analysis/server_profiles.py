@@ -20,7 +20,6 @@ import numpy as np
 from dyno.judge.analysis.cpu_samples import CodePlace, name_place
 from dyno.judge.stats.batch_means import (
     ALPHA,
-    SLICES_LEAST,
     SeriesMean,
     compute_p_value,
     estimate_series_mean,
@@ -209,7 +208,26 @@ def compare_statements(base: ServerProfile, other: ServerProfile) -> list[Profil
     return [*_choose_words(drafts, adjust_holm), *alone]
 
 
-def is_too_short(profile: ServerProfile) -> bool:
-    """Has it too few slices for an interval?"""
-    slices = len(profile.cpu.slices) if profile.cpu else len(profile.waits)
-    return slices < SLICES_LEAST
+def list_unlike(base: ServerProfile, other: ServerProfile) -> list[str]:
+    """How two profiles were taken otherwise, in sentences: a difference may come from that."""
+    said = []
+    if base.name != other.name:
+        said.append(f"The earlier profile is of {base.name}.")
+    if base.version != other.version:
+        said.append(f"The versions differ: {base.version or '?'}, then {other.version or '?'}.")
+    if base.cores != other.cores:
+        said.append(f"The hosts differ: {base.cores} cores, then {other.cores}.")
+    if bool(base.cpu) != bool(other.cpu):
+        said.append("CPU time was sampled in one of the two only.")
+    elif base.cpu and other.cpu:
+        first, second = base.cpu.profile, other.cpu.profile
+        if first.kernel != second.kernel:
+            said.append("The time inside the kernel was seen in one of the two only.")
+        if first.scope != second.scope:
+            said.append("One sampled all CPUs, the other each thread.")
+        if (base.cpu.charged_ns is None) != (other.cpu.charged_ns is None):
+            said.append("CPU time is told by what the kernel charged in one of the two only.")
+    if base.statement_source != other.statement_source:
+        sources = (base.statement_source or "nothing", other.statement_source or "nothing")
+        said.append(f"Statements are told by {sources[0]}, then {sources[1]}: not compared.")
+    return said

@@ -22,6 +22,7 @@ from dyno.judge.analysis.server_profiles import (
     compare_rows,
     compare_statements,
     list_cpu_series,
+    list_unlike,
     list_wait_events,
     list_wait_series,
     sum_by_layer,
@@ -63,6 +64,8 @@ _SUMMARY = """
 <p class="cause">{{ sentence }}</p>
 {% for it in missing %}<p class="aside">Missing: {{ it }}.</p>
 {% endfor %}
+{% for it in unlike %}<p class="aside">{{ it }}</p>
+{% endfor %}
 <p class="aside">{{ taken }}</p>
 """
 
@@ -89,7 +92,7 @@ def build_profile_page(profile: ServerProfile, base: ServerProfile | None = None
 
 
 def _list_parts(profile: ServerProfile, base: ServerProfile | None) -> Iterator[PagePart]:
-    yield PagePart("Summary", "summary", _render_summary(profile))
+    yield PagePart("Summary", "summary", _render_summary(profile, base))
     series = list_cpu_series(profile)
     before = list_cpu_series(base) if base else {}
     if series:
@@ -108,11 +111,12 @@ def _list_parts(profile: ServerProfile, base: ServerProfile | None) -> Iterator[
         yield PagePart("Statements", "statements", _render_statements(profile, base))
 
 
-def _render_summary(profile: ServerProfile) -> Markup:
+def _render_summary(profile: ServerProfile, base: ServerProfile | None) -> Markup:
     return render(
         _SUMMARY,
         sentence=describe_profile(profile),
         missing=profile.missing,
+        unlike=list_unlike(base, profile) if base else (),
         taken=describe_taking(profile),
     )
 

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from dyno.driver import Conversation
+from dyno.engines import Ask
 from dyno.errors import DynoError
 from dyno.record.server_profile import StatementSource, StatementTime
 from dyno.servers.profile.cost import COUNTS_SHARE
@@ -29,6 +29,8 @@ STATEMENTS_TOLD, PLANS_ASKED = 20, 10
 STATEMENTS_READ = 30
 #: How much of a statement is kept.
 TEXT_KEPT = 2_000
+#: How much of a plan is.
+LINES_KEPT, LINE_KEPT = 100, 200
 #: Statements with their values that sessions were met with, kept for a server that keeps none.
 EXAMPLES_KEPT = 500
 #: Counts are read no more often than this.
@@ -41,7 +43,7 @@ class StatementTimes:
     sessions, and reads again when that is due; `list_times` tells the largest.
     """
 
-    ask: Conversation
+    ask: Ask
     server: StatementServer
     missing: list[str] = field(default_factory=list)
     #: What was found missing while texts and plans were read.
@@ -163,7 +165,7 @@ class StatementTimes:
         told = [key for key in largest if key in texts or self.failed][:STATEMENTS_TOLD]
         plans: dict[str, tuple[str, str]] = defaultdict(lambda: ("", ""))
         if is_over:
-            plans.update({key: self._explain(texts.get(key)) for key in told[:PLANS_ASKED]})
+            plans.update({key: self.explain(texts.get(key)) for key in told[:PLANS_ASKED]})
         return tuple(self._make_row(key, texts.get(key), plans[key]) for key in told)
 
     def _make_row(
@@ -202,16 +204,24 @@ class StatementTimes:
         met = self._examples.get(_strip_blanks(told.text), "")
         return replace(told, example=met) if met and not told.example else told
 
-    def _explain(self, text: StatementText | None) -> tuple[str, str]:
+    def explain(self, text: StatementText | None) -> tuple[str, str]:
         """Its plan, or why there is none."""
         if text is None or self.failed:
             return "", "the server did not answer"
         try:
-            return self.server.explain(self.ask, text), ""
+            return _shorten_plan(self.server.explain(self.ask, text)), ""
         except NotPlanned as why:
             return "", why.message
         except DynoError as refused:
             return "", refused.sentence
+
+
+def _shorten_plan(plan: str) -> str:
+    """The plan's first lines: one over a thousand partitions has thousands."""
+    lines = plan.splitlines()
+    kept = [line[:LINE_KEPT] for line in lines[:LINES_KEPT]]
+    more = [f"… and {len(lines) - LINES_KEPT} lines more"] if len(lines) > LINES_KEPT else []
+    return "\n".join([*kept, *more])
 
 
 def _strip_blanks(text: str) -> str:
