@@ -229,7 +229,7 @@ def ensure_library(kind: int) -> str:
 def play(known: KnownCause, place: Path) -> RunFolder:
     """The run of a known cause, in a folder of its own."""
     if known.library:
-        inject._ensure_library = lambda: ensure_library(known.library)
+        inject.CONTROL.ensure_library = lambda: ensure_library(known.library)
     return compare([*known.words, *QUIET], place)
 
 

@@ -5,36 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 
-import pytest
 from fakes import make_run
 from judging import judge_unaudited
 
 from dyno.compare.experiment import compare_candidates
-from dyno.compare.play import run
 from dyno.compare.play.cpu_samples import PhaseSampler
 from dyno.compare.play.job import Tools
+from dyno.compare.play.run import play_once
 from dyno.compare.resolve.experiment import draft_run
 from dyno.record import Cause, PhaseRecord, Trial
 
 
 def play(engine: str, workload: str, **options: str) -> Trial:
     """One trial of a comparison's base."""
+    return play_sampled(None, engine, workload, **options)
+
+
+def play_sampled(sampler: PhaseSampler | None, engine: str, workload: str, **options: str) -> Trial:
+    """The same, its CPU time sampled."""
     wanted = compare_candidates([engine], workload, options)
-    trial = run.play_once(draft_run(wanted, lambda _: None).freeze(), lambda _: None)
+    trial = play_once(draft_run(wanted, lambda _: None).freeze(), lambda _: None, sampler)
     assert trial.status == "ok", trial.failure
     return trial
 
 
 @contextmanager
-def sampling_cpu_time() -> Iterator[None]:
-    """CPU time is sampled beside the phases of trials within."""
+def make_sampler() -> Iterator[PhaseSampler]:
+    """What samples CPU time beside the phases of trials within."""
     sampler = PhaseSampler(Tools().make_sampler)
     try:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(run, "RunPlayer", partial(run.RunPlayer, sampler=sampler))
-            yield
+        yield sampler
     finally:
         sampler.close()
 

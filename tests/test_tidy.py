@@ -35,6 +35,7 @@ CLI_ONLY = {"report", "cli"}
 PATCHED = {
     "deb.LISTS": "where the system keeps apt's lists: five functions would pass it on",
     "suites.KEYRINGS": "where the system keeps an archive's keys: six functions would pass it on",
+    "inject.CONTROL.ensure_library": "what is preloaded, below whole trials of real servers",
     "judged_run.play_and_judge": "a whole comparison, below commands that click hands only words",
     "judged_run.tell_verdict": "a verdict that is doubtful on any host, below `dyno resume`",
 }

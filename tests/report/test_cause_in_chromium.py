@@ -26,7 +26,7 @@ def make_wait(kind: str, size_us: float, *events: str) -> WaitDifference:
         is_counted=not events,
         base_share=0.123,
         candidate_share=0.456,
-        events={name: size_us for name in events},
+        events=dict.fromkeys(events, size_us),
     )
 
 

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from causes_played import find_cause, play, sampling_cpu_time
+from causes_played import find_cause, make_sampler, play, play_sampled
 from repository import ROOT
 
 from dyno.builds.compiler import Recipe, compile_library
@@ -104,11 +104,12 @@ def test_a_function_that_a_preloaded_library_slows_is_named_with_its_layer_and_s
     source = ROOT / "bench" / "known_causes.c"
     recipe = Recipe("known-cause", source, flags, f"WORK={work}", ("dl",))
     library = str(compile_library(recipe, lambda _: None).program)
-    monkeypatch.setattr(inject, "_ensure_library", lambda: library)
+    monkeypatch.setattr(inject.CONTROL, "ensure_library", lambda: library)
     options = {"table_size": "1000", "threads": "1", "time": "1", "db_ps_mode": "disable"}
-    with sampling_cpu_time():
+    with make_sampler() as sampler:
         base, slow = (
-            play(f"{server}?inject={ns}ns", "oltp_point_select", **options) for ns in (0, 50_000)
+            play_sampled(sampler, f"{server}?inject={ns}ns", "oltp_point_select", **options)
+            for ns in (0, 50_000)
         )
     (cpu,) = find_cause(base, slow).cpu
     first = cpu.layers[0]

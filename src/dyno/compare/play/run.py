@@ -100,15 +100,16 @@ def resume_run(folder: RunFolder, watch: Watch, say: Say = lambda _: None) -> Ru
     return play_run(prepared, folder, watch)
 
 
-def play_once(prepared: Prepared, watch: Watch) -> Trial:
-    """One trial of the first candidate on the first workload, neither judged nor kept.
+def play_once(prepared: Prepared, watch: Watch, sampler: PhaseSampler | None = None) -> Trial:
+    """One trial of the first candidate on the first workload, neither judged nor kept; `sampler`
+    samples its CPU time.
 
     A failed or interrupted one is answered too, with what it measured before.
     """
     with _share_entries(prepared), make_temporary_run() as folder:
         check_folder_space(folder, prepared)
         watch(RunStarted(prepared.run, None, 0))
-        player = RunPlayer(prepared, folder, watch, [], Rules())
+        player = RunPlayer(prepared, folder, watch, [], Rules(), sampler=sampler)
         workload, candidate = prepared.run.workloads[0], prepared.run.candidates[0]
         job = player.make_job(workload, candidate, NextBlock(0, 1), 0)
         watch(TrialStarted(0, 1, workload.name, candidate.name, 1, 1, 1))

@@ -10,6 +10,7 @@ base carries `0ns`, so that both sides run the same code.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
@@ -35,6 +36,10 @@ class InjectedDelay(OneProcess):
         "TIME/N": "before each Nth answer of a thread: 20000ns/50",
     }
 
+    def __init__(self, ensure_library: Callable[[], str] | None = None) -> None:
+        """`ensure_library` answers the path of what is preloaded; None: a spin before answers."""
+        self.ensure_library = ensure_library or _ensure_library
+
     def check(self, value: str) -> None:
         """`UsageError` where `value` is no time in ns."""
         if value != KEEP:
@@ -48,7 +53,7 @@ class InjectedDelay(OneProcess):
         """The library must be compiled."""
         del value
         try:
-            _ensure_library()
+            self.ensure_library()
         except DynoError as error:
             return error.message
         return ""
@@ -56,7 +61,7 @@ class InjectedDelay(OneProcess):
     def start(self, value: str, found: dict[str, str]) -> ControlResult:
         """By LD_PRELOAD."""
         delay_ns, every = _parse_size(value)
-        library = _ensure_library()
+        library = self.ensure_library()
         size = {"LD_PRELOAD": library, "DYNO_INJECT": f"{delay_ns} {every}"}
         return ControlResult(found | {"library": library}, environment=size)
 
