@@ -105,7 +105,7 @@ VERBS = frozenset(
     retry rewrite run sample saturate save say see select send serve set settle shade share shift
     shorten show shuffle sift simulate size skip solve sort spawn spell spend split start stop
     store stretch strip style subtract suggest sum summarize survey suspend swap sweep switch sync
-    taint take tell test thaw tidy tighten transform trim truncate try uninstall unload unpack
+    taint take tell test thaw tidy tighten trace transform trim truncate try uninstall unload unpack
     update upgrade use vacuum vary verify wait wake walk warm watch weigh wrap write
     is are has can may needs does
     affords applies covers exceeds follows holds keeps knows lacks matches sees separates speaks

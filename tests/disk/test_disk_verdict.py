@@ -19,10 +19,13 @@ from dyno.disk.verdict import is_decided, judge_disks
 from dyno.errors import UsageError
 from dyno.record import Reading
 from dyno.record.disk import DiskRun, DiskTrace, FileBlocks, PublishedFigure
+from dyno.report.html.disks import render_disks
 from dyno.report.text.disks import (
     describe_commits,
     describe_published,
+    forecast_commits,
     format_bar,
+    make_commit_cells,
     measure_request_time,
 )
 
@@ -112,11 +115,13 @@ def test_a_runs_commits_are_predicted_beside_what_they_were(
     assert base.candidate == "old" and base.fsyncs == pytest.approx(2.0)
     assert base.rate == pytest.approx(1_000.0, rel=0.01)
     run = replace(make_run(jobs=[LOG], rate=lambda *_: 3_000.0), commits=(base,))
-    (told,) = describe_commits(run)
-    assert "one flush at a time makes 1,500 operations/s; the run did 1,000/s" in told
-    assert "overlapped" not in told
-    (more,) = describe_commits(replace(run, commits=(replace(base, rate=9_000.0),)))
-    assert "flushes overlapped" in more
+    (forecast,) = forecast_commits(run)
+    cells = make_commit_cells(forecast)
+    assert cells[2:] == ("2", "1,500/s", "1,000/s, 1 user")
+    assert not forecast.is_exceeded and "overlapped" not in " ".join(describe_commits(run))
+    assert "What a database pays" in render_disks(run, judge_disks(run))
+    more = replace(run, commits=(replace(base, rate=9_000.0),))
+    assert "its flushes overlapped" in " ".join(describe_commits(more))
 
 
 def test_a_run_that_counted_no_fsyncs_predicts_nothing(tmp_path: Path) -> None:

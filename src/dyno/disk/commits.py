@@ -16,7 +16,7 @@ from dyno.record.disk import RunCommits
 
 FSYNCS, LOG_BYTES = "fsyncs", "log_bytes"
 #: An operation that reads has less than this of an fsync: a checkpoint's.
-LEAST = 0.001
+LEAST = 0.02
 
 
 def read_commits(folder: RunFolder) -> tuple[RunCommits, ...]:

@@ -104,7 +104,11 @@ def describe_overall(
     if overall is None:
         if wrong:
             return f"Invalid: {wrong[0].sentence}"
-        return f"{len(run.jobs)} jobs, {run.blocks} blocks; a second path would be compared."
+        jobs, blocks = len(run.jobs), run.blocks
+        return (
+            f"{jobs} job{'s' * (jobs != 1)}, {blocks} block{'s' * (blocks != 1)}; a second path "
+            "would be compared."
+        )
     worst = [row for row in rows if row.verdict == overall]
     row = max(worst, key=lambda it: it.slowdown_percent)
     if overall == "invalid":

@@ -39,6 +39,9 @@ def print_disks(run: DiskRun, verdict: DiskVerdict) -> None:
     unknown = verdict.list_findings("not checked")
     if unknown:
         screen.print_paragraph(f"not checked: {', '.join(sorted({it.audit for it in unknown}))}")
+    if forecasts := text.forecast_commits(run):
+        screen.print_gap()
+        screen.print_table(text.COMMIT_HEADS, map(text.make_commit_cells, forecasts), (2, 3, 4))
     for sentence in text.describe_commits(run):
         screen.print_paragraph(sentence)
     for sentence in text.describe_published(run):

@@ -43,12 +43,12 @@ def render_disks(run: DiskRun, verdict: DiskVerdict) -> str:
         leads=True,
     )
     parts = [_make_verdict(run, verdict), _make_jobs(run), _make_times(run)]
+    parts += _make_commits(run)
     return build_page(head, [*parts, _make_audits(verdict), _make_basis(run)])
 
 
 def _make_verdict(run: DiskRun, verdict: DiskVerdict) -> PagePart:
     told = [verdict.sentence]
-    told += text.describe_commits(run)
     told += [f"Published: {it}" for it in text.describe_published(run)]
     told += [f"{it.audit}: {it.sentence}" for it in verdict.list_findings("invalid", "doubtful")]
     rows = [
@@ -111,6 +111,19 @@ def _make_times(run: DiskRun) -> PagePart:
     )
     body = _render_paragraphs([told]) + render(_BARS, rows=rows)
     return PagePart("Where the time of a request goes", "time", body)
+
+
+def _make_commits(run: DiskRun) -> list[PagePart]:
+    rows = [
+        TableRow(name, list(map(TableCell, cells)))
+        for name, *cells in map(text.make_commit_cells, text.forecast_commits(run))
+    ]
+    if not rows:
+        return []
+    first, *heads = text.COMMIT_HEADS
+    table = HtmlTable("Commits of a comparison on this disk", first, heads, rows)
+    body = _render_paragraphs(text.describe_commits(run)) + build_tables([table])
+    return [PagePart("What a database pays", "commits", body)]
 
 
 def _make_audits(verdict: DiskVerdict) -> PagePart:

@@ -24,6 +24,8 @@ BAR_COLUMNS = 16
 #: What each part of a request's time is called.
 PARTS = ("submit", "queue", "device", "rest")
 SIGNS = "sqDr"
+#: A run that did so many times as much was not held by one flush at a time.
+EXCEEDED = 1.5
 LEGEND = "time of a request: s submit, q queue, D device, r rest"
 
 
@@ -194,29 +196,62 @@ def describe_published(run: DiskRun) -> list[str]:
     return told
 
 
-def describe_commits(run: DiskRun) -> list[str]:
-    """What a comparison's commits could be on each side, beside what they were: one flush at a
+@dataclass(frozen=True)
+class CommitForecast:
+    """What a phase of a comparison could do on a side, in operations a second, with one flush at a
     time, each as long as this job's.
     """
-    jobs = [job for job in run.jobs if job.sync and job.users == 1]
-    return [
-        _describe_commit(each, side, job, run)
-        for each in run.commits
-        for side in run.sides
-        for job in jobs
-        if run.find_plays(side.name, job.name)
-    ]
+
+    commits: RunCommits
+    side: str
+    job: str
+    most: float
+
+    @property
+    def is_exceeded(self) -> bool:
+        """Did the run do clearly more, so that another disk, or something else, explains it?"""
+        return self.commits.rate > EXCEEDED * self.most
 
 
-def _describe_commit(each: RunCommits, side: DiskSide, job: DiskJob, run: DiskRun) -> str:
-    rate = fmean(play.rate for play in run.find_plays(side.name, job.name))
-    log = "" if each.log_bytes is None else f" and {each.log_bytes:,.0f} B of log"
-    told = (
-        f"{each.candidate}, {each.workload} {each.phase}: {each.fsyncs:.3g} fsyncs{log} an "
-        f"operation; {side.name} does {rate:,.0f}/s of '{job.name}', so one flush at a time makes "
-        f"{rate / each.fsyncs:,.0f} operations/s; the run did {each.rate:,.0f}/s with "
-        f"{each.users} user{'s' * (each.users > 1)}"
+def forecast_commits(run: DiskRun) -> list[CommitForecast]:
+    """Each phase on each side, by each job of one user that commits."""
+    found = []
+    for each in run.commits:
+        for side in run.sides:
+            for job in (it for it in run.jobs if it.sync and it.users == 1):
+                if plays := run.find_plays(side.name, job.name):
+                    rate = fmean(play.rate for play in plays)
+                    found.append(CommitForecast(each, side.name, job.name, rate / each.fsyncs))
+    return found
+
+
+#: The heads of `make_commit_cells`.
+COMMIT_HEADS = ("phase", "by", "fsyncs, log an op.", "at most", "the run did")
+
+
+def make_commit_cells(each: CommitForecast) -> tuple[str, ...]:
+    """A row of the table of forecasts."""
+    did = each.commits
+    log = "" if did.log_bytes is None else f", {did.log_bytes:,.0f} B"
+    users = f"{did.users} user{'s' * (did.users > 1)}"
+    return (
+        f"{did.candidate}, {did.workload} {did.phase}",
+        f"{each.job}, {each.side}",
+        f"{did.fsyncs:.3g}{log}",
+        f"{each.most:,.0f}/s",
+        f"{did.rate:,.0f}/s, {users}",
     )
-    if each.rate > 1.5 * rate / each.fsyncs:
-        return f"{told}: its disk is faster, its flushes overlapped, or they did not wait."
-    return f"{told}."
+
+
+def describe_commits(run: DiskRun) -> list[str]:
+    """What the table of forecasts means; nothing where there is none."""
+    forecasts = forecast_commits(run)
+    if not forecasts:
+        return []
+    told = ["At most: operations a second with one flush at a time, each as long as the job's."]
+    if any(each.is_exceeded for each in forecasts):
+        told.append(
+            "Where the run did more, its disk is faster, its flushes overlapped, or they did not "
+            "wait."
+        )
+    return told
