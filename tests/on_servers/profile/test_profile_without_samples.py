@@ -103,3 +103,25 @@ def test_a_killed_profile_leaves_no_process_of_ours(server: Server) -> None:
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     wait_for(lambda: count_sessions() == 0)
+
+
+class FailingSampler(CpuSampler):
+    """A sampler whose process dies meanwhile."""
+
+    def stop(self) -> None:
+        """Fails the second time: the first is a trial."""
+        if getattr(self, "was_tried", False):
+            os.kill(self.pid, signal.SIGKILL)
+        self.was_tried = True
+        super().stop()
+
+
+def test_a_sampler_that_dies_takes_nothing_else_with_it(server: Server) -> None:
+    target = find_target(driver.ask, url_of(server.session))
+    options = ProfileOptions(for_s=1.5)
+    with working(server.session, WORK), Collector(target, options, FailingSampler) as collector:
+        collector.prepare()
+        collector.run()
+        found = collector.build()
+    assert found.cpu is None and found.waits and found.statements
+    assert any(each.startswith("no CPU profile:") for each in found.missing)

@@ -19,7 +19,7 @@ from dyno.cli import run_words
 from dyno.compare.run_folder import read_json
 from dyno.errors import HostError, UsageError
 from dyno.record.server_profile import ServerProfile
-from dyno.servers.profile.processes import find_listening, find_process
+from dyno.servers.profile.processes import _list_embedded, find_listening, find_process
 
 POSTGRES = frozenset({"postgres"})
 #: Listens at a port of its own choice, forks a child that shares it, and burns CPU time.
@@ -180,6 +180,15 @@ def test_a_program_that_embeds_an_engine_is_profiled_by_that_engine(tmp_path: Pa
         file = tmp_path / "a.json"
         assert run_words(["profile", str(pid), "--for", "1s", "--output", str(file)]) == 0
     assert read_json(ServerProfile, file).engine == "sqlite"
+
+
+def test_of_several_embedded_engines_one_has_layers_and_the_others_are_named() -> None:
+    maps = "".join(
+        f"7f00-7f01 r-xp 0 fe:01 1 /usr/lib/{name}\n"
+        for name in ("libduckdb.so", "libsqlite3.so.0.8.6", "libc.so.6")
+    )
+    assert _list_embedded(maps) == ["duckdb", "sqlite"]
+    assert _list_embedded("7f00-7f01 r-xp 0 fe:01 1 /usr/lib/libc.so.6\n") == [""]
 
 
 NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")

@@ -10,8 +10,8 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -170,7 +170,21 @@ class Collector:
         self._sessions.end_slice(round((self._elapsed_s - slice_began_s) * 1e9))
         self._charged_ns = self._read_charged()
         if self._sampler:
-            self._sampler.stop()
+            with self._keep_others():
+                self._sampler.stop()
+
+    @contextmanager
+    def _keep_others(self) -> Iterator[None]:
+        """Where the sampler fails there is no CPU profile, and all else stands."""
+        try:
+            yield
+        except DynoError as failed:
+            if self.target.server is None:
+                raise
+            self.missing.append(f"no CPU profile: {failed.sentence}")
+            if self._sampler:
+                self._sampler.close()
+            self._sampler = None
 
     def _read_clock(self) -> float:
         return time.monotonic() - self._began_s
@@ -227,7 +241,10 @@ class Collector:
     def _build(self, *, is_over: bool) -> ServerProfile:
         target, options = self.target, self.options
         statements = self._times.list_times(is_over=is_over) if self._times else ()
-        cpu = self._name_cpu() if self._sampler else None
+        cpu = None
+        if self._sampler:
+            with self._keep_others():
+                cpu = self._name_cpu()
         missing = [*self.missing, *(self._times.found_missing if self._times and is_over else ())]
         if cpu and not cpu.profile.samples:
             missing.append("no CPU profile: no sample met the server's processes; they were idle")

@@ -37,13 +37,15 @@ _LISTENS = "0A"
 @dataclass(frozen=True)
 class ServerProcess:
     """A process to be sampled with its children; `engine` names its table of layers. `started` is
-    when it began, in the kernel's ticks: a number that was given anew is another process.
+    when it began, in the kernel's ticks: a number that was given anew is another process. `others`
+    are engines that it holds besides, whose layers are not told.
     """
 
     pid: int
     program: str
     engine: str
     started: int
+    others: tuple[str, ...] = ()
 
     @property
     def is_there(self) -> bool:
@@ -71,18 +73,18 @@ def find_process(pid: int) -> ServerProcess:
     except OSError:
         raise UsageError(f"process {pid} has no program: it is the kernel's, or ending") from None
     program = Path(path).name
-    engine = PROGRAMS.get(program) or _find_embedded(program, mapped)
+    engine, *others = [PROGRAMS[program]] if program in PROGRAMS else _list_embedded(mapped)
     if not engine:
         known = "postgres, mysqld, mariadbd, or a program with SQLite's or DuckDB's library in it"
         raise UsageError(f"process {pid} runs {program}, and no engine that is known", hint=known)
-    return ServerProcess(pid, program, engine, started)
+    return ServerProcess(pid, program, engine, started, tuple(filter(None, others)))
 
 
-def _find_embedded(program: str, mapped: str) -> str:
-    """The engine that a program has loaded; of a server's extension it is none."""
+def _list_embedded(mapped: str) -> list[str]:
+    """The engines whose libraries a program has loaded; an empty name where there is none."""
     files = {line.rpartition("/")[2] for line in mapped.splitlines() if ".so" in line}
     found = {match[1] or "sqlite" for name in files if (match := _LIBRARIES.match(name))}
-    return min(found) if found and program not in PROGRAMS else ""
+    return sorted(found) or [""]
 
 
 def find_listening(host: str, port: int, engines: frozenset[str]) -> ServerProcess | None:

@@ -59,7 +59,11 @@ def find_target(ask: Ask, word: str, pid: int | None = None) -> ProfileTarget:
         if pid is not None:
             raise UsageError("--pid goes with a URL", hint="name one process")
         why = "waits and statements are not told: a process was named and no URL to ask"
-        return ProfileTarget(None, find_process(int(word)), (why,))
+        process = find_process(int(word))
+        more = [
+            f"layers of {other}: the process holds it, too, as other" for other in process.others
+        ]
+        return ProfileTarget(None, process, (why, *more))
     spec = parse_candidate(word)
     if spec.engine not in KINDS or not spec.is_url:
         raise UsageError(
