@@ -1,11 +1,11 @@
-"""Makes git trees with a planted change, on which `dyno bisect` is tried.
+"""Makes git trees with a injected change, on which `dyno bisect` is tried (docs/evidence/bisect.md).
 
-    bench/run bisect-trees sqlite FOLDER [--plant N]      # ten commits on SQLite's amalgamation
-    bench/run bisect-trees postgres FOLDER [--plant N]    # five commits on Debian's PostgreSQL 18
+    bench/run bisect-trees sqlite FOLDER [--turns N]      # ten commits on SQLite's amalgamation
+    bench/run bisect-trees postgres FOLDER [--turns N]    # five commits on Debian's PostgreSQL 18
 
 Each commit adds a comment. One adds N turns of an empty loop to a function that every statement
 passes, and of SQLite's one other does not compile. The words for bisect are printed at the end.
-`--plant` 0 plants nothing.
+`--turns` 0 injects nothing.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ SOURCES = {"sid": "postgresql-18"}
 
 
 @dataclass(frozen=True)
-class PlantedTree:
-    """Where a tree's change goes: behind the `after` that follows `function` in `file`. `planted`
+class InjectedTree:
+    """Where a tree's change goes: behind the `after` that follows `function` in `file`. `injected`
     and `broken` are commits, from 1; `turns` add about 2 % to a point select.
     """
 
@@ -36,27 +36,27 @@ class PlantedTree:
     function: str
     after: str
     commits: int
-    planted: int
+    injected: int
     broken: int
     turns: int
 
 
 TREES = {
-    "sqlite": PlantedTree(
+    "sqlite": InjectedTree(
         "sqlite3.c",
         "SQLITE_API int sqlite3_step(sqlite3_stmt *pStmt){",
         "sqlite3_mutex_enter(db->mutex);\n",
         commits=10,
-        planted=7,
+        injected=7,
         broken=5,
         turns=6,
     ),
-    "postgres": PlantedTree(
+    "postgres": InjectedTree(
         "src/backend/executor/execMain.c",
         "standard_ExecutorRun(",
         "Assert(queryDesc != NULL);\n",
         commits=5,
-        planted=3,
+        injected=3,
         broken=0,
         turns=60,
     ),
@@ -68,10 +68,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="bench/run bisect-trees")
     parser.add_argument("engine", choices=TREES)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--plant", type=int, metavar="N", help="turns of the empty loop")
+    parser.add_argument("--turns", type=int, metavar="N", help="turns of the empty loop")
     given = parser.parse_args()
     chosen = TREES[given.engine]
-    turns = chosen.turns if given.plant is None else given.plant
+    turns = chosen.turns if given.turns is None else given.turns
     _fetch(given.engine, given.folder)
     commits = make_commits(given.folder, chosen, turns)
     good, bad = commits[0][:12], commits[-1][:12]
@@ -79,7 +79,7 @@ def main() -> None:
         "bench": "bisect-trees",
         "words": f"{given.engine}@{good}..{bad} --git {given.folder.resolve()}",
         "good": good,
-        "planted": commits[chosen.planted][:12],
+        "injected": commits[chosen.injected][:12],
         "broken": commits[chosen.broken][:12] if chosen.broken else "",
         "bad": bad,
     }
@@ -101,7 +101,7 @@ def _fetch(engine: str, folder: Path) -> None:
     find_tree("deb:sid", SOURCES, say).put(folder, keep_all)
 
 
-def make_commits(folder: Path, tree: PlantedTree, turns: int) -> list[str]:
+def make_commits(folder: Path, tree: InjectedTree, turns: int) -> list[str]:
     """The source as it is, then so many commits; their checksums in order."""
     _git(folder, "init", "--quiet")
     file = folder / tree.file
@@ -109,11 +109,11 @@ def make_commits(folder: Path, tree: PlantedTree, turns: int) -> list[str]:
     for number in range(1, tree.commits + 1):
         text = file.read_text()
         if tree.broken and number == tree.broken + 1:
-            text = text.replace("#error planted\n", "")
-        if number == tree.planted and turns:
-            text = plant(text, tree, turns)
+            text = text.replace("#error injected\n", "")
+        if number == tree.injected and turns:
+            text = inject(text, tree, turns)
         elif number == tree.broken:
-            text = f"#error planted\n{text}"
+            text = f"#error injected\n{text}"
         else:
             text += f"/* commit {number} */\n"
         file.write_text(text)
@@ -121,16 +121,16 @@ def make_commits(folder: Path, tree: PlantedTree, turns: int) -> list[str]:
     return commits
 
 
-def plant(text: str, tree: PlantedTree, turns: int) -> str:
+def inject(text: str, tree: InjectedTree, turns: int) -> str:
     """The text with an empty loop in the function."""
     begin = text.index(tree.function)
     at = text.index(tree.after, begin) + len(tree.after)
-    loop = f"  {{ volatile int planted; for(planted=0; planted<{turns}; planted++); }}\n"
+    loop = f"  {{ volatile int injected; for(injected=0; injected<{turns}; injected++); }}\n"
     return text[:at] + loop + text[at:]
 
 
-def _name_commit(tree: PlantedTree, number: int) -> str:
-    if number == tree.planted:
+def _name_commit(tree: InjectedTree, number: int) -> str:
+    if number == tree.injected:
         return "An empty loop in each statement"
     return "It does not compile" if number == tree.broken else f"A comment, number {number}"
 

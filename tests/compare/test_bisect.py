@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import math
+import os
 import random
 import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import pytest
+from source_trees import amalgamation, commit_all, git
 
 from dyno.cli import bisect, judged_run, run_words
 from dyno.compare.bisect.oracles import TimeOracle
 from dyno.compare.bisect.points import BisectPoint, list_points
 from dyno.compare.bisect.search import CONFIDENCE, BisectAnswer, Bisection, BisectStep, Found
 from dyno.compare.experiment import Experiment, Measuring, Workload
-from dyno.errors import HostError, UsageError
+from dyno.errors import HostError, TrialFailed, UsageError
 from dyno.judge.stats.change_point import Measurement, choose_next, compute_step_posterior
 from dyno.record import Verdict
 
@@ -186,6 +189,14 @@ def test_a_comparison_without_the_asked_phase_is_refused_with_the_phases() -> No
         oracle.measure(make_points(2)[0], make_points(2)[1], None)
 
 
+def test_a_host_that_lets_no_block_count_is_said_and_is_no_mistake_in_a_word() -> None:
+    noisy = Verdict("inconclusive", "this host is too noisy", True, (), (), ())
+    made = Experiment("b", (), (Workload("w"),), Measuring())
+    oracle = TimeOracle(made, lambda _: ("run", noisy))
+    with pytest.raises(TrialFailed, match="too noisy"):
+        oracle.measure(make_points(2)[0], make_points(2)[1], None)
+
+
 def test_comparisons_find_the_step_among_made_up_builds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -217,3 +228,37 @@ def test_a_mistake_in_the_command_stops_git_and_a_commit_that_does_not_work_is_s
     assert run_words([*words, "--nosuch"]) == 128
     assert run_words([*words, "--margin", "nonsense"]) == 128
     capsys.readouterr()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_gits_own_bisect_finds_the_commit_and_skips_one_that_does_not_build(tmp_path: Path) -> None:
+    """Commits of a delay: 1 ms, at the fourth a build that fails, and 3 ms from the sixth on."""
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    delays = ["1ms"] * 3 + ["broken"] + ["1ms", "3ms", "3ms", "3ms"]
+    commits = []
+    for number, delay in enumerate(delays):
+        (tree / "delay").write_text(delay)
+        (tree / "number").write_text(str(number))
+        commits.append(commit_all(tree, f"commit {number}"))
+    broken, script = amalgamation(tmp_path / "broken"), tmp_path / "step.sh"
+    (broken / "sqlite3.c").write_text("#error injected\n")
+    words = "-w oltp_point_select --set time=0.2 --set warmup_time=0 --set table_size=100"
+    limits = "--limit foreign_percent=100 --limit steal_percent=100 --quick --margin 40%"
+    script.write_text(
+        f'case "$(cat delay)" in broken) new="sqlite@source:{broken}" ;; '
+        '*) new="null@$(cat delay)" ;; esac\n'
+        f'{sys.executable} -m dyno.cli compare null@1ms "$new" {words} {limits} --exit-for-bisect\n'
+    )
+    git(tree, "bisect", "start", commits[-1], commits[0])
+    environment = os.environ | {"DYNO_RUNS": str(tmp_path / "runs")}
+    done = subprocess.run(
+        ["git", "-C", str(tree), "bisect", "run", "sh", str(script)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=280,
+    )
+    assert f"{commits[5]} is the first bad commit" in done.stdout, done.stdout + done.stderr

@@ -46,6 +46,8 @@ class TimeOracle:
     def measure(self, base: BisectPoint, point: BisectPoint, margin: float | None) -> BisectAnswer:
         """As `Oracle`; `TrialFailed` where the comparison is invalid or measured nothing."""
         name, verdict = self.play(make_experiment(self.experiment, (base, point), margin))
+        if not verdict.comparisons and verdict.overall == "inconclusive":  # no block counted
+            raise TrialFailed(f"the comparison says nothing: {verdict.sentence}")
         row = self._choose_row(verdict.comparisons)
         if row.verdict == "invalid" or row.blocks < BLOCKS_LEAST:
             raise TrialFailed(f"the comparison says nothing: {verdict.sentence}")

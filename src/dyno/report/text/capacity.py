@@ -90,8 +90,8 @@ def _describe_overload(side: CandidateCapacity) -> str:
         return ""
     since = f"since second {side.overloaded_after_s}"
     return (
-        f" {side.overloaded} of the {side.broken} steps above were overloads: the backlog grew, "
-        f"{since} of a step at the earliest."
+        f" {side.overloaded} of the {side.broken} steps that broke it were overloads: the backlog "
+        f"grew, {since} of a step at the earliest."
     )
 
 
