@@ -1,4 +1,4 @@
-"""Makes git trees with a injected change, on which `dyno bisect` is tried (docs/evidence/bisect.md).
+"""Git trees with an injected change, on which `dyno bisect` is tried (docs/evidence/bisect.md).
 
     bench/run bisect-trees sqlite FOLDER [--turns N]      # ten commits on SQLite's amalgamation
     bench/run bisect-trees postgres FOLDER [--turns N]    # five commits on Debian's PostgreSQL 18

@@ -35,11 +35,15 @@ from dyno.report.html.page import PageHead, PagePart, build_page
 from dyno.report.text.capacity import describe_answer, describe_step, format_rate
 
 _PARAGRAPHS = "{% for each in sentences %}<p>{{ each }}</p>\n{% endfor %}"
+#: An axis from x to less than so many times x has equal steps, about as many as `TICKS`.
+DECADE_SHARE, TICKS = 6.0, 7
+#: How far above its line the limit's name stands, as a share of the axis.
+ABOVE = 0.03
 #: A curve has so many points at most: medians of neighbouring rates.
 POINTS = 12
 CAPTION = (
-    "Each point is a step of a restart; a hollow one broke the limit, a triangle at the upper edge "
-    "had no number, as an overload has none. The line joins medians of neighbouring rates, the "
+    "Each point is a step of a restart; a hollow one broke the limit, and one at the upper edge "
+    "had no number, as an overload may have none. The line joins medians of neighbouring rates, the "
     "shaded stretch is the 95 % interval of the rate that holds the limit."
 )
 
@@ -118,7 +122,8 @@ def _make_chart(
         if side.low is not None and side.high is not None
     ]
     marks.append(Line([[(x.low, term.limit), (x.high, term.limit)]], "var(--quiet)", dashed=True))
-    marks.append(Note(f"the limit, {term.words}", y=term.limit))
+    above = term.limit * (y.high / y.low) ** ABOVE
+    marks.append(Note(f"the limit, {term.words}", y=above))
     for position, (name, own) in enumerate(by_name.items()):
         colour = choose_colour(position)
         marks += [
@@ -159,16 +164,17 @@ def _format_share(share: float) -> str:
 def _list_ticks(
     low: float, high: float, write: Callable[[float], str]
 ) -> Iterator[tuple[float, str]]:
-    """Round numbers: finer ones where the axis is short."""
-    decades = math.log10(high / low)
-    steps = (1, 2, 5) if decades > 0.8 else tuple(each / 4 for each in range(4, 40))
-    if decades <= 0.12:
-        steps = tuple(each / 20 for each in range(20, 200))
-    for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1):
-        for step in steps:
-            at = step * 10.0**power
-            if low <= at <= high:
-                yield at, write(at)
+    """Round numbers: equal steps where the axis is short, else 1, 2 and 5 of each power of ten."""
+    if high / low < DECADE_SHARE:
+        wanted = (high - low) / TICKS
+        power = 10.0 ** math.floor(math.log10(wanted))
+        step = next(each * power for each in (1, 2, 5, 10) if each * power >= wanted)
+        for number in range(math.ceil(low / step), math.floor(high / step) + 1):
+            yield number * step, write(number * step)
+        return
+    for exponent in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1):
+        for digit in (1, 2, 5):
+            yield digit * 10.0**exponent, write(digit * 10.0**exponent)
 
 
 def _join_medians(steps: Sequence[CapacityStep], at: int, y: Axis) -> list[tuple[float, float]]:
@@ -191,9 +197,8 @@ def _choose_value(step: CapacityStep, at: int, y: Axis) -> float:
 def _make_dot(plan: CapacityPlan, step: CapacityStep, at: int, y: Axis) -> Dot:
     value = step.values[at]
     tip = f"{describe_step(plan, step)}; {format_rate(step.goodput_per_s)}/s within the limit"
-    if value is None:
-        return Dot(step.rate_per_s, y.high, tip, shape="beyond")
-    return Dot(step.rate_per_s, max(value, y.low), tip, shape="full" if step.holds else "hollow")
+    shown = y.high if value is None else max(value, y.low)
+    return Dot(step.rate_per_s, shown, tip, shape="full" if step.holds else "hollow")
 
 
 def _make_steps(plan: CapacityPlan, blocks: Sequence[CapacityBlock]) -> PagePart:

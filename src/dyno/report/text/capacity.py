@@ -51,7 +51,8 @@ def describe_comparison(result: CapacityResult, row: CapacityComparison) -> str:
         if row.change_percent >= 0
         else (-row.high_percent, -row.low_percent)
     )
-    size = f"{numbers.format_digits(change, 2)} % [{ends[0]:.1f}, {ends[1]:.1f}]"
+    shown = f"[{ends[0]:.1f}, {ends[1]:.1f}]".replace("-", "\u2212")
+    size = f"{numbers.format_digits(change, 2)} % {shown}"
     direction = "more" if row.change_percent >= 0 else "less"
     if row.word in ("more", "less"):
         return f"{row.candidate}: {size} {direction} capacity than {row.base} {at}."
