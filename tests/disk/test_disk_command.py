@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -14,6 +15,9 @@ import pytest
 
 from dyno.cli import run_words
 from dyno.compare.run_folder import read_json
+from dyno.disk.matrix import read_matrix
+from dyno.disk.run import DiskPlan, plan_disk_run
+from dyno.host.checks import Machine
 from dyno.record.disk import DiskRun
 
 SHORT = ("--time", "0.1", "--size", "4M", "--blocks", "2")
@@ -75,6 +79,7 @@ def test_two_folders_are_compared_with_the_words_of_a_comparison(
         (("/var/tmp", "--factor", "engine=sync,psync"), "unknown engine 'sync'"),
         (("/var/tmp", "--factor", "io_scheduler=fast,none"), "unknown value of io_scheduler"),
         (("/var/tmp", "--write-device", "/dev/sdx"), "none of the paths"),
+        (("/var/tmp", "--write-device", "/var/tmp"), "is no block device"),
         (("/var/tmp", "/tmp", "--blocks", "1"), "--blocks is 2 at least"),
         (("/proc",), "does not fit"),
     ],
@@ -151,3 +156,12 @@ def test_a_device_that_a_control_group_slows_down_is_caught_by_name(
     assert "this control group allows read_iops=200 on" in done.stdout, done.stderr
     (record,) = runs.glob("*/disk.json")
     assert read_json(DiskRun, record).plays[-1].rate < 400
+
+
+def test_a_container_that_refuses_io_uring_plays_libaio_and_says_so(folder: Path) -> None:
+    plan = DiskPlan([str(folder)], read_matrix("default"), size_bytes=4 << 20)
+    run = plan_disk_run(plan, Machine(uring_errno=lambda: errno.EPERM))
+    assert {job.engine for job in run.jobs} == {"psync", "libaio"}
+    assert "io_uring is refused here (operation not permitted)" in run.notes[0]
+    allowed = plan_disk_run(plan, Machine(uring_errno=lambda: 0))
+    assert "io_uring" in {job.engine for job in allowed.jobs} and not allowed.notes

@@ -27,6 +27,8 @@ from dyno.tails import extract_last_lines
 PACKAGE = "fio"
 #: What a question to fio may take, and what a play may take beyond its time.
 CALL_S, BEYOND_S = 60.0, 120.0
+#: What can be done where a file system or a container refuses a job.
+LEAVE_OUT = "--only chooses jobs that can be played here"
 #: What fio calls the sum over its clients.
 ALL_CLIENTS = "All clients"
 
@@ -159,10 +161,10 @@ def run_job(fio: Fio, call: FioCall) -> FioResult:
         raise TrialFailed(f"fio did not end: '{job.name}' hangs in the kernel") from None
     told = extract_last_lines(done.stderr or done.stdout, 2)
     if done.returncode and "{" not in done.stdout:
-        raise TrialFailed(f"fio failed in '{job.name}'", cause=told)
+        raise TrialFailed(f"fio failed in '{job.name}'", cause=told, hint=LEAVE_OUT)
     result = read_result(job, done.stdout, told)
     if done.returncode:
-        raise TrialFailed(f"fio failed in '{job.name}'", cause=told)
+        raise TrialFailed(f"fio failed in '{job.name}'", cause=told, hint=LEAVE_OUT)
     return result
 
 
@@ -181,7 +183,8 @@ def read_result(job: DiskJob, text: str, told: str = "") -> FioResult:
     only = found[0]
     if error := int(only.get("error") or 0):
         cause = told or os.strerror(error).lower()
-        raise TrialFailed(f"fio reports error {error} in '{job.name}'", cause=cause)
+        message = f"fio reports error {error} in '{job.name}'"
+        raise TrialFailed(message, cause=cause, hint=LEAVE_OUT)
     try:
         return _read_job(job, only)
     except (KeyError, TypeError, ValueError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Sequence
@@ -19,12 +20,14 @@ from dyno.disk.play import DiskProgress, Run, list_playable_jobs, play_block, tr
 from dyno.disk.side import find_loop_refusal, make_side
 from dyno.disk.verdict import is_decided
 from dyno.errors import UsageError
-from dyno.host.checks import read_host_facts
+from dyno.host.checks import Machine, read_host_facts
 from dyno.host.controls import load_controls
-from dyno.record.disk import DiskRun, DiskSide, RunCommits
+from dyno.record.disk import DiskJob, DiskRun, DiskSide, RunCommits
 
 #: Blocks at which a comparison is judged; and how many of a single path.
 ANALYSES, ALONE = (6, 10), 5
+#: The engine that hosts may refuse.
+URING = "io_uring"
 #: What a side may change, beside what its jobs have.
 FACTORS = ("block", "access", "engine", "depth", "users", "sync", "io_scheduler")
 
@@ -48,10 +51,11 @@ class DiskPlan:
     play: Run = field(default=run_job)
 
 
-def plan_disk_run(plan: DiskPlan) -> DiskRun:
+def plan_disk_run(plan: DiskPlan, machine: Machine | None = None) -> DiskRun:
     """The record before its first block; `UsageError` or `HostError` for what cannot be played."""
     sides, left_out = make_sides(plan)
-    jobs = choose_jobs(plan.matrix, plan.only)
+    jobs, replaced = replace_engine(choose_jobs(plan.matrix, plan.only), machine or Machine())
+    left_out += replaced
     writable = find_writable(plan, sides)
     jobs, notes = list_playable_jobs(jobs, sides, writable)
     if plan.commits and not any(job.sync for job in jobs):
@@ -88,6 +92,21 @@ def plan_disk_run(plan: DiskPlan) -> DiskRun:
     )
 
 
+def replace_engine(
+    jobs: Sequence[DiskJob], machine: Machine
+) -> tuple[tuple[DiskJob, ...], list[str]]:
+    """The jobs, and a sentence: where the host refuses io_uring, as containers do, libaio plays
+    direct jobs in its place, and buffered ones are left out.
+    """
+    refused = machine.uring_errno()
+    if not refused or not any(job.engine == URING for job in jobs):
+        return tuple(jobs), []
+    made = [replace(job, engine="libaio") if job.engine == URING else job for job in jobs]
+    kept = [job for job in made if job.engine != "libaio" or job.access == "direct"]
+    why = os.strerror(refused).lower()
+    return tuple(kept), [f"io_uring is refused here ({why}): libaio plays its jobs."]
+
+
 def make_sides(plan: DiskPlan) -> tuple[tuple[DiskSide, ...], list[str]]:
     """The sides: each path, in each of the matrix's own sides, with each level of the factors; and
     a sentence on those that this host cannot have.
@@ -95,6 +114,8 @@ def make_sides(plan: DiskPlan) -> tuple[tuple[DiskSide, ...], list[str]]:
     for word in plan.writable:
         if word not in plan.paths:
             raise UsageError(f"--write-device {word} is none of the paths that are measured")
+        if not Path(word).is_block_device():
+            raise UsageError(f"--write-device {word} is no block device")
     sides, notes = [], []
     for word in dict.fromkeys(plan.paths):
         own = make_side(word, plan.size_bytes, plan.writable)

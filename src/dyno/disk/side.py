@@ -185,7 +185,11 @@ def open_side(side: DiskSide, writable: bool = False) -> Iterator[OpenSide]:
             )
         else:
             flags = os.O_RDWR | os.O_EXCL if writable else os.O_RDONLY
-            handle = os.open(side.path, flags | os.O_CLOEXEC)
+            try:
+                handle = os.open(side.path, flags | os.O_CLOEXEC)
+            except OSError as error:
+                cause = (error.strerror or "").lower()
+                raise HostError(f"{side.path} cannot be opened any more", cause=cause) from None
             stack.callback(os.close, handle)
             file = handle if side.kind == "file" else None
         yield OpenSide(_look_again(side, handle, file), handle, file)
