@@ -68,6 +68,26 @@ def test_the_commands_of_the_guide_are_understood(runs: Path) -> None:
         assert phase.connections == (1 if "sqlite" in line else 16)
 
 
+CLOSED = """dyno.phases = {{name = "x", streams = {{name = "s", run = "event", connections = 2}},
+   stop = {kind = "time", duration_s = 1}}}
+function event() end"""
+OWN_LOOP = "function thread_run() while sysbench.more_events() do end end"
+
+
+@pytest.mark.parametrize(
+    ("script", "sentence"),
+    [(CLOSED, "own, x is a closed loop: its script takes no rate"), (OWN_LOOP, "at a rate")],
+)
+def test_a_script_that_takes_no_rate_is_refused_by_its_name(
+    runs: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, script: str, sentence: str
+) -> None:
+    file = tmp_path / "own.lua"
+    file.write_text(script)
+    assert run_words(["capacity", "null@1ms", "-w", str(file), "--slo", "p99<10ms"]) == 64
+    assert sentence in capsys.readouterr().err
+    assert not runs.exists()
+
+
 def test_a_bulk_load_has_no_rate(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["capacity", "null@1ms", "-w", "load", "--slo", "p99<10ms"]
     assert run_words(words) == 64

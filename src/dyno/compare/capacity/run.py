@@ -87,10 +87,12 @@ def find_open_phase(experiment: Experiment, longest_s: float, warmup_s: float) -
     name, rate = Path(chosen.name).stem, 1234.5
     options = {"rate": f"{rate}", "time": f"{longest_s:g}", "warmup_time": f"{warmup_s:g}"}
     phases = find_phases_under(chosen, options)
+    if not phases:
+        raise UsageError(f"{name} has no event that could be played at a rate")
     if len(phases) != 1:
-        names = ", ".join(phase.name for phase in phases[:4])
+        names = ", ".join([phase.name for phase in phases[:4]] + ["…"] * (len(phases) > 4))
         raise UsageError(
-            f"{name} plays {len(phases)} phases ({names}, …), and a capacity is that of one rate",
+            f"{name} plays {len(phases)} phases ({names}), and a capacity is that of one rate",
             hint="name a workload of one phase, such as oltp_read_write or kv",
         )
     (phase,) = phases

@@ -43,8 +43,8 @@ ABOVE = 0.03
 POINTS = 12
 CAPTION = (
     "Each point is a step of a restart; a hollow one broke the limit, and one at the upper edge "
-    "had no number, as an overload may have none. The line joins medians of neighbouring rates, the "
-    "shaded stretch is the 95 % interval of the rate that holds the limit."
+    "had no number, as an overload may have none. The line joins medians of neighbouring rates, "
+    "the shaded stretch is the 95 % interval of the rate that holds the limit."
 )
 
 
