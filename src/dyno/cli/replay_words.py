@@ -103,7 +103,8 @@ def choose_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
     if data and not words["in_place"] and not words["writes"]:
         rules = find_rules_of_copies(words["candidates"])
     bounds = Bounds(tuple(rules), tuple(beside), asks=is_reading)
-    log_file = LogFile(Path(words["log"]), words["log_prefix"] or "")
+    likely = next((each.log_prefix for each in rules if each.log_prefix), "")
+    log_file = LogFile(Path(words["log"]), words["log_prefix"] or "", likely_prefix=likely)
     replay = lay_out(log_file, words["writes"], _say, limit, bounds)
     copy = Copy(data, words["in_place"], words["writes"], beside)
     check_copies(replay.selection, copy, words["candidates"])

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 from dump_programs import PROGRAMS, dump, empty, without_passing
+from guides import guide
 from pgbench_files import play_plan
 from private_servers import SHARED, serving
 
 from dyno import driver
+from dyno.cli import run_words
 from dyno.compare.experiment.candidates import parse_candidate
 from dyno.compare.resolve.setup_files import ReadyFile, make_ready
 from dyno.driver.plan import Plan, Script, Session
@@ -195,3 +197,13 @@ def test_an_extension_that_the_server_lacks_is_named_with_its_line(tmp_path: Pat
 
 def test_every_program_that_dumps_is_played() -> None:
     assert {program for _, program, _ in OF_MYSQL} | {"mydumper"} == PROGRAMS.keys()
+
+
+def test_the_guide_of_dumps_is_played_as_it_stands(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    it = guide("../dumps")
+    it.unpack(tmp_path)
+    for words in it.commands_of("postgres"):
+        assert run_words(words) == 0, capsys.readouterr().err
+        assert "1 GRANT or REVOKE (line 7), 1 OWNER TO (line 2)" in capsys.readouterr().err

@@ -135,3 +135,18 @@ def test_who_may_only_select_is_played_as(
             assert "safer" not in said, said
             assert run_words(["play", url(server), "--log", "general.log", "--in-place"]) == 0
             assert "a role that may only SELECT is safer" in capsys.readouterr().err
+
+
+def test_a_log_in_place_is_read_by_the_servers_own_prefix(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of two numbers in each line, the server says which is the process."""
+    monkeypatch.chdir(tmp_path)
+    form = "2026-01-01 10:00:0{}.000 UTC [{}] [{}] LOG:  statement: SELECT id FROM item\n"
+    rows = ((0, 1, 77), (1, 1, 78), (2, 2, 77))
+    (tmp_path / "it.log").write_text("".join(form.format(*row) for row in rows))
+    with serving("postgres-18", log_line_prefix="%m [%l] [%p] ") as server:
+        driver.ask(server.session, [each for each in SHOP.split(";\n") if each.strip()])
+        words = ["play", url(server), "--log", "it.log", "--in-place"]
+        assert run_words(words) == 0, capsys.readouterr().err
+    assert "3 of 3 statements are played, of 2 sessions" in capsys.readouterr().err

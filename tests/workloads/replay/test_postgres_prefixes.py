@@ -150,6 +150,19 @@ def test_two_numbers_of_which_each_may_be_the_process_are_asked_for(tmp_path: Pa
     assert [it.session for it in named] == ["77", "78", "77"]
 
 
+def test_the_prefix_of_a_server_ends_the_guess_only_where_it_fits_every_line(
+    tmp_path: Path,
+) -> None:
+    form = "2026-01-01 10:00:0{}.000 UTC [{}] [{}] shop LOG:  statement: SELECT 1\n"
+    rows = ((0, 1, 77), (1, 1, 78), (2, 2, 77))
+    (tmp_path / "it.log").write_text("".join(form.format(*row) for row in rows))
+    fits = LogFile(tmp_path / "it.log", likely_prefix="%m [%l] [%p] %d ")
+    assert [it.session for it in read_log(fits).entries] == ["77", "78", "77"]
+    for other in ("%m [%p] ", "%t ", "[%p] "):
+        with pytest.raises(UsageError, match="may be its process"):
+            list(read_log(LogFile(tmp_path / "it.log", likely_prefix=other)).entries)
+
+
 def test_words_that_first_differ_far_down_are_asked_for_there(tmp_path: Path) -> None:
     form = "2026-01-01 10:00:00.000 UTC [7] {} LOG:  statement: SELECT 1\n"
     path = tmp_path / "it.log"

@@ -75,7 +75,8 @@ WITH RECURSIVE whole AS (
 SELECT relname FROM pg_class JOIN whole USING (oid)
 """
 STATE = """
-SELECT current_setting('standard_conforming_strings'), current_user,
+SELECT current_setting('standard_conforming_strings'), current_setting('log_line_prefix'),
+  current_user,
   (SELECT rolsuper FROM pg_roles WHERE rolname = current_user),
   (SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace
    WHERE relkind IN ('r', 'p', 'v', 'f') AND nspname NOT IN ('pg_catalog', 'information_schema')
@@ -94,7 +95,7 @@ def look_in_place(ask: Ask, session: Session) -> ServerRules:
     state, named, own, unnamed, domains, views, foreign = ask(session, QUESTIONS)
     if unnamed:
         raise _build_untold_error([str(row[0]) for row in unnamed])
-    conforming, *rights = state[0]
+    conforming, log_prefix, *rights = state[0]
     harmless = _choose_harmless(named, own)
     theirs = frozenset(str(name) for name, is_harmless in named if is_harmless != "t")
     server = ServerRules(
@@ -105,6 +106,7 @@ def look_in_place(ask: Ask, session: Session) -> ServerRules:
         dotted=theirs | ({str(name) for name, _ in own} - harmless.functions),
         tainted={str(name): "that name a table of another server" for (name,) in foreign},
         account=_describe_account(rights),
+        log_prefix=log_prefix or "",
     )
     checks = [("domain", str(name), str(text)) for name, text in domains]
     if unknown := sorted(set(taint_definitions(server, checks).tainted) - set(server.tainted)):

@@ -107,6 +107,17 @@ def _compile(setting: str) -> re.Pattern[str]:
     return re.compile(text + ")?" * opened)
 
 
+def try_setting(setting: str, prefixes: list[str], by: Shipped) -> KnownPrefix | None:
+    """The reader by a setting that a server has now; None where some of these have another form, or
+    a replay could not do with it.
+    """
+    try:
+        reader = KnownPrefix(setting, by)
+    except UsageError:
+        return None
+    return reader if prefixes and all(reader.read(it) for it in prefixes) else None
+
+
 def check_setting(setting: str, prefixes: list[str], by: Shipped) -> KnownPrefix:
     """The reader of a log's prefixes by a setting; `UsageError` where it fits none of these."""
     reader = KnownPrefix(setting, by)

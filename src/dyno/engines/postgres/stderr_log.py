@@ -16,6 +16,7 @@ from dyno.engines.postgres.log_prefix import (
     PrefixWords,
     Shipped,
     check_setting,
+    try_setting,
 )
 from dyno.engines.postgres.logs import LOGS_ALL, STATEMENT, Message, read_entries
 from dyno.engines.postgres.prefix_guess import guess_prefix
@@ -79,6 +80,8 @@ def _choose_reader(file: LogFile) -> PrefixReader | None:
             break
     if file.prefix:
         return check_setting(file.prefix, prefixes, by)
+    if file.likely_prefix and (reader := try_setting(file.likely_prefix, prefixes, by)):
+        return reader
     return guess_prefix(prefixes, every, by) if prefixes else None
 
 

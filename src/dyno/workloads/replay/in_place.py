@@ -84,7 +84,7 @@ class ServerRules:
     may be listed as harmless. `dotted`: functions that are not known to be harmless, where a server
     calls them without parentheses as well (`(1).name`). `tainted`: names of views and tables that a
     statement may not even mention, each with its reason. `account` warns of what the account may
-    write; empty where nothing was found.
+    write; empty where nothing was found. `log_prefix`: what it writes before a line of its log.
     """
 
     harmless: Harmless
@@ -94,6 +94,7 @@ class ServerRules:
     dotted: frozenset[str] = frozenset()
     tainted: Mapping[str, str] = field(default_factory=dict)
     account: str = ""
+    log_prefix: str = ""
 
     def judge(self, sql: str, values: Sequence[str | None] = ()) -> Judgement:
         """Is it played, and as which text? A text with values is sent as it is: a server's own

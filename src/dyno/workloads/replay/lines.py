@@ -19,14 +19,16 @@ from dyno.workloads.replay.shippers import NumberedLine, Unwrapping, unpack_line
 @dataclass(frozen=True)
 class LogFile:
     """A log's file, and what is known of it: `prefix` is PostgreSQL's `log_line_prefix`, "" where
-    nobody says it; `unwrappings` what shippers wrote before its lines, the outermost first; does a
-    carriage return end each line (`has_returns`)? `skipped`: lines of others, once it was read.
+    nobody says it, and `likely_prefix` that of a server which may have written it; `unwrappings`
+    what shippers wrote before its lines, the outermost first; does a carriage return end each line
+    (`has_returns`)? `skipped`: lines of others, once it was read.
     """
 
     path: Path
     prefix: str = ""
     unwrappings: tuple[Unwrapping, ...] = ()
     has_returns: bool = False
+    likely_prefix: str = ""
     skipped: Reasons = field(default_factory=Reasons, compare=False)
 
     def read_lines(self, limit: int) -> Lines:
