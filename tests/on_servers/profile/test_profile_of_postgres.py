@@ -28,8 +28,8 @@ from dyno.servers.profile.target import find_target
 pytestmark = [pytest.mark.timeout(120)]
 
 #: Some ms of work, and a row that others wait for.
-WORK = "SELECT count(*) FROM item a, item b WHERE a.kind = b.kind AND a.id < 200"
-FOR = "1500ms"
+WORK = "SELECT count(*) FROM item a, item b WHERE a.kind = b.kind AND a.id < 600"
+FOR = "2500ms"
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +162,7 @@ def test_an_interrupt_ends_it_early_and_keeps_what_was_taken(
 def test_a_server_that_ends_meanwhile_leaves_what_was_taken(tmp_path: Path) -> None:
     with private_servers.started("postgres@18") as server:
         driver.ask(server.session, ["CREATE TABLE item AS SELECT 1 AS id, 1 AS kind"])
-        loop = "SELECT count(*) FROM generate_series(1, 100000)"
+        loop = "SELECT count(*) FROM generate_series(1, 500000)"
         with working(server.session, loop):
             killer = threading.Timer(2.0, os.kill, (server.pid, signal.SIGKILL))
             killer.start()

@@ -22,7 +22,7 @@ from dyno.servers.profile.target import find_target
 
 pytestmark = [pytest.mark.timeout(120)]
 
-WORK = "SELECT count(*) FROM generate_series(1, 30000)"
+WORK = "SELECT count(*) FROM generate_series(1, 500000)"
 REFUSED = "perf_event_paranoid is 3, which leaves sampling to root"
 
 
@@ -43,7 +43,7 @@ def test_without_perf_events_waits_and_statements_are_told_and_why_no_cpu_time(
     server: Server,
 ) -> None:
     target = find_target(driver.ask, url_of(server.session))
-    options = ProfileOptions(for_s=1.5)
+    options = ProfileOptions(for_s=3)
     with working(server.session, WORK), Collector(target, options, RefusedSampler) as collector:
         collector.prepare()
         collector.run()
@@ -118,7 +118,7 @@ class FailingSampler(CpuSampler):
 
 def test_a_sampler_that_dies_takes_nothing_else_with_it(server: Server) -> None:
     target = find_target(driver.ask, url_of(server.session))
-    options = ProfileOptions(for_s=1.5)
+    options = ProfileOptions(for_s=3)
     with working(server.session, WORK), Collector(target, options, FailingSampler) as collector:
         collector.prepare()
         collector.run()
