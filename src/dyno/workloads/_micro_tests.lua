@@ -193,7 +193,7 @@ local TITLES = {
   ["read-only.range1000"] = "reads and ranges of 1,000",
 }
 
--- `ending` is that of the name, `moment` that of the title.
+-- `ending` is that of the name, `moment` (before or after the writes) that of the title.
 local function reading(row, ending, moment)
   return {name = row[1] .. (ending or ""), title = TITLES[row[1]] .. (moment or ""),
     group = GROUPS[row[2]], reads = row[3], writes = {}, whole = row.whole}
@@ -208,9 +208,9 @@ end
 -- All of them in the order in which they are played.
 function tests.all()
   local list = {}
-  for _, row in ipairs(TWICE) do list[#list + 1] = reading(row, ".pre", ", before writes") end
+  for _, row in ipairs(TWICE) do list[#list + 1] = reading(row, ".pre", " (before)") end
   for _, row in ipairs(WRITES) do list[#list + 1] = writing(row) end
-  for _, row in ipairs(TWICE) do list[#list + 1] = reading(row, ".post", ", after writes") end
+  for _, row in ipairs(TWICE) do list[#list + 1] = reading(row, ".post", " (after)") end
   for _, row in ipairs(AFTER) do list[#list + 1] = reading(row) end
   list[#list + 1] = writing(GROWS)
   return list
