@@ -6,6 +6,8 @@ import re
 
 from made_rates import make_blocks, make_plan
 
+from dyno.cli.terminal.capacity import format_block, format_step
+from dyno.compare.capacity.player import StepTold
 from dyno.judge.capacity import judge_capacity
 from dyno.record.capacity import CapacityBlock, CapacityPlan
 from dyno.report.html.capacity import render_capacity
@@ -50,6 +52,15 @@ def test_a_step_says_its_values_and_an_overload_since_when() -> None:
     held, broke = block.restarts[0].steps
     assert describe_step(plan, held) == "980/s: p99 9.80 ms, holds"
     assert describe_step(plan, broke).endswith("p99 10.2 ms, breaks")
+
+
+def test_the_line_of_a_search_names_block_step_rate_and_what_is_left() -> None:
+    plan, (block, *_) = make_plan(), make_blocks({"B": (2000,), "A": (1000,)})
+    step = block.restarts[1].steps[0]
+    told = StepTold(0, "A", 1, step, 980.0, None)
+    line = "block 1/6  A  step 1  980/s: p99 9.80 ms, holds  between 980 and ?"
+    assert format_step(plan, told) == line
+    assert format_block(plan, block) == "block 1/6  A 1,000/s  B 2,000/s  4 steps"
 
 
 def test_the_page_draws_the_curve_with_the_limit_and_the_interval() -> None:

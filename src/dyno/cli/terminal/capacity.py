@@ -25,7 +25,7 @@ def watch_search(plan: CapacityPlan) -> Iterator[Callable[[Told], None]]:
 
         def tell(told: Told) -> None:
             if isinstance(told, BlockTold):
-                screen.print_line(format_block(told.block, told.of))
+                screen.print_line(format_block(plan, told.block))
                 sys.stdout.flush()
 
         yield tell
@@ -51,16 +51,17 @@ def format_step(plan: CapacityPlan, told: StepTold) -> str:
     )
 
 
-def format_block(block: CapacityBlock, of: int) -> str:
+def format_block(plan: CapacityPlan, block: CapacityBlock) -> str:
     """`block 2/8  A 12,400/s  B 13,050/s  11 steps`."""
     from dyno.judge.capacity import find_restart_rate
 
+    found = {each.candidate: find_restart_rate(each) for each in block.restarts}
     rates = []
-    for each in sorted(block.restarts, key=lambda it: it.candidate):
-        rate = find_restart_rate(each)
-        rates.append(f"{each.candidate} {f'{format_rate(rate)}/s' if rate else 'none'}")
+    for side in plan.run.candidates:
+        rate = found[side.name]
+        rates.append(f"{side.name} {f'{format_rate(rate)}/s' if rate else 'none'}")
     steps = sum(len(each.steps) for each in block.restarts)
-    return f"block {block.block + 1}/{of}  {'  '.join(rates)}  {steps} steps"
+    return f"block {block.block + 1}/{plan.blocks}  {'  '.join(rates)}  {steps} steps"
 
 
 def derive_capacity_page(

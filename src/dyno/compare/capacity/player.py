@@ -41,7 +41,7 @@ LONGEST_S, BASELINE_S = 15.0, 5.0
 #: the answer; and how far, or else is the answer.
 CLIENT_FACTORS = (1.5, 1.2)
 #: How long the closed loop is that the first search begins from, and its share of that.
-CLOSED_S, CLOSED_WARMUP_S, START_SHARE = 1.0, 0.3, 0.75
+CLOSED_S, CLOSED_WARMUP_S, START_SHARE = 0.6, 0.2, 0.75
 #: How far, in logs, a search begins beside where it would: else all restarts ask the same rates.
 SCATTER_FIRST, SCATTER_LATER = 0.1, 0.02
 #: The probe that says how busy the driver's threads are.
@@ -62,10 +62,9 @@ class StepTold:
 
 @dataclass(frozen=True)
 class BlockTold:
-    """A block that is over, of so many."""
+    """A block that is over."""
 
     block: CapacityBlock
-    of: int
 
 
 Told = StepTold | BlockTold

@@ -147,7 +147,7 @@ def play_capacity(
             block = player.play_block(len(blocks), _find_known(blocks))
             folder.write_block(block)
             blocks.append(block)
-            tell(BlockTold(block, plan.blocks))
+            tell(BlockTold(block))
     return result
 
 
