@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from statistics import median
 from urllib.parse import quote
@@ -51,3 +52,11 @@ def find_grown(before: Explanation, after: Explanation, middle: Middle = median)
 def ask(session: Session, *statements: str) -> list[list[str | None]]:
     """The rows of the last statement."""
     return driver.ask(session, statements, 60)[-1]
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    """Within 20 s."""
+    ends_s = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < ends_s
+        time.sleep(0.05)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sqlite3
 from pathlib import Path
 
 import pytest
+from test_tidy import ROOT
 
+from dyno import driver
 from dyno.cli import run_words
+from dyno.engines import find_engine
 from dyno.record.decode import decode
 from dyno.record.explanation import Explanation
 
@@ -47,7 +51,7 @@ def test_stages_counts_and_the_plan_of_a_file_are_shown(
         "pages asked of the cache",
         "not attributed",
         "SEARCH orders USING INDEX of_customer (customer=?)",
-        "which is not read",
+        "rows of the plan's steps",
     ):
         assert words in " ".join(said.split())
     assert max(map(len, said.splitlines())) <= 110 and "\x1b" not in said
@@ -148,3 +152,29 @@ def test_a_statement_that_is_none_of_the_kind_is_refused(
 ) -> None:
     assert explain(shop, sql) == 64
     assert why in capsys.readouterr().err
+
+
+def test_the_commands_of_the_guide_do_what_it_says(
+    shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(shop.parent)
+    guide = (ROOT / "docs/guides/explain.md").read_text()
+    commands = re.findall(r"^dyno (explain .*)$", guide, re.MULTILINE)
+    assert len(commands) == 4
+    for line in commands:
+        assert run_words([*shlex.split(line), *QUICK]) == 0, capsys.readouterr().err
+    heads = [line for line in guide.splitlines() if line.startswith("stage  ")]
+    said = " ".join(capsys.readouterr().out.split())
+    assert heads and all(" ".join(head.split()) in said for head in heads)
+
+
+@pytest.mark.slow
+def test_a_library_that_counts_scans_tells_the_rows_of_the_plans_steps(shop: Path) -> None:
+    flags = {"cflags": "-O0 -DSQLITE_ENABLE_STMT_SCANSTATUS"}
+    build = find_engine("sqlite", driver.ask).program("3.54.1", flags, lambda _: None)
+    kept = shop.with_suffix(".json")
+    words = ["explain", f"sqlite@{build.program}:{shop}", BY_CUSTOMER, "--json", str(kept)]
+    assert run_words([*words, *QUICK]) == 0
+    record = decode(Explanation, json.loads(kept.read_text()))
+    assert [(node.rows, node.loops) for node in record.nodes] == [(40.0, 1.0)]
+    assert any("scanstatus" in remark for remark in record.remarks)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from explaining import QUICK, ask, explain, find_grown, times_of, url_of
+from explaining import QUICK, ask, explain, find_grown, times_of, url_of, wait_until
 from private_servers import serving
 
 from dyno import driver
@@ -176,6 +179,25 @@ def test_a_stored_function_is_executed_read_only_and_named(server: Server) -> No
     )
     found = explain(url_of(server), "SELECT count_them()")
     assert any("count_them()" in remark for remark in found.remarks)
+    # the server profiles what the function executes, and not the statement
+    assert any("SHOW PROFILE does not tell" in remark for remark in found.remarks)
     with pytest.raises(UsageError, match="the statement writes"):
         explain(url_of(server), "SELECT add_one()")
     assert ask(server.session, "SELECT count(*) FROM orders WHERE id = 0") == [["0"]]
+
+
+def test_an_interrupt_ends_the_statement_at_the_server(server: Server) -> None:
+    command = [sys.executable, "-m", "dyno.cli", "explain", url_of(server)]
+    process = subprocess.Popen(
+        [*command, "SELECT SLEEP(100), id FROM orders"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    try:
+        wait_until(lambda: ask(server.session, RUNNING) != [])
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 130
+    finally:
+        process.kill()
+        process.communicate()
+    wait_until(lambda: ask(server.session, RUNNING) == [])

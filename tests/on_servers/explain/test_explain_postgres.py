@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -9,8 +13,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
-from explaining import QUICK, ask, explain, find_grown, times_of, url_of
-from private_servers import serving
+from explaining import QUICK, ask, explain, find_grown, times_of, url_of, wait_until
+from private_servers import serving, started
 
 from dyno import driver
 from dyno.cli import run_words
@@ -214,3 +218,40 @@ def test_an_unprivileged_user_is_told_what_is_missing(server: Server) -> None:
 def test_a_statement_that_the_server_refuses_keeps_its_words(server: Server) -> None:
     with pytest.raises(TrialFailed, match='column "nix" does not exist'):
         explain(url_of(server), "SELECT nix FROM orders")
+
+
+def test_an_interrupt_ends_the_statement_at_the_server(server: Server) -> None:
+    words = [sys.executable, "-m", "dyno.cli", "explain", url_of(server)]
+    process = subprocess.Popen(
+        [*words, "SELECT pg_sleep(100)"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    try:
+        wait_until(lambda: ask(server.session, ACTIVE) != [])
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 130
+    finally:
+        process.kill()
+        process.communicate()
+    wait_until(lambda: ask(server.session, ACTIVE) == [])
+
+
+def test_a_dyno_that_is_killed_leaves_no_statement_behind(server: Server) -> None:
+    # before 14 no server notices that its client is gone, and only its own limit ends a statement
+    words = [sys.executable, "-m", "dyno.cli", "explain", url_of(server), "--timeout", "5s"]
+    process = subprocess.Popen([*words, "SELECT pg_sleep(100)"], stdout=subprocess.DEVNULL)
+    wait_until(lambda: ask(server.session, ACTIVE) != [])
+    process.kill()
+    process.wait()
+    wait_until(lambda: ask(server.session, ACTIVE) == [])
+
+
+def test_a_server_that_ends_meanwhile_is_said_in_a_sentence(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with started("postgres@18") as server:
+        victim = threading.Timer(1.5, lambda: os.kill(server.pid or 0, signal.SIGQUIT))
+        victim.start()
+        assert run_words(["explain", url_of(server), "SELECT pg_sleep(100)"]) == 64
+        victim.join()
+    said = capsys.readouterr().err
+    assert "Traceback" not in said and said.count("\n") <= 2

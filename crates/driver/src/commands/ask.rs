@@ -55,11 +55,11 @@ fn answers(session: &mut dyn Session, asked: &Ask) -> Result<Vec<Answer>, Error>
             AskMode::Executes => execute,
             AskMode::Rows | AskMode::Counts => send,
         };
-        let Played { found, changed, elapsed_ns } =
+        let Played { found, changed, elapsed_ns, scans } =
             play(session, sql).map_err(|error| bounded(error, sql))?;
         let mut counts = EngineCounts::default();
         session.count_work(&mut counts);
-        let mut answer = Answer { changed, found, elapsed_ns, ..Answer::default() };
+        let mut answer = Answer { rows: scans, changed, found, elapsed_ns, ..Answer::default() };
         answer.counts = counts.into_iter().map(|(name, n)| (name.to_owned(), n)).collect();
         if asked.mode == AskMode::Rows {
             let rows = session.rows();
@@ -74,11 +74,13 @@ fn answers(session: &mut dyn Session, asked: &Ask) -> Result<Vec<Answer>, Error>
     Ok(answers)
 }
 
-/// What became of one statement: rows that came back, rows changed, and what was timed.
+/// What became of one statement: rows that came back, rows changed, what was timed, and a row for
+/// each scan that the engine counted: its words, loops, rows.
 struct Played {
     found: u64,
     changed: u64,
     elapsed_ns: u64,
+    scans: Vec<Vec<Option<String>>>,
 }
 
 /// Sends a statement and waits for its answer.
@@ -94,7 +96,7 @@ fn prepare(session: &mut dyn Session, sql: &str) -> Result<Played, Error> {
     let handle = session.prepare(sql.as_bytes())?;
     let elapsed_ns = now_ns() - began_ns;
     session.close(handle)?;
-    Ok(Played { found: 0, changed: 0, elapsed_ns })
+    Ok(Played { found: 0, changed: 0, elapsed_ns, scans: Vec::new() })
 }
 
 /// Executes a statement that was prepared before.
@@ -102,7 +104,11 @@ fn execute(session: &mut dyn Session, sql: &str) -> Result<Played, Error> {
     let handle = session.prepare(sql.as_bytes())?;
     let began_ns = now_ns();
     let reply = session.execute(handle, &[])?;
-    let played = wait(session, reply, began_ns)?;
+    let mut played = wait(session, reply, began_ns)?;
+    let scans = session.scans(handle).into_iter();
+    played.scans = scans
+        .map(|it| vec![Some(it.step), Some(it.loops.to_string()), Some(it.rows.to_string())])
+        .collect();
     session.close(handle)?;
     Ok(played)
 }
@@ -111,7 +117,8 @@ fn wait(session: &mut dyn Session, mut reply: Reply, began_ns: u64) -> Result<Pl
     loop {
         match reply {
             Reply::Ready { rows, changed } => {
-                return Ok(Played { found: rows, changed, elapsed_ns: now_ns() - began_ns });
+                let elapsed_ns = now_ns() - began_ns;
+                return Ok(Played { found: rows, changed, elapsed_ns, scans: Vec::new() });
             }
             Reply::Pending { until_ns } => wire::wait_in_turn(until_ns),
         }

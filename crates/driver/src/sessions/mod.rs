@@ -214,6 +214,12 @@ pub trait Session {
         let _ = counts;
     }
 
+    /// What each scan of a prepared statement's plan did, where the engine counts that.
+    fn scans(&self, statement: u32) -> Vec<ScanCount> {
+        let _ = statement;
+        Vec::new()
+    }
+
     /// The rows of the last answer; valid until the next request.
     fn rows(&self) -> &Rows;
 
@@ -256,6 +262,18 @@ pub enum Reply {
 
 /// What an engine counted of its own work, by the names of Dyno's probe `work`.
 pub type EngineCounts = std::collections::BTreeMap<&'static str, u64>;
+
+/// A scan of a plan, in the engine's words: how often it was begun, and rows that it visited, of
+/// all executions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScanCount {
+    /// As EXPLAIN calls it.
+    pub step: String,
+    /// Times that it was begun.
+    pub loops: i64,
+    /// Rows that it visited.
+    pub rows: i64,
+}
 
 /// What a session counts beside the requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -52,6 +52,11 @@ TRX = "information_schema.INNODB_TRX"
 SAMPLE_S = 0.12
 EXPLAIN = "EXPLAIN /*!80016 FORMAT=TRADITIONAL */"
 ANALYZE_FROM = (8, 0, 18)
+#: Each statement in a function is profiled as one of its own, and ends the profile of the outer.
+NO_PROFILE = (
+    "SHOW PROFILE does not tell this statement (one that calls a stored function, which executes "
+    "others): its stages are not attributed, but for what its plan tells"
+)
 _VERSION = re.compile(r"(?:5\.5\.5-)?(\d+)\.(\d+)\.(\d+)")
 #: What InnoDB's tables have of a log's flushes, where performance_schema counts files.
 FLUSHES = (
@@ -258,12 +263,14 @@ class MysqlPath:
         empty = self._repeat(talk, ["DO 0"], 0)
         before_ms = _read_lock_ms(talk)
         stages, parts, told_us, facts = self._read_profile(talk)
-        lock_us = min(told_us or 0.0, 1000 * (_read_lock_ms(talk) - before_ms))
+        lock_us = min(told_us or 0.0, 1000 * (_read_lock_ms(talk) - before_ms) / self.repeats)
         analysis = self._measure_nodes(talk)
         if not self._counted:
             self._counts = self._count_work(talk)
             self._counted = True
+        before_ms = _read_lock_ms(talk)
         bare = self._repeat(talk, self.bare, len(self.bare) // 2, counts=True)
+        waited_us = 1000 * (_read_lock_ms(talk) - before_ms) / self.repeats
         stages = {"connection": empty.elapsed_us, **stages}
         clock_us = None
         if analysis and "execute" in stages:
@@ -273,10 +280,15 @@ class MysqlPath:
             slower = max(1.0, analysis.total_us / execute_us) if execute_us else 1.0
             stages["storage engine"] = min(execute_us, analysis.engine_us / slower)
             stages["execute"] = execute_us - stages["storage engine"]
+        elif analysis:
+            stages["storage engine"] = analysis.engine_us
+            stages["execute"] = max(0.0, analysis.total_us - analysis.engine_us)
         if lock_us > 0 and stages:
             longest = max(stages, key=lambda name: stages[name])
             stages[longest] = max(0.0, stages[longest] - lock_us)
-            stages["lock wait"] = stages.get("lock wait", 0.0) + lock_us
+        if waited_us > 0:
+            waited_us = min(bare.elapsed_us, waited_us)
+            stages["lock wait"] = stages.get("lock wait", 0.0) + waited_us
         return PathRound(
             bare.elapsed_us,
             stages,
@@ -316,6 +328,8 @@ class MysqlPath:
         begins = self._sql[:40]
         found = [row for row in listed.rows if str(row[2]).startswith(begins)][-len(own) :]
         if not found:
+            if NO_PROFILE not in self.remarks:
+                self.remarks.append(NO_PROFILE)
             return {}, {}, told_us, {}
         number = sorted(found, key=lambda row: float(row[1] or 0.0))[len(found) // 2][0]
         (profile,) = talk([f"SHOW PROFILE FOR QUERY {number}"], "rows")
@@ -359,13 +373,13 @@ class MysqlPath:
         }
         made = (
             ("Created_tmp_tables", "temporary tables"),
-            ("Created_tmp_disk_tables", "of them on disk"),
-            ("Sort_merge_passes", "merge passes of a sort"),
+            ("Created_tmp_disk_tables", "on disk"),
+            ("Sort_merge_passes", "merge passes of sorts"),
         )
         read = sum(n for name, n in grown.items() if name.startswith("Handler_read_"))
         facts = {
-            "execute": tuple(f"{grown[name]} {what}" for name, what in made if grown.get(name)),
-            "storage engine": (f"{read:,} reads by the handler",) if read else (),
+            "execute": tuple(f"{what}: {grown[name]:,}" for name, what in made if grown.get(name)),
+            "storage engine": (f"handler reads: {read:,}",) if read else (),
         }
         return {name: them for name, them in facts.items() if them}
 

@@ -1,7 +1,7 @@
 """One statement's path in a SQLite file: compiled, executed, with what SQLite counted meanwhile.
 
-SQLite times nothing itself, but for libraries compiled with SQLITE_ENABLE_STMT_SCANSTATUS, which
-few are: the driver times its calls.
+SQLite times nothing itself: the driver times its calls. Libraries that are compiled with
+SQLITE_ENABLE_STMT_SCANSTATUS count the rows of each scan.
 """
 
 from __future__ import annotations
@@ -40,6 +40,14 @@ _COUNTS = {
 }
 
 
+_UNTIMED = "SQLite times no part of an execution: the b-tree and the virtual machine are one row"
+READ = f"{_UNTIMED}; rows of the plan's steps are sqlite3_stmt_scanstatus's"
+UNREAD = (
+    f"{_UNTIMED}; this library is compiled without SQLITE_ENABLE_STMT_SCANSTATUS, so that rows of "
+    "the plan's steps are not known"
+)
+
+
 class SqlitePath(EmbeddedPath):
     """The statement in one file."""
 
@@ -58,9 +66,7 @@ class SqlitePath(EmbeddedPath):
         }
         self.remarks = [
             "SQLite compiles a statement in one step: parse holds the optimiser and the code made",
-            "SQLite times no part of an execution unless it is compiled with "
-            "SQLITE_ENABLE_STMT_SCANSTATUS, which is not read: the b-tree and the virtual machine "
-            "are one row, and the plan's steps have no times",
+            UNREAD,
         ]
         if request.writes:
             self.remarks.append(
@@ -95,6 +101,9 @@ class SqlitePath(EmbeddedPath):
         if lock_us:
             stages["lock wait"] = lock_us
         steps = _explain(talk, self._sql)
+        scans = {str(words): (_count(loops), _count(rows)) for words, loops, rows in executed.rows}
+        if scans and UNREAD in self.remarks:
+            self.remarks[self.remarks.index(UNREAD)] = READ
         depths: dict[str, int] = {}
         for step in steps:
             depths[step.number] = depths.get(step.parent, -1) + 1
@@ -102,11 +111,22 @@ class SqlitePath(EmbeddedPath):
             bare.elapsed_us,
             stages,
             instrumented_us=prepared.elapsed_us + executed.elapsed_us,
-            nodes=tuple(NodeReading(depths[step.number], step.words) for step in steps),
+            nodes=tuple(_read_node(step, depths[step.number], scans) for step in steps),
             rows=bare.found,
             changed=bare.changed,
             facts=_list_facts(executed),
         )
+
+
+def _count(text: str | None) -> float:
+    return float(text or 0)
+
+
+def _read_node(step: PlanStep, depth: int, scans: Mapping[str, tuple[float, float]]) -> NodeReading:
+    """A step; its rows are those of a loop, as every engine tells them."""
+    loops, rows = scans.get(step.words, (None, None))
+    per_loop = rows / loops if loops and rows is not None else rows
+    return NodeReading(depth, step.words, rows=per_loop, loops=loops)
 
 
 def _explain(talk: Talk, sql: str) -> list[PlanStep]:

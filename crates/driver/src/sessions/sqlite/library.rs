@@ -15,12 +15,17 @@ pub type Stmt = *mut c_void;
 /// What SQLite calls when a lock is held: argument, times called for this lock; 0 gives up.
 pub type BusyHandler = extern "C" fn(*mut c_void, c_int) -> c_int;
 
+/// `sqlite3_stmt_scanstatus`: statement, scan, what is asked, and where its answer goes.
+pub type ScanStatus = unsafe extern "C" fn(Stmt, c_int, c_int, *mut c_void) -> c_int;
+
 /// Declares the table of functions and its loading, so that name and type stand once.
 macro_rules! functions {
     ($($name:ident: fn($($argument:ty),*) -> $result:ty = $symbol:literal;)*) => {
         /// Functions of one SQLite library; its names without `sqlite3_`.
         pub struct Api {
             $(pub $name: unsafe extern "C" fn($($argument),*) -> $result,)*
+            /// Of libraries that are compiled with SQLITE_ENABLE_STMT_SCANSTATUS.
+            pub scan_status: Option<ScanStatus>,
             // Last: dropped when no function above can be called any more.
             _library: Library,
         }
@@ -32,6 +37,7 @@ macro_rules! functions {
                 unsafe {
                     Ok(Self {
                         $($name: *library.get(concat!("sqlite3_", $symbol))?,)*
+                        scan_status: library.get("sqlite3_stmt_scanstatus").ok().map(|it| *it),
                         _library: library,
                     })
                 }

@@ -17,8 +17,8 @@ use slab::Slab;
 use super::literal;
 use super::sql::Quoting;
 use super::{
-    Counts, Descriptor, Engine, EngineCounts, Reply, Rows, Session, Value, bulk, misdirected,
-    open_statement, sql,
+    Counts, Descriptor, Engine, EngineCounts, Reply, Rows, ScanCount, Session, Value, bulk,
+    misdirected, open_statement, sql,
 };
 use crate::generate::Source;
 use crate::plan;
@@ -211,6 +211,11 @@ impl Session for Sqlite {
 
     fn take_counts(&mut self) -> Counts {
         Counts { busy: self.connection.busy.count.take(), ..Counts::default() }
+    }
+
+    fn scans(&self, statement: u32) -> Vec<ScanCount> {
+        let prepared = self.statements.get(statement as usize);
+        prepared.map(|it| it.statement.scans()).unwrap_or_default()
     }
 
     fn count_work(&mut self, counts: &mut EngineCounts) {

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::borrow::Cow;
-use std::ffi::{CStr, c_int};
+use std::ffi::{CStr, c_char, c_int};
 use std::io::Write;
 use std::ptr;
 use std::rc::Rc;
@@ -10,12 +10,17 @@ use std::rc::Rc;
 use super::connection::Connection;
 use super::library::Stmt;
 use crate::plan::error::Error;
-use crate::sessions::{Reply, Rows, Value, sql};
+use crate::sessions::{Reply, Rows, ScanCount, Value, sql};
 
 const ROW: c_int = 100;
 const DONE: c_int = 101;
 const INTEGER: c_int = 1;
 const NULL: c_int = 5;
+
+/// `SQLITE_SCANSTAT_…`: times begun, rows visited, words.
+const LOOPS: c_int = 0;
+const VISITS: c_int = 1;
+const WORDS: c_int = 4;
 
 /// A `sqlite3_stmt *` and the connection that it lives on.
 pub struct Statement {
@@ -149,6 +154,31 @@ impl Statement {
         // SAFETY: a statement of ours; a counter that the library does not know is 0.
         let count = unsafe { (self.connection.api.stmt_status)(self.handle, counter, 1) };
         u64::from(count as u32)
+    }
+
+    /// What each scan of its plan did since it was prepared, where the library counts that.
+    pub fn scans(&self) -> Vec<ScanCount> {
+        let Some(ask) = self.connection.api.scan_status else { return Vec::new() };
+        let mut found = Vec::new();
+        for at in 0..c_int::MAX {
+            let (mut loops, mut rows) = (0_i64, 0_i64);
+            let mut words: *const c_char = ptr::null();
+            // SAFETY: a statement of ours; each answer has the type that sqlite3.h says, and the
+            // text is copied at once. A scan that is not there writes nothing.
+            let step = unsafe {
+                if ask(self.handle, at, LOOPS, (&raw mut loops).cast()) != 0 {
+                    break;
+                }
+                ask(self.handle, at, VISITS, (&raw mut rows).cast());
+                ask(self.handle, at, WORDS, (&raw mut words).cast());
+                match words.is_null() {
+                    true => String::new(),
+                    false => CStr::from_ptr(words).to_string_lossy().into_owned(),
+                }
+            };
+            found.push(ScanCount { step, loops, rows });
+        }
+        found
     }
 
     fn step(&self) -> c_int {
