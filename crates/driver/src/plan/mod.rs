@@ -159,8 +159,8 @@ pub enum AskMode {
     Counts,
     /// They are prepared and closed, and not executed.
     Prepares,
-    /// They are prepared, executed, their rows counted only, and closed; the execution is timed. The
-    /// answer's rows are the scans that an engine counts: words, loops, rows.
+    /// They are prepared, executed, their rows counted only, and closed; the execution is timed.
+    /// The answer's rows are the scans that an engine counts: words, loops, rows.
     Executes,
 }
 
