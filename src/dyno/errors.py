@@ -30,6 +30,13 @@ class DynoError(Exception):
     #: File and line of a script, where it failed there, the message without them, and what sysbench
     #: calls the function that failed.
     place = without_place = function = ""
+    #: The engine's SQLSTATE, where it refused a statement.
+    state = ""
+
+    @property
+    def is_never_understood(self) -> bool:
+        """A statement that fails however often it is sent: its syntax, a name that is unknown."""
+        return self.state.startswith("42")
 
     def __init__(self, message: str, *, cause: object = "", hint: str = "") -> None:
         super().__init__(message)

@@ -145,7 +145,7 @@ def test_a_comparison_ends_with_its_verdict(
     monkeypatch.setattr(judged_run, "play_and_judge", lambda *_: verdict)
     file = tmp_path / "x.toml"
     file.write_text('candidates = ["null", "null"]\n[[workload]]\nname = "insert"\n')
-    assert run_words(["compare", "null", "null", "-w", "insert"]) == code
+    assert run_words(["compare", "null", "null@1us", "-w", "insert"]) == code
     assert run_words(["run", str(file), "--gate"]) == code
     assert run_words(["run", str(file)]) == 0
 
@@ -167,19 +167,19 @@ def test_a_doubtful_comparison_ends_with_4_where_strict_asks_for_it(
     monkeypatch.setattr(judged_run, "play_and_judge", lambda *_: verdict)
     file = tmp_path / "x.toml"
     file.write_text('candidates = ["null", "null"]\n[[workload]]\nname = "insert"\n')
-    for words in (["compare", "null", "null", "-w", "insert"], ["run", str(file), "--gate"]):
+    for words in (["compare", "null", "null@1us", "-w", "insert"], ["run", str(file), "--gate"]):
         assert run_words(words) == code
         assert run_words([*words, "--strict"]) == strict
     assert run_words(["run", str(file), "--strict"]) == strict, "it is a gate by itself"
     for line in (["sysbench", "oltp_read_only", "run"], ["pgbench", "-S"]):
-        compared = [*line, "--compare", "null", "null"]
+        compared = [*line, "--compare", "null", "null@1us"]
         assert run_words(compared) == code
         assert run_words([*compared, "--strict"]) == strict
         assert run_words([*line, "--strict"]) not in (0, 4), "a play alone says nothing"
     monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "cache"))
     files = write(tmp_path, "it.log", GENERAL), write(tmp_path, "shop.sql", SHOP)
     replayed = ["--log", str(files[0]), "--data", str(files[1])]
-    assert run_words(["compare", "null", "null", *replayed, "--strict"]) == strict
+    assert run_words(["compare", "null", "null@1us", *replayed, "--strict"]) == strict
 
 
 def test_a_reader_that_leaves_is_no_failure() -> None:

@@ -37,7 +37,7 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["--factor", "asrl=on,off"], "unknown factor 'asrl'", "aslr"),
         ([*ASLR, *ASLR], "the factor 'aslr' is given twice", "list all its levels at once"),
         (["--factor", "table_size=1,2"], "is a factor and is set in the workload", "leave out"),
-        ([*ASLR, "--aa"], "an A/A comparison takes no factors", "leave out --aa"),
+        ([*ASLR, "--aa"], "an A/A comparison takes no factors", "leave out the factors"),
         (["--one-at-a-time"], "--one-at-a-time needs a factor", "--factor"),
         (["--factor", f"threads={','.join(map(str, range(1, 66)))}"], "make 65 cells", "64"),
     ],

@@ -57,8 +57,9 @@ def complete_names() -> list[str]:
 def command(names: tuple[str, ...], kind: str | None, older: float, larger: int, yes: bool) -> None:
     """List the disk that runs and cached builds take; free it with --yes.
 
-    NAME selects runs or cache entries by their listed name. A run that is being played stays, and
-    so do the builds that it uses. Temporary folders of killed Dynos are listed too.
+    NAME selects runs or cache entries by the names that `dyno clean` lists. A run that is being
+    played stays, and so do the builds that it uses. Temporary folders of killed Dynos are listed
+    too.
     """
     from dyno.builds import cache
 

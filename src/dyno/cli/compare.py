@@ -15,7 +15,10 @@ from dyno.cli.replay_words import add_replay_options, rewrite_candidates
 from dyno.errors import HostError, TrialFailed, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dyno.compare.experiment import Experiment
+    from dyno.compare.experiment.candidates import Spec
 
 
 @click.command("compare")
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
 )
 @add_pgbench_options
 @add_replay_options
+@options.TIME
+@options.THREADS
 @options.SET
 @options.CONTROL
 @options.LIMIT
@@ -141,6 +146,14 @@ def command(**words: Any) -> int:
     return asked.choose_exit_code(verdict)
 
 
+def check_unlike(specs: Sequence[Spec]) -> None:
+    """`UsageError` where the same candidate was typed twice, and given no name."""
+    unnamed = [spec.text for spec in specs if spec.name.partition("#")[0] == spec.text]
+    if twice := [text for text in unnamed if unnamed.count(text) > 1]:
+        hint = "--aa says that this is meant: an A/A comparison; or name another build"
+        raise UsageError(f"{twice[0]} is compared with itself", hint=hint)
+
+
 def read_experiment(**words: Any) -> Experiment:
     """The command line's words as an experiment."""
     from dyno.compare import experiment as experiments
@@ -175,5 +188,7 @@ def read_experiment(**words: Any) -> Experiment:
     made = experiments.compare_candidates(
         words["candidates"], first, chosen, measuring, judged_run.quote_command()
     )
+    if not words["aa"]:
+        check_unlike(made.candidates)
     more = tuple(experiments.Workload(name, chosen) for name in others)
     return replace(made, workloads=made.workloads + more, crossed=crossed, like=words["like"] or "")

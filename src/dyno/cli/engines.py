@@ -23,7 +23,10 @@ def command() -> None:
 @command.command("install")
 @click.argument("engines", nargs=-1, required=True, type=ENGINE, metavar="ENGINE@BUILD...")
 def install(engines: tuple[str, ...]) -> None:
-    """Fetch or compile each ENGINE@BUILD into the cache, as `compare` does when it needs one."""
+    """Fetch or compile each ENGINE@BUILD into the cache, as `compare` does when it needs one.
+
+    `dyno engines list` names them.
+    """
     from dyno.compare.experiment.candidates import parse_candidate
     from dyno.compare.resolve.candidates import resolve_candidates, resolve_control_values
     from dyno.compare.resolve.workloads import CandidateRequest

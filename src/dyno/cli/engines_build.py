@@ -51,6 +51,8 @@ def command(
 ) -> None:
     """Build ENGINE from a source tree; ENGINE@source:NAME is the build from then on.
 
+    `dyno show engines` lists the engines.
+
     The tree is --source, --git, or PLACE: DIR, DIR@REF or deb:SUITE[:VERSION]. It is only read: the
     build works on a copy in the cache, with frame pointers and symbols. An interrupted or killed
     build continues.

@@ -38,6 +38,8 @@ def list_engine_names() -> list[str]:
 def command(engines: tuple[str, ...], as_json: bool) -> None:
     """List the builds of each ENGINE by release line: where each comes from, and what is cached.
 
+    `dyno show engines` lists the engines.
+
     Nothing is fetched. A folder or a program of your own (ENGINE@/path) and the one that this
     system has (ENGINE@system) work too.
     """

@@ -62,7 +62,11 @@ def command() -> None:
     "always may.",
 )
 def install(parts: tuple[str, ...], dsn: str, accounts: tuple[str, ...]) -> None:
-    """Install each PART; one that is installed already stays as it is."""
+    """Install each PART; one that is installed already stays as it is.
+
+    PART is async, bitmap, files, history, json, options or uuid; `dyno kit status` says what each
+    is.
+    """
     from dyno.servers.kit import verbs
     from dyno.servers.kit.parts import find_parts
 
@@ -96,7 +100,10 @@ def status(dsn: str) -> None:
 @PART
 @DSN
 def uninstall(parts: tuple[str, ...], dsn: str) -> None:
-    """Uninstall each PART; nothing of it remains."""
+    """Uninstall each PART; nothing of it remains.
+
+    PART is async, bitmap, files, history, json, options or uuid.
+    """
     from dyno.servers.kit import verbs
     from dyno.servers.kit.parts import find_parts
 

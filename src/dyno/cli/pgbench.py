@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dyno.cli.pgbench_words import explain_word
+from dyno.cli.shim_words import split_comparison
 from dyno.cli.terminal import screen
 from dyno.errors import DynoError, UsageError
 
@@ -18,8 +20,8 @@ if TYPE_CHECKING:
     from dyno.driver.plan import Session
 
 REFUSED_EXIT, ABORTED_EXIT = 1, 2
-#: Flags of a comparison, beside `--compare`.
-COMPARED_FLAGS = ("--quick", "--strict")
+#: pgbench's own log; `compare` means a server's by these words.
+LOGGING = {"log", "log-prefix"}
 #: What a comparison leaves out; all else that it does not know it refuses by name.
 SILENT = ("jobs", "no-vacuum", "progress", "report-per-command", "progress-timestamp", "debug")
 
@@ -34,8 +36,8 @@ def command(words: tuple[str, ...]) -> int:
     """Run a pgbench command line, with pgbench's output and exit codes.
 
     It plays on the server that ARGS name, as it runs. With --compare BUILD BUILD the line becomes a
-    comparison with a verdict. --quick: one analysis at 5 blocks. --strict: exit with 4 if an audit
-    doubts the result. docs/guides/workloads/pgbench-words.md lists every option.
+    comparison with a verdict, and takes --quick, --strict, --limit and others as `dyno compare`
+    does. docs/guides/workloads/pgbench-words.md lists every option.
 
     \b
     dyno pgbench -h /tmp -S -c 4 -T 10 bench
@@ -137,13 +139,10 @@ def play_comparison(words: Sequence[str]) -> int:
     from dyno.cli import compare as comparison
     from dyno.compat.pgbench.words import OPTIONS, read_words
 
-    at = words.index("--compare")
-    builds = words[at + 1 : at + 3]
-    if len(builds) < 2 or any(build.startswith("-") for build in builds):
-        raise UsageError("--compare needs two builds", hint="--compare BASE CANDIDATE")
-    others = [*words[:at], *words[at + 3 :]]
-    flags = [word for word in others if word in COMPARED_FLAGS]
-    settings = read_words([word for word in others if word not in COMPARED_FLAGS], os.environ)
+    others, builds, own = split_comparison(words)
+    settings = read_words(others, os.environ)
+    for name in sorted(settings.given & LOGGING):
+        raise UsageError(f"--{name} writes pgbench's log", hint=explain_word(f"--{name}"))
     if settings.database:
         hint = "the builds are started by Dyno, or named by their URLs"
         raise UsageError(f"a comparison has no database '{settings.database}'", hint=hint)
@@ -160,7 +159,7 @@ def play_comparison(words: Sequence[str]) -> int:
     elif not settings.has("transactions"):
         said += ["--transactions", str(settings.transactions)]
     code: int = comparison.command.main(
-        [*builds, *said, *flags], prog_name="dyno compare", standalone_mode=False
+        [*builds, *said, *own], prog_name="dyno compare", standalone_mode=False
     )
     return code
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from dyno.cli.options import gather_settings
 from dyno.cli.replay_words import choose_log
 from dyno.cli.setup_words import prepare_setup_beside
 from dyno.compat.pgbench.scripts import BUILTINS, find_builtin, find_builtin_file, parse_weight
@@ -28,17 +29,34 @@ ANSWERS = {
     "-P --progress --progress-timestamp": "`dyno play` shows every second by itself",
     "-r --report-per-command": "the table has a row per script of a mix; a command by itself is "
     "timed by the server (pg_stat_statements)",
-    "-l --log-prefix --sampling-rate --aggregate-interval": "the trial's record has its "
+    "-l --log --log-prefix --sampling-rate --aggregate-interval": "the trial's record has its "
     "seconds and histograms: `dyno compare`, then `dyno report`",
     "-L --latency-limit": "the table has percentiles, from the intended time on",
     "-C --connect": "connections are kept for a trial; a Lua script may connect in its event",
     "--max-tries": "deadlocks and serialisation failures begin anew inside their latency",
     "--failures-detailed --verbose-errors": "errors are counted by code, always",
     "--random-seed": "--set rand_seed=N",
-    "-T": "--set time=SECONDS",
     "--show-script": "`dyno show pgbench_select_only` names the file of such a script",
     "-d --debug": "statements stand in the server's log where it is told to (log_statement)",
 }
+
+
+#: What an experiment's file says, and `run` therefore does not take.
+OF_EXPERIMENTS = {
+    **dict.fromkeys(
+        ("--log", "--data"), "the file names its workloads; `dyno compare` takes --log"
+    ),
+    **dict.fromkeys(("--workload", "-w", "--sql"), "the file names its workloads: [[workload]]"),
+    "--aa": "aa = true in the file",
+    "--margin": "margin_percent = … in the file",
+    "--seed": "seed = … in the file",
+    "--factor": "[[factor]] in the file",
+}
+#: What one play has no blocks for.
+OF_COMPARISONS = dict.fromkeys(
+    ("--limit", "--blocks", "--budget", "--margin", "--precision", "--quick", "--strict", "--aa"),
+    "one play has no blocks and no verdict: `dyno compare` takes it",
+)
 
 
 class Weighed(click.ParamType[tuple[str, str]]):
@@ -174,7 +192,7 @@ def choose_scripts(words: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]
             options["also"] = ",".join(f"{name}@{w}" if w else name for name, w in others)
     if not workloads:
         raise click.UsageError("missing option '--workload' (or '--pgbench', '--sql', '--log')")
-    options |= dict(words["settings"])
+    options |= gather_settings(words)
     if setup := options.get("setup"):
         options |= prepare_setup_beside(setup, workloads[0], words["candidates"])
     return workloads, options
@@ -240,6 +258,14 @@ def explain_option(option: str, taken: Sequence[click.Parameter]) -> str:
     """What does here what an option of pgbench's does there; empty where it is none, or the command
     plays nothing.
     """
-    if not any(each.name == "builtins" for each in taken):
+    names = {each.name for each in taken}
+    if "experiment" in names:
+        return OF_EXPERIMENTS.get(option, "")
+    if "builtins" not in names:
         return ""
+    return OF_COMPARISONS.get(option) or explain_word(option)
+
+
+def explain_word(option: str) -> str:
+    """The same of an option by itself."""
     return next((said for names, said in ANSWERS.items() if option in names.split()), "")

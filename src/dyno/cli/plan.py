@@ -42,6 +42,8 @@ def command(
 ) -> None:
     """Plan an experiment or the repetition of a run: blocks, duration, detectable slowdown.
 
+    `dyno show experiments` and `dyno show runs` list what may be planned.
+
     Nothing is played, fetched or built. Spread and costs are those of that run, or of an earlier
     run of the experiment; without one, spreads of 1, 2 and 5 % are assumed.
 

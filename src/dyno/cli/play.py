@@ -10,7 +10,7 @@ import click
 
 from dyno.cli import options
 from dyno.cli.judged_run import print_progress, quote_command, sweep
-from dyno.cli.options import DURATION, ENGINE
+from dyno.cli.options import ENGINE
 from dyno.cli.pgbench_words import add_pgbench_options, choose_scripts
 from dyno.cli.replay_words import add_replay_options, rewrite_candidates
 from dyno.cli.terminal import screen
@@ -30,9 +30,8 @@ PERCENTILES = ("50", "95", "99", "99.9")
 @options.add_workload()
 @options.SET
 @options.CONTROL
-@click.option(
-    *("--time", "-T"), type=DURATION, metavar="TIME", help="Short for --set time=SECONDS."
-)
+@options.TIME
+@options.THREADS
 @click.option(
     "--command",
     "commands",
@@ -59,8 +58,6 @@ def command(engine: str, **words: Any) -> None:
 
     (engine,) = rewrite_candidates(words, (engine,))
     scripts, chosen = choose_scripts(words | {"candidates": (engine,)})
-    if words["time"] is not None:
-        chosen["time"] = f"{words['time']:g}"
     if len(scripts) > 1:
         raise UsageError("--workload and pgbench's scripts cannot be combined", hint="play one")
     (script,) = scripts

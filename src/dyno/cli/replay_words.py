@@ -139,7 +139,8 @@ def _parse_limit(text: str | None) -> int:
 
 #: What the log itself says: how long, how many, how fast; and what belongs to pgbench's files.
 FIXED = {
-    **{"time": "--time", "client": "--client", "transactions": "--transactions"},
+    **{"time": "--time", "threads": "--threads"},
+    **{"client": "--client", "transactions": "--transactions"},
     **{"rate": "--rate", "protocol": "--protocol", "scale": "--scale", "define": "--define"},
 }
 FIXED_SETTINGS = ("time", "events", "threads", "rate", "arrivals", "warmup_time")

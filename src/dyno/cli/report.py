@@ -38,9 +38,9 @@ def command(run: str, *, profile_format: str | None, **words: Any) -> int:
     """Make a run's verdict.json, report.html and trials.csv again, or the report.html of a count or
     a run of disks.
 
-    RUN is its folder, its name, a unique beginning of the name, or `last`. It needs only the
-    records, no engine. With a --format that has no file, that format is all that is printed. Exits
-    with 0, or with --strict as `compare` does.
+    RUN is its folder, its name, a unique beginning of the name, or `last` (`dyno show runs`). It
+    needs only the records, no engine. With a --format that has no file, that format is all that is
+    printed. Exits with 0, or with --strict as `compare` does.
 
     \b
     dyno report last --format markdown >>"$GITHUB_STEP_SUMMARY"

@@ -20,8 +20,9 @@ from dyno.cli.runs import find_capacity, find_run
 def command(run: str, **words: Any) -> int:
     """Continue an interrupted run.
 
-    RUN is its folder, its name, a unique beginning of the name, or `last`. The interrupted block is
-    played again. Refused if host, program or script changed. Exits as `compare` does.
+    RUN is its folder, its name, a unique beginning of the name, or `last` (`dyno show runs`). The
+    interrupted block is played again. Refused if host, program or script changed. Exits as
+    `compare` does.
     """
     from dyno.compare.play.run import resume_run
 

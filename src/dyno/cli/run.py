@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 @click.command("run")
 @click.argument("experiment", type=EXPERIMENT, metavar="EXPERIMENT")
 @click.option("--gate", is_flag=True, help="Exit as `compare` does: 0, 1, 2 or 3.")
+@options.TIME
+@options.THREADS
 @options.SET
 @options.BLOCKS
 @options.CONTROL
@@ -48,7 +50,7 @@ def command(experiment: str, *, gate: bool, **words: Any) -> int:
     limits = measuring.limits | dict(words["limits"])
     made = replace(
         read,
-        workloads=override_options(read.workloads, dict(words["settings"])),
+        workloads=override_options(read.workloads, options.gather_settings(words)),
         measuring=replace(measuring, controls=held, limits=limits),
         command=judged_run.quote_command(),
     )

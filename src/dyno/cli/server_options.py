@@ -45,7 +45,9 @@ def show(variable: str | None, dsn: str) -> None:
 @DSN
 @click.option("--persist", is_flag=True, help="Keep it after a restart, too.")
 def set_(variable: str, option: str, value: str, dsn: str, persist: bool) -> None:
-    """Set one OPTION of a VARIABLE on or off for all sessions to come; the others stay."""
+    """Set one OPTION of a VARIABLE on, off or to its default for all sessions to come; the others
+    stay.
+    """
     from dyno.servers.kit import options
 
     options.set_option(reach_server(dsn), variable.lower(), option, value, persist=persist)

@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING
 import click
 
 import dyno
+from dyno.cli.shim_words import split_comparison
 from dyno.cli.terminal import screen
 from dyno.errors import DynoError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dyno.compat.sysbench.words import Words
 
 #: The version whose words these are.
@@ -32,8 +35,8 @@ FAILED_EXIT = 1
 def command(words: tuple[str, ...]) -> int:
     """Run a sysbench command line, with sysbench's output.
 
-    With --compare BUILD BUILD the line becomes a comparison of two builds with a verdict. --quick:
-    one analysis at 5 blocks. --strict: exit with 4 if an audit doubts the result.
+    With --compare BUILD BUILD the line becomes a comparison of two builds with a verdict, and takes
+    --quick, --strict, --limit and others as `dyno compare` does.
 
     \b
     dyno sysbench oltp_read_only --mysql-db=shop --tables=4 prepare
@@ -42,10 +45,9 @@ def command(words: tuple[str, ...]) -> int:
     from dyno.compat.sysbench import words as lines
 
     try:
-        read = lines.read_words(words)
-        if read.compare:
-            return compare_builds(read)
-        return play_line(read)
+        line, builds, own = split_comparison(words)
+        read = lines.read_words(line)
+        return compare_builds(read, builds, own) if builds else play_line(read)
     except lines.SysbenchError as refused:
         say(str(refused))
         return FAILED_EXIT
@@ -117,10 +119,9 @@ def play_script(words: Words) -> int:
         return FAILED_EXIT
 
 
-def compare_builds(words: Words) -> int:
-    """The line as a comparison of two builds: the verdict's exit code."""
-    from dyno.cli import judged_run
-    from dyno.compare.experiment import Measuring, compare_candidates
+def compare_builds(words: Words, builds: Sequence[str], own: Sequence[str]) -> int:
+    """The line as `dyno compare` of two builds, with the comparison's own options."""
+    from dyno.cli import compare as comparison
     from dyno.compat.sysbench.play import find_script, split_options
 
     if words.command != "run":
@@ -132,12 +133,10 @@ def compare_builds(words: Words) -> int:
     options, unused = split_options(words)
     for name in unused:
         screen.print_line(f"--{name} is ignored: a comparison starts each build itself", err=True)
-    made = compare_candidates(
-        words.compare,
-        script,
-        options,
-        Measuring(quick=words.is_quick),
-        command=judged_run.quote_command(),
+    said = [word for name, value in options.items() for word in ("--set", f"{name}={value}")]
+    code: int = comparison.command.main(
+        [*builds, "--workload", script, *said, *own],
+        prog_name="dyno compare",
+        standalone_mode=False,
     )
-    asked = judged_run.RunOptions(strict=words.is_strict)
-    return asked.choose_exit_code(judged_run.play_and_judge(made, asked))
+    return code

@@ -39,7 +39,7 @@ def convert_error(event: Mapping[str, Any]) -> DynoError:
     message = f"{words} ({where})" if where else words
     fault = _BLAME.get(blame, InternalError)(message, hint=hint)
     fault.place, fault.without_place = place, said.get("script_words") or words
-    fault.function = said.get("function", "")
+    fault.function, fault.state = said.get("function", ""), said.get("state", "")
     return fault
 
 

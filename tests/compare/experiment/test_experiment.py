@@ -64,9 +64,12 @@ def test_an_a_a_comparison_is_declared(tmp_path: Path) -> None:
     assert experiment.read_experiment(declared).measuring.aa
     assert not experiment.read_experiment(written(tmp_path, GOOD)).measuring.aa
     words = ["null@0s", "null@0s", "-w", "insert"]
-    for more, meant in ([], False), (["--aa"], True):
-        context = compare.command.make_context("compare", words + more)
-        assert compare.read_experiment(**context.params).measuring.aa is meant
+    context = compare.command.make_context("compare", [*words, "--aa"])
+    assert compare.read_experiment(**context.params).measuring.aa
+    context = compare.command.make_context("compare", words)
+    with pytest.raises(UsageError, match="null@0s is compared with itself") as caught:
+        compare.read_experiment(**context.params)
+    assert "--aa" in caught.value.hint
 
 
 @pytest.mark.parametrize(

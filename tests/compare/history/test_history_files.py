@@ -97,3 +97,14 @@ def test_a_copy_of_a_run_is_no_further_point(
     found = decode.decode(History, json.loads(file.read_text()))
     assert [len(each.points) for each in found.tested] == [12]
     assert f"left out: backup-of-it: a copy of {first.name}" in capsys.readouterr().out
+
+
+def test_the_page_is_written_from_the_first_run_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs, page = tmp_path / "runs", tmp_path / "page.html"
+    write_nightly_runs(runs, [0.0])
+    assert run_words(["history", str(runs)]) == 64, "nothing can be flagged"
+    assert run_words(["history", str(runs), "--html", str(page)]) == 0
+    assert "0 flagged changes" in page.read_text() and "page:" in capsys.readouterr().out
+    assert run_words(["history", str(runs), "--html", str(page), "--gate"]) == 64

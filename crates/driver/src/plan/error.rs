@@ -141,6 +141,7 @@ impl Error {
             phase: phase.map(str::to_owned),
             place: self.0.place.clone(),
             script_words: self.0.script_words.clone(),
+            state: self.is_engine().then(|| self.0.state.clone()),
             function: self.0.function.clone(),
             connection: self.0.connection,
             stream: self.0.stream.clone(),

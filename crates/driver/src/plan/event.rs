@@ -379,6 +379,9 @@ pub struct Failure {
     pub place: Option<String>,
     /// The script's own words, where it failed by itself, or those that it was thrown.
     pub script_words: Option<String>,
+    /// The engine's SQLSTATE, where it refused a statement.
+    #[serde(default)]
+    pub state: Option<String>,
     /// The script's function that failed, as sysbench calls it (`thread_run` for `event`).
     pub function: Option<String>,
     /// The user's number (sysbench's thread id), where one was at work.

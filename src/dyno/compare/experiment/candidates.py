@@ -108,7 +108,7 @@ def _parse_pairs(text: str, keys: str) -> Iterable[tuple[str, str]]:
 def make_names_unique(specs: Sequence[Spec]) -> tuple[Spec, ...]:
     """The specs with unique names: the second of a name becomes ``name#2``.
 
-    The same text twice is an A/A comparison and allowed (an audit wants it declared).
+    The same text twice is an A/A comparison, which `dyno compare` wants declared.
     """
     counts: dict[str, int] = {}
     apart = []

@@ -114,6 +114,8 @@ def _try_connections(
     except InternalError:
         raise
     except DynoError as failed:
+        if failed.is_never_understood:
+            raise  # and so would every trial
         return Saturation(workload.name, base.name, 0, why=f"it failed: {failed.message}")
     return Saturation(workload.name, base.name, choose_fewest_connections(tried), tried)
 

@@ -252,6 +252,8 @@ def _try_events(
     except InternalError:
         raise
     except DynoError as failed:
+        if failed.is_never_understood:
+            raise  # and so would every trial
         raise _NotTried(f"{where} could not be tried: {failed.message}") from failed
     looked_at = [it for it in played.records if it.phase not in brief.few]
     tried = summarize_events(looked_at, played.resting_percent)

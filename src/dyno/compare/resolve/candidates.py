@@ -188,7 +188,7 @@ def find_factor_kinds(experiment: Experiment) -> tuple[Factor, ...]:
     if not varied.levels:
         return ()
     if experiment.measuring.aa:
-        raise UsageError("an A/A comparison takes no factors", hint="leave out --aa or the factors")
+        raise UsageError("an A/A comparison takes no factors", hint="leave out the factors")
     found = [engines.find_engine(spec.engine, driver.ask) for spec in experiment.candidates]
     owners = _list_known_words(experiment, found)
     open_ended = all(isinstance(engine, engines.Accepts) for engine in found)

@@ -70,8 +70,6 @@ OLD_NAMES = {
     "max-time": "time",
     "tx-rate": "rate",
 }
-#: Flags of a comparison, beside `--compare`.
-COMPARED_FLAGS = ("--quick", "--strict")
 #: Tests of sysbench's own that ask no database.
 BUILT_IN = ("fileio", "cpu", "memory", "threads", "mutex")
 
@@ -92,9 +90,6 @@ class Words:
     given: frozenset[str] = frozenset()
     others: tuple[str, ...] = ()
     old_names: tuple[str, ...] = ()
-    compare: tuple[str, ...] = ()
-    is_quick: bool = False
-    is_strict: bool = False
     argv: tuple[str, ...] = ()
 
     def is_on(self, name: str) -> bool:
@@ -137,7 +132,6 @@ def read_words(words: Sequence[str]) -> Words:
     option without a counterpart that would change what is measured.
     """
     known = list_options()
-    words, compare, flags = _split_comparison(words)
     argv = tuple(map(mask_password, words))
     named = [word for word in words if not word.startswith("--")]
     if len(named) > 2:
@@ -158,30 +152,12 @@ def read_words(words: Sequence[str]) -> Words:
     _check(given, known)
     script, command = (*named, "", "")[:2]
     options = {name: option.default for name, option in known.items()} | given
-    return Words(
-        *(script, command, options, frozenset(given), tuple(others), old, compare),
-        is_quick="--quick" in flags,
-        is_strict="--strict" in flags,
-        argv=argv,
-    )
+    return Words(script, command, options, frozenset(given), tuple(others), old, argv)
 
 
 def _parse_count(text: str | None) -> int:
     """A whole number; 0 where there is none."""
     return int(text) if text and text.isdigit() else 0
-
-
-def _split_comparison(words: Sequence[str]) -> tuple[list[str], tuple[str, ...], set[str]]:
-    """The line without `--compare`, the builds behind it, and which of the comparison's flags."""
-    if "--compare" not in words:
-        return [*words], (), set()
-    at = list(words).index("--compare")
-    builds = tuple(words[at + 1 : at + 3])
-    if len(builds) < 2 or any(build.startswith("--") for build in builds):
-        raise UsageError("--compare takes two builds", hint="--compare BASE CANDIDATE")
-    others = [*words[:at], *words[at + 3 :]]
-    flags = set(others) & set(COMPARED_FLAGS)
-    return [word for word in others if word not in flags], builds, flags
 
 
 def _parse_options(

@@ -52,7 +52,7 @@ def try_out(
         found = REFUSED.search(failed.cause)
         cause = found[0] if found else failed.cause.splitlines()[-1]
         raise UsageError(f"{server} refuses its settings", cause=cause) from None
-    told |= _round_pool(told)
+    told |= _adjust_pool(told)
     for name, value in requested.own.items():
         number, adjusted = (_parse_number(it) for it in (value, told.get(name, "")))
         if number is not None and adjusted is not None and number != adjusted:
@@ -63,7 +63,7 @@ def try_out(
 POOL, GIB = "innodb_buffer_pool_size", 1 << 30
 
 
-def _round_pool(told: Mapping[str, str]) -> dict[str, str]:
+def _adjust_pool(told: Mapping[str, str]) -> dict[str, str]:
     """The pool's size as the server will make it at its start, where it is no multiple of its
     chunks: a listing has it as it was written. Empty where the server decides by other means.
     """
