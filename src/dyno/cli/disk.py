@@ -78,8 +78,8 @@ INVALID_EXIT = judged_run.EXITS["invalid"]
     "of_run",
     type=RUN,
     metavar="RUN",
-    help="Predict what the commits of this comparison (`dyno show runs`) could be here, beside what "
-    "they were.",
+    help="Predict what the commits of this comparison (`dyno show runs`) could be here, beside "
+    "what they were.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Draws blocks and orders.")
 @options.STRICT
