@@ -196,7 +196,7 @@ def command(folders: tuple[Path, ...], alpha: float, **words: object) -> int:
     The exit code is 0. With --gate it depends on the slowdowns that the newest level still shows: 1
     if a fresh comparison confirmed one, 2 if one is flagged and not yet decided, 0 if there is none
     or all were rejected, 64 if no series is long enough; --html and --json alone take any number of
-    points. With --strict it is 4 if such a comparison is doubtful. You may run the gate every night:
+    points. With --strict it is 4 if such a comparison is doubtful. You may run the gate each night:
     SHARE is spent over all nights.
     """
     from dyno.compare.history import build_history

@@ -18,7 +18,7 @@ from click.shell_completion import CompletionItem
 import dyno
 from dyno import numbers
 from dyno.cli.runs import list_run_names
-from dyno.errors import DynoError, UsageError
+from dyno.errors import DynoError
 from dyno.former_names import find_current_name
 from dyno.printable import escape_line
 
@@ -288,26 +288,6 @@ TIME: Decorator = click.option(
 THREADS: Decorator = click.option(
     "--threads", type=click.IntRange(1), metavar="N", help="Short for --set threads=N."
 )
-#: Commands' words that stand for an option of the workload.
-SHORT = {"time": "--time", "threads": "--threads"}
-
-
-def gather_settings(words: Mapping[str, Any]) -> dict[str, str]:
-    """The workload's options of `--set` and of the words that are short for it; `UsageError` where
-    an option is given in two ways.
-    """
-    found = dict(words["settings"])
-    for name, word in SHORT.items():
-        if words.get(name) is None:
-            continue
-        others = {f"--set {name}": name in found}
-        others |= {"--client": name == "threads" and words.get("client") is not None}
-        if twice := [other for other, given in others.items() if given]:
-            raise UsageError(f"{word} and {twice[0]} are the same", hint="give one of them")
-        found[name] = f"{words[name]:g}"
-    return found
-
-
 FACTOR: Decorator = click.option(
     *("--factor", "factors"),
     multiple=True,

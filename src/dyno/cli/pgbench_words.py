@@ -12,9 +12,9 @@ from typing import Any
 
 import click
 
-from dyno.cli.options import gather_settings
 from dyno.cli.replay_words import choose_log
 from dyno.cli.setup_words import prepare_setup_beside
+from dyno.cli.short_words import gather_settings
 from dyno.compat.pgbench.scripts import BUILTINS, find_builtin, find_builtin_file, parse_weight
 from dyno.errors import UsageError
 

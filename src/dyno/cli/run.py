@@ -11,6 +11,7 @@ import click
 
 from dyno.cli import judged_run, options
 from dyno.cli.options import EXPERIMENT
+from dyno.cli.short_words import gather_settings
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def command(experiment: str, *, gate: bool, **words: Any) -> int:
     limits = measuring.limits | dict(words["limits"])
     made = replace(
         read,
-        workloads=override_options(read.workloads, options.gather_settings(words)),
+        workloads=override_options(read.workloads, gather_settings(words)),
         measuring=replace(measuring, controls=held, limits=limits),
         command=judged_run.quote_command(),
     )
