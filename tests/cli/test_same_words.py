@@ -134,7 +134,7 @@ READERS = {
 }
 #: Programs of others, whose own options a hint may spell out.
 OTHERS = re.compile(
-    r"\b(npm|git|mydumper|numactl|losetup|ps|docker|systemctl|pip|pgbench's|curl)\b"
+    r"\b(npm|git|mydumper|numactl|losetup|ps|docker|systemctl|pgbench's)\b"
 )
 #: Options of the shims, which are no options of click's.
 SHIMS = {"--compare", "--help"}
