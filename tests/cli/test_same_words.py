@@ -133,9 +133,7 @@ READERS = {
     "cli/server_options": ("options",),
 }
 #: Programs of others, whose own options a hint may spell out.
-OTHERS = re.compile(
-    r"\b(npm|git|mydumper|numactl|losetup|ps|docker|systemctl|pgbench's)\b"
-)
+OTHERS = re.compile(r"\b(npm|git|mydumper|numactl|losetup|ps|docker|systemctl|pgbench's)\b")
 #: Options of the shims, which are no options of click's.
 SHIMS = {"--compare", "--help"}
 
