@@ -15,6 +15,8 @@ from dyno.profile.layers import (
 )
 from dyno.record.profile import CpuProfile, ProfiledFunction
 
+CONTAINERS = "values, strings and containers"
+
 
 @pytest.mark.parametrize(
     ("engine", "name", "file", "layer"),
@@ -30,6 +32,10 @@ from dyno.record.profile import CpuProfile, ProfiledFunction
         ("postgres", "slot_deform_heap_tuple", UNKNOWN, "executor"),
         ("postgres", "anything", "/s/src/backend/optimizer/path/x.c", "planner"),
         ("duckdb", "duckdb::Parser::ParseQuery(x)", UNKNOWN, "parser"),
+        ("duckdb", "void std::vector<int>::emplace_back<int>", UNKNOWN, CONTAINERS),
+        ("duckdb", "bool duckdb::TryCast::Operation<int>(x)", UNKNOWN, "execution"),
+        ("duckdb", "duckdb::MoveConstantsRule::MoveConstantsRule", UNKNOWN, "optimizer"),
+        ("duckdb", "void duckdb::BitpackingFetchRow<int>", UNKNOWN, "storage and transactions"),
         ("sqlite", "nothing_known", UNKNOWN, "other"),
         ("null", "nothing_known", UNKNOWN, "other"),
     ],
