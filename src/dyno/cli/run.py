@@ -11,6 +11,7 @@ import click
 
 from dyno.cli import judged_run, options
 from dyno.cli.options import EXPERIMENT
+from dyno.cli.setup_words import prepare_workloads
 from dyno.cli.short_words import gather_settings
 from dyno.errors import UsageError
 
@@ -51,7 +52,9 @@ def command(experiment: str, *, gate: bool, **words: Any) -> int:
     limits = measuring.limits | dict(words["limits"])
     made = replace(
         read,
-        workloads=override_options(read.workloads, gather_settings(words)),
+        workloads=prepare_workloads(
+            override_options(read.workloads, gather_settings(words)), read.candidates
+        ),
         measuring=replace(measuring, controls=held, limits=limits),
         command=judged_run.quote_command(),
     )

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dyno.cli.terminal import screen
 
 if TYPE_CHECKING:
+    from dyno.compare.experiment import Workload
+    from dyno.compare.experiment.candidates import Spec
     from dyno.compare.resolve.setup_files import ReadyFile
 
 
 def prepare_setup(file: Path, candidates: Sequence[str]) -> ReadyFile:
     """The file for these candidates, and what is not loaded of it, told."""
     from dyno.compare.experiment.candidates import parse_candidate
+
+    return _prepare(file, [parse_candidate(text) for text in candidates])
+
+
+def _prepare(file: Path, candidates: Sequence[Spec]) -> ReadyFile:
     from dyno.compare.resolve.setup_files import make_ready
 
     def say(clause: str) -> None:
         screen.print_line(f"{clause} …", err=True)
 
-    found = make_ready(file.resolve(), [parse_candidate(text) for text in candidates], say)
+    found = make_ready(file.resolve(), candidates, say)
     for sentence in found.describe():
         screen.print_line(sentence, err=True)
     return found
@@ -31,3 +39,18 @@ def prepare_setup_beside(name: str, workload: str, candidates: Sequence[str]) ->
     from dyno.workloads import find_workload
 
     return prepare_setup(find_workload(workload).parent / name, candidates).list_options()
+
+
+def prepare_workloads(
+    workloads: Sequence[Workload], candidates: Sequence[Spec]
+) -> tuple[Workload, ...]:
+    """An experiment's workloads, the SQL files that make their tables made ready."""
+    from dyno.workloads import find_workload
+
+    found = []
+    for each in workloads:
+        if name := each.options.get("setup"):
+            ready = _prepare(find_workload(each.name).parent / name, candidates)
+            each = replace(each, options=each.options | ready.list_options())
+        found.append(each)
+    return tuple(found)

@@ -306,3 +306,19 @@ def test_a_sampled_log_says_which_share_it_holds(tmp_path: Path) -> None:
     text = slow(0, f"{STAMP}SELECT 1;").replace("SET time", f"{more}SET time")
     said = lay_out(write(tmp_path, "it.log", text), False, lambda _: None).describe()
     assert "one in 100 statements" in said[0] and "--speed 100" in said[0]
+
+
+@pytest.mark.parametrize(("shortest", "is_told"), [("0.600000", True), ("0.000200", False)])
+def test_a_log_of_slow_statements_alone_is_told(
+    shortest: str, is_told: bool, tmp_path: Path
+) -> None:
+    entry = (
+        "# Time: 2026-01-01T10:00:0{}.000000Z\n# User@Host: app[app] @ localhost []  Id: 8\n"
+        "# Query_time: {}  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 1\n"
+        "SET timestamp=1767261600;\nSELECT {};\n"
+    )
+    (tmp_path / "it.log").write_text(entry.format(1, "2.5", 1) + entry.format(5, shortest, 2))
+    log = read_log(LogFile(tmp_path / "it.log"))
+    assert len(list(log.entries)) == 2
+    told = [why for why in log.notes if "none of which took less than 0.6 s" in why]
+    assert bool(told) == is_told, log.notes

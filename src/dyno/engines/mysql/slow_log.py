@@ -19,7 +19,7 @@ from dyno.engines.mysql.logs import (
     parse_seconds,
 )
 from dyno.workloads.replay.lines import Gathered, LogFile
-from dyno.workloads.replay.logs import Log, LogEntry, Reasons
+from dyno.workloads.replay.logs import LeftOutStatements, Log, LogEntry, Reasons
 
 #: Lines of an entry's head, and characters of each: more are not a server's.
 HEADS, HEAD = 64, 1 << 12
@@ -62,6 +62,12 @@ REOPENED = (
     "lines say that the server opened the log anew: a session's number behind such a line is "
     "another session"
 )
+ONLY_SLOW = (
+    "statements, none of which took less than {:g} s: if long_query_time was above 0, the log has "
+    "the slow ones only, and so has the replay"
+)
+#: With long_query_time = 0 something is always faster.
+SLOW_S = 0.01
 ABSURD = "entries with a duration that cannot be: they count as begun when they ended"
 
 
@@ -176,6 +182,7 @@ class _Reading:
         self._at_s, self._used = 0.0, ""
         self._opened = 0
         self._begun = dict[str, int]()
+        self._shortest_s, self._read = float("inf"), LeftOutStatements()
 
     def read(self, file: LogFile, limit: int) -> Iterator[LogEntry]:
         """Its entries."""
@@ -185,10 +192,15 @@ class _Reading:
             if not record.is_header:
                 has_entries = True
                 if entry := self._read_record(record):
+                    self._shortest_s = min(self._shortest_s, entry.duration_s)
+                    if self._shortest_s >= SLOW_S:
+                        self._read.add(entry.line)
                     yield entry
             elif has_entries:
                 self._opened, self._used = self._opened + 1, ""
                 self.notes.add(REOPENED, record.line)
+        if self._read.count and self._shortest_s >= SLOW_S:
+            self.notes[ONLY_SLOW.format(self._shortest_s)] = self._read
 
     def _read_record(self, record: _Record) -> LogEntry | None:
         said, body, line = self._read_head(record), record.body, record.line
