@@ -194,14 +194,14 @@ def list_reasons(run: Run, verdict: Verdict) -> list[str]:
     if verdict.overall == "invalid":
         found += [f"{f.audit}: {f.sentence}" for f in verdict.findings if f.soundness == "invalid"]
         found += [
-            _capitalize(n)
+            _begin_sentence(n)
             for row in list_decisive(verdict)
             if row.verdict == "invalid"
             for n in row.notes
         ]
     found += [f"{doubt.audit}: {doubt.sentence}" for doubt in verdict.doubts]
     if verdict.reason:
-        found.append(_capitalize(verdict.reason))
+        found.append(_begin_sentence(verdict.reason))
     elif not verdict.complete:
         found.append("The run is not complete: this is what has been measured so far")
     elif verdict.overall == "inconclusive" and not found:
@@ -211,7 +211,7 @@ def list_reasons(run: Run, verdict: Verdict) -> list[str]:
     return found[:REASONS] + ([f"and {more} more reasons, in the report"] if more > 0 else [])
 
 
-def _capitalize(sentence: str) -> str:
+def _begin_sentence(sentence: str) -> str:
     return f"{sentence[:1].upper()}{sentence[1:]}"
 
 
@@ -225,7 +225,7 @@ def _explain_open(run: Run, verdict: Verdict) -> list[str]:
     blocks, margin = format_count(widest.blocks, "block"), f"{widest.margin_percent:g} %"
     least = format_percent(widest.mde80_percent)
     return [
-        f"{_capitalize(named.title)}: {blocks} tell a slowdown of {least} or "
+        f"{_begin_sentence(named.title)}: {blocks} tell a slowdown of {least} or "
         f"more, four times in five, and the margin is {margin}; more blocks, or a quieter host "
         "(`dyno doctor`), tell smaller ones"
     ]
