@@ -36,7 +36,7 @@ def _judge_side(run: DiskRun, side: DiskSide, jobs: Sequence[DiskJob]) -> DiskFi
         return DiskFinding("steady_state", "sound", sentence, (side.name,))
     written = sum(play.owed_bytes or 0 for play in run.plays if play.side == side.name)
     whole = side.device.size_bytes
-    share = f", {written / 1e9:.1f} of its {whole / 1e9:.0f} GB were written" if whole else ""
+    share = f", {written / 1e9:.1f} GB of its {whole / 1e9:.0f} GB were written" if whole else ""
     sentence = (
         f"{side.name}: '{unsteady[0]}' is not steady by SNIA's rule (5 rounds within 20 %, slope "
         f"within 10 %){share}: not preconditioned, or others use the disk."

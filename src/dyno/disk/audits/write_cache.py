@@ -49,7 +49,7 @@ def _judge_side(run: DiskRun, side: DiskSide, jobs: list[DiskJob]) -> DiskFindin
     if quick is not None and quick < least:
         medium = "says that it rotates" if side.device.rotational else "is flash"
         sentence = (
-            f"{side.name}: flushes take {quick / 1e3:.0f} µs, and the device {medium}, which "
+            f"{side.name}: a block's flushes take {quick / 1e3:.0f} µs; it {medium}, which "
             f"cannot be written in {least / 1e3:.0f} µs: a cache answers them, which is safe only "
             "if a battery or capacitor keeps it."
         )
