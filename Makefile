@@ -1,4 +1,4 @@
-.PHONY: help setup demo test check lint bench docs
+.PHONY: help setup demo test check lint bench docs wheel
 help: ; @sed -n 's/^make /make /p' CONTRIBUTING.md
 setup: ; @tools/setup
 demo: setup ; @tools/demo
@@ -7,3 +7,4 @@ check: setup ; @tools/check
 lint: setup ; @tools/lint
 docs: setup ; @.venv/bin/python tools/reference.py
 bench: setup ; @bench/run all --quick
+wheel: setup ; @tools/wheel

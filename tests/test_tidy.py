@@ -402,6 +402,11 @@ def test_nothing_names_a_registry_host_or_a_path_of_one_machine() -> None:
             assert not named, f"{shown(path)} names {named}"
 
 
+def test_no_package_of_others_is_committed() -> None:
+    packed = {".7z", ".bz2", ".deb", ".gz", ".jar", ".so", ".tgz", ".whl", ".xz", ".zip", ".zst"}
+    assert not [shown(path) for path in tracked("*") if path.suffix in packed]
+
+
 def test_a_variable_of_ours_and_the_kernels_locks_are_asked_for_in_one_file_each() -> None:
     asked: dict[str, set[str]] = {}
     for path in package_files():
