@@ -38,3 +38,28 @@ def test_an_experiments_dump_is_made_ready_as_a_commands_is(tmp_path: Path) -> N
     assert Path(ready.options["setup"]).read_bytes() == DUMP and other == plain
     with pytest.raises(UsageError, match="a dump of SQLite cannot be loaded into postgres"):
         prepare_workloads([named], [parse_candidate("postgres@18")])
+
+
+TWO = ("sqlite@system", "sqlite@system")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("play", "sqlite@system", "--sql", "read.sql"),
+        ("compare", *TWO, "--aa", "--sql", "read.sql"),
+        ("count", *TWO, "--sql", "read.sql"),
+        ("count", *TWO, "--workload", "read.sql"),
+        ("capacity", "sqlite@system", "--workload", "read.sql", "--slo", "p99<1s"),
+        ("calibrate", "--engine", "sqlite@system", "--workload", "read.sql"),
+        ("bisect", "sqlite@3.50..3.54", "--workload", "read.sql"),
+        ("bisect", "sqlite@3.50..3.54", "--workload", "read.sql", "--count"),
+    ],
+)
+def test_each_command_unpacks_a_dump_and_refuses_another_servers(
+    words: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dump = b"-- PostgreSQL database dump\nCREATE TABLE item (id int);\n"
+    (tmp_path / "dump.sql.gz").write_bytes(gzip.compress(dump))
+    assert run_words([*words, "--set", "setup=dump.sql.gz"]) == 64
+    assert "a dump of PostgreSQL cannot be loaded into sqlite" in capsys.readouterr().err

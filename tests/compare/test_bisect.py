@@ -249,7 +249,8 @@ def test_gits_own_bisect_finds_the_commit_and_skips_one_that_does_not_build(tmp_
     script.write_text(
         f'case "$(cat delay)" in broken) new="sqlite@source:{broken}" ;; '
         '*) new="null@$(cat delay)" ;; esac\n'
-        f'{sys.executable} -m dyno.cli compare null@1ms "$new" {words} {limits} --exit-for-bisect\n'
+        f'{sys.executable} -m dyno.cli compare null@1ms "new=$new" {words} '
+        f"{limits} --exit-for-bisect\n"
     )
     git(tree, "bisect", "start", commits[-1], commits[0])
     environment = os.environ | {"DYNO_RUNS": str(tmp_path / "runs")}

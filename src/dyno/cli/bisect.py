@@ -12,6 +12,7 @@ from dyno.cli import judged_run, options
 from dyno.cli.judged_run import RunOptions
 from dyno.cli.options import PERCENT
 from dyno.cli.runs import find_runs_home
+from dyno.cli.setup_words import prepare_workloads
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
 
@@ -67,7 +68,7 @@ def command(span: str, **words: Any) -> int:
     from dyno.compare.bisect.points import list_points
 
     points = list_points(span, words["tree"])
-    oracle = make_oracle(words)
+    oracle = make_oracle(words, points)
     screen.print_line(
         f"{len(points)} points, {points[0].name} to {points[-1].name}: about "
         f"{math.ceil(math.log2(len(points)))} to {2 * math.ceil(math.log2(len(points)))} "
@@ -98,12 +99,12 @@ def choose_exit_code(found: Found) -> int:
     return FOUND_EXIT if is_sure else UNSURE_EXIT
 
 
-def make_oracle(words: dict[str, Any]) -> Oracle:
-    """What answers: comparisons, or counts."""
+def make_oracle(words: dict[str, Any], points: Sequence[BisectPoint]) -> Oracle:
+    """What answers of these points: comparisons, or counts."""
     from dyno.compare.bisect.oracles import CountOracle, TimeOracle
     from dyno.compare.count.candidate import CountPlan
 
-    experiment = make_experiment(words)
+    experiment = make_experiment(words, points)
     if not words["is_counted"]:
         return TimeOracle(
             experiment, lambda made: play_quietly(made, words["budget"]), words["phase"]
@@ -114,9 +115,10 @@ def make_oracle(words: dict[str, Any]) -> Oracle:
     return CountOracle(experiment, plan, find_runs_home(), judged_run.print_progress)
 
 
-def make_experiment(words: dict[str, Any]) -> Experiment:
+def make_experiment(words: dict[str, Any], points: Sequence[BisectPoint]) -> Experiment:
     """The comparison that is played of each point, yet without candidates."""
     from dyno.compare import experiment as experiments
+    from dyno.compare.experiment.candidates import parse_candidate
     from dyno.compare.experiment.comparison import format_options
 
     if words["is_counted"] and (words["budget"] or words["blocks"] or words["quick"]):
@@ -132,8 +134,10 @@ def make_experiment(words: dict[str, Any]) -> Experiment:
     if words["is_counted"]:
         chosen = {"threads": "1"} | chosen
     workload = experiments.Workload(words["workload"], format_options(chosen))
+    # all points are of one engine, which loads the same dumps in each version
+    workloads = prepare_workloads([workload], [parse_candidate(points[0].candidate)])
     return experiments.Experiment(
-        "bisect", (), (workload,), measuring, command=judged_run.quote_command()
+        "bisect", (), workloads, measuring, command=judged_run.quote_command()
     )
 
 

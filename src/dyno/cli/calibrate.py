@@ -12,6 +12,7 @@ from dyno import former_names
 from dyno.cli import options
 from dyno.cli.judged_run import print_progress, sweep
 from dyno.cli.options import DURATION, ENGINE, PERCENT, WORKLOAD
+from dyno.cli.setup_words import prepare_setup_beside
 from dyno.cli.terminal import screen
 
 if TYPE_CHECKING:
@@ -146,9 +147,12 @@ def read_options(**words: Any) -> CalibrationOptions:
     goals = {kind: words["times"] or goal for kind, goal in goals.items() if kind in kinds}
     shape = Shape(words["workload"])
     options = shape.options | dict(words["settings"])
+    engines = (words["engines"] or ENGINES) if goals else ()
+    if setup := options.get("setup"):
+        options |= prepare_setup_beside(setup, words["workload"], engines)
     blocks = words["blocks"] or shape.blocks
     return CalibrationOptions(
-        engines=(words["engines"] or ENGINES) if goals else (),
+        engines=engines,
         goals=goals,
         shape=replace(shape, options=options, blocks=blocks, margin_percent=words["margin"]),
         budget_s=words["budget"],

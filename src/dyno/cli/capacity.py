@@ -12,6 +12,7 @@ import click
 from dyno.cli import judged_run, options
 from dyno.cli.options import DURATION, ENGINE, PERCENT
 from dyno.cli.runs import find_runs_home
+from dyno.cli.setup_words import prepare_experiment
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
 from dyno.numbers import keep_finite
@@ -125,8 +126,8 @@ def choose_experiment(words: dict[str, Any], asked: CapacityAsked) -> tuple[Expe
     )
     chosen = choose_options(words["candidates"], dict(words["settings"]))
     command = judged_run.quote_command()
-    experiment = compare_candidates(
-        words["candidates"], words["workload"], chosen, measuring, command
+    experiment = prepare_experiment(
+        compare_candidates(words["candidates"], words["workload"], chosen, measuring, command)
     )
     return experiment, find_open_phase(experiment, asked.longest_s, asked.warmup_s)
 

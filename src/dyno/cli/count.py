@@ -13,6 +13,7 @@ from dyno.cli import judged_run, options
 from dyno.cli.options import ENGINE, PERCENT
 from dyno.cli.pgbench_words import SQL, find_sql_file
 from dyno.cli.runs import find_runs_home
+from dyno.cli.setup_words import prepare_experiment
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
@@ -118,7 +119,9 @@ def _make_experiment(words: dict[str, Any]) -> Experiment:
         raise click.UsageError("missing option '--workload' (or '--sql')")
     measuring = Measuring(seed=words["seed"], controls=dict(words["controls"]))
     command = judged_run.quote_command()
-    return compare_candidates(words["candidates"], workload, chosen, measuring, command)
+    return prepare_experiment(
+        compare_candidates(words["candidates"], workload, chosen, measuring, command)
+    )
 
 
 def _make_plan(words: dict[str, Any]) -> CountPlan:

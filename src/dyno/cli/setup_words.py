@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from dyno.cli.terminal import screen
 
 if TYPE_CHECKING:
-    from dyno.compare.experiment import Workload
+    from dyno.compare.experiment import Experiment, Workload
     from dyno.compare.experiment.candidates import Spec
     from dyno.compare.resolve.setup_files import ReadyFile
 
@@ -54,3 +54,9 @@ def prepare_workloads(
             each = replace(each, options=each.options | ready.list_options())
         found.append(each)
     return tuple(found)
+
+
+def prepare_experiment(experiment: Experiment) -> Experiment:
+    """An experiment of a command's words, the SQL file that makes its tables made ready."""
+    workloads = prepare_workloads(experiment.workloads, experiment.candidates)
+    return replace(experiment, workloads=workloads)
