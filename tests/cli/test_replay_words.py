@@ -65,6 +65,16 @@ def test_a_log_is_not_played_in_a_database_that_was_not_named_for_it(
     assert "--in-place" in said
 
 
+def test_a_comparison_of_little_is_told_first_and_a_play_is_none(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = [*LOG, "--data", "shop.sql", "--speed", "fast"]
+    assert run_words(["compare", "sqlite@system", "same=sqlite@system", *words]) == 64
+    assert "note: a block plays 6 statements once" in capsys.readouterr().err
+    assert run_words(["play", "sqlite@system", *words]) == 64
+    assert "a block" not in capsys.readouterr().err
+
+
 def test_what_is_left_out_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_words(["play", "sqlite@system", *LOG, "--data", "shop.sql"]) == 0
     said = capsys.readouterr()

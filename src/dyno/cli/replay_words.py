@@ -109,6 +109,8 @@ def choose_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
     copy = Copy(data, words["in_place"], words["writes"], beside)
     check_copies(replay.selection, copy, words["candidates"])
     _tell(replay)
+    if len(words["candidates"]) > 1 and (note := replay.describe_length(words["speed"] or "")):
+        screen.print_line(note, err=True)
     made = data.list_options() if data else {}
     return str(replay.script), made | ({"speed": words["speed"]} if words["speed"] else {})
 

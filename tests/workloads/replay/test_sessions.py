@@ -171,3 +171,83 @@ def test_a_run_is_another_one_with_other_data(tmp_path: Path) -> None:
             compute_checksum(script, {"setup": data.name}),
         }
     assert len(sums) == 2
+
+
+HEAD = "2026-01-01 10:00:00.000 UTC [7] app@shop "
+
+
+@pytest.mark.parametrize(
+    "entries,cause,hint",
+    [
+        ("LOG:  statement: DELETE FROM item\n", "1 that write (line 1", "--writes plays"),
+        ("LOG:  statement: SELECT 'cut\n", "within a quoted text (line 1)", "one statement, whole"),
+        (
+            "LOG:  execute a: SELECT id FROM item WHERE name = $1\n"
+            f"{HEAD}DETAIL:  Parameters: $1 = 'customer n...'\n",
+            "log_parameter_max_length may have cut it (line 1",
+            "log statements and their values whole",
+        ),
+        (
+            "LOG:  execute a: SELECT id FROM item WHERE name = $1\n",
+            "without the values of their parameters",
+            "log statements and their values whole",
+        ),
+        ("LOG:  statement: CHECKPOINT\n", "for the server as a whole", "read tables"),
+        (
+            f"LOG:  statement: SELECT '{'x' * 900}'\n",
+            "1 too long (line 1: 920 characters",
+            "--statement-limit SIZE",
+        ),
+    ],
+)
+def test_where_nothing_can_be_played_the_hint_is_of_the_cause(
+    entries: str, cause: str, hint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "cache"))
+    log = write(tmp_path, "it.log", f"{HEAD}{entries}")
+    with pytest.raises(UsageError) as refused:
+        lay_out(log, False, lambda _: None, limit=800)
+    assert cause in refused.value.sentence and hint in refused.value.hint
+
+
+def test_a_log_without_a_statement_that_works_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "cache"))
+    log = write(tmp_path, "it.log", f"{HEAD}LOG:  statement: BEGIN\n")
+    with pytest.raises(UsageError, match=r"no statement of .* can be played") as refused:
+        lay_out(log, True, lambda _: None)
+    assert "--writes" not in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    "speed,told",
+    [
+        ("", "plays 200 statements once, each as soon as its session's last is answered: 0.02 s"),
+        ("max", "3,000 blocks. A longer log, or --speed 1 (39.8 s a block) compares more"),
+        ("10x", "note: a block plays the log in 4.0 s; a minute of play takes 16 blocks"),
+        ("1", ""),
+    ],
+)
+def test_that_a_block_compares_little_of_a_log_is_told(
+    speed: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "cache"))
+    lines = (
+        f"2026-01-01 10:00:{at / 5:06.3f} UTC [7] app@shop LOG:  statement: SELECT {at}\n"
+        for at in range(200)
+    )
+    said = lay_out(write(tmp_path, "it.log", "".join(lines)), False, lambda _: None)
+    found = said.describe_length(speed)
+    assert told in found and bool(told) == bool(found)
+
+
+def test_a_log_that_says_how_long_its_statements_took_is_not_called_short(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "cache"))
+    line = f"{HEAD}LOG:  duration: 6000.000 ms  statement: SELECT 1\n"
+    log = write(tmp_path, "it.log", line * 2)
+    assert lay_out(log, False, lambda _: None).describe_length("") == ""
+    log.write_text(line)
+    assert "answered: 6 s as logged" in lay_out(log, False, lambda _: None).describe_length("")

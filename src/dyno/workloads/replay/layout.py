@@ -8,6 +8,7 @@ and a run goes on with what it began with. A file is written, and played, statem
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 import struct
 from collections.abc import Iterator, Sequence
@@ -44,6 +45,9 @@ CHECK = b"SELECT 1 /* does the session still only read? */"
 PIECES = 3 << 10
 #: A state of Lua for each.
 LANES_MOST = 4096
+#: Shorter plays are told; what a comparison should play at least, and the guess of recording.lua
+#: where statements follow at once.
+BRIEF_S, ENOUGH_S, PER_SECOND = 10.0, 60.0, 10_000
 #: An event: ns from the first statement of all; number of its type; bytes of its text, which
 #: follows; number of its values, -1 where it has no parameters, each with its bytes, -1 for NULL.
 _EVENT, _LENGTH = struct.Struct("<QIIi"), struct.Struct("<i")
@@ -74,6 +78,37 @@ class Replay:
             told.append(f"left out: {why}, {left.count:,} times ({left})")
         return told
 
+    def describe_length(self, speed: str) -> str:
+        """That a block compares little, where it does; `speed` as an option says it, empty: max."""
+        chosen, times = self.selection, _parse_speed(speed)
+        if times:
+            length_s = chosen.span_s / times
+            how = f"plays the log in {length_s:.1f} s"
+        else:
+            length_s = max(chosen.count / PER_SECOND, chosen.busy_s / self.connections)
+            by = "at 10,000/s" if length_s > chosen.busy_s / self.connections else "as logged"
+            how = (
+                f"plays {chosen.count:,} statements once, each as soon as its session's last is "
+                f"answered: {length_s:.2g} s {by}"
+            )
+        if length_s >= BRIEF_S:
+            return ""
+        blocks = math.ceil(ENOUGH_S / max(length_s, 1e-3))
+        slower = f", or --speed 1 ({chosen.span_s:.1f} s a block)" if not times else ""
+        return (
+            f"note: a block {how}; a minute of play takes {blocks:,} blocks. A longer log{slower} "
+            "compares more"
+        )
+
+
+def _parse_speed(text: str) -> float:
+    """How many times as fast; 0 for at once, and for what the script refuses."""
+    try:
+        times = float(text.removesuffix("x"))
+    except ValueError:
+        return 0.0
+    return times if 0 < times < math.inf else 0.0
+
 
 def lay_out(
     log_file: LogFile | Path,
@@ -99,8 +134,9 @@ def lay_out(
         log = read_log(file, limit)
         selection = select_statements(log, writes, spool, bounds)
         if not selection.sessions:
-            reasons = "; ".join(f"{it.count:,} {why}" for why, it in selection.left_out.items())
-            hint = "--writes plays what writes, too" if not writes else "log all statements"
+            left_out = selection.left_out
+            reasons = "; ".join(f"{it.count:,} {why} ({it})" for why, it in left_out.items())
+            hint = left_out.find_hint()
             raise UsageError(f"no statement of {path} can be played", cause=reasons, hint=hint)
         own = assign_lanes(selection)
         if len(own) > LANES_MOST:

@@ -51,8 +51,11 @@ class LogEntry(NamedTuple):
 
 @dataclass
 class LeftOutStatements:
-    """What is not played for one reason: how many, and the lines of the first, with remarks."""
+    """What is not played for one reason: how many, and the lines of the first, with remarks; `hint`
+    says what would play them.
+    """
 
+    hint: str = ""
     count: int = 0
     lines: list[int] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
@@ -82,11 +85,16 @@ REASONS = 60
 class Reasons(dict[str, LeftOutStatements]):
     """What is left out, by its reason."""
 
-    def add(self, why: str, line: int, remark: str = "") -> None:
+    def add(self, why: str, line: int, remark: str = "", hint: str = "") -> None:
         """One more."""
         if why not in self and len(self) >= REASONS:
             why = "for other reasons"
-        self.setdefault(why, LeftOutStatements()).add(line, remark)
+        self.setdefault(why, LeftOutStatements(hint)).add(line, remark)
+
+    def find_hint(self) -> str:
+        """What would play most of them."""
+        most = max(self.values(), key=lambda it: it.count, default=LeftOutStatements())
+        return most.hint or "log all statements, those that read tables among them"
 
 
 @dataclass(frozen=True)

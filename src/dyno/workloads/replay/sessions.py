@@ -43,6 +43,14 @@ ODD_BYTES = (
 IN_NO_DATABASE = (
     "statements in no database that the log says: they are sent in the connection's own"
 )
+WITHIN_WRITES, OF_MADE = "in transactions that write", "of tables that the log itself makes"
+#: What would play a statement that is left out.
+WITH_WRITES = "--writes plays what writes, too"
+ON_A_COPY = "--data DUMP.sql --writes plays it on a copy"
+LONGER = "--statement-limit SIZE takes longer ones"
+WHOLE = "let the server log statements and their values whole"
+ONE_EACH = "an entry has to hold one statement, whole"
+OTHER_URL = "name that database in the URL"
 
 
 class TimedStatement(NamedTuple):
@@ -124,6 +132,8 @@ class Selection:
         self.read, self.count, self.began_s = 0, 0, float("inf")
         #: Statements that are played and stand in no log: they bring a session into its database.
         self.added = 0
+        #: How long those that are played took, where the log says that.
+        self.busy_s = 0.0
         self._dialect, self._writes, self._spool = dialect, writes, spool
         self._by_name = dict[str, LogSession]()
         self._databases = Counter[str]()
@@ -152,15 +162,17 @@ class Selection:
         number, statement = self.different.read(entry)
         kind = statement.kind
         if kind == "unknown":
-            return self.left_out.add(f"not understood: {statement.why}", entry.line)
+            why = f"not understood: {statement.why}"
+            return self.left_out.add(why, entry.line, hint=ONE_EACH)
         if kind == "admin":
             return self._leave("for the server as a whole, never played", entry, statement)
         if self._others and _has_name(self._others, entry, statement):
-            return self._leave("that name a database beside the one of the URL", entry, statement)
+            why = "that name a database beside the one of the URL"
+            return self._leave(why, entry, statement, hint=OTHER_URL)
         if self.rules and kind != "write":
             judged = judge_for_all(self.rules, entry.sql, entry.values)
             if isinstance(judged, RefusedStatement):
-                return self._leave(judged.why, entry, statement)
+                return self._leave(judged.why, entry, statement, self._writes_hint)
             entry = entry._replace(sql=judged.text)
         self._databases[entry.database] += 1
         session.moves |= entry.database != session.database
@@ -169,18 +181,22 @@ class Selection:
         if self._writes or (not is_within and kind != "write"):
             self._keep(session, entry, number, statement)
         elif not is_within:
-            self._leave("that write", entry, statement)
+            self._leave("that write", entry, statement, self._writes_hint)
         else:
             self._add_within(session, entry, number, statement)
         if kind in ("commit", "rollback"):
             session.end_transaction()
         return None
 
-    def _leave(self, why: str, entry: LogEntry, statement: Statement) -> None:
+    @property
+    def _writes_hint(self) -> str:
+        return ON_A_COPY if self.asks else WITH_WRITES
+
+    def _leave(self, why: str, entry: LogEntry, statement: Statement, hint: str = "") -> None:
         """A statement that is not played for what its text says."""
         digest = statement.digest
         shown = f"{digest[: DIGEST_LETTERS - 1]}…" if len(digest) > DIGEST_LETTERS else digest
-        self.left_out.add(why, entry.line, shown)
+        self.left_out.add(why, entry.line, shown, hint)
 
     def _meet(self, entry: LogEntry) -> LogSession:
         chain, at_s = Chain(self._spool), entry.at_s
@@ -211,10 +227,10 @@ class Selection:
         if session.place is None:
             session.place = len(session.kept)
         if statement.kind == "write":
-            self.left_out.add("that write", entry.line)
+            self.left_out.add("that write", entry.line, hint=self._writes_hint)
             self._leave_transaction(session)
         elif session.has_written:
-            self.left_out.add("in transactions that write", entry.line)
+            self.left_out.add(WITHIN_WRITES, entry.line, hint=self._writes_hint)
         else:
             self._keep(session, entry, number, statement)
 
@@ -225,15 +241,16 @@ class Selection:
         session.has_written = True
         for record in session.kept.take_back(session.place):
             self._take_back(session, record)
-            self.left_out.add("in transactions that write", record.line)
+            self.left_out.add(WITHIN_WRITES, record.line, hint=self._writes_hint)
 
     def _leave_damaged(self, entry: LogEntry, session: LogSession) -> None:
         """A statement whose text is not there as it was: it may have written."""
         start = " ".join(entry.sql.split())[:40]
         if entry.letters:
-            self.left_out.add("too long", entry.line, f"{entry.letters:,} characters, {start} …")
+            shown = f"{entry.letters:,} characters, {start} …"
+            self.left_out.add("too long", entry.line, shown, LONGER)
         else:
-            self.left_out.add(entry.lost, entry.line, start)
+            self.left_out.add(entry.lost, entry.line, start, WHOLE)
         if not self._writes and (session.is_open or session.is_manual):
             session.place = len(session.kept) if session.place is None else session.place
             self._leave_transaction(session)
@@ -257,12 +274,14 @@ class Selection:
         if not database:
             self._homeless.add(IN_NO_DATABASE, line)
         self.count += 1
+        self.busy_s += duration_s
         session.working += statement.kind in ("read", "write")
         self.different.keep(number, statement, entry)
 
     def _take_back(self, session: LogSession, record: SpoolRecord) -> None:
         statement = self.different.number_statement(record.number, record.sql)
         self.count -= 1
+        self.busy_s -= record.duration_s
         session.working -= statement.kind in ("read", "write")
         self.different.take_back(record.number, statement)
 
@@ -295,7 +314,8 @@ class Selection:
                 if is_played and not why and statement.kind not in ("begin", "commit", "rollback"):
                     self.left_out.add("in sessions that read and write nothing", record.line)
                 if why and not is_played:
-                    self.left_out.add(why, record.line)
+                    hint = WITH_WRITES if why == OF_MADE else ""
+                    self.left_out.add(why, record.line, hint=hint)
                 if bool(why) != is_played:
                     self._take_back(session, record)
 
@@ -307,7 +327,7 @@ class Selection:
             and not self._writes
             and self._made.intersection(map(strip_schema, statement.tables))
         ):
-            return "of tables that the log itself makes"
+            return OF_MADE
         return ""
 
     def _build_use(self, database: str) -> str:
