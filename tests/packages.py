@@ -96,6 +96,9 @@ PACKAGES = {
         "compare/experiments",
     ),
     "compare/run_folder": _package("a run on disk", "record"),
+    "compare/pack": _package(
+        "a run as one file for others, without names and secrets", "compare/run_folder"
+    ),
     "compare/resolve": _package(
         "names to programs, scripts, keys, primaries, design: a run that can be played",
         "record builds driver workloads engines host/checks host/controls profile"

@@ -36,6 +36,7 @@ from dyno.cli import (
     history,
     judged_run,
     kit,
+    pack,
     pgbench,
     plan,
     play,
@@ -125,7 +126,7 @@ MEASURING = (
     sysbench,
     pgbench,
 )
-READING = (plan, report, history, show, engines, doctor)
+READING = (plan, report, pack, history, show, engines, doctor)
 OTHERS = (explain, kit, server_options, watch, profile, shim, restore, clean, completion)
 for module in (*MEASURING, *READING, *OTHERS):
     command.add_command(module.command)

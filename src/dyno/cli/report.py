@@ -10,7 +10,7 @@ import click
 from dyno.cli import judged_run, options
 from dyno.cli.judged_run import RunOptions
 from dyno.cli.options import RUN
-from dyno.cli.runs import find_capacity, find_count, find_disk_run, find_run
+from dyno.cli.runs import find_capacity, find_count, find_disk_run, find_run, unpack
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
 
@@ -38,15 +38,17 @@ def command(run: str, *, profile_format: str | None, **words: Any) -> int:
     """Make a run's verdict.json, report.html and trials.csv again, or the report.html of a count or
     a run of disks.
 
-    RUN is its folder, its name, a unique beginning of the name, or `last` (`dyno show runs`). It
-    needs only the records, no engine. With a --format that has no file, that format is all that is
-    printed. Exits with 0, or with --strict as `compare` does.
+    RUN is its folder, its name, a unique beginning of the name, `last` (`dyno show runs`), or a
+    file of `dyno pack`, which is unpacked among the runs. It needs only the records, no engine.
+    With a --format that has no file, that format is all that is printed. Exits with 0, or with
+    --strict as `compare` does.
 
     \b
     dyno report last --format markdown >>"$GITHUB_STEP_SUMMARY"
     dyno report last --format junit=results.xml --format github
     """
     asked = judged_run.read_asked(words)
+    run = unpack(run)
     if capacity := find_capacity(run):
         from dyno.cli.capacity import report_capacity
 

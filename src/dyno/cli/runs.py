@@ -70,6 +70,15 @@ def find_run(word: str) -> RunFolder:
     return open_run(Path(only), find_runs_home())
 
 
+def unpack(word: str) -> str:
+    """The word of the run in a file of `dyno pack`, unpacked among the runs; any other as it is."""
+    if not word.endswith(".zip") or not Path(word).is_file():
+        return word
+    from dyno.compare.pack.archive import unpack_run
+
+    return str(unpack_run(Path(word), find_runs_home()))
+
+
 def shorten_name(folder: Path) -> str:
     """What a run of this folder is called on a command line: `last` where it is the last one at
     home, its name where it lies there, else its path.

@@ -1,0 +1,49 @@
+"""`dyno pack`: a run as one file for others, without names and secrets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from dyno.cli import judged_run
+from dyno.cli.options import RUN, OutputFile
+from dyno.cli.runs import find_capacity, find_count, find_disk_run, find_run
+from dyno.cli.terminal import screen
+
+
+@click.command("pack")
+@click.argument("run", type=RUN, metavar="RUN")
+@click.option(
+    "--output", "-o", type=OutputFile(dir_okay=False), help="The file.  [default: RUN.dyno.zip]"
+)
+@click.option("--hide", multiple=True, metavar="WORD", help="Hide this word, too; may be repeated.")
+@click.option("--no-logs", is_flag=True, help="Leave the logs of engines out.")
+def command(run: str, *, output: Path | None, hide: tuple[str, ...], no_logs: bool) -> None:
+    """Pack a run into one file that may be sent to others, and that `dyno report FILE` judges
+    anywhere.
+
+    It holds the records, the logs, and the report made from them. Passwords, this account, this
+    host, home folders, private addresses, and the users and hosts of servers' addresses have words
+    in their place; statements and values of yours are not looked into.
+
+    \b
+    dyno pack last
+    dyno report 20261127T101500Z-insert.dyno.zip
+    """
+    from dyno.compare.pack.archive import SUFFIX, PackOptions, pack_run
+    from dyno.compare.pack.hidden import list_own_names
+
+    folder = find_capacity(run) or find_count(run) or find_disk_run(run) or find_run(run).path
+    out = output or Path(f"{folder.resolve().name}{SUFFIX}")
+    asked = PackOptions(frozenset(list_own_names()), hide, logs=not no_logs)
+    size = pack_run(folder, out, asked, _derive)
+    screen.print_line(f"packed: {out} ({size / 1e6:.1f} MB)")
+
+
+def _derive(folder: Path) -> None:
+    """The page of a comparison; a count's, a disk's and a capacity's are made by who opens it."""
+    from dyno.compare.run_folder import RunFolder
+
+    if (folder / "run.json").is_file():
+        judged_run.derive_files(RunFolder(folder))

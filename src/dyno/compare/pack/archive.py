@@ -1,0 +1,210 @@
+"""Writes a run as one zip file, and opens one: records, logs and the page made from them.
+
+A record is scrubbed value by value and stays a record; a log line by line. What is derived is made
+anew from the scrubbed records, by whoever packs (`derive`), so that it holds nothing else. All of
+it is then searched for the names that it must not hold.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from dyno import private_files, scratch
+from dyno.compare.pack.hidden import Hiding
+from dyno.compare.run_folder import CAPACITY_RECORD, COUNT_RECORD, DISK_RECORD
+from dyno.errors import HostError, InternalError, UsageError, find_fullest
+
+SUFFIX = ".dyno.zip"
+#: The record that each kind of run has, by which an archive is known.
+RECORDS = ("run.json", COUNT_RECORD, DISK_RECORD, CAPACITY_RECORD)
+#: Files of a run that are derived: left out, and made anew from what is packed.
+DERIVED = {"verdict.json", "report.html", "trials.csv"}
+#: Text beside records that travels; anything else of a run (data, callgrind's files) stays behind.
+LOGS = {".log", ".txt", ".lua", ".sql", ".pgbench"}
+#: What an archive may unpack to, at most: a file from elsewhere may be made to fill a disk.
+BYTES_MAX, FILES_MAX = 2 << 30, 100_000
+_NAME = re.compile(r"[A-Za-z0-9@._+=,-][A-Za-z0-9@._+=, -]*")
+
+
+def list_keys(value: Any) -> Iterator[str]:
+    """The words of a record that say what a value is: its keys, and the names of engines."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield key
+            if key == "engine" and isinstance(inner, str):
+                yield inner
+            yield from list_keys(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from list_keys(inner)
+
+
+def read_records(folder: Path) -> dict[str, Any]:
+    """The JSON records of a run's folder, by their place in it, `RECORDS` first."""
+    files = [file for file in folder.rglob("*.json") if not _is_left_out(folder, file)]
+    files.sort(key=lambda file: (file.name not in RECORDS, file))
+    records = {}
+    for file in files:
+        try:
+            records[str(file.relative_to(folder))] = json.loads(file.read_text())
+        except ValueError as error:
+            raise UsageError(f"{file} is damaged", cause=str(error)) from None
+    if not records:
+        raise UsageError(f"there is no run in {folder}")
+    return records
+
+
+def _is_left_out(folder: Path, file: Path) -> bool:
+    inner = file.relative_to(folder)
+    return (
+        file.name in DERIVED or inner.parts[0] in {"home", "loaded"} or file.is_symlink()
+    ) or not file.is_file()
+
+
+def _hide_in(value: Any, hiding: Hiding) -> Any:
+    if isinstance(value, str):
+        return hiding.hide(value)
+    if isinstance(value, list):
+        return [_hide_in(inner, hiding) for inner in value]
+    if isinstance(value, dict):
+        return {hiding.hide(key): _hide_in(inner, hiding) for key, inner in value.items()}
+    return value
+
+
+def _write_scrubbed(records: dict[str, Any], target: Path, hiding: Hiding) -> None:
+    for place, record in records.items():
+        _write(target / hiding.hide(place), json.dumps(_hide_in(record, hiding)))
+
+
+def _write_logs(folder: Path, target: Path, hiding: Hiding) -> None:
+    for file in sorted(folder.rglob("*")):
+        if file.suffix in LOGS and not _is_left_out(folder, file):
+            text = file.read_text(errors="replace")
+            scrubbed = "".join(map(hiding.hide, text.splitlines(keepends=True)))
+            _write(target / hiding.hide(str(file.relative_to(folder))), scrubbed)
+
+
+def _write(file: Path, text: str) -> None:
+    _make_parents(file)
+    private_files.write_whole(file, text)
+
+
+def _make_parents(file: Path) -> None:
+    for parent in reversed(file.parents):
+        if not parent.is_dir():
+            private_files.make_folder(parent)
+
+
+@dataclass(frozen=True)
+class PackOptions:
+    """What is hidden and what comes along: `names` are hidden unless words of the records,
+    `wanted` must be hidden; logs come along or not.
+    """
+
+    names: frozenset[str] = frozenset()
+    wanted: tuple[str, ...] = ()
+    logs: bool = True
+
+
+def pack_run(folder: Path, out: Path, options: PackOptions, derive: Callable[[Path], None]) -> int:
+    """Packs the run in `folder` as the file `out`, and answers its bytes; `out` appears whole or
+    not at all. Names that the records have in addresses are hidden, too. `derive` makes the page of
+    the scrubbed run in the folder that it is handed. `UsageError` for a word that cannot be hidden.
+    """
+    if out.exists():
+        raise UsageError(f"{out} already exists", hint="name another file")
+    records = read_records(folder)
+    text = json.dumps(records, ensure_ascii=False)
+    hiding = Hiding({*options.names, *options.wanted}, text, list_keys(records))
+    if stay := [word for word in options.wanted if not hiding.is_hidden(word)]:
+        cause = "it is short, or a word of the records or of every host"
+        raise UsageError(f"'{stay[0]}' cannot be hidden", cause=cause)
+    with scratch.make_folder("pack") as parent:
+        inner = parent / hiding.hide(folder.resolve().name)
+        private_files.make_folder(inner)
+        _write_scrubbed(records, inner, hiding)
+        if options.logs:
+            _write_logs(folder, inner, hiding)
+        derive(inner)
+        files = [file for file in sorted(inner.rglob("*")) if file.is_file()]
+        for file in files:
+            if left := hiding.find_left(file.read_text(errors="replace") + file.name):
+                raise InternalError(f"'{left}' still stands in {file.name}; nothing was packed")
+        made = parent / "packed"
+        with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+            for file in files:
+                archive.write(file, file.relative_to(parent))
+        try:
+            private_files.write_bytes_whole(out, made.read_bytes())
+        except OSError as error:
+            cause = f"{error.strerror}{find_fullest(error, out.parent)}"
+            raise HostError(f"cannot write {out}", cause=cause) from error
+    return out.stat().st_size
+
+
+def unpack_run(file: Path, home: Path) -> Path:
+    """The run of an archive as a folder under `home`: unpacked, or there already with the same
+    records. `UsageError` for a file that `pack_run` has not written, or that is not whole.
+    """
+    try:
+        with zipfile.ZipFile(file) as archive:
+            members = _check_members(file, archive)
+            name = members[0].filename.partition("/")[0]
+            target = home / name
+            if target.exists():
+                return _check_same(archive, members, target)
+            with scratch.make_folder("unpack", parent=_make_home(home)) as parent:
+                for member in members:
+                    _write_bytes(parent / member.filename, archive.read(member))
+                (parent / name).rename(target)
+    except zipfile.BadZipFile as error:
+        raise UsageError(f"{file} is no packed run", cause=str(error).lower()) from None
+    except OSError as error:
+        cause = f"{error.strerror}{find_fullest(error, home)}"
+        raise HostError(f"cannot unpack {file}", cause=cause) from error
+    return target
+
+
+def _make_home(home: Path) -> Path:
+    private_files.make_folder(home, exist_ok=True)
+    return home
+
+
+def _check_members(file: Path, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    members = archive.infolist()
+    hint = "`dyno pack RUN` writes one"
+    if len(members) > FILES_MAX or sum(each.file_size for each in members) > BYTES_MAX:
+        raise UsageError(f"{file} unpacks to more than a run has", hint=hint)
+    for member in members:
+        parts = PurePosixPath(member.filename).parts
+        plain = len(parts) > 1 and all(_NAME.fullmatch(part) and part != ".." for part in parts)
+        if member.is_dir() or not plain or member.external_attr >> 28 not in {0, 8}:
+            cause = f"it has a member '{member.filename[:80]}'"
+            raise UsageError(f"{file} is no packed run", cause=cause, hint=hint)
+    names = {member.filename.partition("/")[0] for member in members}
+    inner = {member.filename.partition("/")[2] for member in members}
+    if len(names) != 1 or not inner & set(RECORDS):
+        raise UsageError(f"{file} is no packed run", cause="it has no record of one", hint=hint)
+    return members
+
+
+def _check_same(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], target: Path) -> Path:
+    for member in members:
+        place = target / member.filename.partition("/")[2]
+        if place.name in DERIVED:
+            continue
+        if not place.is_file() or place.read_bytes() != archive.read(member):
+            hint = "move it away, or name another folder for runs with DYNO_RUNS"
+            raise UsageError(f"another run is in {target}", hint=hint)
+    return target
+
+
+def _write_bytes(file: Path, content: bytes) -> None:
+    _make_parents(file)
+    private_files.write_bytes_whole(file, content)

@@ -1,0 +1,144 @@
+"""A packed run: names and secrets put into it are gone, and it is judged as before."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import stat
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from dyno.cli import run_words
+from dyno.compare.pack.archive import PackOptions, pack_run, unpack_run
+from dyno.compare.pack.hidden import Hiding, list_own_names
+from dyno.errors import UsageError
+
+EXAMPLE = Path(__file__).resolve().parents[3] / "docs" / "example-run"
+NAMES = ["alice", "Alice Liddell", "wonder.example.org", "tea-party", "s3cr3t", "10.1.2.3"]
+
+
+def name_somebody(folder: Path) -> Path:
+    """The example's run as somebody's of this name, on a server of this host."""
+    run = folder / "20261127T000000Z-alice-tea-party"
+    shutil.copytree(EXAMPLE, run)
+    record = json.loads((run / "run.json").read_text())
+    record["command"] = "dyno compare postgres://alice:s3cr3t@wonder.example.org/x /home/alice/b"
+    record["question"] = "Alice Liddell asks on tea-party: run=run, host=wonder.example.org"
+    (run / "run.json").write_text(json.dumps(record))
+    (run / "logs").mkdir(exist_ok=True)
+    log = "ALTER ROLE alice PASSWORD 's3cr3t'\nfrom 10.1.2.3 port 5, /home/alice/pg\n"
+    (run / "logs" / "0001.log").write_text(log)
+    (run / "home").mkdir()
+    (run / "home" / "table.json").write_text('{"alice": 1}')
+    return run
+
+
+def pack(run: Path, out: Path) -> bytes:
+    names = frozenset({"alice", "Alice Liddell", "tea-party"})
+    pack_run(run, out, PackOptions(names), lambda _: None)
+    with zipfile.ZipFile(out) as archive:
+        return b"".join(each.filename.encode() + archive.read(each) for each in archive.infolist())
+
+
+def test_no_name_or_secret_is_in_a_packed_file(tmp_path: Path) -> None:
+    held = pack(name_somebody(tmp_path), tmp_path / "x.dyno.zip")
+    assert not [word for word in NAMES if word.encode() in held]
+    assert b"server1" in held and b"/home/user/pg" in held and b"table" not in held
+    assert stat.S_IMODE((tmp_path / "x.dyno.zip").stat().st_mode) == 0o600
+
+
+def test_a_packed_run_is_judged_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "x.dyno.zip"
+    assert (
+        run_words(
+            ["pack", str(name_somebody(tmp_path)), "--output", str(out), "--hide", "tea-party"]
+        )
+        == 0
+    )
+    monkeypatch.setenv("DYNO_RUNS", str(tmp_path / "elsewhere"))
+    capsys.readouterr()
+    assert run_words(["report", str(out), "--json", str(tmp_path / "packed.json")]) == 0
+    assert "is not slower than 3.24.0" in capsys.readouterr().out
+    assert run_words(["report", str(out)]) == 0
+    monkeypatch.setenv("DYNO_RUNS", str(tmp_path))
+    copied = tmp_path / "as-it-was"
+    shutil.copytree(EXAMPLE, copied)
+    assert run_words(["report", str(copied), "--json", str(tmp_path / "before.json")]) == 0
+    packed, before = (
+        json.loads((tmp_path / f"{name}.json").read_text()) for name in ("packed", "before")
+    )
+    assert packed["comparisons"] == before["comparisons"] and packed["overall"] == before["overall"]
+
+
+def test_two_servers_stay_two_and_a_name_has_one_word() -> None:
+    text = "postgres://bob@old.db/x postgres://bob@new.db/x"
+    hiding = Hiding([], text)
+    assert hiding.hide(text) == "postgres://user@server1/x postgres://user@server2/x"
+    assert hiding.hide("postgres-bob-old.db is slower") == "postgres-hidden-server1 is slower"
+    assert hiding.find_left("bobsled") == "" and hiding.find_left("by bob!") == "bob"
+
+
+def test_a_word_of_the_records_is_no_name() -> None:
+    hiding = Hiding(["run", "ab", "root", "carol"], "", ["run"])
+    assert hiding.hide("run ab root carol /home/run/x") == "run ab root hidden /home/user/x"
+
+
+def test_a_version_is_no_address() -> None:
+    text = "mysql 8.0.33.1, mariadb-10.11.5.1, 10.11.5 and http://a.example/x"
+    assert Hiding([], text).hide(text) == text
+
+
+def test_this_account_and_host_are_known() -> None:
+    assert list_own_names() and "" not in list_own_names()
+
+
+@pytest.mark.parametrize(
+    "member", ["../x/run.json", "/x/run.json", "x/../../run.json", "run.json", "x/trials/1.json"]
+)
+def test_a_file_that_is_no_packed_run_is_refused(tmp_path: Path, member: str) -> None:
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        archive.writestr(member, "{}")
+    with pytest.raises(UsageError, match="is no packed run"):
+        unpack_run(tmp_path / "x.zip", tmp_path / "home")
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_link_in_an_archive_is_refused(tmp_path: Path) -> None:
+    link = zipfile.ZipInfo("x/run.json")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        archive.writestr(link, "/etc/passwd")
+    with pytest.raises(UsageError, match="is no packed run"):
+        unpack_run(tmp_path / "x.zip", tmp_path / "home")
+
+
+def test_another_run_of_the_same_name_is_not_overwritten(tmp_path: Path) -> None:
+    run, out, home = name_somebody(tmp_path), tmp_path / "x.dyno.zip", tmp_path / "runs"
+    pack(run, out)
+    there = unpack_run(out, home)
+    assert unpack_run(out, home) == there
+    (there / "run.json").write_text("{}")
+    with pytest.raises(UsageError, match="another run is in"):
+        unpack_run(out, home)
+
+
+def test_a_damaged_record_is_said_and_nothing_is_packed(tmp_path: Path) -> None:
+    run, out = name_somebody(tmp_path), tmp_path / "x.dyno.zip"
+    (run / "trials" / "0001.json").write_text("{")
+    with pytest.raises(UsageError, match="is damaged"):
+        pack(run, out)
+    assert not out.exists()
+
+
+def test_a_word_that_cannot_be_hidden_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="'name' cannot be hidden"):
+        pack_run(
+            name_somebody(tmp_path),
+            tmp_path / "x.zip",
+            PackOptions(wanted=("name",)),
+            lambda _: None,
+        )
