@@ -9,7 +9,9 @@ from dyno.engines.mysql.other_logs import REFUSED_LOGS as AROUND_MYSQL
 from dyno.engines.postgres.other_logs import REFUSED_LOGS as AROUND_POSTGRES
 from dyno.workloads.replay.shippers import SHIPPERS
 
-PAGE = Path(__file__).parents[3] / "docs/guides/log-formats.md"
+ROOT = Path(__file__).parents[3]
+PAGE = ROOT / "docs/guides/log-formats.md"
+CASES = ROOT / "docs/evidence/log-fixtures.md"
 #: A word of the table for each that is refused, and each shipper.
 REFUSED = {
     "MySQL's binary log": "binary log",
@@ -50,3 +52,11 @@ def test_the_table_names_all_that_is_refused() -> None:
 def test_the_table_names_all_shippers() -> None:
     assert {it.name for it in SHIPPERS} == set(SHIPPED)
     assert [word for word in SHIPPED.values() if not rows(re.escape(word))] == []
+
+
+def test_each_case_from_the_field_names_tests_that_are_there() -> None:
+    cases = re.findall(r"^\| [^|]+ \| `(tests/[^`]+)` \| (.+) \|$", CASES.read_text(), re.MULTILINE)
+    assert len(cases) > 20
+    for file, names in cases:
+        text = (ROOT / file).read_text()
+        assert [name for name in re.findall(r"`(\w+)`", names) if f"def {name}(" not in text] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -99,6 +100,16 @@ def test_a_prefix_of_ones_own_is_read_for_its_time_and_session(
 ) -> None:
     log = read(tmp_path, f"{prefix}LOG:  statement: SELECT 1\n")
     assert [(int(e.at_s), e.session) for e in log.entries] == [(int(ZERO_S), session)]
+
+
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_a_csvlogs_first_row_may_span_lines_and_quote_its_time(quote: str, tmp_path: Path) -> None:
+    rows = re.split(r"(?m)^(?=2026)", CSV)
+    (first,) = (at for at, row in enumerate(rows) if "WHERE id = 2" in row)
+    text = re.sub(r"(?m)^(2026[^,]+)", rf"{quote}\1{quote}", "".join(rows[first:]))
+    found = read(tmp_path, text)
+    assert found.kind == "PostgreSQL's csvlog"
+    assert told(found) == told(read(tmp_path, CSV))[1:]
 
 
 def test_csv_and_json_say_the_same(tmp_path: Path) -> None:

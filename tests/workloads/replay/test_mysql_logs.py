@@ -189,8 +189,11 @@ def test_what_a_slow_log_does_not_hold_whole_is_left_out_by_name(tmp_path: Path)
 
 def test_a_log_without_any_session_says_what_is_missing(tmp_path: Path) -> None:
     text = "# Time: 260101 10:00:00\n# Query_time: 0.1  Lock_time: 0 Rows_sent: 1\nSELECT 1;\n"
-    with pytest.raises(UsageError, match=r"no session .# User@Host, Id or Thread_id. .line 1"):
+    with pytest.raises(
+        UsageError, match=r"no session .# User@Host, Id or Thread_id. .line 1"
+    ) as refused:
         read_whole(tmp_path, text)
+    assert refused.value.hint == "replay the log as the server wrote it, whole"
 
 
 @pytest.mark.parametrize("make", [general, mariadb])

@@ -19,7 +19,7 @@ from dyno.engines.mysql.logs import (
     parse_seconds,
 )
 from dyno.workloads.replay.lines import Gathered, LogFile
-from dyno.workloads.replay.logs import LeftOutStatements, Log, LogEntry, Reasons
+from dyno.workloads.replay.logs import AS_WRITTEN, LeftOutStatements, Log, LogEntry, Reasons
 
 #: Lines of an entry's head, and characters of each: more are not a server's.
 HEADS, HEAD = 64, 1 << 12
@@ -220,7 +220,8 @@ class _Reading:
         elif not text and not body.command:
             self.unread.add("an entry without a statement", line)
         elif not session:
-            self.unread.add("an entry that names no session (# User@Host, Id or Thread_id)", line)
+            why = "an entry that names no session (# User@Host, Id or Thread_id)"
+            self.unread.add(why, line, hint=AS_WRITTEN)
         else:
             database = self._used if said.database is None else said.database
             began_s, lost = self._at_s - said.duration_s, ""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dyno.engines.postgres.dialect import DIALECT
 from dyno.engines.postgres.logs import LOGS_ALL, TIME, Message, read_entries
 from dyno.workloads.replay.lines import Gathered, LogFile
-from dyno.workloads.replay.logs import Log, Reasons
+from dyno.workloads.replay.logs import AS_WRITTEN, Log, Reasons
 
 #: Columns of csvlog.
 _TIME_AT, _DATABASE_AT, _PROCESS_AT, _SESSION_AT, _SEVERITY_AT = 0, 2, 3, 5, 11
@@ -52,7 +52,7 @@ def _read_csv_log(file: LogFile, limit: int, unread: Reasons) -> Iterator[Messag
             place = (row[_TIME_AT], row[_SESSION_AT], row[_DATABASE_AT], row[_SEVERITY_AT])
             yield Message(number, *place, row[_MESSAGE_AT], detail=row[_DETAIL_AT])
         elif text:
-            unread.add("a row with too few columns", number)
+            unread.add("a row with too few columns", number, hint=AS_WRITTEN)
 
 
 def _read_rows(file: LogFile, limit: int) -> Iterator[tuple[int, str, int]]:

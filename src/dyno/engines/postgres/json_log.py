@@ -10,7 +10,7 @@ from typing import Any
 from dyno.engines.postgres.dialect import DIALECT
 from dyno.engines.postgres.logs import LOGS_ALL, Message, read_entries
 from dyno.workloads.replay.lines import LogFile
-from dyno.workloads.replay.logs import BEGINNING, Log, Reasons
+from dyno.workloads.replay.logs import AS_WRITTEN, BEGINNING, Log, Reasons
 
 #: Names of what is read: PostgreSQL's own, and CloudNativePG's within `record`.
 _OWN = ("timestamp", "session_id", "dbname", "error_severity", "message", "detail")
@@ -62,7 +62,8 @@ def _read_json_log(file: LogFile, limit: int, unread: Reasons) -> Iterator[Messa
             time = _find_value(line, "timestamp") or _find_value(line, "log_time")
             yield Message(number, time, session, "", severity, text, letters)
         elif "logger" not in said and line.strip():
-            unread.add("a line that is no object with a timestamp", number)
+            why = "a line that is no object with a timestamp"
+            unread.add(why, number, hint=AS_WRITTEN)
 
 
 def _find_value(line: str, name: str) -> str:

@@ -124,4 +124,5 @@ def _note_other(message: Message, unread: Reasons) -> None:
     if message.text.startswith("AUDIT: "):
         unread.add("an entry of pgaudit, which is not read (log_statement=all)", message.line)
     elif _TRANSLATED.match(message.text):
-        unread.add("a statement in another language than C (lc_messages='C')", message.line)
+        why = "a statement in another language than C"
+        unread.add(why, message.line, hint="set lc_messages='C', and log again")

@@ -145,7 +145,7 @@ def _read_whole(reader: LogReader, file: LogFile, limit: int) -> Log:
             )
         log.unread.update(file.skipped)
         if entry is None:
-            hint = f"log statements with {reader.written_by}"
+            hint = log.unread.find_hint(f"log statements with {reader.written_by}")
             causes = {**log.unread, **file.skipped}
             cause = "; ".join(f"{why} ({left})" for why, left in causes.items())
             raise UsageError(f"no statements in {file.path}, {log.kind}", cause=cause, hint=hint)

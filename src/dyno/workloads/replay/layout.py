@@ -136,7 +136,7 @@ def lay_out(
         if not selection.sessions:
             left_out = selection.left_out
             reasons = "; ".join(f"{it.count:,} {why} ({it})" for why, it in left_out.items())
-            hint = left_out.find_hint()
+            hint = left_out.find_hint("log all statements, those that read tables among them")
             raise UsageError(f"no statement of {path} can be played", cause=reasons, hint=hint)
         own = assign_lanes(selection)
         if len(own) > LANES_MOST:

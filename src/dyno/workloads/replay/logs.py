@@ -78,6 +78,8 @@ class LeftOutStatements:
         return f"line{plural} {', '.join(told)}{more}"
 
 
+#: What to do about a log that was changed since, or of which a part is missing.
+AS_WRITTEN = "replay the log as the server wrote it, whole"
 #: Reasons that are told apart.
 REASONS = 60
 
@@ -91,10 +93,10 @@ class Reasons(dict[str, LeftOutStatements]):
             why = "for other reasons"
         self.setdefault(why, LeftOutStatements(hint)).add(line, remark)
 
-    def find_hint(self) -> str:
-        """What would play most of them."""
+    def find_hint(self, otherwise: str) -> str:
+        """What would play most of them; `otherwise` where that is not known."""
         most = max(self.values(), key=lambda it: it.count, default=LeftOutStatements())
-        return most.hint or "log all statements, those that read tables among them"
+        return most.hint or otherwise
 
 
 @dataclass(frozen=True)
