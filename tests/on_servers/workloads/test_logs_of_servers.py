@@ -121,6 +121,21 @@ def test_each_statement_that_reached_a_server_is_read_of_its_log(
     assert texts[: len(wanted)] == wanted
 
 
+@pytest.mark.parametrize(
+    ("kind", "logged"),
+    [
+        ("mysql-8.0", ["SELECT 7;", "SELECT 8"]),
+        ("mariadb-innodb", ["SELECT 7; SELECT 8"]),
+    ],
+)
+def test_a_packet_of_several_statements_is_read_as_the_server_logs_it(
+    kind: str, logged: list[str], tmp_path: Path
+) -> None:
+    with serving(kind, **GENERAL) as server:
+        log = log_between(server, ["SELECT 7; SELECT 8"], tmp_path)
+    assert [sql for sql, _ in read_between(log)] == logged
+
+
 def test_a_general_log_of_two_databases_is_played_in_both(tmp_path: Path) -> None:
     """A session that moves between databases by the protocol's own command (Init DB)."""
     with serving("mysql-8.0", **GENERAL) as server:

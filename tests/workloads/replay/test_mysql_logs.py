@@ -231,6 +231,28 @@ def test_a_slow_log_has_what_was_prepared_in_sql_where_it_ran(tmp_path: Path) ->
     assert [sql for _, _, sql in entries(tmp_path, text)] == ["SELECT 5"]
 
 
+def test_several_statements_in_one_packet_of_mariadb_may_have_written(
+    spool: Spool, tmp_path: Path
+) -> None:
+    """MariaDB logs a packet as one entry, where MySQL logs each statement by itself."""
+    text = mariadb(
+        (36, "Query", "BEGIN"),
+        (36, "Query", "SELECT 1"),
+        (36, "Query", "UPDATE item SET n = 1; SELECT n FROM item"),
+        (36, "Query", "SELECT n FROM item"),
+        (36, "Query", "COMMIT"),
+        (36, "Query", "SELECT 2"),
+        (37, "Query", "SELECT 3; SELECT 4"),
+        (37, "Query", "SELECT 5"),
+    )
+    found = select(spool, tmp_path, text, writes=False)
+    texts = [it.sql for session in found.sessions for it in found.find_played(session)]
+    assert [sql for sql in texts if sql.startswith("SELECT")] == ["SELECT 2", "SELECT 5"]
+    left = {why: it.count for why, it in found.left_out.items()}
+    assert left["not understood: it is several statements in one"] == 2
+    assert left["in transactions that write"] >= 2
+
+
 @pytest.mark.parametrize("words", ["SELECT count(*) FROM item", "WITH d AS (SELECT 1) TABLE d"])
 def test_set_statement_for_a_read_is_a_read(words: str, spool: Spool, tmp_path: Path) -> None:
     text = mariadb(

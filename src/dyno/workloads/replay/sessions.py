@@ -163,7 +163,8 @@ class Selection:
         kind = statement.kind
         if kind == "unknown":
             why = f"not understood: {statement.why}"
-            return self.left_out.add(why, entry.line, hint=ONE_EACH)
+            self.left_out.add(why, entry.line, hint=ONE_EACH)
+            return self._leave_possible_write(session)
         if kind == "admin":
             return self._leave("for the server as a whole, never played", entry, statement)
         if self._others and _has_name(self._others, entry, statement):
@@ -251,6 +252,10 @@ class Selection:
             self.left_out.add("too long", entry.line, shown, LONGER)
         else:
             self.left_out.add(entry.lost, entry.line, start, WHOLE)
+        self._leave_possible_write(session)
+
+    def _leave_possible_write(self, session: LogSession) -> None:
+        """A statement that is not known may have written: its transaction is left out, too."""
         if not self._writes and (session.is_open or session.is_manual):
             session.place = len(session.kept) if session.place is None else session.place
             self._leave_transaction(session)
