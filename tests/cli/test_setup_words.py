@@ -63,3 +63,12 @@ def test_each_command_unpacks_a_dump_and_refuses_another_servers(
     (tmp_path / "dump.sql.gz").write_bytes(gzip.compress(dump))
     assert run_words([*words, "--set", "setup=dump.sql.gz"]) == 64
     assert "a dump of PostgreSQL cannot be loaded into sqlite" in capsys.readouterr().err
+
+
+def test_an_option_of_a_script_in_lua_that_is_called_setup_is_its_own(tmp_path: Path) -> None:
+    (tmp_path / "own.lua").write_text(
+        'sysbench.cmdline.options = { setup = {"how", "fast"} }\nfunction event() end\n'
+    )
+    own = Workload(str(tmp_path / "own.lua"), {"setup": "slow"})
+    assert prepare_workloads([own], [parse_candidate("sqlite@system")]) == (own,)
+    assert run_words(["play", "null", "-w", "own.lua", "--set", "setup=slow", "--time", "0.1"]) == 0

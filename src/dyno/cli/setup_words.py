@@ -38,7 +38,15 @@ def prepare_setup_beside(name: str, workload: str, candidates: Sequence[str]) ->
     """The options for a file that is named from where the workload's script lies."""
     from dyno.workloads import find_workload
 
-    return prepare_setup(find_workload(workload).parent / name, candidates).list_options()
+    script = find_workload(workload)
+    if not _loads_setup(script):
+        return {}
+    return prepare_setup(script.parent / name, candidates).list_options()
+
+
+def _loads_setup(script: Path) -> bool:
+    """Does its option `setup` name a dump? That of a user's script in Lua is the script's own."""
+    return script.suffix != ".lua" or b"dyno.recording" in script.read_bytes()
 
 
 def prepare_workloads(
@@ -49,8 +57,9 @@ def prepare_workloads(
 
     found = []
     for each in workloads:
-        if name := each.options.get("setup"):
-            ready = _prepare(find_workload(each.name).parent / name, candidates)
+        script = find_workload(each.name) if "setup" in each.options else None
+        if script and (name := each.options["setup"]) and _loads_setup(script):
+            ready = _prepare(script.parent / name, candidates)
             each = replace(each, options=each.options | ready.list_options())
         found.append(each)
     return tuple(found)
