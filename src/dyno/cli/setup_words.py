@@ -39,12 +39,12 @@ def prepare_setup_beside(name: str, workload: str, candidates: Sequence[str]) ->
     from dyno.workloads import find_workload
 
     script = find_workload(workload)
-    if not _loads_setup(script):
+    if not _has_dump(script):
         return {}
     return prepare_setup(script.parent / name, candidates).list_options()
 
 
-def _loads_setup(script: Path) -> bool:
+def _has_dump(script: Path) -> bool:
     """Does its option `setup` name a dump? That of a user's script in Lua is the script's own."""
     return script.suffix != ".lua" or b"dyno.recording" in script.read_bytes()
 
@@ -58,7 +58,7 @@ def prepare_workloads(
     found = []
     for each in workloads:
         script = find_workload(each.name) if "setup" in each.options else None
-        if script and (name := each.options["setup"]) and _loads_setup(script):
+        if script and (name := each.options["setup"]) and _has_dump(script):
             ready = _prepare(script.parent / name, candidates)
             each = replace(each, options=each.options | ready.list_options())
         found.append(each)
