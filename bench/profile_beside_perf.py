@@ -151,7 +151,10 @@ def main() -> None:
     seconds = words.seconds or (4 if words.quick else 60)
     clients = {"postgres": "pgbench", "mysql": "sysbench"}
     for spec in words.server:
-        lacking = [it for it in ("perf", clients[spec.partition("@")[0]]) if not shutil.which(it)]
+        client = clients.get(spec.partition("@")[0])
+        if not client:
+            parser.error(f"{spec}: nobody's client is known for it")
+        lacking = [it for it in ("perf", client) if not shutil.which(it)]
         if lacking:
             print(f"{spec}: left out, there is no {' and no '.join(lacking)}")
             continue

@@ -2,7 +2,8 @@
 
 These are blktrace's Q, D and C. They are read as tracepoints by perf_event_open(2), which end with
 their file descriptors, so no tracing stays switched on however we end. It takes root, and a tracing
-file system that tells the events' numbers and fields.
+file system that tells the events' numbers and fields. Kernels of some virtual machines write no
+sample of a completion that wakes an idle core: where few are whole, there is no trace.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -78,6 +79,12 @@ def test_a_pooler_in_front_is_not_taken_for_the_server(tmp_path: Path) -> None:
         found = find_target(answer, f"postgres://ann@{host}:6432/shop")
     assert found.process is None
     assert any("no CPU profile: process" in each for each in found.missing)
+
+
+def test_a_pooler_that_holds_an_engines_library_is_no_server(tmp_path: Path) -> None:
+    with sqlite3.connect(":memory:"), pooling(tmp_path) as host:
+        found = find_target(answer, f"postgres://ann@{host}:6432/shop")
+    assert found.process is None
 
 
 def test_a_process_of_another_engine_is_not_the_server_s() -> None:

@@ -89,11 +89,14 @@ def _list_embedded(mapped: str) -> list[str]:
 
 def find_listening(host: str, port: int, engines: frozenset[str]) -> ServerProcess | None:
     """The process that a server of one of `engines` listens with at this address; None where none
-    of this host does, or shows itself to us.
+    of this host does, or shows itself to us. `UsageError` where another program listens.
     """
     if host.startswith("/"):
         pid = find_local_pid(host)
-        return find_process(pid) if pid else None
+        found = find_process(pid) if pid else None
+        if found and found.engine not in engines:
+            raise UsageError(f"process {pid} runs {found.program}, and no server of that kind")
+        return found
     candidates = list(_list_candidates(engines))
     addresses = _resolve(host)
     if not addresses:
