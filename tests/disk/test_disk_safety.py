@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from disk_runs import MB, READ, make_side
+from privileges import need_root
 
 from dyno.cli import run_words
 from dyno.disk.file_blocks import read_blocks
@@ -26,9 +27,13 @@ from dyno.host.checks import Machine
 from dyno.host.checks.device import read_device_facts
 from dyno.record.disk import DiskJob
 
-ROOT_ONLY = pytest.mark.skipif(
-    os.geteuid() != 0 or not os.access("/dev/loop-control", os.W_OK), reason="needs loop devices"
-)
+
+@pytest.fixture
+def loop_devices() -> None:
+    """Root's loop devices, which some containers have not."""
+    need_root("loop devices")
+    if not os.access("/dev/loop-control", os.W_OK):
+        pytest.skip("this container has no loop devices")
 
 
 @pytest.fixture
@@ -100,7 +105,7 @@ def test_what_is_no_folder_of_the_users_is_only_read() -> None:
     assert list_playable_jobs((READ, write), [make_side()], []) == ((READ, write), [])
 
 
-@ROOT_ONLY
+@pytest.mark.usefixtures("loop_devices")
 def test_a_mounted_device_is_not_written_to_though_its_name_is_typed_again(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -113,7 +118,7 @@ def test_a_mounted_device_is_not_written_to_though_its_name_is_typed_again(
     assert "is mounted at" in capsys.readouterr().err
 
 
-@ROOT_ONLY
+@pytest.mark.usefixtures("loop_devices")
 def test_a_device_in_use_is_not_written_to(folder: Path) -> None:
     with unnamed(folder) as handle:
         make_content(handle, 2 * MB, "filled", str(folder))
@@ -127,7 +132,7 @@ def test_a_device_in_use_is_not_written_to(folder: Path) -> None:
                 os.close(user)
 
 
-@ROOT_ONLY
+@pytest.mark.usefixtures("loop_devices")
 def test_a_loop_device_of_ours_has_direct_io_and_goes_with_us(folder: Path) -> None:
     side = replace(resolve_side(str(folder), 2 * MB), kind="loop")
     with open_side(side) as opened:
@@ -137,7 +142,7 @@ def test_a_loop_device_of_ours_has_direct_io_and_goes_with_us(folder: Path) -> N
     wait_until(lambda: not any(str(folder) in name for name in list_backing_files()))
 
 
-@ROOT_ONLY
+@pytest.mark.usefixtures("loop_devices")
 def test_a_loop_device_without_direct_io_is_seen(folder: Path) -> None:
     file = folder / "image"
     file.write_bytes(os.urandom(2 * MB))

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from privileges import need_root
 from processes import wait_for
 
 from dyno.cli import run_words
@@ -126,13 +127,13 @@ def test_a_kernel_thread_has_no_program() -> None:
         find_process(2)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="takes root: namespaces")
 def test_a_server_in_a_container_is_profiled_with_the_files_that_it_has_there(
     burner: Path, tmp_path: Path
 ) -> None:
     """Its program lies where nobody outside its mount namespace sees it, and its number inside is
     another.
     """
+    need_root("namespaces")
     hidden = tmp_path / "hidden"
     hidden.mkdir()
     script = f"mount -t tmpfs none {hidden} && cp {burner} {hidden} && exec {hidden}/postgres"
@@ -148,10 +149,10 @@ def test_a_server_in_a_container_is_profiled_with_the_files_that_it_has_there(
     assert named > 0.9 * all_samples > 0
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="takes root: network namespaces")
 def test_a_server_in_another_network_is_found_by_its_address_and_not_by_loopback(
     program: Path,
 ) -> None:
+    need_root("network namespaces")
     up = 'ip link set lo up && ip addr add 198.51.100.8/32 dev lo && exec "$@"'
     with running(["unshare", "--net", "sh", "-c", up, "sh", *listen(program, "")]) as (pid, port):
         assert find_listening("127.0.0.1", int(port), POSTGRES) is None
@@ -213,10 +214,10 @@ def profile_as_nobody(pid: int, file: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="takes root: another user's process")
 def test_an_ordinary_user_profiles_the_own_processes_and_is_told_why_no_others(
     burner: Path,
 ) -> None:
+    need_root("another user's process")
     with tempfile.TemporaryDirectory(prefix="dyno-test-", dir="/var/tmp") as folder:
         os.chown(folder, 65534, 65534)
         file = Path(folder) / "a.json"

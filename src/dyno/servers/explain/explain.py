@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import get_args
 
 import dyno
 from dyno.engines import Ask, StatementPath
@@ -24,19 +25,8 @@ from dyno.record.explanation import (
 from dyno.record.waits import SessionState
 from dyno.servers.explain.connection import CallSpan, PathConnection, StatementSampler
 
-#: Stages in the order of the path, without the rest.
-ORDER: tuple[StageName, ...] = (
-    "connection",
-    "parse",
-    "optimise",
-    "open tables",
-    "lock wait",
-    "execute",
-    "storage engine",
-    "log",
-    "binary log",
-    "reply",
-)
+#: Stages in the order of the path, without the rest, which is the last.
+ORDER: tuple[StageName, ...] = get_args(StageName)[:-1]
 #: Rounds over one connection; then a new one is opened, since each has its own luck.
 PER_SESSION = 2
 #: A statement that takes so long is looked at while it runs.
