@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from statistics import median
@@ -60,3 +63,19 @@ def wait_until(holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < ends_s
         time.sleep(0.05)
+
+
+def interrupt_explain(server: Server, sql: str, running: str) -> None:
+    """Interrupts `dyno explain` of a statement that takes long: it ends there, too, which `running`
+    asks the server.
+    """
+    words = [sys.executable, "-m", "dyno.cli", "explain", url_of(server), sql]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        wait_until(lambda: ask(server.session, running) != [])
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 130
+    finally:
+        process.kill()
+        process.communicate()
+    wait_until(lambda: ask(server.session, running) == [])

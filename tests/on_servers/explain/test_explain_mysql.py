@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from explaining import QUICK, ask, explain, find_grown, times_of, url_of, wait_until
+from explaining import (
+    QUICK,
+    ask,
+    explain,
+    find_grown,
+    interrupt_explain,
+    times_of,
+    url_of,
+)
 from private_servers import serving
 
 from dyno import driver
@@ -187,17 +192,4 @@ def test_a_stored_function_is_executed_read_only_and_named(server: Server) -> No
 
 
 def test_an_interrupt_ends_the_statement_at_the_server(server: Server) -> None:
-    command = [sys.executable, "-m", "dyno.cli", "explain", url_of(server)]
-    process = subprocess.Popen(
-        [*command, "SELECT SLEEP(100), id FROM orders"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    try:
-        wait_until(lambda: ask(server.session, RUNNING) != [])
-        process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 130
-    finally:
-        process.kill()
-        process.communicate()
-    wait_until(lambda: ask(server.session, RUNNING) == [])
+    interrupt_explain(server, "SELECT SLEEP(100), id FROM orders", RUNNING)

@@ -13,7 +13,16 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
-from explaining import QUICK, ask, explain, find_grown, times_of, url_of, wait_until
+from explaining import (
+    QUICK,
+    ask,
+    explain,
+    find_grown,
+    interrupt_explain,
+    times_of,
+    url_of,
+    wait_until,
+)
 from private_servers import serving, started
 
 from dyno import driver
@@ -221,18 +230,7 @@ def test_a_statement_that_the_server_refuses_keeps_its_words(server: Server) -> 
 
 
 def test_an_interrupt_ends_the_statement_at_the_server(server: Server) -> None:
-    words = [sys.executable, "-m", "dyno.cli", "explain", url_of(server)]
-    process = subprocess.Popen(
-        [*words, "SELECT pg_sleep(100)"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-    try:
-        wait_until(lambda: ask(server.session, ACTIVE) != [])
-        process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 130
-    finally:
-        process.kill()
-        process.communicate()
-    wait_until(lambda: ask(server.session, ACTIVE) == [])
+    interrupt_explain(server, "SELECT pg_sleep(100)", ACTIVE)
 
 
 def test_a_dyno_that_is_killed_leaves_no_statement_behind(server: Server) -> None:
