@@ -276,7 +276,7 @@ def find_server_pid(session: Session, programs: Collection[str]) -> int | None:
         return find_local_pid(host)
     if not is_here(host):
         return None
-    listening = _list_listening_sockets(session["port"])
+    listening = list_listening_sockets(session["port"])
     found: dict[int, int] = {}
     for folder in Path("/proc").glob("[1-9]*") if listening else ():
         with suppress(OSError):
@@ -294,12 +294,14 @@ def find_server_pid(session: Session, programs: Collection[str]) -> int | None:
 _LISTENS = "0A"
 
 
-def _list_listening_sockets(port: int) -> set[str]:
-    """The sockets that listen on this port, as links of `/proc/PID/fd` name them."""
+def list_listening_sockets(port: int, pid: int | str = "self") -> set[str]:
+    """The sockets that listen on this port of a process's network, as links of `/proc/PID/fd` name
+    them.
+    """
     found = set()
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+    for family in ("tcp", "tcp6"):
         with suppress(OSError):
-            for line in Path(table).read_text().splitlines()[1:]:
+            for line in Path(f"/proc/{pid}/net/{family}").read_text().splitlines()[1:]:
                 cells = line.split()
                 if cells[3] == _LISTENS and int(cells[1].rpartition(":")[2], 16) == port:
                     found.add(f"socket:[{cells[9]}]")

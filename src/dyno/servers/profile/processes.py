@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from dyno.access.url import find_local_pid
+from dyno.access.url import find_local_pid, list_listening_sockets
 from dyno.errors import HostError, UsageError
 from dyno.host.processes import has_ended, list_process_family, read_start_ticks
 
@@ -30,8 +30,6 @@ PROGRAMS = {
 }
 _LIBRARIES = re.compile(r"(?:lib|_)?(sqlite|duckdb)[\w.-]*?\.so|(?:_sqlite3)[\w.-]*\.so")
 _DELETED = " (deleted)"
-#: TCP's state of a socket that listens, in /proc/net/tcp.
-_LISTENS = "0A"
 
 
 @dataclass(frozen=True)
@@ -138,7 +136,7 @@ def _is_listening(pid: int, port: int, addresses: set[str]) -> bool:
         loopback = {it for it in addresses if it.startswith("127.") or it == "::1"}
         asked = addresses if is_near else addresses - loopback
         own = _list_local_addresses(pid) | (loopback if is_near else set())
-        return bool(asked & own) and bool(_list_listening(pid, port) & _list_sockets(pid))
+        return bool(asked & own) and bool(list_listening_sockets(port, pid) & _list_sockets(pid))
     return False
 
 
@@ -153,20 +151,6 @@ def _list_local_addresses(pid: int) -> set[str]:
     with suppress(OSError):
         for line in Path(f"/proc/{pid}/net/if_inet6").read_text().splitlines():
             found.add(socket.inet_ntop(socket.AF_INET6, bytes.fromhex(line.split()[0])))
-    return found
-
-
-def _list_listening(pid: int, port: int) -> set[str]:
-    """The sockets that listen at a port of the process's network namespace, as its descriptors
-    name them.
-    """
-    found = set()
-    for family in ("tcp", "tcp6"):
-        with suppress(OSError):
-            for line in Path(f"/proc/{pid}/net/{family}").read_text().splitlines()[1:]:
-                words = line.split()
-                if words[3] == _LISTENS and int(words[1].rpartition(":")[2], 16) == port:
-                    found.add(f"socket:[{words[9]}]")
     return found
 
 
