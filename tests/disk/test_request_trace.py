@@ -70,5 +70,4 @@ def test_requests_of_a_real_disk_are_seen() -> None:
     if os.geteuid() or "mount:" in done.stderr or "unshare:" in done.stderr:
         pytest.skip("takes root, and a kernel with tracefs")
     requests, queued, took = done.stdout.split()
-    # some at least: what others on this disk do at the same time fills the ring, too
-    assert int(requests) >= 1 and (queued, took) == ("True", "True"), done.stderr
+    assert int(requests) >= 16 and (queued, took) == ("True", "True"), done.stderr
