@@ -96,6 +96,10 @@ PACKAGES = {
         "compare/experiments",
     ),
     "compare/run_folder": _package("a run on disk", "record"),
+    "compare/run_summary": _package(
+        "the runs below a folder, of each kind, and what a list tells of each",
+        "record judge/counts judge/capacity compare/run_folder",
+    ),
     "compare/pack": _package(
         "a run as one file for others, without names and secrets", "compare/run_folder"
     ),

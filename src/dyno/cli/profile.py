@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 #: Samples of a second of CPU time: a rhythm that no timer has.
 RATE = 447
 FORMATS = ("firefox", "collapsed", "pprof")
-#: Where profiles lie, beside the runs.
-FOLDER = "server-profiles"
 
 
 @click.command("profile")
@@ -141,8 +139,9 @@ def _end_by_signals(stop: threading.Event) -> Iterator[None]:
 
 def _choose_file() -> Path:
     from dyno import private_files
+    from dyno.compare.run_folder import SERVER_PROFILES
 
-    folder = find_runs_home() / FOLDER
+    folder = find_runs_home() / SERVER_PROFILES
     private_files.make_folder(folder, exist_ok=True)
     name = f"{datetime.now(UTC):%Y%m%d-%H%M%S}"
     tries = (folder / f"{name}{ending}.json" for ending in ("", *(f"-{n}" for n in range(2, 99))))

@@ -115,6 +115,8 @@ COUNTS, COUNT_RECORD = "counts", "count.json"
 DISK_RECORD = "disk.json"
 #: The plan of a run of `dyno capacity`.
 CAPACITY_RECORD = "capacity.json"
+#: Where `dyno profile` keeps its profiles, a file each, beside the runs.
+SERVER_PROFILES = "server-profiles"
 #: The folder of profiles with callers.
 PROFILES = "profiles"
 #: The folder for what trials loaded into servers that go on running.

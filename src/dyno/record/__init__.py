@@ -45,6 +45,7 @@ from dyno.record.run import (
     compute_host_score,
     find_echo_stand,
 )
+from dyno.record.run_summary import RUN_KINDS, RunKind, RunSummary
 from dyno.record.schema import SCHEMA
 from dyno.record.trial import (
     CLIENT_BASELINE,
@@ -92,6 +93,7 @@ __all__ = [
     "CLIENT_BASELINE",
     "FOREIGN_PERCENT",
     "IDLE_PERCENT",
+    "RUN_KINDS",
     "SCHEMA",
     "SWEPT",
     "Better",
@@ -136,6 +138,8 @@ __all__ = [
     "Primary",
     "Reading",
     "Run",
+    "RunKind",
+    "RunSummary",
     "Saturation",
     "Score",
     "Series",

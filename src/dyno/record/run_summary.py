@@ -1,0 +1,40 @@
+"""What a list of runs tells of each: enough to find one among thousands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+#: What a folder holds: a comparison, or what `dyno count`, `capacity`, `disk` or `profile` left.
+RunKind = Literal["comparison", "count", "capacity", "disk", "profile"]
+RUN_KINDS: tuple[RunKind, ...] = get_args(RunKind)
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """A run in a line: `name` is its folder's (of a profile its file's), `path` where it lies.
+
+    `overall` is the word of its verdict in the words of its kind (`slower`, `heavier`, `less`),
+    empty where nothing has judged it, `sentence` says it; `is_doubtful` where an audit doubts it.
+    `complete` is False while something is left to be played. `host` is the stable identity of the
+    host and `group` the one that a user gave it, each empty in records without one. `is_playing`
+    was so when it was asked. `damage` says in a sentence why it cannot be read; the other fields
+    are empty then.
+    """
+
+    name: str
+    path: str
+    kind: RunKind
+    created_utc: str = ""
+    question: str = ""
+    candidates: tuple[str, ...] = ()
+    workloads: tuple[str, ...] = ()
+    engines: tuple[str, ...] = ()
+    overall: str = ""
+    sentence: str = ""
+    complete: bool = False
+    is_doubtful: bool = False
+    host: str = ""
+    group: str = ""
+    is_playing: bool = False
+    damage: str = ""

@@ -1,0 +1,86 @@
+"""What a list tells of each run below a folder, whatever left it, whole or damaged."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from mixed_runs import STEADY, open_run, write_comparison, write_home
+
+from dyno.compare.run_summary import list_run_places, summarize_run
+from dyno.record import RunSummary
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_home(tmp_path_factory.mktemp("runs"))
+
+
+def summarize(home: Path) -> list[RunSummary]:
+    return [summarize_run(place) for place in list_run_places(home)]
+
+
+def test_runs_of_every_kind_are_told_in_a_line_each(home: Path) -> None:
+    told = summarize(home)
+    assert [(it.kind, it.overall, it.complete) for it in told] == [
+        ("comparison", "slower", True),
+        ("capacity", "less", True),
+        ("comparison", "not slower", True),
+        ("comparison", "slower", True),
+        ("comparison", "", False),
+        ("count", "heavier", True),
+        ("disk", "", True),
+        ("profile", "", True),
+    ]
+    assert not [it.damage for it in told if it.damage]
+    first = told[0]
+    assert first.candidates == ("null@100us", "null@120us") and first.workloads == ("select",)
+    assert first.engines == ("null",) and first.question and first.sentence
+    assert first.created_utc == "2026-01-01T00:00:00Z" and first.path.endswith(first.name)
+
+
+def test_a_verdict_older_than_the_trials_is_not_told_as_the_run_s(tmp_path: Path) -> None:
+    run = write_comparison(tmp_path, {"null@120us": STEADY})
+    judged = (run / "verdict.json").stat().st_mtime
+    os.utime(run / "trials", (judged + 5, judged + 5))
+    (told,) = summarize(tmp_path)
+    assert told.overall == "" and "not judged since its last trial" in told.sentence
+
+
+def test_a_run_that_is_played_just_now_is_told_so(tmp_path: Path) -> None:
+    write_comparison(tmp_path, {"null@120us": [0.1, 0.1]}, judged=False)
+    assert [it.is_playing for it in summarize(tmp_path)] == [False]
+    with open_run(tmp_path, 1).hold_alone():
+        assert [it.is_playing for it in summarize(tmp_path)] == [True]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": 99}', "[" * 99_999])
+def test_a_damaged_record_is_told_in_a_sentence_beside_the_others(
+    tmp_path: Path, text: str
+) -> None:
+    run = write_comparison(tmp_path, {"null@120us": STEADY})
+    write_comparison(tmp_path, {"null@120us": STEADY}, day=2)
+    (run / "run.json").write_text(text)
+    damaged, whole = summarize(tmp_path)
+    assert damaged.damage and "\n" not in damaged.damage and not whole.damage
+
+
+def test_identity_and_group_of_a_host_are_the_record_s(tmp_path: Path) -> None:
+    run = write_comparison(tmp_path, {"null@120us": STEADY})
+    text = (run / "run.json").read_text()
+    (run / "run.json").write_text(text.replace('"host":{', '"host":{"id":"a1","group":"ci",'))
+    (told,) = summarize(tmp_path)
+    assert (told.host, told.group) == ("a1", "ci")
+
+
+def test_links_are_not_followed_and_a_run_within_a_run_is_none(tmp_path: Path) -> None:
+    outside, home = tmp_path / "outside", tmp_path / "home"
+    run = write_comparison(outside, {"null@120us": STEADY})
+    home.mkdir()
+    (home / "link").symlink_to(run)
+    assert list_run_places(home) == []
+    inner = write_comparison(home, {"null@120us": STEADY})
+    write_comparison(inner / "copies", {"null@120us": STEADY})
+    assert [place.path for place in list_run_places(home)] == [inner]
+    assert [place.path for place in list_run_places(inner)] == [inner]
