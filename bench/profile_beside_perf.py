@@ -107,7 +107,10 @@ def name_function(name: str, file: str) -> str:
     """
     if Path(file).name.startswith("libc"):
         return "C library"
-    plain = re.sub(r"<.*>", "", tidy_name(name)).rpartition(" ")[2]
+    plain, depth = tidy_name(name), 1
+    while depth:  # the innermost first: what stands between two templates is kept
+        plain, depth = re.subn(r"<[^<>]*>", "", plain)
+    plain = plain.rpartition(" ")[2]
     return plain or f"{UNNAMED} {Path(file).name}"
 
 
