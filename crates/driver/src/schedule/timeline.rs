@@ -171,6 +171,15 @@ impl Timeline {
         let turns = self.turns.as_ref()?;
         Some((phase_ns.saturating_sub(self.start_ns) / turns.turn_ns) as usize)
     }
+
+    /// How many of our slices are over then, their drains or not; none without turns. Between two
+    /// turns the clock stands a nanosecond before the first one's end.
+    pub fn whole_slices(&self, phase_ns: u64) -> usize {
+        let Some(turns) = &self.turns else { return 0 };
+        let since_ns = (phase_ns + 1).saturating_sub(self.start_ns);
+        let is_over = since_ns % turns.turn_ns >= turns.slice_ns;
+        (since_ns / turns.turn_ns) as usize + usize::from(is_over)
+    }
 }
 
 #[cfg(test)]
@@ -282,6 +291,15 @@ mod tests {
         assert_eq!([counted(240), it.length_ns(250e-9)], [180, 360]);
         assert_eq!([it.arrival_ns(99, 0), it.arrival_ns(100, 0)], [START_NS + 99, START_NS + 120]);
         assert_eq!(it.slice(START_NS + 130), Some(1));
+    }
+
+    #[test]
+    fn a_slice_is_over_at_its_drain_when_all_its_time_has_counted() {
+        let it = timeline(0);
+        for (at, whole) in [(0, 0), (98, 0), (99, 1), (119, 1), (120, 1), (218, 1), (219, 2)] {
+            assert_eq!(it.whole_slices(START_NS + at), whole, "{at}");
+            assert_eq!(it.counted_ns(START_NS + at + 1) / 90, whole as u64, "{at}");
+        }
     }
 
     #[test]

@@ -70,12 +70,11 @@ pub struct PhaseSpan {
 }
 
 impl PhaseSpan {
-    /// The slices that passed whole after the warm-up; none without turns. Between two turns the
-    /// clock stands a nanosecond before the first one's end.
+    /// The slices that passed whole after the warm-up, as many as its counted time has; none
+    /// without turns.
     fn slices(&self) -> usize {
-        let until = [self.measured_ns, self.ended_ns + 1];
-        let [warmup, all] = until.map(|at| self.timeline.slice(at));
-        all.unwrap_or(0).saturating_sub(warmup.unwrap_or(0))
+        let warmup = self.timeline.slice(self.measured_ns).unwrap_or(0);
+        self.timeline.whole_slices(self.ended_ns).saturating_sub(warmup)
     }
 }
 
