@@ -68,6 +68,7 @@ NOTHING_EXIT, CLIENT_EXIT = 2, 3
 )
 @click.option("--sequential", is_flag=True, help="Restart one candidate after the other.")
 @click.option("--seed", type=int, metavar="N", help="Draws arrivals, requests and order.")
+@options.HOST_GROUP
 @options.JSON
 def command(**words: Any) -> int:
     """Find the highest rate that holds a limit on latency.

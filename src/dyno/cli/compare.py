@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 @options.QUICK
 @options.STRICT
 @options.VERBOSE
+@options.HOST_GROUP
 @options.JSON
 @options.FORMAT
 @options.INCONCLUSIVE

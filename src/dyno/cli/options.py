@@ -358,6 +358,23 @@ def _keep_failure(
     return file
 
 
+def _join_host_group(context: click.Context, option: click.Parameter, name: str | None) -> None:
+    """Has the records of this command name the group."""
+    del option
+    if name is not None:
+        from dyno.host.checks import join_host_group
+
+        context.with_resource(join_host_group(name))
+
+
+HOST_GROUP: Decorator = click.option(
+    "--host-group",
+    metavar="NAME",
+    expose_value=False,
+    callback=_join_host_group,
+    help="This host is one of a group, such as a CI's runners: `dyno history` takes the group's "
+    "runs as one series.  [default: $DYNO_HOST_GROUP]",
+)
 INCONCLUSIVE: Decorator = click.option(
     "--inconclusive",
     type=click.Choice(["pass", "fail", "retry"]),

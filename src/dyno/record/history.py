@@ -17,7 +17,8 @@ class HistoryPoint:
     `low` and `high` are the 95 % t interval of that mean, None where there was one restart. The
     restarts share the run's hour, so the next run's mean may well lie outside. `build` holds what
     tells one build from another (version, checksum, flags). `slowdown_percent` is that against the
-    base of the run, where the series is one of those.
+    base of the run, where the series is one of those. `host` is the id of the host, empty where the
+    run does not name it.
     """
 
     run: str
@@ -30,6 +31,7 @@ class HistoryPoint:
     low: float | None
     high: float | None
     slowdown_percent: float | None = None
+    host: str = ""
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,8 @@ class FlaggedChange:
     on; where there is none it is empty, and `why_none` says why. `trial` is what a fresh comparison
     found; None where there was none yet. Where it `is_exact` it is one of a count of instructions:
     the step is the margin's or more, the interval has no width, and nothing needs to be tried.
+    `unlike_hosts` says, a clause each, what of a group's hosts changed at the same place: then
+    nobody can tell whether the build is slower or the host.
     """
 
     at: int
@@ -75,6 +79,7 @@ class FlaggedChange:
     why_none: str = ""
     trial: FreshComparison | None = None
     is_exact: bool = False
+    unlike_hosts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

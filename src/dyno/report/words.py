@@ -182,6 +182,12 @@ def format_change_place(series: HistorySeries, flagged: FlaggedChange) -> str:
     return f"any of {last - first + 1} builds, {' to '.join(ends)}, may have brought it (99 %)"
 
 
+def format_host_change(flagged: FlaggedChange) -> str:
+    """What of a group's hosts changed along with the level; empty where nothing did."""
+    clauses = "; ".join(flagged.unlike_hosts)
+    return f"{clauses}: the hosts may have brought it, not the build" if clauses else ""
+
+
 def format_past_verdict(series: HistorySeries, flagged: FlaggedChange) -> str:
     """What a fresh comparison said, or that there was none, and whether the level came back."""
     trial = flagged.trial

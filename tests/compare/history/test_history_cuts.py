@@ -91,6 +91,81 @@ def test_a_series_is_cut_where_something_else_changed(
     assert clause.split(" was ")[0] in flat
 
 
+HOST = {"cpu": "two", "kernel": "6.1", "memory_mb": "15900", "load_1min": "0.1"}
+
+
+def count_series(said: str) -> int:
+    """How many series were tested."""
+    found = re.search(r"in (\d+) series;", " ".join(said.split()))
+    assert found
+    return int(found[1])
+
+
+def test_runs_without_an_id_belong_to_the_only_host_with_their_facts(
+    runs: Path, shown: HistoryCommand
+) -> None:
+    write_nightly_runs(runs, [0.0] * 10, host=HOST)
+    write_nightly_runs(runs, [0.0] * 2, first=11, host=HOST | {"id": "a"})
+    said = shown()
+    assert count_series(said) == 1 and " 12 " in said
+
+
+def test_runs_without_an_id_stand_by_themselves_where_two_hosts_have_their_facts(
+    runs: Path, shown: HistoryCommand
+) -> None:
+    for day, host in enumerate(("", "a", "b")):
+        named = HOST | ({"id": host} if host else {})
+        write_nightly_runs(runs, [0.0] * 10, first=1 + 10 * day, host=named)
+    said = " ".join(shown().split())
+    assert count_series(said) == 3
+    assert "host's id was '' and is 'a'" in said and "host's id was 'a' and is 'b'" in said
+
+
+def test_a_fleeting_reading_cuts_no_series(runs: Path, shown: HistoryCommand) -> None:
+    for day in range(1, 11):
+        fleeting = {"load_1min": f"{day}", "memory_mb": f"{15900 + day}", "python": f"3.{day}"}
+        write_run(runs, day, {f"1.{day}": 0.0}, host=HOST | fleeting)
+    assert count_series(shown()) == 1
+
+
+def test_a_kernel_that_comes_and_goes_is_said_where_it_cuts(
+    runs: Path, shown: HistoryCommand
+) -> None:
+    for day in range(1, 25):
+        kernel = "6.2" if day % 2 else "6.1"
+        write_run(runs, day, {f"1.{day}": 0.0}, host=HOST | {"kernel": kernel})
+    said = " ".join(shown().split())
+    assert count_series(said) == 2
+    assert "host's kernel was '6.2' and is '6.1'" in said
+
+
+def test_runs_of_a_group_make_one_series_whatever_host_played_them(
+    runs: Path, shown: HistoryCommand
+) -> None:
+    for day in range(1, 11):
+        host = HOST | {"group": "ci", "id": f"{day}", "cpu": f"a CPU of {day % 3}"}
+        write_run(runs, day, {f"1.{day}": 0.0}, host=host)
+    assert count_series(shown()) == 1
+    write_nightly_runs(runs, [0.0] * 10, first=11, host=HOST | {"group": "other"})
+    said = shown()
+    assert count_series(said) == 2
+    assert "host's group was 'ci' and is 'other'" in " ".join(said.split())
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_hosts_of_a_group_that_changed_along_with_the_level_are_named(
+    same: bool, runs: Path, shown: HistoryCommand
+) -> None:
+    group = HOST | {"group": "ci"}
+    write_nightly_runs(runs, [0.0] * 8, host=group | {"id": "a"})
+    other = {"id": "b"} if same else {"id": "b", "cpu": "four"}
+    write_nightly_runs(runs, [0.2] * 8, first=9, host=group | other)
+    said = " ".join(shown().split())
+    assert "flagged: " in said
+    named = "hosts: cpu was 'two' and is 'four': the hosts may have brought it"
+    assert (named in said) == (not same)
+
+
 def test_what_had_to_be_left_out_is_named(runs: Path, shown: HistoryCommand) -> None:
     write_nightly_runs(runs, [0.0] * 10)
     torn = create_run(dataclasses.replace(make_run(), name="torn"), runs)

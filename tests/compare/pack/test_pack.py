@@ -49,6 +49,19 @@ def test_no_name_or_secret_is_in_a_packed_file(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "x.dyno.zip").stat().st_mode) == 0o600
 
 
+@pytest.mark.parametrize("group", ["Alice-ci", "tea-party", "ci.malice", "ci"])
+def test_a_host_group_that_holds_a_name_is_left_out_everywhere(tmp_path: Path, group: str) -> None:
+    run = name_somebody(tmp_path)
+    record = json.loads((run / "run.json").read_text())
+    record["host"]["group"] = group
+    record["command"] += f" --host-group {group}"
+    (run / "run.json").write_text(json.dumps(record))
+    held = pack(run, tmp_path / "x.dyno.zip")
+    assert (f'"group": "{group}"'.encode() in held) == (group == "ci")
+    assert (f"--host-group {group}".encode() in held) == (group == "ci")
+    assert b'"cpu": ' in held, "the other facts of the host stay"
+
+
 def test_a_packed_run_is_judged_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -150,6 +150,13 @@ def test_a_run_goes_on_only_where_nothing_changed(begun: RunFolder) -> None:
     assert list_changes_since(run, prepared, here | {"load_1min": "99"}, driver_sha256="0") == [
         "dyno-driver is another one"
     ]
+    assert list_changes_since(run, prepared, here | {"group": "ci"}) == [], "only a name for it"
+    old = dataclasses.replace(run, host={n: v for n, v in run.host.items() if n != "id"})
+    assert list_changes_since(old, prepared, here) == [], "a run from before hosts had ids"
+    named = dataclasses.replace(run, host=run.host | {"id": "a"})
+    assert list_changes_since(named, prepared, here | {"id": "b"}) == [
+        "this is another host: its id was 'a' and is 'b'"
+    ]
     (clause,) = list_changes_since(dataclasses.replace(run, sources_sha256="0"), prepared, here)
     assert clause.startswith("dyno itself is another one")
     assert list_changes_since(dataclasses.replace(run, sources_sha256=""), prepared, here) == []

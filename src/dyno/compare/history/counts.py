@@ -13,7 +13,7 @@ from math import exp, log
 from pathlib import Path
 
 from dyno import workloads
-from dyno.compare.history.points import HOST_OF_COUNTS, identify_build
+from dyno.compare.history.conditions import HOST_OF_COUNTS, identify_build
 from dyno.compare.history.series import parse_version
 from dyno.compare.run_folder import COUNTS, read_json
 from dyno.errors import HostError, UsageError

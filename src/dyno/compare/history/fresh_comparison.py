@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dyno import workloads
-from dyno.compare.history.points import Named, find_conditions, identify_build
+from dyno.compare.history.conditions import drop_host_facts, find_conditions, identify_build
+from dyno.compare.history.points import Named
 from dyno.compare.history.series import SeriesChange, flag_changes
 from dyno.compare.run_folder import RunFolder
 from dyno.host.controls import load_controls
@@ -34,16 +35,16 @@ def confirm_command(flagged: SeriesChange) -> tuple[str, str]:
     before, after = flagged.before, flagged.after
     if before.build == after.build:
         return "", SAME_PROGRAM
-    if before.candidate.spec == after.candidate.spec:
+    if before.spec == after.spec:
         return "", SAME_WORDS
-    played, design = after.workload, after.run.design
+    played = after.played
     own = workloads.list_workloads().get(played.name.split()[0])
-    words = ["dyno", "compare", before.candidate.spec, after.candidate.spec]
+    words = ["dyno", "compare", before.spec, after.spec]
     words += ["-w", own.stem if own and own.name == _find_file(played.script) else played.script]
-    for name, value in (played.options | after.candidate.options).items():
+    for name, value in played.options:
         words += ["--set", f"{name}={value}"]
     known = load_controls()
-    for name, value in design.controls.items():
+    for name, value in played.controls:
         if name not in known or value != known[name].default:
             words += ["--control", f"{name}={value}"]
     return shlex.join(words), ""
@@ -109,11 +110,12 @@ def _find_comparisons(
     conditions = flagged.series.conditions
     run = folder.read_run()
     (workload,) = (w for w in run.workloads if w.name == conditions.metric.workload)
+    wanted = drop_host_facts(conditions.alike)  # the host is that of all of the run
     builds = {
         each.name: identify_build(each)
         for each in run.candidates
         if each.engine == conditions.engine
-        and find_conditions(run, workload, each) == conditions.alike
+        and drop_host_facts(find_conditions(run, workload, each)) == wanted
     }
     rows = Analysis(RunView(run, folder.read_trials())).judge_comparisons()
     for row in sorted(rows, key=lambda each: each.verdict != "slower"):

@@ -11,7 +11,8 @@ import numpy as np
 
 from dyno.compare.history.counts import build_count_series
 from dyno.compare.history.fresh_comparison import confirm_command, find_fresh_comparison
-from dyno.compare.history.points import Point, gather_points
+from dyno.compare.history.gather import gather_points
+from dyno.compare.history.points import Point
 from dyno.compare.history.series import PointSeries, SeriesChange, flag_changes, group_series
 from dyno.compare.run_folder import RunFolder
 from dyno.judge.stats.changes import compute_least_points, compute_nightly_alpha
@@ -76,8 +77,8 @@ def _build_point(point: Point, metric: Metric, relative: bool) -> HistoryPoint:
         ends = (low, high)
     return HistoryPoint(
         run=point.folder,
-        began_utc=point.run.created_utc,
-        candidate=point.candidate.spec,
+        began_utc=point.began_utc,
+        candidate=point.spec,
         version=point.version,
         build=dict(point.build),
         restarts=len(point.logs),
@@ -87,6 +88,7 @@ def _build_point(point: Point, metric: Metric, relative: bool) -> HistoryPoint:
         slowdown_percent=to_percent(point.value - point.beside.value)
         if relative and point.beside
         else None,
+        host=dict(point.host).get("id", ""),
     )
 
 
@@ -111,6 +113,7 @@ def _build_flagged_change(flagged: SeriesChange, alpha: float, stands: bool) -> 
         confirm=command,
         why_none=why_none,
         trial=find_fresh_comparison(flagged, alpha),
+        unlike_hosts=flagged.unlike_hosts,
     )
 
 

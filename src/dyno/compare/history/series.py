@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dyno.compare.history.conditions import HOSTS
 from dyno.compare.history.points import Named, Point, SeriesConditions
 from dyno.judge.stats.changes import Change, compute_nightly_alpha, find_changes
 from dyno.judge.stats.interval import Floats
@@ -44,7 +45,7 @@ class PointSeries:
     @property
     def span(self) -> tuple[str, str]:
         """When its first and its last run began (UTC)."""
-        times = [point.run.created_utc for point in self.points]
+        times = [point.began_utc for point in self.points]
         return min(times), max(times)
 
 
@@ -69,6 +70,22 @@ class SeriesChange:
         """The first point that lies at the new level wherever the place truly is."""
         return self.series.points[self.change.last]
 
+    @property
+    def unlike_hosts(self) -> tuple[str, ...]:
+        """What of the hosts changed along with the level, a clause each: facts of which no value
+        stands on both sides. A group's hosts only can differ so.
+        """
+        points, at = self.series.points, self.change.at
+        before = [dict(point.host) for point in points[self.start : at]]
+        after = [dict(point.host) for point in points[at : self.end]]
+        names = sorted({name for host in (*before, *after) for name in host} - {"id"})
+        found = []
+        for name in names:
+            was, now = ({host.get(name, "") for host in side} for side in (before, after))
+            if not was & now:
+                found.append(f"{name} was {_quote(was)} and is {_quote(now)}")
+        return tuple(found)
+
     def separates(self, old: Named, new: Named, *, sure: bool) -> bool:
         """Whether the first build is of the level before and the second of the one after; where
         `sure`, wherever the place truly is. A build that stands on both sides is of neither.
@@ -78,6 +95,10 @@ class SeriesChange:
         before = {point.build for point in points[self.start : last]}
         after = {point.build for point in points[first : self.end]}
         return old in before - after and new in after - before
+
+
+def _quote(values: Iterable[str]) -> str:
+    return " or ".join(f"'{value}'" for value in sorted(values))
 
 
 def group_series(points: Mapping[SeriesConditions, Sequence[Point]]) -> list[PointSeries]:
@@ -128,7 +149,7 @@ def _sort_by_build(points: Sequence[Point]) -> tuple[Point, ...]:
     So a night's builds, which may all be of one version, stand in the order of the nights; and a
     base that is measured again each night stands before them, a history of the host.
     """
-    in_time = sorted(points, key=lambda point: (point.run.created_utc, point.folder))
+    in_time = sorted(points, key=lambda point: (point.began_utc, point.folder))
     first = {point.build: at for at, point in reversed(list(enumerate(in_time)))}
     return tuple(sorted(in_time, key=lambda p: (parse_version(p.version), first[p.build])))
 
@@ -140,18 +161,29 @@ def parse_version(text: str) -> tuple[tuple[int, str], ...]:
 
 
 def _describe_cut(series: PointSeries, every: Sequence[PointSeries]) -> tuple[str, ...]:
-    """What differs from the last series of the same metric that was over when this one began."""
+    """What differs from the last series of the same metric that was over when this one began; where
+    none was, what host and driver of the newest that began earlier and goes on have unlike this
+    one's. (That its options are others is what somebody chose.)
+    """
     ours = (series.conditions.engine, series.conditions.metric)
     begun = series.span[0]
     earlier = [
         each
         for each in every
-        if (each.conditions.engine, each.conditions.metric) == ours and each.span[1] < begun
+        if (each.conditions.engine, each.conditions.metric) == ours and each.span[0] < begun
         if each.conditions != series.conditions
     ]
+    if over := [each for each in earlier if each.span[1] < begun]:
+        return tuple(_list_differences(max(over, key=lambda each: each.span[1]), series))
     if not earlier:
         return ()
-    last = max(earlier, key=lambda each: each.span[1])
+    running = max(earlier, key=lambda each: each.span)
+    found = list(_list_differences(running, series))
+    return tuple(found) if all(each.startswith((HOSTS, "driver")) for each in found) else ()
+
+
+def _list_differences(last: PointSeries, series: PointSeries) -> Iterator[str]:
     was, now = dict(last.conditions.alike), dict(series.conditions.alike)
-    names = [name for name in sorted(was | now) if was.get(name) != now.get(name)]
-    return tuple(f"{n} was '{was.get(n, '')}' and is '{now.get(n, '')}'" for n in names)
+    for name in sorted(was | now):
+        if was.get(name) != now.get(name):
+            yield f"{name} was '{was.get(name, '')}' and is '{now.get(name, '')}'"

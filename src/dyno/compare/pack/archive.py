@@ -67,6 +67,21 @@ def _is_left_out(folder: Path, file: Path) -> bool:
     ) or not file.is_file()
 
 
+def leave_groups_out(value: Any, hiding: Hiding) -> set[str]:
+    """Takes the hosts' groups that hold a hidden name out of the records, and answers them. Such a
+    run then belongs to its own host's series; one word for all groups would join them.
+    """
+    found = set()
+    if isinstance(value, dict):
+        host = value.get("host")
+        group = host.get("group", "") if isinstance(host, dict) else ""
+        if isinstance(group, str) and hiding.find_names_in(group):
+            del value["host"]["group"]
+            found.add(group)
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return found.union(*(leave_groups_out(each, hiding) for each in inner))
+
+
 def _hide_in(value: Any, hiding: Hiding) -> Any:
     if isinstance(value, str):
         return hiding.hide(value)
@@ -121,7 +136,10 @@ def pack_run(folder: Path, out: Path, options: PackOptions, derive: Callable[[Pa
         raise UsageError(f"{out} already exists", hint="name another file")
     records = read_records(folder)
     text = json.dumps(records, ensure_ascii=False)
-    hiding = Hiding({*options.names, *options.wanted}, text, list_keys(records))
+    names = {*options.names, *options.wanted}
+    hiding = Hiding(names, text, list_keys(records))
+    if groups := leave_groups_out(records, hiding):
+        hiding = Hiding({*names, *groups}, text, list_keys(records))
     if stay := [word for word in options.wanted if not hiding.is_hidden(word)]:
         cause = "it is short, or a word of the records or of every host"
         raise UsageError(f"'{stay[0]}' cannot be hidden", cause=cause)

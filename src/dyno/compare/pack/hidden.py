@@ -74,6 +74,13 @@ class Hiding:
         """Does this name have a word in its place everywhere?"""
         return name in self._meant
 
+    def find_names_in(self, text: str) -> str:
+        """A hidden name that the text holds, in whatever case and as part of a longer word; empty
+        where it holds none.
+        """
+        lower = text.lower()
+        return next((name for name in self._meant if name.lower() in lower), "")
+
     def find_left(self, text: str) -> str:
         """A name that still stands in the text as a word; empty where none does."""
         found = self._words.search(text) if self._words else None

@@ -46,6 +46,9 @@ from dyno.record import (
     WorkloadPlan,
 )
 
+#: Facts of a host whose name says too little by itself.
+CALLED = {"id": "this is another host: its id"}
+
 
 def draft_run(experiment: Experiment, say: Say) -> RunDraft:
     """Fetches the builds, asks the scripts for their phases, and resolves every key.
@@ -142,7 +145,7 @@ def list_changes_since(
     now = describe_host() if host_now is None else host_now
     driver_now = compute_sha256(driver.find_driver()) if driver_sha256 is None else driver_sha256
     found = [
-        f"{name} was '{was}' and is '{now.get(name, '')}'"
+        f"{CALLED.get(name, name)} was '{was}' and is '{now.get(name, '')}'"
         for name, was in run.host.items()
         if name not in FLEETING and was != now.get(name, "")
     ]

@@ -17,6 +17,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from dyno.host.checks._identity import join_host_group, read_host_group, read_host_id
 from dyno.host.checks._machine import PERF_EVENT_OPEN, Machine, Mount, find_mount
 from dyno.plugins import load_things
 from dyno.record import Mark, Observation, compute_host_score
@@ -45,6 +46,7 @@ __all__ = [
     "Observe",
     "find_mount",
     "grade",
+    "join_host_group",
     "survey_host",
 ]
 
@@ -84,17 +86,22 @@ def grade(observations: Sequence[Observation]) -> str:
     return next(words for least, words in GRADES.items() if score >= least)
 
 
-#: Facts that may change between a run and its resumption without making them two experiments.
-FLEETING = ("load_1min", "memory_available_mb")
+#: Facts that may change between a run and its resumption without making them two experiments: what
+#: is read anew each time, and what a user says of the host.
+FLEETING = ("load_1min", "memory_available_mb", "group")
 
 
 def read_host_facts(folder: Path) -> dict[str, str]:
     """The host's facts by name; what this machine does not tell is left out.
 
-    `folder` is where the data lie: its file system belongs to the facts.
+    `folder` is where the data lie: its file system belongs to the facts. `id` tells this host from
+    others (`read_host_id`), `group` is what the user says it is one of. `UsageError` for a group's
+    name that is none.
     """
     machine = Machine(data=folder.absolute())
     facts = {
+        "id": read_host_id(machine),
+        "group": read_host_group(),
         "cpu": machine.read_after("/proc/cpuinfo", "model name"),
         "cores": str(len(os.sched_getaffinity(0))),
         "kernel": platform.release(),

@@ -87,6 +87,7 @@ values themselves, and the table of points each distance.</p>
 <dt>before</dt><dd class="wrap">{{ place(series.points[n.at - 1]) }}</dd>
 <dt>after</dt><dd class="wrap">{{ place(series.points[n.at]) }}</dd>
 {% if where(series, n) %}<dt>place</dt><dd>{{ where(series, n) }}</dd>{% endif %}
+{% if hosts(n) %}<dt>hosts</dt><dd class="wrap">{{ hosts(n) }}</dd>{% endif %}
 <dt>{{ "which functions" if n.is_exact else "to confirm or reject" }}</dt>
 <dd>{% if n.confirm %}<pre>{{ n.confirm }}</pre>{% else %}{{ n.why_none | coded }}{% endif %}</dd>
 </dl>
@@ -149,6 +150,7 @@ def _build_body(series: HistorySeries, alpha: float) -> Markup:
         verdict=words.format_past_verdict,
         place=words.format_point,
         where=words.format_change_place,
+        hosts=words.format_host_change,
         said=timeline.format_point,
     )
 
