@@ -145,6 +145,11 @@ PACKAGES = {
         "record builds driver engines judge/stats judge/analysis compare/experiment"
         " compare/run_folder compare/resolve compare/forecast compare/play compare/pilot",
     ),
+    "compare/shards": _package(
+        "shares of experiments: dealt without a coordinator, played on their hosts, gathered again",
+        "record builds workloads judge/analysis compare/experiment compare/run_folder compare/pack"
+        " compare/resolve compare/pilot compare/calibration",
+    ),
     "compare/history": _package(
         "many runs to series of comparable points, the changes flagged in them, and what fresh"
         " comparisons made of these",

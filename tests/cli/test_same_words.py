@@ -116,6 +116,8 @@ READERS = {
     "compare/count": ("count",),
     "compare/bisect": ("bisect",),
     "compare/forecast": ("plan",),
+    "compare/shards/gathering": ("gather",),
+    "compare/shards/share_run": ("shard",),
     "compare/resolve/copies": ("compare", "play"),
     "compare/resolve/likeness": ("compare",),
     "engines/_statements": ("explain",),

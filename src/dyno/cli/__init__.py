@@ -33,6 +33,7 @@ from dyno.cli import (
     engines,
     exits,
     explain,
+    gather,
     history,
     judged_run,
     kit,
@@ -46,6 +47,7 @@ from dyno.cli import (
     resume,
     run,
     server_options,
+    shard,
     shim,
     show,
     sysbench,
@@ -121,12 +123,13 @@ MEASURING = (
     bisect,
     capacity,
     run,
+    shard,
     resume,
     calibrate,
     sysbench,
     pgbench,
 )
-READING = (plan, report, pack, history, show, engines, doctor)
+READING = (plan, report, gather, pack, history, show, engines, doctor)
 OTHERS = (explain, kit, server_options, watch, profile, shim, restore, clean, completion)
 for module in (*MEASURING, *READING, *OTHERS):
     command.add_command(module.command)

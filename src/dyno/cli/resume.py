@@ -9,6 +9,7 @@ import click
 from dyno.cli import judged_run, options
 from dyno.cli.options import RUN
 from dyno.cli.runs import find_capacity, find_run
+from dyno.errors import UsageError
 
 
 @click.command("resume")
@@ -22,7 +23,7 @@ def command(run: str, **words: Any) -> int:
 
     RUN is its folder, its name, a unique beginning of the name, or `last` (`dyno show runs`). The
     interrupted block is played again. Refused if host, program or script changed. Exits as
-    `compare` does.
+    `compare` does; of a share (`dyno shard`) with 0 once that is complete.
     """
     from dyno.compare.play.run import resume_run
 
@@ -31,9 +32,15 @@ def command(run: str, **words: Any) -> int:
 
         return resume_capacity(folder, words)
     made = find_run(run)
-    made.read_run()
+    record = made.read_run()
+    if record.gathered:
+        raise UsageError(f"{made.path.name} was gathered", hint="resume the shares on their hosts")
     judged_run.sweep()
     asked = judged_run.read_asked(words)
     with judged_run.show_progress(made, None, asked.verbose) as watch:
         resume_run(made, watch, judged_run.print_progress)
+    if record.share:
+        from dyno.cli.shard import tell_share
+
+        return tell_share(made)
     return asked.choose_exit_code(judged_run.tell_verdict(made, asked))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,12 +11,12 @@ import click
 
 from dyno.cli import judged_run, options
 from dyno.cli.options import EXPERIMENT
-from dyno.cli.setup_words import prepare_workloads
+from dyno.cli.setup_words import prepare_experiment
 from dyno.cli.short_words import gather_settings
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
-    from dyno.compare.experiment import Measuring, Workload
+    from dyno.compare.experiment import Experiment, Measuring, Workload
 
 
 @click.command("run")
@@ -45,23 +45,26 @@ def command(experiment: str, *, gate: bool, **words: Any) -> int:
     Exits with 0 when the run is complete, whatever its verdict. With --gate the verdict is the exit
     code; with --strict a doubtful one exits with 4.
     """
+    made = prepare_experiment(read_experiment_file(experiment, words))
+    asked = judged_run.read_asked(words)
+    verdict = judged_run.play_and_judge(made, asked)
+    return asked.choose_exit_code(verdict) if gate or asked.strict else 0
+
+
+def read_experiment_file(experiment: str, words: Mapping[str, Any]) -> Experiment:
+    """The experiment of a file or of that name, as the command's words change it."""
     from dyno.compare import experiment as experiments
 
     read = experiments.read_experiment(Path(experiment))
     measuring = override_measuring(read.measuring, words["blocks"], words["quick"])
     held = measuring.controls | dict(words["controls"])
     limits = measuring.limits | dict(words["limits"])
-    made = replace(
+    return replace(
         read,
-        workloads=prepare_workloads(
-            override_options(read.workloads, gather_settings(words)), read.candidates
-        ),
+        workloads=override_options(read.workloads, gather_settings(words)),
         measuring=replace(measuring, controls=held, limits=limits),
         command=judged_run.quote_command(),
     )
-    asked = judged_run.read_asked(words)
-    verdict = judged_run.play_and_judge(made, asked)
-    return asked.choose_exit_code(verdict) if gate or asked.strict else 0
 
 
 def override_options(

@@ -36,6 +36,7 @@ from dyno.record.run import (
     Crossing,
     Design,
     Factor,
+    GatheredRun,
     Interleaving,
     Kind,
     Mark,
@@ -44,9 +45,11 @@ from dyno.record.run import (
     Slice,
     compute_host_score,
     find_echo_stand,
+    list_share_runs,
 )
 from dyno.record.run_summary import RUN_KINDS, RunKind, RunSummary
 from dyno.record.schema import SCHEMA
+from dyno.record.share import DealtBlocks, DealtShare, Split
 from dyno.record.trial import (
     CLIENT_BASELINE,
     Better,
@@ -106,6 +109,8 @@ __all__ = [
     "CounterDifference",
     "Crossing",
     "DataCondition",
+    "DealtBlocks",
+    "DealtShare",
     "Design",
     "Doubt",
     "DriverCondition",
@@ -116,6 +121,7 @@ __all__ = [
     "Finding",
     "FlaggedChange",
     "FreshComparison",
+    "GatheredRun",
     "History",
     "HistoryPoint",
     "HistorySeries",
@@ -145,6 +151,7 @@ __all__ = [
     "Series",
     "Slice",
     "Soundness",
+    "Split",
     "Spread",
     "Standstill",
     "StatementKind",
@@ -166,5 +173,6 @@ __all__ = [
     "WorkloadPlan",
     "compute_host_score",
     "find_echo_stand",
+    "list_share_runs",
     "name_echo",
 ]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from dyno.record.calibration import Calibration
 from dyno.record.pilot import Pilot
 from dyno.record.profile import CpuSampling
 from dyno.record.schema import SCHEMA
+from dyno.record.share import DealtShare
 from dyno.record.workload import WorkloadPlan
 
 #: Blocks are replayed up to so many times MAX (METHOD.md, Which blocks count).
@@ -179,7 +180,8 @@ class Run:
     to choose pinning and connections; None: nothing was. Where `factors` are crossed, the
     candidates are the cells. `sources_sha256` is that of Dyno's own Python sources, empty in old
     records. `cpu_sampling` says how the engines' CPU time is sampled, or why it is not; None in
-    old records, which have no samples.
+    old records, which have no samples. `share` is there where only a share of the experiment is
+    played, `gathered` where it was put together of such.
     """
 
     name: str
@@ -200,7 +202,26 @@ class Run:
     pilot: Pilot | None = None
     sources_sha256: str = ""
     cpu_sampling: CpuSampling | None = None
+    share: DealtShare | None = None
+    gathered: GatheredRun | None = None
     schema: int = SCHEMA
+
+    @property
+    def is_dealt(self) -> bool:
+        """Is it a share of an experiment, or gathered of shares? Its blocks were dealt beforehand,
+        and are looked at once.
+        """
+        return self.share is not None or self.gathered is not None
+
+    def find_next_block(self, workload: str, block: int = -1) -> int | None:
+        """The number of the block of `workload` after `block`; None where no more may be played."""
+        if self.share:
+            return self.share.find_next_block(workload, block)
+        return block + 1 if block + 1 < self.design.most_blocks else None
+
+    def count_most_blocks(self, workload: str) -> int:
+        """How many blocks of `workload` it plays at the very most."""
+        return len(self.share.blocks[workload].numbers) if self.share else self.design.most_blocks
 
     @property
     def samples_stacks(self) -> bool:
@@ -211,6 +232,36 @@ class Run:
     def find_echo_stand(self, side: Candidate) -> Candidate:
         """The candidate whose echo counts for the server `side`."""
         return find_echo_stand(side, self.candidates, self.design.controls)
+
+
+@dataclass(frozen=True)
+class GatheredRun:
+    """What a run was put together of.
+
+    `shares` are the runs of the shares, by index, each with the facts, pilot, slices, noise limits
+    and calibration of its own host; their `candidates` and `workloads` are left out, since they are
+    those of the run (`list_share_runs`). `missing` are the indexes of shares that were not there,
+    `incomplete` of those that had not played all they were due, `torn` is how many trials of
+    interrupted attempts were left out.
+    """
+
+    shares: tuple[Run, ...]
+    missing: tuple[int, ...] = ()
+    incomplete: tuple[int, ...] = ()
+    torn: int = 0
+
+
+def list_share_runs(run: Run) -> tuple[Run, ...]:
+    """The run of each share that a run was gathered of, whole again; none of another run."""
+    shares = run.gathered.shares if run.gathered else ()
+    return tuple(
+        replace(
+            each,
+            candidates=run.candidates,
+            workloads=tuple(w for w in run.workloads if each.share and w.name in each.share.blocks),
+        )
+        for each in shares
+    )
 
 
 def find_echo_stand(

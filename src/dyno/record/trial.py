@@ -380,7 +380,8 @@ class Trial:
     first block), `unexplained` says why others have none. `generic_plans` are those that PostgreSQL
     has for prepared statements whatever their values.
     `began_ns` and `over_ns` are when it was begun and when nothing of it was left (CLOCK_MONOTONIC;
-    0 in older records). `left_behind` says, a sentence each, what could not be cleared away.
+    0 in older records). `left_behind` says, a sentence each, what could not be cleared away. In a
+    run that was gathered, `share` is the index of the share that played it and `host` its host.
     """
 
     number: int
@@ -407,6 +408,8 @@ class Trial:
     began_ns: int = 0
     over_ns: int = 0
     left_behind: tuple[str, ...] = ()
+    share: int = 0
+    host: str = ""
     schema: int = SCHEMA
 
     @property

@@ -47,9 +47,8 @@ def _choose_pinning(draft: RunDraft, context: PilotContext) -> tuple[str, dict[s
     values = [draft.design.controls.get(PINNING), *sides]
     if "auto" not in values:
         return "", {}
-    if not _are_all_servers(draft) or not all(
-        map(_is_one_client, _iterate_phases(draft.workloads))
-    ):
+    one_client = all(map(_is_one_client, _iterate_phases(draft.workloads)))
+    if draft.share or not one_client or not _are_all_servers(draft):
         return "apart", {}
     context.say("measuring a round trip between two cores and on one core")
     empty_ns = {

@@ -4,7 +4,8 @@
 - **Where** driver and server run: `pinning.py`.
 - **How long** the slices are of candidates that are interleaved: `slices.py`.
 
-All are fixed in `run.json`, the same for all candidates.
+All are fixed in `run.json`, the same for all candidates. Of a share only the slices are tried on
+its host: another number of connections, or another place, would be another question on each host.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def prepare(
     check_connections(draft)
     check_disk_space(draft)
     context = PilotContext(say)
-    if known is None and (found := saturate(draft, context)):
+    if known is None and not draft.share and (found := saturate(draft, context)):
         choose_connections(draft, found)
     settle_pinning(draft, context)
     if known is None:

@@ -33,16 +33,23 @@ def choose_next_block(run: Run, workload: str, trials: Iterable[Trial]) -> NextB
     """
     blocks = _group_by_attempt(workload, trials)
     if not blocks:
-        return NextBlock(0, 1)
+        return _begin_block_after(run, workload, -1)
     block = max(blocks)
     attempts = blocks[block]
     last = max(attempts)
     failures = sum(_has_failed(trials) for trials in attempts.values())
     if _has_failed(attempts[last]):
-        return NextBlock(block, last + 1) if failures < ATTEMPTS else NextBlock(block + 1, 1)
+        hopeful = failures < ATTEMPTS
+        return NextBlock(block, last + 1) if hopeful else _begin_block_after(run, workload, block)
     names = {trial.candidate for trial in attempts[last] if trial.status == "ok"}
     whole = names >= {candidate.name for candidate in run.candidates}
-    return NextBlock(block + 1, 1) if whole else NextBlock(block, last + 1)
+    return _begin_block_after(run, workload, block) if whole else NextBlock(block, last + 1)
+
+
+def _begin_block_after(run: Run, workload: str, block: int) -> NextBlock:
+    """The block that follows; where no more may be played, one that the run does not have."""
+    following = run.find_next_block(workload, block)
+    return NextBlock(block + 1 if following is None else following, 1)
 
 
 def choose_baseline_attempt(

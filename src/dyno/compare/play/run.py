@@ -252,10 +252,9 @@ class RunPlayer:
     def play_block(self, workload: WorkloadPlan) -> None:
         """One block, until a trial of it fails; what failed and has never worked ends the run."""
         place = choose_next_block(self.run, workload.name, self.played)
-        if place.block >= self.run.design.most_blocks:
-            raise TrialFailed(
-                f"{workload.name} has played all {place.block} blocks without a verdict"
-            )
+        if self.run.find_next_block(workload.name, place.block - 1) != place.block:
+            most = self.run.count_most_blocks(workload.name)
+            raise TrialFailed(f"{workload.name} has played all {most} blocks without a verdict")
         if turns := self.run.design.interleaving:
             block, jobs = self._list_interleaved_jobs(workload, place, turns)
             played, stopped = play_together(jobs, block, self.rules.play_trial, self.watch)

@@ -55,7 +55,7 @@ def make_design(experiment: Experiment, base: str, controls: dict[str, str]) -> 
     measuring, own = experiment.measuring, experiment.measuring.margin_percent
     return Design(
         base=base,
-        analyses=_choose_interim_analyses(measuring),
+        analyses=choose_interim_analyses(measuring),
         margin_percent=MARGIN_PERCENT if own is None else own,
         alpha=measuring.alpha,
         quick=measuring.quick,
@@ -69,7 +69,8 @@ def make_design(experiment: Experiment, base: str, controls: dict[str, str]) -> 
     )
 
 
-def _choose_interim_analyses(measuring: Measuring) -> tuple[int, ...]:
+def choose_interim_analyses(measuring: Measuring) -> tuple[int, ...]:
+    """The numbers of valid blocks at which the data are looked at; the last is MAX."""
     if measuring.quick:
         if measuring.blocks is not None:
             raise UsageError(

@@ -13,6 +13,7 @@ from dyno.engines import Engine
 from dyno.record import (
     Calibration,
     Candidate,
+    DealtShare,
     Design,
     Factor,
     Observation,
@@ -106,6 +107,7 @@ class RunDraft:
     pilot: Pilot | None = None
     cpu_sampling: CpuSampling | None = None
     memory: MemoryAtOnce | None = None
+    share: DealtShare | None = None
 
     def freeze(self) -> Prepared:
         """The run with everything in hand to play it."""
@@ -128,5 +130,6 @@ class RunDraft:
             pilot=self.pilot,
             sources_sha256=self.sources_sha256,
             cpu_sampling=self.cpu_sampling,
+            share=self.share,
         )
         return Prepared(run, self.engines, self.builds, self.size_bytes, memory=self.memory)

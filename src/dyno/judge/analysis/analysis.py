@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dyno.judge.analysis.audit import Audit, JudgesEveryTrial, load_audits
+from dyno.judge.analysis.audit import Audit, JudgesEveryTrial, JudgesGathered, load_audits
 from dyno.judge.analysis.blocks import find_latest_attempts
 from dyno.judge.analysis.comparisons import (
     ComparisonContext,
@@ -25,7 +25,7 @@ from dyno.judge.analysis.comparisons import (
 )
 from dyno.judge.analysis.effects import Effect, list_effects
 from dyno.judge.analysis.rows import judge_comparisons
-from dyno.judge.analysis.run_view import RunView
+from dyno.judge.analysis.run_view import BLOCKS_LEAST, RunView
 from dyno.judge.analysis.spread import compute_restart_spreads
 from dyno.record import Comparison, Doubt, Finding, Metric, Soundness, Spread
 
@@ -70,10 +70,6 @@ def _compute_mean(
     )
 
 
-#: Fewer blocks than this have no standard deviation, hence no interval.
-BLOCKS_LEAST = 2
-
-
 class Analysis:
     """Everything that `analyse_now` and `judge` ask of a run; made anew for each question.
 
@@ -86,14 +82,16 @@ class Analysis:
 
     @cached_property
     def findings(self) -> list[Finding]:
-        """What the audits say that have something to judge: the trials that count, or all."""
+        """What the audits say that have something to judge: the trials that count, or all. Of a
+        gathered run they hear one share at a time, since hosts may differ in everything.
+        """
         found: list[Finding] = []
         for name, audit in self.audits.items():
-            view = self.view if isinstance(audit, JudgesEveryTrial) else self.view.counted_only
-            if view.trials:
-                found += audit.judge(view)
-            else:
-                found.append(Finding(name, "not checked", "no trial counts"))
+            if not self.view.shares or isinstance(audit, JudgesGathered):
+                found += _ask_audit(name, audit, self.view)
+                continue
+            told = [(share, _ask_audit(name, audit, share)) for share in self.view.shares]
+            found += join_findings(told)
         return found
 
     @cached_property
@@ -117,10 +115,13 @@ class Analysis:
         return self.run.design.gate == "mean"
 
     def list_lines(self, blocks: int) -> list[PairedMetric]:
-        """Every comparison in the first `blocks` valid blocks of each workload."""
+        """Every comparison in the first `blocks` valid blocks of each workload; in all that there
+        are where these were dealt.
+        """
         found: list[PairedMetric] = []
         for workload in self.run.workloads:
-            valid = self.view.blocks[workload.name].valid[:blocks]
+            valid = self.view.blocks[workload.name].valid
+            valid = valid if self.run.is_dealt else valid[:blocks]
             if len(valid) >= BLOCKS_LEAST:
                 found += pair_metrics(self.view, workload, valid)
         return found
@@ -190,9 +191,10 @@ class Analysis:
         decided.
         """
         analyses = self.case.analyses
-        reached = [
-            n for n in analyses.blocks if n <= min(self.view.valid_blocks.values(), default=0)
-        ]
+        least = min(self.view.valid_blocks.values(), default=0)
+        reached = [n for n in analyses.blocks if n <= least]
+        if self.run.is_dealt:
+            reached = [least] if reached else []
         of = self.deciding
         return tuple(
             {
@@ -260,3 +262,30 @@ class Analysis:
         return found | {
             t.number: (t.workload, base) for t in self.view.trials if t.is_client_baseline
         }
+
+
+def _ask_audit(name: str, audit: Audit, view: RunView) -> list[Finding]:
+    heard = view if isinstance(audit, JudgesEveryTrial) else view.counted_only
+    return audit.judge(heard) if heard.trials else [Finding(name, "not checked", "no trial counts")]
+
+
+def join_findings(told: Sequence[tuple[RunView, Sequence[Finding]]]) -> list[Finding]:
+    """What an audit said of each share: what is wrong by itself, with its host; the rest once for
+    each word.
+    """
+    found: list[Finding] = []
+    alike: dict[tuple[Soundness, str], list[Finding]] = {}
+    for view, findings in told:
+        for each in findings:
+            if each.soundness in ("doubtful", "invalid"):
+                own = each.trials or tuple(trial.number for trial in view.trials)
+                host = f"on {view.run.share.host}: " if view.run.share else ""
+                found.append(replace(each, sentence=f"{host}{each.sentence}", trials=own))
+            else:
+                alike.setdefault((each.soundness, each.phase), []).append(each)
+    for same in alike.values():
+        first, sentences = same[0], {each.sentence for each in same}
+        also = f" (and likewise in {len(same) - 1} more)" if len(sentences) > 1 else ""
+        numbers = tuple(number for each in same for number in each.trials)
+        found.append(replace(first, sentence=f"{first.sentence}{also}", trials=numbers))
+    return found

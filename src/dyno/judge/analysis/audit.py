@@ -33,6 +33,15 @@ class JudgesEveryTrial(Protocol):
     judges_every_trial: bool
 
 
+@runtime_checkable
+class JudgesGathered(Protocol):
+    """An audit that judges what was gathered of shares as a whole; others hear each share's host by
+    itself.
+    """
+
+    judges_gathered: bool
+
+
 def load_audits() -> dict[str, Audit]:
     """Every audit, by name."""
     return load_things("dyno.judge.audits", "AUDIT")

@@ -4,7 +4,7 @@ A block of a workload is valid if every candidate has a good trial in its latest
 was calm, and nobody stood still who must not. Noise is the largest share over the block's trials,
 each share taken over all the phases that are compared, so a short phase weighs little (METHOD.md,
 Which blocks count). Where loads of the data come again, the blocks that share theirs are one datum
-(`group_shared_loads`).
+(`group_dependent_blocks`).
 
 What a candidate lost of its own time is missing in its rate, and in its latencies. A block is
 dropped where that is more than half the smallest margin of the workload. Who may stand still:
@@ -143,6 +143,16 @@ def sort_blocks(run: Run, workload: WorkloadPlan, trials: Sequence[Trial]) -> Bl
     return found
 
 
+def join_blocks(found: Sequence[Blocks]) -> Blocks:
+    """The blocks of a workload that several shares played; no two of them have the same number."""
+    joined = Blocks()
+    for each in found:
+        joined.valid += each.valid
+        joined.dropped |= each.dropped
+        joined.failed |= each.failed
+    return joined
+
+
 def find_latest_attempts(workload: str, trials: Sequence[Trial]) -> dict[int, list[Trial]]:
     """The trials of each block's latest attempt, by block; the client-only baseline (block -1)
     is none.
@@ -174,16 +184,26 @@ def _find_drop(
     return None
 
 
-def group_shared_loads(
+def group_dependent_blocks(
     blocks: Sequence[dict[str, Trial]], sides: Sequence[str]
 ) -> tuple[int, ...] | None:
-    """A number for each block, the same for those that share their loads.
+    """A number for each block, the same for those that are one datum together: they share their
+    host, where several played (docs/decisions/0033), else their loads.
 
     None where every trial loaded anew, or where all sides began with the very same load, whose
     luck then cancels.
     """
+    hosts = list_hosts(blocks)
+    if len(set(hosts)) > 1:
+        numbers = {host: number for number, host in enumerate(dict.fromkeys(hosts))}
+        return tuple(numbers[host] for host in hosts)
     found = [tuple(block[side].conditions.load_name for side in sides) for block in blocks]
     if all(len(set(loads)) == 1 for loads in found):
         return None
-    numbers = {loads: number for number, loads in enumerate(dict.fromkeys(found))}
-    return tuple(numbers[loads] for loads in found)
+    places = {loads: number for number, loads in enumerate(dict.fromkeys(found))}
+    return tuple(places[loads] for loads in found)
+
+
+def list_hosts(blocks: Sequence[dict[str, Trial]]) -> tuple[str, ...]:
+    """The host of each block; empty words in a run that was not gathered."""
+    return tuple(next(iter(block.values())).host for block in blocks)

@@ -18,10 +18,10 @@ from functools import cached_property
 
 import numpy as np
 
-from dyno.judge.analysis.blocks import group_shared_loads
+from dyno.judge.analysis.blocks import group_dependent_blocks
 from dyno.judge.analysis.effects import Effect, list_effects
 from dyno.judge.analysis.measures import Numbers
-from dyno.judge.analysis.run_view import RunView
+from dyno.judge.analysis.run_view import RunView, build_analyses
 from dyno.judge.stats.interim_analyses import InterimAnalyses
 from dyno.judge.stats.interval import Floats, Interval, extract_independent_data
 from dyno.judge.stats.verdict import compute_fisher_p
@@ -125,7 +125,7 @@ def pair_metrics(
         grey = {
             name: _describe_missed_target(p, blocks, effect.cells) for name, p in phases.items()
         }
-        groups = group_shared_loads(blocks, effect.cells)
+        groups = group_dependent_blocks(blocks, effect.cells)
         shared = [m for m in _find_shared_metrics(own, effect.cells) if m.phase in phases]
         for metric in sorted(shared, key=lambda m: in_order.index(m.phase)):
             pair = next((pair for pair in declared if pair.matches(metric)), None)
@@ -204,7 +204,7 @@ class ComparisonContext:
     @property
     def analyses(self) -> InterimAnalyses:
         """When the data are looked at."""
-        return InterimAnalyses(self.run.design.analyses, self.run.design.alpha)
+        return build_analyses(self.run)
 
     def find_invalid_sentence(self, line: PairedMetric) -> str:
         """The finding that makes `line` invalid, by one of its sides; else empty."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dyno.judge.analysis.blocks import group_shared_loads
+from dyno.judge.analysis.blocks import group_dependent_blocks
 from dyno.judge.analysis.measures import count_operations
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.stats.interim_analyses import InterimAnalyses
@@ -59,7 +59,7 @@ def compare_counters(view: RunView, candidate: str) -> tuple[CounterDifference, 
     """A candidate's counters in the phases that are judged, by their likely cost, the dearest
     difference first; none where there are fewer than two blocks.
     """
-    analyses = InterimAnalyses(view.run.design.analyses, view.run.design.alpha)
+    analyses = view.analyses
     columns = list(_find_columns(view, candidate, analyses))
     if not columns:
         return ()
@@ -135,7 +135,7 @@ def list_judged_phases(
         blocks = valid[: analyses.find_last_reached(len(valid)) or len(valid)]
         if len(blocks) < BLOCKS_LEAST:
             continue
-        groups = group_shared_loads(blocks, (base, candidate))
+        groups = group_dependent_blocks(blocks, (base, candidate))
         level = analyses.compute_level(len(blocks))
         for phase in dict.fromkeys(each.phase for each in view.list_primaries(workload.name)):
             yield JudgedPhase(workload.name, phase, base, candidate, blocks, groups, level)
@@ -163,7 +163,7 @@ def list_uncounted(view: RunView, candidate: str) -> tuple[str, ...]:
     """The counters of judged phases that are known of some trials and not of all: one side's
     version does not count them, or its server did not tell.
     """
-    analyses = InterimAnalyses(view.run.design.analyses, view.run.design.alpha)
+    analyses = view.analyses
     found: dict[str, None] = {}
     for judged in list_judged_phases(view, candidate, analyses):
         trials = [*judged.list_trials(judged.base), *judged.list_trials(candidate)]

@@ -14,10 +14,9 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from dyno.judge.analysis.blocks import group_shared_loads
+from dyno.judge.analysis.blocks import group_dependent_blocks
 from dyno.judge.analysis.measures import count_operations
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.stats.interim_analyses import InterimAnalyses
 from dyno.judge.stats.interval import Floats, Interval, compute_t_interval, extract_independent_data
 from dyno.record import PhaseRecord, Trial
 from dyno.record.profile import CpuProfile, ProfiledFunction
@@ -108,7 +107,7 @@ class SampledPhase:
 
 def list_sampled_phases(view: RunView, candidate: str) -> Iterator[SampledPhase]:
     """The phases that are judged and were sampled on both sides, in enough blocks."""
-    analyses = InterimAnalyses(view.run.design.analyses, view.run.design.alpha)
+    analyses = view.analyses
     sides = view.run.design.base, candidate
     for workload in view.run.workloads:
         for phase in dict.fromkeys(each.phase for each in view.list_primaries(workload.name)):
@@ -169,7 +168,7 @@ def _build_phase(
         table[0] / totals,
         table[1] / totals,
         float(totals.mean()),
-        group_shared_loads([dict(block) for block in blocks], sides),
+        group_dependent_blocks([dict(block) for block in blocks], sides),
         tuple((block[base], block[candidate]) for block in blocks),
         is_across_engines,
     )

@@ -16,9 +16,10 @@ from typing import Literal
 
 from dyno.judge.analysis.analysis import Analysis
 from dyno.judge.analysis.audit import Audit
+from dyno.judge.analysis.blocks import Blocks
 from dyno.judge.analysis.cause import find_causes
 from dyno.judge.analysis.effects import note_interactions
-from dyno.judge.analysis.run_view import RunView
+from dyno.judge.analysis.run_view import BLOCKS_LEAST, RunView
 from dyno.judge.analysis.sentence import build_sentence, find_worst_verdict, put_doubt_first
 from dyno.record import Comparison, Run, Trial, Verdict
 from dyno.record.count import Count
@@ -128,6 +129,8 @@ def _explain_imprecise(wanted: float | None, decisive: Sequence[Comparison], com
 
 
 def _analyse(analysis: Analysis) -> InterimResult:
+    if analysis.run.is_dealt:
+        return _analyse_dealt(analysis)
     analyses, valid = analysis.case.analyses, analysis.view.valid_blocks
     least = min(valid.values(), default=0)
     reached, of = analyses.find_last_reached(least), analysis.deciding
@@ -146,6 +149,66 @@ def _analyse(analysis: Analysis) -> InterimResult:
     return replace(now, sentence=f"{told}, {said}" if reached else told)
 
 
+def _analyse_dealt(analysis: Analysis) -> InterimResult:
+    """A share goes on until each of its cells has the blocks that it is due, or can get no more;
+    what was gathered is judged once.
+    """
+    view, run = analysis.view, analysis.run
+    due, valid = count_due_blocks(run), view.valid_blocks
+    missing = {name: max(0, due[name] - valid[name]) for name in due}
+    told = f"{sum(valid.values())} of {sum(due.values())} valid blocks"
+    now = InterimResult("go on", max(due.values(), default=0), told, valid, missing)
+    if run.gathered:
+        if why := describe_absent(run):
+            return replace(now, sentence=why, missing={})
+        return _end_analysis(now, "undecided", f"{told} were gathered")
+    found = {name: _explain_share_stuck(view, name) for name in due if missing[name]}
+    stuck = {name: state for name, state in found.items() if state}
+    open_cells = {name: n for name, n in missing.items() if n and name not in stuck}
+    if open_cells:
+        return replace(now, missing=open_cells)
+    if stuck:
+        return _end_analysis(now, *next(iter(stuck.values())))
+    return _end_analysis(now, "undecided", told)
+
+
+def count_due_blocks(run: Run) -> dict[str, int]:
+    """How many valid blocks of each of its workloads a share is due, or all shares that a run was
+    gathered of.
+    """
+    if run.share:
+        return {name: dealt.due for name, dealt in run.share.blocks.items()}
+    shares = [each.share for each in (run.gathered.shares if run.gathered else ()) if each.share]
+    return {
+        plan.name: sum(it.blocks[plan.name].due for it in shares if plan.name in it.blocks)
+        for plan in run.workloads
+    }
+
+
+def describe_absent(run: Run) -> str:
+    """Which shares of a gathered run are missing or were not played to their end."""
+    found = run.gathered
+    if found is None:
+        return ""
+    of = next((each.share.of for each in found.shares if each.share), 0)
+    words = {"missing": found.missing, "not complete": found.incomplete}
+    told = [
+        f"share{'s' * (len(shares) > 1)} {', '.join(map(str, shares))} of {of} "
+        f"{'are' if len(shares) > 1 else 'is'} {word}"
+        for word, shares in words.items()
+        if shares
+    ]
+    return " and ".join(told)
+
+
+def _explain_share_stuck(view: RunView, name: str) -> tuple[State, str] | None:
+    """Why a cell of a share can get no more blocks; None where it can."""
+    blocks = view.blocks[name]
+    due, most = count_due_blocks(view.run)[name], view.run.count_most_blocks(name)
+    never = not blocks.valid and len(blocks.dropped) >= max(due, BLOCKS_LEAST)
+    return _describe_stuck(name, blocks) if never or blocks.played >= most else None
+
+
 def _end_analysis(now: InterimResult, state: State, text: str) -> InterimResult:
     return replace(now, state=state, blocks=min(now.valid.values()), sentence=text, missing={})
 
@@ -156,20 +219,28 @@ def _explain_stuck(analysis: Analysis, missing: dict[str, int]) -> tuple[State, 
     for name, blocks in analysis.view.blocks.items():
         never = not blocks.valid and len(blocks.dropped) >= first
         if missing[name] and (never or blocks.played >= most):
-            if len(blocks.failed) > len(blocks.dropped):
-                why = next(iter(blocks.failed.values()))
-                return "failed", f"{len(blocks.failed)} blocks of {name} failed: {why}"
-            reason = f"{len(blocks.dropped)} of {blocks.played} blocks of {name} were dropped"
-            often = blocks.often_broken
-            if often[-1].standstill:
-                return "too noisy", f"{reason}: {often[-1].reason}"
-            more = QUIET_IT.format(f"{often[-1].limit}={math.ceil(max(d.percent for d in often))}")
-            return "too noisy", f"this host is too noisy: {reason} ({often[-1].reason}); {more}"
+            return _describe_stuck(name, blocks)
     return None
+
+
+def _describe_stuck(name: str, blocks: Blocks) -> tuple[State, str]:
+    if len(blocks.failed) > len(blocks.dropped):
+        why = next(iter(blocks.failed.values()))
+        return "failed", f"{len(blocks.failed)} blocks of {name} failed: {why}"
+    reason = f"{len(blocks.dropped)} of {blocks.played} blocks of {name} were dropped"
+    often = blocks.often_broken
+    if often[-1].standstill:
+        return "too noisy", f"{reason}: {often[-1].reason}"
+    more = QUIET_IT.format(f"{often[-1].limit}={math.ceil(max(d.percent for d in often))}")
+    return "too noisy", f"this host is too noisy: {reason} ({often[-1].reason}); {more}"
 
 
 def _explain_reason(analysis: Analysis, now: InterimResult) -> str:
     """Why a run has found less than it should have; empty for one that was played to its end."""
+    if analysis.run.share:
+        share = analysis.run.share
+        whole = f"this is share {share.index} of {share.of}: `dyno gather` judges all of them"
+        return whole if now.state == "undecided" else f"{now.sentence}; {whole}"
     if now.state in ("decided", "undecided"):
         return ""
     if now.state != "go on":

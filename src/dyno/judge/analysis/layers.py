@@ -98,8 +98,7 @@ class _Rule:
 def _compare_phase(
     view: RunView, candidate: str, phase: SampledPhase, rows: Sequence[Comparison], of: int
 ) -> CpuDifference:
-    design = view.run.design
-    analyses = InterimAnalyses(design.analyses, design.alpha)
+    design, analyses = view.run.design, view.analyses
     rule = _Rule(analyses, phase.blocks, design.margin_percent / 100)
     whole = [side.sum(axis=0, keepdims=True) for side in (phase.base_shares, phase.shares)]
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from dyno.judge.analysis.blocks import Blocks, find_latest_attempts, sort_blocks
+from dyno.judge.analysis.blocks import Blocks, find_latest_attempts, join_blocks, sort_blocks
 from dyno.judge.analysis.margins import DeclaredPrimary, list_declared_primaries
 from dyno.judge.analysis.measures import (
     Numbers,
@@ -19,7 +19,20 @@ from dyno.judge.analysis.measures import (
     find_client_baselines,
     make_baseline_key,
 )
-from dyno.record import Dropped, Run, Trial
+from dyno.judge.stats.interim_analyses import InterimAnalyses, SingleAnalysis
+from dyno.record import Dropped, Run, Trial, list_share_runs
+
+#: Fewer blocks than this have no standard deviation, hence no interval.
+BLOCKS_LEAST = 2
+
+
+def build_analyses(run: Run) -> InterimAnalyses:
+    """When the data of a run are looked at: a share's, and what was gathered of shares, once, since
+    no analysis before the end could see the blocks of all.
+    """
+    if run.is_dealt:
+        return SingleAnalysis((BLOCKS_LEAST,), run.design.alpha)
+    return InterimAnalyses(run.design.analyses, run.design.alpha)
 
 
 class RunView:
@@ -32,9 +45,30 @@ class RunView:
         self._numbers: dict[int, Numbers] = {}
 
     @cached_property
+    def shares(self) -> tuple[RunView, ...]:
+        """A view of each share that the run was gathered of, with its own host's facts and limits;
+        none of another run. Hosts are never compared with each other.
+        """
+        return tuple(
+            RunView(own, [t for t in self.trials if own.share and t.share == own.share.index])
+            for own in list_share_runs(self.run)
+        )
+
+    @cached_property
+    def analyses(self) -> InterimAnalyses:
+        """When the data are looked at."""
+        return build_analyses(self.run)
+
+    @cached_property
     def blocks(self) -> dict[str, Blocks]:
-        """The blocks of each workload: valid, dropped, or failed."""
+        """The blocks of each workload: valid, dropped, or failed; of a gathered run those of one
+        share after the other.
+        """
         plans = self.run.workloads
+        if self.shares:
+            own = [share.blocks for share in self.shares]
+            names = [each.name for each in plans]
+            return {name: join_blocks([b[name] for b in own if name in b]) for name in names}
         return {each.name: sort_blocks(self.run, each, self.trials) for each in plans}
 
     @property
@@ -89,8 +123,7 @@ class RunView:
         """The same trials judged without a noise limit: no block is dropped, but for those in
         which somebody stood still.
         """
-        design = replace(self.run.design, limits={})
-        return RunView(replace(self.run, design=design), self.trials)
+        return RunView(_remove_limits(self.run), self.trials)
 
     def compute_numbers(self, trial: Trial) -> Numbers:
         """Every number of a trial, worked out once.
@@ -98,11 +131,17 @@ class RunView:
         Where the engine lives in the driver's process, the driver's own CPU is taken off; not from
         `null`, which is the client-only baseline.
         """
+        if self.shares:
+            return self._shares_by_index[trial.share].compute_numbers(trial)
         if trial.number not in self._numbers:
             is_reduced = trial.candidate in self._subtracted_from
             baseline = self._baselines.get(make_baseline_key(trial)) if is_reduced else None
             self._numbers[trial.number] = compute_measures(trial, baseline)
         return self._numbers[trial.number]
+
+    @cached_property
+    def _shares_by_index(self) -> dict[int, RunView]:
+        return {own.run.share.index: own for own in self.shares if own.run.share}
 
     @cached_property
     def _baselines(self) -> dict[Played, Trial]:
@@ -130,3 +169,11 @@ class RunView:
         """The candidates' names, the base first, the others as the user wrote them."""
         names = [candidate.name for candidate in self.run.candidates]
         return sorted(names, key=lambda name: name != self.run.design.base)
+
+
+def _remove_limits(run: Run) -> Run:
+    """The run without a noise limit, on any of its hosts."""
+    gathered = run.gathered
+    if gathered:
+        gathered = replace(gathered, shares=tuple(_remove_limits(each) for each in gathered.shares))
+    return replace(run, design=replace(run.design, limits={}), gathered=gathered)

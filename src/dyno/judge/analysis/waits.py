@@ -15,7 +15,6 @@ import numpy as np
 from dyno.judge.analysis.counters import COUNTED_WAIT, JudgedPhase, list_judged_phases
 from dyno.judge.analysis.measures import count_operations
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.stats.interim_analyses import InterimAnalyses
 from dyno.judge.stats.interval import Floats, Interval
 from dyno.judge.stats.verdict import adjust_holm
 from dyno.record import PhaseRecord, WaitDifference
@@ -31,7 +30,7 @@ def compare_waits(view: RunView, candidate: str) -> tuple[WaitDifference, ...]:
     """A candidate's waits in the phases that are judged, the largest difference first; running is
     one row of them.
     """
-    analyses = InterimAnalyses(view.run.design.analyses, view.run.design.alpha)
+    analyses = view.analyses
     columns = [
         column
         for judged in list_judged_phases(view, candidate, analyses)

@@ -157,3 +157,14 @@ class InterimAnalyses:
     def adjust_p(self, p_value: Floats | float, blocks: int) -> Floats:
         """`p_value` of the look at `blocks`, adjusted for all analyses."""
         return compute_adjusted_p(p_value, self.compute_fractions(blocks))
+
+
+@dataclass(frozen=True)
+class SingleAnalysis(InterimAnalyses):
+    """One look at all blocks there are, from `blocks` (one number) on, at the whole `alpha`. Their
+    number must not depend on what they measured.
+    """
+
+    def find_last_reached(self, valid: int) -> int:
+        """All of them; 0 where they are too few."""
+        return valid if valid >= self.maximum else 0

@@ -9,7 +9,6 @@ from markupsafe import Markup
 from dyno.judge.analysis.cpu_samples import list_sampled_phases
 from dyno.judge.analysis.frames import build_flat_frames, build_stack_frames
 from dyno.judge.analysis.layer_words import describe_cpu_sampling
-from dyno.judge.stats.interim_analyses import InterimAnalyses
 from dyno.record import Cause, PlanChange
 from dyno.record.cause import CauseClause
 from dyno.report import Book
@@ -112,8 +111,7 @@ def _link_clauses(book: Book, cause: Cause) -> list[tuple[CauseClause, str]]:
 
 def _draw_layers(book: Book, level: str, cause: Cause) -> Markup:
     """A table and, of those that changed most, a flame graph for each phase that was sampled."""
-    design = book.run.design
-    analyses = InterimAnalyses(design.analyses, design.alpha)
+    design, analyses = book.run.design, book.view.analyses
     sampled = {
         (each.workload, each.phase): each
         for each in list_sampled_phases(book.view, cause.candidate)

@@ -1,0 +1,172 @@
+"""`dyno shard`: plays one of several shares of experiments; each host may play another."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from dyno.cli import judged_run, options
+from dyno.cli.options import EXPERIMENT
+from dyno.cli.run import read_experiment_file
+from dyno.cli.runs import find_runs_home
+from dyno.cli.setup_words import prepare_experiment
+from dyno.cli.terminal import screen
+from dyno.errors import UsageError
+
+if TYPE_CHECKING:
+    from dyno.compare.experiment import Experiment
+    from dyno.compare.run_folder import RunFolder
+    from dyno.record import DealtShare, Split
+
+
+class ShareType(click.ParamType[tuple[int, int]]):
+    """`2/4`: the second of four."""
+
+    name = "I/N"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[int, int]:
+        """Index, from 1, and number; whether there is such a share is the dealing's affair."""
+        if isinstance(value, tuple):
+            return value
+        found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", str(value).strip())
+        if not found:
+            self.fail(f"'{value}' is not a share such as 2/4, the second of four", param, ctx)
+        return int(found[1]), int(found[2])
+
+
+@click.command("shard")
+@click.argument("share", type=ShareType(), metavar="I/N")
+@click.argument("experiments", nargs=-1, required=True, type=EXPERIMENT, metavar="EXPERIMENT...")
+@click.option(
+    *("--dir", "folder"),
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="The run's folder; of several experiments, one below it for each.  [default: a new one "
+    "among the runs]",
+)
+@click.option(
+    "--split",
+    type=click.Choice(["cells", "blocks"]),
+    help="Deal whole cells (a workload, or a value of its sweep), or the blocks of each cell over "
+    "all shares.  [default: cells, where there are as many as shares]",
+)
+@click.option(
+    "--host",
+    metavar="NAME",
+    default="",
+    help="What tells this host from others, where it is a copy of another (cloned images).  "
+    "[default: its own id]",
+)
+@options.TIME
+@options.THREADS
+@options.SET
+@options.BLOCKS
+@options.CONTROL
+@options.LIMIT
+@options.QUICK
+@click.option("--seed", type=int, metavar="N", help="The seed.  [default: the experiment's]")
+@options.VERBOSE
+def command(share: tuple[int, int], experiments: tuple[str, ...], **words: Any) -> int:
+    """Play share I of N of experiments: TOML files, or names as `dyno show experiments` lists them.
+
+    What a share plays depends on the experiments and N only, so hosts need not know each other:
+    give each its own I, and the same files and options. `dyno gather` judges what comes back. A
+    share is a run's folder: after a kill, the same command with its --dir continues, or `dyno
+    resume`.
+
+    Exits with 0 once the share is complete, whatever it measured.
+
+    \b
+    dyno shard 2/4 suite.toml --dir shard-2
+    dyno gather shard-*
+    """
+    from dyno.compare.shards.dealing import SharePlace, deal_shares
+    from dyno.compare.shards.share_run import identify_host, read_boot, read_facts
+
+    boot, label = read_boot(), words["host"]
+    host = identify_host(read_facts(), boot, label)
+    place = SharePlace(*share, cast("Split | None", words["split"]), host, boot, label)
+    read = [_read_experiment(name, words) for name in experiments]
+    dealt = deal_shares(read, [count_blocks(each) for each in read], place)
+    names = [each.name for each in read]
+    if len(set(names)) < len(names):
+        raise UsageError("two experiments have the same name", hint="give one another `name`")
+    for experiment, own in zip(read, dealt, strict=True):
+        if not own.blocks:
+            screen.print_line(
+                f"{experiment.name}: share {own.index} of {own.of} plays nothing of it"
+            )
+            continue
+        folder = words["folder"]
+        if folder and len(read) > 1:
+            folder = folder / experiment.name
+        play_share(experiment, own, folder, words["verbose"])
+    return 0
+
+
+def _read_experiment(name: str, words: dict[str, Any]) -> Experiment:
+    read = read_experiment_file(name, words)
+    seed = words["seed"]
+    measuring = read.measuring if seed is None else replace(read.measuring, seed=seed)
+    return replace(read, measuring=measuring)
+
+
+def count_blocks(experiment: Experiment) -> int:
+    """Its MAX, at which a share is judged once."""
+    from dyno.compare.resolve.design import choose_interim_analyses
+
+    return choose_interim_analyses(experiment.measuring)[-1]
+
+
+def play_share(experiment: Experiment, share: DealtShare, path: Path | None, verbose: bool) -> int:
+    """Plays a share into the folder at `path`, or what is left of it: the exit code."""
+    from dyno.compare.play.run import play_run, resume_run
+    from dyno.compare.shards.share_run import (
+        create_share,
+        draft_share,
+        find_begun,
+        select_cells,
+    )
+
+    folder = find_begun(path, share) if path else None
+    judged_run.sweep()
+    if folder:
+        with judged_run.show_progress(folder, None, verbose) as watch:
+            resume_run(folder, watch, judged_run.print_progress)
+    else:
+        own = prepare_experiment(select_cells(experiment, share))
+        prepared = draft_share(own, share, judged_run.print_progress)
+        if path is None:
+            path = find_runs_home() / name_folder(prepared.run.created_utc, experiment, share)
+        folder = create_share(prepared.run, path)
+        with judged_run.show_progress(folder, None, verbose) as watch:
+            play_run(prepared, folder, watch)
+    return tell_share(folder)
+
+
+def name_folder(created_utc: str, experiment: Experiment, share: DealtShare) -> str:
+    """`20261127T101500Z-suite-2of4`."""
+    stamp = re.sub(r"[-:]|\.\d+", "", created_utc)
+    name = re.sub(r"[^A-Za-z0-9._@-]+", "-", experiment.name).strip("-")[:60]
+    return f"{stamp}-{name}-{share.index}of{share.of}"
+
+
+def tell_share(folder: RunFolder) -> int:
+    """Makes the share's own page, and says where it lies and what is to be done with it: 0, or the
+    exit code of an inconclusive run where some cell has fewer blocks than it is due.
+    """
+    book = judged_run.derive_files(folder)
+    share = book.run.share
+    if share is None:
+        return 0
+    valid = book.view.valid_blocks
+    blocks = ", ".join(f"{name} {valid[name]}/{dealt.due}" for name, dealt in share.blocks.items())
+    screen.print_line(f"share {share.index} of {share.of}: blocks {blocks}")
+    screen.print_line(f"folder  {folder.path}")
+    screen.print_line("go on   dyno gather DIR..., with the folders of all shares")
+    return 0
+    return 0

@@ -1,0 +1,1 @@
+"""Shares of experiments: dealt without a coordinator, played on their hosts, gathered again."""

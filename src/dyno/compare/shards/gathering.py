@@ -1,0 +1,153 @@
+"""One run of the shares of an experiment: checked, renumbered, and written as a folder."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from dyno import private_files
+from dyno.compare.run_folder import RunFolder, write_json
+from dyno.compare.shards.found_shares import FoundShare
+from dyno.errors import HostError, UsageError, find_fullest
+from dyno.judge.analysis.judge import analyse_now
+from dyno.record import GatheredRun, Run, Trial
+
+
+@dataclass(frozen=True)
+class ShareState:
+    """What there is of an experiment: its shares by index, those that are missing, those that are
+    not complete.
+    """
+
+    found: Sequence[FoundShare]
+    missing: tuple[int, ...]
+    incomplete: tuple[int, ...]
+
+
+def check_complete(found: Sequence[FoundShare], *, partial: bool) -> ShareState:
+    """`UsageError` where a share lacks, or is not complete, and that is not allowed."""
+    dealt = found[0].share.dealt.values()
+    due = {at + 1 for own in dealt for at, blocks in enumerate(own) if blocks}
+    missing = tuple(sorted(due - {each.share.index for each in found}))
+    incomplete = tuple(
+        each.share.index for each in found if not analyse_now(each.run, each.trials, audits={}).over
+    )
+    if partial or not (missing or incomplete):
+        return ShareState(found, missing, incomplete)
+    of, name = found[0].share.of, found[0].run.name
+    if incomplete:
+        own = next(each for each in found if each.share.index == incomplete[0])
+        hint = f"--partial judges what there is; or dyno resume {own.path}, on its host"
+        raise UsageError(f"share {incomplete[0]} of {of} of {name} is not complete", hint=hint)
+    told = ", ".join(map(str, missing))
+    raise UsageError(
+        f"share {told} of {of} of {name} is missing"
+        if len(missing) == 1
+        else f"shares {told} of {of} of {name} are missing",
+        hint="name their folders, too; --partial judges what there is",
+    )
+
+
+def name_hosts(found: Sequence[FoundShare]) -> dict[int, str]:
+    """How the host of each share is called, by index: by its label where no other host has the
+    same, else by its id.
+    """
+    labels = {each.share.host: each.share.label for each in found}
+    often = list(labels.values())
+    return {
+        each.share.index: label
+        if (label := each.share.label) and often.count(label) == 1
+        else each.share.host
+        for each in found
+    }
+
+
+def make_run(state: ShareState, command: str, torn: int) -> Run:
+    """The record of the run that the shares make together."""
+    runs = [each.run for each in state.found]
+    first, hosts = runs[0], [each.host for each in runs]
+    plans = {plan.name: plan for run in runs for plan in run.workloads}
+    common = {
+        name: value
+        for name, value in hosts[0].items()
+        if all(facts.get(name) == value for facts in hosts)
+    }
+    return replace(
+        first,
+        created_utc=min(run.created_utc for run in runs),
+        command=command,
+        workloads=tuple(plans[name] for name in state.found[0].share.dealt if name in plans),
+        host=common,
+        survey=None,
+        calibration=None,
+        pilot=None,
+        share=None,
+        gathered=GatheredRun(
+            shares=tuple(replace(run, candidates=(), workloads=()) for run in runs),
+            missing=state.missing,
+            incomplete=state.incomplete,
+            torn=torn,
+        ),
+    )
+
+
+def is_torn(trial: Trial, trials: Sequence[Trial], sides: int) -> bool:
+    """Was its attempt at a block interrupted? Then it tells nothing that the next does not."""
+    if trial.status != "ok" or trial.is_client_baseline:
+        return trial.status == "interrupted"
+    own = [
+        it
+        for it in trials
+        if (it.workload, it.block, it.attempt) == (trial.workload, trial.block, trial.attempt)
+    ]
+    return len(own) < sides and not any(it.status == "failed" for it in own)
+
+
+def write_gathered(state: ShareState, path: Path, command: str) -> RunFolder:
+    """Writes the run of these shares at `path`, which appears whole or not at all."""
+    if path.exists() and (path.is_file() or any(path.iterdir())):
+        raise UsageError(f"{path} already exists", hint="name another --out")
+    beside = path.with_name(f".{path.name}.part")
+    try:
+        shutil.rmtree(beside, ignore_errors=True)
+        for folder in (beside, beside / "trials", beside / "logs"):
+            private_files.make_folder(folder)
+        target, number, torn = RunFolder(beside), 0, 0
+        names = name_hosts(state.found)
+        for each in state.found:
+            sides = len(each.run.candidates)
+            for trial in each.trials:
+                if is_torn(trial, each.trials, sides):
+                    torn += 1
+                    continue
+                number += 1
+                index = each.share.index
+                kept = replace(trial, number=number, share=index, host=names[index])
+                target.write_trial(_with_log(kept, each.folder.log(trial.number), target))
+        write_json(beside / "run.json", asdict(make_run(state, command, torn)))
+        if path.is_dir():
+            path.rmdir()
+        beside.rename(path)
+    except OSError as error:
+        cause = f"{error.strerror}{find_fullest(error, path.parent)}"
+        raise HostError(f"cannot write {path}", cause=cause, hint="name another --out") from error
+    return RunFolder(path)
+
+
+def _with_log(trial: Trial, log: Path, target: RunFolder) -> Trial:
+    """The trial with its log, where there is one, beside it."""
+    if not log.is_file():
+        return replace(trial, log="")
+    own = target.log(trial.number)
+    private_files.write_bytes_whole(own, log.read_bytes())
+    return replace(trial, log=f"logs/{own.name}")
+
+
+def group_by_experiment(found: Sequence[FoundShare]) -> Iterator[list[FoundShare]]:
+    """The shares of each experiment."""
+    groups: dict[str, list[FoundShare]] = {}
+    for each in found:
+        groups.setdefault(each.share.experiment_sha256, []).append(each)
+    yield from groups.values()
