@@ -74,6 +74,7 @@ FUNCTION_DEFAULT = re.compile(r"<function .*? at 0x[0-9a-f]+>")
 
 
 #: The table in ARCHITECTURE.md whose first column is `package`.
+TRAP_TABLE = re.compile(r"\| trap \| caught by \|.*\n(?:\|.*\n)+")
 PACKAGE_TABLE = re.compile(r"\| package \| is \| knows \|\n(?:\|.*\n)+")
 
 #: Documents written by hand, in which the code's own figures stand.
@@ -211,10 +212,17 @@ def with_packages(text: str) -> str:
     return PACKAGE_TABLE.sub(lambda _: f"{table}\n", text, count=1)
 
 
+def with_traps(text: str) -> str:
+    """The evidence on disks with the table of `tests/disk_traps.py`."""
+    listed = runpy.run_path(str(ROOT / "tests" / "disk_traps.py"))
+    return TRAP_TABLE.sub(lambda _: listed["make_table"](), text, count=1)
+
+
 def main() -> None:
     """Writes every page, and what the code knows into the documents written by hand."""
-    architecture = ROOT / "ARCHITECTURE.md"
+    architecture, disk = ROOT / "ARCHITECTURE.md", DOCS / "evidence" / "disk.md"
     architecture.write_text(with_packages(architecture.read_text()))
+    disk.write_text(with_traps(disk.read_text()))
     for name, text in pages().items():
         (DOCS / name).parent.mkdir(parents=True, exist_ok=True)
         (DOCS / name).write_text(text)

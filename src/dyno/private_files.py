@@ -9,14 +9,19 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from pathlib import Path
 
+from dyno.locks import try_lock
+
 FOLDER, FILE = 0o700, 0o600
 #: What a user's own file may be, before the umask.
 ANYBODYS = 0o666
+#: What a file is called while it is written (`_write_aside`), in a run's folder or one within.
+HALF_WRITTEN = ("*/.*.[0-9]*.new", "*/*/.*.[0-9]*.new")
 #: What others must not have.
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
@@ -123,6 +128,22 @@ def _write_aside(path: Path, mode: int) -> Iterator[int]:
     finally:
         with suppress(OSError):
             aside.unlink(missing_ok=True)
+
+
+def remove_half_written(runs: Path, young_s: float) -> None:
+    """Removes what killed Dynos had not yet written whole in the runs' folders; what is younger,
+    and what lies in a folder that somebody has locked, stays.
+    """
+    for file in (file for names in HALF_WRITTEN for file in runs.glob(names)):
+        with suppress(OSError):
+            if time.time() - file.lstat().st_mtime <= young_s:
+                continue
+            folder = os.open(runs / file.relative_to(runs).parts[0], os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                if try_lock(folder):
+                    file.unlink(missing_ok=True)
+            finally:
+                os.close(folder)
 
 
 def write_whole(path: Path, content: str | bytes, mode: int = FILE) -> None:

@@ -22,6 +22,7 @@ from dyno.record.disk import DiskRun, DiskTrace, FileBlocks, PublishedFigure
 from dyno.report.html.disks import render_disks
 from dyno.report.text.disks import (
     describe_commits,
+    describe_parts,
     describe_published,
     forecast_commits,
     format_bar,
@@ -95,8 +96,12 @@ def test_a_requests_time_is_split_into_submit_device_and_rest() -> None:
     assert time.total == pytest.approx(100_000.0) and time.rest == pytest.approx(18_000.0)
     traced = DiskTrace("/data", READ.name, 9, 2_000.0, 20_000.0, 60_000.0, 90_000.0)
     time = measure_request_time(READ, make_run(blocks=1).plays, traced)
-    assert time.parts == (2_000.0, 20_000.0, 60_000.0, 8_000.0)
+    assert time.parts == (2_000.0, 20_000.0, 60_000.0, 8_000.0, 0.0)
     assert format_bar(time) == "qqqqDDDDDDDDDDDr"
+    hidden = [replace(play, device=None) for play in make_run(blocks=1).plays]
+    time = measure_request_time(READ, hidden)
+    assert time.parts == pytest.approx((2_000.0, 0.0, 0.0, 0.0, 98_000.0))
+    assert "c completion" in describe_parts([time]) and "device" not in describe_parts([time])
 
 
 def test_a_runs_commits_are_predicted_beside_what_they_were(

@@ -108,14 +108,14 @@ def choose_items(names: tuple[str, ...], kind: str | None) -> list[Item]:
 
 
 def list_items() -> list[Item]:
-    """Each run, each entry of the cache, and what lies among temporary things, but for the data
-    of those runs, which go with them.
+    """Each run of whatever kind, each entry of the cache, and what lies among temporary things, but
+    for the data of those runs, which go with them.
     """
     from dyno import scratch
     from dyno.builds import cache
-    from dyno.compare.run_folder import list_runs
+    from dyno.compare.run_folder import list_every_run
 
-    runs = list_runs(find_runs_home())
+    runs = list_every_run(find_runs_home())
     homes = {run.find_homes().resolve() for run in runs}
     items = [describe_run(run) for run in runs]
     items += [describe_entry(entry) for entry in cache.list_entries()]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +14,12 @@ from dyno.cli import judged_run, options
 from dyno.cli.options import DURATION, PERCENT, RUN, SIZE
 from dyno.cli.runs import find_run, find_runs_home
 from dyno.cli.terminal import screen
-from dyno.errors import UsageError
+from dyno.errors import DynoError, UsageError
 
 if TYPE_CHECKING:
+    from dyno.disk.fio import Fio
     from dyno.disk.run import DiskPlan
-    from dyno.record.disk import DiskVerdict
+    from dyno.record.disk import DiskRun, DiskVerdict
 
 #: That of a path whose numbers an audit calls invalid.
 INVALID_EXIT = judged_run.EXITS["invalid"]
@@ -66,6 +68,12 @@ INVALID_EXIT = judged_run.EXITS["invalid"]
 )
 @options.FACTOR
 @click.option(
+    "--aa",
+    "is_aa",
+    is_flag=True,
+    help="Play one PATH against itself: how often is a verdict wrong here?",
+)
+@click.option(
     "--write-device",
     "writable",
     multiple=True,
@@ -97,23 +105,72 @@ def command(**words: Any) -> int:
     dyno disk /mnt/old /mnt/new --only 'log*'
     dyno disk . --factor sync=none,dsync --only 'log 16K*'
     """
-    from dyno.cli.terminal.disks import derive_disk_page, print_disks
     from dyno.disk.fio import find_fio
-    from dyno.disk.run import make_disk_folder, plan_disk_run, play_disks
+    from dyno.disk.run import make_disk_folder, plan_disk_run
+
+    judged_run.sweep()
+    run = plan_disk_run(_make_plan(words))
+    fio = find_fio(judged_run.print_progress)
+    run = replace(run, fio=fio.version)
+    folder = make_disk_folder(find_runs_home(), run)
+    return play_and_tell(run, fio, folder, words)
+
+
+def play_and_tell(run: DiskRun, fio: Fio, folder: Path, words: Mapping[str, Any]) -> int:
+    """Plays what is left, prints the verdict, and answers the exit code; what stops it says where
+    the run stays.
+    """
+    from dyno.disk.run import play_disks
+
+    stays = f"what was measured stays in {folder}; `dyno resume {folder.name}` goes on"
+    try:
+        run = play_disks(run, fio, folder, judged_run.print_progress)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(stays) from None
+    except DynoError as error:
+        error.hint = f"{error.hint}; {stays}" if error.hint else stays
+        raise
+    return choose_exit_code(tell_disks(folder, run, words["json_file"]), words["strict"])
+
+
+def tell_disks(folder: Path, run: DiskRun, json_file: Path | None) -> DiskVerdict:
+    """Judges what there is, makes the page, prints all of it."""
+    from dyno.cli.terminal.disks import derive_disk_page, print_disks
+    from dyno.disk.run import is_over
     from dyno.disk.verdict import judge_disks
 
-    plan = _make_plan(words)
-    run = plan_disk_run(plan)
-    fio = find_fio(judged_run.print_progress)
-    folder = make_disk_folder(find_runs_home(), run)
-    run = play_disks(run, fio, folder, judged_run.print_progress, plan)
     verdict = judge_disks(run)
     page = derive_disk_page(folder, run, verdict)
-    if words["json_file"]:
-        write_verdict(verdict, words["json_file"])
+    if json_file:
+        write_verdict(verdict, json_file)
     print_disks(run, verdict)
     screen.print_line(f"report: {page}")
-    return choose_exit_code(verdict, words["strict"])
+    if not is_over(run):
+        screen.print_line(f"to go on: dyno resume {folder.name}")
+    return verdict
+
+
+def resume_disks(folder: Path, words: Mapping[str, Any]) -> int:
+    """Goes on with a run that was stopped; one that is over is told again."""
+    from dyno.compare.run_folder import DISK_RECORD, read_json
+    from dyno.disk.fio import find_fio
+    from dyno.disk.run import is_over, reopen_disk_run
+    from dyno.record.disk import DiskRun
+
+    refuse_formats(words)
+    judged_run.sweep()
+    run = read_json(DiskRun, folder / DISK_RECORD)
+    if is_over(run) and run.is_traced:
+        return choose_exit_code(tell_disks(folder, run, words["json_file"]), words["strict"])
+    fio = find_fio(judged_run.print_progress)
+    run = reopen_disk_run(folder, fio, words["writable"])
+    return play_and_tell(run, fio, folder, words)
+
+
+def refuse_formats(words: Mapping[str, Any]) -> None:
+    """`UsageError` for a `--format`, which are those of a comparison of engines."""
+    if words["formats"]:
+        raise UsageError("a run of disks has no --format", hint="--json FILE writes its verdict")
 
 
 def _make_plan(words: dict[str, Any]) -> DiskPlan:
@@ -131,6 +188,7 @@ def _make_plan(words: dict[str, Any]) -> DiskPlan:
         **{name: words[name] for name in names},
         matrix=matrix,
         margin_percent=words["margin"],
+        is_aa=words["is_aa"],
         command=judged_run.quote_command(),
         commits=read_commits(find_run(words["of_run"])) if words["of_run"] else (),
     )

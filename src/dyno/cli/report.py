@@ -94,21 +94,13 @@ def report_count(folder: Path, asked: RunOptions) -> int:
 
 def report_disks(folder: Path, asked: RunOptions) -> int:
     """The same of a run of disks."""
-    from dyno.cli.disk import choose_exit_code, write_verdict
-    from dyno.cli.terminal.disks import derive_disk_page, print_disks
+    from dyno.cli.disk import choose_exit_code, refuse_formats, tell_disks
     from dyno.compare.run_folder import DISK_RECORD, read_json
-    from dyno.disk.verdict import judge_disks
     from dyno.record.disk import DiskRun
 
-    if asked.formats:
-        raise UsageError("a run of disks has no --format", hint="--json FILE writes its verdict")
+    refuse_formats({"formats": asked.formats})
     run = read_json(DiskRun, folder / DISK_RECORD)
-    verdict = judge_disks(run)
-    page = derive_disk_page(folder, run, verdict)
-    if asked.json_file:
-        write_verdict(verdict, asked.json_file)
-    print_disks(run, verdict)
-    screen.print_line(f"report: {page}")
+    verdict = tell_disks(folder, run, asked.json_file)
     return choose_exit_code(verdict, strict=True) if asked.strict else 0
 
 

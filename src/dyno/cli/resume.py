@@ -8,12 +8,19 @@ import click
 
 from dyno.cli import judged_run, options
 from dyno.cli.options import RUN
-from dyno.cli.runs import find_capacity, find_run
+from dyno.cli.runs import find_capacity, find_disk_run, find_run
 from dyno.errors import UsageError
 
 
 @click.command("resume")
 @click.argument("run", type=RUN, metavar="RUN")
+@click.option(
+    "--write-device",
+    "writable",
+    multiple=True,
+    metavar="DEVICE",
+    help="Of a run of disks that writes to a device: its name, typed again.",
+)
 @options.STRICT
 @options.VERBOSE
 @options.JSON
@@ -27,6 +34,12 @@ def command(run: str, **words: Any) -> int:
     """
     from dyno.compare.play.run import resume_run
 
+    if measured := find_disk_run(run):
+        from dyno.cli.disk import resume_disks
+
+        return resume_disks(measured, words)
+    if words["writable"]:
+        raise UsageError("--write-device is for runs of `dyno disk` only")
     if folder := find_capacity(run):
         from dyno.cli.capacity import resume_capacity
 

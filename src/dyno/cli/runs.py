@@ -67,7 +67,16 @@ def find_run(word: str) -> RunFolder:
             f"'{word}' names more than one run", cause=cause, hint="write more of the name"
         )
     only = found[0] if len(found) == 1 else word
+    if not found and (kind := _find_other_kind(word)):
+        hint = "it wants a comparison; `dyno show` and `dyno report` tell any run"
+        raise UsageError(f"{word} is {kind}", hint=hint)
     return open_run(Path(only), find_runs_home())
+
+
+def _find_other_kind(word: str) -> str:
+    """What a word means that is no comparison, in words; empty for anything else."""
+    kinds = {"a run of disks": find_disk_run, "a capacity": find_capacity, "a count": find_count}
+    return next((kind for kind, find in kinds.items() if find(word)), "")
 
 
 def unpack(word: str) -> str:
@@ -91,7 +100,7 @@ def shorten_name(folder: Path) -> str:
 
 def find_runs(folders: Sequence[Path]) -> list[RunFolder]:
     """Every run in or below `folders`; `UsageError` where there is neither one nor a count."""
-    from dyno.compare.run_folder import RunFolder
+    from dyno.compare.run_folder import CAPACITY_RECORD, DISK_RECORD, RunFolder
 
     found: dict[Path, RunFolder] = {}
     for folder in folders:
@@ -100,7 +109,11 @@ def find_runs(folders: Sequence[Path]) -> list[RunFolder]:
             raise UsageError(f"there is no folder {folder}", hint=hint)
         below = [file.parent for file in sorted(folder.rglob("run.json"))]
         if not below and not find_counts([folder]):
-            raise UsageError(f"there is no run under {folder}", hint="`dyno compare` makes one")
+            cause = ""
+            if any(next(folder.rglob(name), None) for name in (DISK_RECORD, CAPACITY_RECORD)):
+                cause = "a run of disks, or a capacity, has no history"
+            hint = "`dyno compare` makes one"
+            raise UsageError(f"there is no run under {folder}", cause=cause, hint=hint)
         found |= {path.resolve(): RunFolder(path) for path in below}
     return list(found.values())
 
@@ -137,11 +150,10 @@ def find_capacity(word: str) -> Path | None:
 
 
 def _find_folder_with(record: str, word: str) -> Path | None:
-    from dyno.compare.run_folder import CAPACITY_RECORD, COUNT_RECORD, DISK_RECORD
+    from dyno.compare.run_folder import RECORDS
 
     home, names = find_runs_home(), _list_names_with(record)
-    kinds = {"run.json", COUNT_RECORD, DISK_RECORD, CAPACITY_RECORD} - {record}
-    others = [name for kind in sorted(kinds) for name in _list_names_with(kind)]
+    others = [name for kind in RECORDS if kind != record for name in _list_names_with(kind)]
     if word == "last":
         newest = max([*names, *others], default="")
         return home / newest if newest in names else None

@@ -117,6 +117,8 @@ DISK_RECORD = "disk.json"
 CAPACITY_RECORD = "capacity.json"
 #: Where `dyno profile` keeps its profiles, a file each, beside the runs.
 SERVER_PROFILES = "server-profiles"
+#: The record that each kind of run has, by which its folder is known.
+RECORDS = ("run.json", COUNT_RECORD, DISK_RECORD, CAPACITY_RECORD)
 #: The folder of profiles with callers.
 PROFILES = "profiles"
 #: The folder for what trials loaded into servers that go on running.
@@ -295,5 +297,11 @@ def open_run(path: Path, runs: Path) -> RunFolder:
 
 
 def list_runs(runs: Path) -> list[RunFolder]:
-    """All runs under `runs`, oldest first."""
+    """All comparisons under `runs`, oldest first."""
     return [RunFolder(file.parent) for file in sorted(runs.glob("*/run.json"))]
+
+
+def list_every_run(runs: Path) -> list[RunFolder]:
+    """The same with counts, runs of disks, and capacities."""
+    found = {file.parent for record in RECORDS for file in runs.glob(f"*/{record}")}
+    return [RunFolder(path) for path in sorted(found)]

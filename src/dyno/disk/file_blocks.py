@@ -12,6 +12,7 @@ import errno
 import fcntl
 import os
 import random
+import stat
 import struct
 from collections.abc import Iterator
 
@@ -33,6 +34,8 @@ def read_blocks(handle: int, size_bytes: int) -> FileBlocks:
     nothing, only the sample.
     """
     zero = measure_zero_percent(handle, size_bytes)
+    if stat.S_ISBLK(os.fstat(handle).st_mode):
+        return FileBlocks(zero_percent=zero)
     try:
         extents = list(_list_extents(handle, size_bytes))
     except OSError:

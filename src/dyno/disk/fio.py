@@ -14,11 +14,11 @@ import platform
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from dyno import subprocesses
+from dyno import scratch, subprocesses
 from dyno.builds import Say, cache, deb
 from dyno.errors import DynoError, HostError, TrialFailed
 from dyno.record.disk import DiskJob, DiskLatency
@@ -29,6 +29,11 @@ PACKAGE = "fio"
 CALL_S, BEYOND_S = 60.0, 120.0
 #: What can be done where a file system or a container refuses a job.
 LEAVE_OUT = "--only chooses jobs that can be played here"
+#: Into how many equal parts the rate of a play is logged, and how often each of them is looked at;
+#: a shorter play has too little for it.
+PARTS, LOGGED_PER_PART, LOGGED_LEAST_S = 20, 2, 0.8
+#: fio's log of its rate, in a folder of ours, and what fio puts behind its name.
+LOG, LOG_FILE = "rate", "rate_iops.log"
 #: What fio calls the sum over its clients.
 ALL_CLIENTS = "All clients"
 
@@ -55,7 +60,7 @@ class FioCall:
 
 @dataclass(frozen=True)
 class FioResult:
-    """What fio says of a job: latencies in ns, of all users together."""
+    """What fio says of a job: latencies in ns, of all users together; `rates` as in `DiskPlay`."""
 
     operations: int
     size_bytes: int
@@ -64,6 +69,7 @@ class FioResult:
     submit: DiskLatency
     sync: DiskLatency
     syncs: int
+    rates: tuple[float, ...] = ()
 
 
 def find_fio(say: Say, path: str | None = None, fetch: bool = True) -> Fio:
@@ -112,8 +118,10 @@ def _merge(more: Mapping[str, str]) -> dict[str, str]:
     return {**os.environ, "LC_ALL": "C", **more}
 
 
-def build_command(fio: Fio, call: FioCall) -> list[str]:
-    """fio's words for a job on a file or device; a job that reads may not write or trim."""
+def build_command(fio: Fio, call: FioCall, logs: Path | None = None) -> list[str]:
+    """fio's words for a job on a file or device; a job that reads may not write or trim. The rate
+    of a play that is long enough is logged in `logs`, from memory once it is over.
+    """
     job = call.job
     words = [
         str(fio.program),
@@ -138,6 +146,10 @@ def build_command(fio: Fio, call: FioCall) -> list[str]:
     words += ["--norandommap"] if job.is_random else []
     words += ["--overwrite=1", "--allow_file_create=0"] if job.is_write else ["--readonly"]
     words += _spell_sync(job)
+    if logs and call.play_s >= LOGGED_LEAST_S:
+        every_ms = round(1000 * call.play_s / PARTS / LOGGED_PER_PART)
+        words += [f"--write_iops_log={logs / LOG}", "--per_job_logs=0"]
+        words += [f"--log_avg_msec={every_ms}", f"--iopsavgtime={every_ms}"]
     share = call.size_bytes // job.users // job.block_bytes * job.block_bytes
     if job.is_random or job.users == 1:
         return [*words, f"--size={call.size_bytes}"]
@@ -152,20 +164,45 @@ def _spell_sync(job: DiskJob) -> list[str]:
 
 def run_job(fio: Fio, call: FioCall) -> FioResult:
     """Plays a job; `TrialFailed` where fio ends with an error, or says nothing that can be read."""
-    job, command = call.job, build_command(fio, call)
-    try:
-        done = subprocesses.run_guarded(
-            command, call.play_s + BEYOND_S, environment=_merge(fio.environment)
-        )
-    except subprocess.TimeoutExpired:
-        raise TrialFailed(f"fio did not end: '{job.name}' hangs in the kernel") from None
+    job = call.job
+    with scratch.make_folder("disk", scratch.find_temporary_folder()) as logs:
+        command = build_command(fio, call, logs)
+        try:
+            done = subprocesses.run_guarded(
+                command, call.play_s + BEYOND_S, environment=_merge(fio.environment)
+            )
+        except subprocess.TimeoutExpired:
+            raise TrialFailed(f"fio did not end: '{job.name}' hangs in the kernel") from None
+        rates = read_rates(logs / LOG_FILE, call.play_s)
     told = extract_last_lines(done.stderr or done.stdout, 2)
     if done.returncode and "{" not in done.stdout:
         raise TrialFailed(f"fio failed in '{job.name}'", cause=told, hint=LEAVE_OUT)
     result = read_result(job, done.stdout, told)
     if done.returncode:
         raise TrialFailed(f"fio failed in '{job.name}'", cause=told, hint=LEAVE_OUT)
-    return result
+    return replace(result, rates=rates)
+
+
+def read_rates(file: Path, play_s: float) -> tuple[float, ...]:
+    """Operations a second of all users in each of `PARTS` parts of a play, from fio's log; empty
+    where there is none that can be read.
+
+    A line is of one user: ms since its begin, and its rate since the line before. Users follow one
+    another, so that the time goes back where one begins.
+    """
+    try:
+        rows = [line.split(",") for line in file.read_text().splitlines()]
+        seen = [(float(at_ms) / 1e3, float(rate)) for at_ms, rate, *_ in rows]
+    except (OSError, ValueError):
+        return ()
+    part_s, done, begin = play_s / PARTS, [0.0] * PARTS, 0.0
+    for end, rate in seen:
+        begin = begin if begin < end else 0.0
+        for part in range(PARTS):
+            both = min(end, (part + 1) * part_s) - max(begin, part * part_s)
+            done[part] += rate * max(0.0, both)
+        begin = end
+    return tuple(round(each / part_s, 1) for each in done) if seen else ()
 
 
 def read_result(job: DiskJob, text: str, told: str = "") -> FioResult:

@@ -1,5 +1,6 @@
-"""The blocks of a run: in each, every side is opened anew, and each job is played on one side right
-after the other, in an order that is drawn and balanced.
+"""The blocks of a run: in each, every side is opened anew, and each job is played on the sides in
+turn, slice by slice (A B B A), in an order that is drawn and balanced: what the disk does meanwhile
+meets all of them.
 
 Sides are never played at the same time: they may share a device, and would measure each other.
 """
@@ -15,11 +16,10 @@ from pathlib import Path
 
 from dyno.builds import Say
 from dyno.compare.play.blocks import draw_block_order
-from dyno.disk.file_blocks import measure_cached_bytes
 from dyno.disk.fio import Fio, FioCall, FioResult, run_job
 from dyno.disk.matrix import change_job
 from dyno.disk.request_trace import trace_requests
-from dyno.disk.side import OpenSide, open_side
+from dyno.disk.side import OpenSide, hold_device, open_side
 from dyno.errors import HostError
 from dyno.host.controls import ControlTarget, load_controls
 from dyno.host.processes import read_pairs
@@ -31,6 +31,8 @@ STAT_FLUSHES, STAT_FLUSH_MS = 15, 16
 SECTOR_BYTES = 512
 #: How long a job is traced at most, and the largest block that devices take in one request.
 TRACED_S, REQUEST_BYTES = 0.3, 64 << 10
+#: How long a slice is at least where a job has more than two in a block, and how many at most.
+SLICE_S, SLICES_MOST = 0.5, 16
 #: Requests seen for an operation at least: a core's ring that is full keeps what came first.
 SEEN_SHARE = 0.2
 
@@ -40,22 +42,21 @@ Run = Callable[[Fio, FioCall], FioResult]
 
 @dataclass
 class DiskProgress:
-    """A run while it is played: the record grows by whole blocks; `opened` are the sides as they
-    were seen in the last one.
-    """
+    """A run while it is played: the record grows by whole blocks."""
 
     run: DiskRun
     began: float
-    writable: Sequence[str] = ()
     play: Run = run_job
 
 
 @dataclass(frozen=True)
 class _Slot:
-    """By which fio, in which block and with which seed a job is played."""
+    """By which fio, in which block and slice, for how long and with which seed a job is played."""
 
     fio: Fio
     block: int
+    slice: int
+    play_s: float
     seed: int
 
 
@@ -68,27 +69,46 @@ def play_block(progress: DiskProgress, fio: Fio, block: int, say: Say) -> None:
     with ExitStack() as stack:
         opened: dict[str, OpenSide] = {}
         say(f"block {block + 1} of {run.analyses[-1]}")
+        for path in run.writable:
+            stack.enter_context(hold_device(path))
         for side in run.sides:
-            found = stack.enter_context(open_side(side, side.path in progress.writable))
+            found = stack.enter_context(open_side(side, side.path in run.writable))
             opened[side.name] = found
         progress.run = replace(run, sides=tuple(opened[name].side for name in names))
         plays = []
         for number, job in enumerate(run.jobs):
             order = draw_block_order(run.seed, job.name, block, names)
-            for name in order:
-                seed = run.seed + 1000 * block + number + 1
-                plays.append(_play(opened[name], job, progress, _Slot(fio, block, seed)))
+            for at in range(run.slices):
+                seed = run.seed + 1000 * block + 100_000 * at + number + 1
+                slot = _Slot(fio, block, at, run.play_s / run.slices, seed)
+                turn = order[::-1] if is_turned(at) else order
+                plays += [_play(opened[name], job, progress, slot) for name in turn]
     progress.run = replace(progress.run, plays=(*run.plays, *plays))
+
+
+def is_turned(at: int) -> bool:
+    """Does slice `at` have the order the other way round? ABBA BAAB … (Thue and Morse): a drift,
+    and one that bends, meets all sides alike.
+    """
+    return at.bit_count() % 2 == 1
+
+
+def choose_slices(play_s: float, sides: int) -> int:
+    """How many slices a job of `play_s` has in a block: an even number, none of them shorter than
+    `SLICE_S` where there are more than two; a single side has its time in one piece.
+    """
+    if sides < 2:
+        return 1
+    return min(SLICES_MOST, max(2, 2 * int(play_s / SLICE_S / 2)))
 
 
 def _play(opened: OpenSide, job: DiskJob, progress: DiskProgress, call: _Slot) -> DiskPlay:
     side = opened.side
     changed = change_job(job, side.changes)
-    asked = FioCall(changed, opened.path, side.size_bytes, progress.run.play_s, call.seed)
-    if opened.file is not None:
-        os.posix_fadvise(opened.file, 0, 0, os.POSIX_FADV_DONTNEED)
+    asked = FioCall(changed, opened.path, side.size_bytes, call.play_s, call.seed)
+    opened.drop_cache()
     with hold_scheduler(side):
-        cached = None if opened.file is None else measure_cached_bytes(opened.file)
+        cached = opened.measure_cached_bytes()
         before, io = read_counters(side.device.number), _read_own_io()
         at_s = time.monotonic() - progress.began
         result = progress.play(call.fio, asked)
@@ -109,7 +129,9 @@ def _play(opened: OpenSide, job: DiskJob, progress: DiskProgress, call: _Slot) -
         owed_bytes=_subtract(io_after, io, "write_bytes"),
         device=subtract_counters(after, before) if before and after else None,
         cached_before=cached,
-        cached_after=None if opened.file is None else measure_cached_bytes(opened.file),
+        cached_after=opened.measure_cached_bytes(),
+        slice=call.slice,
+        rates=result.rates,
     )
 
 
@@ -120,17 +142,25 @@ def trace_sides(progress: DiskProgress, fio: Fio) -> None:
     run = progress.run
     traces: list[DiskTrace] = []
     try:
-        for side in run.sides:
-            with open_side(side, side.path in progress.writable) as opened:
-                for job in run.jobs:
-                    changed = change_job(job, opened.side.changes)
-                    if is_one_request(changed) and opened.side.device.number:
-                        traces += _trace(progress, fio, opened, replace(changed, name=job.name))
+        with ExitStack() as stack:
+            for path in run.writable:
+                stack.enter_context(hold_device(path))
+            for side in run.sides:
+                traces += _trace_side(progress, fio, side)
     except HostError as refused:
         note = f"Queue and device are told apart by the device's counters: {refused.sentence}."
-        progress.run = replace(run, notes=(*run.notes, note))
+        progress.run = replace(run, notes=(*run.notes, note), is_traced=True)
         return
-    progress.run = replace(run, traces=tuple(traces))
+    progress.run = replace(run, traces=tuple(traces), is_traced=True)
+
+
+def _trace_side(progress: DiskProgress, fio: Fio, side: DiskSide) -> Iterator[DiskTrace]:
+    run = progress.run
+    with open_side(side, side.path in run.writable) as opened:
+        for job in run.jobs:
+            changed = change_job(job, opened.side.changes)
+            if is_one_request(changed) and opened.side.device.number:
+                yield from _trace(progress, fio, opened, replace(changed, name=job.name))
 
 
 def is_one_request(job: DiskJob) -> bool:

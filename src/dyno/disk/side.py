@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dyno.disk import loop_device
-from dyno.disk.file_blocks import read_blocks
+from dyno.disk.file_blocks import measure_cached_bytes, read_blocks
 from dyno.errors import HostError, UsageError
 from dyno.host.checks import Machine, find_mount
 from dyno.host.checks.device import read_device_facts
@@ -155,13 +155,28 @@ def _open_unnamed(folder: Path) -> int:
 
 @dataclass(frozen=True)
 class OpenSide:
-    """A side while it is played: `handle` is what is read, `file` our file or somebody's, in whose
-    pages the page cache is asked.
+    """A side while it is played: `handle` is what fio opens; `file` the file behind it, ours or
+    somebody's, which is the same but for a loop device; None for a device.
     """
 
     side: DiskSide
     handle: int
     file: int | None
+
+    @property
+    def _cached(self) -> set[int]:
+        """What has pages in the page cache: a loop device some of its own beside its file's."""
+        return {self.handle} | ({self.file} if self.file is not None else set())
+
+    def drop_cache(self) -> None:
+        """Takes its clean pages out of the page cache."""
+        for handle in self._cached:
+            os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+
+    def measure_cached_bytes(self) -> int | None:
+        """How much of it the page cache holds; None where the kernel does not tell."""
+        found = [measure_cached_bytes(handle) for handle in self._cached]
+        return None if None in found else sum(filter(None, found))
 
     @property
     def path(self) -> str:
@@ -172,7 +187,7 @@ class OpenSide:
 @contextmanager
 def open_side(side: DiskSide, writable: bool = False) -> Iterator[OpenSide]:
     """Opens a side for a block: in a folder, a new file. `writable`: a device that may be written
-    to, which nobody else can then mount. `HostError` where the disk is full.
+    to, which `hold_device` holds. `HostError` where the disk is full.
     """
     with ExitStack() as stack:
         file: int | None
@@ -184,15 +199,30 @@ def open_side(side: DiskSide, writable: bool = False) -> Iterator[OpenSide]:
                 stack.enter_context(loop_device.open_loop(file)) if side.kind == "loop" else file
             )
         else:
-            flags = os.O_RDWR | os.O_EXCL if writable else os.O_RDONLY
-            try:
-                handle = os.open(side.path, flags | os.O_CLOEXEC)
-            except OSError as error:
-                cause = (error.strerror or "").lower()
-                raise HostError(f"{side.path} cannot be opened any more", cause=cause) from None
+            handle = _open_path(side.path, os.O_RDWR if writable else os.O_RDONLY)
             stack.callback(os.close, handle)
             file = handle if side.kind == "file" else None
         yield OpenSide(_look_again(side, handle, file), handle, file)
+
+
+@contextmanager
+def hold_device(path: str) -> Iterator[None]:
+    """Holds a device that is written to: nobody else can mount it meanwhile, and `HostError` where
+    somebody has. Several sides may lie on it.
+    """
+    handle = _open_path(path, os.O_RDWR | os.O_EXCL)
+    try:
+        yield
+    finally:
+        os.close(handle)
+
+
+def _open_path(path: str, flags: int) -> int:
+    try:
+        return os.open(path, flags | os.O_CLOEXEC)
+    except OSError as error:
+        cause = (error.strerror or "").lower()
+        raise HostError(f"{path} cannot be opened any more", cause=cause) from None
 
 
 def _look_again(side: DiskSide, handle: int, file: int | None) -> DiskSide:

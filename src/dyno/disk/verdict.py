@@ -5,17 +5,29 @@ intervals, interim analyses and words of every comparison (METHOD.md, The words)
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from dyno.disk.audits import judge_run
 from dyno.judge.stats.interim_analyses import InterimAnalyses
 from dyno.judge.stats.interval import compute_t_interval, to_log, to_percent
+from dyno.judge.stats.simulate import compute_clopper_pearson
 from dyno.judge.stats.verdict import adjust_holm, choose_verdicts
 from dyno.record import VerdictName
-from dyno.record.disk import DiskComparison, DiskFinding, DiskJob, DiskRun, DiskSide, DiskVerdict
+from dyno.record.disk import (
+    DiskComparison,
+    DiskErrorRates,
+    DiskFinding,
+    DiskJob,
+    DiskRun,
+    DiskSide,
+    DiskVerdict,
+)
 
 ALPHA = 0.05
+#: Blocks at which a comparison is judged.
+ANALYSES = (6, 10)
 #: The worst first.
 ORDER: tuple[VerdictName, ...] = ("invalid", "slower", "inconclusive", "not slower", "faster")
 #: Fewer blocks have no spread.
@@ -27,7 +39,11 @@ def judge_disks(run: DiskRun) -> DiskVerdict:
     findings = tuple(judge_run(run))
     rows = compare_sides(run, findings)
     overall = min((row.verdict for row in rows), key=ORDER.index, default=None)
-    return DiskVerdict(overall, describe_overall(run, overall, rows, findings), rows, findings)
+    if overall is None and len(run.sides) > 1:
+        wrong = any(it.soundness == "invalid" for it in findings)
+        overall = "invalid" if wrong else "inconclusive"
+    sentence = describe_overall(run, overall, rows, findings)
+    return DiskVerdict(overall, sentence, rows, findings, measure_error_rates(run))
 
 
 def compare_sides(
@@ -78,13 +94,42 @@ def compare_sides(
 
 def _collect_logs(run: DiskRun, base: DiskSide, side: DiskSide, job: DiskJob) -> list[float]:
     """The log of the time ratio of an operation, by block."""
-    ours, theirs = (run.find_plays(each.name, job.name) for each in (base, side))
-    return [math.log(one.rate / other.rate) for one, other in zip(ours, theirs, strict=True)]
+    ours, theirs = (run.compute_rates(each.name, job.name) for each in (base, side))
+    return [math.log(one / other) for one, other in zip(ours, theirs, strict=True)]
+
+
+def measure_error_rates(run: DiskRun) -> DiskErrorRates | None:
+    """What an A/A run in parts says, each as long as a comparison at most, and ended where one
+    would be; None for another run, and before the first part is whole.
+    """
+    most = ANALYSES[-1]
+    parts = run.blocks // most
+    if not run.is_aa or not parts:
+        return None
+    words = {str(word): 0 for word in ORDER[1:]}
+    wrong = 0
+    for part in range(parts):
+        rows = _judge_part(run, range(part * most, (part + 1) * most))
+        for row in rows:
+            words[row.verdict] += 1
+        wrong += any(row.verdict in ("slower", "faster") for row in rows)
+    low, high = compute_clopper_pearson(wrong, parts)
+    return DiskErrorRates(parts, wrong, 100.0 * low, 100.0 * high, words)
+
+
+def _judge_part(run: DiskRun, blocks: range) -> tuple[DiskComparison, ...]:
+    rows: tuple[DiskComparison, ...] = ()
+    for count in ANALYSES:
+        plays = tuple(play for play in run.plays if play.block in blocks[:count])
+        rows = compare_sides(replace(run, plays=plays, analyses=ANALYSES))
+        if all(row.verdict != "inconclusive" for row in rows):
+            break
+    return rows
 
 
 def compute_mean_rate(run: DiskRun, side: DiskSide, job: DiskJob) -> float:
     """The geometric mean over the blocks, in operations a second; 0 without one."""
-    rates = [play.rate for play in run.find_plays(side.name, job.name)]
+    rates = run.compute_rates(side.name, job.name)
     return math.exp(sum(map(math.log, rates)) / len(rates)) if rates else 0.0
 
 
@@ -109,10 +154,13 @@ def describe_overall(
             f"{jobs} job{'s' * (jobs != 1)}, {blocks} block{'s' * (blocks != 1)}; a second path "
             "would be compared."
         )
+    if not rows and overall != "invalid":
+        played = f"{run.blocks} block{'s' * (run.blocks != 1)}"
+        return f"Inconclusive: {played} of {BLOCKS_LEAST} that a comparison takes at least."
     worst = [row for row in rows if row.verdict == overall]
-    row = max(worst, key=lambda it: it.slowdown_percent)
     if overall == "invalid":
         return f"Invalid: {wrong[0].sentence}"
+    row = max(worst, key=lambda it: it.slowdown_percent)
     number = f"{row.slowdown_percent:+.1f} % [{row.low_percent:+.1f}, {row.high_percent:+.1f}]"
     of = f"in {len(worst)} of {len(rows)} comparisons"
     lead = {

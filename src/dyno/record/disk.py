@@ -152,12 +152,15 @@ class DiskLatency:
 
 @dataclass(frozen=True)
 class DiskPlay:
-    """One start of fio: a job on a side, in a block. `at_s` counts from the run's begin.
+    """One start of fio: a job on a side, in a slice of a block. `at_s` counts from the run's begin,
+    or from where it went on.
 
     `operations` are reads or writes, all users' together; `total` is from the request to its end,
     `submit` what it took to hand it to the kernel, `sync` what each wait took. `fetched_bytes` and
     `owed_bytes` are those that the kernel fetched for our processes, or owes to a device for them
     (`/proc/PID/io`). `cached_before` and `cached_after` are bytes of the file in the page cache.
+    `rates` are operations a second in equal parts of the play, in order; empty where fio logged
+    none.
     """
 
     block: int
@@ -176,6 +179,8 @@ class DiskPlay:
     device: DeviceCounters | None = None
     cached_before: int | None = None
     cached_after: int | None = None
+    slice: int = 0
+    rates: tuple[float, ...] = ()
 
     @property
     def rate(self) -> float:
@@ -230,7 +235,9 @@ class RunCommits:
 @dataclass(frozen=True)
 class DiskRun:
     """A run of `dyno disk`; the first side is the base. `analyses` are the numbers of blocks at
-    which it is judged.
+    which it is judged, `slices` how many plays a side has of a job in a block. `writable` are the
+    devices that it writes to. `is_traced` once the blocks are over and jobs were traced, or could
+    not be.
     """
 
     name: str
@@ -251,6 +258,10 @@ class DiskRun:
     published: tuple[PublishedFigure, ...] = ()
     commits: tuple[RunCommits, ...] = ()
     traces: tuple[DiskTrace, ...] = ()
+    writable: tuple[str, ...] = ()
+    slices: int = 1
+    is_aa: bool = False
+    is_traced: bool = False
     dyno: str = ""
     schema: int = SCHEMA
 
@@ -260,9 +271,19 @@ class DiskRun:
         return len({play.block for play in self.plays})
 
     def find_plays(self, side: str, job: str) -> list[DiskPlay]:
-        """Those of a side in a job, by block."""
+        """Those of a side in a job, as they were played."""
         found = [each for each in self.plays if (each.side, each.job) == (side, job)]
-        return sorted(found, key=lambda each: each.block)
+        return sorted(found, key=lambda each: (each.block, each.slice))
+
+    def compute_rates(self, side: str, job: str) -> list[float]:
+        """Operations a second of a side in a job, by block: all slices of a block together."""
+        blocks: dict[int, list[DiskPlay]] = {}
+        for play in self.find_plays(side, job):
+            blocks.setdefault(play.block, []).append(play)
+        return [
+            sum(play.operations for play in plays) / sum(play.duration_s for play in plays)
+            for plays in blocks.values()
+        ]
 
 
 @dataclass(frozen=True)
@@ -301,13 +322,30 @@ class DiskFinding:
 
 
 @dataclass(frozen=True)
+class DiskErrorRates:
+    """What comparisons of a path with itself said: an A/A run in `comparisons` parts, each judged
+    as a comparison is. `words` counts those of all jobs; `wrong` are parts in which a job was
+    *slower* or *faster*, with the bounds of their share in percent (Clopper and Pearson, 95 %).
+    """
+
+    comparisons: int
+    wrong: int
+    low_percent: float
+    high_percent: float
+    words: dict[str, int]
+
+
+@dataclass(frozen=True)
 class DiskVerdict:
-    """What a run says: `overall` is None for a single path, of which nothing is compared."""
+    """What a run says: `overall` is None for a single path, of which nothing is compared.
+    `error_rates` are those of an A/A run that is long enough.
+    """
 
     overall: VerdictName | None
     sentence: str
     comparisons: tuple[DiskComparison, ...]
     findings: tuple[DiskFinding, ...]
+    error_rates: DiskErrorRates | None = None
 
     def list_findings(self, *soundness: str) -> Sequence[DiskFinding]:
         """Those of some kinds."""

@@ -49,6 +49,8 @@ def print_disks(run: DiskRun, verdict: DiskVerdict) -> None:
     for note in run.notes:
         screen.print_paragraph(note)
     screen.print_paragraph(text.describe_basis(run))
+    if rates := text.describe_error_rates(verdict):
+        screen.print_paragraph(rates)
     screen.print_paragraph(verdict.sentence)
 
 
@@ -57,6 +59,7 @@ def _print_jobs(run: DiskRun) -> None:
 
     jobs = {job.name: job for job in run.jobs}
     several = len(run.sides) > 1
+    summaries = text.summarize_jobs(run)
     rows = [
         (
             each.job,
@@ -67,11 +70,13 @@ def _print_jobs(run: DiskRun) -> None:
             numbers.format_quantity(each.sync_p50, "ns") if each.sync_p50 else "",
             text.format_bar(each.time),
         )
-        for each in text.summarize_jobs(run)
+        for each in summaries
     ]
     heads = ("job", *(("path",) if several else ()), "rate", "p50", "p99", "sync p50")
     first = 2 if several else 1
     screen.print_table((*heads, "time"), rows, tuple(range(first, first + 4)))
+    if rows:
+        screen.print_paragraph(text.describe_parts([each.time for each in summaries]))
 
 
 def _print_comparisons(verdict: DiskVerdict) -> None:

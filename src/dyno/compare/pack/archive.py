@@ -17,12 +17,10 @@ from typing import Any
 
 from dyno import private_files, scratch
 from dyno.compare.pack.hidden import Hiding
-from dyno.compare.run_folder import CAPACITY_RECORD, COUNT_RECORD, DISK_RECORD
+from dyno.compare.run_folder import RECORDS
 from dyno.errors import HostError, InternalError, UsageError, find_fullest
 
 SUFFIX = ".dyno.zip"
-#: The record that each kind of run has, by which an archive is known.
-RECORDS = ("run.json", COUNT_RECORD, DISK_RECORD, CAPACITY_RECORD)
 #: Files of a run that are derived: left out, and made anew from what is packed.
 DERIVED = {"verdict.json", "report.html", "trials.csv"}
 #: Text beside records that travels; anything else of a run (data, callgrind's files) stays behind.

@@ -37,6 +37,7 @@ class Swept:
 
 def sweep_leftovers(runs: Path) -> Swept:
     """Removes what dead Dynos left, those that played under `runs` among them."""
+    private_files.remove_half_written(runs, YOUNG_S)
     count = size_bytes = 0
     left = []
     for path, remove in _find_dead(runs):

@@ -45,7 +45,7 @@ def _judge_side(run: DiskRun, side: DiskSide, jobs: Sequence[DiskJob]) -> DiskFi
 
 
 def _list_rates(run: DiskRun, side: DiskSide, job: DiskJob) -> list[float]:
-    return [play.rate for play in run.find_plays(side.name, job.name)][-ROUNDS:]
+    return run.compute_rates(side.name, job.name)[-ROUNDS:]
 
 
 def is_steady(rates: Sequence[float]) -> bool:

@@ -13,23 +13,19 @@ from dyno.report.html.page import PageHead, PagePart, build_page
 from dyno.report.text import disks as text
 
 _PARAGRAPHS = "{% for each in sentences %}<p>{{ each }}</p>\n{% endfor %}"
-#: Each bar is a row of parts, whose widths are shares of the time.
+#: Each bar has parts, whose widths are shares of the time; below its name stand their figures.
 _BARS = """
-<svg viewBox="0 0 600 {{ 22 * rows | length + 4 }}" width="600" role="img"
- aria-label="where the time of a request goes">
+<p class="legend">{% for name, colour in legend.items() %}
+<span><i class="swatch c{{ colour }}"></i>{{ name }}</span>{% endfor %}</p>
 {% for row in rows %}
-<g transform="translate(0 {{ 22 * loop.index0 }})">
-<text x="0" y="14" font-size="12" fill="currentColor">{{ row.name }}</text>
-{% for part in row.parts %}
-<rect x="{{ part.at }}" y="3" width="{{ part.width }}" height="14" fill="currentColor"
- opacity="{{ part.shade }}"><title>{{ part.why }}</title></rect>
+<div class="shares"><p>{{ row.name }} <small>{{ row.figures }}</small></p>
+<div role="img" aria-label="{{ row.figures }}">{% for part in row.parts %}
+<i class="c{{ part.colour }}" style="width:{{ part.percent }}%" title="{{ part.why }}"></i>
+{% endfor %}</div></div>
 {% endfor %}
-</g>
-{% endfor %}
-</svg>
 """
-#: Where bars begin, how wide they are, and the shade of each part.
-BAR_LEFT, BAR_WIDTH, SHADES = 330.0, 260.0, (0.25, 0.45, 0.95, 0.65)
+#: The colour of each part, of those that candidates have.
+COLOURS = dict(zip(text.PARTS, (2, 4, 1, 0, 3), strict=True))
 
 
 def render_disks(run: DiskRun, verdict: DiskVerdict) -> str:
@@ -48,7 +44,7 @@ def render_disks(run: DiskRun, verdict: DiskVerdict) -> str:
 
 
 def _make_verdict(run: DiskRun, verdict: DiskVerdict) -> PagePart:
-    told = [verdict.sentence]
+    told = [it for it in (verdict.sentence, text.describe_error_rates(verdict)) if it]
     told += [f"Published: {it}" for it in text.describe_published(run)]
     told += [f"{it.audit}: {it.sentence}" for it in verdict.list_findings("invalid", "doubtful")]
     rows = [
@@ -92,24 +88,31 @@ def _make_jobs(run: DiskRun) -> PagePart:
 
 
 def _make_times(run: DiskRun) -> PagePart:
-    rows = []
+    rows, seen = [], set()
     for each in text.summarize_jobs(run):
-        values = each.time.parts
-        whole, at, parts = sum(values) or 1.0, BAR_LEFT, []
-        for name, value, shade in zip(text.PARTS, values, SHADES, strict=True):
-            width = BAR_WIDTH * value / whole
-            why = f"{name}: {numbers.format_quantity(value, 'ns')}"
-            parts.append({"at": at, "width": width, "shade": shade, "why": why})
-            at += width
+        whole = sum(each.time.parts) or 1.0
+        parts = [
+            {
+                "colour": COLOURS[name],
+                "percent": f"{100.0 * value / whole:.2f}",
+                "why": f"{name}: {numbers.format_quantity(value, 'ns')}",
+            }
+            for name, value in zip(text.PARTS, each.time.parts, strict=True)
+            if value > 0
+        ]
+        seen |= {part["colour"] for part in parts}
         side = f", {each.side}" if len(run.sides) > 1 else ""
-        rows.append({"name": f"{each.job}{side}", "parts": parts})
+        figures = ", ".join(str(part["why"]) for part in parts)
+        rows.append({"name": f"{each.job}{side}", "parts": parts, "figures": figures})
     told = (
         "Submit: handed to the kernel. Queue: until the kernel sends it on, and device: until it "
         "is completed, by the kernel's block events; without these the device's counters tell its "
         "time, everybody's requests included, and the queue is part of the rest: file system, "
-        "interrupt and wake-up."
+        "interrupt and wake-up. Where no device is visible, completion is all behind the submit, "
+        "by fio alone."
     )
-    body = _render_paragraphs([told]) + render(_BARS, rows=rows)
+    legend = {name: colour for name, colour in COLOURS.items() if colour in seen}
+    body = _render_paragraphs([told]) + render(_BARS, rows=rows, legend=legend)
     return PagePart("Where the time of a request goes", "time", body)
 
 

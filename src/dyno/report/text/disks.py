@@ -10,47 +10,48 @@ from statistics import fmean, median
 
 from dyno import numbers
 from dyno.record.disk import (
-    DiskComparison,
     DiskJob,
     DiskPlay,
     DiskRun,
     DiskSide,
     DiskTrace,
+    DiskVerdict,
     RunCommits,
 )
 
 #: The parts of a bar, as letters, and how wide it is.
 BAR_COLUMNS = 16
-#: What each part of a request's time is called.
-PARTS = ("submit", "queue", "device", "rest")
-SIGNS = "sqDr"
+#: What each part of a request's time is called, and its letter in a bar.
+PARTS = ("submit", "queue", "device", "rest", "completion")
+SIGNS = "sqDrc"
 #: A run that did so many times as much was not held by one flush at a time.
 EXCEEDED = 1.5
-LEGEND = "time of a request: s submit, q queue, D device, r rest"
 
 
 @dataclass(frozen=True)
 class RequestTime:
     """Where the mean time of an operation goes, in ns: handed to the kernel, queued in it (0 where
     it was not traced: then part of `rest`), in the device, and all else: file system, interrupt,
-    wake-up. `is_traced`: by the kernel's block events, else by the device's counters.
+    wake-up. `device` is None where neither block events nor counters tell: all behind the submit
+    is then one part, fio's completion latency.
     """
 
     submit: float
     queue: float
-    device: float
+    device: float | None
     total: float
-    is_traced: bool = False
 
     @property
     def rest(self) -> float:
         """What none of them has."""
-        return max(0.0, self.total - self.submit - self.queue - self.device)
+        return max(0.0, self.total - self.submit - self.queue - (self.device or 0.0))
 
     @property
-    def parts(self) -> tuple[float, float, float, float]:
+    def parts(self) -> tuple[float, ...]:
         """In the order of `PARTS`."""
-        return self.submit, self.queue, self.device, self.rest
+        if self.device is None:
+            return self.submit, 0.0, 0.0, 0.0, self.rest
+        return self.submit, self.queue, self.device, self.rest, 0.0
 
 
 @dataclass(frozen=True)
@@ -69,21 +70,18 @@ class JobSummary:
 
 def summarize_jobs(run: DiskRun) -> list[JobSummary]:
     """Every job on every side that was played."""
-    found = [
-        (job, side, run.find_plays(side.name, job.name)) for job in run.jobs for side in run.sides
-    ]
     traces = {(each.side, each.job): each for each in run.traces}
     return [
-        _summarize(job, side, plays, traces.get((side.name, job.name)))
-        for job, side, plays in found
-        if plays
+        _summarize(run, job, side, traces.get((side.name, job.name)))
+        for job in run.jobs
+        for side in run.sides
+        if run.find_plays(side.name, job.name)
     ]
 
 
-def _summarize(
-    job: DiskJob, side: DiskSide, plays: Sequence[DiskPlay], trace: DiskTrace | None
-) -> JobSummary:
-    rates = [play.rate for play in plays]
+def _summarize(run: DiskRun, job: DiskJob, side: DiskSide, trace: DiskTrace | None) -> JobSummary:
+    plays = run.find_plays(side.name, job.name)
+    rates = run.compute_rates(side.name, job.name)
     mean = fmean(rates)
     return JobSummary(
         side=side.name,
@@ -106,24 +104,26 @@ def measure_request_time(
     """
     if trace:
         values = (trace.submit_ns, trace.queue_ns, trace.device_ns, trace.total_ns)
-        return RequestTime(*values, is_traced=True)
+        return RequestTime(*values)
     operations = sum(play.operations for play in plays)
     total = sum((play.total.mean * play.operations) for play in plays)
     total += sum(play.sync.mean * play.syncs for play in plays)
     submit = sum(play.submit.mean * play.operations for play in plays)
-    device = min(_measure_device_ns(job, plays), (total - submit) / operations)
-    return RequestTime(submit / operations, 0.0, max(0.0, device), total / operations)
+    device = _measure_device_ns(job, plays)
+    if device is not None:
+        device = max(0.0, min(device, (total - submit) / operations))
+    return RequestTime(submit / operations, 0.0, device, total / operations)
 
 
-def _measure_device_ns(job: DiskJob, plays: Sequence[DiskPlay]) -> float:
-    """The device's time for an operation, by its counters; 0 where it shows none."""
+def _measure_device_ns(job: DiskJob, plays: Sequence[DiskPlay]) -> float | None:
+    """The device's time for an operation, by its counters; None where it shows none."""
     counters = [play.device for play in plays if play.device]
     operations = sum(play.operations for play in plays if play.device)
     if job.is_write:
         ms = sum(each.write_ms + each.flush_ms for each in counters)
     else:
         ms = sum(each.read_ms for each in counters)
-    return 1e6 * ms / operations if operations else 0.0
+    return 1e6 * ms / operations if operations else None
 
 
 def format_rate(job: DiskJob, rate: float) -> str:
@@ -144,12 +144,12 @@ def format_bar(time: RequestTime) -> str:
     )
 
 
-def describe_comparison(row: DiskComparison) -> str:
-    """A row in words."""
-    return (
-        f"{row.candidate} is {row.verdict} in '{row.job}': {row.slowdown_percent:+.1f} % time "
-        f"[{row.low_percent:+.1f}, {row.high_percent:+.1f}]"
-    )
+def describe_parts(times: Sequence[RequestTime]) -> str:
+    """What the letters of these bars mean, and where their parts come from."""
+    seen = "".join(map(format_bar, times))
+    named = [f"{sign} {name}" for sign, name in zip(SIGNS, PARTS, strict=True) if sign in seen]
+    where = "" if "c" not in seen else "; completion is all behind the submit, by fio alone"
+    return f"time of a request: {', '.join(named)}{where}."
 
 
 def describe_device(side: DiskSide) -> str:
@@ -169,6 +169,19 @@ def describe_basis(run: DiskRun) -> str:
     return (
         f"{run.fio}, {run.blocks} blocks, each job {run.play_s:g} s a block, seed {run.seed}; in a "
         "folder each block has a new file. Rates are means, latencies medians over the blocks."
+    )
+
+
+def describe_error_rates(verdict: DiskVerdict) -> str:
+    """What an A/A run says of the verdict's errors; empty for another run."""
+    rates = verdict.error_rates
+    if rates is None:
+        return ""
+    words = ", ".join(f"{count} {word}" for word, count in rates.words.items())
+    parts = f"{rates.comparisons} comparison{'s' * (rates.comparisons > 1)}"
+    return (
+        f"A/A: {parts} of the path with itself, {rates.wrong} of them wrong in some job (95 %: "
+        f"{rates.low_percent:.0f} to {rates.high_percent:.0f} %); words of all jobs: {words}."
     )
 
 
@@ -219,8 +232,8 @@ def forecast_commits(run: DiskRun) -> list[CommitForecast]:
     for each in run.commits:
         for side in run.sides:
             for job in (it for it in run.jobs if it.sync and it.users == 1):
-                if plays := run.find_plays(side.name, job.name):
-                    rate = fmean(play.rate for play in plays)
+                if rates := run.compute_rates(side.name, job.name):
+                    rate = fmean(rates)
                     found.append(CommitForecast(each, side.name, job.name, rate / each.fsyncs))
     return found
 
