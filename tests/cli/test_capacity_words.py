@@ -47,13 +47,21 @@ def test_what_has_no_capacity_is_refused_by_a_sentence(
     assert not list(runs.glob("*"))
 
 
-def test_a_server_that_runs_already_is_refused_without_its_password(
+def test_a_server_that_cannot_be_reached_is_told_without_its_password(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server = "mysql://u:secret@far.example:1/d"
+    server = "mysql://u:secret@far.invalid:1/d"
     assert run_words(["capacity", server, *POINTS, "--slo", "p99<10ms"]) == 64
     said = capsys.readouterr().err
-    assert "runs already" in said and "secret" not in said
+    assert "far.invalid" in said and "secret" not in said
+    assert not list(runs.glob("*"))
+
+
+def test_limits_that_are_given_one_by_one_hold_together(runs: Path) -> None:
+    words = ["null@1ms", *POINTS, "--slo", "p99<10ms", "--slo", "p50<2ms, errors<1%"]
+    given = capacity.command.make_context("capacity", words).params
+    asked = capacity.read_asked(given)
+    assert [term.words for term in asked.terms] == ["p99<10ms", "p50<2ms", "errors<1%"]
 
 
 def test_the_commands_of_the_guide_are_understood(runs: Path) -> None:

@@ -111,7 +111,7 @@ def test_a_statement_without_end_is_ended(shop: Path, capsys: pytest.CaptureFixt
         ("/nowhere/shop.db", "there is no file"),
         ("{folder}/notes.txt", "is no database that is known here"),
         ("sqlite@system:/nowhere/shop.db", "there is no file"),
-        ("sqlite@3.54.1", "takes a server that runs, or a file"),
+        ("sqlite@3.54.1", "is started without tables"),
         ("null@200us", "takes a server that runs, or a file"),
         ("nosuch://h/d", "unknown engine"),
         ("postgres://me:secret@127.0.0.1:1/shop", "127.0.0.1"),
@@ -178,3 +178,39 @@ def test_a_library_that_counts_scans_tells_the_rows_of_the_plans_steps(shop: Pat
     record = decode(Explanation, json.loads(kept.read_text()))
     assert [(node.rows, node.loops) for node in record.nodes] == [(40.0, 1.0)]
     assert any("scanstatus" in remark for remark in record.remarks)
+
+
+SHOP = """CREATE TABLE orders (id INTEGER PRIMARY KEY, customer INTEGER, note VARCHAR(60));
+INSERT INTO orders VALUES (1, 7, 'a'), (2, 7, 'b'), (3, 8, 'c');
+"""
+
+
+def test_an_engine_of_a_version_is_started_with_the_tables_of_a_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "shop.sql"
+    file.write_text(SHOP)
+    words = ["explain", "sqlite@3.54.1", BY_CUSTOMER, "--setup", str(file), "--runs", "2"]
+    assert run_words([*words, "--against", "sqlite@system"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "A: sqlite 3.54.1 at a file of its own: 2 rows" in said and "B: sqlite 3." in said
+    assert run_words([*words[:3], "--setup", str(tmp_path / "none.sql")]) == 64
+    assert "none.sql" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("dsn", "why"),
+    [
+        ("{file}", "--setup makes no tables in"),
+        ("sqlite@3.54.1?cache_size=-5", "does not take the key 'cache_size'"),
+        ("sqlite@3.54.1?niceness=5", "does not take the key 'niceness'"),
+        ("null@200us", "takes a server that runs, or a file"),
+    ],
+)
+def test_what_is_not_started_with_a_file_is_refused_by_name(
+    dsn: str, why: str, shop: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "shop.sql"
+    file.write_text(SHOP)
+    assert run_words(["explain", dsn.format(file=shop), "SELECT 1", "--setup", str(file)]) == 64
+    assert why in capsys.readouterr().err

@@ -34,10 +34,12 @@ NOTHING_EXIT, CLIENT_EXIT = 2, 3
 @options.add_workload(required=True)
 @click.option(
     "--slo",
-    "limit",
+    "limits",
     required=True,
+    multiple=True,
     metavar="LIMIT",
-    help='The limit: p50 to p99.99, mean or max of latencies, or errors: "p99<10ms, errors<0.1%".',
+    help='The limit: p50 to p99.99, mean or max of latencies, or errors: "p99<10ms, errors<0.1%". '
+    "Of several all must hold.",
 )
 @options.SET
 @options.CONTROL
@@ -93,6 +95,12 @@ def command(**words: Any) -> int:
     judged_run.sweep()
     draft = draft_run(experiment, judged_run.print_progress)
     prepared = prepare_capacity(draft, phase, judged_run.print_progress)
+    for side in (each for each in prepared.run.candidates if each.attached):
+        screen.print_line(
+            f"note: {side.name} runs already: it is loaded until the limit breaks, and others who "
+            "use it will wait, too",
+            err=True,
+        )
     folder = create_folder(make_plan(prepared, asked), find_runs_home())
     return play_and_tell(prepared, folder, words["json_file"])
 
@@ -103,7 +111,7 @@ def read_asked(words: dict[str, Any]) -> CapacityAsked:
     from dyno.compare.capacity.run import CapacityAsked, check_words
 
     asked = CapacityAsked(
-        parse_limits(words["limit"]),
+        parse_limits(", ".join(words["limits"])),
         words["blocks"],
         words["step_s"],
         words["margin"],

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +15,9 @@ from dyno.cli.options import Duration, OutputFile
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
+    from dyno.compare.resolve.draft import RunDraft
+    from dyno.engines import PathRequest, StatementPath
+    from dyno.record import Candidate
     from dyno.record.explanation import Explanation
 
 
@@ -24,6 +29,12 @@ if TYPE_CHECKING:
     metavar="DSN|FILE",
     help="Show another server, or an earlier --json file, beside it, and the first stage that "
     "differs.",
+)
+@click.option(
+    "--setup",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="An SQL file or dump that makes the tables of an engine that is started for this.",
 )
 @click.option(
     "--rollback",
@@ -58,24 +69,31 @@ def command(dsn: str, sql: str, against: str | None, json_file: Path | None, **w
     """Show where the time of one statement goes on a server that runs: connection, parse, optimise,
     execute by plan node, storage engine, log, reply.
 
-    DSN is postgres://user:password@host:5432/database, mysql://… or mariadb://…, or the path of a
-    SQLite or DuckDB file. The session is read-only by the server's own word. docs/guides/explain.md
-    has an example of each engine.
+    DSN is postgres://user:password@host:5432/database, mysql://… or mariadb://…, the path of a
+    SQLite or DuckDB file, or ENGINE@VERSION: that engine is started for it, with the tables of
+    --setup. The session is read-only by the server's own word. docs/guides/explain.md has an
+    example of each engine.
+
+    \b
+    dyno explain postgres://app@localhost/shop "SELECT * FROM orders WHERE customer = 7"
+    dyno explain postgres@13 "SELECT * FROM orders" --setup shop.sql --against postgres@18
     """
     from dyno import driver
     from dyno.cli.terminal.explanation import print_comparison, print_explanation
     from dyno.engines import PathRequest
     from dyno.report.html.page import write_user_file
     from dyno.servers.explain.explain import ExplainOptions, PathPlayer, explain_all
-    from dyno.servers.explain.target import open_path
 
     options = ExplainOptions(words["runs"], words["for_s"], words["limit_s"], words["rollback"])
     request = PathRequest(sql, options.limit_s, options.writes)
     earlier = _read_file(against)
     dsns = [dsn] if against is None or earlier else [dsn, against]
-    paths = [open_path(driver.ask, each, request) for each in dsns]
-    players = [PathPlayer(path, driver.ask, sql, options) for path in paths]
-    found = explain_all(players, options)
+    if words["setup"]:
+        _check_setup(dsns)
+    with ExitStack() as stack:
+        paths = [stack.enter_context(reach(each, request, words["setup"])) for each in dsns]
+        players = [PathPlayer(path, driver.ask, sql, options) for path in paths]
+        found = explain_all(players, options)
     if json_file:
         write_user_file(json_file, json.dumps(asdict(found[0]), indent=1) + "\n")
     found += [earlier] if earlier else []
@@ -83,6 +101,63 @@ def command(dsn: str, sql: str, against: str | None, json_file: Path | None, **w
         print_explanation(found[0])
     else:
         print_comparison(found[0], found[1], is_paired=earlier is None)
+
+
+@contextmanager
+def reach(dsn: str, request: PathRequest, setup: Path | None) -> Iterator[StatementPath]:
+    """The statement's path there; an engine that is named by its version is up meanwhile."""
+    from dyno import driver
+    from dyno.compare.play.loaded_engine import run_loaded
+    from dyno.servers.explain.target import find_started, open_path, open_started
+
+    if (started := find_started(driver.ask, dsn)) is None:
+        yield open_path(driver.ask, dsn, request)
+        return
+    with _draft_start(dsn, setup) as draft:
+        _check_start(dsn, draft.candidates[0], setup)
+        with run_loaded(draft) as server:
+            yield open_started(driver.ask, started, server.session, request)
+
+
+@contextmanager
+def _draft_start(dsn: str, setup: Path | None) -> Iterator[RunDraft]:
+    """The engine, and a workload that does nothing but load the file."""
+    from dyno import scratch
+    from dyno.cli import judged_run
+    from dyno.cli.setup_words import prepare_experiment
+    from dyno.compare.experiment import compare_candidates
+    from dyno.compare.resolve.experiment import draft_run
+
+    judged_run.sweep()
+    options = {"setup": str(setup.resolve())} if setup else {}
+    with scratch.make_folder("explain") as folder:
+        script = folder / "nothing.pgbench"
+        script.write_text("SELECT 1;\n")
+        experiment = prepare_experiment(compare_candidates([dsn], str(script), options))
+        yield draft_run(experiment, judged_run.print_progress)
+
+
+def _check_start(dsn: str, side: Candidate, setup: Path | None) -> None:
+    """`UsageError` for keys that a statement's session would not have, and for an empty file."""
+    keys = {**side.settings, **side.controls} if side.embedded else side.controls
+    if keys:
+        name = next(iter(keys))
+        hint = "dyno compare has them"
+        raise UsageError(f"dyno explain does not take the key '{name}' in {dsn}", hint=hint)
+    if side.embedded and not setup:
+        hint = "write the path of a file, or name an SQL file that makes them: --setup FILE"
+        raise UsageError(f"{dsn} is started without tables", hint=hint)
+
+
+def _check_setup(dsns: Sequence[str]) -> None:
+    """`UsageError` where nothing is started that `--setup` could be loaded into."""
+    from dyno import driver
+    from dyno.servers.explain.target import find_started
+
+    is_there = ":" in dsns[0] or Path(dsns[0]).is_file()
+    if is_there and not any(find_started(driver.ask, each) for each in dsns):
+        hint = "name engine@version, which is started with it, or load the file yourself"
+        raise UsageError(f"--setup makes no tables in {dsns[0]}, which is there", hint=hint)
 
 
 def _read_file(against: str | None) -> Explanation | None:

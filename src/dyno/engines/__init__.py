@@ -382,7 +382,8 @@ class StatementPath(Protocol):
     `bare` is what a run without any instrument sends, `repeats` how often a round runs each way, of
     which the median counts. `beside` is how a second connection is opened, which samples waits by
     `wait_sql` every `sample_s` and ends what still runs; None where there is none. `sources` says
-    who tells which stage, `remarks` what this server cannot tell, a sentence each.
+    who tells which stage, `end_source` what the end of a transaction was timed by, `remarks` what
+    this server cannot tell, a sentence each.
     """
 
     engine: str
@@ -395,6 +396,7 @@ class StatementPath(Protocol):
     wait_sql: str
     sample_s: float
     sources: dict[StageName, str]
+    end_source: str
     remarks: list[str]
 
     def begin(self, talk: Talk) -> None:

@@ -35,7 +35,7 @@ class EmbeddedPath:
     engine = ""
     sample_s = 1.0
     beside: Session | None = None
-    wait_sql = ""
+    wait_sql = end_source = ""
 
     def __init__(
         self, build: Build, file: Path, request: PathRequest, quoting: Quoting, session: Session

@@ -68,11 +68,12 @@ class Explanation:
 
     `bare_us` are runs without any instrument, as the client sees them, `instrumented_us` those that
     told the most, `clock_us` what reading the clock around each row of each node took, one of each
-    a round; `connect_us` are new connections, which no statement pays for alone. `first_us` is the
-    first run of all. `sessions` says in which connection each round was played, each of its times
-    the median of `repeats` runs. `shape` is the plan without its numbers. `remarks` are what this
-    server cannot tell, a sentence each; `unfinished` says why the statement was ended, and empty
-    that it was not.
+    a round; `connect_us` are new connections, which no statement pays for alone. `end_us` is the
+    end of a transaction that writes, which waits for the log and is in no stage; `end_source` says
+    what ended it. `first_us` is the first run of all. `sessions` says in which connection each
+    round was played, each of its times the median of `repeats` runs. `shape` is the plan without
+    its numbers. `remarks` are what this server cannot tell, a sentence each; `unfinished` says why
+    the statement was ended, and empty that it was not.
     """
 
     engine: str
@@ -86,6 +87,8 @@ class Explanation:
     instrumented_us: tuple[float, ...] = ()
     clock_us: tuple[float, ...] = ()
     connect_us: tuple[float, ...] = ()
+    end_us: tuple[float, ...] = ()
+    end_source: str = ""
     sessions: tuple[int, ...] = ()
     repeats: int = 1
     first_us: float = 0.0
@@ -126,6 +129,7 @@ class PathRound:
     stages: dict[StageName, float]
     instrumented_us: float | None = None
     clock_us: float | None = None
+    end_us: float | None = None
     parts: dict[StageName, dict[str, float]] = field(default_factory=dict)
     nodes: tuple[NodeReading, ...] = ()
     rows: int = 0

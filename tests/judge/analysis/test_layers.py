@@ -211,7 +211,25 @@ def test_where_no_layer_is_certain_the_likeliest_are_told_as_such() -> None:
     cause = find_cause(make_sampled(ENGINE, more, noise=vary(21, 7)))
     assert cause.cpu[0].total.word == "costlier"
     assert not {row.word for row in cause.cpu[0].layers} & {"costlier", "cheaper"}
-    assert ", no layer's part is certain, the likeliest +" in cause.sentence
+    assert ", no large part is certain, the likeliest +" in cause.sentence
+
+
+def test_a_small_layer_that_is_certain_does_not_stand_in_front_of_a_large_one_that_is_not() -> None:
+    found = compare(make_sampled(ENGINE, change(ENGINE, tcp_sendmsg=200.0), noise=vary(22, 0.1)))
+    network = find_layer(found, "kernel: network")
+    assert network.word == "costlier"
+    large = dataclasses.replace(
+        find_layer(found, "b-tree"), difference_ns=9_000.0, word="undecided", p_value=0.2
+    )
+    rows = (
+        large,
+        network,
+        *(it for it in found.layers if it.layer not in ("b-tree", network.layer)),
+    )
+    total = dataclasses.replace(found.total, difference_ns=9_200.0)
+    first = next(iter(describe_cpu([dataclasses.replace(found, total=total, layers=rows)])))
+    assert "network" not in first and "no large part is certain" in first
+    assert first.endswith(" in the b-tree")
 
 
 def test_many_tiny_functions_do_not_hide_one_that_changed() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from dyno import driver
 from dyno.cli import run_words
 from dyno.engines import Server
 from dyno.errors import UsageError
+from dyno.record.explanation import Explanation
 
 ROWS = ", ".join(f"({i}, {i % 500}, REPEAT('x', 50))" for i in range(1, 5001))
 TABLES = (
@@ -193,3 +195,44 @@ def test_a_stored_function_is_executed_read_only_and_named(server: Server) -> No
 
 def test_an_interrupt_ends_the_statement_at_the_server(server: Server) -> None:
     interrupt_explain(server, "SELECT SLEEP(100), id FROM orders", RUNNING)
+
+
+def list_facts(found: Explanation, name: str) -> tuple[str, ...]:
+    return next(stage.facts for stage in found.stages if stage.name == name)
+
+
+def test_what_the_optimiser_weighed_is_a_line_for_each_table(server: Server) -> None:
+    (fact,) = list_facts(explain(url_of(server), BY_CUSTOMER), "optimise")
+    assert re.fullmatch(
+        r"orders: cost [\d.,]+ by ref of customer(, [\d.,]+ by full table scan)?", fact
+    )
+    joined = "SELECT * FROM orders a JOIN orders b ON b.customer = a.id WHERE a.customer < 3"
+    told = list_facts(explain(url_of(server), joined), "optimise")
+    assert [fact.partition(":")[0] for fact in told] == ["a", "b"], told
+
+
+STAGES = (
+    "UPDATE performance_schema.setup_instruments SET ENABLED = '{0}', TIMED = '{0}'"
+    " WHERE NAME LIKE 'stage/sql/%';"
+    "UPDATE performance_schema.setup_consumers SET ENABLED = '{0}'"
+    " WHERE NAME = 'events_stages_history_long' OR NAME = 'events_stages_current'"
+    " OR NAME = 'events_stages_history'"
+)
+
+
+def test_statements_inside_a_function_are_told_by_the_servers_history() -> None:
+    with serving("mysql-8.0", performance_schema="ON") as server:
+        ask(
+            server.session,
+            *TABLES,
+            "CREATE FUNCTION count_all() RETURNS int READS SQL DATA"
+            " BEGIN DECLARE n int; SELECT count(*) INTO n FROM orders; RETURN n; END",
+        )
+        found = explain(url_of(server), "SELECT count_all()")
+        assert any("SELECT count(*) INTO n" in fact for fact in list_facts(found, "execute"))
+        assert any("stage/sql/% instruments" in remark for remark in found.remarks)
+        ask(server.session, *STAGES.format("YES").split(";"))
+        told = explain(url_of(server), "SELECT count_all()")
+        ask(server.session, *STAGES.format("NO").split(";"))
+        assert {"parse", "open tables", "optimise", "execute"} <= times_of(told).keys()
+        assert not any("stage/sql/% instruments" in remark for remark in told.remarks)

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from explaining import (
@@ -168,7 +169,10 @@ def test_a_write_is_refused_and_with_rollback_leaves_nothing(server: Server) -> 
     (log,) = [stage for stage in found.stages if stage.name == "log"]
     has_wal = found.version >= "13"
     assert bool(log.facts) == has_wal and not log.us
-    assert any("waits for no flush" in remark for remark in found.remarks)
+    assert any("its commit would wait for one" in remark for remark in found.remarks)
+    ((synchronous,),) = ask(server.session, "SHOW synchronous_commit")
+    told = "a commit here waits for no flush of the log" in " ".join(found.remarks)
+    assert len(found.end_us) == len(found.bare_us) and told == (synchronous == "off")
 
 
 @pytest.mark.parametrize(
@@ -253,3 +257,33 @@ def test_a_server_that_ends_meanwhile_is_said_in_a_sentence(
         victim.join()
     said = capsys.readouterr().err
     assert "Traceback" not in said and said.count("\n") <= 2
+
+
+def test_time_in_functions_and_what_was_set_are_facts_of_their_stages(server: Server) -> None:
+    ask(
+        server.session,
+        "CREATE FUNCTION twice(n int) RETURNS int LANGUAGE plpgsql AS 'BEGIN RETURN 2 * n; END'",
+    )
+    user = server.session["user"]
+    ask(server.session, f"ALTER ROLE {user} SET enable_seqscan = off")
+    try:
+        found = explain(url_of(server), "SELECT sum(twice(customer)) FROM orders WHERE id < 500")
+    finally:
+        ask(server.session, f"ALTER ROLE {user} RESET enable_seqscan")
+    facts = {stage.name: stage.facts for stage in found.stages}
+    (own,) = [fact for fact in facts["execute"] if fact.startswith("twice() 499 times: ")]
+    assert " µs, of them " in own
+    assert "enable_seqscan = off" in facts["optimise"]
+    has_memory = any("kB of memory" in fact for fact in facts["optimise"])
+    assert has_memory == (found.version >= "17")
+
+
+def test_a_server_of_a_version_is_started_with_tables_and_is_gone_afterwards(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "shop.sql"
+    file.write_text("CREATE TABLE orders (id int PRIMARY KEY); INSERT INTO orders VALUES (7), (8);")
+    words = ["explain", "postgres@18?enable_seqscan=off", "SELECT * FROM orders WHERE id = 7"]
+    assert run_words([*words, "--setup", str(file), "--runs", "2"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "at a server of its own: 1 row" in said and "enable_seqscan = off" in said

@@ -61,6 +61,7 @@ def _print_stages(it: Explanation) -> None:
     for name, us, what in (
         ("instrumented", it.instrumented_us, "the client"),
         ("reading the clock", it.clock_us, "clock on, less off"),
+        ("transaction's end", it.end_us, it.end_source),
         ("new connection", it.connect_us, "the client"),
         ("first run", (it.first_us,), "the client"),
     ):

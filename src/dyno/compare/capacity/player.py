@@ -17,16 +17,17 @@ from dyno.compare.capacity.limits import count_events_least, count_events_wanted
 from dyno.compare.capacity.search import WIDEN_FIRST, WIDEN_LATER, RateSearch
 from dyno.compare.capacity.steps import judge_step
 from dyno.compare.play.attached_tables import LoadedTables
-from dyno.compare.play.controls import hold_controls
+from dyno.compare.play.controls import act_after_restore, hold_controls
 from dyno.compare.play.engine_session import EngineSession, SessionPart
 from dyno.compare.play.freezer import NeverFrozen, ProcessFreezer
-from dyno.compare.play.job import Tools, TrialJob, TrialNotes
-from dyno.compare.play.loads import PREPARE
+from dyno.compare.play.job import LoadChoice, Tools, TrialJob, TrialNotes
+from dyno.compare.play.loads import choose_load, prepare_load
 from dyno.compare.play.run import make_temporary_run
 from dyno.compare.play.trial import compute_trial_seed
+from dyno.compare.resolve.design import LOADS
 from dyno.compare.resolve.draft import Prepared
 from dyno.compare.run_folder import RunFolder
-from dyno.engines import Server, find_engine
+from dyno.engines import Server, Snapshots, find_engine
 from dyno.errors import TrialFailed
 from dyno.host.probes import Probe, load_probes
 from dyno.host.processes import iterate_stopping_family
@@ -72,12 +73,16 @@ Told = StepTold | BlockTold
 
 @dataclass(frozen=True)
 class BlockPlayer:
-    """Plays blocks of `plan`; `tell` hears every step, and a test hands in its own `tools`."""
+    """Plays blocks of `plan` for the run in `kept`, which lists what lies in servers that go on
+    running; `tell` hears every step, and a test hands in its own `tools`.
+    """
 
     plan: CapacityPlan
     prepared: Prepared
+    kept: RunFolder
     tell: Callable[[StepTold], None]
     tools: Tools = field(default_factory=lambda: Tools(probes=choose_probes()))
+    _quickly_loaded: set[str] = field(default_factory=set)
 
     def play_block(self, number: int, known: dict[str, float]) -> CapacityBlock:
         """A restart of every candidate; `known` are the rates at the limit so far, by candidate."""
@@ -143,10 +148,31 @@ class BlockPlayer:
         with ExitStack() as stack:
             held = hold_controls(job, notes, stack)
             session = EngineSession(job, notes, lambda _: None, held, LoadedTables(job))
-            with session.run_engine() as server:
-                if PREPARE in job.workload.commands:
-                    session.play(server, SessionPart((PREPARE,), job.seed))
+            is_loaded = self._take_load(session)
+            with session.run_engine() as server, ExitStack() as tables:
+                if not is_loaded:
+                    tables.enter_context(session.hold_tables(server))
                 yield RestartPlayer(self.plan, session, server)
+
+    def _take_load(self, session: EngineSession) -> bool:
+        """Leaves a kept load in the home, where loading is slow and the data may be copied."""
+        job, size_bytes = session.job, self.prepared.size_bytes
+        choice = choose_load(self.plan.run.design.loads, job.workload, [], job.block, size_bytes)
+        is_quick = job.candidate.name in self._quickly_loaded
+        if (
+            choice is None
+            or is_quick
+            or job.build.attached
+            or not isinstance(job.engine, Snapshots)
+        ):
+            return False
+        if not choice.of:
+            choice = LoadChoice(job.block % LOADS, 0)
+        if prepare_load(session, choice) is None:
+            self._quickly_loaded.add(job.candidate.name)
+            return False
+        act_after_restore(session.controls, session.notes, job.home)
+        return True
 
     def _make_job(self, side: Candidate, number: int, place: RunFolder) -> TrialJob:
         run, prepared = self.plan.run, self.prepared
@@ -171,8 +197,9 @@ class BlockPlayer:
             controls=run.design.controls | side.controls,
             home=place.find_homes() / f"restart-{order}",
             log=place.log(order),
-            loaded=place.find_loaded_list(order),
+            loaded=self.kept.find_loaded_list(order),
             run_seed=run.seed,
+            driver_sha256=run.driver_sha256,
             progress_s=0.0,
             tools=self.tools,
         )
@@ -194,10 +221,10 @@ class RestartPlayer:
     closed_per_s: float = 0.0
 
     def __post_init__(self) -> None:
-        pid = self.server.pid
+        pid, job = self.server.pid, self.session.job
         self.freezer = (
             NeverFrozen()
-            if pid is None or self.session.job.engine.embedded
+            if pid is None or job.engine.embedded or job.build.attached
             else ProcessFreezer(lambda: iterate_stopping_family(pid))
         )
 
@@ -274,7 +301,7 @@ class RestartPlayer:
     def _play(self, options: dict[str, str], number: int) -> PhaseRecord:
         job = self.session.job
         seed = compute_trial_seed(job.run_seed, f"{job.workload.name}/{number}", job.block)
-        part = SessionPart((RUN,), seed, options)
+        part = SessionPart((RUN,), seed, options, keeps_tables=True)
         self.session.play(self.server, part)
         return part.phases[-1]
 

@@ -16,9 +16,15 @@ from dyno.compare.capacity.steps import find_patience_s
 from dyno.compare.experiment import Experiment
 from dyno.compare.experiment.candidates import parse_candidate
 from dyno.compare.experiment.comparison import format_options
+from dyno.compare.play.attached_tables import drop_leftovers
 from dyno.compare.resolve.draft import Prepared, RunDraft
 from dyno.compare.resolve.experiment import list_changes_since, reopen_run
-from dyno.compare.resolve.preconditions import check_connections, check_disk_space, fit_memory
+from dyno.compare.resolve.preconditions import (
+    check_connections,
+    check_disk_space,
+    check_empty,
+    fit_memory,
+)
 from dyno.compare.resolve.workloads import find_phases_under
 from dyno.compare.run_folder import RunFolder
 from dyno.driver import ask
@@ -112,8 +118,11 @@ def find_open_phase(experiment: Experiment, longest_s: float, warmup_s: float) -
 
 
 def prepare_capacity(draft: RunDraft, phase: Phase, say: Say) -> Prepared:
-    """Looks for what the run needs, and freezes it with the phase as it is played at a rate."""
+    """Looks for what the run needs, and freezes it with the phase as it is played at a rate.
+    `UsageError` where a server that runs already has tables beside which nothing may be loaded.
+    """
     (workload,) = draft.workloads
+    check_empty(draft)
     draft.workloads = (replace(workload, phases=(phase,)),)
     check_connections(draft)
     check_disk_space(draft)
@@ -141,7 +150,7 @@ def play_capacity(
     """Plays the blocks that are missing; ends early where the driver is the limit."""
     plan = folder.read_plan()
     with RunFolder(folder.path).hold_alone(), cache.keep_entries(_list_files(prepared)):
-        player = BlockPlayer(plan, prepared, tell)
+        player = BlockPlayer(plan, prepared, RunFolder(folder.path), tell)
         blocks = folder.read_blocks()
         while not (result := judge_capacity(plan, blocks)).complete:
             block = player.play_block(len(blocks), _find_known(blocks))
@@ -178,6 +187,10 @@ def reopen_capacity(folder: CapacityFolder, say: Say) -> Prepared:
     if found := list_changes_since(run, prepared):
         hint = "start a new run"
         raise UsageError("the run cannot be resumed", cause="; ".join(found), hint=hint)
+    kept = RunFolder(folder.path)
+    with kept.hold_alone():
+        drop_leftovers(kept, prepared.engines, prepared.builds, say)
+    check_empty(prepared)
     return prepared
 
 
@@ -186,12 +199,6 @@ def choose_options(specs: Sequence[str], options: dict[str, str]) -> dict[str, s
     pool, where nobody named others.
     """
     sides = [parse_candidate(spec) for spec in specs]
-    for side in sides:
-        if side.is_url:
-            raise UsageError(
-                f"{side.name} runs already, and its capacity needs restarts on fresh data",
-                hint="name a build; `dyno play` with --set rate=N plays one rate on any server",
-            )
     engines = [find_engine(side.engine, ask) for side in sides]
     served = any(not engine.embedded for engine in engines)
     threads = THREADS if served else THREADS_EMBEDDED

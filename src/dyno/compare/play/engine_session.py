@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -39,7 +39,8 @@ class SessionPart:
     them.
 
     `is_last` asks for the engine's settings and evidence at the end; `excerpt` is what is played of
-    `run`, None for all of it.
+    `run`, None for all of it. `keeps_tables`: further parts follow on the same tables, in a server
+    that goes on running, too (`EngineSession.hold_tables`).
     """
 
     commands: tuple[str, ...]
@@ -51,6 +52,7 @@ class SessionPart:
     written: list[driver.WrittenKeys] = field(default_factory=list)
     examples: list[driver.StatementExample] = field(default_factory=list)
     excerpt: Excerpt | None = None
+    keeps_tables: bool = False
 
     @property
     def seconds(self) -> float:
@@ -94,11 +96,9 @@ class EngineSession:
         script's counts join those of earlier parts.
         """
         job, notes = self.job, self.notes
-        script = Script(job.workload.script, job.workload.options | part.options)
-        given = (part.seed, part.commands, self.controls.cpus, job.progress_s)
-        turns = job.seat.turns if job.seat else None
-        plan = Plan(server.session, script, *given, turns=turns, excerpt=part.excerpt)
-        with self._drop_tables_after(plan, server, part):
+        plan = self._make_plan(server, part)
+        kept = nullcontext() if part.keeps_tables else self._drop_tables_after(plan, server, part)
+        with kept:
             self._drive(plan, server, part)
             for name, count in part.counters.items():
                 notes.counters[name] = notes.counters.get(name, 0) + count
@@ -111,6 +111,24 @@ class EngineSession:
                 requested = job.candidate.settings
                 notes.storage = measure_storage_condition(job.engine, server)
                 notes.data = measure_data_condition(job.engine, server, requested, reported)
+
+    @contextmanager
+    def hold_tables(self, server: Server) -> Iterator[None]:
+        """Loads the script's tables for parts that keep them, and drops them in the end where the
+        server goes on running.
+        """
+        part = SessionPart((PREPARE,), self.job.seed, keeps_tables=True)
+        with self._drop_tables_after(self._make_plan(server, part), server, part):
+            if PREPARE in self.job.workload.commands:
+                self.play(server, part)
+            yield
+
+    def _make_plan(self, server: Server, part: SessionPart) -> Plan:
+        job = self.job
+        script = Script(job.workload.script, job.workload.options | part.options)
+        given = (part.seed, part.commands, self.controls.cpus, job.progress_s)
+        turns = job.seat.turns if job.seat else None
+        return Plan(server.session, script, *given, turns=turns, excerpt=part.excerpt)
 
     def _drive(self, plan: Plan, server: Server, part: SessionPart) -> None:
         launch = _launch(self.job, self.controls, self.notes)

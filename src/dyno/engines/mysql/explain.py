@@ -19,6 +19,7 @@ from dyno.driver.plan import Session
 from dyno.engines import Ask, PathRequest, Talk
 from dyno.engines._statements import check_calls, check_kind, read_statement
 from dyno.engines.mysql.attached import convert_flags, locate_server, make_session
+from dyno.engines.mysql.explain_events import SWITCHES, read_inner
 from dyno.engines.mysql.explain_nodes import (
     read_json,
     read_tree,
@@ -26,6 +27,9 @@ from dyno.engines.mysql.explain_nodes import (
     sum_leaves_us,
 )
 from dyno.engines.mysql.explain_stages import AFTER, sum_stages
+from dyno.engines.mysql.explain_trace import AFTER as TRACED
+from dyno.engines.mysql.explain_trace import BEFORE as TRACING
+from dyno.engines.mysql.explain_trace import TRACE, TRACED_FROM, describe_weighed
 from dyno.engines.mysql.explain_undo import check_undoable
 from dyno.engines.mysql.harmless import HARMLESS
 from dyno.engines.mysql.plans import plan_shape
@@ -55,7 +59,7 @@ ANALYZE_FROM = (8, 0, 18)
 #: Each statement in a function is profiled as one of its own, and ends the profile of the outer.
 NO_PROFILE = (
     "SHOW PROFILE does not tell this statement (one that calls a stored function, which executes "
-    "others): its stages are not attributed, but for what its plan tells"
+    f"others): its stages are not attributed, but for what its plan tells; {SWITCHES}"
 )
 _VERSION = re.compile(r"(?:5\.5\.5-)?(\d+)\.(\d+)\.(\d+)")
 #: What InnoDB's tables have of a log's flushes, where performance_schema counts files.
@@ -112,6 +116,7 @@ class MysqlPath:
     """The statement in one database of a server that runs already."""
 
     sample_s = SAMPLE_S
+    end_source = "ROLLBACK, after InnoDB's flush"
 
     def __init__(self, ask: Ask, build: Build, request: PathRequest) -> None:
         self._request, self._sql = request, request.sql.strip().rstrip("; \t\n")
@@ -188,8 +193,8 @@ class MysqlPath:
             told.append("performance_schema is off: how long the logs' flushes take is not known")
         if self._request.writes:
             told.append(
-                "a rolled-back statement is written to no binary log and waits for no flush: its "
-                "commit would, and is not in these times"
+                "a rolled-back statement is written to no binary log: its commit would wait for "
+                "that log's flush, too"
             )
             told.append("counters of AUTO_INCREMENT stay advanced after a rollback")
         return told
@@ -260,16 +265,16 @@ class MysqlPath:
 
     def play_round(self, talk: Talk) -> PathRound:
         """`DO 0`, the profiled statement, the analysed one, and the bare one."""
-        empty = self._repeat(talk, ["DO 0"], 0)
+        empty = self._repeat(talk, "DO 0")
         before_ms = _read_lock_ms(talk)
         stages, parts, told_us, facts = self._read_profile(talk)
         lock_us = min(told_us or 0.0, 1000 * (_read_lock_ms(talk) - before_ms) / self.repeats)
         analysis = self._measure_nodes(talk)
         if not self._counted:
-            self._counts = self._count_work(talk)
+            self._counts = _join_facts(self._count_work(talk), self._read_weighed(talk))
             self._counted = True
         before_ms = _read_lock_ms(talk)
-        bare = self._repeat(talk, self.bare, len(self.bare) // 2, counts=True)
+        bare, end_us = self._run_bare(talk)
         waited_us = 1000 * (_read_lock_ms(talk) - before_ms) / self.repeats
         stages = {"connection": empty.elapsed_us, **stages}
         clock_us = None
@@ -298,16 +303,22 @@ class MysqlPath:
             nodes=tuple(analysis.nodes) if analysis else (),
             rows=bare.found,
             changed=bare.changed,
-            facts={**self._counts, **facts},
+            facts=_join_facts(self._counts, facts),
+            end_us=end_us,
         )
 
-    def _repeat(
-        self, talk: Talk, statements: Sequence[str], at: int, counts: bool = False
-    ) -> TimedAnswer:
-        """The statements `repeats` times in one question; of the one at `at` the median answer."""
-        answers = talk(list(statements) * self.repeats, "counts" if counts else "rows")
-        of_it = sorted(answers[at :: len(statements)], key=lambda it: it.elapsed_ns)
-        return of_it[len(of_it) // 2]
+    def _repeat(self, talk: Talk, statement: str) -> TimedAnswer:
+        """The statement `repeats` times in one question, and the median answer."""
+        answers = sorted(talk([statement] * self.repeats, "rows"), key=lambda it: it.elapsed_ns)
+        return answers[len(answers) // 2]
+
+    def _run_bare(self, talk: Talk) -> tuple[TimedAnswer, float | None]:
+        """The bare run, and what its rollback took, where there is one."""
+        answers = talk(list(self.bare) * self.repeats, "counts")
+        several = len(self.bare)
+        bare = sorted(answers[several // 2 :: several], key=lambda it: it.elapsed_ns)
+        ends = sorted(it.elapsed_us for it in answers[several - 1 :: several])
+        return bare[len(bare) // 2], ends[len(ends) // 2] if several > 1 else None
 
     def _read_profile(
         self, talk: Talk
@@ -328,9 +339,7 @@ class MysqlPath:
         begins = self._sql[:40]
         found = [row for row in listed.rows if str(row[2]).startswith(begins)][-len(own) :]
         if not found:
-            if NO_PROFILE not in self.remarks:
-                self.remarks.append(NO_PROFILE)
-            return {}, {}, told_us, {}
+            return self._read_events(talk, told_us)
         number = sorted(found, key=lambda row: float(row[1] or 0.0))[len(found) // 2][0]
         (profile,) = talk([f"SHOW PROFILE FOR QUERY {number}"], "rows")
         stages, parts, after_us = sum_stages(profile.rows)
@@ -341,6 +350,31 @@ class MysqlPath:
             facts["log"] = self._flushes
         return stages, parts, told_us, facts
 
+    def _read_events(
+        self, talk: Talk, told_us: float
+    ) -> tuple[
+        dict[StageName, float],
+        dict[StageName, dict[str, float]],
+        float | None,
+        dict[str, tuple[str, ...]],
+    ]:
+        """What the server's history of events has in the place of a profile."""
+        inner = read_inner(talk, self.bare)
+        if not inner.stages and NO_PROFILE not in self.remarks:
+            self.remarks.append(NO_PROFILE)
+        stages, parts, _ = sum_stages(inner.stages)
+        return stages, parts, told_us, {"execute": inner.facts} if inner.facts else {}
+
+    def _read_weighed(self, talk: Talk) -> dict[str, tuple[str, ...]]:
+        """What the optimiser weighed, as a fact of its stage."""
+        if self._server.number < TRACED_FROM[self.engine]:
+            return {}
+        asked = [*TRACING, f"{EXPLAIN} {self._sql}", TRACE, *TRACED]
+        answers = talk(asked, "rows")
+        plan, traces = (answers[len(TRACING) + at].rows for at in (0, 1))
+        weighed = describe_weighed(traces, plan)
+        return {"optimise": weighed} if weighed else {}
+
     def _measure_nodes(self, talk: Talk) -> _Analysis | None:
         """The nodes with their times. MariaDB's ANALYZE executes an UPDATE for good: only what
         reads is analysed.
@@ -348,7 +382,7 @@ class MysqlPath:
         if not self._server.analyzes or self._request.writes:
             return None
         words = "ANALYZE FORMAT=JSON" if self._server.is_mariadb else "EXPLAIN ANALYZE"
-        answer = self._repeat(talk, [f"{words} {self._sql}"], 0)
+        answer = self._repeat(talk, f"{words} {self._sql}")
         text = "\n".join(str(row[0]) for row in answer.rows)
         if not self._server.is_mariadb:
             nodes = read_tree(text)
@@ -382,6 +416,13 @@ class MysqlPath:
             "storage engine": (f"handler reads: {read:,}",) if read else (),
         }
         return {name: them for name, them in facts.items() if them}
+
+
+def _join_facts(
+    first: Mapping[str, tuple[str, ...]], second: Mapping[str, tuple[str, ...]]
+) -> dict[str, tuple[str, ...]]:
+    names = dict.fromkeys((*first, *second))
+    return {name: (*first.get(name, ()), *second.get(name, ())) for name in names}
 
 
 def _read_lock_ms(talk: Talk) -> float:

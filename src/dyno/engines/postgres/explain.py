@@ -36,8 +36,16 @@ STATE = (
     " current_setting('standard_conforming_strings'),"
     " (SELECT rolsuper FROM pg_roles WHERE rolname = current_user),"
     " current_setting('track_io_timing'), current_setting('jit', true),"
-    " pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')"
+    " pg_has_role(current_user, 'pg_read_all_stats', 'USAGE'),"
+    " current_setting('synchronous_commit'), current_setting('fsync')"
 )
+#: Time in functions of users, of this session alone and until now; only a superuser may switch the
+#: count on. Functions in SQL that the planner writes into the statement are none.
+COUNTED = "SELECT funcname, calls, total_time, self_time FROM pg_stat_xact_user_functions"
+FUNCTIONS_TOLD = 3
+_NONE: tuple[str, ...] = ()
+#: A commit that changes no row: an empty message goes into the log, and the commit waits for it.
+COMMIT = ("BEGIN", "SELECT pg_logical_emit_message(true, 'dyno explain', '')", "COMMIT")
 FUNCTIONS = "SELECT DISTINCT proname FROM pg_proc WHERE oid >= 16384"
 BEGUN = "SELECT pg_backend_pid(), current_setting('transaction_read_only')"
 _PREPARED = "dyno_explained"
@@ -71,6 +79,7 @@ class PostgresPath:
 
     engine = "postgres"
     sample_s = 0.005
+    end_source = "COMMIT of a message in the log"
 
     def __init__(self, ask: Ask, build: Build, request: PathRequest) -> None:
         self._request, self._sql = request, request.sql.strip().rstrip("; \t\n")
@@ -87,12 +96,16 @@ class PostgresPath:
         self.repeats = 1
         self.wait_sql, self._pid = "", ""
         (state,), functions = ask(self.session, [STATE, FUNCTIONS])
-        said, number, conforming, is_super, io, self._jit, sees = state
+        said, number, conforming, is_super, io, self._jit, sees, *durable = state
         found = VERSION.match(str(said))
         self.version = found[1] if found else str(said)
         self._number = int(number or 0)
         self._asks_io = is_super == "t"
         self.remarks = list(self._list_remarks(io == "on" or self._asks_io, sees == "t"))
+        if request.writes and "off" in durable:
+            name = ("synchronous_commit", "fsync")[durable.index("off")]
+            self.remarks.append(f"{name} is off: a commit here waits for no flush of the log")
+        self._has_functions, self._in_functions = bool(functions), _NONE
         self._check(conforming == "on", [str(name) for (name,) in functions])
         self.sources = _list_sources(self._number)
 
@@ -105,6 +118,10 @@ class PostgresPath:
             self.remarks.append(
                 f"the statement calls {name}(), a function of this database's users: what it does "
                 "outside of the transaction (dblink, files, advisory locks) nobody holds back"
+            )
+        if theirs and not self._asks_io:
+            self.remarks.append(
+                "time in functions is not told: only a superuser may switch track_functions on"
             )
 
     def _list_remarks(self, has_io: bool, sees_waits: bool) -> list[str]:
@@ -174,6 +191,9 @@ class PostgresPath:
         untimed = self._explain(talk, ["TIMING OFF", "BUFFERS OFF"])
         timed = self._explain(talk, self._list_options())
         bare = self._repeat(talk, self.bare, len(self.bare) // 2, is_bare=True)
+        commit = self._repeat(talk, COMMIT, 2, is_bare=True) if self._request.writes else None
+        if self._has_functions and self._asks_io:
+            self._in_functions, self._has_functions = self._count_functions(talk), False
         told, clocked = _read_json(untimed), _read_json(timed)
         reply_us = _find_us(clocked, "Serialization", "Time")
         execute_us, clocked_us = (_find_us(it, "Execution Time") for it in (told, clocked))
@@ -197,14 +217,38 @@ class PostgresPath:
             nodes=tuple(read_nodes(clocked["Plan"])),
             rows=bare.found,
             changed=bare.changed,
-            facts=list_facts(clocked),
+            facts=self._list_facts(clocked),
+            end_us=commit.elapsed_us if commit else None,
             calls={"parse": 1, "execute": 2, "bare": 4},
         )
 
     def _list_options(self) -> list[str]:
         wal = ["WAL"] if self._number >= WAL_FROM else []
-        serialize = ["SERIALIZE TEXT"] if self._number >= SERIALIZE_FROM else []
-        return ["TIMING ON", "BUFFERS", *wal, *serialize]
+        newer = ["SERIALIZE TEXT", "MEMORY"] if self._number >= SERIALIZE_FROM else []
+        return ["TIMING ON", "BUFFERS", "SETTINGS", *wal, *newer]
+
+    def _count_functions(self, talk: Talk) -> tuple[str, ...]:
+        """What the functions of users took in one run more, by the server's own count."""
+        on, off = "SET track_functions = 'all'", "RESET track_functions"
+        around = ("BEGIN", "ROLLBACK")
+        answers = talk([on, around[0], COUNTED, self._sql, COUNTED, around[1], off], "rows")
+        before = {str(row[0]): row for row in answers[2].rows}
+        told = []
+        for name, *numbers in answers[4].rows:
+            earlier = before.get(str(name), [name, "0", "0", "0"])[1:]
+            calls, total_ms, own_ms = (
+                float(now or 0) - float(was or 0) for now, was in zip(numbers, earlier, strict=True)
+            )
+            if calls > 0:
+                times = f"{1000 * total_ms:,.0f} µs, of them {1000 * own_ms:,.0f} in itself"
+                told.append((total_ms, f"{name}() {calls:,.0f} times: {times}"))
+        return tuple(words for _, words in sorted(told, reverse=True)[:FUNCTIONS_TOLD])
+
+    def _list_facts(self, clocked: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+        facts = list_facts(clocked)
+        if self._in_functions:
+            facts["execute"] = (*facts.get("execute", ()), *self._in_functions)
+        return facts
 
     def _explain(self, talk: Talk, options: Sequence[str]) -> TimedAnswer:
         """EXPLAIN ANALYZE, rolled back where it writes."""

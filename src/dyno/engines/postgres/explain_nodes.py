@@ -113,7 +113,11 @@ def list_facts(clocked: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """What is known of a stage beside its time, by the stage's name."""
     plan, planning = clocked["Plan"], clocked.get("Planning", {})
     facts = {
-        "optimise": _list_pages(planning),
+        "optimise": (
+            *_list_pages(planning),
+            *(f"{used} kB of memory" for used in [planning.get("Memory Used")] if used),
+            *(f"{name} = {value}" for name, value in clocked.get("Settings", {}).items()),
+        ),
         "storage engine": _list_pages(plan),
         "execute": tuple(
             f"{BLOCK_KB * plan[name]} kB of temporary files {what}"

@@ -12,6 +12,8 @@ from dyno.record.cause import CpuDifference, LayerDifference
 
 #: Layers that a sentence names, with a difference and without one.
 LAYERS_NAMED, UNCHANGED_NAMED = 3, 1
+#: Of the change, that a layer must hold to be named before all others together.
+NAMED_LEAST = 0.05
 #: Layers that are named where none is certain.
 LIKELY_NAMED = 2
 #: Of the base's CPU time, that a layer must hold to be told unchanged.
@@ -38,7 +40,8 @@ def describe_cpu(phases: Sequence[CpuDifference]) -> Iterator[str]:
 def _describe_phase(cpu: CpuDifference, where: str) -> Iterator[str]:
     total = cpu.total
     amount = format_difference(total, cpu.total.base_ns)
-    named = [row for row in cpu.layers if row.word in CHANGED][:LAYERS_NAMED]
+    large = _list_large(cpu)
+    named = [row for row in large if row.word in CHANGED][:LAYERS_NAMED]
     if total.word not in CHANGED and not named:
         whole = numbers.format_quantity(total.base_ns, "ns")
         yield f"{_say_unsure(total)}: {amount} of {whole} an operation{where}"
@@ -50,12 +53,12 @@ def _describe_phase(cpu: CpuDifference, where: str) -> Iterator[str]:
         parts.append(f"{format_time(rest, total.base_ns, signed=True)} in others")
         yield f"{told}, {', '.join(parts)}"
     else:
-        likely = sorted(cpu.layers, key=lambda row: (row.p_value, -abs(row.difference_ns)))
+        likely = sorted(large, key=lambda row: (row.p_value, -abs(row.difference_ns)))
         guesses = (
             f"{format_difference(row, total.base_ns)} in {name_layer(row)}"
             for row in likely[:LIKELY_NAMED]
         )
-        yield f"{told}, no layer's part is certain, the likeliest {' and '.join(guesses)}"
+        yield f"{told}, no large part is certain, the likeliest {' and '.join(guesses)}"
     unchanged = [row for row in cpu.layers if is_unchanged(row, cpu)]
     largest = sorted(unchanged, key=lambda row: -row.base_ns)[:UNCHANGED_NAMED]
     if largest:
@@ -65,6 +68,14 @@ def _describe_phase(cpu: CpuDifference, where: str) -> Iterator[str]:
         yield f"{cpu.unattributed_percent:.0f} % of the CPU time has no known layer"
     if cpu.explained:
         yield describe_explained(cpu)
+
+
+def _list_large(cpu: CpuDifference) -> list[LayerDifference]:
+    """The layers that hold a part of the change that is worth its name: a small one that is certain
+    would else stand in front of a large one that is not.
+    """
+    largest = max(map(abs, (cpu.total.difference_ns, *(it.difference_ns for it in cpu.layers))))
+    return [row for row in cpu.layers if abs(row.difference_ns) >= NAMED_LEAST * largest]
 
 
 def describe_explained(cpu: CpuDifference) -> str:

@@ -32,7 +32,12 @@ from dyno.report.html.charts import (
 from dyno.report.html.drawing import draw_figure
 from dyno.report.html.markup import HtmlTable, TableCell, TableRow, build_tables, render
 from dyno.report.html.page import PageHead, PagePart, build_page
-from dyno.report.text.capacity import describe_answer, describe_step, format_rate
+from dyno.report.text.capacity import (
+    describe_answer,
+    describe_step,
+    format_rate,
+    list_running,
+)
 
 _PARAGRAPHS = "{% for each in sentences %}<p>{{ each }}</p>\n{% endfor %}"
 #: An axis from x to less than so many times x has equal steps, about as many as `TICKS`.
@@ -233,6 +238,11 @@ def _make_cells(plan: CapacityPlan, step: CapacityStep) -> list[TableCell]:
     ]
 
 
+def _describe_running(plan: CapacityPlan) -> str:
+    names = " and ".join(list_running(plan))
+    return f"{names} ran already: its data were loaded anew, and it was not. " if names else ""
+
+
 def _make_basis(plan: CapacityPlan, blocks: Sequence[CapacityBlock]) -> PagePart:
     (workload,) = plan.run.workloads
     (phase,) = workload.phases
@@ -245,8 +255,9 @@ def _make_basis(plan: CapacityPlan, blocks: Sequence[CapacityBlock]) -> PagePart
         f"Options: {options or 'none'}.",
         f"{len(blocks)} of {plan.blocks} blocks. In each every candidate was started on fresh data "
         f"and searched for its rate in steps of {plan.step_s:g} s or longer after "
-        f"{plan.warmup_s:g} s of warm-up, {turns}. A restart's rate is where a monotone fit of its "
-        "steps passes the limit; the interval is Student's over restarts.",
+        f"{plan.warmup_s:g} s of warm-up, {turns}. {_describe_running(plan)}A restart's rate is "
+        "where a monotone fit of its steps passes the limit; the interval is Student's over "
+        "restarts.",
         "Failed requests, and those still unsent at a step's end beyond what may wait within the "
         "limit, count as too late. The rate holds for a step's length; of an hour it says nothing.",
         f"Seed {plan.run.seed}. To repeat: {plan.run.command}",

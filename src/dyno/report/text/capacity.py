@@ -31,10 +31,20 @@ def describe_answer(plan: CapacityPlan, result: CapacityResult) -> Iterator[str]
         yield describe_comparison(result, each)
     for side in result.candidates:
         yield describe_candidate(plan, result, side)
+    if running := list_running(plan):
+        yield (
+            f"{' and '.join(running)} ran already and was not restarted: what another start would "
+            "bring is not in the interval."
+        )
     for doubt in result.doubts:
         yield f"Doubtful: {doubt}."
     if not result.complete:
         yield "The run is not over."
+
+
+def list_running(plan: CapacityPlan) -> list[str]:
+    """The candidates that are servers which run already."""
+    return [side.name for side in plan.run.candidates if side.attached]
 
 
 def describe_comparison(result: CapacityResult, row: CapacityComparison) -> str:
@@ -65,7 +75,9 @@ def describe_comparison(result: CapacityResult, row: CapacityComparison) -> str:
 def describe_candidate(plan: CapacityPlan, result: CapacityResult, side: CandidateCapacity) -> str:
     """`A holds p99<10ms up to 12,300 events/s [12,000, 12,600] (16 connections, 8 restarts).`"""
     unit = f"{result.unit}s/s"
-    restarts = f"{len(side.restarts)} restart{'s' if len(side.restarts) != 1 else ''}"
+    what = "search" if side.candidate in list_running(plan) else "restart"
+    ending = {"search": "es", "restart": "s"}[what] if len(side.restarts) != 1 else ""
+    restarts = f"{len(side.restarts)} {what}{ending}"
     if not side.restarts:
         return f"{side.candidate}: no block is over."
     if any(side.restarts) and side.rate_per_s is None:

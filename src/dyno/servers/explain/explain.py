@@ -189,6 +189,8 @@ class PathPlayer:
             instrumented_us=_gather(self.rounds, lambda it: it.instrumented_us),
             clock_us=_gather(self.rounds, lambda it: it.clock_us),
             connect_us=tuple(self.connect_us),
+            end_us=_gather(self.rounds, lambda it: it.end_us),
+            end_source=self.path.end_source,
             sessions=tuple(self.sessions),
             first_us=self.first_us,
             rows=last.rows if last else 0,

@@ -1,11 +1,15 @@
-"""Where a statement is explained: the URL of a server, or a database's file."""
+"""Where a statement is explained: the URL of a server, a database's file, or an engine of a version
+that is started for it.
+"""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+from urllib.parse import quote
 
-from dyno.compare.experiment.candidates import parse_candidate
+from dyno.compare.experiment.candidates import Spec, parse_candidate
+from dyno.driver.plan import Session
 from dyno.engines import (
     Ask,
     ExplainsFiles,
@@ -20,7 +24,9 @@ from dyno.plugins import load_modules
 #: `engine:FILE` and `engine@build:FILE`.
 _IN_FILE = re.compile(r"(?P<engine>\w+)(?:@(?P<build>[^:?]*))?:(?P<file>(?!//).+)")
 HEAD_BYTES = 64
-HINT = "write engine://user@host:port/database, or the path of a file"
+HINT = "write engine://user@host:port/database, the path of a file, or engine@version"
+#: What is said of a server in the place of its address.
+OWN, OWN_FILE = "a server of its own", "a file of its own"
 
 
 def open_path(ask: Ask, dsn: str, request: PathRequest) -> StatementPath:
@@ -40,6 +46,40 @@ def open_path(ask: Ask, dsn: str, request: PathRequest) -> StatementPath:
     if not isinstance(served, ExplainsPath) or isinstance(served, ExplainsFiles) or not spec.is_url:
         raise UsageError("dyno explain takes a server that runs, or a file", hint=HINT)
     return served.open_path(spec.with_password, spec.keys, request)
+
+
+def find_started(ask: Ask, dsn: str) -> Spec | None:
+    """The engine that is to be started, where the DSN names one by its version; None where it names
+    what is there: a file, a server that runs.
+    """
+    in_file, head = _IN_FILE.fullmatch(dsn), dsn.partition("?")[0]
+    if Path(dsn).is_file() or "://" in dsn or ("/" in head and "@" not in head):
+        return None
+    if in_file and isinstance(find_engine(in_file["engine"], ask), ExplainsFiles):
+        return None
+    spec = parse_candidate(dsn)
+    is_known = isinstance(find_engine(spec.engine, ask), ExplainsPath)
+    return None if spec.is_url or not is_known else spec
+
+
+def open_started(ask: Ask, spec: Spec, session: Session, request: PathRequest) -> StatementPath:
+    """The statement's path in the engine that was started, reached as `session` says."""
+    engine = find_engine(spec.engine, ask)
+    assert isinstance(engine, ExplainsPath)
+    is_file = isinstance(engine, ExplainsFiles)
+    place = str(session["database"]) if is_file else _format_place(session)
+    path = engine.open_path(place, {}, request, spec.build if is_file else "")
+    path.server = OWN_FILE if is_file else OWN
+    return path
+
+
+def _format_place(session: Session) -> str:
+    """A server's session as what stands behind the engine's name in its URL."""
+    user, host = (quote(str(session[name]), safe="") for name in ("user", "host"))
+    secret = session["password"]
+    word = "" if secret is None else f":{quote(str(secret), safe='')}"
+    port = f":{session['port']}" if session.get("port") and not host.startswith("%2F") else ""
+    return f"//{user}{word}@{host}{port}/{session['database']}"
 
 
 def _find_owner(ask: Ask, file: Path) -> ExplainsFiles:
