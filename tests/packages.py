@@ -191,6 +191,16 @@ PACKAGES = {
         "one statement on a running server: its stages in repeated runs, and which differs first",
         "record driver engines compare/experiment",
     ),
+    "pages": _package(
+        "pages over many runs: list, two side by side, history, heat map, what plays; as a site of"
+        " files",
+        "record workloads host/controls judge/counts judge/capacity judge/analysis"
+        " compare/run_folder compare/run_summary compare/pack compare/capacity compare/history disk"
+        " report",
+    ),
+    "webserver": _package(
+        "serves these pages: read-only, by host name and token, on loopback", "pages"
+    ),
 }
 PACKAGES["cli"] = Package(
     "one file per command: the only print, the only exit; `terminal/` what several print",

@@ -29,7 +29,8 @@ DRIVER_PACKAGES = ["plan", "schedule", "generate", "tally", "wire", "sessions", 
 DRIVER_PACKAGES += ["lua", "play", "commands"]
 BANNED_MODULES = {"util", "utils", "common", "base", "manager", "helper", "helpers", "misc"}
 
-CLI_ONLY = {"report", "cli"}
+#: Who may know the report, beside itself.
+READERS = {"report", "pages", "cli"}
 
 #: What tests may patch in the package, and why nothing is handed in.
 PATCHED = {
@@ -329,10 +330,11 @@ def test_a_module_with_an_underscore_is_for_its_own_package() -> None:
             assert inside, f"{shown(path)} imports {name}: make it public, or move it"
 
 
-def test_only_the_command_line_knows_the_report() -> None:
+def test_only_the_command_line_and_pages_know_the_report() -> None:
     for path in package_files():
-        if package_of(path) not in CLI_ONLY:
-            assert not set(imports(path)) & CLI_ONLY, f"{shown(path)} knows the report or the cli"
+        known, own = set(imports(path)), package_of(path)
+        assert own in READERS or "report" not in known, f"{shown(path)} knows the report"
+        assert own == "cli" or "cli" not in known, f"{shown(path)} knows the cli"
 
 
 def test_modules_are_named_by_what_they_are() -> None:

@@ -27,8 +27,13 @@ class Tab:
         self._session = attached["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.send(f"{domain}.enable")
-        offline = {"latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
-        self.send("Network.emulateNetworkConditions", offline=True, **offline)
+        self.connect(False)
+
+    def connect(self, online: bool) -> None:
+        """Lets the page reach this host's loopback, and nothing else, or nothing at all."""
+        most = -1 if online else 0
+        throughput = {"downloadThroughput": most, "uploadThroughput": most}
+        self.send("Network.emulateNetworkConditions", offline=not online, latency=0, **throughput)
 
     def send(self, method: str, **parameters: Any) -> dict[str, Any]:
         """Calls `method` and answers its result."""

@@ -42,10 +42,12 @@ from dyno.cli import (
     plan,
     play,
     profile,
+    publish,
     report,
     restore,
     resume,
     run,
+    serve,
     server_options,
     shard,
     shim,
@@ -129,7 +131,7 @@ MEASURING = (
     sysbench,
     pgbench,
 )
-READING = (plan, report, gather, pack, history, show, engines, doctor)
+READING = (plan, report, gather, pack, publish, serve, history, show, engines, doctor)
 OTHERS = (explain, kit, server_options, watch, profile, shim, restore, clean, completion)
 for module in (*MEASURING, *READING, *OTHERS):
     command.add_command(module.command)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -90,8 +90,35 @@ def _hide_in(value: Any, hiding: Hiding) -> Any:
     return value
 
 
-def _write_scrubbed(records: dict[str, Any], target: Path, hiding: Hiding) -> None:
+def make_hiding(runs: Sequence[dict[str, Any]], options: PackOptions) -> Hiding:
+    """What hides alike in the records of runs, of which groups with a hidden name are taken out.
+    `UsageError` for a word that it cannot hide.
+    """
+    text = json.dumps(runs, ensure_ascii=False)
+    names = {*options.names, *options.wanted}
+    hiding = Hiding(names, text, list_keys(list(runs)))
+    if groups := leave_groups_out(list(runs), hiding):
+        hiding = Hiding({*names, *groups}, text, list_keys(list(runs)))
+    if stay := [word for word in options.wanted if not hiding.is_hidden(word)]:
+        cause = "it is short, or a word of the records or of every host"
+        raise UsageError(f"'{stay[0]}' cannot be hidden", cause=cause)
+    return hiding
+
+
+def check_hidden(files: Iterable[Path], hiding: Hiding) -> None:
+    """`InternalError` where a name still stands in one of the files."""
+    for file in files:
+        if left := hiding.find_left(file.read_text(errors="replace") + file.name):
+            raise InternalError(f"'{left}' still stands in {file.name}; nothing was written")
+
+
+def write_scrubbed(records: dict[str, Any], target: Path, hiding: Hiding | None) -> None:
+    """Writes records into a new folder, without what is hidden, if anything is."""
+    private_files.make_folder(target)
     for place, record in records.items():
+        if hiding is None:
+            _write(target / place, json.dumps(record))
+            continue
         _write(target / hiding.hide(place), json.dumps(_hide_in(record, hiding)))
 
 
@@ -133,25 +160,15 @@ def pack_run(folder: Path, out: Path, options: PackOptions, derive: Callable[[Pa
     if out.exists():
         raise UsageError(f"{out} already exists", hint="name another file")
     records = read_records(folder)
-    text = json.dumps(records, ensure_ascii=False)
-    names = {*options.names, *options.wanted}
-    hiding = Hiding(names, text, list_keys(records))
-    if groups := leave_groups_out(records, hiding):
-        hiding = Hiding({*names, *groups}, text, list_keys(records))
-    if stay := [word for word in options.wanted if not hiding.is_hidden(word)]:
-        cause = "it is short, or a word of the records or of every host"
-        raise UsageError(f"'{stay[0]}' cannot be hidden", cause=cause)
+    hiding = make_hiding([records], options)
     with scratch.make_folder("pack") as parent:
         inner = parent / hiding.hide(folder.resolve().name)
-        private_files.make_folder(inner)
-        _write_scrubbed(records, inner, hiding)
+        write_scrubbed(records, inner, hiding)
         if options.logs:
             _write_logs(folder, inner, hiding)
         derive(inner)
         files = [file for file in sorted(inner.rglob("*")) if file.is_file()]
-        for file in files:
-            if left := hiding.find_left(file.read_text(errors="replace") + file.name):
-                raise InternalError(f"'{left}' still stands in {file.name}; nothing was packed")
+        check_hidden(files, hiding)
         made = parent / "packed"
         with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
             for file in files:

@@ -1,0 +1,84 @@
+"""`dyno publish`: the pages over some runs as files for others, without names and secrets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dyno.cli.options import RUN
+from dyno.cli.runs import find_capacity, find_count, find_disk_run, find_run
+from dyno.cli.terminal import screen
+from dyno.errors import UsageError
+
+if TYPE_CHECKING:
+    from dyno.compare.run_summary import RunPlace
+
+
+@click.command("publish")
+@click.argument("runs", nargs=-1, required=True, type=RUN, metavar="RUN...")
+@click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
+@click.option("--unscrubbed", is_flag=True, help="Hide nothing: for readers who may see it all.")
+@click.option("--hide", multiple=True, metavar="WORD", help="Hide this word, too; may be repeated.")
+@click.option(
+    "--pair",
+    "pairs",
+    multiple=True,
+    metavar="RUN,RUN",
+    help="Put these two side by side; may be repeated.  [default: every two of ten runs or fewer]",
+)
+def command(runs: tuple[str, ...], folder: Path, **words: Any) -> None:
+    """Write the pages of RUNs into DIR: a site that opens from a file or any web server.
+
+    It has the list of runs, their reports and heat maps, the history, and runs side by side. A RUN
+    may be a folder with runs in it. Passwords, this account, this host, home folders, private
+    addresses, and the users and hosts of servers' addresses have words in their place, as in `dyno
+    pack`; statements and values of yours are not looked into. DIR is a new folder, or one that this
+    command made, which is replaced in one step.
+
+    \b
+    dyno publish last site
+    dyno publish runs /srv/www/benchmarks --hide acme
+    """
+    from dyno.compare.pack.archive import PackOptions
+    from dyno.compare.pack.hidden import list_own_names
+    from dyno.pages.site import SiteOptions, list_named, write_site
+    from dyno.report.words import format_count
+
+    if words["unscrubbed"] and words["hide"]:
+        raise UsageError("--hide and --unscrubbed contradict each other", hint="leave one out")
+    places = [place for word in runs for place in find_places(word)]
+    own = dict.fromkeys(places)
+    pairs = tuple(
+        (name_place(one, own), name_place(other, own)) for one, other in list_named(words["pairs"])
+    )
+    hidden = PackOptions(frozenset(list_own_names()), words["hide"])
+    asked = SiteOptions(None if words["unscrubbed"] else hidden, pairs)
+    count = write_site(list(own), folder, asked)
+    screen.print_line(f"{format_count(count, 'page')}: {folder / 'index.html'}")
+    if words["unscrubbed"]:
+        screen.print_line("note: they show all that the records hold", err=True)
+
+
+def find_places(word: str) -> list[RunPlace]:
+    """The run that a word means, or all of a folder; profiles of servers stay out."""
+    from dyno.compare.run_summary import RunPlace, list_run_places
+
+    if Path(word).is_dir() and (found := list_run_places(Path(word))):
+        return [RunPlace(it.kind, it.path.resolve()) for it in found if it.kind != "profile"]
+    if capacity := find_capacity(word):
+        return [RunPlace("capacity", capacity.resolve())]
+    if count := find_count(word):
+        return [RunPlace("count", count.resolve())]
+    if disk := find_disk_run(word):
+        return [RunPlace("disk", disk.resolve())]
+    return [RunPlace("comparison", find_run(word).path.resolve())]
+
+
+def name_place(word: str, places: dict[RunPlace, None]) -> str:
+    """The folder's name of a run among those that are published."""
+    (place,) = find_places(word)
+    if place not in places:
+        raise UsageError(f"--pair names {word}, which is not among the runs", hint="name it too")
+    return place.name

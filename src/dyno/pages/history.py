@@ -1,0 +1,190 @@
+"""Histories with zoom: a chart for each series, from all its points down to those around a change,
+and from each change one step to the comparison that tried it, and to what changed in that.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from markupsafe import Markup
+
+from dyno.compare.history import build_history
+from dyno.compare.run_folder import COUNT_RECORD, RunFolder
+from dyno.pages.frame import HISTORY, SitePage, quote_key, read_template
+from dyno.pages.library import ListedRun
+from dyno.record import FlaggedChange, History, HistorySeries
+from dyno.report import words
+from dyno.report.html.charts import Chart
+from dyno.report.html.drawing import draw_figure
+from dyno.report.html.history import build_left_out, list_anchored_series
+from dyno.report.html.markup import render
+from dyno.report.html.timeline import draw_series, format_point
+
+ALPHA = 0.01
+#: Zooms: the newest so many points, and so many to either side of a change.
+NEWEST, AROUND = (100, 30), 10
+#: So many series without a change stand unfolded.
+OPEN_MAX = 4
+
+_CAPTION = (
+    "Dot: a build in a run, with the 95 % interval of its mean over the run's restarts, which "
+    "share their hour. Thick line: the level between flagged changes. Dashed: a flagged change, "
+    "with its slowdown: positive is worse."
+)
+_LINK = '<a href="{{ address }}">{{ words }}</a>'
+
+
+class HistoryShelf:
+    """The history of a library's runs, made again where one of them changed."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._made: tuple[object, History] | None = None
+
+    def read(self, runs: Sequence[ListedRun]) -> History:
+        """That of the comparisons and counts among `runs`."""
+        own = [run for run in runs if run.summary.kind in ("comparison", "count")]
+        state = tuple((run.place.path, run.place.find_changed_ns()) for run in own)
+        with self._lock:
+            if self._made is None or self._made[0] != state:
+                self._made = state, _build(own)
+            return self._made[1]
+
+
+def _build(runs: Sequence[ListedRun]) -> History:
+    compared = [run.place.path for run in runs if run.summary.kind == "comparison"]
+    counts = [
+        run.place.path / COUNT_RECORD
+        for run in runs
+        if run.summary.kind == "count" and not run.summary.damage
+    ]
+    return build_history([RunFolder(path) for path in reversed(compared)], ALPHA, counts)
+
+
+@dataclass(frozen=True)
+class RunLinks:
+    """The keys of the runs that have pages, by their folders' names; and the pairs of these that
+    have one, None: every pair.
+    """
+
+    keys: Mapping[str, str]
+    pairs: frozenset[tuple[str, str]] | None = None
+
+    def link(self, run: str) -> Markup | str:
+        """A run's name as a link to its report; as it is where it has none."""
+        return (
+            self._link(f"runs/{quote_key(self.keys[run])}.html", run) if run in self.keys else run
+        )
+
+    def look(self, series: HistorySeries, change: FlaggedChange) -> Markup:
+        """Where to go on from a change: its comparison and what changed there; both runs beside."""
+        found: list[Markup | str] = []
+        if change.trial and change.trial.run in self.keys:
+            report = f"runs/{quote_key(self.keys[change.trial.run])}.html"
+            found += [self._link(report, "the comparison")]
+            found += [self._link(f"{report}#cause", "what changed")]
+        runs = [series.points[at].run for at in (change.at - 1, change.at)]
+        if pair := self._find_pair(change, *runs):
+            address = "/".join(map(quote_key, pair))
+            found.append(self._link(f"beside/{address}.html", "both runs side by side"))
+        return Markup(", ").join(found) if found else Markup("the command below")
+
+    def _find_pair(self, change: FlaggedChange, one: str, other: str) -> tuple[str, str] | None:
+        """The keys of two comparisons, in the order in which they have a page."""
+        if one == other or change.is_exact or not {one, other} <= self.keys.keys():
+            return None
+        keys = self.keys[one], self.keys[other]
+        tries = (keys, keys[::-1])
+        return next((it for it in tries if self.pairs is None or it in self.pairs), None)
+
+    @staticmethod
+    def _link(address: str, told: str) -> Markup:
+        return render(_LINK, address=address, words=told)
+
+
+def build_history_page(
+    history: History, links: RunLinks, newest: int = 0, served: bool = True
+) -> SitePage:
+    """The page; `newest` shows so many points of each series first, 0: all."""
+    anchored = list_anchored_series(history)
+    body = render(
+        read_template("history.html"),
+        worth=words.describe_changes_worth(history),
+        limit=words.LIMIT,
+        served=served,
+        newest=newest,
+        zooms=NEWEST,
+        changes=[(a, series, it) for a, series in anchored for it in series.flagged_changes],
+        drawn=[(a, series, _draw(series, newest)) for a, series in _sort_changed_first(anchored)],
+        open_max=OPEN_MAX,
+        alpha=history.alpha,
+        left_out=build_left_out(history),
+        told=words.format_series,
+        size=words.format_change_size,
+        verdict=words.format_past_verdict,
+        place=words.format_point,
+        said=format_point,
+        look=links.look,
+        link=links.link,
+    )
+    found = words.format_count(len(history.flagged_changes), "flagged change")
+    return SitePage(
+        title=f"History: {found}",
+        heading=f"{found} in {len(history.tested)} series",
+        question="Where, over many runs, does a metric seem to have changed its level?",
+        body=body,
+        here=HISTORY,
+    )
+
+
+def _sort_changed_first(
+    anchored: Sequence[tuple[str, HistorySeries]],
+) -> list[tuple[str, HistorySeries]]:
+    """Those with a flagged change first."""
+    return sorted(anchored, key=lambda pair: not pair[1].flagged_changes)
+
+
+def _draw(series: HistorySeries, newest: int) -> Markup:
+    """The chart, and its zooms to choose from."""
+    count = len(series.points)
+    windows = [(f"all {count} points", 0, count)]
+    windows += [(f"the newest {n}", count - n, count) for n in NEWEST if n < count]
+    for change in series.flagged_changes:
+        first, last = max(0, change.at - AROUND), min(count, change.at + AROUND)
+        if last - first < count:
+            name = f"around {series.points[change.at].candidate}"
+            windows.append((name, first, last))
+    shown = (count - newest, count) if 0 < newest < count else (0, count)
+    windows.sort(key=lambda window: window[1:] != shown)
+    return draw_figure([_draw_window(series, *window) for window in windows], _CAPTION)
+
+
+def _draw_window(series: HistorySeries, name: str, first: int, last: int) -> Chart:
+    return replace(draw_series(cut_series(series, first, last)), label=name)
+
+
+def cut_series(series: HistorySeries, first: int, last: int) -> HistorySeries:
+    """The points from `first` to before `last`, with the changes and levels among these."""
+    inner = [it for it in series.flagged_changes if first < it.at < last]
+    borders = [0, *(it.at for it in series.flagged_changes), len(series.points)]
+    stretches = zip(pairwise(borders), series.levels, strict=True)
+    levels = [level for (begin, end), level in stretches if begin < last and end > first]
+    return replace(
+        series,
+        points=series.points[first:last],
+        flagged_changes=tuple(
+            replace(it, at=it.at - first, first=it.first - first, last=it.last - first)
+            for it in inner
+        ),
+        levels=tuple(levels),
+    )
+
+
+def list_links(
+    runs: Sequence[ListedRun], pairs: frozenset[tuple[str, str]] | None = None
+) -> RunLinks:
+    """Those of runs that have a page of their own, and of `pairs` of keys, None: of every two."""
+    return RunLinks({run.place.name: run.key for run in reversed(runs)}, pairs)

@@ -1,0 +1,99 @@
+"""The runs of some folders, each under a key of its own, and what is known of each; read again
+where something changed.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from dyno.compare.run_folder import RunFolder
+from dyno.compare.run_summary import RunPlace, list_run_places, summarize_run
+from dyno.errors import UsageError, build_unknown_error
+from dyno.record import RunSummary
+
+#: How old a listing may be.
+FRESH_S = 1.0
+
+
+@dataclass(frozen=True)
+class ListedRun:
+    """A run of the list: `key` names it in addresses, the folder's name where only one has that."""
+
+    key: str
+    place: RunPlace
+    summary: RunSummary
+
+
+class Library:
+    """The runs in or below `homes`, newest first."""
+
+    def __init__(self, homes: Sequence[Path]) -> None:
+        self.homes = [home.resolve() for home in homes]
+        self._lock = threading.Lock()
+        self._known: dict[Path, tuple[int, RunSummary]] = {}
+        self._listed: list[ListedRun] = []
+        self._listed_s = -FRESH_S
+
+    def list_runs(self) -> list[ListedRun]:
+        """All of them; a run that is played is asked again whether it still is."""
+        with self._lock:
+            if time.monotonic() - self._listed_s >= FRESH_S:
+                self._listed = self._read()
+                self._listed_s = time.monotonic()
+            return self._listed
+
+    def find(self, key: str) -> ListedRun:
+        """The run of that key; `UsageError` where there is none."""
+        for run in self.list_runs():
+            if run.key == key:
+                return run
+        raise build_unknown_error("run", key, [run.key for run in self.list_runs()])
+
+    def require_any(self) -> None:
+        """`UsageError` where there is no folder, or no run in any."""
+        for home in self.homes:
+            if not home.is_dir():
+                hint = "name a folder with runs in it; `dyno compare` makes one"
+                raise UsageError(f"there is no folder {home}", hint=hint)
+        if not self.list_runs():
+            named = ", ".join(map(str, self.homes))
+            raise UsageError(f"there is no run under {named}", hint="`dyno compare` makes one")
+
+    def _read(self) -> list[ListedRun]:
+        seen: dict[Path, RunPlace] = {}
+        for home in self.homes:
+            seen |= {place.path: place for place in list_run_places(home)}
+        self._known = {path: known for path, known in self._known.items() if path in seen}
+        runs: dict[str, ListedRun] = {}
+        for place in seen.values():
+            key, number = place.name, 1
+            while key in runs:
+                number += 1
+                key = f"{place.name}~{number}"
+            runs[key] = ListedRun(key, place, self._summarize(place))
+        return sorted(
+            runs.values(), key=lambda run: (run.summary.created_utc, run.key), reverse=True
+        )
+
+    def _summarize(self, place: RunPlace) -> RunSummary:
+        changed = place.find_changed_ns()
+        known = self._known.get(place.path)
+        if known is None or known[0] != changed:
+            made = summarize_run(place)
+            self._known[place.path] = changed, made
+            return made
+        if place.kind == "comparison" and not known[1].complete and not known[1].damage:
+            return replace(known[1], is_playing=is_played(place))
+        return known[1]
+
+
+def is_played(place: RunPlace) -> bool:
+    """Does a Dyno play it just now? Not, where its folder is gone."""
+    try:
+        return RunFolder(place.path).is_played()
+    except OSError:
+        return False

@@ -1,0 +1,177 @@
+"""The list of runs: searched, filtered, sorted, a hundred a page, all by the address alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from urllib.parse import urlencode
+
+from dyno.pages.frame import RUNS, SitePage, quote_key, read_template
+from dyno.pages.library import ListedRun
+from dyno.record import RunSummary
+from dyno.report.html.forest_table import MARKS
+from dyno.report.html.markup import render
+from dyno.report.words import format_count
+
+PER_PAGE = 100
+#: Of a verdict's sentence so many characters stand in a row.
+SENTENCE_LETTERS = 150
+#: How the rows are sorted: the name in an address, and what a heading says.
+SORTS = {
+    "newest": "newest first",
+    "oldest": "oldest first",
+    "name": "by name",
+    "word": "by verdict",
+}
+PLAYING, DAMAGED, NOT_JUDGED, DOUBTFUL = "playing now", "damaged", "not judged", "doubtful"
+#: The mark of each word of the other kinds of runs: that of the comparison's word it stands for.
+LIKENED = {
+    **{"heavier": "slower", "not heavier": "not slower", "lighter": "faster"},
+    **{"less": "slower", "not less": "not slower", "more": "faster"},
+}
+
+
+@dataclass(frozen=True)
+class ListQuery:
+    """What an address asks of the list; an empty field asks for nothing."""
+
+    q: str = ""
+    kind: str = ""
+    workload: str = ""
+    engine: str = ""
+    word: str = ""
+    sort: str = "newest"
+    page: int = 1
+
+    @property
+    def address(self) -> str:
+        """The list with this query."""
+        plain = ListQuery()
+        asked = {k: v for k, v in asdict(self).items() if v != getattr(plain, k)}
+        return f"index.html?{urlencode(asked)}" if asked else "index.html"
+
+
+def parse_query(words: Mapping[str, str]) -> ListQuery:
+    """The query of an address; what it does not know is left out."""
+    texts = {name: words.get(name, "") for name in ("q", "kind", "workload", "engine", "word")}
+    sort, page = words.get("sort", ""), words.get("page", "")
+    number = int(page) if page.isascii() and page.isdigit() and len(page) < 7 else 1
+    return ListQuery(**texts, sort=sort if sort in SORTS else "newest", page=max(number, 1))
+
+
+def name_word(summary: RunSummary) -> str:
+    """The word by which a run is found: its verdict's, or why it has none."""
+    if summary.damage:
+        return DAMAGED
+    if summary.is_playing:
+        return PLAYING
+    if summary.overall:
+        return summary.overall
+    return NOT_JUDGED if summary.kind in ("comparison", "capacity") else "no verdict"
+
+
+def choose_runs(runs: Sequence[ListedRun], query: ListQuery) -> list[ListedRun]:
+    """Those that fit, sorted; `runs` are newest first."""
+    words = query.q.lower().split()
+    fitting = [run for run in runs if _matches(run, query, words)]
+    if query.sort == "oldest":
+        fitting.reverse()
+    elif query.sort == "name":
+        fitting.sort(key=lambda run: _name_run(run.summary).lower())
+    elif query.sort == "word":
+        fitting.sort(key=lambda run: name_word(run.summary))
+    return fitting
+
+
+def _matches(run: ListedRun, query: ListQuery, words: Sequence[str]) -> bool:
+    it = run.summary
+    if words:
+        parts = (run.key, it.question, it.sentence, it.damage, it.kind, name_word(it))
+        text = " ".join((*parts, *it.candidates, *it.workloads, *it.engines, it.group)).lower()
+        if not all(word in text for word in words):
+            return False
+    is_of_word = query.word in ("", name_word(it)) or (query.word == DOUBTFUL and it.is_doubtful)
+    is_of_workload = not query.workload or query.workload in it.workloads
+    is_of_engine = not query.engine or query.engine in it.engines
+    return query.kind in ("", it.kind) and is_of_word and is_of_workload and is_of_engine
+
+
+def build_list_page(runs: Sequence[ListedRun], query: ListQuery, served: bool = True) -> SitePage:
+    """The page of the runs that fit; all on one page where it is not served."""
+    fitting = choose_runs(runs, query)
+    size = PER_PAGE if served else max(len(fitting), 1)
+    last = max(1, -(-len(fitting) // size))
+    query = replace(query, page=min(query.page, last))
+    shown = fitting[(query.page - 1) * size : query.page * size]
+    caption = format_count(len(fitting), "run")
+    if len(fitting) != len(runs):
+        caption += f" of {len(runs)}"
+    body = render(
+        read_template("run_list.html"),
+        rows=[_describe_row(run) for run in shown],
+        query=query,
+        chosen=asdict(query),
+        choices=_list_choices(runs),
+        sorts=SORTS,
+        served=served,
+        caption=f"{caption}, {SORTS[query.sort]}",
+        filtered=query.address != "index.html",
+        playing=[run for run in runs if run.summary.is_playing],
+        total=len(runs),
+        last=last,
+        earlier=replace(query, page=query.page - 1).address,
+        later=replace(query, page=query.page + 1).address,
+    )
+    return SitePage(title=f"Runs: {caption}", heading=caption, body=body, here=RUNS)
+
+
+def _list_choices(runs: Sequence[ListedRun]) -> list[tuple[str, str, list[str]]]:
+    every = [run.summary for run in runs]
+    words = {name_word(it) for it in every} | {DOUBTFUL for it in every if it.is_doubtful}
+    return [
+        ("workload", "Workload", sorted({name for it in every for name in it.workloads})),
+        ("engine", "Engine", sorted({name for it in every for name in it.engines})),
+        ("word", "Verdict", sorted(words)),
+        ("kind", "Kind", sorted({str(it.kind) for it in every})),
+    ]
+
+
+def _name_run(it: RunSummary) -> str:
+    return " vs ".join(it.candidates) or it.name
+
+
+def choose_mark(it: RunSummary) -> tuple[str, str]:
+    """The shape beside the word, and the class of its colour."""
+    word = name_word(it)
+    if word in (PLAYING, DAMAGED, NOT_JUDGED, "no verdict"):
+        shapes = {PLAYING: "▶", DAMAGED: "✕", NOT_JUDGED: "○", "no verdict": "·"}
+        classes = {PLAYING: "playing", DAMAGED: "damaged"}
+        return shapes[word], classes.get(word, "unjudged")
+    standing = DOUBTFUL if it.is_doubtful else word
+    return MARKS.get(LIKENED.get(word, word), "◆"), standing.replace(" ", "-")
+
+
+def _describe_row(run: ListedRun) -> dict[str, object]:
+    it = run.summary
+    mark, standing = choose_mark(it)
+    word = name_word(it)
+    told = it.damage or it.sentence
+    cut = f"{told[: SENTENCE_LETTERS - 1].rstrip()}…" if len(told) > SENTENCE_LETTERS else told
+    return {
+        "key": run.key,
+        "address": quote_key(run.key),
+        "title": _name_run(it),
+        "kind": it.kind,
+        "question": it.question,
+        "workloads": ", ".join(it.workloads),
+        "engines": ", ".join(it.engines),
+        "word": f"{DOUBTFUL}: {word}" if it.is_doubtful else word,
+        "mark": mark,
+        "standing": standing,
+        "sentence": cut,
+        "created": it.created_utc,
+        "when": it.created_utc[:16].replace("T", " "),
+        "group": it.group,
+        "pairs": it.kind == "comparison" and not it.damage,
+        "playing": it.is_playing,
+    }

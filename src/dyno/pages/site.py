@@ -1,0 +1,233 @@
+"""Writes the pages of some runs as files that any web server, or none, can hand out.
+
+They are made of copies of the records without names and secrets (`compare/pack`), unless somebody
+asks otherwise. A site appears whole or not at all: it is built beside its place, and put there in
+one step. What was there before must be a site of ours and nothing else (`MARKER` lists its files).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from dyno import private_files, scratch
+from dyno.compare.pack.archive import (
+    PackOptions,
+    check_hidden,
+    make_hiding,
+    read_records,
+    write_scrubbed,
+)
+from dyno.compare.pack.hidden import Hiding
+from dyno.compare.run_folder import RunFolder
+from dyno.compare.run_summary import RunPlace
+from dyno.errors import DynoError, HostError, UsageError, find_fullest
+from dyno.judge.analysis.judge import judge
+from dyno.pages.beside import build_beside_page, build_choice_page, list_pairs
+from dyno.pages.frame import SiteFrame, SitePage
+from dyno.pages.heat import build_heat_page
+from dyno.pages.history import HistoryShelf, build_history_page, list_links
+from dyno.pages.library import Library, ListedRun
+from dyno.pages.reports import read_report
+from dyno.pages.run_list import ListQuery, build_list_page
+
+MARKER = ".dyno-site.json"
+#: Of so many runs every two stand side by side; of more, those that were named.
+RUNS_PAIRED = 10
+#: Beside the site while it is written; what a killed Dyno left has such a name too.
+STAGING, STAGED = "publish", re.compile(r"dyno-publish-\w{8}")
+
+Pair = tuple[ListedRun, ListedRun]
+
+
+@dataclass(frozen=True)
+class SiteOptions:
+    """What is hidden (None: nothing), and which runs stand side by side, by their folders' names;
+    none named: every two of `RUNS_PAIRED` runs or fewer.
+    """
+
+    hidden: PackOptions | None
+    pairs: tuple[tuple[str, str], ...] = ()
+
+
+def write_site(runs: Sequence[RunPlace], out: Path, options: SiteOptions) -> int:
+    """Writes the site into `out` and answers how many pages it has. `UsageError` where `out` holds
+    something else, or a run cannot be read; then nothing is changed.
+    """
+    out = out.resolve()
+    _check_target(out)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        _sweep_staged(out.parent)
+        with (
+            scratch.make_folder("pack") as copies,
+            scratch.make_folder(STAGING, parent=out.parent) as staging,
+        ):
+            hiding, names = _copy_runs(runs, copies / "runs", options.hidden)
+            site = staging / "site"
+            site.mkdir()
+            pairs = tuple((names[one], names[other]) for one, other in options.pairs)
+            files = _write_pages(Library([copies / "runs"]), site, hiding, pairs)
+            check_hidden(files if hiding else (), hiding or Hiding(()))
+            _write(site / MARKER, json.dumps(sorted(str(it.relative_to(site)) for it in files)))
+            _put_in_place(site, out)
+    except OSError as error:
+        cause = f"{error.strerror or error}{find_fullest(error, out.parent)}"
+        raise HostError(f"cannot write {out}", cause=cause) from error
+    return len(files)
+
+
+def _check_target(out: Path) -> None:
+    """`UsageError` where a folder is there that is no site of ours, or holds something else."""
+    if not out.exists():
+        return
+    hint = "name a new folder, or one that `dyno publish` made"
+    if not out.is_dir():
+        raise UsageError(f"{out} is no folder", hint=hint)
+    there = {
+        str(it.relative_to(out)) for it in out.rglob("*") if it.is_symlink() or not it.is_dir()
+    }
+    if not there:
+        return
+    if foreign := sorted(there - set(_read_marker(out)) - {MARKER}):
+        cause = f"it holds {foreign[0]}, which `dyno publish` did not write"
+        raise UsageError(f"{out} is not overwritten", cause=cause, hint=hint)
+
+
+def _read_marker(out: Path) -> list[str]:
+    try:
+        listed = json.loads((out / MARKER).read_text("utf-8"))
+    except (OSError, ValueError):
+        return []
+    return [it for it in listed if isinstance(it, str)] if isinstance(listed, list) else []
+
+
+def _sweep_staged(parent: Path) -> None:
+    """Removes what a killed Dyno was writing there."""
+    for path in parent.iterdir():
+        if STAGED.fullmatch(path.name) and not path.is_symlink() and not scratch.is_held(path):
+            with suppress(OSError):
+                scratch.clear(path)
+
+
+def _copy_runs(
+    runs: Sequence[RunPlace], home: Path, hidden: PackOptions | None
+) -> tuple[Hiding | None, dict[str, str]]:
+    """Copies of the records, judged; what hid in them, and each run's name among the copies."""
+    private_files.make_folder(home)
+    records = [_read_records(place) for place in runs]
+    hiding = make_hiding(records, hidden) if hidden else None
+    names: dict[str, str] = {}
+    for place, own in zip(runs, records, strict=True):
+        plain = hiding.hide(place.name) if hiding else place.name
+        name, number = plain, 1
+        while (home / name).exists():
+            number += 1
+            name = f"{plain}-{number}"
+        names[place.name] = name
+        write_scrubbed(own, home / name, hiding)
+        if place.kind == "comparison":
+            folder = RunFolder(home / name)
+            verdict = judge(folder.read_run(), folder.read_trials(), counts=folder.read_counts())
+            folder.write_verdict(verdict)
+    return hiding, names
+
+
+def _read_records(place: RunPlace) -> dict[str, object]:
+    if place.kind == "profile":
+        raise UsageError(
+            f"{place.name} is a profile of a server", hint="its page can be sent as it is"
+        )
+    return read_records(place.path)
+
+
+def _write_pages(
+    library: Library, site: Path, hiding: Hiding | None, named: Sequence[tuple[str, str]]
+) -> list[Path]:
+    told = "without names and secrets" if hiding else "with all that the records hold"
+    day = datetime.now(UTC).strftime("%Y-%m-%d")
+    frame = SiteFrame("published", f"Written by dyno publish on {day}, {told}.")
+    runs = library.list_runs()
+    pairs = _choose_pairs(library, runs, named)
+    files = []
+    for address, page in _list_pages(runs, pairs):
+        files.append(_write(site / address, frame.build(page)))
+    for run in runs:
+        try:
+            report = read_report(run.place)
+        except DynoError as error:
+            raise UsageError(f"{run.key} cannot be published", cause=error.sentence) from None
+        files.append(_write(site / f"runs/{run.key}.html", frame.add_bar(report, 1, run.key)))
+    return files
+
+
+def _choose_pairs(
+    library: Library, runs: Sequence[ListedRun], named: Sequence[tuple[str, str]]
+) -> list[Pair]:
+    if named:
+        return [(library.find(one), library.find(other)) for one, other in named]
+    return list_pairs(runs) if len(runs) <= RUNS_PAIRED else []
+
+
+def _list_pages(runs: Sequence[ListedRun], pairs: Sequence[Pair]) -> Iterator[tuple[str, SitePage]]:
+    yield "index.html", build_list_page(runs, ListQuery(), served=False)
+    yield "beside.html", build_choice_page(runs, pairs)
+    for one, other in pairs:
+        yield f"beside/{one.key}/{other.key}.html", build_beside_page(one, other)
+    history = HistoryShelf().read(runs)
+    links = list_links(runs, frozenset((one.key, other.key) for one, other in pairs))
+    yield "history.html", build_history_page(history, links, served=False)
+    for run in runs:
+        if run.summary.kind == "comparison":
+            yield f"heat/{run.key}.html", build_heat_page(run)
+
+
+def _write(file: Path, text: str) -> Path:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+#: Of renameat2(2): both names exist, and change places in one step.
+_CURRENT_FOLDER, _EXCHANGE = -100, 2
+
+
+def _put_in_place(site: Path, out: Path) -> None:
+    """Gives the site its name. What was there goes into the folder of the staging, which is removed
+    with it.
+    """
+    private_files.sync_tree(site)
+    if not out.exists():
+        site.rename(out)
+    elif not _swap_names(site, out):
+        before = site.with_name("before")
+        out.rename(before)
+        site.rename(out)
+    private_files.sync(out.parent)
+
+
+def _swap_names(one: Path, other: Path) -> bool:
+    """Did both change names? Not on a file system that cannot."""
+    rename = getattr(ctypes.CDLL(None), "renameat2", None)
+    names = os.fsencode(one), os.fsencode(other)
+    return rename is not None and not rename(
+        _CURRENT_FOLDER, names[0], _CURRENT_FOLDER, names[1], _EXCHANGE
+    )
+
+
+def list_named(names: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Pairs of words as `A,B`; `UsageError` for one that is none."""
+    found = []
+    for name in names:
+        one, comma, other = name.partition(",")
+        if not comma or not one or not other or one == other:
+            raise UsageError(f"--pair {name} is not of the form RUN,RUN")
+        found.append((one, other))
+    return tuple(found)
