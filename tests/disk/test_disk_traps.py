@@ -19,6 +19,7 @@ import machines
 import pytest
 from disk_runs import LOG, MB, READ, make_run, make_side, write_fio
 from disk_traps import TRAPS, Trap, make_table
+from loop_devices import attached, make_image
 from privileges import need_root
 from repository import ROOT
 
@@ -73,28 +74,8 @@ def host(
     shutil.rmtree(folder)
 
 
-def make_file(host: Host, size: int = 8 * MB, filled: bool = True) -> Path:
-    file = host.folder / "file"
-    with file.open("wb") as out:
-        if filled:
-            out.write(os.urandom(size))
-            os.fsync(out.fileno())
-        out.truncate(size)
-    return file
-
-
-@contextmanager
-def attached(file: Path, *words: str) -> Iterator[Path]:
-    """The file as a loop device."""
-    need_root("loop devices")
-    if not os.access("/dev/loop-control", os.W_OK):
-        pytest.skip("this container has no loop devices")
-    command = ["losetup", "--find", "--show", *words, str(file)]
-    made = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20)
-    try:
-        yield Path(made.stdout.strip())
-    finally:
-        subprocess.run(["losetup", "--detach", made.stdout.strip()], check=True, timeout=20)
+def make_file(host: Host, filled: bool = True) -> Path:
+    return make_image(host.folder / "file", 8 * MB, filled)
 
 
 def inject_sparse_file(host: Host) -> list[DiskFinding]:

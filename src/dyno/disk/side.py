@@ -117,14 +117,19 @@ def check_folder(path: Path, size_bytes: int) -> None:
         raise HostError(f"no file can be made in {path}", cause=cause, hint=hint) from None
 
 
-def check_unused(path: Path, number: int) -> None:
-    """`UsageError` for a device that somebody uses: mounted, partitioned, mapped, swapped to."""
-    machine, word = Machine(), f"{os.major(number)}:{os.minor(number)}"
+def check_unused(path: Path, number: int, machine: Machine | None = None) -> None:
+    """`UsageError` for a device that somebody uses: mounted, partitioned, swapped to, part of a
+    mapping or an array, or held by any other.
+    """
+    machine, word = machine or Machine(), f"{os.major(number)}:{os.minor(number)}"
     rows = machine.read_text("/proc/self/mountinfo").splitlines()
     mounted = [row.split()[4] for row in rows if row.split()[2] == word]
-    block = Path("/sys/dev/block") / word
+    block = machine.find_path(f"/sys/dev/block/{word}")
     parts = sorted(each.parent.name for each in block.glob("*/partition"))
     holders = sorted(each.name for each in block.glob("holders/*"))
+    swaps = machine.read_text("/proc/swaps").splitlines()[1:]
+    if str(path.resolve()) in [row.split()[0] for row in swaps]:
+        raise UsageError(f"{path} is swapped to, and is not written to")
     if mounted:
         raise UsageError(f"{path} is mounted at {mounted[0]}, and is not written to")
     if parts:

@@ -43,15 +43,17 @@ def _judge_side(run: DiskRun, side: DiskSide, jobs: list[DiskJob]) -> DiskFindin
             f"{flushes:,} flushes (barrier=0, nobarrier?): a power cut loses what was committed."
         )
         return DiskFinding("write_cache", "invalid", sentence, *meant)
-    least = ROTATING_NS if side.device.rotational else FLASH_NS
+    # the kernel says of any loop device that it rotates
+    rotates = bool(side.device.rotational) and side.device.loop_direct is None
+    least = ROTATING_NS if rotates else FLASH_NS
     fastest = [_find_wait_ns(run, side, job) for job in jobs]
     quick = min((each for each in fastest if each), default=None)
     if quick is not None and quick < least:
-        medium = "says that it rotates" if side.device.rotational else "is flash"
+        medium = "a disk that says that it rotates" if rotates else "flash"
         sentence = (
-            f"{side.name}: a block's flushes take {quick / 1e3:.0f} µs; it {medium}, which "
-            f"cannot be written in {least / 1e3:.0f} µs: a cache answers them, which is safe only "
-            "if a battery or capacitor keeps it."
+            f"{side.name}: a block's flushes take {quick / 1e3:.0f} µs, and {medium} needs "
+            f"{least / 1e3:.0f} µs at least: a cache answers them, which is safe only if a battery "
+            "or capacitor keeps it."
         )
         return DiskFinding("write_cache", "doubtful", sentence, *meant)
     sentence = f"{side.name}: flushes take as long as a medium needs."

@@ -21,12 +21,16 @@ MOUNTS = "/proc/self/mountinfo"
 
 
 def find_disk_queues(folder: Path) -> list[Path]:
-    """The request queue of each disk that the file system of `folder` lies on.
+    """The request queue of each disk that the file system of `folder` lies on; of a block device,
+    its own.
 
     None where it lies on no disk (memory, a network), or does not say on which (overlay).
     """
     there = next((path for path in (folder, *folder.absolute().parents) if path.exists()), None)
-    device = _find_device(there.stat().st_dev) if there else None
+    found = there.stat() if there else None
+    device = None
+    if found:
+        device = _find_device(found.st_rdev if stat.S_ISBLK(found.st_mode) else found.st_dev)
     return sorted(set(_find_below(_knob.find_path(f"{BLOCK}/{device}")))) if device else []
 
 

@@ -155,12 +155,12 @@ def describe_parts(times: Sequence[RequestTime]) -> str:
 def describe_device(side: DiskSide) -> str:
     """What a side lies on, in a line."""
     facts = side.device
-    told = [side.file_system, "/".join(facts.stack)]
+    told = [side.file_system, "/".join(facts.stack) or "no device is visible below it"]
     told += [f"scheduler {facts.scheduler}" if facts.scheduler else ""]
     told += [f"cache {facts.write_cache}" if facts.write_cache else ""]
     if facts.rotational is not None:
         told.append("says that it rotates" if facts.rotational else "does not rotate")
-    known = ", ".join(filter(None, told)) or "no device is visible below it"
+    known = ", ".join(filter(None, told))
     return f"{side.name}: {known}; {numbers.format_quantity(side.size_bytes, 'B', 2)}."
 
 
