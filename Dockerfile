@@ -12,7 +12,7 @@ COPY . /src
 RUN make -C /src wheel \
     && python3 -m venv /opt/dyno \
     && /opt/dyno/bin/pip install --no-cache-dir /src/dist/dyno_bench-*.whl \
-    && rm -rf /src
+    && rm -rf /src "${CARGO_HOME:-$HOME/.cargo}/registry"
 
 ENV PATH=/opt/dyno/bin:$PATH DYNO_RUNS=/runs
 WORKDIR /runs
