@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from dyno.access import url as _attached
+from dyno.access.listening import find_server_pid
 from dyno.builds import Build
 from dyno.compare.experiment import candidates
 from dyno.driver.plan import Session
@@ -170,7 +171,7 @@ def test_a_server_behind_a_port_of_this_host_is_its_first_process_and_no_proxy(
             for host in ("127.0.0.1", "localhost", socket.gethostname()):
                 session: Session = {"kind": "postgres", "host": host, "port": port}
                 is_here = _attached.is_here(host)
-                found = _attached.find_server_pid(session, ("postgres",))
+                found = find_server_pid(session, ("postgres",))
                 assert is_here and found == expected, host
             listening.stdin.close()
     assert not _attached.is_here("192.0.2.1") and not _attached.is_here("no.such.host.invalid")

@@ -11,8 +11,7 @@ import getpass
 import os
 import re
 import socket
-import struct
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -263,56 +262,3 @@ def _is_own(family: int, at: Any) -> bool:
         line.bind(at)
         return True
     return False
-
-
-def find_server_pid(session: Session, programs: Collection[str]) -> int | None:
-    """The process of a server that runs on this machine; None where it is not found.
-
-    Behind a socket it is whoever listens there. Behind a port it must be one of `programs` (as the
-    kernel calls them): a container's proxy or a pooler listens in the place of servers.
-    """
-    host = str(session["host"])
-    if host.startswith("/"):
-        return find_local_pid(host)
-    if not is_here(host):
-        return None
-    listening = list_listening_sockets(session["port"])
-    found: dict[int, int] = {}
-    for folder in Path("/proc").glob("[1-9]*") if listening else ():
-        with suppress(OSError):
-            if (folder / "comm").read_text().strip() in programs:
-                opened = {str(file.readlink()) for file in (folder / "fd").iterdir()}
-                if opened & listening:
-                    parent = (folder / "stat").read_text().rpartition(")")[2].split()[1]
-                    found[int(folder.name)] = int(parent)
-    # a child holds what its parent opened; two servers may share a port on two addresses
-    first = [pid for pid, parent in found.items() if parent not in found]
-    return first[0] if len(first) == 1 else None
-
-
-#: The kernel's number for a socket that listens.
-_LISTENS = "0A"
-
-
-def list_listening_sockets(port: int, pid: int | str = "self") -> set[str]:
-    """The sockets that listen on this port of a process's network, as links of `/proc/PID/fd` name
-    them.
-    """
-    found = set()
-    for family in ("tcp", "tcp6"):
-        with suppress(OSError):
-            for line in Path(f"/proc/{pid}/net/{family}").read_text().splitlines()[1:]:
-                cells = line.split()
-                if cells[3] == _LISTENS and int(cells[1].rpartition(":")[2], 16) == port:
-                    found.add(f"socket:[{cells[9]}]")
-    return found
-
-
-def find_local_pid(path: str) -> int | None:
-    """The process that listens on a Unix socket; None where it is not of this machine."""
-    with suppress(OSError), socket.socket(socket.AF_UNIX) as line:
-        line.connect(path)
-        peer = line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-        pid: int = struct.unpack("3i", peer)[0]
-        return pid or None
-    return None

@@ -24,6 +24,7 @@ from dyno.report.html.server_profile import (
     BATCHES,
     SOURCES,
     STATEMENT_HEADS,
+    WAIT_HEADS,
     describe_profile,
     describe_taking,
     format_core,
@@ -115,7 +116,7 @@ def _print_waits(profile: ServerProfile, base: ServerProfile | None) -> None:
         share = f"{100 * row.value / total:.1f} %"
         most = ", ".join(named[:EVENTS_SHOWN])
         shown.append((name_wait(row.name), f"{row.value:.2f}", share, most))
-    screen.print_table(("wait", "sessions", "share", "most of it"), shown, right=(1, 2))
+    screen.print_table(WAIT_HEADS, shown, right=(1, 2))
 
 
 def _print_statements(profile: ServerProfile, base: ServerProfile | None) -> None:

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dyno.access import url
+from dyno.access.listening import find_server_pid
 from dyno.access.url import Address
 from dyno.builds import Build
 from dyno.driver.plan import Session
@@ -194,7 +195,7 @@ class MysqlTables:
 def describe_attached_server(build: Build, home: Path) -> Server:
     """The server as it runs; its process is known where it listens on this machine."""
     session = make_session(build)
-    return Server(session, home, url.find_server_pid(session, PROGRAMS))
+    return Server(session, home, find_server_pid(session, PROGRAMS))
 
 
 def make_session(build: Build) -> Session:

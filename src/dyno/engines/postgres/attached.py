@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dyno.access import url
+from dyno.access.listening import find_server_pid
 from dyno.access.url import Address
 from dyno.builds import Build
 from dyno.driver.plan import Session
@@ -116,7 +117,7 @@ class PostgresTables:
 def describe_attached_server(build: Build, home: Path) -> Server:
     """The server as it runs; its process is known where it listens on this machine."""
     session = make_session(build)
-    return Server(session, home, url.find_server_pid(session, PROGRAMS))
+    return Server(session, home, find_server_pid(session, PROGRAMS))
 
 
 #: A question that fails unless the session only reads, in UTF-8 and in limited time.

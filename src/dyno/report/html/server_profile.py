@@ -203,7 +203,7 @@ def _render_waits(profile: ServerProfile, base: ServerProfile | None) -> Markup:
     rows = compare_rows(before, series) if before else tell_rows(series)
     total = sum(row.value for row in rows) or 1.0
     heads = ["wait", "before", "now", "difference", "interval", "", "most of it"]
-    heads = heads if before else ["wait", "sessions", "share", "interval", "most of it"]
+    heads = heads if before else [*WAIT_HEADS[:3], "interval", *WAIT_HEADS[3:]]
     made = []
     for row in rows:
         named = [name for name, _ in events.get(row.name, Counter()).most_common() if name]
@@ -239,6 +239,7 @@ def list_statement_cells(profile: ServerProfile, it: StatementTime) -> list[str]
 
 
 STATEMENT_HEADS = ("query", "db", "per_second", "avg_ms", "sessions", "rows")
+WAIT_HEADS = ("wait", "sessions", "share", "most of it")
 #: Where statements' times come from, in words.
 SOURCES = {
     "pg_stat_statements": "Times are those that pg_stat_statements counted meanwhile.",

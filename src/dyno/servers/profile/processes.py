@@ -1,22 +1,15 @@
-"""The processes of a server on this host: which listens at an address, and which engine one runs.
-
-In containers, too: a process is seen there under this host's number, its sockets in its own network
-namespace. What the kernel does not show us (another user's descriptors) is not found.
-"""
+"""The process of a server on this host, and which engine it runs, in containers, too."""
 
 from __future__ import annotations
 
-import os
 import re
-import socket
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from dyno.access.url import find_local_pid, list_listening_sockets
+from dyno.access.listening import find_server_pid, read_link
 from dyno.errors import HostError, UsageError
-from dyno.host.processes import has_ended, list_process_family, read_start_ticks
+from dyno.host.processes import has_ended, read_start_ticks
 
 #: Names of servers' programs, and of libraries that a program embeds, by the engine they are.
 PROGRAMS = {
@@ -61,7 +54,7 @@ def find_process(pid: int) -> ServerProcess:
     if not started:
         raise UsageError(f"there is no process {pid}")
     try:
-        path = _read_link(f"/proc/{pid}/exe").removesuffix(_DELETED)
+        path = read_link(f"/proc/{pid}/exe").removesuffix(_DELETED)
         mapped = Path(f"/proc/{pid}/maps").read_text(errors="replace")
     except PermissionError:
         raise HostError(
@@ -89,78 +82,9 @@ def find_listening(host: str, port: int, engines: frozenset[str]) -> ServerProce
     """The process that a server of one of `engines` listens with at this address; None where none
     of this host does, or shows itself to us. `UsageError` where another program listens.
     """
-    if host.startswith("/"):
-        pid = find_local_pid(host)
-        found = find_process(pid) if pid else None
-        if found and found.engine not in engines:
-            raise UsageError(f"process {pid} runs {found.program}, and no server of that kind")
-        return found
-    candidates = list(_list_candidates(engines))
-    addresses = _resolve(host)
-    if not addresses:
-        return None
-    listening = [pid for pid in candidates if _is_listening(pid, port, addresses)]
-    # what a server forked has its sockets, too: the eldest is the server
-    families = {pid: set(list_process_family(pid)) for pid in listening}
-    eldest = [
-        pid
-        for pid in listening
-        if not any(pid in family for other, family in families.items() if other != pid)
-    ]
-    return find_process(eldest[0]) if len(eldest) == 1 else None
-
-
-def _list_candidates(engines: frozenset[str]) -> Iterator[int]:
-    """Processes that run a server's program."""
-    for entry in os.scandir("/proc"):
-        if entry.name.isdigit():
-            with suppress(OSError):
-                path = _read_link(f"/proc/{entry.name}/exe").removesuffix(_DELETED)
-                if PROGRAMS.get(Path(path).name) in engines:
-                    yield int(entry.name)
-
-
-def _resolve(host: str) -> set[str]:
-    with suppress(OSError):
-        found = socket.getaddrinfo(host or "localhost", None, type=socket.SOCK_STREAM)
-        return {str(it[4][0]) for it in found}
-    return set()
-
-
-def _is_listening(pid: int, port: int, addresses: set[str]) -> bool:
-    """Does the process hold a socket that listens there? A loopback address is that of our own
-    network namespace, any other that of the process's.
-    """
-    with suppress(OSError):
-        is_near = _read_link(f"/proc/{pid}/ns/net") == _read_link("/proc/self/ns/net")
-        loopback = {it for it in addresses if it.startswith("127.") or it == "::1"}
-        asked = addresses if is_near else addresses - loopback
-        own = _list_local_addresses(pid) | (loopback if is_near else set())
-        return bool(asked & own) and bool(list_listening_sockets(port, pid) & _list_sockets(pid))
-    return False
-
-
-def _list_local_addresses(pid: int) -> set[str]:
-    """The addresses of the process's network namespace."""
-    found, last = set(), ""
-    for line in Path(f"/proc/{pid}/net/fib_trie").read_text().splitlines():
-        if "|--" in line:
-            last = line.rpartition("|-- ")[2].strip()
-        elif "host LOCAL" in line:
-            found.add(last)
-    with suppress(OSError):
-        for line in Path(f"/proc/{pid}/net/if_inet6").read_text().splitlines():
-            found.add(socket.inet_ntop(socket.AF_INET6, bytes.fromhex(line.split()[0])))
+    programs = {name for name, engine in PROGRAMS.items() if engine in engines}
+    pid = find_server_pid({"host": host, "port": port}, programs)
+    found = find_process(pid) if pid else None
+    if found and found.engine not in engines:
+        raise UsageError(f"process {pid} runs {found.program}, and no server of that kind")
     return found
-
-
-def _list_sockets(pid: int) -> set[str]:
-    found = set()
-    for entry in os.scandir(f"/proc/{pid}/fd"):
-        with suppress(OSError):
-            found.add(_read_link(entry.path))
-    return found
-
-
-def _read_link(path: str) -> str:
-    return str(Path(path).readlink())
