@@ -35,6 +35,8 @@ def choose_build(text: str) -> str:
     return {wanted: given for wanted, _, given in pairs}.get(text, text)
 
 
+#: Settings of PostgreSQL's that Dyno holds where it starts a server; a test of logs sets them.
+LOGGING = ("logging_collector", "log_destination")
 #: Servers that a process keeps running, unless more than this are used at once.
 MOST = 2
 
@@ -51,9 +53,15 @@ def started(
     engine = find_engine(spec.engine, driver.ask)
     build = engine.program(spec.with_password, {}, lambda _: None)
     with ExitStack() as stack:
-        server = engine.start(
-            build, home or stack.enter_context(made_home()), {**spec.keys, **settings}
-        )
+        folder = home or stack.enter_context(made_home())
+        logging = {name: it for name, it in settings.items() if name in LOGGING}
+        asked = {**spec.keys, **{name: it for name, it in settings.items() if name not in LOGGING}}
+        server = engine.start(build, folder, asked)
+        if logging:
+            written = [f"ALTER SYSTEM SET {name} = {it}" for name, it in logging.items()]
+            driver.ask(server.session, written)
+            engine.stop(server)
+            server = engine.start(build, folder, asked)
         try:
             yield server
         finally:

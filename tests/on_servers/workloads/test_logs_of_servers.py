@@ -108,7 +108,9 @@ def test_each_statement_that_reached_a_server_is_read_of_its_log(
             made += ["CREATE DATABASE IF NOT EXISTS other", "CREATE TABLE other.item (id INTEGER)"]
         driver.ask(server.session, made)
         sent = SENT[family] + (PREPARED if family == "mysql" else [])
-        found = read_between(log_between(server, sent, tmp_path))
+        log = log_between(server, sent, tmp_path)
+    assert on.get("log_destination", "") in read_log(LogFile(log)).kind
+    found = read_between(log)
     bare = [(re.sub(r";\Z", "", sql).strip(), database) for sql, database in found]
     texts = [sql for sql, _ in bare]
     wanted = [it.strip() for it in SENT[family]]

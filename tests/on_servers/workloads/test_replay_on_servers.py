@@ -103,6 +103,7 @@ def test_what_a_server_logged_is_played_on_it_again(
         ((before,),) = driver.ask(server.session, [stock])[0]
         for writes in (False, True):
             replay = laid(log, writes)
+            assert on.get("log_destination", "") in replay.log.kind
             played = replay.selection.count
             plan = Plan(server.session, Script(str(replay.script), {}), 7, ("run",), progress_s=0)
             (tally,) = play_plan(plan, tmp_path)["replay"].streams

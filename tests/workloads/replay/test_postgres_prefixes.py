@@ -195,7 +195,7 @@ def test_a_prepared_statements_name_may_have_colons(name: str, tmp_path: Path) -
     text = f"{start}  execute {name}: SELECT 1\n{start}  execute fetch from {name}: SELECT 1\n"
     (tmp_path / "it.log").write_text(text)
     (sql,) = (it.sql for it in read_log(LogFile(tmp_path / "it.log")).entries)
-    assert sql.removeprefix("y: ") == "SELECT 1"
+    assert sql == "SELECT 1"
 
 
 def test_a_value_that_may_have_been_cut_is_left_out_by_name(tmp_path: Path) -> None:

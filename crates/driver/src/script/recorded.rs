@@ -1,18 +1,25 @@
 //! A server's log at play: its statements made, and sent one after the other.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::recording::{CHECK, FORMS_MOST, Lane, Recording};
+use super::recording::{CHECK, FORMS_MOST, LaidForm, Lane, Recording};
 use super::shared::{RequestState, Shared};
 use super::statement::Form;
 use crate::plan::error::Error;
 use crate::sessions::literal::TextStatement;
-use crate::sessions::sql::number_placeholders;
+use crate::sessions::sql::{Quoting, mark_parameters, number_placeholders};
 use crate::sessions::{Engine, descriptor};
 
 /// PostgreSQL answers nothing in a transaction that has failed, and nothing changes in it either.
 const ABORTED: &str = "25P02";
+
+/// A text whose values go into it.
+fn text_form(sql: &[u8], quoting: Quoting) -> LaidForm {
+    let (text, order) = mark_parameters(sql);
+    LaidForm { form: Form::Text(TextStatement::new(&text, quoting)), order }
+}
 
 impl Shared {
     /// Goes through a file, and makes the statements that have parameters on a connection; they are
@@ -29,7 +36,12 @@ impl Shared {
         while lane.next_event()? {
             let event = &lane.event;
             due_ns.push((event.at_ns as f64 / speed) as u64);
-            texts.push(self.account.number(&event.text, self.connections.quoting));
+            // counted alike, whatever marks an engine reads
+            let counted = match event.has_values {
+                true => mark_parameters(&event.text).0,
+                false => Cow::Borrowed(&event.text[..]),
+            };
+            texts.push(self.account.number(&counted, self.connections.quoting));
             let (Some(kind), Some(name)) = (kinds.get_mut(event.kind), lane.names.get(event.kind))
             else {
                 return Err(Error::driver("a laid out log has a type without a name"));
@@ -53,6 +65,7 @@ impl Shared {
             texts,
             kinds,
             forms,
+            arranged: Vec::new(),
             due_ns,
         });
         Ok(())
@@ -64,18 +77,21 @@ impl Shared {
     }
 
     /// What cannot be prepared here is sent as text, and fails, if it does, as an event.
-    fn form(&mut self, connection: usize, sql: &[u8]) -> Result<Form, Error> {
+    fn form(&mut self, connection: usize, sql: &[u8]) -> Result<LaidForm, Error> {
         if self.parses_with_values() {
-            return Ok(Form::Unnamed(number_placeholders(sql).into_owned()));
+            let form = Form::Unnamed(number_placeholders(sql).into_owned());
+            return Ok(LaidForm { form, order: None });
         }
+        let (text, order) = mark_parameters(sql);
         let session = self.connections.at(connection)?.session();
-        Ok(match session.prepare(sql) {
+        let form = match session.prepare(&text) {
             Ok(handle) => Form::Prepared(handle),
             Err(error) if error.is_engine() => {
-                Form::Text(TextStatement::new(sql, self.connections.quoting))
+                Form::Text(TextStatement::new(&text, self.connections.quoting))
             }
             Err(error) => return Err(error),
-        })
+        };
+        Ok(LaidForm { form, order })
     }
 
     /// Plays the next event: sends its statement.
@@ -99,13 +115,16 @@ impl Shared {
                     return session.query(question);
                 }
                 match it.forms.get(&event.text).filter(|_| event.has_values) {
-                    Some(form) => form.send(session, &event.values),
+                    Some(form) => form.send(session, &event.values, &mut it.arranged),
                     None if !event.has_values => session.query_bytes(&event.text),
                     None if unnamed => {
                         session.execute_unnamed(&number_placeholders(&event.text), &event.values)
                     }
-                    None => Form::Text(TextStatement::new(&event.text, quoting))
-                        .send(session, &event.values),
+                    None => text_form(&event.text, quoting).send(
+                        session,
+                        &event.values,
+                        &mut it.arranged,
+                    ),
                 }
             }),
             Ok(false) => Err(Error::driver("a log was played beyond its end")),

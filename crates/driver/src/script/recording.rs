@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use super::statement::Form;
 use crate::plan::error::Error;
-use crate::sessions::Value;
+use crate::sessions::{Reply, Session, Value};
 
 /// Texts with parameters of which statements are made beforehand: servers allow not many more on a
 /// connection. Others are sent as text.
@@ -43,7 +43,7 @@ pub struct LaidEvent {
     pub at_ns: u64,
     /// The number of its transaction type's name.
     pub kind: usize,
-    /// Its text, with `?` for its parameters.
+    /// Its text, with the log's own marks (`$1`) for its parameters.
     pub text: Vec<u8>,
     /// Does it have parameters?
     pub has_values: bool,
@@ -163,6 +163,29 @@ fn read_value(file: &mut impl Read, size: usize, value: &mut Value) -> io::Resul
     Ok(())
 }
 
+/// What is sent of a text with parameters, and which of the values each of its marks takes; none
+/// where they are taken as they are.
+pub struct LaidForm {
+    pub form: Form,
+    pub order: Option<Vec<usize>>,
+}
+
+impl LaidForm {
+    /// Sends the statement with an event's values.
+    #[inline]
+    pub fn send(
+        &self,
+        session: &mut dyn Session,
+        values: &[Value],
+        arranged: &mut Vec<Value>,
+    ) -> Result<Reply, Error> {
+        let Some(order) = &self.order else { return self.form.send(session, values) };
+        arranged.clear();
+        arranged.extend(order.iter().map(|at| values.get(*at).cloned().unwrap_or(Value::Null)));
+        self.form.send(session, arranged)
+    }
+}
+
 /// What a user plays of a log, and how far that is.
 pub struct Recording {
     /// The number of its connection.
@@ -179,7 +202,9 @@ pub struct Recording {
     /// The numbers of the transaction types' names, of those that occur.
     pub kinds: Vec<Option<i64>>,
     /// What is sent of texts with parameters.
-    pub forms: HashMap<Vec<u8>, Form>,
+    pub forms: HashMap<Vec<u8>, LaidForm>,
+    /// The values of an event in the order of its marks; its memory is used again.
+    pub arranged: Vec<Value>,
     /// When each event is due, until the worker has taken it.
     pub due_ns: Vec<u64>,
 }

@@ -198,6 +198,26 @@ pub fn numbered_parameters(sql: &[u8]) -> impl Iterator<Item = (Range<usize>, us
     })
 }
 
+/// PostgreSQL's `$1` as `?`, for engines that read no numbers, and which of the values (from 0)
+/// each mark takes; none where they are taken in their order. A text with a `?` of its own (an
+/// operator of jsonb) is left as it is.
+pub fn mark_parameters(sql: &[u8]) -> (Cow<'_, [u8]>, Option<Vec<usize>>) {
+    let found: Vec<_> = numbered_parameters(sql).collect();
+    if found.is_empty() || !parameters(sql, Quoting::Postgres).is_empty() {
+        return (Cow::Borrowed(sql), None);
+    }
+    let (mut out, mut from) = (Vec::with_capacity(sql.len()), 0);
+    for (place, _) in &found {
+        out.extend_from_slice(&sql[from..place.start]);
+        out.push(b'?');
+        from = place.end;
+    }
+    out.extend_from_slice(&sql[from..]);
+    let order: Vec<_> = found.into_iter().map(|(_, number)| number.wrapping_sub(1)).collect();
+    let is_in_order = order.iter().copied().eq(0..order.len());
+    (Cow::Owned(out), (!is_in_order).then_some(order))
+}
+
 /// How many parameters PostgreSQL will see: the greatest number, or all question marks.
 pub fn count_parameters(sql: &[u8]) -> usize {
     let numbered = numbers(sql).max();
@@ -258,6 +278,19 @@ mod tests {
             ("SELECT 'ü?', ?", "SELECT 'ü?', $1"),
         ] {
             assert_eq!(number_placeholders(sql.as_bytes()), wanted.as_bytes(), "{sql}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_marks_that_take_their_own_values() {
+        for (sql, wanted, order) in [
+            ("SELECT $1, '$2', $2 -- $3", "SELECT ?, '$2', ? -- $3", None),
+            ("SELECT $2, a$1, $1, $2", "SELECT ?, a$1, ?, ?", Some(vec![1, 0, 1])),
+            ("SELECT j ? 'key', $2", "SELECT j ? 'key', $2", None),
+            ("SELECT 1", "SELECT 1", None),
+        ] {
+            let (text, found) = mark_parameters(sql.as_bytes());
+            assert_eq!((&text[..], found), (wanted.as_bytes(), order), "{sql}");
         }
     }
 

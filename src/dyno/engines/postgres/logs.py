@@ -20,10 +20,19 @@ from dyno.workloads.replay.parameters import count_parameters
 LOGS_ALL = "log_statement=all, or log_min_duration_statement=0"
 TIME = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?)(?: ([A-Z]{2,5}|[+-]\d\d))?")
 _EPOCH = re.compile(r"\d{9,11}\.\d{3}")
+#: What a statement begins with.
+_VERBS = (
+    "SELECT|INSERT|UPDATE|DELETE|MERGE|WITH|VALUES|TABLE|SHOW|SET|RESET|BEGIN|START|COMMIT|END|"
+    "ROLLBACK|ABORT|SAVEPOINT|RELEASE|DECLARE|FETCH|MOVE|CLOSE|CALL|DO|COPY|LOCK|EXPLAIN|ANALYZE|"
+    "VACUUM|CREATE|ALTER|DROP|TRUNCATE|REFRESH|LISTEN|UNLISTEN|NOTIFY|DISCARD|DEALLOCATE|PREPARE|"
+    "EXECUTE|COMMENT|REINDEX|CLUSTER"
+)
+_BEGINS = rf"[\s(]*+(?:/\*|--|(?i:{_VERBS})\b)"
 #: What a statement's message begins with; the statement follows. The name of a prepared one may
-#: have colons in it, and one that is fetched from was logged before.
+#: have colons in it, with a space behind them, too; one that is fetched from was logged before.
 STATEMENT = re.compile(
-    r"(?:[0-9A-Z]{5}: )?(?:duration: ([\d.]+) ms  )?(statement|execute (?!fetch from )[^\n]*?): "
+    r"(?:[0-9A-Z]{5}: )?(?:duration: ([\d.]+) ms  )?"
+    rf"(statement|execute (?!fetch from )(?:[^\n]*?(?=: {_BEGINS})|[^\n]*?)): "
 )
 #: The same in the languages that servers are set to.
 _TRANSLATED = re.compile(

@@ -23,7 +23,7 @@ from dyno.workloads.replay.formats import read_log
 from dyno.workloads.replay.in_place import Allowed, ServerRules, judge_for_all
 from dyno.workloads.replay.lines import LogFile
 from dyno.workloads.replay.logs import LIMIT, Log, LogEntry, has_odd_bytes
-from dyno.workloads.replay.parameters import insert_values, mark_parameters
+from dyno.workloads.replay.parameters import insert_values
 from dyno.workloads.replay.sessions import (
     Bounds,
     LogSession,
@@ -34,7 +34,7 @@ from dyno.workloads.replay.sessions import (
 from dyno.workloads.replay.spool import Spool
 
 #: Counts with what is laid out: a change of the form makes other names.
-FORM = 3
+FORM = 4
 #: Digests with a histogram of their own; all others are counted together.
 DIGESTS = 60
 DIGEST_LETTERS = 56
@@ -248,7 +248,7 @@ def _build_lane(
         yield _LENGTH.pack(len(name.encode())) + name.encode()
     undone, others = names.names.index(UNDONE), names.names.index(OTHERS)
     checked, at_ns = names.names.index(CHECKED), 0
-    is_judged, is_asked = bool(selection.rules), selection.asks
+    is_asked = selection.asks
     for session in sessions:
         is_open, is_first = False, is_asked
         for at_s, sql, values, number, statement in selection.find_played(session):
@@ -257,10 +257,8 @@ def _build_lane(
                 yield _EVENT.pack(at_ns, checked, len(CHECK), -1) + CHECK
                 is_first = False
             text, marked, said = _encode(sql), -1, b""
-            if values and is_judged:  # as it was judged, the server's own marks in it
+            if values:
                 marked, said = len(values), _encode_values(values)
-            elif values:
-                text, marked, said = _bind_values(sql, values)
             yield _EVENT.pack(at_ns, names.types.get(number, others), len(text), marked)
             yield text
             yield said
@@ -280,13 +278,6 @@ def _join_pieces(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """Pieces put together to what is worth a write."""
     while batch := list(islice(pieces, PIECES)):
         yield b"".join(batch)
-
-
-def _bind_values(sql: str, given: Sequence[str | None]) -> tuple[bytes, int, bytes]:
-    """A text with `?` for its parameters, how many these are, and their values as written."""
-    text, order = mark_parameters(sql)
-    values = given if order is None else [given[n] if n < len(given) else None for n in order]
-    return _encode(text), len(values), _encode_values(values)
 
 
 def _encode(text: str) -> bytes:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 #: What may begin something in which no parameter stands; a word is read whole (`a$1`, `E'…'`).
@@ -62,17 +61,6 @@ def count_parameters(sql: str) -> int:
     if "$" not in sql:
         return 0
     return max((it.number + 1 for it in find_parameters(sql)), default=0)
-
-
-@lru_cache(maxsize=1 << 10)
-def mark_parameters(sql: str) -> tuple[str, tuple[int, ...] | None]:
-    """`$1` as `?`, and the places of the values in the order of the text; a text that has `?` as it
-    is, and None.
-    """
-    found = list(find_parameters(sql))
-    if any(it.number < 0 for it in found):
-        return sql, None
-    return _replace(sql, found, ["?"] * len(found)), tuple(it.number for it in found)
 
 
 def insert_values(sql: str, values: Sequence[str | None]) -> str:

@@ -77,6 +77,8 @@ class Syslog:
         r"|(?:d\.\S+ )?app\[([\w-]+)\.(\d+)\]:? \[\w+\])(?: (.*))?$"
     )
     _chunk = re.compile(r"^\[(\d+)-(\d+)\] ?")
+    #: Daemons write a tab and a return so; six digits behind a quote are taken for a colour.
+    _code = re.compile(r"(?<![\"'])#(011|015)|#(011|015)(?![0-9A-Fa-f]{3}\b)")
     #: Messages of their own, though the server numbers them as parts of another.
     _own = re.compile(r"\b(?:DETAIL|HINT|CONTEXT|STATEMENT|QUERY|LOCATION):  ")
 
@@ -89,11 +91,14 @@ class Syslog:
         process, text = found[4] or found[5] or found[7] or "", (found[8] or "")
         at, chunk = _convert_time(found[1]), self._chunk.match(text)
         if chunk is None:
-            return ShippedLine(stream, text.replace("#011", "\t"), at=at, process=process)
-        text = text[chunk.end() :].replace("#011", "\t")
+            return ShippedLine(stream, self._decode(text), at=at, process=process)
+        text = self._decode(text[chunk.end() :])
         begins = chunk[2] == "1"
         joins = not (begins or text.startswith("\t") or self._own.search(text))
         return ShippedLine(stream, text, process, begins, joins, at=at, process=process)
+
+    def _decode(self, text: str) -> str:
+        return self._code.sub(lambda it: chr(int(it[1] or it[2], 8)), text)
 
 
 class ContainerRuntime:
