@@ -213,6 +213,18 @@ class Run:
         """
         return self.share is not None or self.gathered is not None
 
+    @property
+    def due_blocks(self) -> dict[str, int]:
+        """How many valid blocks of each of its workloads a share is due, or all the shares that a
+        run was gathered of; none of another run.
+        """
+        shares = [self.share] if self.share else []
+        if self.gathered:
+            shares = [each.share for each in self.gathered.shares if each.share]
+        dealt = [each.blocks for each in shares]
+        names = [plan.name for plan in self.workloads] if shares else []
+        return {name: sum(own[name].due for own in dealt if name in own) for name in names}
+
     def find_next_block(self, workload: str, block: int = -1) -> int | None:
         """The number of the block of `workload` after `block`; None where no more may be played."""
         if self.share:

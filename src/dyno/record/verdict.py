@@ -28,6 +28,19 @@ class Doubt:
 
 
 @dataclass(frozen=True)
+class HostEffect:
+    """A comparison on one of the hosts of a gathered run, by its own blocks alone: the slowdown and
+    its interval, None where it has one block. It has no say in the verdict.
+    """
+
+    host: str
+    blocks: int
+    slowdown_percent: float
+    low_percent: float | None = None
+    high_percent: float | None = None
+
+
+@dataclass(frozen=True)
 class Comparison:
     """One candidate against the base in one metric: a row of the table and of `--json`.
 
@@ -44,6 +57,10 @@ class Comparison:
     Where factors are crossed, it is an effect, and `levels` maps its factors to their levels: with
     one a main effect, that level against the factor's first; with several an interaction, the
     cells at these levels against what the effects of fewer factors would have made of them.
+
+    In a gathered run `hosts` tell of each host that played it. Where these are several, a host's
+    mean is one datum of the interval; `between_hosts_percent` is the standard deviation of the
+    effect from host to host, `heterogeneity_percent` is I² (`stats/hosts.py`); None: not known.
     """
 
     metric: Metric
@@ -69,6 +86,9 @@ class Comparison:
     levels: dict[str, str] = field(default_factory=dict)
     share_unseen_percent: float | None = None
     doubts: tuple[Doubt, ...] = ()
+    hosts: tuple[HostEffect, ...] = ()
+    between_hosts_percent: float | None = None
+    heterogeneity_percent: float | None = None
 
     @property
     def is_doubtful(self) -> bool:

@@ -3,7 +3,7 @@ shares, so that every host works it out for itself.
 
 Where there are at least as many cells as shares, a cell is dealt whole: it is judged on one host,
 as ever. Else the blocks of every cell are cut into as many stretches as there are shares, which
-differ by one block at most; the hosts then enter the judgement (docs/decisions/0033). A block is
+differ by one block at most; the hosts then enter the judgement (docs/decisions/0031). A block is
 never cut.
 """
 

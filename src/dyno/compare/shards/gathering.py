@@ -12,7 +12,16 @@ from dyno.compare.run_folder import RunFolder, write_json
 from dyno.compare.shards.found_shares import FoundShare
 from dyno.errors import HostError, UsageError, find_fullest
 from dyno.judge.analysis.judge import analyse_now
-from dyno.record import GatheredRun, Run, Trial
+from dyno.record import (
+    Calibration,
+    GatheredRun,
+    Interleaving,
+    Observation,
+    Run,
+    Slice,
+    Trial,
+    compute_host_score,
+)
 
 
 @dataclass(frozen=True)
@@ -79,9 +88,10 @@ def make_run(state: ShareState, command: str, torn: int) -> Run:
         created_utc=min(run.created_utc for run in runs),
         command=command,
         workloads=tuple(plans[name] for name in state.found[0].share.dealt if name in plans),
+        design=replace(first.design, interleaving=_join_slices(runs)),
         host=common,
-        survey=None,
-        calibration=None,
+        survey=choose_worst_survey([run.survey for run in runs]),
+        calibration=choose_worst_calibration([run.calibration for run in runs]),
         pilot=None,
         share=None,
         gathered=GatheredRun(
@@ -91,6 +101,40 @@ def make_run(state: ShareState, command: str, torn: int) -> Run:
             torn=torn,
         ),
     )
+
+
+def _join_slices(runs: Sequence[Run]) -> Interleaving | None:
+    """How trials were interleaved, with the slices of each cell as the first share of it chose
+    them; those of the others stand in their own runs.
+    """
+    found = [run.design.interleaving for run in runs if run.design.interleaving]
+    if not found:
+        return None
+    slices: dict[str, Slice] = {}
+    for each in reversed(found):
+        slices |= each.slices
+    return replace(found[0], slices=slices)
+
+
+def choose_worst_survey(
+    surveys: Sequence[tuple[Observation, ...] | None],
+) -> tuple[Observation, ...] | None:
+    """That of the host with the lowest score; None where a host was not looked at."""
+    known = [each for each in surveys if each is not None]
+    return min(known, key=compute_host_score) if len(known) == len(surveys) else None
+
+
+def choose_worst_calibration(found: Sequence[Calibration | None]) -> Calibration | None:
+    """That which speaks least for its host: stale, or with the highest bound of false alarms. None
+    where a host was never calibrated.
+    """
+    known = [each for each in found if each is not None]
+    return max(known, key=_rank_errors) if len(known) == len(found) else None
+
+
+def _rank_errors(known: Calibration) -> tuple[bool, float]:
+    alarms = (score.high_percent for score in known.scores if not score.effect_percent)
+    return bool(known.stale), max(alarms, default=100.0)
 
 
 def is_torn(trial: Trial, trials: Sequence[Trial], sides: int) -> bool:

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from dyno.judge.analysis.audit import Audit, JudgesEveryTrial, JudgesGathered, load_audits
-from dyno.judge.analysis.blocks import find_latest_attempts
+from dyno.judge.analysis.blocks import align_blocks, find_latest_attempts
 from dyno.judge.analysis.comparisons import (
     ComparisonContext,
     PairedMetric,
@@ -114,21 +114,24 @@ class Analysis:
     def _by_mean(self) -> bool:
         return self.run.design.gate == "mean"
 
-    def list_lines(self, blocks: int) -> list[PairedMetric]:
+    def list_lines(self, blocks: int, *, together: bool = False) -> list[PairedMetric]:
         """Every comparison in the first `blocks` valid blocks of each workload; in all that there
-        are where these were dealt.
+        are where these were dealt. `together`: in as many, and of the same hosts, of each.
         """
         found: list[PairedMetric] = []
+        chosen = {name: own.valid[:blocks] for name, own in self.view.blocks.items()}
+        if self.run.is_dealt:
+            chosen = {name: own.valid for name, own in self.view.blocks.items()}
+            chosen = align_blocks(chosen) if together else chosen
         for workload in self.run.workloads:
-            valid = self.view.blocks[workload.name].valid
-            valid = valid if self.run.is_dealt else valid[:blocks]
+            valid = chosen[workload.name]
             if len(valid) >= BLOCKS_LEAST:
                 found += pair_metrics(self.view, workload, valid)
         return found
 
     def compute_means(self, blocks: int) -> tuple[list[PairedMetric], list[Comparison]]:
         """The mean over all primaries for each candidate, in the first `blocks`; and judged."""
-        lines = self.list_lines(blocks)
+        lines = self.list_lines(blocks, together=True)
         found = compute_suite_means(self.case, lines)
         context = replace(self.case, primaries=self.case.rivals)
         rows = judge_comparisons(context, found)

@@ -19,7 +19,7 @@ dropped where that is more than half the smallest margin of the workload. Who ma
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dyno.judge.analysis.host_noise import compute_noise_shares
@@ -188,7 +188,7 @@ def group_dependent_blocks(
     blocks: Sequence[dict[str, Trial]], sides: Sequence[str]
 ) -> tuple[int, ...] | None:
     """A number for each block, the same for those that are one datum together: they share their
-    host, where several played (docs/decisions/0033), else their loads.
+    host, where several played (docs/decisions/0031), else their loads.
 
     None where every trial loaded anew, or where all sides began with the very same load, whose
     luck then cancels.
@@ -202,6 +202,57 @@ def group_dependent_blocks(
         return None
     places = {loads: number for number, loads in enumerate(dict.fromkeys(found))}
     return tuple(places[loads] for loads in found)
+
+
+@dataclass(frozen=True)
+class HostBlocks:
+    """The blocks of one host among those of a comparison: their places, and the groups of those
+    that share their loads (None: none do).
+    """
+
+    host: str
+    places: tuple[int, ...]
+    groups: tuple[int, ...] | None
+
+
+def split_by_host(
+    blocks: Sequence[dict[str, Trial]], sides: Sequence[str]
+) -> tuple[HostBlocks, ...]:
+    """The blocks of each host; none in a run that was not gathered."""
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, host in enumerate(list_hosts(blocks)):
+        places[host].append(place)
+    return tuple(
+        HostBlocks(
+            host, tuple(own), group_dependent_blocks([blocks[place] for place in own], sides)
+        )
+        for host, own in places.items()
+        if host
+    )
+
+
+def align_blocks(
+    found: Mapping[str, Sequence[dict[str, Trial]]],
+) -> dict[str, list[dict[str, Trial]]]:
+    """As many blocks of each workload, so that their nth ones can be taken together: where they
+    share hosts, as many of each of these, in one order; else the first ones.
+    """
+    hosts = {name: list_hosts(blocks) for name, blocks in found.items()}
+    shared = set.intersection(*(set(own) for own in hosts.values())) if hosts else set()
+    if not shared:
+        least = min(map(len, found.values()), default=0)
+        return {name: list(blocks[:least]) for name, blocks in found.items()}
+    most = {host: min(own.count(host) for own in hosts.values()) for host in sorted(shared)}
+    return {
+        name: [
+            block
+            for host, count in most.items()
+            for block in [it for it, its in zip(blocks, hosts[name], strict=True) if its == host][
+                :count
+            ]
+        ]
+        for name, blocks in found.items()
+    }
 
 
 def list_hosts(blocks: Sequence[dict[str, Trial]]) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dyno.judge.analysis.blocks import group_dependent_blocks
+from dyno.judge.analysis.blocks import HostBlocks, group_dependent_blocks, split_by_host
 from dyno.judge.analysis.effects import Effect, list_effects
 from dyno.judge.analysis.measures import Numbers
 from dyno.judge.analysis.run_view import RunView, build_analyses
@@ -86,7 +86,8 @@ class PairedMetric:
     """One comparison before it is judged: a number per block of either side, all above 0.
 
     `grey` says why the phase gets no verdict; it is empty where it gets one. `groups` numbers the
-    loads that the blocks were played on where loads come again, and is None where they do not.
+    loads that the blocks were played on where loads come again, or their hosts where these are
+    several, and is None where every block is a datum. `hosts` are those of a gathered run.
     """
 
     metric: Metric
@@ -97,6 +98,7 @@ class PairedMetric:
     values: Floats
     grey: str = ""
     groups: tuple[int, ...] | None = None
+    hosts: tuple[HostBlocks, ...] = ()
 
     @cached_property
     def logs(self) -> Floats:
@@ -126,6 +128,7 @@ def pair_metrics(
             name: _describe_missed_target(p, blocks, effect.cells) for name, p in phases.items()
         }
         groups = group_dependent_blocks(blocks, effect.cells)
+        hosts = split_by_host(blocks, effect.cells)
         shared = [m for m in _find_shared_metrics(own, effect.cells) if m.phase in phases]
         for metric in sorted(shared, key=lambda m: in_order.index(m.phase)):
             pair = next((pair for pair in declared if pair.matches(metric)), None)
@@ -143,6 +146,7 @@ def pair_metrics(
                     values=values,
                     grey=grey[metric.phase],
                     groups=groups,
+                    hosts=hosts,
                 )
 
 
@@ -200,6 +204,19 @@ class ComparisonContext:
     rivals: int = 1
     doubts: Mapping[Place, Sequence[Doubt]] = field(default_factory=dict)
     restarts: Mapping[Side, Restarts] = field(default_factory=dict)
+
+    def explain_few_blocks(self, line: PairedMetric) -> str:
+        """That a line has too few blocks for a word; else empty. Of blocks that were dealt half
+        must count: where more were lost, a host is too noisy to say anything.
+        """
+        n, first = line.logs.size, self.analyses.blocks[0]
+        due = self.run.due_blocks
+        dealt = due.get(line.metric.workload, min(due.values(), default=0))
+        if n < first and not dealt:
+            return f"so far: {n} of the {first} blocks of the first interim analysis"
+        if 2 * n < dealt:
+            return f"{n} of the {dealt} blocks that were dealt count, and half of them must"
+        return ""
 
     @property
     def analyses(self) -> InterimAnalyses:

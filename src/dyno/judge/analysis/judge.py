@@ -154,7 +154,7 @@ def _analyse_dealt(analysis: Analysis) -> InterimResult:
     what was gathered is judged once.
     """
     view, run = analysis.view, analysis.run
-    due, valid = count_due_blocks(run), view.valid_blocks
+    due, valid = run.due_blocks, view.valid_blocks
     missing = {name: max(0, due[name] - valid[name]) for name in due}
     told = f"{sum(valid.values())} of {sum(due.values())} valid blocks"
     now = InterimResult("go on", max(due.values(), default=0), told, valid, missing)
@@ -170,19 +170,6 @@ def _analyse_dealt(analysis: Analysis) -> InterimResult:
     if stuck:
         return _end_analysis(now, *next(iter(stuck.values())))
     return _end_analysis(now, "undecided", told)
-
-
-def count_due_blocks(run: Run) -> dict[str, int]:
-    """How many valid blocks of each of its workloads a share is due, or all shares that a run was
-    gathered of.
-    """
-    if run.share:
-        return {name: dealt.due for name, dealt in run.share.blocks.items()}
-    shares = [each.share for each in (run.gathered.shares if run.gathered else ()) if each.share]
-    return {
-        plan.name: sum(it.blocks[plan.name].due for it in shares if plan.name in it.blocks)
-        for plan in run.workloads
-    }
 
 
 def describe_absent(run: Run) -> str:
@@ -204,7 +191,7 @@ def describe_absent(run: Run) -> str:
 def _explain_share_stuck(view: RunView, name: str) -> tuple[State, str] | None:
     """Why a cell of a share can get no more blocks; None where it can."""
     blocks = view.blocks[name]
-    due, most = count_due_blocks(view.run)[name], view.run.count_most_blocks(name)
+    due, most = view.run.due_blocks[name], view.run.count_most_blocks(name)
     never = not blocks.valid and len(blocks.dropped) >= max(due, BLOCKS_LEAST)
     return _describe_stuck(name, blocks) if never or blocks.played >= most else None
 

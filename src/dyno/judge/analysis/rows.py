@@ -15,8 +15,10 @@ from typing import cast
 
 import numpy as np
 
+from dyno.judge.analysis.blocks import HostBlocks
 from dyno.judge.analysis.comparisons import ComparisonContext, Estimate, PairedMetric
 from dyno.judge.analysis.effect_words import describe_loss_rule
+from dyno.judge.stats.hosts import estimate_heterogeneity
 from dyno.judge.stats.interval import (
     ALIKE_LEVEL,
     BLOCKS_LEAST,
@@ -42,8 +44,10 @@ from dyno.judge.stats.verdict import (
     choose_verdicts,
     compute_unseen_share,
 )
-from dyno.record import Comparison, VerdictName
+from dyno.record import Comparison, HostEffect, VerdictName
 
+#: With no more hosts than this, t has two degrees of freedom at the most.
+FEW_HOSTS = 3
 #: The words that clear a candidate.
 CLEARED = (NOT_SLOWER, FASTER)
 
@@ -109,8 +113,36 @@ def _build_row(context: ComparisonContext, estimate: Estimate) -> Comparison:
         share_unseen_percent=_compute_unseen_percent(n) if verdict in CLEARED else None,
         doubts=context.find_doubts(line),
     )
+    row = _add_hosts(context, line, row) if row.primary else row
     rule = describe_loss_rule(row) if row.primary else ""
     return replace(row, notes=(rule, *notes)) if rule else row
+
+
+def _add_hosts(context: ComparisonContext, line: PairedMetric, row: Comparison) -> Comparison:
+    """The row with what each host of a gathered run says of it, and how much they differ."""
+    if not line.hosts:
+        return row
+    level, hosts = context.run.design.alpha, [""] * line.logs.size
+    for own in line.hosts:
+        for place in own.places:
+            hosts[place] = own.host
+    found = estimate_heterogeneity(line.logs, hosts)
+    return replace(
+        row,
+        hosts=tuple(_judge_host(line.logs[list(own.places)], own, level) for own in line.hosts),
+        between_hosts_percent=to_percent(found.sd) if found else None,
+        heterogeneity_percent=100.0 * found.share if found else None,
+    )
+
+
+def _judge_host(logs: Floats, own: HostBlocks, level: float) -> HostEffect:
+    data = extract_independent_data(logs, own.groups)
+    effect = HostEffect(own.host, logs.size, to_percent(float(data.mean())))
+    if data.size < 2:
+        return effect
+    interval = compute_t_interval(data, level)
+    bounds = to_percent(float(interval.low)), to_percent(float(interval.high))
+    return replace(effect, low_percent=bounds[0], high_percent=bounds[1])
 
 
 def _compute_unseen_percent(restarts: int) -> float:
@@ -140,9 +172,8 @@ def choose_verdict(
         return "invalid", (sentence,)
     if line.grey:
         return "inconclusive", (line.grey,)
-    first = context.analyses.blocks[0]
-    if n < first:
-        return "inconclusive", (f"so far: {n} of the {first} blocks of the first interim analysis",)
+    if few := context.explain_few_blocks(line):
+        return "inconclusive", (few,)
     said = choose_verdicts(
         estimate.interval,
         to_log(line.margin_percent),
@@ -183,7 +214,12 @@ def _list_notes(context: ComparisonContext, estimate: Estimate, word: str) -> It
 
 
 def _explain_open(context: ComparisonContext, estimate: Estimate) -> Iterator[str]:
-    """What kept the word back where the interval alone would have said one."""
+    """What kept the word back where the interval alone would have said one; or that hosts are few,
+    whose differences an interval over them has to allow for.
+    """
+    if 1 < len(estimate.line.hosts) <= FEW_HOSTS:
+        number = len(estimate.line.hosts)
+        yield f"its blocks are of {number} hosts only, so how far hosts differ is hardly known"
     interval, margin = estimate.interval, to_log(estimate.line.margin_percent)
     if interval.low > 0.0 and estimate.p > context.analyses.alpha:
         family, p = _describe_family(context, estimate), estimate.p

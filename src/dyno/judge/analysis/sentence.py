@@ -19,7 +19,7 @@ from dyno.judge.analysis.effect_words import (
     is_slight_gain,
 )
 from dyno.numbers import format_quantity
-from dyno.record import Comparison, Doubt, Run, Saturation, VerdictName
+from dyno.record import Comparison, Doubt, Run, Saturation, VerdictName, list_share_runs
 
 QUICK = "QUICK, on this shortened workload: "
 WORST_FIRST: tuple[VerdictName, ...] = ("invalid", "slower", "inconclusive", "not slower")
@@ -73,8 +73,19 @@ def describe_slices(run: Run) -> str:
     """How long an interleaved run's slices are: `20 ms`, or `20 ms (select), 100 ms (insert)`."""
     if (turns := run.design.interleaving) is None:
         return ""
+    if _has_own_slices(run):
+        return "each host's own length"
     lengths_s = {plan.name: turns.find_slice(plan.name).length_s for plan in run.workloads}
     return _group_by_workload(run, {name: f"{1e3 * s:g} ms" for name, s in lengths_s.items()})
+
+
+def _has_own_slices(run: Run) -> bool:
+    """Did hosts of a gathered run choose other slices for one workload?"""
+    shares = [(own.workloads, own.design.interleaving) for own in list_share_runs(run)]
+    return any(
+        len({turns and turns.find_slice(plan.name) for plans, turns in shares if plan in plans}) > 1
+        for plan in run.workloads
+    )
 
 
 def _group_by_workload(run: Run, told: dict[str, str]) -> str:

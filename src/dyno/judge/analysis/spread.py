@@ -17,6 +17,7 @@ from statistics import median
 
 import numpy as np
 
+from dyno.judge.analysis.blocks import list_hosts
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.stats.components import (
     RESTARTS,
@@ -28,6 +29,7 @@ from dyno.judge.stats.components import (
     compute_range_percent,
 )
 from dyno.judge.stats.components import estimate_components as components_of
+from dyno.judge.stats.hosts import align_hosts
 from dyno.judge.stats.interval import Floats
 from dyno.judge.stats.within_restarts import Costs, compute_time_times_variance, find_best_seconds
 from dyno.record import Metric, PhaseRecord, Spread, Trial, WorkloadPlan
@@ -38,7 +40,8 @@ def compute_restart_spreads(
 ) -> list[Spread]:
     """The spread of each candidate in each primary metric, over `blocks` (two or more).
 
-    A metric that is not above 0 in every block has none.
+    A metric that is not above 0 in every block has none. Where several hosts played, a host's own
+    speed is none of it.
     """
     declared = view.list_primaries(workload.name)
     found = []
@@ -48,6 +51,7 @@ def compute_restart_spreads(
             if any(pair.matches(metric) for pair in declared):
                 values = np.array([each.get(metric, 0.0) for each in own])
                 if values.min() > 0.0:
+                    values = np.exp(align_hosts(np.log(values), list_hosts(blocks)))
                     found.append(_compute_spread(side.name, metric, values))
     return found
 

@@ -121,6 +121,8 @@ def _describe_soundness(book: Book) -> str:
     audits = ", ".join(_count_audits(applying, *each) for each in counts.items()) or "none"
     poor = [o.name for o in survey or () if o.mark == "poor"]
     host = "host not surveyed" if survey is None else f"host {compute_host_score(survey)} of 100"
+    if hosts := {trial.host for trial in book.view.counted_trials if trial.host}:
+        host = f"{words.format_count(len(hosts), 'host')}, the worst: {host}"
     parts = (
         _describe_blocks(book),
         f"audits: {audits}",

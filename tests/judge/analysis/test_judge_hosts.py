@@ -1,0 +1,166 @@
+"""What is said of a run that was gathered of shares, on made-up records."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from fakes import make_run, make_trials, make_workload
+from judging import FixedAudit, judge_unaudited, logs, primary
+
+from dyno.judge.analysis.judge import analyse_now, judge
+from dyno.record import (
+    DealtBlocks,
+    DealtShare,
+    Finding,
+    GatheredRun,
+    Run,
+    Trial,
+    WorkloadPlan,
+)
+
+HOSTS = ("h1", "h2", "h3", "h4")
+Cells = Mapping[str, Sequence[int]]
+
+
+def make_share(index: int, dealt: Cells) -> DealtShare:
+    """Share `index` of as many as each cell of `dealt` has numbers of blocks."""
+    of = len(next(iter(dealt.values())))
+    first = {name: sum(own[: index - 1]) for name, own in dealt.items()}
+    blocks = {
+        name: DealtBlocks(own[index - 1], tuple(range(first[name], first[name] + own[index - 1])))
+        for name, own in dealt.items()
+        if own[index - 1]
+    }
+    counts = {name: tuple(own) for name, own in dealt.items()}
+    return DealtShare(index, of, "blocks", "e", "s", HOSTS[index - 1], "", "", blocks, counts)
+
+
+def make_gathered(dealt: Cells, missing: Sequence[int] = (), **design: Any) -> Run:
+    """A run of these cells; each share's host is one of `HOSTS`."""
+    plans: list[WorkloadPlan] = [make_workload(name) for name in dealt]
+    run = make_run(workloads=plans, **design)
+    count = len(next(iter(dealt.values())))
+    shares = tuple(
+        dataclasses.replace(run, workloads=(), candidates=(), share=make_share(index, dealt))
+        for index in range(1, count + 1)
+        if index not in missing
+    )
+    return dataclasses.replace(run, gathered=GatheredRun(shares, missing=tuple(missing)))
+
+
+def play_gathered(run: Run, found: Mapping[str, Sequence[Sequence[float]]]) -> list[Trial]:
+    """Trials whose block logs are these, by cell and share; hosts differ in speed."""
+    trials: list[Trial] = []
+    for name, shares in found.items():
+        block = 0
+        for index, own in enumerate(shares, 1):
+            for log in own:
+                for trial in make_trials({"new": [log]}, per_s=1e5 * index):
+                    trials.append(
+                        dataclasses.replace(
+                            trial,
+                            number=len(trials) + 1,
+                            workload=name,
+                            block=block,
+                            share=index,
+                            host=HOSTS[index - 1],
+                        )
+                    )
+                block += 1
+    assert run.gathered
+    present = {each.share.index for each in run.gathered.shares if each.share}
+    return [trial for trial in trials if trial.share in present]
+
+
+def test_hosts_that_agree_clear_and_convict_as_blocks_do() -> None:
+    run = make_gathered({"select": [6, 6, 6, 6]})
+    slower = play_gathered(run, {"select": [logs(0.05, 0.005, 6, seed) for seed in range(4)]})
+    assert judge_unaudited(run, slower).overall == "slower"
+    jittered = [logs(0.001 * seed, 0.005, 6, seed) for seed in range(4)]
+    equal = judge_unaudited(run, play_gathered(run, {"select": jittered}))
+    assert (equal.overall, equal.complete) == ("not slower", True)
+    row = primary(equal)
+    assert [(each.host, each.blocks) for each in row.hosts] == [(host, 6) for host in HOSTS]
+
+
+def test_an_effect_that_differs_from_host_to_host_is_no_sure_effect() -> None:
+    run = make_gathered({"select": [6, 6, 6, 6]})
+    apart = [logs(mean, 0.002, 6, seed) for seed, mean in enumerate((0.20, 0.02, 0.0, 0.06))]
+    row = primary(judge_unaudited(run, play_gathered(run, {"select": apart})))
+    assert row.verdict == "inconclusive"
+    assert row.low_percent < 0 < row.high_percent
+    assert row.between_hosts_percent == pytest.approx(9.4, abs=0.3)
+    assert row.heterogeneity_percent and row.heterogeneity_percent > 99
+    of_hosts = [(each.low_percent, each.high_percent) for each in row.hosts]
+    assert of_hosts[0][0] and of_hosts[0][0] > 15, "each host by itself is sure of its own"
+
+
+def test_two_hosts_are_honestly_wide_and_the_note_says_why() -> None:
+    run = make_gathered({"select": [12, 12]})
+    found = [logs(0.05, 0.01, 12, 1), logs(0.06, 0.01, 12, 2)]
+    row = primary(judge_unaudited(run, play_gathered(run, {"select": found})))
+    assert row.verdict == "inconclusive"
+    assert "its blocks are of 2 hosts only" in row.notes[0]
+
+
+def test_a_cell_that_lies_on_one_host_is_judged_there_as_ever() -> None:
+    cells = {"select": [10, 0], "insert": [0, 10]}
+    run = make_gathered(cells)
+    found = {"select": [logs(0.05, 0.005, 10), []], "insert": [[], logs(0.0, 0.005, 10)]}
+    verdict = judge_unaudited(run, play_gathered(run, found))
+    rows = {c.metric.workload: c for c in verdict.comparisons if c.primary}
+    assert (rows["select"].verdict, rows["insert"].verdict) == ("slower", "not slower")
+    assert [each.host for each in rows["select"].hosts] == ["h1"]
+    assert rows["select"].between_hosts_percent is None
+
+
+def test_a_missing_share_leaves_the_run_open_and_its_cells_unmeasured() -> None:
+    run = make_gathered({"select": [10, 0], "insert": [0, 10]}, missing=[2])
+    found = {"select": [logs(0.05, 0.005, 10), []], "insert": [[], logs(0.0, 0.005, 10)]}
+    verdict = judge_unaudited(run, play_gathered(run, found))
+    assert not verdict.complete
+    assert "share 2 of 2 is missing" in verdict.sentence
+    assert analyse_now(run, play_gathered(run, found), audits={}).state == "go on"
+
+
+def test_where_over_half_of_the_blocks_were_lost_nothing_is_said() -> None:
+    run = make_gathered({"select": [10, 10]})
+    row = primary(judge_unaudited(run, play_gathered(run, {"select": [logs(0.2, 0.001, 9), []]})))
+    assert row.verdict == "inconclusive"
+    assert "9 of the 20 blocks" in row.notes[0]
+
+
+def test_what_an_audit_finds_on_one_host_names_it_and_doubts_that_hosts_cells() -> None:
+    run = make_gathered({"select": [10, 0], "insert": [0, 10]})
+    found = {"select": [logs(0.05, 0.005, 10), []], "insert": [[], logs(0.05, 0.005, 10)]}
+
+    class DoubtsSelect(FixedAudit):
+        def judge(self, view: object) -> list[Finding]:
+            workloads = {trial.workload for trial in view.trials}  # type: ignore[attr-defined]
+            return super().judge(view) if "select" in workloads else []  # type: ignore[arg-type]
+
+    audit = DoubtsSelect(Finding("x", "doubtful", "it is strange"))
+    verdict = judge(run, play_gathered(run, found), audits={"x": audit})
+    rows = {c.metric.workload: c for c in verdict.comparisons if c.primary}
+    assert [doubt.sentence for doubt in rows["select"].doubts] == ["on h1: it is strange"]
+    assert not rows["insert"].doubts
+
+
+def test_the_mean_of_a_suite_takes_the_same_hosts_of_each_workload() -> None:
+    run = make_gathered({"select": [4, 4, 4, 4], "insert": [4, 4, 4, 4]}, gate="mean")
+    select = [logs(0.05, 0.005, 4 - (seed == 2), seed) for seed in range(4)]
+    insert = [logs(0.05, 0.005, 4, 9 + seed) for seed in range(4)]
+    verdict = judge_unaudited(run, play_gathered(run, {"select": select, "insert": insert}))
+    (mean,) = verdict.means
+    assert (mean.verdict, mean.blocks) == ("slower", 15)
+
+
+def test_restarts_of_hosts_that_differ_in_speed_spread_no_further() -> None:
+    run = make_gathered({"select": [6, 6]})
+    trials = play_gathered(run, {"select": [logs(0.0, 0.001, 6, 1), logs(0.0, 0.001, 6, 2)]})
+    spread = judge_unaudited(run, trials).spread
+    assert spread
+    assert all(each.cov_percent < 1 for each in spread)
