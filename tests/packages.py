@@ -150,6 +150,12 @@ PACKAGES = {
         "record builds workloads judge/analysis compare/experiment compare/run_folder compare/pack"
         " compare/resolve compare/pilot compare/calibration",
     ),
+    "compare/fleet": _package(
+        "an experiment's shares played on other hosts, by ssh or Ray: checked, scheduled, brought"
+        " back",
+        "record builds driver workloads compare/experiments compare/experiment compare/run_folder"
+        " compare/resolve compare/calibration",
+    ),
     "compare/history": _package(
         "many runs to series of comparable points, the changes flagged in them, and what fresh"
         " comparisons made of these",

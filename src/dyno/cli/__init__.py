@@ -33,6 +33,7 @@ from dyno.cli import (
     engines,
     exits,
     explain,
+    fleet_host,
     gather,
     history,
     judged_run,
@@ -133,7 +134,9 @@ MEASURING = (
 )
 READING = (plan, report, gather, pack, publish, serve, history, show, engines, doctor)
 OTHERS = (explain, kit, server_options, watch, profile, shim, restore, clean, completion)
-for module in (*MEASURING, *READING, *OTHERS):
+#: What `dyno run --on` starts on other hosts.
+HOSTS = (fleet_host,)
+for module in (*MEASURING, *READING, *OTHERS, *HOSTS):
     command.add_command(module.command)
 
 

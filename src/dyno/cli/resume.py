@@ -8,7 +8,7 @@ import click
 
 from dyno.cli import judged_run, options
 from dyno.cli.options import RUN
-from dyno.cli.runs import find_capacity, find_disk_run, find_run
+from dyno.cli.runs import find_capacity, find_disk_run, find_fleet, find_run
 from dyno.errors import UsageError
 
 
@@ -44,6 +44,10 @@ def command(run: str, **words: Any) -> int:
         from dyno.cli.capacity import resume_capacity
 
         return resume_capacity(folder, words)
+    if folder := find_fleet(run):
+        from dyno.cli.fleet import resume_fleet
+
+        return resume_fleet(folder, words)
     made = find_run(run)
     record = made.read_run()
     if record.gathered:

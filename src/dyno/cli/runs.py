@@ -149,11 +149,19 @@ def find_capacity(word: str) -> Path | None:
     return _find_folder_with(CAPACITY_RECORD, word)
 
 
+def find_fleet(word: str) -> Path | None:
+    """The same of a run over a fleet."""
+    from dyno.compare.run_folder import FLEET_RECORD
+
+    return _find_folder_with(FLEET_RECORD, word)
+
+
 def _find_folder_with(record: str, word: str) -> Path | None:
     from dyno.compare.run_folder import RECORDS
 
     home, names = find_runs_home(), _list_names_with(record)
-    others = [name for kind in RECORDS if kind != record for name in _list_names_with(kind)]
+    others = {name for kind in RECORDS if kind != record for name in _list_names_with(kind)}
+    others -= {*names}  # a fleet's run has two records
     if word == "last":
         newest = max([*names, *others], default="")
         return home / newest if newest in names else None

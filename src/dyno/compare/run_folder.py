@@ -117,8 +117,10 @@ DISK_RECORD = "disk.json"
 CAPACITY_RECORD = "capacity.json"
 #: Where `dyno profile` keeps its profiles, a file each, beside the runs.
 SERVER_PROFILES = "server-profiles"
+#: The plan of a run over a fleet.
+FLEET_RECORD = "fleet.json"
 #: The record that each kind of run has, by which its folder is known.
-RECORDS = ("run.json", COUNT_RECORD, DISK_RECORD, CAPACITY_RECORD)
+RECORDS = ("run.json", COUNT_RECORD, DISK_RECORD, CAPACITY_RECORD, FLEET_RECORD)
 #: The folder of profiles with callers.
 PROFILES = "profiles"
 #: The folder for what trials loaded into servers that go on running.

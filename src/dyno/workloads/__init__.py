@@ -51,13 +51,18 @@ def select_data_options(script: Path, options: Mapping[str, str]) -> dict[str, s
     return {name: value for name, value in options.items() if name not in idle}
 
 
-def compute_checksum(script: Path, options: Mapping[str, str] = MappingProxyType({})) -> str:
-    """SHA-256 of a script, of the scripts beside it that it requires, directly or not, of those
-    that its option `also` mixes with it, and of the SQL file `setup` that makes its tables.
+def list_files(script: Path, options: Mapping[str, str] = MappingProxyType({})) -> list[Path]:
+    """A script, the scripts beside it that it requires, directly or not, those that its option
+    `also` mixes with it, and the SQL file `setup` that makes its tables.
     """
-    text = hashlib.sha256()
     named = f"{options.get('also', '')},{options.get('setup', '')}"
-    for file in (*_add_required(script, []), *_find_mixed(script, named)):
+    return [*_add_required(script, []), *_find_mixed(script, named)]
+
+
+def compute_checksum(script: Path, options: Mapping[str, str] = MappingProxyType({})) -> str:
+    """SHA-256 of all the files of a script."""
+    text = hashlib.sha256()
+    for file in list_files(script, options):
         with file.open("rb") as opened:  # a dump is larger than the memory that we may take
             while piece := opened.read(1 << 20):
                 text.update(piece)

@@ -83,15 +83,34 @@ def select_facts(host: Mapping[str, str]) -> dict[str, str]:
     return {name: host[name] for name in RELEVANT if name in host}
 
 
+def find_state_home() -> Path:
+    """The folder of what Dyno knows of this host."""
+    own, shared = _find_own_home(), os.environ.get("XDG_STATE_HOME")
+    return Path(own) if own else (Path(shared) if shared else _find_home()) / "dyno"
+
+
+def _find_own_home() -> str:
+    return os.environ.get("DYNO_STATE", "")
+
+
+def find_slot_folder() -> Path:
+    """The folder whose lock says that somebody's fleet plays on this host: `$DYNO_STATE`, else one
+    that every user shares.
+    """
+    return Path(_find_own_home() or "/var/tmp")
+
+
 def find_store(host: Mapping[str, str]) -> Path:
     """The file of this host; it need not exist yet."""
-    own, shared = os.environ.get("DYNO_STATE"), os.environ.get("XDG_STATE_HOME")
-    root = Path(own) if own else (Path(shared) if shared else _find_home()) / "dyno"
     machine = ""
     with suppress(OSError):
         machine = Path("/etc/machine-id").read_text().strip()  # machine-id(5): to be hashed
     words = "\n".join((machine, *(host.get(name, "") for name in IDENTITY)))
-    return root / "calibration" / f"{hashlib.sha256(words.encode()).hexdigest()[:16]}.jsonl"
+    return (
+        find_state_home()
+        / "calibration"
+        / f"{hashlib.sha256(words.encode()).hexdigest()[:16]}.jsonl"
+    )
 
 
 def _find_home() -> Path:

@@ -1,0 +1,213 @@
+"""Hosts for tests of fleets: on one machine, each in namespaces of its own where root makes them,
+with another machine-id, and an sshd that is an ordinary process with keys made for it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from privileges import need_root
+
+from dyno.builds import deb
+
+DYNO = Path(sys.executable).with_name("dyno")
+PACKAGE, BESIDE = "openssh-server", ("libwrap0",)
+#: Of 10.213.0.0/16, two for each host; other tests of the machine may have taken some.
+NETWORK = "10.213"
+
+#: What a host is made of: its own identity, accounts and /run, and the network that comes.
+HOST_SCRIPT = """
+set -e
+mount --make-rprivate /
+mount --bind {home}/machine-id /etc/machine-id
+mount --bind {home}/passwd /etc/passwd
+mount --bind {home}/shadow /etc/shadow
+mount -t tmpfs tmpfs /run
+mkdir -m 755 /run/sshd
+ip link set lo up
+until ip link show eth0 >/dev/null 2>&1; do sleep 0.02; done
+ip addr add {address}/30 dev eth0
+ip link set eth0 up
+export LD_LIBRARY_PATH={libraries}
+exec {sshd} -D -e -f {home}/sshd_config
+"""
+
+SSHD_CONFIG = """
+Port 22
+ListenAddress {address}
+HostKey {home}/host_key
+AuthorizedKeysFile {keys}/client.pub
+PidFile none
+UsePAM no
+StrictModes no
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+PermitRootLogin yes
+PermitUserEnvironment no
+"""
+
+
+def find_sshd() -> Path:
+    """Debian's sshd, unpacked and not installed."""
+    tree = deb.fetch(PACKAGE, deb.find_installable_version(PACKAGE), lambda _: None, BESIDE)
+    return tree / "usr" / "sbin" / "sshd"
+
+
+def make_key(file: Path) -> None:
+    """A key without a passphrase, and its public half beside it."""
+    command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(file)]
+    subprocess.run(command, check=True, timeout=20, capture_output=True)
+
+
+@dataclass
+class FakeHost:
+    """A host: its address, its folder, and the first process of its namespaces."""
+
+    name: str
+    address: str
+    home: Path
+    process: subprocess.Popen[bytes]
+    init: int
+
+    @property
+    def state(self) -> Path:
+        """Its `$DYNO_STATE`."""
+        return self.home / "state"
+
+    def enter(self, script: str) -> None:
+        """Runs a script there."""
+        command = ["nsenter", "-t", str(self.init), "--mount", "--pid", "--", "sh", "-ec", script]
+        subprocess.run(command, check=True, timeout=10)
+
+    def kill(self) -> None:
+        """As a power cut does: all that runs there, and its network."""
+        with suppress(ProcessLookupError):
+            os.kill(self.init, signal.SIGKILL)
+        self.process.wait(10)
+
+
+@dataclass
+class SshFleet:
+    """Hosts, and the caller's own keys."""
+
+    home: Path
+    hosts: list[FakeHost] = field(default_factory=list)
+
+    def call_dyno(self, host: FakeHost, state: Path | None = None) -> str:
+        """How dyno is called on a host."""
+        words = ["env", f"DYNO_STATE={state or host.state}", f"DYNO_TMP={host.home / 'tmp'}"]
+        words += [f"DYNO_CACHE={cache}"] if (cache := os.environ.get("DYNO_CACHE")) else []
+        return shlex.join([*words, str(DYNO)])
+
+    def write_hosts(
+        self, named: Mapping[str, tuple[FakeHost, Mapping[str, Any]]] | None = None
+    ) -> Path:
+        """`hosts.toml` of all hosts, or of some by other names, with keys of theirs replaced."""
+        if named is None:
+            named = {host.name: (host, {}) for host in self.hosts}
+        lines = []
+        for name, (host, changed) in named.items():
+            options = ["-F", "none", "-i", str(self.home / "client"), *changed.get("options", ())]
+            options += ["-o", f"UserKnownHostsFile={self.home / 'known_hosts'}"]
+            options += ["-o", f"HostName={host.address}", "-o", f"HostKeyAlias={host.address}"]
+            lines += [
+                "[[host]]",
+                f'name = "{name}"',
+                'user = "root"',
+                f"dyno = {changed.get('dyno', self.call_dyno(host))!r}",
+                f"options = {options!r}",
+                *([f"port = {changed['port']}"] if "port" in changed else []),
+                "",
+            ]
+        file = self.home / "hosts.toml"
+        file.write_text("\n".join(lines))
+        return file
+
+
+@contextmanager
+def serving_hosts(home: Path, names: tuple[str, ...]) -> Iterator[SshFleet]:
+    """Hosts that are reached by ssh; all that runs on them has ended in the end."""
+    need_root("hosts in namespaces of their own")
+    fleet, sshd = SshFleet(home), find_sshd()
+    make_key(home / "client")
+    try:
+        for at, name in enumerate(names):
+            fleet.hosts.append(_start_host(home, name, sshd, at))
+        known = [
+            f"{host.address} {(host.home / 'host_key.pub').read_text().strip()}"
+            for host in fleet.hosts
+        ]
+        (home / "known_hosts").write_text("\n".join(known) + "\n")
+        yield fleet
+    finally:
+        for host in fleet.hosts:
+            host.kill()
+
+
+def _start_host(home: Path, name: str, sshd: Path, at: int) -> FakeHost:
+    own = home / name
+    for folder in (own, own / "state", own / "tmp"):
+        folder.mkdir()
+    (own / "machine-id").write_text(uuid.uuid4().hex + "\n")
+    (own / "passwd").write_text(
+        Path("/etc/passwd").read_text() + "sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin\n"
+    )
+    (own / "shadow").write_text("root:*:20000:0:99999:7:::\nsshd:!:20000::::::\n")
+    make_key(own / "host_key")
+    number = (os.getpid() * 4 + at) % 16000
+    network = f"{NETWORK}.{number // 64}.{number % 64 * 4}"
+    base, last = network.rpartition(".")[::2]
+    outer, address = f"{base}.{int(last) + 1}", f"{base}.{int(last) + 2}"
+    config = SSHD_CONFIG.format(address=address, home=own, keys=home)
+    (own / "sshd_config").write_text(config)
+    libraries = ":".join(map(str, sshd.parent.parent.glob("lib/*-linux-gnu")))
+    script = HOST_SCRIPT.format(home=own, sshd=sshd, libraries=libraries, address=address)
+    alone = ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    log = (own / "sshd.log").open("wb")
+    process = subprocess.Popen([*alone, "sh", "-c", script], stdin=subprocess.DEVNULL, stderr=log)
+    log.close()
+    init = _find_child(process.pid)
+    link = f"dy{number}"
+    for words in (
+        f"link add {link} type veth peer name eth0 netns {init}",
+        f"addr add {outer}/30 dev {link}",
+        f"link set {link} up",
+    ):
+        done = subprocess.run(["ip", *words.split()], timeout=10, capture_output=True, text=True)
+        assert not done.returncode, f"ip {words}: {done.stderr}"
+    host = FakeHost(name, address, own, process, init)
+    _wait_for_port(host)
+    return host
+
+
+def _find_child(pid: int) -> int:
+    until = time.monotonic() + 10
+    while time.monotonic() < until:
+        for folder in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                fields = (folder / "stat").read_text().rpartition(")")[2].split()
+                if int(fields[1]) == pid:
+                    return int(folder.name)
+        time.sleep(0.02)
+    raise AssertionError("the namespaces were not made")
+
+
+def _wait_for_port(host: FakeHost) -> None:
+    until = time.monotonic() + 15
+    while time.monotonic() < until:
+        with suppress(OSError):
+            socket.create_connection((host.address, 22), timeout=1).close()
+            return
+        time.sleep(0.05)
+    raise AssertionError((host.home / "sshd.log").read_text())
