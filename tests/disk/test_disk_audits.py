@@ -172,6 +172,38 @@ def test_rates_that_fall_and_stay_low_are_throttled() -> None:
     assert judge("throttling", once)[0] == "sound"
 
 
+FALLEN = (100.0,) * 9 + (40.0,) * 11
+
+
+@pytest.mark.parametrize(
+    ("rates", "falls"),
+    [
+        (FALLEN, True),
+        ((*FALLEN[:3], 45.0, *FALLEN[4:12], 95.0, *FALLEN[13:]), True),
+        ((100.0,) * 20, False),
+        (FALLEN[::-1], False),
+        ((100.0,) * 18 + (40.0,) * 2, False),
+        ((100.0, 60.0) * 10, False),
+        ((), False),
+    ],
+    ids=["falls", "one outlier each", "level", "rises", "late", "noise", "unknown"],
+)
+def test_a_rate_that_falls_within_a_play_and_stays_low_is_throttled(
+    rates: tuple[float, ...], falls: bool
+) -> None:
+    run = make_run(blocks=1, change=lambda play: replace(play, rates=rates))
+    found, sentence = judge("throttling", run)
+    assert found == ("doubtful" if falls else "not checked")
+    if rates == FALLEN:
+        assert "within 'read 4K' the rate fell by 60 % after 0.5 s" in sentence
+
+
+def test_one_fall_of_many_plays_is_somebody_elses_and_two_are_not() -> None:
+    for count, word in ((1, "sound"), (2, "doubtful")):
+        run = make_run(change=lambda p, n=count: replace(p, rates=FALLEN if p.block < n else ()))
+        assert judge("throttling", run)[0] == word
+
+
 def test_others_on_the_disk_are_told() -> None:
     def disturb(play: DiskPlay) -> DiskPlay:
         assert play.device

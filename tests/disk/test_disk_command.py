@@ -16,6 +16,7 @@ import pytest
 from dyno.cli import run_words
 from dyno.compare.run_folder import read_json
 from dyno.disk.matrix import read_matrix
+from dyno.disk.play import choose_slices, is_turned
 from dyno.disk.run import DiskPlan, plan_disk_run
 from dyno.host.checks import Machine
 from dyno.record.disk import DiskRun
@@ -82,6 +83,9 @@ def test_two_folders_are_compared_with_the_words_of_a_comparison(
         (("/var/tmp", "--write-device", "/var/tmp"), "is no block device"),
         (("/var/tmp", "/tmp", "--blocks", "1"), "--blocks is 2 at least"),
         (("/proc",), "does not fit"),
+        (("/var/tmp", "/var/tmp/"), "one path is named twice: /var/tmp and /var/tmp/"),
+        (("/var/tmp", "/tmp", "--aa"), "--aa plays one path against itself"),
+        (("/var/tmp", "--aa", "--factor", "depth=1,2"), "--aa plays one path against itself"),
     ],
 )
 def test_what_cannot_be_measured_is_refused_before_anything_is_played(
@@ -165,3 +169,22 @@ def test_a_container_that_refuses_io_uring_plays_libaio_and_says_so(folder: Path
     assert "io_uring is refused here (operation not permitted)" in run.notes[0]
     allowed = plan_disk_run(plan, Machine(uring_errno=lambda: 0))
     assert "io_uring" in {job.engine for job in allowed.jobs} and not allowed.notes
+
+
+def test_paths_are_interleaved_in_slices_that_balance_a_drift(folder: Path, runs: Path) -> None:
+    words = ["disk", str(folder), "--aa", *SHORT, "--only", "read 4K, one*"]
+    assert run_words([*words, "--margin", "99"]) in (0, 1, 2)
+    (record,) = runs.glob("*/disk.json")
+    run = read_json(DiskRun, record)
+    assert run.is_aa and run.slices == 2 and run.analyses == (2,)
+    names = [side.name for side in run.sides]
+    assert names == [str(folder), f"{folder} (again)"]
+    for block in range(2):
+        order = [names.index(play.side) for play in run.plays if play.block == block]
+        assert order in ([0, 1, 1, 0], [1, 0, 0, 1])
+
+
+def test_a_long_job_has_many_slices_and_a_single_path_one() -> None:
+    assert [choose_slices(play_s, 2) for play_s in (0.1, 1.0, 2.0, 4.0, 60.0)] == [2, 2, 4, 8, 16]
+    assert choose_slices(60.0, 1) == 1
+    assert [is_turned(at) for at in range(4)] == [False, True, True, False]

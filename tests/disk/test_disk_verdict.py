@@ -22,6 +22,7 @@ from dyno.record.disk import DiskRun, DiskTrace, FileBlocks, PublishedFigure
 from dyno.report.html.disks import render_disks
 from dyno.report.text.disks import (
     describe_commits,
+    describe_error_rates,
     describe_parts,
     describe_published,
     forecast_commits,
@@ -159,3 +160,46 @@ def test_show_and_report_tell_a_run_of_disks_again(
     assert run_words(["show", "runs"]) == 0
     assert "disks measured" in capsys.readouterr().out
     assert run_words(["report", word, "--format", "markdown"]) == 64
+
+
+def test_the_page_leads_with_the_verdict_and_draws_the_parts_of_a_requests_time() -> None:
+    slow = compare(0.5)
+    page = render_disks(slow, judge_disks(slow))
+    assert '<p class="verdict slower">/new is slower in 1 of 1' in page
+    assert page.count('<div class="shares">') == 2 and ">device</span>" in page
+    assert "submit: 2.00 µs, device: 80.0 µs" in page and ">completion</span>" not in page
+    holes = make_run([make_side(blocks=FileBlocks(0, 0, 64 * MB, 0, 100.0))])
+    page = render_disks(holes, judge_disks(holes))
+    assert '<p class="verdict invalid">' in page and '<p class="reason invalid">' in page
+
+
+def compare_with_itself(blocks: int, wrong: range) -> DiskRun:
+    """An A/A run in which the second one is slower by half in some blocks."""
+    pair = (make_side("/data"), make_side("/data (again)"))
+
+    def rate(side: str, block: int) -> float:
+        slow = side != "/data" and block in wrong
+        return (10_000.0 + 7 * (block * 5 % 11)) * (0.5 if slow else 1.0)
+
+    return replace(make_run(pair, blocks=blocks, rate=rate), is_aa=True)
+
+
+def test_a_path_against_itself_tells_how_often_a_verdict_is_wrong() -> None:
+    run = compare_with_itself(30, range(10, 20))
+    rates = judge_disks(run).error_rates
+    assert rates and (rates.comparisons, rates.wrong) == (3, 1)
+    assert rates.words == {"slower": 1, "inconclusive": 0, "not slower": 2, "faster": 0}
+    assert 0.0 < rates.low_percent < 33.3 < rates.high_percent < 100.0
+    assert "3 comparisons of the path with itself, 1 of them wrong" in describe_error_rates(
+        judge_disks(run)
+    )
+    assert judge_disks(compare_with_itself(9, range(0))).error_rates is None
+    assert judge_disks(replace(run, is_aa=False)).error_rates is None
+
+
+def test_the_slices_of_a_block_are_one_rate_of_it() -> None:
+    run = make_run(blocks=1)
+    (play,) = run.plays
+    longer = replace(play, slice=1, operations=30_000, duration_s=3.0)
+    both = replace(run, plays=(play, longer))
+    assert both.blocks == 1 and both.compute_rates("/data", READ.name) == [10_000.0]

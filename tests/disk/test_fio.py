@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from disk_runs import LOG, READ, write_fio
 
-from dyno.disk.fio import Fio, FioCall, build_command, find_fio, read_result
+from dyno.disk.fio import PARTS, Fio, FioCall, build_command, find_fio, read_rates, read_result
 from dyno.errors import HostError, TrialFailed
 from dyno.record.disk import DiskJob
 
@@ -89,3 +89,29 @@ def test_a_system_without_fio_is_told_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(HostError, match="there is no fio") as refused:
         find_fio(lambda _: None, path=str(tmp_path), fetch=False)
     assert "install fio" in refused.value.hint
+
+
+def test_the_rate_of_a_play_is_that_of_all_users_part_by_part(tmp_path: Path) -> None:
+    log = tmp_path / "rate_iops.log"
+    half = PARTS // 2
+    users = [
+        "".join(f"{50 * at}, {100 if at <= half else 10}, 0, 0, 0\n" for at in range(1, PARTS + 1)),
+        "".join(f"{100 * at}, 50, 0, 0, 0\n" for at in range(1, half + 1)),
+    ]
+    log.write_text("".join(users))
+    assert read_rates(log, PARTS * 0.05) == (150.0,) * half + (60.0,) * half
+
+
+def test_a_log_that_is_not_there_or_cut_off_tells_no_rates(tmp_path: Path) -> None:
+    assert read_rates(tmp_path / "none", 1.0) == ()
+    (tmp_path / "empty").touch()
+    assert read_rates(tmp_path / "empty", 1.0) == ()
+    (tmp_path / "cut").write_text("50, 100, 0, 0, 0\n10")
+    assert read_rates(tmp_path / "cut", 1.0) == ()
+
+
+def test_a_play_is_logged_only_where_it_is_long_enough(tmp_path: Path) -> None:
+    words = build_command(FIO, call(READ), tmp_path)
+    assert f"--write_iops_log={tmp_path}/rate" in words and "--log_avg_msec=25" in words
+    short = FioCall(READ, "/proc/1/fd/3", 1 << 26, 0.5, 7)
+    assert not any("log" in word for word in build_command(FIO, short, tmp_path))

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from dyno import numbers
 from dyno.disk.audits import judge_run
 from dyno.judge.stats.interim_analyses import InterimAnalyses
 from dyno.judge.stats.interval import compute_t_interval, to_log, to_percent
@@ -161,7 +162,8 @@ def describe_overall(
     if overall == "invalid":
         return f"Invalid: {wrong[0].sentence}"
     row = max(worst, key=lambda it: it.slowdown_percent)
-    number = f"{row.slowdown_percent:+.1f} % [{row.low_percent:+.1f}, {row.high_percent:+.1f}]"
+    change = numbers.format_signed_percent(row.slowdown_percent)
+    number = f"{change} % {numbers.format_interval(row.low_percent, row.high_percent)}"
     of = f"in {len(worst)} of {len(rows)} comparisons"
     lead = {
         "slower": f"{row.candidate} is slower {of}, most in '{row.job}': {number} time",

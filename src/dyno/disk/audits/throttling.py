@@ -107,10 +107,11 @@ def _find_fall_in_job(run: DiskRun, side: DiskSide, job: str) -> _Fall | None:
 
 def find_fall_within(rates: Sequence[float]) -> int | None:
     """The part of a play from which on its parts are slower by `FALL_PERCENT` than those before,
-    but for one on each side; None where there is none.
+    but for one on each side; of several the one with the largest fall, None where there is none.
     """
+    falls = {}
     for at in range(PARTS_LEAST, len(rates) - PARTS_LEAST + 1):
         before, after = sorted(rates[:at]), sorted(rates[at:])
         if after[-2] <= (1.0 - FALL_PERCENT / 100.0) * before[1]:
-            return at
-    return None
+            falls[at] = fmean(before) - fmean(after)
+    return max(falls, key=lambda at: falls[at], default=None)

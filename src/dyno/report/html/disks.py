@@ -7,12 +7,29 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from dyno import numbers
-from dyno.record.disk import DiskFinding, DiskRun, DiskVerdict
+from dyno.record.disk import DiskRun, DiskVerdict
 from dyno.report.html.markup import HtmlTable, TableCell, TableRow, build_tables, render
 from dyno.report.html.page import PageHead, PagePart, build_page
 from dyno.report.text import disks as text
 
 _PARAGRAPHS = "{% for each in sentences %}<p>{{ each }}</p>\n{% endfor %}"
+#: The verdict, what else is told, and what is wrong or in doubt.
+_FRONT = """
+<p class="verdict {{ word }}">{{ sentence }}</p>
+{% for each in told %}<p>{{ each }}</p>{% endfor %}
+{% for it in findings %}
+<p class="reason {{ it.soundness }}"><b>{{ it.soundness }}</b>, {{ it.audit }}:
+{{ it.sentence }}</p>
+{% endfor %}
+"""
+_AUDITS = """
+<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">audit</th>
+<th scope="col">finding</th></tr></thead><tbody>
+{% for it in findings %}<tr><th scope="row">{{ it.audit }}
+<small class="badge {{ it.soundness.replace(" ", "-") }}">{{ it.soundness }}</small></th>
+<td>{{ it.sentence }}</td></tr>{% endfor %}
+</tbody></table></div>
+"""
 #: Each bar has parts, whose widths are shares of the time; below its name stand their figures.
 _BARS = """
 <p class="legend">{% for name, colour in legend.items() %}
@@ -24,6 +41,8 @@ _BARS = """
 {% endfor %}</div></div>
 {% endfor %}
 """
+#: A smaller part of a bar is not seen.
+SHOWN_SHARE = 1e-3
 #: The colour of each part, of those that candidates have.
 COLOURS = dict(zip(text.PARTS, (2, 4, 1, 0, 3), strict=True))
 
@@ -44,47 +63,58 @@ def render_disks(run: DiskRun, verdict: DiskVerdict) -> str:
 
 
 def _make_verdict(run: DiskRun, verdict: DiskVerdict) -> PagePart:
-    told = [it for it in (verdict.sentence, text.describe_error_rates(verdict)) if it]
+    told = [text.describe_error_rates(verdict)]
     told += [f"Published: {it}" for it in text.describe_published(run)]
-    told += [f"{it.audit}: {it.sentence}" for it in verdict.list_findings("invalid", "doubtful")]
+    invalid = not verdict.overall and verdict.list_findings("invalid")
+    front = render(
+        _FRONT,
+        word="invalid" if invalid else (verdict.overall or "").replace(" ", "-"),
+        sentence=verdict.sentence,
+        told=list(filter(None, told)),
+        findings=verdict.list_findings("invalid", "doubtful"),
+    )
+    others = len(run.sides) > 2
     rows = [
         TableRow(
             row.job,
             (
                 TableCell(
-                    numbers.format_signed_percent(row.slowdown_percent),
-                    {"slower": "low", "faster": "high"}.get(row.verdict, ""),
+                    row.verdict,
+                    {"slower": "low", "faster": "high", "invalid": "low"}.get(row.verdict, ""),
                 ),
-                TableCell(numbers.format_interval(row.low_percent, row.high_percent)),
-                TableCell(row.verdict),
+                TableCell(
+                    numbers.format_signed_percent(row.slowdown_percent),
+                    beside=numbers.format_interval(row.low_percent, row.high_percent),
+                ),
             ),
-            row.candidate,
+            row.candidate if others else "",
         )
         for row in verdict.comparisons
     ]
-    title = f"Time of an operation beside {run.sides[0].name}"
-    table = HtmlTable(title, "job", ("change, %", "interval", "verdict"), rows)
-    return PagePart("Verdict", "verdict", _render_paragraphs(told) + build_tables([table]))
+    other = "" if others or len(run.sides) < 2 else f" on {run.sides[1].name}"
+    title = f"Time of an operation{other} beside {run.sides[0].name}"
+    table = HtmlTable(title, "job", ("verdict", "change, % [interval]"), rows)
+    return PagePart("Verdict", "verdict", front + build_tables([table]))
 
 
 def _make_jobs(run: DiskRun) -> PagePart:
     jobs = {job.name: job for job in run.jobs}
-    rows = [
-        TableRow(
-            each.job,
-            [
-                TableCell(text.format_rate(jobs[each.job], each.rate)),
-                TableCell(numbers.format_quantity(each.p50, "ns")),
-                TableCell(numbers.format_quantity(each.p99, "ns")),
-                TableCell(numbers.format_quantity(each.sync_p50, "ns") if each.sync_p50 else ""),
-                TableCell(numbers.format_percent(each.spread_percent)),
-            ],
-            each.side,
-        )
-        for each in text.summarize_jobs(run)
-    ]
+    several, before = len(run.sides) > 1, ""
+    rows = []
+    for each in text.summarize_jobs(run):
+        cells = [
+            TableCell(text.format_rate(jobs[each.job], each.rate)),
+            TableCell(numbers.format_quantity(each.p50, "ns")),
+            TableCell(numbers.format_quantity(each.p99, "ns")),
+            TableCell(numbers.format_quantity(each.sync_p50, "ns") if each.sync_p50 else ""),
+            TableCell(numbers.format_percent(each.spread_percent)),
+        ]
+        group = each.job if several and each.job != before else ""
+        rows.append(TableRow(each.side if several else each.job, cells, group=group))
+        before = each.job
     heads = ("rate", "p50", "p99", "sync p50", "blocks apart")
-    return PagePart("Jobs", "jobs", build_tables([HtmlTable("All jobs", "job", heads, rows)]))
+    head = "path" if several else "job"
+    return PagePart("Jobs", "jobs", build_tables([HtmlTable("All jobs", head, heads, rows)]))
 
 
 def _make_times(run: DiskRun) -> PagePart:
@@ -98,7 +128,7 @@ def _make_times(run: DiskRun) -> PagePart:
                 "why": f"{name}: {numbers.format_quantity(value, 'ns')}",
             }
             for name, value in zip(text.PARTS, each.time.parts, strict=True)
-            if value > 0
+            if value >= SHOWN_SHARE * whole
         ]
         seen |= {part["colour"] for part in parts}
         side = f", {each.side}" if len(run.sides) > 1 else ""
@@ -130,11 +160,7 @@ def _make_commits(run: DiskRun) -> list[PagePart]:
 
 
 def _make_audits(verdict: DiskVerdict) -> PagePart:
-    return PagePart("Audits", "audits", _render_findings(verdict.findings))
-
-
-def _render_findings(findings: Sequence[DiskFinding]) -> Markup:
-    return _render_paragraphs([f"{it.audit}: {it.soundness}. {it.sentence}" for it in findings])
+    return PagePart("Audits", "audits", render(_AUDITS, findings=verdict.findings))
 
 
 def _make_basis(run: DiskRun) -> PagePart:
