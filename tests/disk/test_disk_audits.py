@@ -199,9 +199,14 @@ def test_a_rate_that_falls_within_a_play_and_stays_low_is_throttled(
 
 
 def test_one_fall_of_many_plays_is_somebody_elses_and_two_are_not() -> None:
-    for count, word in ((1, "sound"), (2, "doubtful")):
-        run = make_run(change=lambda p, n=count: replace(p, rates=FALLEN if p.block < n else ()))
-        assert judge("throttling", run)[0] == word
+    def fall_once(play: DiskPlay) -> DiskPlay:
+        return replace(play, rates=FALLEN if play.block == 0 else ())
+
+    def fall_twice(play: DiskPlay) -> DiskPlay:
+        return replace(play, rates=FALLEN if play.block < 2 else ())
+
+    assert judge("throttling", make_run(change=fall_once))[0] == "sound"
+    assert judge("throttling", make_run(change=fall_twice))[0] == "doubtful"
 
 
 def test_others_on_the_disk_are_told() -> None:

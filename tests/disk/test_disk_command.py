@@ -15,11 +15,11 @@ import pytest
 
 from dyno.cli import run_words
 from dyno.compare.run_folder import read_json
-from dyno.disk.matrix import read_matrix
+from dyno.disk.matrix import change_job, read_matrix
 from dyno.disk.play import choose_slices, is_turned
 from dyno.disk.run import DiskPlan, plan_disk_run
 from dyno.host.checks import Machine
-from dyno.record.disk import DiskRun
+from dyno.record.disk import DiskJob, DiskRun
 
 SHORT = ("--time", "0.1", "--size", "4M", "--blocks", "2")
 
@@ -84,6 +84,11 @@ def test_two_folders_are_compared_with_the_words_of_a_comparison(
         (("/var/tmp", "/tmp", "--blocks", "1"), "--blocks is 2 at least"),
         (("/proc",), "does not fit"),
         (("/var/tmp", "/var/tmp/"), "one path is named twice: /var/tmp and /var/tmp/"),
+        (("/var/tmp", "--factor", "users=2,2", "--only", "read 4K, one*"), "be played twice"),
+        (("/var/tmp", "--factor", "sync=,none", "--only", "log 4K + f*"), "be played twice"),
+        (("/var/tmp", "--factor", "users=2"), "a factor has two levels at least, users has one"),
+        (("",), "a PATH is empty"),
+        (("/var/tmp", "--time", "1ms"), "--time is 0.05 at least (got 0.001)"),
         (("/var/tmp", "/tmp", "--aa"), "--aa plays one path against itself"),
         (("/var/tmp", "--aa", "--factor", "depth=1,2"), "--aa plays one path against itself"),
     ],
@@ -95,6 +100,42 @@ def test_what_cannot_be_measured_is_refused_before_anything_is_played(
     said = " ".join(capsys.readouterr().err.split())
     assert sentence in said and said.count("hint:") <= 1
     assert not list(runs.glob("*"))
+
+
+JOB = '[[jobs]]\nname = "a"\npattern = "randread"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("jobs = 5", "jobs is a list of tables"),
+        ('[jobs]\nname = "a"', "jobs is a list of tables"),
+        ('[[jobs]]\nname = 5\npattern = "read"', "name of a job is a text (got 5)"),
+        ('[[jobs]]\nname = "a"\npattern = ["read"]', "pattern of a job is a text"),
+        (f"{JOB}block = []", "has no jobs"),
+        (f"{JOB}block = 4096.5", "a block is 512 bytes to 16M (got '4096.5')"),
+        (f'{JOB}block = "1.0001K"', "a block is 512 bytes to 16M (got '1.0001K')"),
+        (f"{JOB}depth = true", "depth is 1 to 64 (got 'True')"),
+        (f"{JOB}users = [2, 2]", "has two jobs named 'a, users 2'"),
+        (f"{JOB}[[sides]]\nloop = true", "a side needs a name"),
+        (f'{JOB}[[sides]]\nname = "x"\nloop = "no"', "loop of side 'x' is true or false"),
+        (f'{JOB}[[sides]]\nname = "x"\n[[sides]]\nname = "x"', "'x' would be played twice"),
+        (f'{JOB}[[published]]\nfactor = "two"', "a published figure needs what"),
+        (f"question = 5\n{JOB}", "is a text (got 5)"),
+    ],
+)
+def test_a_mistake_in_a_matrix_is_a_sentence(
+    text: str, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "m.toml").write_text(text)
+    words = ["disk", "/var/tmp", "--matrix", str(tmp_path / "m.toml"), *SHORT]
+    assert run_words(words) == 64
+    assert sentence in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_block_is_counted_in_powers_of_two() -> None:
+    job = change_job(DiskJob("a", "read"), {"block": "1.5K"})
+    assert job.block_bytes == 1536
 
 
 def test_a_file_is_only_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from dyno.disk.run import DiskPlan
     from dyno.record.disk import DiskRun, DiskVerdict
 
+#: What a job needs to be measured, in s.
+SHORTEST_S = 0.05
 #: That of a path whose numbers an audit calls invalid.
 INVALID_EXIT = judged_run.EXITS["invalid"]
 
@@ -180,6 +182,8 @@ def _make_plan(words: dict[str, Any]) -> DiskPlan:
 
     if words["full"] and words["matrix"]:
         raise UsageError("--full and --matrix cannot be combined")
+    if words["play_s"] < SHORTEST_S:
+        raise UsageError(f"--time is {SHORTEST_S:g} at least (got {words['play_s']:g})")
     if words["margin"] <= 0:
         raise UsageError(f"--margin must be above 0 (got {words['margin']:g})")
     matrix = read_matrix("full" if words["full"] else words["matrix"] or "default")

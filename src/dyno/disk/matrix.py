@@ -25,6 +25,8 @@ ENGINES = ("psync", "libaio", "io_uring")
 #: Requests in flight, and users, at most.
 MOST = 64
 BLOCK_LEAST, BLOCK_MOST = 512, 16 << 20
+#: What a published figure has.
+PUBLISHED = tuple(each.name for each in fields(PublishedFigure))
 #: Fields of a job that may be lists.
 MULTIPLE = ("block", "access", "engine", "depth", "users", "sync")
 #: What each field of a job takes, where it is one of some words.
@@ -80,7 +82,8 @@ def read_matrix(word: str) -> Matrix:
 def parse_matrix(name: str, data: Mapping[str, Any]) -> Matrix:
     """TOML's data as a matrix; `UsageError` names the field that is wrong."""
     check_keys(name, data, ("question", "jobs", "sides", "published"))
-    jobs = [job for each in data.get("jobs", ()) for job in _expand_job(each)]
+    check_texts(name, data, ("question",))
+    jobs = [job for each in _list_tables(data, "jobs") for job in _expand_job(each)]
     if not jobs:
         raise UsageError(f"{name} has no jobs", hint="[[jobs]] with a name and a pattern")
     names = [job.name for job in jobs]
@@ -88,17 +91,43 @@ def parse_matrix(name: str, data: Mapping[str, Any]) -> Matrix:
         if names.count(job.name) > 1:
             raise UsageError(f"{name} has two jobs named '{job.name}'")
     sides = []
-    for each in data.get("sides", ()):
+    for each in _list_tables(data, "sides"):
         check_keys("a side", each, ("name", "loop", "content"))
+        check_texts("a side", each, ("name",))
+        if not each.get("name"):
+            raise UsageError("a side needs a name")
+        if not isinstance(each.get("loop", False), bool):
+            raise UsageError(f"loop of side '{each['name']}' is true or false")
         if each.get("content", "filled") not in get_args(DiskContent):
             raise build_unknown_error("content", str(each["content"]), get_args(DiskContent))
         sides.append(MatrixSide(**each))
-    try:
-        published = tuple(PublishedFigure(**each) for each in data.get("published", ()))
-    except TypeError as error:
-        hint = "it has what, factor, source, base and candidate"
-        raise UsageError(f"{name}: [[published]] is wrong", cause=error, hint=hint) from None
+    published = tuple(_parse_published(each) for each in _list_tables(data, "published"))
     return Matrix(name, data.get("question", ""), tuple(jobs), tuple(sides), published)
+
+
+def _parse_published(data: Mapping[str, Any]) -> PublishedFigure:
+    check_keys("a published figure", data, PUBLISHED)
+    check_texts("a published figure", data, [key for key in PUBLISHED if key != "factor"])
+    if missing := [key for key in PUBLISHED if key not in data]:
+        raise UsageError(f"a published figure needs {missing[0]}")
+    if isinstance(data["factor"], bool) or not isinstance(data["factor"], int | float):
+        raise UsageError(f"factor of a published figure is a number (got '{data['factor']}')")
+    return PublishedFigure(**data)
+
+
+def _list_tables(data: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    """The tables `[[key]]`; `UsageError` for anything else of that name."""
+    found = data.get(key, [])
+    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+        raise UsageError(f"{key} is a list of tables", hint=f"each begins with [[{key}]]")
+    return found
+
+
+def check_texts(what: str, data: Mapping[str, Any], keys: Sequence[str]) -> None:
+    """`UsageError` for a value of these keys that is no text."""
+    for key in keys:
+        if not isinstance(data.get(key, ""), str):
+            raise UsageError(f"{key} of {what} is a text (got {data[key]!r})", hint="quote it")
 
 
 def check_keys(what: str, data: Mapping[str, Any], known: Sequence[str]) -> None:
@@ -112,6 +141,7 @@ def _expand_job(data: Mapping[str, Any]) -> Iterator[DiskJob]:
     """A job for each combination of its lists, named by what differs."""
     known = [*(f.name for f in fields(DiskJob) if f.name != "block_bytes"), "block"]
     check_keys("a job", data, known)
+    check_texts("a job", data, ("name", "pattern"))
     if not data.get("name") or not data.get("pattern"):
         raise UsageError("a job needs a name and a pattern")
     lists = {key: data[key] for key in MULTIPLE if isinstance(data.get(key), list)}
@@ -156,16 +186,17 @@ def change_job(job: DiskJob, values: Mapping[str, Any]) -> DiskJob:
 
 def _parse_block(text: str) -> int:
     size = numbers.parse_size_bytes(text)
-    if size is None or not BLOCK_LEAST <= _to_binary(text, size) <= BLOCK_MOST:
+    binary = None if size is None else _to_binary(text, size)
+    if binary is None or not BLOCK_LEAST <= binary <= BLOCK_MOST or binary % 1:
         raise UsageError(f"a block is {BLOCK_LEAST} bytes to 16M (got '{text}')")
-    return _to_binary(text, size)
+    return int(binary)
 
 
-def _to_binary(text: str, size: float) -> int:
+def _to_binary(text: str, size: float) -> float:
     """Blocks are counted in powers of two, as fio does: `4K` is 4096."""
     letter = text.strip().rstrip("iIbB")[-1:].lower()
     power = {"k": 10, "m": 20}.get(letter, 0)
-    return int(float(text.strip().rstrip("iIbBkKmM"))) << power if power else int(size)
+    return float(text.strip().rstrip("iIbBkKmM")) * 2**power if power else size
 
 
 def _parse_count(key: str, value: Any) -> int:

@@ -147,10 +147,16 @@ def make_sides(plan: DiskPlan) -> tuple[tuple[DiskSide, ...], list[str]]:
     if plan.is_aa:
         sides += [replace(sides[0], name=f"{sides[0].name} (again)")]
     for key, levels in plan.factors:
+        if len(levels) < 2:
+            hint = f"--factor {key}=A,B"
+            raise UsageError(f"a factor has two levels at least, {key} has one", hint=hint)
         sides = [_change_side(side, key, level) for side in sides for level in levels]
     for side in sides:
         for job in choose_jobs(plan.matrix, plan.only):
             change_job(job, side.changes)
+    names = [side.name for side in sides]
+    if again := next((name for name in names if names.count(name) > 1), ""):
+        raise UsageError(f"'{again}' would be played twice", hint="levels and sides differ by name")
     return tuple(sides), notes
 
 

@@ -38,6 +38,8 @@ def make_side(word: str, size_bytes: int, writable: Sequence[str] = ()) -> DiskS
     `UsageError` for what is no folder, file or block device, `HostError` for a folder that cannot
     be written to or has no space.
     """
+    if not word:
+        raise UsageError("a PATH is empty", hint="`.` is the current folder")
     path = Path(word)
     try:
         found = path.stat()

@@ -166,8 +166,10 @@ def describe_device(side: DiskSide) -> str:
 
 def describe_basis(run: DiskRun) -> str:
     """How it was played."""
+    blocks = f"{run.blocks} block{'s' * (run.blocks != 1)}"
+    slices = f" in {run.slices} slices" if run.slices > 1 else ""
     return (
-        f"{run.fio}, {run.blocks} blocks, each job {run.play_s:g} s a block, seed {run.seed}; in a "
+        f"{run.fio}, {blocks}, each job {run.play_s:g} s a block{slices}, seed {run.seed}; in a "
         "folder each block has a new file. Rates are means, latencies medians over the blocks."
     )
 
