@@ -35,6 +35,11 @@ _TAKEN: tuple[Decorator, ...] = (
         help="How fast --log is played: 1 as logged, 10 ten times as fast, max (default): each "
         "statement when its session's previous one is answered.",
     ),
+    click.option(
+        "--repeat",
+        metavar="N|auto",
+        help="Play --log N times a block, where it only reads; auto: for about ten seconds.",
+    ),
     click.option("--writes", is_flag=True, help="With --log, play statements that write, too."),
     click.option(
         "--in-place",
@@ -55,6 +60,7 @@ _TAKEN: tuple[Decorator, ...] = (
 NEEDS_LOG = {
     **{"data": "--data", "speed": "--speed", "writes": "--writes", "in_place": "--in-place"},
     **{"log_prefix": "--log-prefix", "statement_limit": "--statement-limit"},
+    "repeat": "--repeat",
 }
 
 
@@ -83,6 +89,7 @@ def choose_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
         find_rules_of_copies,
     )
     from dyno.workloads.replay.layout import lay_out
+    from dyno.workloads.replay.length import parse_repeat
     from dyno.workloads.replay.lines import LogFile
     from dyno.workloads.replay.sessions import Bounds
 
@@ -92,6 +99,7 @@ def choose_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
         )
     _check_free(words)
     limit = _parse_limit(words["statement_limit"])
+    repetition = parse_repeat(words["repeat"], words["speed"] or "", words["writes"])
     is_reading = words["in_place"] and not words["writes"]
     rules = find_rules_in_place(words["candidates"], bool(words["data"])) if is_reading else []
     data = prepare_setup(Path(words["data"]), words["candidates"]) if words["data"] else None
@@ -102,10 +110,10 @@ def choose_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
     beside = find_databases_beside(words["candidates"]) if is_bound else []
     if data and not words["in_place"] and not words["writes"]:
         rules = find_rules_of_copies(words["candidates"])
-    bounds = Bounds(tuple(rules), tuple(beside), asks=is_reading)
+    bounds = Bounds(tuple(rules), tuple(beside), is_reading, limit)
     likely = next((each.log_prefix for each in rules if each.log_prefix), "")
     log_file = LogFile(Path(words["log"]), words["log_prefix"] or "", likely_prefix=likely)
-    replay = lay_out(log_file, words["writes"], _say, limit, bounds)
+    replay = lay_out(log_file, words["writes"], _say, bounds, repetition)
     copy = Copy(data, words["in_place"], words["writes"], beside)
     check_copies(replay.selection, copy, words["candidates"])
     _tell(replay)

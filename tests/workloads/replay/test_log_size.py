@@ -58,9 +58,10 @@ import resource, sys
 from pathlib import Path
 from dyno.plugins import load_things
 from dyno.workloads.replay.layout import lay_out
+from dyno.workloads.replay.sessions import Bounds
 load_things("dyno.engines", "LOG_READERS")
 resource.setrlimit(resource.RLIMIT_AS, (400 << 20, 400 << 20))
-replay = lay_out(Path(sys.argv[1]), True, lambda _: None, int(sys.argv[2]))
+replay = lay_out(Path(sys.argv[1]), True, lambda _: None, Bounds(limit=int(sys.argv[2])))
 print("\\n".join(replay.describe()))
 """
 

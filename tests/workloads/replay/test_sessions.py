@@ -15,7 +15,7 @@ from dyno.workloads.replay.formats import read_log
 from dyno.workloads.replay.layout import lay_out
 from dyno.workloads.replay.lines import LogFile
 from dyno.workloads.replay.logs import Log, LogEntry
-from dyno.workloads.replay.sessions import Selection, assign_lanes, select_statements
+from dyno.workloads.replay.sessions import Bounds, Selection, assign_lanes, select_statements
 from dyno.workloads.replay.spool import Spool
 
 
@@ -206,7 +206,7 @@ def test_where_nothing_can_be_played_the_hint_is_of_the_cause(
     monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "cache"))
     log = write(tmp_path, "it.log", f"{HEAD}{entries}")
     with pytest.raises(UsageError) as refused:
-        lay_out(log, False, lambda _: None, limit=800)
+        lay_out(log, False, lambda _: None, Bounds(limit=800))
     assert cause in refused.value.sentence and hint in refused.value.hint
 
 
@@ -224,8 +224,11 @@ def test_a_log_without_a_statement_that_works_says_so(
     "speed,told",
     [
         ("", "plays 200 statements once, each as soon as its session's last is answered: 0.02 s"),
-        ("max", "3,000 blocks. A longer log, or --speed 1 (39.8 s a block) compares more"),
-        ("10x", "note: a block plays the log in 4.0 s; a minute of play takes 16 blocks"),
+        (
+            "max",
+            "3,000 blocks. A longer log, --repeat auto, or --speed 1 (39.8 s a block) compares",
+        ),
+        ("10x", "note: a block plays the log once in 4.0 s; a minute of play takes 16 blocks"),
         ("1", ""),
     ],
 )

@@ -8,7 +8,6 @@ and a run goes on with what it began with. A file is written, and played, statem
 from __future__ import annotations
 
 import hashlib
-import math
 import re
 import struct
 from collections.abc import Iterator, Sequence
@@ -21,8 +20,14 @@ from dyno.errors import UsageError
 from dyno.printable import escape_line
 from dyno.workloads.replay.formats import read_log
 from dyno.workloads.replay.in_place import Allowed, ServerRules, judge_for_all
+from dyno.workloads.replay.length import (
+    BYTES_MOST,
+    Repetition,
+    describe_length,
+    find_period_s,
+)
 from dyno.workloads.replay.lines import LogFile
-from dyno.workloads.replay.logs import LIMIT, Log, LogEntry, has_odd_bytes
+from dyno.workloads.replay.logs import Log, LogEntry, has_odd_bytes
 from dyno.workloads.replay.parameters import insert_values
 from dyno.workloads.replay.sessions import (
     Bounds,
@@ -43,11 +48,10 @@ OTHERS, UNDONE, CHECKED = "all other statements", "ROLLBACK", "read-only check"
 CHECK = b"SELECT 1 /* does the session still only read? */"
 #: Pieces of a file that are written together, so that each write is large.
 PIECES = 3 << 10
+#: A log is played once a block, and whole.
+ONCE, UNBOUND = Repetition(), Bounds()
 #: A state of Lua for each.
 LANES_MOST = 4096
-#: Shorter plays are told; what a comparison should play at least, and the guess of recording.lua
-#: where statements follow at once.
-BRIEF_S, ENOUGH_S, PER_SECOND = 10.0, 60.0, 10_000
 #: An event: ns from the first statement of all; number of its type; bytes of its text, which
 #: follows; number of its values, -1 where it has no parameters, each with its bytes, -1 for NULL.
 _EVENT, _LENGTH = struct.Struct("<QIIi"), struct.Struct("<i")
@@ -61,6 +65,9 @@ class Replay:
     log: Log
     selection: Selection
     connections: int
+    #: How often a block plays it; does it write?
+    times: int
+    writes: bool
 
     def describe(self) -> list[str]:
         """What is played, and what is left out."""
@@ -70,7 +77,7 @@ class Replay:
         told += [
             f"{self.log.kind}: {chosen.count:,} of {chosen.read:,} statements are played, of "
             f"{len(chosen.sessions):,} sessions on {self.connections} connections, over "
-            f"{chosen.span_s:.1f} s"
+            f"{chosen.span_s:.1f} s" + (f", {self.times:,} times a block" * (self.times > 1))
         ]
         for reason, left in sorted(chosen.left_out.items(), key=lambda each: -each[1].count):
             told.append(f"left out: {left.count:,} {reason} ({left})")
@@ -80,58 +87,31 @@ class Replay:
 
     def describe_length(self, speed: str) -> str:
         """That a block compares little, where it does; `speed` as an option says it, empty: max."""
-        chosen, times = self.selection, _parse_speed(speed)
-        if times:
-            length_s = chosen.span_s / times
-            how = f"plays the log in {length_s:.1f} s"
-        else:
-            length_s = max(chosen.count / PER_SECOND, chosen.busy_s / self.connections)
-            by = "at 10,000/s" if length_s > chosen.busy_s / self.connections else "as logged"
-            how = (
-                f"plays {chosen.count:,} statements once, each as soon as its session's last is "
-                f"answered: {length_s:.2g} s {by}"
-            )
-        if length_s >= BRIEF_S:
-            return ""
-        blocks = math.ceil(ENOUGH_S / max(length_s, 1e-3))
-        slower = f", or --speed 1 ({chosen.span_s:.1f} s a block)" if not times else ""
-        return (
-            f"note: a block {how}; a minute of play takes {blocks:,} blocks. A longer log{slower} "
-            "compares more"
-        )
-
-
-def _parse_speed(text: str) -> float:
-    """How many times as fast; 0 for at once, and for what the script refuses."""
-    try:
-        times = float(text.removesuffix("x"))
-    except ValueError:
-        return 0.0
-    return times if 0 < times < math.inf else 0.0
+        return describe_length(self.selection, self.connections, speed, self.times, self.writes)
 
 
 def lay_out(
     log_file: LogFile | Path,
     writes: bool,
     say: Say,
-    limit: int = LIMIT,
-    bounds: Bounds | None = None,
+    bounds: Bounds = UNBOUND,
+    repetition: Repetition = ONCE,
 ) -> Replay:
-    """The log in a file, laid out; a statement of over `limit` characters is left out.
+    """The log in a file, laid out within bounds, as often as is said.
 
     `UsageError` where nothing of it can be played.
     """
     file = log_file if isinstance(log_file, LogFile) else LogFile(log_file)
     path = file.path
-    if bounds is not None and bounds.rules:
+    if bounds.rules:
         # what a session may be set to read otherwise is known before anything is judged
         widened = (
-            each.with_readings(it.sql for it in read_log(file, limit).entries)
+            each.with_readings(it.sql for it in read_log(file, bounds.limit).entries)
             for each in bounds.rules
         )
         bounds = replace(bounds, rules=tuple(widened))
     with cache.make_work_folder("replay") as folder, Spool(folder) as spool:
-        log = read_log(file, limit)
+        log = read_log(file, bounds.limit)
         selection = select_statements(log, writes, spool, bounds)
         if not selection.sessions:
             left_out = selection.left_out
@@ -145,16 +125,17 @@ def lay_out(
             raise UsageError(
                 f"{path} needs over {LANES_MOST:,} connections", cause=cause, hint=hint
             )
-        names = _choose_names(selection)
+        names, times = _choose_names(selection), repetition.count_times(selection, len(own))
         summed = hashlib.sha256(str(FORM).encode())
         for number, sessions in enumerate(own):
             with (folder / f"{number:05d}.lane").open("wb") as lane:
-                for part in _join_pieces(_build_lane(selection, sessions, names)):
+                for part in _join_pieces(_build_lane(selection, sessions, names, times)):
                     lane.write(part)
                     summed.update(part)
+                    _check_size(lane.tell(), times)
         kept = "all but those left out" if writes else "those that read"
         script = f"-- {selection.count:,} statements of {path.name}, {log.kind}: {kept}.\n"
-        script += _build_script(selection, names, len(own), writes)
+        script += _build_script(selection, names, len(own), writes, times)
         summed.update(script.encode())
         script += f"-- sha256 of all beside it: {summed.hexdigest()}\n"
         stem = re.sub(r"\W+", "_", path.stem) or "log"
@@ -162,7 +143,15 @@ def lay_out(
         home = cache.ensure_entry(
             "replay", f"{stem}-{summed.hexdigest()[:16]}", lambda into: _move(folder, into), say
         )
-    return Replay(home / f"{stem}.lua", log, selection, len(own))
+    return Replay(home / f"{stem}.lua", log, selection, len(own), times, writes)
+
+
+def _check_size(size_bytes: int, times: int) -> None:
+    if times > 1 and size_bytes > BYTES_MOST:
+        raise UsageError(
+            f"--repeat {times} makes more than {BYTES_MOST >> 30} GiB of a block",
+            hint="a smaller number, or more blocks",
+        )
 
 
 def _move(folder: Path, into: Path) -> None:
@@ -178,7 +167,9 @@ class _Names:
     types: dict[int, int]
 
 
-def _build_script(selection: Selection, names: _Names, connections: int, writes: bool) -> str:
+def _build_script(
+    selection: Selection, names: _Names, connections: int, writes: bool, times: int
+) -> str:
     plans = "".join(
         f"      {{ name = {_quote_lua(names.names[type_])}, sql = {_quote_lua(example)} }},\n"
         for number, type_ in names.types.items()
@@ -187,14 +178,24 @@ def _build_script(selection: Selection, names: _Names, connections: int, writes:
         and _EXPLAINED.match(selection.different.statements[number].digest)
         and (example := _build_example(entry, selection.rules))
     )
-    count = selection.count + selection.added
+    count = (selection.count + selection.added) * times
+    span_s = selection.span_s + (times - 1) * find_period_s(selection)
     return (
         f"dyno.recording {{\n   lanes = {connections}, statements = {count}, "
-        f"span_s = {selection.span_s:.6f}, writes = {str(writes).lower()},\n"
+        f"span_s = {span_s:.6f}, writes = {str(writes).lower()},\n"
         f"   plans = {{\n{plans}   }},\n}}\n"
-    )
+    ) + (REPEATED.format(times) if times > 1 else "")
 
 
+#: What a phase is called that plays the log several times.
+REPEATED = """\
+local once = dyno.phases
+function dyno.phases()
+   local all = once()
+   all[1].title = "the recorded log, {0} times"
+   return all
+end
+"""
 #: What engines explain.
 _EXPLAINED = re.compile(r"(?:SELECT|WITH|INSERT|UPDATE|DELETE|REPLACE|TABLE|VALUES)\b")
 
@@ -240,19 +241,28 @@ def _choose_names(selection: Selection) -> _Names:
 
 
 def _build_lane(
-    selection: Selection, sessions: Sequence[LogSession], names: _Names
+    selection: Selection, sessions: Sequence[LogSession], names: _Names, times: int
 ) -> Iterator[bytes]:
     """A file's content, part by part: names of types, and the events to the end."""
     yield _LENGTH.pack(len(names.names))
     for name in names.names:
         yield _LENGTH.pack(len(name.encode())) + name.encode()
+    period_s = find_period_s(selection) if times > 1 else 0.0
+    for number in range(times):
+        yield from _build_events(selection, sessions, names, number * period_s)
+
+
+def _build_events(
+    selection: Selection, sessions: Sequence[LogSession], names: _Names, later_s: float
+) -> Iterator[bytes]:
+    """The events of sessions, so much later than they were logged."""
     undone, others = names.names.index(UNDONE), names.names.index(OTHERS)
     checked, at_ns = names.names.index(CHECKED), 0
     is_asked = selection.asks
     for session in sessions:
         is_open, is_first = False, is_asked
         for at_s, sql, values, number, statement in selection.find_played(session):
-            kind, at_ns = statement.kind, round(at_s * 1e9)
+            kind, at_ns = statement.kind, round((at_s + later_s) * 1e9)
             if is_first:
                 yield _EVENT.pack(at_ns, checked, len(CHECK), -1) + CHECK
                 is_first = False

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from dyno.workloads.replay.different import ANEW, Different
 from dyno.workloads.replay.in_place import Allowed, RefusedStatement, ServerRules, judge_for_all
-from dyno.workloads.replay.logs import Log, LogEntry, Reasons, has_odd_bytes
+from dyno.workloads.replay.logs import LIMIT, Log, LogEntry, Reasons, has_odd_bytes
 from dyno.workloads.replay.spool import Chain, Spool, SpoolRecord
 from dyno.workloads.replay.statements import (
     Dialect,
@@ -99,14 +99,15 @@ class LogSession:
 
 @dataclass(frozen=True)
 class Bounds:
-    """What attached servers allow: the rules of those that a log is only read in, and databases of
-    theirs that were not named for it (`beside`). `asks`: sessions are asked whether they still
-    only read.
+    """What is played at most: statements of `limit` characters, and what attached servers allow:
+    the rules of those that a log is only read in, and databases of theirs that were not named for
+    it (`beside`). `asks`: sessions are asked whether they still only read.
     """
 
     rules: tuple[ServerRules, ...] = ()
     beside: tuple[str, ...] = ()
     asks: bool = True
+    limit: int = LIMIT
 
 
 class Selection:
