@@ -123,7 +123,7 @@ def farthest(series: Floats) -> Floats:
     found = np.empty(len(series))
     for at, one in enumerate(series):
         piece = Piece(0, one)
-        found[at] = piece.split().unlike / piece.distances.mean()
+        found[at] = piece.split().unlike / (piece.distances.mean() / piece.size)
     return found
 
 

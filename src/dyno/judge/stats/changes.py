@@ -34,6 +34,8 @@ FAR = 3.0
 MAD_SD = 1.4826
 #: Distances held at a time.
 CHUNK = 1 << 21
+#: Points whose distances are taken one by one: fewer at a time are not quicker.
+BLOCK_LEAST = 32
 
 
 @dataclass(frozen=True)
@@ -45,12 +47,19 @@ class Split:
 
 
 class Piece:
-    """A stretch without a known change, and the distances between all its points."""
+    """A stretch without a known change: its values in order of size, and their distances summed."""
 
     def __init__(self, start: int, values: Floats) -> None:
         self.start, self.size = start, len(values)
         drawn = clip_far_values(values)
-        self.distances = np.abs(drawn[:, None] - drawn[None, :])
+        by_size = np.argsort(drawn, kind="stable")
+        self.values = drawn[by_size]
+        self.ranks = np.empty(self.size, dtype=np.intp)
+        self.ranks[by_size] = np.arange(self.size)
+        below, sums = np.arange(self.size), np.cumsum(self.values)
+        others = sums[-1] - sums - self.values * (self.size - 1 - below)
+        #: The sum of the distances from each value to all others.
+        self.distances = self.values * (below + 1) - sums + others
         self.left = np.arange(SIDE_LEAST, self.size - SIDE_LEAST + 1)
 
     def split(self) -> Split:
@@ -62,22 +71,48 @@ class Piece:
     def shuffle(self, rng: np.random.Generator, shuffles: int) -> Floats:
         """How unlike the sides are at the best place of each of so many orders."""
         orders = rng.permuted(np.tile(np.arange(self.size), (shuffles, 1)), axis=1)
-        chunks = np.array_split(orders, math.ceil(orders.size * self.size / CHUNK))
+        held = self.size * max(self.size // self._block, self._block)
+        chunks = np.array_split(orders, math.ceil(shuffles * held / CHUNK))
         return np.concatenate([self._compute_energy(chunk).max(axis=1) for chunk in chunks])
 
     def _compute_energy(self, orders: NDArray[np.int_]) -> Floats:
         """The energy statistic m·n/(m + n)·E of the sides (orders, places): sums of distances
         within the first m points, within the others, and between, all from running sums.
         """
-        distances = self.distances[orders[:, :, None], orders[:, None, :]]
-        within = np.cumsum(np.tril(distances).sum(axis=2), axis=1)[:, self.left - 1]
-        sums = np.cumsum(self.distances.sum(axis=1)[orders], axis=1)
+        ranks = self.ranks[orders]
+        within = np.cumsum(self._sum_distances_back(ranks), axis=1)[:, self.left - 1]
+        sums = np.cumsum(self.distances[ranks], axis=1)
         between = sums[:, self.left - 1] - 2.0 * within
         others = sums[:, -1:] / 2.0 - within - between
         m, n = self.left, self.size - self.left
         energy = 2.0 * between / (m * n)
         energy -= within / (m * (m - 1) / 2.0) + others / (n * (n - 1) / 2.0)
         return np.asarray(energy * m * n / (m + n))
+
+    @property
+    def _block(self) -> int:
+        return max(BLOCK_LEAST, math.isqrt(self.size))
+
+    def _sum_distances_back(self, ranks: NDArray[np.intp]) -> Floats:
+        """From each point to all before it in the order, summed (orders, points).
+
+        Block by block: to the points of its own block one by one, to those of earlier blocks by
+        how many of them are smaller, and their sum: n·√n steps an order, where all pairs are n².
+        """
+        found = np.empty(ranks.shape)
+        seen = np.zeros(ranks.shape)
+        for start in range(0, self.size, self._block):
+            block = ranks[:, start : start + self._block]
+            own = self.values[block]
+            part = np.tril(np.abs(own[:, :, None] - own[:, None, :])).sum(axis=2)
+            if start:
+                smaller = np.take_along_axis(np.cumsum(seen, axis=1), block, axis=1)
+                sums = np.cumsum(seen * self.values, axis=1)
+                below = np.take_along_axis(sums, block, axis=1)
+                part += own * (2.0 * smaller - start) - 2.0 * below + sums[:, -1:]
+            found[:, start : start + self._block] = part
+            np.put_along_axis(seen, block, 1.0, axis=1)
+        return found
 
 
 def clip_far_values(values: Floats) -> Floats:
@@ -124,6 +159,15 @@ def compute_least_points(alpha: float) -> int:
 
 #: Shuffles for a p value that is to be told apart from a level, times that level.
 FINER = 3.0
+#: So many shuffles that part as far tell a p value well enough.
+ENOUGH = 10
+#: Shuffles to begin with, and then twice as many each time.
+BATCH = 64
+#: A change that parts so many times farther than the farthest shuffle is beyond every level
+#: (docs/evidence/history-search.md).
+BEYOND = 3.0
+#: Steps that telling one p value apart may take; a long series has fewer shuffles for it.
+STEPS_MAX = 2e9
 #: What of α a night may spend, times the points that there are then (`compute_nightly_alpha`).
 NIGHTLY = 1.5
 
@@ -159,22 +203,52 @@ def find_changes(
         if not pieces:
             break
         best = max((piece.split() for piece in pieces), key=lambda split: split.unlike)
-        p = _compute_p_value(pieces, best.unlike, rng, shuffles)
+        sought = _Search(pieces, best.unlike, rng)
+        p = sought.compute_p_value(shuffles, math.floor(alpha * (1 + shuffles)))
         if p > alpha:
             break
-        more = math.ceil(FINER / finest)
-        finer = more > shuffles and p <= finest + FINER / shuffles
-        found[best.at] = _compute_p_value(pieces, best.unlike, rng, more) if finer else p
+        found[best.at] = _tell_p_value(sought, p, shuffles, finest)
     return list(_measure_changes(series, found, alpha))
 
 
-def _compute_p_value(
-    pieces: Sequence[Piece], unlike: float, rng: np.random.Generator, shuffles: int
-) -> float:
-    """The share of shuffles, within the pieces, that part as far; this one counts too."""
-    far = unlike * (1.0 - 1e-9)  # equal values in another order sum up to other last bits
-    shuffled = np.stack([piece.shuffle(rng, shuffles) for piece in pieces])
-    return float((1 + (shuffled.max(axis=0) >= far).sum()) / (1 + shuffles))
+def _tell_p_value(sought: _Search, p: float, shuffles: int, finest: float) -> float:
+    """`p`, told apart from `finest`: by more shuffles where it may be below."""
+    more = math.ceil(FINER / finest)
+    if more <= shuffles or p > finest + FINER / shuffles:
+        return p
+    if sought.is_beyond:
+        return min(p, finest)
+    steps = sum(piece.size**1.5 for piece in sought.pieces)
+    return sought.compute_p_value(max(shuffles, min(more, int(STEPS_MAX / steps))), ENOUGH)
+
+
+class _Search:
+    """The shuffles of all pieces, held against the most unlike place in one of them."""
+
+    def __init__(self, pieces: Sequence[Piece], unlike: float, rng: np.random.Generator) -> None:
+        self.pieces, self.unlike, self.rng = pieces, unlike, rng
+        self.farthest = 0.0
+
+    @property
+    def is_beyond(self) -> bool:
+        """Does the place part so much farther than every shuffle that no more are needed?"""
+        return self.unlike >= BEYOND * self.farthest
+
+    def compute_p_value(self, shuffles: int, enough: int) -> float:
+        """The share of `shuffles`, within the pieces, that part as far; this one counts too. It
+        ends where `enough` of them do: the share of all would be above `enough` in them.
+        """
+        far = self.unlike * (1.0 - 1e-9)  # the same values in another order sum up otherwise
+        done = count = 0
+        batch = BATCH
+        while done < shuffles and count < enough:
+            size = min(batch, shuffles - done)
+            shuffled = np.stack([piece.shuffle(self.rng, size) for piece in self.pieces])
+            self.farthest = max(self.farthest, float(shuffled.max()))
+            count += int((shuffled.max(axis=0) >= far).sum())
+            done += size
+            batch *= 2
+        return (1 + count) / (1 + done)
 
 
 def _measure_changes(series: Floats, found: dict[int, float], alpha: float) -> Iterator[Change]:
