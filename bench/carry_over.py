@@ -28,7 +28,8 @@ from dyno.compare.run_folder import create_run
 from dyno.errors import DynoError
 from dyno.judge.analysis.carry_over import carry_over
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.stats.interval import compute_t_interval, to_percent
+from dyno.judge.stats.interval import compute_t_interval
+from dyno.judge.stats.log_ratio import to_percent
 from dyno.record import Interleaving, Slice
 
 ENGINES = ("sqlite@3.46.0", "duckdb", "postgres@18", "mysql@8.0.33", "mariadb@10.11.5")

@@ -17,7 +17,8 @@ import numpy as np
 from paired import table
 from scipy.special import ndtri, stdtrit
 
-from dyno.judge.stats.interval import Floats, compute_t_interval, extract_independent_data
+from dyno.judge.stats.interval import compute_t_interval, extract_independent_data
+from dyno.judge.stats.log_ratio import Floats
 
 RUNS, QUICK_RUNS = 20_000, 1_000
 LEVEL = 0.05

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from rules import Floats, Log
 
-from dyno.judge.stats.interval import to_log
+from dyno.judge.stats.log_ratio import to_log
 from dyno.judge.stats.scenarios import ANALYSES, MARGIN_PERCENT
 from dyno.judge.stats.simulate import Outcome, Rule, simulate_runs
 

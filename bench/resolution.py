@@ -37,7 +37,7 @@ from dyno.compare.resolve.draft import Prepared, RunDraft
 from dyno.compare.resolve.experiment import draft_run
 from dyno.compare.run_folder import create_run
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.stats.interval import to_percent
+from dyno.judge.stats.log_ratio import to_percent
 from dyno.judge.stats.power import compute_detectable
 from dyno.record import Slice, Trial
 

@@ -157,10 +157,9 @@ PACKAGES = {
         " compare/resolve compare/calibration",
     ),
     "compare/history": _package(
-        "many runs to series of comparable points, the changes flagged in them, and what fresh"
-        " comparisons made of these",
-        "record workloads host/controls judge/stats judge/analysis compare/run_folder"
-        " compare/calibration",
+        "many runs, local or in object storage, by their index or their records, to series of"
+        " comparable points, the changes flagged in them, and what fresh comparisons made of these",
+        "record builds workloads host/controls judge/stats judge/analysis compare/run_folder",
     ),
     "disk": _package(
         "what a disk does under a database: fio's jobs as data, played, judged and audited",

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize(
-    "name", ["event-rate", "point-select", "row-cost", "ssb-rows", "log-reading"]
+    "name", ["event-rate", "point-select", "row-cost", "ssb-rows", "log-reading", "history-index"]
 )
 def test_a_bench_ends_in_one_line_of_json_with_its_ratio(name: str) -> None:
     done = subprocess.run(

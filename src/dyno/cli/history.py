@@ -17,7 +17,7 @@ import click
 
 from dyno.cli.judged_run import DOUBTFUL_EXIT, EXITS
 from dyno.cli.options import STRICT, OutputFile
-from dyno.cli.runs import find_counts, find_runs, find_runs_home
+from dyno.cli.runs import find_runs_home
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
 from dyno.record.former_keys import encode_with_former_keys
@@ -155,7 +155,7 @@ class HistoryOptions:
 
 
 @click.command("history")
-@click.argument("folders", nargs=-1, type=click.Path(path_type=Path), metavar="[FOLDER]...")
+@click.argument("folders", nargs=-1, metavar="[FOLDER]...")
 @click.option(
     "--alpha",
     type=click.FloatRange(0.002, 0.2),
@@ -186,15 +186,21 @@ class HistoryOptions:
     metavar="YYYY-MM-DD",
     help="Gate only changes to builds that were played since this day (UTC).",
 )
-def command(folders: tuple[Path, ...], alpha: float, **words: object) -> int:
+@click.option(
+    "--reindex", is_flag=True, help="Read every record again, and make the index of FOLDER anew."
+)
+def command(folders: tuple[str, ...], alpha: float, reindex: bool, **words: object) -> int:
     """Flag changes over the runs in FOLDERs, for a fresh comparison to confirm.
 
-    Runs with equal workload, settings, controls, host and driver make a series for each primary
-    metric, in the order of their builds. Where the level changes, Dyno names the builds before and
-    after, and the command that compares them. Only that comparison gives a verdict, which is then
-    shown beside the flagged change. The default FOLDER is that of runs. Counts of instructions
-    (`dyno count`) make series of their own: they have no noise, so each step of the margin is a
-    change, *heavier* or *lighter*, and decides the gate by itself.
+    Runs with equal workload, settings, controls, driver and host (or its group) make a series for
+    each primary metric, in the order of their builds. Where the level changes, Dyno names the
+    builds before and after, and the command that compares them. Only that comparison gives a
+    verdict, which is then shown beside the flagged change. Counts of instructions (`dyno count`)
+    make series of their own: they have no noise, so each step of the margin is a change, *heavier*
+    or *lighter*, and decides the gate by itself.
+
+    The default FOLDER is that of runs. A URL that fsspec opens will do: s3://bucket/runs. From 100
+    runs on an index of them is kept beside them, where DuckDB is installed.
 
     The exit code is 0. With --gate it depends on the slowdowns that the newest level still shows: 1
     if a fresh comparison confirmed one, 2 if one is flagged and not yet decided, 0 if there is none
@@ -202,17 +208,25 @@ def command(folders: tuple[Path, ...], alpha: float, **words: object) -> int:
     points. With --strict it is 4 if such a comparison is doubtful. You may run the gate each night:
     SHARE is spent over all nights.
     """
-    from dyno.compare.history import build_history
+    from dyno.compare.history.history import build_history
+    from dyno.compare.history.remote_home import open_home
+    from dyno.compare.history.store import read_home
 
     asked = check_asked(HistoryOptions(**words))  # type: ignore[arg-type]
-    homes = folders or (find_runs_home(),)
-    found = build_history(find_runs(homes), alpha, find_counts(homes))
+    homes = [open_home(word) for word in folders or (str(find_runs_home()),)]
+    read = [read_home(home, print_note, anew=reindex) for home in homes]
+    found = build_history(read, alpha, print_note)
     is_gate = asked.gate or asked.strict
     if not found.tested and (is_gate or not (asked.html_file or asked.json_file)):
         raise build_no_series_error(found)
     print_history(found)
     write_files(found, asked)
     return choose_exit_code(found, asked.since, strict=asked.strict) if is_gate else 0
+
+
+def print_note(sentence: str) -> None:
+    """What else is to be known of how the runs were read, aside of what was found."""
+    screen.print_line(f"note: {sentence}", err=True)
 
 
 def check_asked(chosen: HistoryOptions) -> HistoryOptions:

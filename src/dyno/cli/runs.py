@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -96,34 +95,6 @@ def shorten_name(folder: Path) -> str:
     if folder.resolve().parent != find_runs_home().resolve() or folder.name not in names:
         return str(folder)
     return "last" if names[-1] == folder.name else folder.name
-
-
-def find_runs(folders: Sequence[Path]) -> list[RunFolder]:
-    """Every run in or below `folders`; `UsageError` where there is neither one nor a count."""
-    from dyno.compare.run_folder import CAPACITY_RECORD, DISK_RECORD, RunFolder
-
-    found: dict[Path, RunFolder] = {}
-    for folder in folders:
-        if not folder.is_dir():
-            hint = "name a folder with runs in it, or a run's own"
-            raise UsageError(f"there is no folder {folder}", hint=hint)
-        below = [file.parent for file in sorted(folder.rglob("run.json"))]
-        if not below and not find_counts([folder]):
-            cause = ""
-            if any(next(folder.rglob(name), None) for name in (DISK_RECORD, CAPACITY_RECORD)):
-                cause = "a run of disks, or a capacity, has no history"
-            hint = "`dyno compare` makes one"
-            raise UsageError(f"there is no run under {folder}", cause=cause, hint=hint)
-        found |= {path.resolve(): RunFolder(path) for path in below}
-    return list(found.values())
-
-
-def find_counts(folders: Sequence[Path]) -> list[Path]:
-    """The record of every count in or below `folders`."""
-    from dyno.compare.run_folder import COUNT_RECORD
-
-    found = (file for folder in folders for file in sorted(folder.rglob(COUNT_RECORD)))
-    return list({file.resolve(): file for file in found}.values())
 
 
 def find_count(word: str) -> Path | None:

@@ -12,7 +12,8 @@ import numpy as np
 from dyno import numbers
 from dyno.disk.audits import judge_run
 from dyno.judge.stats.interim_analyses import InterimAnalyses
-from dyno.judge.stats.interval import compute_t_interval, to_log, to_percent
+from dyno.judge.stats.interval import compute_t_interval
+from dyno.judge.stats.log_ratio import to_log, to_percent
 from dyno.judge.stats.simulate import compute_clopper_pearson
 from dyno.judge.stats.verdict import adjust_holm, choose_verdicts
 from dyno.record import VerdictName

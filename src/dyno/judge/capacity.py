@@ -13,7 +13,8 @@ from statistics import median
 
 import numpy as np
 
-from dyno.judge.stats.interval import Interval, compute_t_interval, to_log, to_percent
+from dyno.judge.stats.interval import Interval, compute_t_interval
+from dyno.judge.stats.log_ratio import to_log, to_percent
 from dyno.judge.stats.rate_at_limit import find_rate_at_limit
 from dyno.judge.stats.verdict import adjust_holm, choose_verdicts
 from dyno.record.capacity import (

@@ -18,7 +18,7 @@ class HistoryPoint:
     restarts share the run's hour, so the next run's mean may well lie outside. `build` holds what
     tells one build from another (version, checksum, flags). `slowdown_percent` is that against the
     base of the run, where the series is one of those. `host` is the id of the host, empty where the
-    run does not name it.
+    run does not name it. `path` is where the run lies: a folder, or a URL.
     """
 
     run: str
@@ -32,6 +32,7 @@ class HistoryPoint:
     high: float | None
     slowdown_percent: float | None = None
     host: str = ""
+    path: str = ""
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class FreshComparison:
 
     The newest of those without which a change between its builds would have been flagged, too.
     The percentages bound the slowdown, as in `Comparison`; `doubts` are the
-    comparison's.
+    comparison's. `path` is where the run lies.
     """
 
     run: str
@@ -49,6 +50,7 @@ class FreshComparison:
     low_percent: float | None
     high_percent: float | None
     doubts: tuple[Doubt, ...] = ()
+    path: str = ""
 
 
 @dataclass(frozen=True)

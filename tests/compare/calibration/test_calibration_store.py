@@ -15,9 +15,9 @@ from dyno.cli.calibrate import describe_known
 from dyno.compare import calibration
 from dyno.compare.calibration import METHOD, CalibrationEntry
 from dyno.compare.calibration.error_rates import AGE_DAYS_MAX
-from dyno.compare.calibration.store import select_facts
 from dyno.errors import HostError
 from dyno.record import Run, decode
+from dyno.record.host import select_facts
 
 HOST = {"cpu": "two of them", "cores": "2", "kernel": "6.1", "load_1min": "0.40"}
 NOW = datetime(2026, 11, 21, tzinfo=UTC)

@@ -23,7 +23,7 @@ from dyno.compare.resolve.design import TURNS
 from dyno.compare.resolve.draft import Prepared, RunDraft
 from dyno.compare.resolve.preconditions import SPARE_BYTES, compute_disk_bytes
 from dyno.errors import UsageError
-from dyno.judge.stats.interval import to_log
+from dyno.judge.stats.log_ratio import to_log
 from dyno.judge.stats.power import BlockErrors, compute_mde80
 from dyno.record import Phase, Stop, WorkloadPlan
 from dyno.record.workload import UNKNOWN_S

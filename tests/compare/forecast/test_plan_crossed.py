@@ -15,7 +15,7 @@ from dyno.compare.resolve.draft import Prepared
 from dyno.compare.run_folder import RunFolder, create_run
 from dyno.judge.analysis.effects import Effect, list_effects
 from dyno.judge.stats.interim_analyses import InterimAnalyses
-from dyno.judge.stats.interval import Floats, to_log
+from dyno.judge.stats.log_ratio import Floats, to_log
 from dyno.judge.stats.simulate import Rule, simulate_runs
 from dyno.record import Crossing, Run
 

@@ -8,7 +8,7 @@ from fakes import make_run, make_trials
 from judging import analyse_unaudited, judge_unaudited
 
 from dyno.judge.stats.interim_analyses import InterimAnalyses
-from dyno.judge.stats.interval import to_log, to_percent
+from dyno.judge.stats.log_ratio import to_log, to_percent
 from dyno.judge.stats.simulate import Rule, simulate_runs
 from dyno.record import Trial
 

@@ -11,7 +11,7 @@ from fakes import make_load, make_run, make_trials
 from judging import judge_unaudited
 from scipy import stats
 
-from dyno.judge.stats.interval import to_percent
+from dyno.judge.stats.log_ratio import to_percent
 from dyno.record import Comparison, Conditions, Trial
 
 LOGS = [0.01, 0.03, 0.02, 0.012, 0.034, 0.019, 0.011, 0.029, 0.024]

@@ -13,7 +13,7 @@ from dyno.judge.stats.batch_means import (
     estimate_series_mean,
     subtract_means,
 )
-from dyno.judge.stats.interval import Floats
+from dyno.judge.stats.log_ratio import Floats
 
 SIMULATED = 1_500
 

@@ -12,7 +12,8 @@ from dyno.judge.stats.interim_analyses import (
     compute_nominal_levels,
     spend_pocock,
 )
-from dyno.judge.stats.interval import compute_t_interval, to_log, to_percent
+from dyno.judge.stats.interval import compute_t_interval
+from dyno.judge.stats.log_ratio import to_log, to_percent
 from dyno.judge.stats.scenarios import Scenario
 from dyno.judge.stats.simulate import Rule, simulate_runs
 

@@ -14,8 +14,8 @@ from dyno.judge.stats.interval import (
     compute_t_interval,
     estimate_lag_one,
     extract_independent_data,
-    to_log,
 )
+from dyno.judge.stats.log_ratio import to_log
 from dyno.judge.stats.scenarios import ANALYSES, MARGIN_PERCENT, Figures, Scenario, compute_figures
 from dyno.judge.stats.simulate import Rule, compute_clopper_pearson, simulate_runs
 from dyno.judge.stats.verdict import adjust_benjamini_hochberg

@@ -16,7 +16,7 @@ from dyno.judge.stats.changes import (
     compute_nightly_alpha,
     find_changes,
 )
-from dyno.judge.stats.interval import Floats
+from dyno.judge.stats.log_ratio import Floats
 
 RUNS = 200
 Draw = Callable[[Generator], Floats]

@@ -20,7 +20,7 @@ from dyno.judge.stats.components import (
     compute_range_percent,
     estimate_components,
 )
-from dyno.judge.stats.interval import Floats
+from dyno.judge.stats.log_ratio import Floats
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,8 @@ import pytest
 
 from dyno.judge.stats.contrasts import Contrast, build_factorial, build_one_at_a_time
 from dyno.judge.stats.interim_analyses import InterimAnalyses
-from dyno.judge.stats.interval import Floats, compute_t_interval
+from dyno.judge.stats.interval import compute_t_interval
+from dyno.judge.stats.log_ratio import Floats
 from dyno.judge.stats.simulate import Rule, simulate_runs
 
 

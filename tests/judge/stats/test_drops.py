@@ -8,7 +8,8 @@ from scipy.stats import ttest_ind
 
 from dyno.judge.stats.drops import AGAINST_LEVEL, compute_slower_p
 from dyno.judge.stats.interim_analyses import InterimAnalyses
-from dyno.judge.stats.interval import Floats, compute_t_interval, to_log
+from dyno.judge.stats.interval import compute_t_interval
+from dyno.judge.stats.log_ratio import Floats, to_log
 from dyno.judge.stats.verdict import OPEN, SLOWER, Bools, choose_verdicts
 
 ANALYSES = InterimAnalyses((6, 10, 14, 18, 24), 0.05)

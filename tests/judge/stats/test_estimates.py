@@ -13,9 +13,8 @@ from dyno.judge.stats.interval import (
     compute_sign_flip_p,
     compute_t_interval,
     estimate_hodges_lehmann,
-    to_log,
-    to_percent,
 )
+from dyno.judge.stats.log_ratio import to_log, to_percent
 from dyno.judge.stats.power import compute_detectable, solve_noncentrality
 from dyno.judge.stats.verdict import adjust_benjamini_hochberg, adjust_holm
 

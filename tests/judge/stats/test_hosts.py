@@ -9,7 +9,8 @@ import pytest
 from statsmodels.regression.mixed_linear_model import MixedLM
 
 from dyno.judge.stats.hosts import align_hosts, estimate_heterogeneity
-from dyno.judge.stats.interval import Floats, compute_t_interval, extract_independent_data
+from dyno.judge.stats.interval import compute_t_interval, extract_independent_data
+from dyno.judge.stats.log_ratio import Floats
 
 RUNS = 20_000
 #: Blocks of each host.

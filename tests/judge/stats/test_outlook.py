@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dyno.judge.stats.interim_analyses import InterimAnalyses
-from dyno.judge.stats.interval import to_log, to_percent
+from dyno.judge.stats.log_ratio import to_log, to_percent
 from dyno.judge.stats.power import (
     BlockErrors,
     compute_detectable,

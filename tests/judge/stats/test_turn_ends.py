@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from dyno.judge.stats.interval import Floats
+from dyno.judge.stats.log_ratio import Floats
 from dyno.judge.stats.turn_ends import Turn
 
 #: The default: slices of 100 ms, drained for 5, of two candidates; ramp-ins of 10.

@@ -16,7 +16,7 @@ from typing import Protocol
 from dyno.compare.bisect.points import BisectPoint
 from dyno.errors import DynoError
 from dyno.judge.stats.change_point import Measurement, choose_next, compute_step_posterior
-from dyno.judge.stats.interval import Floats
+from dyno.judge.stats.log_ratio import Floats
 
 #: How sure the answer is, and how often a point is measured at most.
 CONFIDENCE, TIMES_MAX = 0.95, 3

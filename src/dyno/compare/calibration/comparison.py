@@ -34,7 +34,6 @@ from dyno.compare.calibration.pilot import (
     compute_operation_ns,
     sum_reading,
 )
-from dyno.compare.calibration.store import select_facts
 from dyno.compare.experiment import Experiment, candidates
 from dyno.compare.pilot.prepare import prepare
 from dyno.compare.pilot.slices import TriedEvents
@@ -46,6 +45,7 @@ from dyno.judge.analysis import judge
 from dyno.judge.analysis.blocks import sort_blocks
 from dyno.judge.analysis.measures import count_operations
 from dyno.record import PhaseRecord, Run, Trial, Verdict
+from dyno.record.host import select_facts
 
 #: How long the hog works and rests, in seconds: it meets about half of the blocks of small trials,
 #: so that some comparisons come to a verdict and some do not.

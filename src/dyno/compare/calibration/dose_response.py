@@ -35,7 +35,7 @@ from dyno.compare.calibration.pilot import (
 from dyno.compare.experiment import Experiment
 from dyno.judge.analysis.blocks import sort_blocks
 from dyno.judge.analysis.measures import count_operations
-from dyno.judge.stats.interval import Floats
+from dyno.judge.stats.log_ratio import Floats
 from dyno.record import PhaseRecord, Run, Trial
 
 #: The sizes, in multiples of `SIZE_PERCENT` of an operation; the first is none.

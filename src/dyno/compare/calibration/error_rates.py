@@ -10,14 +10,13 @@ from dyno.compare.calibration import store
 from dyno.compare.calibration.store import (
     DOSE_RESPONSE,
     METHOD,
-    RELEVANT,
     CalibrationEntry,
     instrument,
-    select_facts,
 )
 from dyno.compare.resolve.draft import RunDraft
 from dyno.judge.stats.simulate import compute_clopper_pearson
 from dyno.record import Calibration, Score
+from dyno.record.host import RELEVANT, select_facts
 
 #: Hosts drift: kernels are patched in place, disks fill, neighbours move in.
 AGE_DAYS_MAX = 90

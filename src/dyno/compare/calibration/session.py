@@ -38,7 +38,7 @@ from dyno.compare.calibration.pilot import (
     measure_baseline,
     settle_shape,
 )
-from dyno.compare.calibration.store import DOSE_RESPONSE, instrument, select_facts
+from dyno.compare.calibration.store import DOSE_RESPONSE, instrument
 from dyno.compare.experiment import Experiment
 from dyno.compare.experiment.candidates import parse_candidate
 from dyno.compare.resolve.experiment import describe_host
@@ -49,6 +49,7 @@ from dyno.judge.stats import scenarios
 from dyno.judge.stats.scenarios import ANALYSES, Scenario, compute_figures
 from dyno.locks import try_lock
 from dyno.record import Run, Trial
+from dyno.record.host import select_facts
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from pathlib import Path
 from dyno import private_files
 from dyno.errors import HostError, find_fullest
 from dyno.record import decode
+from dyno.record.host import IDENTITY
 
 #: The version of the rule that turns trials into a verdict (docs/METHOD.md). Raise it with every
 #: change that could move an error rate: what was calibrated before is stale then.
@@ -30,13 +31,6 @@ GONE = {"restarts"}
 #: Kinds that had another name in lines of an older Dyno.
 FORMER_KINDS = {"plant": "delay", "p99 plant": "p99 delay", "plant-noise": "delay-noise"}
 FORMER_KINDS |= {"ladder": DOSE_RESPONSE}
-#: Facts that tell one host from another, and name its file.
-IDENTITY = ("cpu", "machine", "virtualisation")
-#: Facts whose change makes a calibration stale.
-RELEVANT = (
-    *(*IDENTITY, "cores", "kernel", "governor", "turbo", "clock_source", "huge_pages"),
-    "driver",
-)
 
 
 @dataclass(frozen=True)
@@ -76,11 +70,6 @@ class CalibrationEntry:
 def instrument(host: Mapping[str, str], driver_sha256: str) -> dict[str, str]:
     """What a calibration speaks for: a host's facts (`Run.host`), and the driver's checksum."""
     return {**host, "driver": driver_sha256[:12]}
-
-
-def select_facts(host: Mapping[str, str]) -> dict[str, str]:
-    """Those of an `instrument`'s facts that a calibration depends on."""
-    return {name: host[name] for name in RELEVANT if name in host}
 
 
 def find_state_home() -> Path:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from dyno.compare.forecast.earlier_run import EarlierRun, LearntErrors
 from dyno.judge.analysis.effects import Effect, list_effects
 from dyno.judge.analysis.margins import DeclaredPrimary, list_declared_primaries
-from dyno.judge.stats.interval import to_log
+from dyno.judge.stats.log_ratio import to_log
 from dyno.judge.stats.power import BlockErrors
 from dyno.record import Run
 

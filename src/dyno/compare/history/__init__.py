@@ -2,7 +2,3 @@
 
 A change point only flags; a fresh paired comparison confirms (METHOD.md, History).
 """
-
-from dyno.compare.history.history import build_history
-
-__all__ = ["build_history"]

@@ -1,4 +1,4 @@
-"""Fresh comparisons: the command that plays one for a flagged change, and the run that already did.
+"""The fresh comparison of a flagged change: the run that played both of its levels.
 
 Its verdict confirms or rejects the flagged change. The place of a small step is known to a few
 points only, so the builds compared lie to either side of all places that it may have: two
@@ -10,90 +10,67 @@ newest counts.
 from __future__ import annotations
 
 import math
-import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
 
-from dyno import workloads
-from dyno.compare.history.conditions import drop_host_facts, find_conditions, identify_build
-from dyno.compare.history.points import Named
+from dyno.compare.history.conditions import find_conditions, identify_build
+from dyno.compare.history.hosts import drop_host_facts
+from dyno.compare.history.points import Named, RunSource
 from dyno.compare.history.series import SeriesChange, flag_changes
 from dyno.compare.run_folder import RunFolder
-from dyno.host.controls import load_controls
 from dyno.judge.analysis.analysis import Analysis
 from dyno.judge.analysis.run_view import RunView
 from dyno.record import Comparison, FreshComparison
 
-#: Where both sides are one program, no comparison of builds can tell: something else changed.
-SAME_PROGRAM = "the same program on both sides, so no build is accused: `dyno doctor`"
-#: Where the builds differ and the words that name them do not.
-SAME_WORDS = "another program under the same name: compare it with a copy of the old one"
+#: Opens the run at a place.
+OpenRun = Callable[[str], AbstractContextManager[RunFolder]]
 
 
-def confirm_command(flagged: SeriesChange) -> tuple[str, str]:
-    """The command to give to a shell, else empty; and where there is none, why not."""
-    before, after = flagged.before, flagged.after
-    if before.build == after.build:
-        return "", SAME_PROGRAM
-    if before.spec == after.spec:
-        return "", SAME_WORDS
-    played = after.played
-    own = workloads.list_workloads().get(played.name.split()[0])
-    words = ["dyno", "compare", before.spec, after.spec]
-    words += ["-w", own.stem if own and own.name == _find_file(played.script) else played.script]
-    for name, value in played.options:
-        words += ["--set", f"{name}={value}"]
-    known = load_controls()
-    for name, value in played.controls:
-        if name not in known or value != known[name].default:
-            words += ["--control", f"{name}={value}"]
-    return shlex.join(words), ""
-
-
-def _find_file(script: str) -> str:
-    return script.rpartition("/")[2]
-
-
-def find_fresh_comparison(flagged: SeriesChange, alpha: float) -> FreshComparison | None:
+def find_fresh_comparison(
+    flagged: SeriesChange, alpha: float, open_run: OpenRun
+) -> FreshComparison | None:
     """The newest fresh comparison of the two levels, a build of the old one as its base.
 
     Of two builds that surely lie on either side, every verdict counts. Of two that may both lie on
     one side *slower* counts alone: that they are alike says nothing of the levels.
     """
-    for folder in _find_runs_of_both(flagged):
-        tried = _flag_without_run(flagged, folder, alpha)
+    for source in _find_runs_of_both(flagged):
+        tried = _flag_without_run(flagged, source, alpha)
         if tried is None:
             continue
-        for sides, row in _find_comparisons(flagged, folder):
+        with open_run(source.place) as folder:
+            rows = list(_find_comparisons(flagged, folder))
+        for sides, row in rows:
             if tried.separates(*sides, sure=row.verdict != "slower"):
                 bounds = (row.low_percent, row.high_percent)
                 low, high = (each if math.isfinite(each) else None for each in bounds)
                 doubts = row.doubts if row.is_doubtful else ()
-                return FreshComparison(folder.path.name, row.verdict, low, high, doubts)
+                return FreshComparison(source.name, row.verdict, low, high, doubts, source.place)
     return None
 
 
-def _find_runs_of_both(flagged: SeriesChange) -> list[RunFolder]:
+def _find_runs_of_both(flagged: SeriesChange) -> list[RunSource]:
     """The runs that played builds from before the place and from after it, the newest first."""
     points, change = flagged.series.points, flagged.change
     olds = {point.build for point in points[: change.last]}
     news = {point.build for point in points[change.first :]}
-    played: dict[RunFolder, set[Named]] = {}
+    played: dict[tuple[str, RunSource], set[Named]] = {}
     for point in (*points, *flagged.series.aside):
-        played.setdefault(point.source, set()).add(point.build)
-    both = [f for f, own in played.items() if len(own) > 1 and own & olds and own & news]
-    return sorted(both, key=lambda folder: folder.read_run().created_utc, reverse=True)
+        played.setdefault((point.began_utc, point.source), set()).add(point.build)
+    both = [it for it, own in played.items() if len(own) > 1 and own & olds and own & news]
+    return [source for _, source in sorted(both, key=lambda it: it[0], reverse=True)]
 
 
 def _flag_without_run(
-    flagged: SeriesChange, folder: RunFolder, alpha: float
+    flagged: SeriesChange, source: RunSource, alpha: float
 ) -> SeriesChange | None:
     """The flagged change that there would be without the run, where the places of both may be
     one.
     """
     series, change = flagged.series, flagged.change
-    others = [point.source != folder for point in series.points]
-    rest = replace(series, points=tuple(p for p in series.points if p.source != folder))
+    others = [point.source != source for point in series.points]
+    rest = replace(series, points=tuple(p for p in series.points if p.source != source))
     first, last = (sum(others[:at]) for at in (change.first, change.last))
     near = (
         n for n in flag_changes(rest, alpha) if n.change.first <= last and first <= n.change.last

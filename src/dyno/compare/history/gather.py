@@ -1,80 +1,55 @@
-"""The points of many runs: read from their records, copies of a run dropped, losses named."""
+"""The points of a run, read from its records, and what of it had to be left out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from dyno.compare.history.conditions import (
-    assign_hosts,
     find_conditions,
     identify_build,
-    list_host_facts,
     make_key,
 )
-from dyno.compare.history.points import Beside, PlayedWorkload, Point, SeriesConditions
+from dyno.compare.history.hosts import list_host_facts
+from dyno.compare.history.points import (
+    Beside,
+    PlayedWorkload,
+    Point,
+    ReadRun,
+    RunSource,
+    SeriesConditions,
+)
 from dyno.compare.run_folder import RunFolder
-from dyno.errors import DynoError, HostError, UsageError
+from dyno.errors import HostError, UsageError
 from dyno.judge.analysis.analysis import Analysis
 from dyno.judge.analysis.margins import DeclaredPrimary
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.stats.interval import Floats
-from dyno.record import Candidate, LeftOutRun, Metric, Run, Trial, WorkloadPlan
+from dyno.judge.stats.interval import compute_t_interval
+from dyno.judge.stats.log_ratio import Floats
+from dyno.record import Candidate, Metric, Run, Trial, WorkloadPlan
 
-GatheredPoints = tuple[dict[SeriesConditions, list[Point]], list[LeftOutRun]]
+#: One less the level of a point's interval.
+POINT_ALPHA = 0.05
 
 
-def gather_points(folders: Iterable[RunFolder]) -> GatheredPoints:
-    """The points of all runs by their conditions, and what had to be left out: first whole runs
-    that cannot be read, damaged ones and those of a newer Dyno, and copies of a run.
+def read_run(folder: RunFolder, source: RunSource, path: str) -> ReadRun:
+    """The points of a run, and what is lost of it; one that cannot be read says why: it is damaged,
+    or a newer Dyno's.
     """
-    points: list[Point] = []
-    whole: list[LeftOutRun] = []
-    left_out: list[LeftOutRun] = []
-    for folder in _drop_copies(folders, whole):
-        try:
-            analysis = Analysis(RunView(folder.read_run(), folder.read_trials()))
-        except (UsageError, HostError) as error:
-            whole.append(LeftOutRun(folder.path.name, _explain(error)))
-            continue
-        left_out += (LeftOutRun(folder.path.name, why) for why in _describe_losses(analysis))
-        points += _find_points(folder, analysis)
-    grouped: dict[SeriesConditions, list[Point]] = {}
-    for point in assign_hosts(points):
-        grouped.setdefault(point.conditions, []).append(point)
-    return grouped, whole + left_out
-
-
-def _drop_copies(folders: Iterable[RunFolder], left_out: list[LeftOutRun]) -> list[RunFolder]:
-    """One folder of each run: a copy (a backup, a folder named twice) is no further restart. Of
-    copies the one with most trials counts, as one may have been resumed. What cannot be read, and
-    each copy, goes to `left_out`.
-    """
-    counted: dict[tuple[str, int, str], RunFolder] = {}
-    for folder in folders:
-        try:
-            run = folder.read_run()
-        except (UsageError, HostError) as error:
-            left_out.append(LeftOutRun(folder.path.name, _explain(error)))
-            continue
-        key = (run.created_utc, run.seed, run.name)
-        rival = counted.setdefault(key, folder)
-        if rival is not folder:
-            counted[key], copy = sorted((rival, folder), key=_measure_played_bytes, reverse=True)
-            left_out.append(LeftOutRun(copy.path.name, f"a copy of {counted[key].path.name}"))
-    return list(counted.values())
-
-
-def _measure_played_bytes(folder: RunFolder) -> int:
-    """The size of what was played; a damaged folder's own error comes when it is read."""
-    return sum(file.stat().st_size for file in folder.path.glob("trials/*.json"))
-
-
-def _explain(error: DynoError) -> str:
-    """The error in one clause."""
-    return " ".join(error.sentence.split())
+    identity, played_bytes = "", 0
+    try:
+        run = folder.read_run()
+        identity = json.dumps([run.created_utc, run.seed, run.name])
+        played_bytes = sum(file.stat().st_size for file in folder.path.glob("trials/*.json"))
+        analysis = Analysis(RunView(run, folder.read_trials()))
+    except (UsageError, HostError) as error:
+        why = " ".join(error.sentence.split()).replace(str(folder.path), source.place)
+        return ReadRun(path, source.stamp, identity, played_bytes, why)
+    losses, points = tuple(_describe_losses(analysis)), tuple(_find_points(source, analysis))
+    return ReadRun(path, source.stamp, identity, played_bytes, "", losses, points)
 
 
 def _describe_losses(analysis: Analysis) -> Iterator[str]:
@@ -85,7 +60,7 @@ def _describe_losses(analysis: Analysis) -> Iterator[str]:
         yield f"{workload}{f' {phase}' if phase else ''} of {candidate} is invalid: {why}"
 
 
-def _find_points(source: RunFolder, analysis: Analysis) -> Iterator[Point]:
+def _find_points(source: RunSource, analysis: Analysis) -> Iterator[Point]:
     for workload in analysis.run.workloads:
         if not analysis.view.blocks[workload.name].valid:
             continue
@@ -100,7 +75,7 @@ def _find_points(source: RunFolder, analysis: Analysis) -> Iterator[Point]:
 
 
 def _build_point(
-    source: RunFolder,
+    source: RunSource,
     analysis: Analysis,
     workload: WorkloadPlan,
     same: Sequence[Candidate],
@@ -116,6 +91,7 @@ def _build_point(
         return None
     metric, logs = found
     run, first = analysis.run, same[0]
+    ends = compute_t_interval(logs, POINT_ALPHA) if len(logs) > 1 else None
     return Point(
         source=source,
         began_utc=run.created_utc,
@@ -128,7 +104,10 @@ def _build_point(
             tuple((workload.options | first.options).items()),
             tuple(run.design.controls.items()),
         ),
-        logs=logs,
+        restarts=len(logs),
+        value=float(logs.mean()),
+        low=float(ends.low) if ends else None,
+        high=float(ends.high) if ends else None,
         host=tuple(sorted(list_host_facts(run.host).items())),
     )
 

@@ -2,45 +2,174 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from hashlib import sha256
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 
-from dyno.compare.history.counts import build_count_series
-from dyno.compare.history.fresh_comparison import confirm_command, find_fresh_comparison
-from dyno.compare.history.gather import gather_points
-from dyno.compare.history.points import Point
-from dyno.compare.history.series import PointSeries, SeriesChange, flag_changes, group_series
-from dyno.compare.run_folder import RunFolder
-from dyno.judge.stats.changes import compute_least_points, compute_nightly_alpha
-from dyno.judge.stats.interval import compute_t_interval, to_percent
-from dyno.record import FlaggedChange, History, HistoryPoint, HistorySeries, Metric
+from dyno.compare.history.hosts import assign_hosts
+from dyno.compare.history.points import Point, ReadRun, SeriesConditions
+from dyno.compare.history.series import (
+    PointSeries,
+    SeriesChange,
+    flag_changes,
+    group_series,
+    measure_changes,
+)
+from dyno.compare.history.store import HomeRuns, RunsArchive, Say
+from dyno.judge.stats.changes import Change, compute_least_points, compute_nightly_alpha
+from dyno.judge.stats.log_ratio import to_percent
+from dyno.record import (
+    FlaggedChange,
+    FreshComparison,
+    History,
+    HistoryPoint,
+    HistorySeries,
+    LeftOutRun,
+    Metric,
+    decode,
+)
 
-#: One less the level of a point's interval.
-POINT_ALPHA = 0.05
+#: Analyses of earlier nights that an index keeps beside those of tonight.
+ANALYSES_KEPT = 1000
 
 
-def build_history(
-    folders: Iterable[RunFolder], alpha: float, counts: Iterable[Path] = ()
-) -> History:
-    """All that the runs and the `counts` (their files) tell of changes, and which of them could not
-    be read.
+def build_history(homes: Sequence[HomeRuns], alpha: float, say: Say = lambda _: None) -> History:
+    """All that the runs and counts of the homes tell of changes, and which of them could not be
+    read. Keeps what was found in the homes' indexes.
     """
-    points, left_out = gather_points(folders)
+    archive = RunsArchive(homes)
+    points, left_out = _select_points(archive)
     least = compute_least_points(alpha)
-    series = [_analyse_series(each, alpha, least) for each in group_series(points)]
-    exact, unread = build_count_series(counts)
+    analyses = _Analyses(archive, alpha, least)
+    series = [_build_series(each, analyses.analyse(each), alpha) for each in group_series(points)]
+    archive.keep(analyses.list_kept(), say)
+    exact, unread = _read_counts(homes)
     return History(alpha, least, (*series, *exact), (*left_out, *unread))
 
 
-def _analyse_series(series: PointSeries, alpha: float, least: int) -> HistorySeries:
-    tested = len(series.points) >= least
-    found = flag_changes(series, alpha) if tested else []
-    logs = list(_compute_levels([point.value for point in series.points], found))
-    searched = list(_compute_levels(list(series.values), found))
+def _read_counts(homes: Sequence[HomeRuns]) -> tuple[list[HistorySeries], list[LeftOutRun]]:
+    if not any(each.found.counts for each in homes):
+        return [], []
+    from dyno.compare.history.counts import build_count_series
+
+    with ExitStack() as opened:
+        places = {
+            each.home.locate(path): opened.enter_context(each.home.open_count(path))
+            for each in homes
+            for path in each.found.counts
+        }
+        return build_count_series(places.values())
+
+
+Selected = tuple[dict[SeriesConditions, list[Point]], list[LeftOutRun]]
+
+
+def _select_points(archive: RunsArchive) -> Selected:
+    """The points of all runs by their conditions, and what had to be left out: first whole runs
+    that cannot be read, damaged ones and those of a newer Dyno, and copies of a run.
+    """
+    whole: list[LeftOutRun] = []
+    left_out: list[LeftOutRun] = []
+    points: list[Point] = []
+    for name, run in _drop_copies(archive, whole):
+        if run.unreadable:
+            whole.append(LeftOutRun(name, run.unreadable))
+            continue
+        left_out += (LeftOutRun(name, why) for why in run.losses)
+        points += run.points
+    grouped: dict[SeriesConditions, list[Point]] = {}
+    for point in assign_hosts(points):
+        grouped.setdefault(point.conditions, []).append(point)
+    return grouped, whole + left_out
+
+
+def _drop_copies(archive: RunsArchive, left_out: list[LeftOutRun]) -> list[tuple[str, ReadRun]]:
+    """Each run by its folder's name: a copy (a backup, a folder named twice) is no further restart.
+    Of copies the one with most trials counts, as one may have been resumed. What cannot be read,
+    and each copy, goes to `left_out`.
+    """
+    counted: dict[str, tuple[str, ReadRun]] = {}
+    for place, run in archive.list_runs():
+        ours = (place.rpartition("/")[2], run)
+        if not run.identity:
+            left_out.append(LeftOutRun(ours[0], run.unreadable))
+            continue
+        rival = counted.setdefault(run.identity, ours)
+        if rival is not ours:
+            kept, copy = sorted((rival, ours), key=lambda it: it[1].played_bytes, reverse=True)
+            counted[run.identity] = kept
+            left_out.append(LeftOutRun(copy[0], f"a copy of {kept[0]}"))
+    return list(counted.values())
+
+
+@dataclass(frozen=True)
+class SeriesAnalysis:
+    """The changes of a series, and the fresh comparison of each, if there is one."""
+
+    changes: tuple[Change, ...] = ()
+    trials: tuple[FreshComparison | None, ...] = ()
+
+
+class _Analyses:
+    """Searches series for changes; one that was searched before, with the same points of runs that
+    have not changed, is answered from the index.
+    """
+
+    def __init__(self, archive: RunsArchive, alpha: float, least: int) -> None:
+        self.archive, self.alpha, self.least = archive, alpha, least
+        self.used: dict[str, str] = {}
+
+    def analyse(self, series: PointSeries) -> list[tuple[SeriesChange, FreshComparison | None]]:
+        """The changes of the series, with their fresh comparisons."""
+        if len(series.points) < self.least:
+            return []
+        key = self._compute_digest(series)
+        text = self.archive.analyses.get(key)
+        if text is None:
+            found = self._find_changes(series)
+            text = json.dumps(asdict(found))
+        else:
+            found = decode.decode(SeriesAnalysis, json.loads(text))
+        self.used[key] = text
+        changes = measure_changes(series, found.changes)
+        return list(zip(changes, found.trials, strict=True))
+
+    def _compute_digest(self, series: PointSeries) -> str:
+        """A sum of all that an analysis depends on."""
+        whole = sha256(f"{self.alpha} {series.relative}\n".encode())
+        for point in (*series.points, *series.aside):
+            beside = point.beside.value if point.beside else None
+            told = (point.source.place, point.source.stamp, point.build, point.value, beside)
+            whole.update(repr(told).encode())
+        return whole.hexdigest()
+
+    def _find_changes(self, series: PointSeries) -> SeriesAnalysis:
+        from dyno.compare.history.fresh_comparison import find_fresh_comparison
+
+        found = flag_changes(series, self.alpha)
+        trials = (find_fresh_comparison(each, self.alpha, self.archive.open_run) for each in found)
+        return SeriesAnalysis(tuple(each.change for each in found), tuple(trials))
+
+    def list_kept(self) -> dict[str, str]:
+        """The analyses of tonight, and the newest of earlier nights (another alpha, say)."""
+        earlier = [key for key in self.archive.analyses if key not in self.used][-ANALYSES_KEPT:]
+        return {key: self.archive.analyses[key] for key in earlier} | self.used
+
+
+def _build_series(
+    series: PointSeries,
+    found: Sequence[tuple[SeriesChange, FreshComparison | None]],
+    alpha: float,
+) -> HistorySeries:
+    changes = [change for change, _ in found]
+    logs = _compute_levels([point.value for point in series.points], changes)
+    searched = list(_compute_levels(series.values.tolist(), changes))
     base = series.points[0].beside if series.relative else None
     metric = series.conditions.metric
     return HistorySeries(
@@ -48,11 +177,11 @@ def _analyse_series(series: PointSeries, alpha: float, least: int) -> HistorySer
         engine=series.conditions.engine,
         alike=dict(series.conditions.alike),
         points=tuple(_build_point(point, metric, series.relative) for point in series.points),
-        tested=tested,
+        tested=len(series.points) >= compute_least_points(alpha),
         levels=tuple(_convert_log(log, metric) for log in logs),
         flagged_changes=tuple(
-            _build_flagged_change(n, alpha, _does_level_stand(at, searched))
-            for at, n in enumerate(found)
+            _build_flagged_change(change, trial, _does_level_stand(at, searched))
+            for at, (change, trial) in enumerate(found)
         ),
         cut=series.cut,
         relative_to=dict(base.key[1]) if base else {},
@@ -68,28 +197,29 @@ def _compute_levels(values: Sequence[float], found: Sequence[SeriesChange]) -> I
 
 
 def _build_point(point: Point, metric: Metric, relative: bool) -> HistoryPoint:
-    ends: tuple[float | None, float | None] = (None, None)
-    if len(point.logs) > 1:
-        interval = compute_t_interval(point.logs, POINT_ALPHA)
-        low, high = sorted(
-            _convert_log(float(log), metric) for log in (interval.low, interval.high)
-        )
-        ends = (low, high)
+    low, high = point.low, point.high
+    if low is not None and high is not None:
+        low, high = sorted((_convert_log(low, metric), _convert_log(high, metric)))
     return HistoryPoint(
         run=point.folder,
         began_utc=point.began_utc,
         candidate=point.spec,
         version=point.version,
         build=dict(point.build),
-        restarts=len(point.logs),
+        restarts=point.restarts,
         value=_convert_log(point.value, metric),
-        low=ends[0],
-        high=ends[1],
+        low=low,
+        high=high,
         slowdown_percent=to_percent(point.value - point.beside.value)
         if relative and point.beside
         else None,
-        host=dict(point.host).get("id", ""),
+        host=_find_id(point.host),
+        path=point.source.place,
     )
+
+
+def _find_id(host: Sequence[tuple[str, str]]) -> str:
+    return next((value for name, value in host if name == "id"), "")
 
 
 def _does_level_stand(at: int, levels: Sequence[float]) -> bool:
@@ -98,9 +228,13 @@ def _does_level_stand(at: int, levels: Sequence[float]) -> bool:
     return abs(levels[-1] - after) < abs(levels[-1] - before)
 
 
-def _build_flagged_change(flagged: SeriesChange, alpha: float, stands: bool) -> FlaggedChange:
+def _build_flagged_change(
+    flagged: SeriesChange, trial: FreshComparison | None, stands: bool
+) -> FlaggedChange:
+    from dyno.compare.history.confirm import build_confirm_command
+
     change = flagged.change
-    command, why_none = confirm_command(flagged)
+    command, why_none = build_confirm_command(flagged)
     return FlaggedChange(
         at=change.at,
         first=change.first,
@@ -112,7 +246,7 @@ def _build_flagged_change(flagged: SeriesChange, alpha: float, stands: bool) -> 
         stands=stands,
         confirm=command,
         why_none=why_none,
-        trial=find_fresh_comparison(flagged, alpha),
+        trial=trial,
         unlike_hosts=flagged.unlike_hosts,
     )
 

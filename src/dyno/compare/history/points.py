@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from dyno.compare.run_folder import RunFolder
-from dyno.judge.stats.interval import Floats
 from dyno.record import Metric
 
 Named = tuple[tuple[str, str], ...]
@@ -50,8 +48,19 @@ class PlayedWorkload:
 
 
 @dataclass(frozen=True)
+class RunSource:
+    """The run that a point is of: where it lies, its folder's name, the stamp of its records."""
+
+    place: str
+    name: str
+    stamp: str
+
+
+@dataclass(frozen=True)
 class Point:
-    """A build in a run; `logs` are those of the time that its restarts took, one for each.
+    """A build in a run. `value` is the mean of the logs of the time that its `restarts` took: of
+    restarts of one run, so one datum; `low` and `high` are the 95 % t interval of it, None where
+    there was one restart.
 
     `spec` is as the user wrote the first candidate of the run with that build (an A/A comparison
     has two), `host` holds the facts of the host it was played on, of which points of a group have
@@ -59,13 +68,16 @@ class Point:
     it has no number.
     """
 
-    source: RunFolder = field(repr=False)
+    source: RunSource = field(repr=False)
     began_utc: str
     spec: str
     build: Named
     conditions: SeriesConditions
     played: PlayedWorkload = field(repr=False)
-    logs: Floats
+    restarts: int
+    value: float
+    low: float | None
+    high: float | None
     host: Named = ()
     beside: Beside | None = None
 
@@ -77,14 +89,26 @@ class Point:
     @property
     def folder(self) -> str:
         """The name of the run's folder."""
-        return self.source.path.name
+        return self.source.name
 
     @property
     def version(self) -> str:
         """The build's version, as its engine calls it."""
         return dict(self.build).get("version", "")
 
-    @property
-    def value(self) -> float:
-        """The mean of the logs: of restarts of one run, so one datum."""
-        return float(self.logs.mean())
+
+@dataclass(frozen=True)
+class ReadRun:
+    """What a history needs of one run, whose path is below its home.
+
+    `identity` is the same for copies of a run; of these the one of most `played_bytes` counts.
+    `unreadable` says why nothing can be told of it, `losses` what of it is in no series, and why.
+    """
+
+    path: str
+    stamp: str
+    identity: str = ""
+    played_bytes: int = 0
+    unreadable: str = ""
+    losses: tuple[str, ...] = ()
+    points: tuple[Point, ...] = ()

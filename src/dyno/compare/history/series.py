@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dyno.compare.history.conditions import HOSTS
+from dyno.compare.history.hosts import HOSTS
 from dyno.compare.history.points import Named, Point, SeriesConditions
 from dyno.judge.stats.changes import Change, compute_nightly_alpha, find_changes
-from dyno.judge.stats.interval import Floats
+from dyno.judge.stats.log_ratio import Floats
 
 #: Runs that measured one base along, from which on its rivals are held against it.
 RELATIVE_LEAST = 6
@@ -134,7 +134,12 @@ def flag_changes(series: PointSeries, alpha: float) -> list[SeriesChange]:
     """The changes of a series' level; of series without any, at most `alpha` get one."""
     size = len(series.points)
     finest = compute_nightly_alpha(alpha, size) if size else 1.0
-    found = find_changes(series.values, alpha, finest=finest)
+    return measure_changes(series, find_changes(series.values, alpha, finest=finest))
+
+
+def measure_changes(series: PointSeries, found: Sequence[Change]) -> list[SeriesChange]:
+    """The changes of a series, each with the levels beside it."""
+    size = len(series.points)
     starts = [0, *(each.last for each in found)]
     ends = [*(each.first for each in found[1:]), size]
     return [

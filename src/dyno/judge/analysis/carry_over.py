@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dyno.judge.stats.interval import Floats
+from dyno.judge.stats.log_ratio import Floats
 from dyno.record import PhaseRecord, Run, Trial, WorkloadPlan
 from dyno.record.turn_order import count_epoch_turns, draw_turn_order
 

@@ -23,7 +23,8 @@ from dyno.judge.analysis.effects import Effect, list_effects
 from dyno.judge.analysis.measures import Numbers
 from dyno.judge.analysis.run_view import RunView, build_analyses
 from dyno.judge.stats.interim_analyses import InterimAnalyses
-from dyno.judge.stats.interval import Floats, Interval, extract_independent_data
+from dyno.judge.stats.interval import Interval, extract_independent_data
+from dyno.judge.stats.log_ratio import Floats
 from dyno.judge.stats.verdict import compute_fisher_p
 from dyno.record import Doubt, Metric, Phase, Run, Trial, WorkloadPlan
 

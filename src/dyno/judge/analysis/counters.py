@@ -16,7 +16,8 @@ from dyno.judge.analysis.blocks import group_dependent_blocks
 from dyno.judge.analysis.measures import count_operations
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.stats.interim_analyses import InterimAnalyses
-from dyno.judge.stats.interval import Floats, Interval, compute_t_interval, extract_independent_data
+from dyno.judge.stats.interval import Interval, compute_t_interval, extract_independent_data
+from dyno.judge.stats.log_ratio import Floats
 from dyno.judge.stats.verdict import adjust_holm
 from dyno.record import CounterDifference, PhaseRecord, Trial
 

@@ -17,7 +17,8 @@ import numpy as np
 from dyno.judge.analysis.blocks import group_dependent_blocks
 from dyno.judge.analysis.measures import count_operations
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.stats.interval import Floats, Interval, compute_t_interval, extract_independent_data
+from dyno.judge.stats.interval import Interval, compute_t_interval, extract_independent_data
+from dyno.judge.stats.log_ratio import Floats
 from dyno.record import PhaseRecord, Trial
 from dyno.record.profile import CpuProfile, ProfiledFunction
 

@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 
 from dyno.judge.stats.contrasts import Contrast, build_factorial, build_one_at_a_time
-from dyno.judge.stats.interval import Floats
+from dyno.judge.stats.log_ratio import Floats
 from dyno.record import Comparison, Factor, Run
 
 #: What an interaction is compared with.

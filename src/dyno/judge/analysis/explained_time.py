@@ -14,7 +14,8 @@ from scipy.special import stdtrit
 
 from dyno.judge.analysis.cpu_samples import SampledPhase
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.stats.interval import Floats, extract_independent_data
+from dyno.judge.stats.interval import extract_independent_data
+from dyno.judge.stats.log_ratio import Floats
 from dyno.record import Comparison, PhaseRecord, Trial
 from dyno.record.cause import ExplainedShare
 

@@ -20,7 +20,7 @@ import numpy as np
 from dyno.judge.analysis.cpu_samples import DRIVER, CodePlace, SampledPhase, name_place
 from dyno.judge.analysis.layers import WHOLE, compare_functions, find_sure_differences
 from dyno.judge.stats.interim_analyses import InterimAnalyses
-from dyno.judge.stats.interval import Floats
+from dyno.judge.stats.log_ratio import Floats
 from dyno.judge.stats.verdict import Bools
 from dyno.record.cause import FunctionDifference
 from dyno.record.profile import CpuProfile

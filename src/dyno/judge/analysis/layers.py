@@ -28,7 +28,8 @@ from dyno.judge.analysis.explained_time import (
 )
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.stats.interim_analyses import InterimAnalyses
-from dyno.judge.stats.interval import Floats, Interval
+from dyno.judge.stats.interval import Interval
+from dyno.judge.stats.log_ratio import Floats
 from dyno.judge.stats.verdict import (
     FASTER,
     NOT_SLOWER,

@@ -22,15 +22,13 @@ from dyno.judge.stats.hosts import estimate_heterogeneity
 from dyno.judge.stats.interval import (
     ALIKE_LEVEL,
     BLOCKS_LEAST,
-    Floats,
     compute_sign_flip_p,
     compute_t_interval,
     estimate_hodges_lehmann,
     estimate_lag_one,
     extract_independent_data,
-    to_log,
-    to_percent,
 )
+from dyno.judge.stats.log_ratio import Floats, to_log, to_percent
 from dyno.judge.stats.power import compute_detectable
 from dyno.judge.stats.verdict import (
     CLEAR_LEAST,

@@ -30,7 +30,7 @@ from dyno.judge.stats.components import (
 )
 from dyno.judge.stats.components import estimate_components as components_of
 from dyno.judge.stats.hosts import align_hosts
-from dyno.judge.stats.interval import Floats
+from dyno.judge.stats.log_ratio import Floats
 from dyno.judge.stats.within_restarts import Costs, compute_time_times_variance, find_best_seconds
 from dyno.record import Metric, PhaseRecord, Spread, Trial, WorkloadPlan
 

@@ -15,7 +15,8 @@ import numpy as np
 from dyno.judge.analysis.counters import COUNTED_WAIT, JudgedPhase, list_judged_phases
 from dyno.judge.analysis.measures import count_operations
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.stats.interval import Floats, Interval
+from dyno.judge.stats.interval import Interval
+from dyno.judge.stats.log_ratio import Floats
 from dyno.judge.stats.verdict import adjust_holm
 from dyno.record import PhaseRecord, WaitDifference
 from dyno.record.waits import WaitKind

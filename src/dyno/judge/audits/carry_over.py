@@ -26,7 +26,8 @@ import numpy as np
 from dyno.judge.analysis.carry_over import carry_over
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits._cases import Case, Inapplicable, Unchecked, Unjudged, conclude, list_cases
-from dyno.judge.stats.interval import Interval, to_log, to_percent
+from dyno.judge.stats.interval import Interval
+from dyno.judge.stats.log_ratio import to_log, to_percent
 from dyno.judge.stats.within_restarts import RESTARTS_LEAST, estimate_common_change, is_beyond
 from dyno.record import Finding
 

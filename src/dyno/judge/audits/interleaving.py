@@ -40,7 +40,7 @@ from dyno.judge.analysis.run_view import RunView
 from dyno.judge.analysis.sentence import describe_slices
 from dyno.judge.analysis.turn_ends import estimate_moved
 from dyno.judge.audits._cases import Case, Unchecked, conclude, list_cases
-from dyno.judge.stats.interval import to_log, to_percent
+from dyno.judge.stats.log_ratio import to_log, to_percent
 from dyno.judge.stats.within_restarts import estimate_common_change, is_beyond
 from dyno.record import Finding, Interleaving, Suspended
 

@@ -25,7 +25,7 @@ from dyno.judge.analysis.comparisons import PairedMetric, pair_metrics
 from dyno.judge.analysis.host_noise import compute_noise_shares
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits._cases import Unchecked, conclude
-from dyno.judge.stats.interval import Floats, to_percent
+from dyno.judge.stats.log_ratio import Floats, to_percent
 from dyno.record import Finding, Trial, WorkloadPlan
 
 LEVEL = 0.01

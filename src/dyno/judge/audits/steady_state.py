@@ -32,7 +32,8 @@ from dyno.judge.audits._cases import (
     count_full_seconds,
     list_cases,
 )
-from dyno.judge.stats.interval import Interval, to_log, to_percent
+from dyno.judge.stats.interval import Interval
+from dyno.judge.stats.log_ratio import to_log, to_percent
 from dyno.judge.stats.within_restarts import compute_half_means, estimate_common_change, is_beyond
 from dyno.record import Finding, Run, Soundness
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from dyno.judge.stats.interval import Floats
+from dyno.judge.stats.log_ratio import Floats
 
 #: Fewer batches have no interval worth the name; fewer slices than this make no batches.
 BATCHES_LEAST, SLICES_LEAST = 5, 10

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dyno.judge.stats.interval import Floats
+from dyno.judge.stats.log_ratio import Floats
 
 #: The step's size is integrated over so many values, and so many standard errors to either side.
 SIZES, REACH = 81, 5.0

@@ -22,9 +22,8 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
-from dyno.judge.stats.interval import Floats
+from dyno.judge.stats.log_ratio import Floats
 
 #: Points on each side of a change: fewer are as good as an outlier.
 SIDE_LEAST = 3
@@ -281,6 +280,8 @@ def find_place(values: Floats, at: int) -> tuple[int, int]:
 
 def _compute_half_width(before: Floats, after: Floats, alpha: float) -> float:
     """Half of Welch's interval of level 1 − α for the difference of two means."""
+    from scipy.special import stdtrit  # a quarter of a second, which a history without news saves
+
     parts = [side.var(ddof=1) / side.size for side in (before, after)]
     error2 = float(sum(parts))
     if error2 == 0.0:

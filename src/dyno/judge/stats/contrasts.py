@@ -23,7 +23,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-from dyno.judge.stats.interval import Floats
+from dyno.judge.stats.log_ratio import Floats
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import stdtr
 
-from dyno.judge.stats.interval import Floats
+from dyno.judge.stats.log_ratio import Floats
 
 #: The p from which on the dropped blocks speak against the word.
 AGAINST_LEVEL = 0.05

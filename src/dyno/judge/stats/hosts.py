@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dyno.judge.stats.interval import Floats
+from dyno.judge.stats.log_ratio import Floats
 
 
 @dataclass(frozen=True)

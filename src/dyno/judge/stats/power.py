@@ -19,7 +19,7 @@ from scipy.optimize import brentq
 from scipy.special import chdtri, nctdtr, stdtrit
 
 from dyno.judge.stats.interim_analyses import InterimAnalyses
-from dyno.judge.stats.interval import Floats, to_percent
+from dyno.judge.stats.log_ratio import Floats, to_percent
 from dyno.judge.stats.simulate import Rule, simulate_runs
 
 POWER = 0.8

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dyno.judge.stats.interval import Floats
+from dyno.judge.stats.log_ratio import Floats
 
 #: Logs of loads are cut at ± this: a factor of two.
 LOG_MOST = float(np.log(2.0))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dyno.judge.stats.interim_analyses import InterimAnalyses
-from dyno.judge.stats.interval import Floats, to_log
+from dyno.judge.stats.log_ratio import Floats, to_log
 from dyno.judge.stats.simulate import Outcome, Rule, compute_clopper_pearson, simulate_runs
 
 Rng = np.random.Generator

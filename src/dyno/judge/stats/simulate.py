@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from dyno.judge.stats.interim_analyses import InterimAnalyses
-from dyno.judge.stats.interval import Floats, Interval, compute_t_interval, extract_independent_data
+from dyno.judge.stats.interval import Interval, compute_t_interval, extract_independent_data
+from dyno.judge.stats.log_ratio import Floats
 from dyno.judge.stats.verdict import OPEN, Words, adjust_holm, choose_verdicts
 
 

@@ -12,7 +12,8 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from dyno.judge.stats.interval import Floats, Interval
+from dyno.judge.stats.interval import Interval
+from dyno.judge.stats.log_ratio import Floats
 
 
 def adjust_holm(p_values: Floats) -> Floats:

@@ -23,7 +23,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dyno.judge.stats.interval import Floats, Interval, compute_t_interval
+from dyno.judge.stats.interval import Interval, compute_t_interval
+from dyno.judge.stats.log_ratio import Floats
 
 #: A second in each half. One is noisy, which the spread between restarts then tells.
 DRIFT_SECONDS_LEAST = 2

@@ -1,0 +1,194 @@
+"""Runs in object storage, or wherever else `fsspec` opens (`s3://bucket/runs`, `memory://runs`).
+
+Whoever may read there is `fsspec`'s affair, and its credentials are its own. A run is copied to
+this machine to be read, and the copy is removed. Every record has its own stamp here, since a
+listing tells sizes and times of all anyway.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from dyno import scratch
+from dyno.compare.history.homes import (
+    INDEX_BYTES_MAX,
+    INDEX_NAME,
+    ForeignFile,
+    FoundRecords,
+    FoundRun,
+    LocalHome,
+    RunsHome,
+    find_cached_index,
+    read_index_file,
+    write_index_file,
+)
+from dyno.compare.run_folder import COUNT_RECORD, LARGEST_BYTES, RunFolder
+from dyno.errors import HostError, UsageError
+from dyno.passwords import mask_password
+
+#: What file systems call the time or the sum of what they hold.
+TOKENS = (
+    *("ETag", "etag", "md5Hash", "content_md5"),
+    *("LastModified", "last_modified", "updated", "mtime", "modified", "created"),
+)
+_TRIAL = re.compile(r"trials/[0-9]+\.json")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?=//)|[a-z0-9]+::")
+
+
+def open_home(word: str) -> RunsHome:
+    """A folder, or a URL's place; `UsageError` for a scheme that nobody knows."""
+    if not _SCHEME.match(word):
+        return LocalHome(Path(word))
+    if word.startswith("file://"):
+        return LocalHome(Path(word.removeprefix("file://")))
+    return RemoteHome(word)
+
+
+class RemoteHome:
+    """A place that `fsspec` opens."""
+
+    is_remote = True
+
+    def __init__(self, url: str) -> None:
+        self.name = mask_password(url)
+        try:
+            from fsspec.core import url_to_fs
+        except ImportError:
+            raise UsageError(
+                f"{self.name} needs fsspec, which is not installed",
+                hint="pip install 'dyno-bench[history]'",
+            ) from None
+        try:
+            self.files, root = url_to_fs(url)
+        except ImportError as error:
+            hint = "pip install what the cause names"
+            raise UsageError(f"cannot open {self.name}", cause=str(error), hint=hint) from None
+        except ValueError as error:
+            hint = "s3://bucket/runs, or another scheme that fsspec knows"
+            raise UsageError(f"cannot open {self.name}", cause=str(error), hint=hint) from None
+        self.root = root.rstrip("/")
+
+    def find_records(self) -> FoundRecords:
+        """All runs and counts, from one listing of everything below the place."""
+        with _explain_failures(self.name):
+            listed: dict[str, dict[str, Any]] = self.files.find(self.root, detail=True)
+        names = {name.removeprefix(self.root).lstrip("/"): it for name, it in listed.items()}
+        homes = {_get_parent(name) for name in names if PurePosixPath(name).name == "run.json"}
+        outer = sorted(path for path in homes if homes.isdisjoint(_list_parents(path)))
+        stamps: dict[str, list[str]] = {path: [] for path in outer}
+        counts = []
+        for name, info in sorted(names.items()):
+            path, inner = _split_at_run(name, stamps)
+            if inner == "run.json" or _TRIAL.fullmatch(inner):
+                stamps[path].append(f"{inner} {info.get('size')} {_find_token(info)}")
+            elif PurePosixPath(name).name == COUNT_RECORD:
+                counts.append(name)
+        runs = [FoundRun(path, _hash("\n".join(each))) for path, each in stamps.items()]
+        return FoundRecords(runs, counts)
+
+    @contextmanager
+    def open_run(self, path: str) -> Iterator[RunFolder]:
+        """A copy of the records, which is gone at the end."""
+        base = self.root if path == "." else f"{self.root}/{path}"
+        with scratch.make_folder("history") as folder:
+            inner = folder / _name_safely(PurePosixPath(base).name)
+            (inner / "trials").mkdir(parents=True)
+            with _explain_failures(self.name):
+                listed = self.files.find(base, detail=True)
+                for name, info in listed.items():
+                    place = name.removeprefix(base).lstrip("/")
+                    if place == "run.json" or _TRIAL.fullmatch(place):
+                        self._copy(name, info, inner / place)
+            yield RunFolder(inner)
+
+    @contextmanager
+    def open_count(self, path: str) -> Iterator[Path]:
+        """A copy, in folders of the same names."""
+        with scratch.make_folder("history") as folder:
+            file = folder.joinpath(*map(_name_safely, PurePosixPath(path).parts))
+            file.parent.mkdir(parents=True, exist_ok=True)
+            name = f"{self.root}/{path}"
+            with _explain_failures(self.name):
+                self._copy(name, self.files.info(name), file)
+            yield file
+
+    def _copy(self, name: str, info: dict[str, Any], file: Path) -> None:
+        if (info.get("size") or 0) > LARGEST_BYTES:
+            raise UsageError(f"{name} is too large for a record of a run")
+        self.files.get_file(name, str(file))
+
+    def locate(self, path: str) -> str:
+        """The URL, without its password."""
+        return self.name.rstrip("/") if path == "." else f"{self.name.rstrip('/')}/{path}"
+
+    def read_index(self) -> bytes | None:
+        """The index beside the runs; else the one in the cache of who may not write there."""
+        with _explain_failures(self.name):
+            place = f"{self.root}/{INDEX_NAME}"
+            if not self.files.exists(place):
+                return read_index_file(find_cached_index(self.name))
+            if self.files.isdir(place):
+                raise ForeignFile("is a folder")
+            if (self.files.size(place) or 0) > INDEX_BYTES_MAX:
+                raise ForeignFile("is too large for an index")
+            content: bytes = self.files.cat_file(place)
+            return content
+
+    def write_index(self, content: bytes) -> None:
+        """Beside the runs; in the cache where nobody may write there."""
+        try:
+            self.files.pipe_file(f"{self.root}/{INDEX_NAME}", content)
+        except Exception:  # each file system refuses in its own way
+            write_index_file(find_cached_index(self.name), content)
+
+
+@contextmanager
+def _explain_failures(url: str) -> Iterator[None]:
+    """What a file system fails with, in a sentence: each has errors of its own."""
+    try:
+        yield
+    except (UsageError, HostError, ForeignFile):
+        raise
+    except FileNotFoundError as error:
+        raise UsageError(f"there is no {mask_password(str(error))}", cause=f"in {url}") from None
+    except Exception as error:
+        cause = mask_password(" ".join(str(error).split())) or type(error).__name__
+        hint = "credentials are fsspec's own: see the documentation of its scheme"
+        raise HostError(f"cannot read {url}", cause=cause, hint=hint) from error
+
+
+def _get_parent(name: str) -> str:
+    return str(PurePosixPath(name).parent)
+
+
+def _list_parents(path: str) -> list[str]:
+    return [str(parent) for parent in PurePosixPath(path).parents]
+
+
+def _split_at_run(name: str, runs: dict[str, list[str]]) -> tuple[str, str]:
+    """The run that a file is of, and its place there; empty words where it is of none."""
+    parts = PurePosixPath(name).parts
+    for count in (1, 2):
+        path = "/".join(parts[:-count]) or "."
+        if len(parts) >= count and path in runs:
+            return path, "/".join(parts[-count:])
+    return "", ""
+
+
+def _find_token(info: dict[str, Any]) -> str:
+    return " ".join(str(info[name]) for name in TOKENS if info.get(name) is not None)
+
+
+def _hash(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:32]
+
+
+def _name_safely(name: str) -> str:
+    """A name of object storage as a folder's: nothing of it leads elsewhere."""
+    cleaned = re.sub(r"[^A-Za-z0-9@._+=,-]", "_", name)[:200]
+    return cleaned if cleaned.strip(".") else "run"
