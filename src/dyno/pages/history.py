@@ -11,7 +11,8 @@ from itertools import pairwise
 
 from markupsafe import Markup
 
-from dyno.compare.history import build_history
+from dyno.compare.history.history import build_history
+from dyno.compare.history.store import read_folders
 from dyno.compare.run_folder import COUNT_RECORD, RunFolder
 from dyno.pages.frame import HISTORY, SitePage, quote_key, read_template
 from dyno.pages.library import ListedRun
@@ -61,7 +62,7 @@ def _build(runs: Sequence[ListedRun]) -> History:
         for run in runs
         if run.summary.kind == "count" and not run.summary.damage
     ]
-    return build_history([RunFolder(path) for path in reversed(compared)], ALPHA, counts)
+    return build_history(read_folders(map(RunFolder, compared), counts), ALPHA)
 
 
 @dataclass(frozen=True)

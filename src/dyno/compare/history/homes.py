@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -50,8 +50,8 @@ class FoundRecords:
     `has_others` where there is another kind of run, which has no history.
     """
 
-    runs: Sequence[FoundRun]
-    counts: Sequence[str]
+    runs: list[FoundRun]
+    counts: list[str]
     has_others: bool = False
 
 
@@ -180,7 +180,7 @@ def write_index_file(file: Path, content: bytes) -> None:
 
 def _walk_records(folder: str, path: str) -> Iterator[tuple[str, str, list[str]]]:
     """Each folder with a record: its path, its stamp where it is a run, and its counts."""
-    if stamp := _read_stamp(folder):
+    if stamp := read_stamp(folder):
         yield path, stamp, _find_counts(folder, path)
         return
     folders = []
@@ -198,7 +198,7 @@ def _join(path: str, name: str) -> str:
     return name if path == "." else f"{path}/{name}"
 
 
-def _read_stamp(folder: str) -> str:
+def read_stamp(folder: str) -> str:
     """Sizes and times of a run's records; empty where it is no run."""
     try:
         run = os.stat(f"{folder}/run.json")

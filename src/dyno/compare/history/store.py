@@ -8,12 +8,20 @@ within the same tick of the file system's clock.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from dyno.compare.history import index
-from dyno.compare.history.homes import ForeignFile, FoundRecords, FoundRun, RunsHome
+from dyno.compare.history.homes import (
+    ForeignFile,
+    FoundRecords,
+    FoundRun,
+    LocalHome,
+    RunsHome,
+    read_stamp,
+)
 from dyno.compare.history.points import ReadRun, RunSource
 from dyno.compare.run_folder import RunFolder
 from dyno.errors import UsageError
@@ -37,6 +45,30 @@ class HomeRuns:
     runs: list[ReadRun]
     index: index.HistoryIndex | None = None
     is_changed: bool = False
+
+
+def read_folders(folders: Iterable[RunFolder], counts: Iterable[Path] = ()) -> list[HomeRuns]:
+    """Some runs of one home or several, and some records of counts: by the indexes that the homes
+    have, which stay as they are.
+    """
+    homes: dict[Path, FoundRecords] = {}
+    for folder in folders:
+        stamp = read_stamp(str(folder.path))
+        found = homes.setdefault(folder.path.parent, FoundRecords([], []))
+        found.runs.append(FoundRun(folder.path.name, stamp))
+    for file in counts:
+        homes.setdefault(file.parent, FoundRecords([], [])).counts.append(file.name)
+    return [_read_some(LocalHome(home), found) for home, found in homes.items()]
+
+
+def _read_some(home: LocalHome, found: FoundRecords) -> HomeRuns:
+    few = len(found.runs) < INDEX_LEAST
+    known = index.HistoryIndex() if few else _load_index(home, lambda _: None, anew=False)[0]
+    runs = []
+    for each in found.runs:
+        was = known.runs.get(each.path)
+        runs.append(was if was and was.stamp == each.stamp else _read(home, each))
+    return HomeRuns(home, found, runs)
 
 
 def read_home(home: RunsHome, say: Say, *, anew: bool = False) -> HomeRuns:
