@@ -10,6 +10,8 @@ from typing import Any
 
 from dyno.record import (
     Candidate,
+    ClientPart,
+    ClockOffset,
     Design,
     Latency,
     LoadCondition,
@@ -152,6 +154,14 @@ def make_record(
     usage = Usage(SECOND_NS, SECOND_NS, 10, 1, 1 << 20)
     calm = make_readings() if readings is None else readings
     return PhaseRecord(phase, SECOND_NS, SECOND_NS, end, False, usage, tuple(streams), calm)
+
+
+def make_client_part(host: str, *, busiest: float = 10.0, **changes: Any) -> ClientPart:
+    """A host that began 10 µs late, by a clock that is known to 20 µs."""
+    clock = ClockOffset(0, 20_000, 24)
+    began_ns = SECOND_NS + 10_000
+    part = ClientPart(host, 4, 2, began_ns, began_ns, clock, clock, SECOND_NS, {"reader": 9})
+    return dataclasses.replace(part, busiest_percent=busiest, **changes)
 
 
 def make_trial(number: int, candidate: str, block: int, per_s: float, **changes: Any) -> Trial:

@@ -23,7 +23,7 @@ from dyno.locks import try_lock
 
 #: A folder that is made here; a run's, or a play's, for its engines' data; a traceback of ours.
 OURS = re.compile(
-    r"dyno-(?:play|pgbench|sysbench|socket|ask|npm|crate|copies|disk)-\w{8}"
+    r"dyno-(?:play|pgbench|sysbench|socket|ask|npm|crate|copies|disk|clients)-\w{8}"
     r"|dyno-(?:pack|unpack|publish)-\w{8}"
     r"|dyno-(?:\d{8}T\d{6}Z?-.+|dyno-play-\w{8})-[0-9a-f]{8}"
     r"|dyno-traceback-\w{8}\.txt"

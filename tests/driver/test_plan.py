@@ -11,7 +11,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import pytest
 
 from dyno import driver, record
-from dyno.driver import plan
+from dyno.driver import events, plan
 from dyno.driver.events import TimedAnswer
 
 #: Ours, and the driver's type that it must mirror (`Type` or `Type/definition`).
@@ -20,6 +20,7 @@ PAIRS: dict[type, str] = {
     plan.Script: "Plan/Script",
     plan.SlicePlan: "Plan/Turns",
     plan.Excerpt: "Plan/Excerpt",
+    plan.LoadShare: "Plan/Client",
     plan.Description: "Description",
     record.Phase: "Description/Phase",
     record.Stream: "Description/Stream",
@@ -44,10 +45,12 @@ PAIRS: dict[type, str] = {
     driver.Progress: "Event=progress",
     driver.StreamProgress: "Event/StreamProgress",
     driver.End: "Event=end",
+    events.ClientPhase: "Event=client",
+    events.Pong: "Event=pong",
 }
 #: What the record adds to what the driver said.
 OURS_ALONE: dict[type, set[str]] = {
-    record.PhaseRecord: {"readings", "switches", "unread", "profile", "waits"}
+    record.PhaseRecord: {"readings", "switches", "unread", "profile", "waits", "clients"}
 }
 
 JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}

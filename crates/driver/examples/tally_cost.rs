@@ -9,6 +9,7 @@ use std::io::Write;
 
 #[path = "../src/plan"]
 mod plan {
+    pub mod client_phase;
     pub mod error;
     pub mod event;
     pub mod phase;

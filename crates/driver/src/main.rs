@@ -8,6 +8,8 @@
 //! rows       writes the rows of a bulk load
 //! outline    says what an SQL file holds, without its rows
 //! sample     says where the CPU time of a process goes
+//! identify   says which driver this is, and on which host
+//! merge      makes one record of those that several drivers told of a phase
 //! schema     prints the JSON schemas of all that goes in and out
 //! ```
 //! A phase is played by workers (`play/`), each with its users (`script/`), who talk to the
@@ -30,10 +32,11 @@ mod wire;
 
 use std::process::ExitCode;
 
-use commands::{ask, echo, rows, run, sample};
+use commands::{ask, echo, rows, run, sample, together};
 use plan::descriptors;
 use plan::error::Error;
 use plan::parent::{self, Parent};
+use schedule::clock::now_ns;
 
 /// Lua's strings and tables are most of what is allocated while an event is played, and the C
 /// library's allocator costs more CPU for them (docs/evidence/code-choices.md).
@@ -55,13 +58,15 @@ fn main() -> ExitCode {
 
 fn command(word: &str) -> Result<ExitCode, Error> {
     match word {
-        "run" => Parent::listen().and_then(|parent| run::run(&parent)),
-        "describe" => Parent::listen().and_then(|parent| commands::describe(&parent)),
-        "ask" => Parent::listen().and_then(|parent| ask::ask(&parent)),
+        "run" => Parent::listen(now_ns).and_then(|parent| run::run(&parent)),
+        "describe" => Parent::listen(now_ns).and_then(|parent| commands::describe(&parent)),
+        "ask" => Parent::listen(now_ns).and_then(|parent| ask::ask(&parent)),
         "echo" => echo::echo(&std::env::args().nth(2).unwrap_or_default()),
         "rows" => rows::rows(&std::env::args().nth(2).unwrap_or_default()),
-        "outline" => Parent::listen().and_then(|parent| commands::outline(&parent)),
-        "sample" => Parent::listen().and_then(|parent| sample::sample(&parent)),
+        "outline" => Parent::listen(now_ns).and_then(|parent| commands::outline(&parent)),
+        "sample" => Parent::listen(now_ns).and_then(|parent| sample::sample(&parent)),
+        "identify" => together::identify(),
+        "merge" => Parent::listen(now_ns).and_then(|parent| together::merge(&parent)),
         "schema" => commands::schema(),
         _ => Err(unknown(word)),
     }
@@ -69,5 +74,5 @@ fn command(word: &str) -> Result<ExitCode, Error> {
 
 fn unknown(word: &str) -> Error {
     Error::user(format!("unknown command `{word}`"))
-        .hint("one of run, describe, ask, echo, rows, outline, sample, schema")
+        .hint("one of run, describe, ask, echo, rows, outline, sample, identify, merge, schema")
 }

@@ -47,6 +47,7 @@ impl Folder {
             reports: false,
             turns: None,
             excerpt: None,
+            client: None,
         }
     }
 }

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     metavar="PERCENT",
     help="Continue until every interval's half-width is at most this.",
 )
+@options.CLIENT_HOSTS
 @options.BLOCKS
 @options.BUDGET
 @options.QUICK
@@ -192,4 +193,10 @@ def read_experiment(**words: Any) -> Experiment:
     if not words["aa"]:
         check_unlike(made.candidates)
     more = tuple(experiments.Workload(name, chosen) for name in others)
-    return replace(made, workloads=made.workloads + more, crossed=crossed, like=words["like"] or "")
+    return replace(
+        made,
+        workloads=made.workloads + more,
+        crossed=crossed,
+        like=words["like"] or "",
+        client_hosts=words["client_hosts"] or "",
+    )

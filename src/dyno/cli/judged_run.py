@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -115,14 +115,15 @@ def play_and_judge(experiment: Experiment, asked: RunOptions) -> Verdict:
         events = asked.count_events
         counted = plan_count_beside(experiment, draft.seed, events, print_progress)
     quote_error_rates(draft)
-    prepared = prepare(draft, print_progress, asked.budget_s)
-    forecast = forecast_run(prepared)
-    folder = create_run(prepared.run, find_runs_home())
-    announce(prepared, forecast, folder, asked.verbose)
-    if counted:
-        counted.count(folder, print_progress)
-    with show_progress(folder, forecast, asked.verbose) as watch:
-        play_run(prepared, folder, watch)
+    with draft.clients or nullcontext():
+        prepared = prepare(draft, print_progress, asked.budget_s)
+        forecast = forecast_run(prepared)
+        folder = create_run(prepared.run, find_runs_home())
+        announce(prepared, forecast, folder, asked.verbose)
+        if counted:
+            counted.count(folder, print_progress)
+        with show_progress(folder, forecast, asked.verbose) as watch:
+            play_run(prepared, folder, watch)
     verdict = tell_verdict(folder, asked)
     if verdict.overall == "inconclusive" and asked.inconclusive == "retry":
         screen.print_gap()

@@ -299,6 +299,12 @@ FACTOR: Decorator = click.option(
 ONE_AT_A_TIME: Decorator = click.option(
     "--one-at-a-time", is_flag=True, help="Vary one factor at a time: fewer cells."
 )
+CLIENT_HOSTS: Decorator = click.option(
+    "--client-hosts",
+    metavar="FILE|ssh:HOST,...",
+    help="Play the load from these hosts together, each with a part of the users; the candidates "
+    "are servers that run already (URLs).",
+)
 BUDGET: Decorator = click.option(
     "--budget", type=DURATION, metavar="TIME", help="Fit the blocks to a time, e.g. 10m."
 )

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 @options.TIME
 @options.THREADS
 @options.SET
+@options.CLIENT_HOSTS
 @options.BLOCKS
 @options.CONTROL
 @options.LIMIT
@@ -86,6 +87,7 @@ def read_experiment_file(experiment: str, words: Mapping[str, Any]) -> Experimen
         workloads=override_options(read.workloads, gather_settings(words)),
         measuring=replace(measuring, controls=held, limits=limits),
         command=judged_run.quote_command(),
+        client_hosts=words.get("client_hosts") or read.client_hosts,
     )
 
 

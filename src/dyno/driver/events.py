@@ -251,6 +251,32 @@ class WrittenKey:
 
 
 @dataclass(frozen=True)
+class ClientPhase:
+    """What one of several drivers and its host did in a phase, before its record: as the driver's
+    own `ClientPhase` has it, by its clock; None: not known there.
+    """
+
+    phase: str
+    users: int
+    threads: int
+    first_began_ns: int
+    last_began_ns: int
+    busiest_ns: int
+    waited_ns_max: int
+    cores: int | None = None
+    host_busy_ns: int | None = None
+    host_stolen_ns: int | None = None
+
+
+@dataclass(frozen=True)
+class Pong:
+    """The answer to a ping, and what the driver's clock showed then."""
+
+    number: int
+    monotonic_ns: int
+
+
+@dataclass(frozen=True)
 class Hello:
     """The first line: which driver speaks, and which version of the plan."""
 
@@ -259,6 +285,8 @@ class Hello:
 
 
 Event = Settle | Loads | Ready | Failing | Answered | Progress | Report | PhaseRecord | End
+#: What several drivers that play together say beside.
+ClientEvent = ClientPhase | Pong
 
 _EVENTS: dict[str, type[Any]] = {
     "hello": Hello,
@@ -269,19 +297,21 @@ _EVENTS: dict[str, type[Any]] = {
     "failing": Failing,
     "answered": Answered,
     "progress": Progress,
+    "client": ClientPhase,
+    "pong": Pong,
     "done": PhaseRecord,
     "end": End,
 }
 
 
-def parse_event(line: bytes) -> Hello | Event:
+def parse_event(line: bytes) -> Hello | Event | ClientEvent:
     """The event of a line; the driver's own error is raised as the exception it stands for."""
     try:
         said = json.loads(line)
         kind = said.pop("event")
         if kind == "error":
             raise convert_error(said)
-        event: Hello | Event = decode.decode(_EVENTS[kind], said)
+        event: Hello | Event | ClientEvent = decode.decode(_EVENTS[kind], said)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InternalError("cannot parse the driver's event", cause=error) from error
     return event

@@ -15,6 +15,7 @@ class DriverLines:
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
         self._buffer = bytearray()
+        self._searched = 0
 
     def say(self, line: str) -> None:
         """Sends a line. A process that died meanwhile is noticed where its answer is missing."""
@@ -28,20 +29,36 @@ class DriverLines:
         `TimeoutError` where it is not whole by `until_s` (of time.monotonic), `EOFError` where the
         process ends before, `OverflowError` where it is longer than `most_bytes`.
         """
-        assert self._process.stdout
         poll = select.poll()
-        poll.register(self._process.stdout, select.POLLIN)
-        searched = 0
-        while (end := self._buffer.find(b"\n", searched)) < 0:
-            searched = len(self._buffer)
+        poll.register(self.handle, select.POLLIN)
+        while (line := self.take()) is None:
             if not poll.poll(max(0.0, until_s - time.monotonic()) * 1000):
                 raise TimeoutError
-            chunk = os.read(self._process.stdout.fileno(), 1 << 18)
-            if not chunk:
-                raise EOFError
-            self._buffer += chunk
-            if len(self._buffer) > most_bytes:
-                raise OverflowError
+            self.fill(most_bytes)
+        return line
+
+    @property
+    def handle(self) -> int:
+        """What to wait for by poll(2)."""
+        assert self._process.stdout
+        return self._process.stdout.fileno()
+
+    def take(self) -> bytes | None:
+        """The next line where it is here whole."""
+        end = self._buffer.find(b"\n", self._searched)
+        if end < 0:
+            self._searched = len(self._buffer)
+            return None
         line = bytes(self._buffer[:end])
         del self._buffer[: end + 1]
+        self._searched = 0
         return line
+
+    def fill(self, most_bytes: int) -> None:
+        """Takes over what the process has said, once there is something; errors as `read`."""
+        chunk = os.read(self.handle, 1 << 18)
+        if not chunk:
+            raise EOFError
+        self._buffer += chunk
+        if len(self._buffer) > most_bytes:
+            raise OverflowError

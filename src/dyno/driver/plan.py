@@ -65,6 +65,14 @@ class Excerpt:
 
 
 @dataclass(frozen=True)
+class LoadShare:
+    """Which of the drivers that play one load together: `own` of `of`, from 0."""
+
+    own: int
+    of: int
+
+
+@dataclass(frozen=True)
 class Plan:
     """Everything that the driver needs to play one trial.
 
@@ -73,7 +81,7 @@ class Plan:
     seconds between progress events, 0 for none. `turns` are those that the phases of `run` take,
     None where they play all the time. With `reports` the driver says what sysbench reports
     (`driver.Report`), with each progress and at the end. `excerpt` is what is played of `run`, None
-    for all of it.
+    for all of it. `client` is our part of a load that several drivers play; None: all of it.
     """
 
     session: Session
@@ -86,6 +94,7 @@ class Plan:
     threads: int = 0
     reports: bool = False
     excerpt: Excerpt | None = None
+    client: LoadShare | None = None
     version: int = VERSION
 
     def to_line(self) -> str:

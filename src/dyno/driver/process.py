@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import IO
 
 from dyno import private_files
-from dyno.driver.events import Event, Hello, explain_silence, parse_event
+from dyno.driver.events import ClientEvent, Event, Hello, explain_silence, parse_event
 from dyno.driver.lines import DriverLines
 from dyno.driver.plan import VERSION, Plan
 from dyno.driver.questions import build_driver_environment, find_driver
-from dyno.errors import HostError, InternalError, TrialFailed
+from dyno.errors import DynoError, HostError, InternalError, TrialFailed
 from dyno.tails import read_tail
 
 #: What a line of the driver's may take; a phase of thousands of streams needs far less.
@@ -30,7 +30,8 @@ class DriverLaunch:
     """How to start a driver: the command before it, what joins its environment, its stderr.
 
     That is a `log`, or `stderr`, a stream of ours; `passed` are files of ours that the programs
-    which a script starts may write to.
+    which a script starts may write to. `command` is the whole command where it is not that of our
+    own driver.
     """
 
     log: Path | None
@@ -38,6 +39,7 @@ class DriverLaunch:
     environment: dict[str, str] = field(default_factory=dict)
     stderr: int | None = None
     passed: tuple[int, ...] = ()
+    command: tuple[str, ...] = ()
 
 
 def _choose_environment(launch: DriverLaunch) -> dict[str, str]:
@@ -69,10 +71,12 @@ class DriverProcess:
     only through us; it dies with us (parent-death signal, and the end of its stdin).
     """
 
-    def __init__(self, plan: Plan, launch: DriverLaunch) -> None:
-        """Starts the driver and hands it the plan; `HostError` where it cannot be started."""
+    def __init__(self, plan: Plan | None, launch: DriverLaunch) -> None:
+        """Starts the driver and hands it the plan, where there is one yet; `HostError` where it
+        cannot be started.
+        """
         self._log = launch.log
-        command = [*launch.prefix, str(find_driver()), "run"]
+        command = list(launch.command) or [*launch.prefix, str(find_driver()), "run"]
         sys.stdout.flush()
         with _open_stderr(launch) as stderr:
             try:
@@ -91,15 +95,16 @@ class DriverProcess:
             except OSError as error:
                 raise HostError(f"cannot start '{command[0]}'", cause=error.strerror) from error
         self.pid = self._process.pid
-        self._lines = DriverLines(self._process)
-        self._lines.say(plan.to_line())
+        self.lines = DriverLines(self._process)
+        if plan:
+            self.lines.say(plan.to_line())
 
     def go(self, start_ns: int | None = None) -> None:
         """Lets the driver go on after a `Settle`, `Ready`, `Answered` or a phase's record.
 
         An interleaved phase starts at `start_ns` (CLOCK_MONOTONIC), as all of its block do.
         """
-        self._lines.say("go" if start_ns is None else f"go {start_ns}")
+        self.lines.say("go" if start_ns is None else f"go {start_ns}")
 
     def read_event(self, limit: Limit) -> Event:
         """The next event; the driver's own error is raised as the exception it stands for.
@@ -108,13 +113,10 @@ class DriverProcess:
         """
         while True:
             event = parse_event(self._read_line(limit))
-            if not isinstance(event, Hello):
+            if isinstance(event, Hello):
+                check_version(event)
+            elif not isinstance(event, ClientEvent):
                 return event
-            if event.version != VERSION:
-                raise HostError(
-                    f"dyno-driver speaks version {event.version} of the plan, dyno {VERSION}",
-                    hint="make setup builds both from one source",
-                )
 
     def interrupt(self) -> None:
         """Asks the driver to end now and say what it measured so far."""
@@ -139,11 +141,28 @@ class DriverProcess:
 
     def _read_line(self, limit: Limit) -> bytes:
         try:
-            return self._lines.read(limit.began_s + limit.limit_s, LINE_BYTES)
+            return self.lines.read(limit.began_s + limit.limit_s, LINE_BYTES)
         except TimeoutError:
             raise TrialFailed(f"{limit.doing} took longer than {limit.limit_s:.0f} s") from None
         except EOFError:
-            raise explain_silence(self._process.wait(), read_tail(self._log)) from None
+            raise self.explain_end() from None
         except OverflowError:
-            message = f"the driver sent a line of more than {LINE_BYTES >> 20} MB"
-            raise InternalError(message) from None
+            raise build_overflow_error() from None
+
+    def explain_end(self) -> DynoError:
+        """Why it has ended, where it gave no reason."""
+        return explain_silence(self._process.wait(), read_tail(self._log))
+
+
+def check_version(hello: Hello) -> None:
+    """`HostError` where the driver speaks another version of the plan."""
+    if hello.version != VERSION:
+        raise HostError(
+            f"dyno-driver speaks version {hello.version} of the plan, dyno {VERSION}",
+            hint="make setup builds both from one source",
+        )
+
+
+def build_overflow_error() -> InternalError:
+    """For a line that is longer than any driver's."""
+    return InternalError(f"the driver sent a line of more than {LINE_BYTES >> 20} MB")

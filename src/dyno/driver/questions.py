@@ -67,6 +67,8 @@ _ASKED = {
     "describe": "the driver, running the script,",
     "outline": "the driver, reading the file,",
     "schema": "the driver",
+    "merge": "the driver",
+    "identify": "the driver",
 }
 
 
@@ -111,6 +113,21 @@ def outline(path: Path, kind: str) -> Outline:
 def read_schema() -> dict[str, Any]:
     """The JSON Schemas of everything that the driver reads and says, by type."""
     said: dict[str, Any] = _ask_question("schema", "")
+    return said
+
+
+def merge_phases(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The records of one phase, as several drivers told them, as one: events add up, histograms
+    bucket by bucket.
+    """
+    question = {"version": VERSION, "parts": list(parts)}
+    said: dict[str, Any] = _ask_question("merge", json.dumps(question))
+    return said
+
+
+def identify() -> dict[str, Any]:
+    """Which driver ours is, and where it runs."""
+    said: dict[str, Any] = _ask_question("identify", "")
     return said
 
 

@@ -13,6 +13,7 @@ from dyno.record.cause import (
     PlanChange,
     WaitDifference,
 )
+from dyno.record.clients import ClientHost, ClientPart, ClockOffset
 from dyno.record.conditions import (
     Conditions,
     ControlCondition,
@@ -104,6 +105,9 @@ __all__ = [
     "Calibration",
     "Candidate",
     "Cause",
+    "ClientHost",
+    "ClientPart",
+    "ClockOffset",
     "Comparison",
     "Conditions",
     "ControlCondition",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from dyno.record.calibration import Calibration
+from dyno.record.clients import ClientHost
 from dyno.record.pilot import Pilot
 from dyno.record.profile import CpuSampling
 from dyno.record.schema import SCHEMA
@@ -181,7 +182,8 @@ class Run:
     candidates are the cells. `sources_sha256` is that of Dyno's own Python sources, empty in old
     records. `cpu_sampling` says how the engines' CPU time is sampled, or why it is not; None in
     old records, which have no samples. `share` is there where only a share of the experiment is
-    played, `gathered` where it was put together of such.
+    played, `gathered` where it was put together of such. `client_hosts` are those that play the
+    load; empty: Dyno's own.
     """
 
     name: str
@@ -204,6 +206,7 @@ class Run:
     cpu_sampling: CpuSampling | None = None
     share: DealtShare | None = None
     gathered: GatheredRun | None = None
+    client_hosts: tuple[ClientHost, ...] = ()
     schema: int = SCHEMA
 
     @property

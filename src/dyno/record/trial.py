@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from dyno.record.clients import ClientPart
 from dyno.record.conditions import Conditions
 from dyno.record.profile import CpuProfile
 from dyno.record.schema import SCHEMA
@@ -265,7 +266,8 @@ class PhaseRecord:
     was not sampled, as in older records.
     `engine_counts` is what an engine that lives in the driver counted of its own work, and its
     readings are those of probe `work`. `waits` is what the server's sessions were at; None where
-    that was not sampled.
+    that was not sampled. `clients` are the hosts that played it together, whose counts these are;
+    empty: one driver on Dyno's own host played it.
     """
 
     phase: str
@@ -288,6 +290,7 @@ class PhaseRecord:
     profile: CpuProfile | None = None
     engine_counts: dict[str, int] = field(default_factory=dict)
     waits: WaitProfile | None = None
+    clients: tuple[ClientPart, ...] = ()
 
     @property
     def duration_s(self) -> float:

@@ -6,7 +6,15 @@ import dataclasses
 from typing import Any
 
 import pytest
-from fakes import make_phase, make_record, make_run, make_tally, make_trial, make_workload
+from fakes import (
+    make_client_part,
+    make_phase,
+    make_record,
+    make_run,
+    make_tally,
+    make_trial,
+    make_workload,
+)
 
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits import load_audits
@@ -90,3 +98,14 @@ def test_a_phase_that_decides_nothing_is_not_judged() -> None:
 def test_unpinned_the_server_has_all_the_host_s_cores() -> None:
     free = dataclasses.replace(_trial(60.0, 99.0), conditions=Conditions())
     assert _only(_run(), free).soundness == "doubtful"
+
+
+def test_a_client_host_at_its_limit_is_named_whatever_the_others_do() -> None:
+    trial = _trial(97.0, 40.0)
+    (record,) = trial.phases
+    parts = (make_client_part("c1", busiest=30.0), make_client_part("c2", busiest=97.0))
+    finding = _only(
+        _run(), dataclasses.replace(trial, phases=(dataclasses.replace(record, clients=parts),))
+    )
+    assert finding.soundness == "invalid"
+    assert "the busiest thread of client host c2 worked 97 % of the time" in finding.sentence

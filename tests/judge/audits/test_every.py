@@ -28,7 +28,7 @@ CHECKABLE = (
 #: What they have nothing of: two embedded engines with one primary rate, one after the other.
 INAPPLICABLE = (
     *("carry_over", "client_bottleneck", "data_size", "levels", "percentiles", "pilot", "results"),
-    *("round_trip", "server_count", "interleaving", "shares"),
+    *("round_trip", "server_count", "interleaving", "shares", "client_hosts"),
 )
 
 

@@ -6,6 +6,7 @@ pub mod echo;
 pub mod rows;
 pub mod run;
 pub mod sample;
+pub mod together;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

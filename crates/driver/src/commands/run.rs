@@ -21,6 +21,10 @@ pub fn run(parent: &Parent) -> Result<ExitCode, Error> {
     emit(&Event::Hello { version: VERSION, driver: env!("CARGO_PKG_VERSION").to_owned() })?;
     let plan = parent.plan()?;
     plan.turns.iter().try_for_each(Turns::check)?;
+    if let Some(client) = plan.client {
+        client.check()?;
+        parent.end_with_stdin();
+    }
     script::watch(&plan);
     let mut run = Run { plan: &plan, parent, sums: ScriptSums::default() };
     // All of them first: a mistake in what is played last is told before a load that takes long.

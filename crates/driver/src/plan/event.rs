@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::client_phase::ClientPhase;
 use super::phase::Phase;
 use super::statement::{StatementExample, StatementTally};
 
@@ -62,6 +63,15 @@ pub enum Event {
     /// What sysbench reports of a phase, where the plan asks for it: after a `progress`, or before
     /// the `done`.
     Report(Report),
+    /// Before a phase's `done`, where several drivers play together: what this one's host did.
+    Client(ClientPhase),
+    /// The answer to a line `ping NUMBER`, sent as soon as that is read.
+    Pong {
+        /// The ping's.
+        number: u64,
+        /// CLOCK_MONOTONIC.
+        monotonic_ns: u64,
+    },
     /// A phase is over; waits for `go`.
     Done(Done),
     /// Last line of a good trial.

@@ -5,6 +5,8 @@
 //! workload is described in one place, and the plan never repeats what the script says.
 
 pub mod answer;
+pub mod client;
+pub mod client_phase;
 pub mod descriptors;
 pub mod error;
 pub mod event;
@@ -20,6 +22,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use client::Client;
 use excerpt::Excerpt;
 use phase::Phase;
 use statement::StatementTally;
@@ -59,6 +62,9 @@ pub struct Plan {
     /// What is played of `run`; absent: all of it.
     #[serde(default)]
     pub excerpt: Option<Excerpt>,
+    /// Our part of a load that several drivers play together; absent: we play all of it.
+    #[serde(default)]
+    pub client: Option<Client>,
 }
 
 impl Plan {
@@ -290,6 +296,11 @@ impl<'a> PhaseRef<'a> {
     /// Is it the load, and not a command that calls one function once per user?
     pub fn is_load(&self) -> bool {
         self.command == "run"
+    }
+
+    /// Our part of the load, where several drivers play it.
+    pub fn client(&self) -> Option<Client> {
+        self.plan.client.filter(|_| self.is_load())
     }
 
     /// The turns that it takes, if any.

@@ -10,7 +10,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use rustix::io::fcntl_dupfd_cloexec;
-use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+use rustix::process::{
+    Signal, getppid, kill_current_process_group, set_parent_process_death_signal,
+};
 use rustix::stdio::{dup2_stdin, dup2_stdout};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -24,14 +26,15 @@ use super::{Ask, Plan, VERSION};
 pub struct Parent {
     lines: Receiver<String>,
     interrupted: Arc<AtomicBool>,
+    ends_with_stdin: Arc<AtomicBool>,
 }
 
 /// What the parent wants next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Instruction {
-    /// `go`, of an interleaved phase with the CLOCK_MONOTONIC time of its start.
+    /// `go`, with the CLOCK_MONOTONIC time of its start where several drivers start together.
     Go {
-        /// When all who are interleaved start.
+        /// When all start.
         start_ns: Option<u64>,
     },
     /// A SIGINT came.
@@ -44,23 +47,43 @@ pub enum Instruction {
 const SIGINT_CHECK: Duration = Duration::from_millis(50);
 
 impl Parent {
-    /// Listens on a thread of its own, so that a wait for `go` can be interrupted.
-    pub fn listen() -> Result<Self, Error> {
+    /// Listens on a thread of its own, so that a wait for `go` can be interrupted; `clock` is what
+    /// a ping is answered by.
+    pub fn listen(clock: fn() -> u64) -> Result<Self, Error> {
         let (sender, lines) = channel();
         let parent = match STREAMS.get() {
             Some(streams) => streams.from_parent.try_clone(),
             None => std::io::stdin().as_fd().try_clone_to_owned().map(File::from),
         };
         let parent = parent.map_err(|cause| Error::host("cannot read stdin").because(cause))?;
+        let interrupted = sigint_flag()?;
+        let ends_with_stdin = Arc::new(AtomicBool::new(false));
+        let (is_to_stop, ends) = (Arc::clone(&interrupted), Arc::clone(&ends_with_stdin));
         let read = move || {
-            let mut lines = BufReader::new(parent).lines().map_while(Result::ok);
-            lines.try_for_each(|line| sender.send(line))
+            for line in BufReader::new(parent).lines().map_while(Result::ok) {
+                if let Some(number) = line.strip_prefix("ping ") {
+                    answer_ping(number, clock);
+                } else if line == "interrupt" {
+                    is_to_stop.store(true, Ordering::Relaxed);
+                } else if sender.send(line).is_err() {
+                    break;
+                }
+            }
+            if ends.load(Ordering::Relaxed) {
+                let _ = kill_current_process_group(Signal::KILL);
+            }
         };
         std::thread::Builder::new()
             .name("stdin".to_owned())
             .spawn(read)
             .map_err(|cause| Error::host("cannot start a thread").because(cause))?;
-        Ok(Self { lines, interrupted: sigint_flag()? })
+        Ok(Self { lines, interrupted, ends_with_stdin })
+    }
+
+    /// From now on the end of stdin ends this process at once, whatever it is at: who started us
+    /// may be on another machine, whose kernel does not tell us of its death.
+    pub fn end_with_stdin(&self) {
+        self.ends_with_stdin.store(true, Ordering::Relaxed);
     }
 
     /// The plan, checked for its version.
@@ -119,6 +142,13 @@ pub fn parse<T: DeserializeOwned>(what: &str, line: &str) -> Result<T, Error> {
     check_version(what, line)?;
     serde_json::from_str(line)
         .map_err(|cause| Error::user(format!("malformed {what}")).because(cause))
+}
+
+/// Says what our clock shows, to whoever measures how far it is from theirs.
+fn answer_ping(number: &str, clock: fn() -> u64) {
+    let pong = number.trim().parse().map(|number| Event::Pong { number, monotonic_ns: clock() });
+    // One that cannot be read has no answer, and is missed by who sent it.
+    let _ = pong.map(|pong| emit(&pong));
 }
 
 /// `go`, or `go` and a time in ns.

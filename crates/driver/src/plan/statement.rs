@@ -89,6 +89,9 @@ pub fn merge(sum: &mut Vec<StatementTally>, more: &[StatementTally]) {
         known.failed += each.failed;
         known.rows_read += each.rows_read;
         known.rows_changed += each.rows_changed;
+        if let Some(more) = each.rows_expected {
+            *known.rows_expected.get_or_insert(0) += more;
+        }
         known.sketches += each.sketches;
         known.sketched += each.sketched;
         known.value_classes += each.value_classes;

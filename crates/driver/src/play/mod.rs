@@ -8,9 +8,11 @@
 //! rests        a user who rests between two events
 //! reconnects   connections made anew or given up, and whom that keeps waiting
 //! standstill   time in which the whole driver stood still
+//! client       one of several drivers: its threads' and its host's time
 //! report       what sysbench reports, and a script's report hooks are given
 //! ```
 
+mod client;
 mod monitor;
 mod own_loop;
 mod phase_state;
@@ -35,6 +37,7 @@ use crate::tally::ScriptSums;
 use crate::tally::live::{LiveCounts, LiveReport, LiveWorker};
 use crate::tally::share::StreamShare;
 use crate::tally::summary::{PhaseSpan, Summary, summary};
+use client::HostTimes;
 pub use monitor::Observers;
 use monitor::{Measured, PhaseMonitor};
 use phase_state::PhaseState;
@@ -72,17 +75,23 @@ pub fn play_phase(
             report: observers.hooks.map(|_| LiveReport::new(users.len())),
         })
         .collect();
-    let (measured, reports) = std::thread::scope(|scope| {
+    let (measured, reports, host) = std::thread::scope(|scope| {
         let pool = WorkerPool::spawn(scope, &phase, &live)?;
         let monitor = PhaseMonitor { phase: &phase, live: &live, observers };
         let start_ns = match monitor.wait_until_ready(&pool)? {
             Instruction::Go { start_ns } => start_ns,
-            other => return Ok((Err(other), Vec::new())),
+            other => return Ok((Err(other), Vec::new(), [None, None])),
         };
+        let before = HostTimes::read();
         let measured = monitor.play(&pool, start_ns)?;
+        let host = [before, HostTimes::read()];
         monitor.pause_while_connected()?;
-        Ok((Ok(measured), pool.join()?))
+        Ok((Ok(measured), pool.join()?, host))
     })?;
+    if measured.is_ok() && phase.phase_ref.plan.client.is_some() {
+        let workers: Vec<_> = reports.iter().map(|it| (it.began_ns, it.spent)).collect();
+        emit(&Event::Client(client::describe_client(&phase, &workers, host)))?;
+    }
     match measured {
         Ok(measured) => finish(&phase, measured, gather(reports, sums), observers.hooks),
         Err(instruction) => Ok(instead_of_go(instruction)),

@@ -77,11 +77,13 @@ impl PhaseMonitor<'_> {
 
     /// From the common start, which the parent names where turns are taken, to the last answer.
     pub fn play(&self, pool: &WorkerPool, start_ns: Option<u64>) -> Result<Measured, Error> {
-        if self.phase.phase_ref.turns().is_some() != start_ns.is_some() {
+        let phase_ref = self.phase.phase_ref;
+        if (phase_ref.turns().is_some() || phase_ref.plan.client.is_some()) != start_ns.is_some() {
             return Err(Error::user(
-                "an interleaved phase needs a start time, and no other has one",
+                "a phase of several drivers needs a start time, and no other has one",
             ));
         }
+        self.refuse_late_start(start_ns)?;
         // Far enough away that every thread is awake and spins by then.
         let soon_ns = now_ns() + 2_000_000 + 20_000 * pool.size() as u64;
         let start_ns = start_ns.unwrap_or(soon_ns);
@@ -100,6 +102,19 @@ impl PhaseMonitor<'_> {
         let usage = usage_now()?.since(&before);
         let finished_ns = now_ns();
         Ok(Measured { start_ns, finished_ns, interrupted, hook_error, standstill, usage })
+    }
+
+    /// Drivers that start together measure together: one that hears of the start too late would
+    /// say so of nothing.
+    fn refuse_late_start(&self, start_ns: Option<u64>) -> Result<(), Error> {
+        let late_ns = now_ns().saturating_sub(start_ns.unwrap_or(NEVER));
+        match self.phase.phase_ref.plan.client {
+            Some(_) if late_ns > 0 => {
+                let late_ms = late_ns as f64 / 1e6;
+                Err(Error::engine(format!("the common start came {late_ms:.1} ms too late here")))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Has the parent look at a server while its connections are open: some end a process or a

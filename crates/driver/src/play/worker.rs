@@ -10,12 +10,13 @@
 //! The clock is read once per answer: in a closed loop that is the next event's intended time. It
 //! is the phase's own, which stands still while others have their turn (`schedule/timeline.rs`).
 
+use super::client::ThreadTimes;
 use super::phase_state::{PhaseState, UserPlace};
 use super::reconnects::{HeldUp, connect_anew, disconnect};
 use super::run_queue::RunQueue;
 use super::user_slot::{NextRecorded, UserSlot, UserState, call};
 use crate::plan::error::Error;
-use crate::schedule::clock::{NEVER, SECOND_NS, wait_until};
+use crate::schedule::clock::{NEVER, SECOND_NS, now_ns, wait_until};
 use crate::schedule::phase_clock::PhaseClock;
 use crate::script::{Ended, Step};
 use crate::sessions::EngineCounts;
@@ -45,6 +46,7 @@ pub struct Worker<'a> {
     pub(super) clock: PhaseClock,
     engine_counts: EngineCounts,
     error: Option<Error>,
+    began_ns: u64,
 }
 
 /// What a worker hands back when its phase is over.
@@ -59,6 +61,10 @@ pub struct WorkerReport<'a> {
     pub engine_counts: EngineCounts,
     /// The first error that stopped the trial.
     pub error: Option<Error>,
+    /// When its users began: CLOCK_MONOTONIC.
+    pub began_ns: u64,
+    /// What its thread spent while they played.
+    pub spent: ThreadTimes,
 }
 
 impl<'a> Worker<'a> {
@@ -88,7 +94,8 @@ impl<'a> Worker<'a> {
             slots.push(slot);
         }
         let clock = PhaseClock::new(phase.timeline());
-        Ok(Self { phase, shares, slots, clock, engine_counts: EngineCounts::new(), error: None })
+        let (engine_counts, error) = (EngineCounts::new(), None);
+        Ok(Self { phase, shares, slots, clock, engine_counts, error, began_ns: 0 })
     }
 
     /// Plays from the common start until nobody has anything more to do.
@@ -98,6 +105,7 @@ impl<'a> Worker<'a> {
         self.clock = PhaseClock::new(timeline);
         count_work(&mut self.slots, &mut EngineCounts::new());
         wait_until(start_ns);
+        self.began_ns = now_ns();
         let mut now = self.clock.now_ns();
         let clock = &self.clock;
         self.slots.iter_mut().for_each(|slot| slot.state = slot.first_state(now, clock));
@@ -371,8 +379,9 @@ impl<'a> Worker<'a> {
             share.played.extend(share.report.is_some().then_some(slot.played));
             sums.add(slot.user.take_sums());
         }
-        let Self { shares, engine_counts, error, .. } = self;
-        WorkerReport { shares, sums, held_up, engine_counts, error }
+        let Self { shares, engine_counts, error, began_ns, .. } = self;
+        let spent = ThreadTimes::default();
+        WorkerReport { shares, sums, held_up, engine_counts, error, began_ns, spent }
     }
 }
 
@@ -406,7 +415,7 @@ mod tests {
     use super::*;
     use crate::plan::phase::Phase;
     use crate::plan::{PhaseRef, Plan, Session};
-    use crate::schedule::clock::{PATIENCE_NS, SECOND_NS, now_ns};
+    use crate::schedule::clock::{PATIENCE_NS, SECOND_NS};
     use crate::script;
     use crate::tally::live::LiveCounts;
     use crate::testing::Folder;

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use rustix::thread::{CpuSet, sched_setaffinity};
 
+use super::client::ThreadTimes;
 use super::phase_state::{PhaseState, UserPlace};
 use super::worker::{Worker, WorkerReport};
 use crate::plan::error::Error;
@@ -123,7 +124,7 @@ fn work<'a>(
     live: &'a LiveWorker,
     link: &PoolLink,
 ) -> Option<WorkerReport<'a>> {
-    let users: u32 = phase.streams.iter().map(|stream| stream.declared.connections).sum();
+    let users: u32 = phase.streams.iter().map(|stream| stream.own_users).sum();
     let phase_ref = &phase.phase_ref;
     // an instrument that counts looks a library up in the process's own table of files
     let is_shared = phase_ref.before.is_connected || phase_ref.plan.excerpt.is_some();
@@ -138,22 +139,27 @@ fn work<'a>(
     };
     link.messages.send(Message::Ready(Ok(()))).ok()?;
     let start_ns = link.start_ns.recv().ok()?;
+    let thread = ThreadTimes::read();
     worker.play(start_ns);
+    let spent = thread.since();
     link.messages.send(Message::Finished).ok()?;
     // Hanging up means: usage has been read, closing is no longer measured.
     let _ = link.start_ns.recv();
-    Some(worker.close())
+    Some(WorkerReport { spent, ..worker.close() })
 }
 
 /// Which users share a thread: each has its own where the engine works inside the call, else they
 /// are dealt over one thread per core of the plan.
 pub fn groups(phase: &PhaseState) -> Vec<Vec<UserPlace>> {
     let streams = phase.streams.iter().enumerate();
-    let places: Vec<UserPlace> = streams
+    let client = phase.phase_ref.client();
+    let places = streams
         .flat_map(|(stream, state)| {
             (0..state.declared.connections).map(move |number| UserPlace { stream, number })
         })
-        .collect();
+        .zip(0u32..)
+        .filter(|(_, user)| client.is_none_or(|client| client.plays(*user)));
+    let places: Vec<UserPlace> = places.map(|(place, _)| place).collect();
     let plan = phase.phase_ref.plan;
     let is_embedded = sessions::descriptor(&plan.session).engine == Engine::Embedded;
     let threads = if is_embedded { places.len() } else { plan.cpus.len().max(plan.threads) };

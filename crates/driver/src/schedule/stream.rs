@@ -18,6 +18,8 @@ use crate::plan::turns::Turns;
 pub struct StreamState<'a> {
     /// As the script declared it.
     pub declared: &'a Stream,
+    /// Users that we play: all of them, or those of our part.
+    pub own_users: u32,
     /// When events are due; none in a closed loop.
     pub schedule: Option<Schedule>,
     /// The first ticket that is not played; none where nothing but time ends the stream.
@@ -55,18 +57,23 @@ impl<'a> StreamState<'a> {
         let counted = events.filter(|events| *events > 0 && !once);
         let turns = phase_ref.turns();
         let limit = counted.map(|events| events + due_in_warmup(phase, turns, schedule.as_ref()));
+        let (before, client) = (users_before(phase, declared), phase_ref.client());
+        let limit = limit.map(|it| match client {
+            Some(client) => client.share_of_count(it, before, declared.connections),
+            None => it,
+        });
+        let users = u64::from(declared.connections);
+        let own_users = client.map_or(users, |client| client.count_own(before, users)) as u32;
         Ok(Self {
             declared,
+            own_users,
             schedule,
             limit,
             once,
             own_loop: phase_ref.is_load() && declared.is_own_loop(),
             decides: decides && !once,
             turns: Arc::default(),
-            written: Written {
-                tickets: AtomicU64::new(0),
-                users: AtomicU32::new(declared.connections),
-            },
+            written: Written { tickets: AtomicU64::new(0), users: AtomicU32::new(own_users) },
         })
     }
 
@@ -112,6 +119,12 @@ impl<'a> StreamState<'a> {
     pub fn ends_on_false(&self) -> bool {
         self.decides && self.limit.is_none()
     }
+}
+
+/// Users of the streams before this one.
+fn users_before(phase: &Phase, stream: &Stream) -> u32 {
+    let before = phase.streams.iter().take_while(|it| it.name != stream.name);
+    before.map(|it| it.connections).sum()
 }
 
 /// How many events end a stream (0: until its function returns false), if a count does; and does

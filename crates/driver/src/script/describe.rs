@@ -23,6 +23,7 @@ pub fn describe(plan: &Plan) -> Result<Description, Error> {
     let has_run = commands.iter().any(|name| name == "run");
     let Comment { summary, title } = opening_comment(plan)?;
     let phases = if has_run { run_phases(&state)? } else { Vec::new() };
+    plan.client.map_or(Ok(()), |client| client.check_phases(&phases))?;
     Ok(Description {
         summary,
         options: options(&state)?,
@@ -41,6 +42,7 @@ pub fn phases(plan: &Plan, command: &str) -> Result<(Vec<Phase>, Option<MainStat
     if command == "run" {
         let phases = run_phases(&state)?;
         refuse_interleaving(plan, &phases)?;
+        plan.client.map_or(Ok(()), |client| client.check_phases(&phases))?;
         let phases = match &plan.excerpt {
             Some(excerpt) => excerpt.cut(phases)?,
             None => phases,

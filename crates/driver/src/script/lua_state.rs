@@ -49,6 +49,8 @@ impl LuaState {
         if let Some(turns) = identity.turns {
             shared.borrow_mut().pacing.turns = Arc::clone(turns);
         }
+        let is_dealt = plan.client.is_some_and(|client| client.of > 1);
+        shared.borrow_mut().pacing.is_dealt = is_dealt;
         let raw = api::table(&lua, &shared).map_err(internal)?;
         let options = lua.create_table().map_err(internal)?;
         let engine = sessions::descriptor(&plan.session).engine;

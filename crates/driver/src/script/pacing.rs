@@ -18,6 +18,8 @@ pub struct Pacing {
     pub is_given_up: bool,
     /// Turns that the stream's users have taken.
     pub turns: Arc<AtomicU64>,
+    /// Others play some of them in processes of their own.
+    pub is_dealt: bool,
 }
 
 impl Default for Pacing {
@@ -30,6 +32,7 @@ impl Default for Pacing {
             ended: Vec::with_capacity(MOST_OF_STREAK),
             is_given_up: false,
             turns: Arc::default(),
+            is_dealt: false,
         }
     }
 }

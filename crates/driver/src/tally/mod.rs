@@ -6,6 +6,7 @@
 //! statements what became of a user's statements, text by text
 //! live       what workers show while they play, for reports
 //! summary    all workers' counts added up, and checked that none is missing
+//! merge      what several drivers counted of one phase, as one
 //! examples   one execution of each text
 //! histogram  distributions of durations
 //! written    what users wrote last under sampled keys
@@ -15,6 +16,7 @@ pub mod count;
 pub mod examples;
 pub mod histogram;
 pub mod live;
+pub mod merge;
 pub mod share;
 pub mod statements;
 pub mod summary;

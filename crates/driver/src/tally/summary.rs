@@ -169,7 +169,7 @@ impl<'a> StreamSum<'a> {
             name: stream.name.clone(),
             unit: stream.unit.clone(),
             units_per_event: stream.units_per_event,
-            connections: stream.connections,
+            connections: self.stream.own_users,
             target_per_s: stream.pace.rate_per_s(),
             intended,
             done: self.done,
@@ -224,7 +224,8 @@ impl<'a> StreamSum<'a> {
 }
 
 impl Series {
-    fn add(&mut self, other: &Series) {
+    /// Adds another's columns, second by second.
+    pub fn add(&mut self, other: &Series) {
         self.extend(other.done.len());
         let sum = |(sum, more): (&mut u64, &u64)| *sum += more;
         self.done.iter_mut().zip(&other.done).for_each(sum);
@@ -310,6 +311,7 @@ mod tests {
             reports: false,
             turns: None,
             excerpt: None,
+            client: None,
         }
     }
 

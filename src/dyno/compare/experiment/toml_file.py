@@ -237,7 +237,7 @@ def _find_blamed_key(error: UsageError, top: TomlTable) -> str:
 
 _KEYS = {
     *("name", "former_name", "question", "published", "candidates"),
-    *("workload", "design", "factor", "like"),
+    *("workload", "design", "factor", "like", "client_hosts"),
     *(each.name for each in fields(Measuring) if each.name not in ("fixed", "quick")),
     MAX_BLOCKS,
 }
@@ -288,4 +288,5 @@ def _read_experiment(top: TomlTable, command: str) -> Experiment:
         ),
         command=command,
         crossed=crossed,
+        client_hosts=top.data.get("client_hosts", ""),
     )

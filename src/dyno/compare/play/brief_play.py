@@ -158,4 +158,5 @@ def make_pilot_job(
         run_seed=draft.seed,
         progress_s=0.0,
         tools=tools,
+        clients=draft.clients,
     )

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from dyno import driver
@@ -132,7 +133,10 @@ class EngineSession:
 
     def _drive(self, plan: Plan, server: Server, part: SessionPart) -> None:
         launch = _launch(self.job, self.controls, self.notes)
-        with self.job.tools.drive(plan, launch) as process:
+        job, clients = self.job, self.job.clients
+        lengths_s = {phase.name: phase.length_s for phase in job.workload.phases}
+        drive = partial(clients.drive, lengths_s=lengths_s) if clients else job.tools.drive
+        with drive(plan, launch) as process:
             self._make_phase_loop(plan, server, part).serve(process)
 
     @contextmanager

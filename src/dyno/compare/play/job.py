@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from dyno import driver
 from dyno.builds import Build
@@ -30,6 +30,9 @@ from dyno.record import (
     StorageCondition,
     WorkloadPlan,
 )
+
+if TYPE_CHECKING:
+    from dyno.driver.clients import ClientFleet
 
 #: What a question may take while users' connections are open: one of them may hold a lock.
 BRIEF_S = 5.0
@@ -55,6 +58,15 @@ class DrivenProcess(Protocol):
 
     def interrupt(self) -> None:
         """Asks it to end with what it has."""
+
+
+@runtime_checkable
+class DrivenTogether(Protocol):
+    """Several drivers that play as one: who watches this host has to know all that are on it."""
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """Their processes here, or what leads to them."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +109,8 @@ class TrialJob:
     driver of `driver_sha256` makes their rows;
     `progress_s` is how often the driver says how a phase goes; `seat` is its place among the trials
     of its block, where they are interleaved; `sampler` samples the engine's CPU time beside its
-    phases (None: nobody does); `statements` are those that the run has sent so far.
+    phases (None: nobody does); `statements` are those that the run has sent so far; `clients` are
+    the hosts that play it together (None: this one).
     """
 
     number: int
@@ -121,6 +134,7 @@ class TrialJob:
     sampler: PhaseSampler | None = None
     statements: KnownStatements = field(default_factory=KnownStatements, repr=False)
     tools: Tools = field(default_factory=Tools, repr=False)
+    clients: ClientFleet | None = field(default=None, repr=False)
 
 
 @dataclass

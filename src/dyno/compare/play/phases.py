@@ -13,7 +13,7 @@ from dyno import driver
 from dyno.compare.play.cpu_samples import TrialSampling
 from dyno.compare.play.freezer import NeverFrozen, ProcessFreezer
 from dyno.compare.play.interleaving import InterleavedBlock, TrialProcesses, TrialSlot
-from dyno.compare.play.job import DrivenProcess, TrialJob
+from dyno.compare.play.job import DrivenProcess, DrivenTogether, TrialJob
 from dyno.compare.play.waits import PhaseWaits
 from dyno.compare.play.watch import PhaseEnded, PhaseStarted, Printed, Progressed, Watch
 from dyno.engines import CountsContention, CountsInternals, CountsWork, Server
@@ -87,6 +87,26 @@ def _compute_readings(
             kinds = (measure.per_operation, probe.is_condition)
             found.append(Reading(name, *identity, value, *kinds))
     return found
+
+
+#: What the probe `client` says of the one driver that it sees.
+OF_CLIENTS = ("driver_busy_percent", "driver_waited_percent")
+
+
+def add_client_readings(record: PhaseRecord) -> PhaseRecord:
+    """`record` with the busiest thread of all client hosts in the place of the busiest of what a
+    probe saw here.
+    """
+    if not record.clients:
+        return record
+    own = record.own_share
+    most = (
+        max(part.busiest_percent for part in record.clients),
+        max(part.waited_percent for part in record.clients),
+    )
+    values = {name: min(100.0, v / own) for name, v in zip(OF_CLIENTS, most, strict=True)}
+    readings = (replace(r, value=values.get(r.name, r.value)) for r in record.readings)
+    return replace(record, readings=tuple(readings))
 
 
 #: What the driver may take to open its connections, to close them (an embedded engine may write
@@ -207,7 +227,7 @@ class PhaseLoop:
                         done = replace(done, switches=block.find_switches(self.job.seat.own))
                     done = replace(done, unread=dict(self._unread))
                     before, after = _add_own_counts(done, before, after)
-                    done = add_readings(probes, done, before, after)
+                    done = add_client_readings(add_readings(probes, done, before, after))
                     self._finish_phase(self._add_samples(done, block))
                     limit = driver.Limit(f"ending phase {done.phase}", BETWEEN_PHASES_S)
                     process.go()
@@ -222,7 +242,7 @@ class PhaseLoop:
         on.
         """
         pid, interrupt = watched.server_pid, process.interrupt
-        if pid is None or self.job.build.attached:
+        if pid is None or self.job.build.attached or self.job.clients:
             return TrialProcesses(NeverFrozen(), (process.pid,), interrupt)
         alone = self.job.engine.embedded
         freezer = ProcessFreezer(lambda: [pid] if alone else iterate_stopping_family(pid))
@@ -248,7 +268,8 @@ class PhaseLoop:
     def _find_target(self, process: DrivenProcess) -> ProbeTarget:
         pid = process.pid if self.job.engine.embedded else self.server.pid
         seat = self.job.seat
-        beside = seat.list_others if seat else tuple
+        others = seat.list_others if seat else tuple
+        clients = process.pids if isinstance(process, DrivenTogether) else ()
         return ProbeTarget(
             pid,
             process.pid,
@@ -256,7 +277,7 @@ class PhaseLoop:
             counted=self._count_commits,
             contended=self._count_contention,
             worked=self._count_internals,
-            beside=beside,
+            beside=lambda: (*others(), *clients),
             cores=self.cores,
         )
 

@@ -5,7 +5,7 @@ decide.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -95,9 +95,10 @@ def resume_run(folder: RunFolder, watch: Watch, say: Say = lambda _: None) -> Ru
         raise UsageError("the run cannot be resumed", cause="; ".join(found), hint=hint)
     with folder.hold_alone():
         drop_leftovers(folder, prepared.engines, prepared.builds, say)
-    check_memory(prepared)
-    check_empty(prepared)
-    return play_run(prepared, folder, watch)
+    with prepared.clients or nullcontext():
+        check_memory(prepared)
+        check_empty(prepared)
+        return play_run(prepared, folder, watch)
 
 
 def play_once(prepared: Prepared, watch: Watch, sampler: PhaseSampler | None = None) -> Trial:
@@ -299,6 +300,8 @@ class RunPlayer:
 
     def _play_echoes(self, workload: WorkloadPlan) -> None:
         """The echo of each server that has played the workload, once where the host was calm."""
+        if self.prepared.clients:  # the way from other hosts is another one
+            return
         due = echo.list_due_echoes(self.prepared, workload, tuple(self.played))
         for plan, side, build, attempt in due:
             self.prepared.engines[side.name] = echo.EchoEngine()
@@ -369,6 +372,7 @@ class RunPlayer:
             sampler=self.sampler if place.block >= 0 else None,
             statements=self.statements,
             tools=self.rules.tools,
+            clients=self.prepared.clients,
         )
 
     def _choose_load(self, workload: WorkloadPlan, block: int) -> LoadChoice | None:

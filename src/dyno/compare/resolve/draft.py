@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import dyno
 from dyno.builds import Build
@@ -22,6 +23,9 @@ from dyno.record import (
     WorkloadPlan,
 )
 from dyno.record.profile import CpuSampling
+
+if TYPE_CHECKING:
+    from dyno.driver.clients import ClientFleet
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,7 @@ class Prepared:
 
     `size_bytes` is the largest data set's, by the scripts' own guess (0: unknown); `progress_s` is
     how often the driver says how a phase goes; `memory` is known where trials are interleaved.
+    `clients` are the hosts that play the load, reached until they are closed; None: Dyno's own.
     """
 
     run: Run
@@ -61,6 +66,7 @@ class Prepared:
     size_bytes: int = 0
     progress_s: float = 1.0
     memory: MemoryAtOnce | None = None
+    clients: ClientFleet | None = None
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
@@ -108,6 +114,7 @@ class RunDraft:
     cpu_sampling: CpuSampling | None = None
     memory: MemoryAtOnce | None = None
     share: DealtShare | None = None
+    clients: ClientFleet | None = None
 
     def freeze(self) -> Prepared:
         """The run with everything in hand to play it."""
@@ -131,5 +138,13 @@ class RunDraft:
             sources_sha256=self.sources_sha256,
             cpu_sampling=self.cpu_sampling,
             share=self.share,
+            client_hosts=self.clients.hosts if self.clients else (),
         )
-        return Prepared(run, self.engines, self.builds, self.size_bytes, memory=self.memory)
+        return Prepared(
+            run,
+            self.engines,
+            self.builds,
+            self.size_bytes,
+            memory=self.memory,
+            clients=self.clients,
+        )

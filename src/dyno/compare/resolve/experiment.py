@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -35,6 +36,7 @@ from dyno.compare.resolve.cpu_sampling import choose_cpu_sampling
 from dyno.compare.resolve.design import choose_interleaving, make_design, with_interleaving
 from dyno.compare.resolve.draft import Prepared, RunDraft
 from dyno.compare.resolve.likeness import match_a_server
+from dyno.compare.resolve.preconditions import settle_for_clients
 from dyno.compare.resolve.workloads import CandidateRequest, resolve_workloads
 from dyno.compare.run_folder import make_run_to_come
 from dyno.engines import Engine
@@ -73,7 +75,18 @@ def draft_run(experiment: Experiment, say: Say) -> RunDraft:
     draft.sources_sha256 = compute_own_sha256()
     draft.cpu_sampling = choose_cpu_sampling(experiment.measuring, draft.candidates)
     draft.survey = host.list_host_complaints(_find_data_folder())
+    if experiment.client_hosts:
+        _reach_clients(draft, say)
     return draft
+
+
+def _reach_clients(draft: RunDraft, say: Say) -> None:
+    """Reaches the client hosts; what cannot be played from several is refused before."""
+    from dyno.driver import clients
+
+    hosts = clients.read_client_hosts(draft.experiment.client_hosts)
+    settle_for_clients(draft, len(hosts))
+    draft.clients = clients.reach_hosts(hosts, say)
 
 
 def _choose_seed(measuring: Measuring) -> int:
@@ -110,7 +123,12 @@ def reopen_run(run: Run, say: Say) -> Prepared:
     recover_knobs(say)
     requests = [CandidateRequest(candidates.parse_candidate(side.spec)) for side in run.candidates]
     found = resolve_candidates(requests, run.design.controls, say)
-    return Prepared(run, *_pair_engines(run.candidates, found))
+    prepared = Prepared(run, *_pair_engines(run.candidates, found))
+    if not run.client_hosts:
+        return prepared
+    from dyno.driver import clients
+
+    return replace(prepared, clients=clients.reach_hosts(run.client_hosts, say))
 
 
 def describe_host() -> dict[str, str]:

@@ -1,5 +1,5 @@
 """What a run needs before it is played: disk for its data, memory for its engines, and of servers
-that run already, empty databases and enough connections.
+that run already, empty databases and enough connections; and what client hosts can play.
 
 Interleaved trials are all up together: what each engine takes by its settings, and an allowance
 for its driver, is held against the memory that is available. Where that does not fit, restarts are
@@ -10,17 +10,20 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from dyno import scratch
+from dyno import driver, scratch
 from dyno.builds import Build, Say, cache
 from dyno.compare.resolve.design import SMALL_BYTES, TURNS_ASKED, with_interleaving
 from dyno.compare.resolve.draft import MemoryAtOnce, Prepared, RunDraft
 from dyno.compare.run_folder import RunFolder, make_run_to_come
+from dyno.driver.plan import LoadShare, Plan, Script
 from dyno.engines import Attaches, Engine, HoldsMemory, LimitsConnections, Outgrows
 from dyno.errors import HostError, UsageError
 from dyno.host.checks import Machine
 from dyno.host.checks.memory import measure_available_bytes
 from dyno.record import Candidate, WorkloadPlan
+from dyno.record.profile import CpuSampling
 
 #: What a driver takes, and each of its users: Lua state, histograms, answers. An allowance; a
 #: script may hold more, up to its option `estimate_memory_bytes`.
@@ -161,3 +164,62 @@ def check_no_tables(
             cause = f"{loading[0]} loads its own tables and drops them, and {tables[0]} is there"
             hint = "name a database made for this; drop what a torn run left in it"
             raise UsageError(f"the database at {build.name} is not empty", cause=cause, hint=hint)
+
+
+PINNING, OFF = "pinning", "off"
+_NOTHING = {"kind": "null", "delay_ns": 0}
+NOT_ONE = "several client hosts play the load, and the engine lives in each of their drivers"
+
+
+def settle_for_clients(draft: RunDraft, hosts: int) -> None:
+    """Refuses what cannot be played from client hosts, and leaves alone what is of one driver:
+    its place on cores of Dyno's own host, engines that stand still, samples of its process.
+
+    `UsageError` for an engine in the driver's process, a server that only this machine reaches, a
+    place for the driver that was asked for, and phases whose users share something.
+    """
+    for side in draft.candidates:
+        _check_candidate(side, draft)
+    for controls in (draft.design.controls, *(side.controls for side in draft.candidates)):
+        _check_pinning(controls.get(PINNING, OFF))
+    _check_phases(draft, hosts)
+    design = draft.design
+    turns = design.interleaving and replace(design.interleaving, frozen=False)
+    draft.design = replace(design, interleaving=turns, controls=design.controls | {PINNING: OFF})
+    if any(side.embedded for side in draft.candidates):
+        draft.cpu_sampling = CpuSampling(NOT_ONE)
+
+
+def _check_candidate(side: Candidate, draft: RunDraft) -> None:
+    if side.engine == "null":
+        return
+    if side.embedded:
+        raise UsageError(
+            f"{side.name} cannot be played from client hosts",
+            cause=f"{side.engine} lives in the driver's process, and so on one host",
+            hint="leave out --client-hosts",
+        )
+    if not draft.builds[side.name].attached:
+        raise UsageError(
+            f"{side.name} cannot be played from client hosts",
+            cause="a server that Dyno starts listens on this machine only",
+            hint="start it yourself where the hosts reach it, and name it by its URL",
+        )
+
+
+def _check_pinning(value: str) -> None:
+    if value not in (OFF, "auto"):
+        raise UsageError(
+            f"pinning={value} and --client-hosts contradict each other",
+            cause="the driver works on the client hosts, and takes all their cores",
+            hint="leave out pinning",
+        )
+
+
+def _check_phases(draft: RunDraft, hosts: int) -> None:
+    """The driver says itself which phases several cannot play."""
+    share = LoadShare(0, hosts)
+    for workload in draft.workloads:
+        for options in ({}, *(each.options for each in workload.variants)):
+            script = Script(workload.script, workload.options | options)
+            driver.describe(Plan(_NOTHING, script, seed=0, client=share))

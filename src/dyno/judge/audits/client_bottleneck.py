@@ -14,7 +14,8 @@ bottleneck.
 Where all streams are paced, or their users rest (`dyno.rest`), the driver rests on purpose, and
 spins for a moment before each time that it waits for: there only its own limit is judged. Where
 both share their cores, a driver that waits for one is not seen here. Engines inside the driver's
-process are judged by `client_share`.
+process are judged by `client_share`. Of several client hosts that with the busiest thread is
+judged, and named: it holds its users up, however idle the others are.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class ClientBottleneck:
 
 def _find_faults(run: Run, case: Case, driver: float) -> list[tuple[Soundness, str]]:
     server = compute_server_percent(run, case)
-    words = f"{case.name}: the driver's busiest thread worked {driver:.0f} % of the time"
+    words = f"{case.name}: {_describe_thread(case)} worked {driver:.0f} % of the time"
     if server is not None:
         words = f"{words}, the server {server:.0f} % of its own"
     if driver >= LIMIT_PERCENT:
@@ -87,7 +88,27 @@ def _describe_sound(busy: dict[str, float]) -> str:
     return f"the driver's busiest thread worked {busy[most]:.0f} % of the time at most ({most})"
 
 
+def _compute_hosts_percent(case: Case) -> dict[str, float]:
+    """How busy the busiest thread of each client host was; empty where one driver played."""
+    found: dict[str, list[float]] = {}
+    for record in case.records:
+        for part in record.clients:
+            found.setdefault(part.host, []).append(
+                min(100, part.busiest_percent / record.own_share)
+            )
+    return {host: median(values) for host, values in found.items()}
+
+
+def _describe_thread(case: Case) -> str:
+    hosts = _compute_hosts_percent(case)
+    if len(hosts) < 2:
+        return "the driver's busiest thread"
+    return f"the busiest thread of client host {max(hosts, key=lambda host: hosts[host])}"
+
+
 def _compute_driver_percent(case: Case) -> float | None:
+    if (hosts := _compute_hosts_percent(case)) and not case.candidate.embedded:
+        return max(hosts.values())
     found = [
         reading.value
         for record in case.records

@@ -5,12 +5,17 @@ use std::sync::atomic::Ordering;
 use mlua::{BString, Lua, LuaSerdeExt, LuaString, MultiValue, Value};
 
 use super::{RawTable, answer, stop, string, unreadable};
+use crate::plan::error::Error;
 use crate::script::inserts::{Insert, Row};
 use crate::script::program::Program;
 use crate::script::shared::Shared;
 use crate::script::statement::{Form, Kind};
 use crate::sessions::literal::TextStatement;
 use crate::sessions::sql::{Quoting, number_placeholders, passage};
+
+/// Why turns are not counted.
+const NO_TURNS: &str =
+    "dyno.turn counts the turns of all users, and several client hosts play them";
 
 impl RawTable<'_> {
     pub fn statements(&self) -> mlua::Result<()> {
@@ -180,7 +185,10 @@ impl RawTable<'_> {
             it.rand.varstring(least, most, &mut it.answers.packed);
             string(lua, &it.answers.packed)
         })?;
-        self.add("turn", |_, it, ()| Ok(it.pacing.turns.fetch_add(1, Ordering::Relaxed)))?;
+        self.add("turn", |_, it, ()| match it.pacing.is_dealt {
+            true => Err(stop(it, Error::user(NO_TURNS).hint("play the script from one host"))),
+            false => Ok(it.pacing.turns.fetch_add(1, Ordering::Relaxed)),
+        })?;
         self.add("number_text", |_, _, number: f64| Ok(number.to_string()))?;
         self.add("passage", |_, _, (text, at, is_mysql): (LuaString, usize, bool)| {
             let quoting = if is_mysql { Quoting::Mysql } else { Quoting::Postgres };

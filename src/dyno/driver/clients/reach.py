@@ -1,0 +1,194 @@
+"""The client hosts of a run: reached, asked which driver they have, and played from.
+
+Before the first trial each host's driver must be ours, by its checksum: over `ssh` it is copied
+there, behind a command it is looked for at its path.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import subprocess
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from dyno import scratch
+from dyno.driver.clients.clocks import compute_allowed_ns
+from dyno.driver.clients.drivers import ClientDrivers, ClientSeat
+from dyno.driver.clients.ssh import SshHost
+from dyno.driver.plan import Plan, Session
+from dyno.driver.process import DriverLaunch
+from dyno.driver.questions import build_driver_environment, find_driver, identify
+from dyno.errors import HostError, UsageError
+from dyno.record.clients import ClientHost
+
+#: What a host's driver may take to say which it is.
+IDENTIFY_S = 30.0
+
+
+@dataclass(frozen=True)
+class ReachedHost:
+    """A host whose driver is ours: its path there, the `ssh` that leads there (None: its command
+    does), and whether its machine has others of the run on it.
+    """
+
+    host: ClientHost
+    program: str
+    ssh: SshHost | None
+    is_shared: bool = False
+
+    def build_command(self, word: str) -> tuple[str, ...]:
+        """The command that runs the driver there, with this word."""
+        if self.ssh is None:
+            return (*self.host.command, self.program, word)
+        chosen = [f"{n}={v}" for n, v in build_driver_environment().items() if n != "PATH"]
+        return self.ssh.build_command(["env", *chosen, self.program, word])
+
+    def find_script(self, script: str) -> str:
+        """The script's path there."""
+        return script if self.ssh is None else self.ssh.copy_script(Path(script))
+
+
+@dataclass(frozen=True)
+class ClientFleet:
+    """The hosts of a run, reached until it is closed; `network` is Dyno's own."""
+
+    reached: tuple[ReachedHost, ...]
+    network: str
+    opened: ExitStack
+
+    @property
+    def hosts(self) -> tuple[ClientHost, ...]:
+        """Those of the record."""
+        return tuple(each.host for each in self.reached)
+
+    def _check_address(self, session: Session) -> None:
+        """`UsageError` where a host would look for the server on itself."""
+        address = str(session.get("host", ""))
+        is_socket = address.startswith("/")
+        if not (is_socket or _is_loopback(address)):
+            return
+        for each in self.reached:
+            here = self.network.partition(" ")[0] if is_socket else self.network
+            if here != (each.host.machine if is_socket else each.host.network):
+                raise UsageError(
+                    f"client host {each.host.name} does not reach the server at {address}",
+                    cause="that address means each host itself",
+                    hint="name the server by an address that the client hosts reach",
+                )
+
+    def drive(
+        self,
+        plan: Plan,
+        launch: DriverLaunch,
+        lengths_s: Mapping[str, float],
+        allowed: Callable[[int | None, float], int] = compute_allowed_ns,
+    ) -> ClientDrivers:
+        """Drivers on all hosts that play `plan` together."""
+        self._check_address(plan.session)
+        seats = [
+            ClientSeat(
+                each.host,
+                replace(launch, prefix=(), command=each.build_command("run")),
+                each.find_script(plan.script.path),
+                each.is_shared,
+            )
+            for each in self.reached
+        ]
+        return ClientDrivers(plan, seats, lengths_s, allowed)
+
+    def close(self) -> None:
+        """Leaves the hosts; what was copied there goes."""
+        self.opened.close()
+
+    def __enter__(self) -> ClientFleet:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def reach_hosts(
+    hosts: Sequence[ClientHost], say: Callable[[str], None] = lambda _: None
+) -> ClientFleet:
+    """Reaches all; `HostError` that names the host which cannot be, or whose driver is another."""
+    ours = identify()
+    say(f"asking {len(hosts)} client host{'s' if len(hosts) > 1 else ''} for their driver")
+    with ExitStack() as opened:
+        folder = None
+        if any(host.ssh for host in hosts):
+            folder = opened.enter_context(scratch.make_folder("clients"))
+        reached = []
+        for number, host in enumerate(hosts):
+            found = _reach(host, folder / str(number) if folder else None, opened)
+            reached.append(_check_driver(found, ours))
+        machines = Counter([str(ours["machine"]), *(each.host.machine for each in reached)])
+        shared = tuple(replace(r, is_shared=machines[r.host.machine] > 1) for r in reached)
+        network = f"{ours['machine']} {ours['network']}"
+        return ClientFleet(shared, network, opened.pop_all())
+
+
+def _is_loopback(address: str) -> bool:
+    with suppress(ValueError):
+        return ipaddress.ip_address(address).is_loopback
+    return address == "localhost"
+
+
+def _reach(host: ClientHost, control: Path | None, opened: ExitStack) -> ReachedHost:
+    program = host.driver or str(find_driver())
+    if not host.ssh or control is None:
+        return ReachedHost(host, program, None)
+    ssh = SshHost(host.ssh, control)
+    opened.callback(ssh.close)
+    return ReachedHost(host, host.driver or ssh.copy_driver(find_driver()), ssh)
+
+
+def _check_driver(reached: ReachedHost, ours: Mapping[str, Any]) -> ReachedHost:
+    """The host with what its driver said of it; `HostError` where that is not our driver."""
+    host, told = reached.host, _ask_identity(reached)
+    if told.get("sha256") != ours["sha256"]:
+        cause = f"it is {told.get('driver', 'unknown')} ({str(told.get('sha256'))[:12]}), ours is "
+        cause += f"{ours['driver']} ({ours['sha256'][:12]})"
+        hint = f"copy {find_driver()} to {reached.program} there"
+        message = f"client host {host.name} has another dyno-driver"
+        raise HostError(message, cause=cause, hint=hint)
+    known = replace(
+        host,
+        cores=int(told["cores"]),
+        machine=str(told["machine"]),
+        network=f"{told['machine']} {told['network']}",
+    )
+    return replace(reached, host=known)
+
+
+def _ask_identity(reached: ReachedHost) -> dict[str, Any]:
+    name, command = reached.host.name, reached.build_command("identify")
+    message = f"client host {name} cannot run dyno-driver"
+    hint = "the driver must be there at the path of ours, or at that of the key `driver`"
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=IDENTIFY_S,
+            env=build_driver_environment(),
+            check=False,
+        )
+    except OSError as error:
+        cause = f"{command[0]}: {(error.strerror or str(error)).lower()}"
+        raise UsageError(message, cause=cause, hint=hint) from None
+    except subprocess.TimeoutExpired:
+        raise HostError(message, cause=f"no answer in {IDENTIFY_S:.0f} s") from None
+    try:
+        told: dict[str, Any] = json.loads(done.stdout)
+        return told | {"cores": told["cores"]}
+    except (ValueError, KeyError, TypeError):
+        words = (done.stderr or done.stdout).strip().splitlines()[-1:]
+        cause = words[0] if words else f"exit code {done.returncode}"
+        raise HostError(message, cause=cause, hint=hint) from None

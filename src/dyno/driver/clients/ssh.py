@@ -1,0 +1,151 @@
+"""A client host that the system's `ssh` reaches: one connection, and a folder of ours there.
+
+A process keeps the connection and the folder: its end on the host waits for the end of its stdin,
+and removes the folder then, however we end. Nothing is asked at a terminal (`BatchMode`).
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import select
+import shlex
+import subprocess
+import tarfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from dyno.errors import HostError
+
+#: What reaching a host, and copying a driver to it, may take.
+REACH_S, COPY_S = 30.0, 120.0
+OPTIONS = (
+    *("-o", "BatchMode=yes"),
+    *("-o", "ConnectTimeout=10"),
+    *("-o", "ServerAliveInterval=5"),
+    *("-o", "ServerAliveCountMax=3"),
+    "-T",
+)
+#: What a script's folder is copied of, and how much.
+SCRIPTS = (".lua", ".sql")
+SCRIPTS_BYTES_MOST = 32 << 20
+#: Keeps a private folder until its stdin ends.
+_KEEPER = (
+    'umask 077; d=$(mktemp -d "${TMPDIR:-/tmp}/dyno-driver-XXXXXXXX") || exit 1; '
+    "trap 'rm -rf \"$d\"' EXIT; trap 'exit 1' HUP INT TERM; "
+    "printf '%s\\n' \"$d\"; cat >/dev/null"
+)
+
+
+class SshHost:
+    """A destination of `ssh` with a folder of ours; `control` is the connection's socket here."""
+
+    def __init__(self, destination: str, control: Path) -> None:
+        """Connects; `HostError` where that fails, with what `ssh` said."""
+        self.destination, self._control = destination, control
+        self._shipped: dict[Path, str] = {}
+        self._keeper = self._start(("-M",), _KEEPER, stdin=subprocess.PIPE)
+        try:
+            self.folder = self._read_folder()
+        except BaseException:
+            self.close()
+            raise
+
+    def build_command(self, words: Sequence[str]) -> tuple[str, ...]:
+        """The command that runs these words there."""
+        return self._build((), f"exec {shlex.join(words)}")
+
+    def copy_driver(self, program: Path) -> str:
+        """Copies our driver there; its path."""
+        path = f"{self.folder}/dyno-driver"
+        quoted = shlex.quote(path)
+        self._copy(f"cat >{quoted} && chmod 700 {quoted}", program.read_bytes(), str(program))
+        return path
+
+    def copy_script(self, script: Path) -> str:
+        """Copies the scripts of a script's folder there, once; the script's path there."""
+        folder = script.absolute().parent
+        if folder not in self._shipped:
+            there = f"{self.folder}/scripts-{len(self._shipped)}"
+            quoted = shlex.quote(there)
+            archive = _pack_scripts(folder, script)
+            self._copy(f"mkdir {quoted} && tar -xf - -C {quoted}", archive, str(folder))
+            self._shipped[folder] = there
+        return f"{self._shipped[folder]}/{script.name}"
+
+    def close(self) -> None:
+        """Ends the connection; the folder goes."""
+        if self._keeper.stdin:
+            with suppress(OSError):
+                self._keeper.stdin.close()
+        try:
+            self._keeper.wait(5)
+        except subprocess.TimeoutExpired:
+            self._keeper.kill()
+            self._keeper.wait()
+        for pipe in (self._keeper.stdout, self._keeper.stderr):
+            if pipe:
+                pipe.close()
+
+    def _build(self, options: Sequence[str], remote: str) -> tuple[str, ...]:
+        control = ("-o", f"ControlPath={self._control}", "-o", "ControlPersist=no")
+        return ("ssh", *OPTIONS, *control, *options, self.destination, remote)
+
+    def _start(self, options: Sequence[str], remote: str, stdin: int) -> subprocess.Popen[bytes]:
+        try:
+            return subprocess.Popen(
+                self._build(options, remote),
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                process_group=0,
+                bufsize=0,
+            )
+        except OSError as error:
+            hint = "install the system's ssh (Debian: openssh-client)"
+            raise HostError("cannot start ssh", cause=error.strerror, hint=hint) from None
+
+    def _read_folder(self) -> str:
+        until_s, told = time.monotonic() + REACH_S, bytearray()
+        assert self._keeper.stdout
+        assert self._keeper.stderr
+        while not told.endswith(b"\n"):
+            ready = select.select([self._keeper.stdout], [], [], max(0, until_s - time.monotonic()))
+            chunk = os.read(self._keeper.stdout.fileno(), 4096) if ready[0] else b""
+            if not chunk:
+                self._keeper.kill()
+                words = self._keeper.stderr.read().decode(errors="replace").strip()
+                cause = words.splitlines()[-1] if words else f"no answer in {REACH_S:.0f} s"
+                hint = f"ssh {self.destination} must work without a password or a question"
+                message = f"cannot reach client host {self.destination}"
+                raise HostError(message, cause=cause, hint=hint)
+            told += chunk
+        return told.decode(errors="replace").strip().splitlines()[-1]
+
+    def _copy(self, remote: str, content: bytes, what: str) -> None:
+        with self._start((), remote, stdin=subprocess.PIPE) as process:
+            try:
+                _, words = process.communicate(content, COPY_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                words = f"it took longer than {COPY_S:.0f} s".encode()
+        if process.returncode != 0:
+            cause = words.decode(errors="replace").strip()
+            raise HostError(f"cannot copy {what} to client host {self.destination}", cause=cause)
+
+
+def _pack_scripts(folder: Path, script: Path) -> bytes:
+    """The scripts of a folder as a tar archive; `HostError` where they are more than scripts."""
+    files = [file for file in sorted(folder.iterdir()) if file.suffix in SCRIPTS or file == script]
+    size_bytes = sum(file.stat().st_size for file in files)
+    if size_bytes > SCRIPTS_BYTES_MOST:
+        cause = f"{size_bytes >> 20} MB, and {SCRIPTS_BYTES_MOST >> 20} MB are copied at most"
+        raise HostError(f"the scripts in {folder} are large", cause=cause)
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for file in files:
+            if file.is_file():
+                archive.add(file, file.name)
+    return packed.getvalue()

@@ -1,0 +1,80 @@
+"""Hosts from which several drivers play one load together: which they are, and what each did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class ClientHost:
+    """A host that plays a part of the load.
+
+    `command` stands before a program's own words to run it there; `ssh` is a destination of the
+    system's `ssh` in its place. `driver` is the driver's path there, empty for ours (which is
+    shipped over `ssh`). `cores` are those that the driver may use, `machine` and `network` say
+    which hosts share a clock and its cores, and a loopback device; 0 and empty: not asked yet.
+    """
+
+    name: str
+    command: tuple[str, ...] = ()
+    ssh: str = ""
+    driver: str = ""
+    cores: int = 0
+    machine: str = ""
+    network: str = ""
+
+
+@dataclass(frozen=True)
+class ClockOffset:
+    """How far a host's CLOCK_MONOTONIC is ahead of ours, and by how much that may be wrong.
+
+    Of `exchanges` the fastest counts: its answer was read between our two readings, so `error_ns`,
+    half of its round trip, bounds the error whichever way took longer (Cristian 1989).
+    """
+
+    offset_ns: int
+    error_ns: int
+    exchanges: int
+
+
+@dataclass(frozen=True)
+class ClientPart:
+    """What one host did in a phase that several played; times are of our CLOCK_MONOTONIC.
+
+    Its users began between `began_ns` and `last_began_ns`, known as well as the clock is.
+    `clock` was measured before the phase and `clock_after` after it. `done` and `failed` are events
+    by stream, `cpu_ns` is what the whole driver spent. `busiest_percent` is how much of the time
+    its busiest worker thread ran, `waited_percent` how much one stood ready and waited for a core.
+    Of all its cores' time `stolen_percent` went to other machines of its hypervisor and
+    `foreign_percent` to what was not the driver; None: its kernel did not tell, or it shares the
+    machine with others of the run, whose work is none of somebody else's.
+    """
+
+    host: str
+    users: int
+    threads: int
+    began_ns: int
+    last_began_ns: int
+    clock: ClockOffset
+    clock_after: ClockOffset
+    cpu_ns: int
+    done: dict[str, int] = field(default_factory=dict)
+    failed: dict[str, int] = field(default_factory=dict)
+    busiest_percent: float = 0.0
+    waited_percent: float = 0.0
+    stolen_percent: float | None = None
+    foreign_percent: float | None = None
+
+    @property
+    def drift_ns(self) -> int:
+        """By how much its clock went further than ours in the phase."""
+        return self.clock_after.offset_ns - self.clock.offset_ns
+
+
+def compute_start_spread(parts: tuple[ClientPart, ...]) -> tuple[int, int]:
+    """How far apart the first and the last user of all hosts began, and the error of that, in ns:
+    the sum of the two largest errors of clocks.
+    """
+    errors = sorted(part.clock.error_ns for part in parts)
+    first, last = min(part.began_ns for part in parts), max(part.last_began_ns for part in parts)
+    return last - first, sum(errors[-2:])
