@@ -199,7 +199,7 @@ PACKAGES = {
     "pages": _package(
         "pages over many runs: list, two side by side, history, heat map, what plays; as a site of"
         " files",
-        "record workloads host/controls judge/counts judge/capacity judge/analysis"
+        "record builds workloads host/controls judge/counts judge/capacity judge/analysis"
         " compare/run_folder compare/run_summary compare/pack compare/capacity compare/history disk"
         " report",
     ),

@@ -38,6 +38,14 @@ RECORDS: dict[str, RunKind] = {
     CAPACITY_RECORD: "capacity",
     DISK_RECORD: "disk",
 }
+#: What of a run changes where its summary does, below its place.
+CHANGING: dict[RunKind, tuple[str, ...]] = {
+    "comparison": ("/run.json", "/verdict.json", "/trials"),
+    "count": (f"/{COUNT_RECORD}",),
+    "capacity": (f"/{CAPACITY_RECORD}", "/blocks"),
+    "disk": (f"/{DISK_RECORD}",),
+    "profile": ("",),
+}
 #: How deep below a folder a run may lie.
 DEPTH_MAX = 4
 #: What is said of a run whose trials nothing has judged yet.
@@ -58,14 +66,12 @@ class RunPlace:
 
     def find_changed_ns(self) -> int:
         """When something in it was last written, as far as a summary tells of it."""
-        files = (*RECORDS, "verdict.json", "trials", "blocks")
-        places = [self.path, *(self.path / name for name in files if self.kind != "profile")]
-        return max((_find_changed_ns(each) for each in places), default=0)
+        return max(_find_changed_ns(f"{self.path}{name}") for name in CHANGING[self.kind])
 
 
-def _find_changed_ns(path: Path) -> int:
+def _find_changed_ns(path: str) -> int:
     try:
-        return path.stat().st_mtime_ns
+        return Path(path).stat().st_mtime_ns
     except OSError:
         return 0
 
@@ -120,8 +126,8 @@ def _summarize_comparison(plain: RunSummary, path: Path) -> RunSummary:
 
 def is_judged(path: Path) -> bool:
     """Is the verdict in a run's folder newer than its trials?"""
-    judged = _find_changed_ns(path / "verdict.json")
-    return judged > 0 and judged >= _find_changed_ns(path / "trials")
+    judged = _find_changed_ns(f"{path}/verdict.json")
+    return judged > 0 and judged >= _find_changed_ns(f"{path}/trials")
 
 
 def _take_run(plain: RunSummary, run: Run) -> RunSummary:

@@ -13,10 +13,11 @@ from pathlib import Path
 from dyno.compare.run_folder import RunFolder
 from dyno.compare.run_summary import RunPlace, list_run_places, summarize_run
 from dyno.errors import UsageError, build_unknown_error
+from dyno.pages.summaries import Known, keep, read_kept
 from dyno.record import RunSummary
 
-#: How old a listing may be.
-FRESH_S = 1.0
+#: How old a listing may be: a second, or so many times what reading one takes.
+FRESH_S, FRESH_TIMES = 1.0, 5.0
 
 
 @dataclass(frozen=True)
@@ -34,16 +35,18 @@ class Library:
     def __init__(self, homes: Sequence[Path]) -> None:
         self.homes = [home.resolve() for home in homes]
         self._lock = threading.Lock()
-        self._known: dict[Path, tuple[int, RunSummary]] = {}
+        self._known: Known | None = None
         self._listed: list[ListedRun] = []
-        self._listed_s = -FRESH_S
+        self._due_s = 0.0
 
     def list_runs(self) -> list[ListedRun]:
         """All of them; a run that is played is asked again whether it still is."""
         with self._lock:
-            if time.monotonic() - self._listed_s >= FRESH_S:
+            began_s = time.monotonic()
+            if began_s >= self._due_s:
                 self._listed = self._read()
-                self._listed_s = time.monotonic()
+                ended_s = time.monotonic()
+                self._due_s = ended_s + max(FRESH_S, FRESH_TIMES * (ended_s - began_s))
             return self._listed
 
     def find(self, key: str) -> ListedRun:
@@ -67,7 +70,9 @@ class Library:
         seen: dict[Path, RunPlace] = {}
         for home in self.homes:
             seen |= {place.path: place for place in list_run_places(home)}
-        self._known = {path: known for path, known in self._known.items() if path in seen}
+        before = read_kept(self.homes) if self._known is None else self._known
+        known = {path: it for path, it in before.items() if path in seen}
+        self._known = dict(known)
         runs: dict[str, ListedRun] = {}
         for place in seen.values():
             key, number = place.name, 1
@@ -75,12 +80,15 @@ class Library:
                 number += 1
                 key = f"{place.name}~{number}"
             runs[key] = ListedRun(key, place, self._summarize(place))
+        if self._known != known:
+            keep(self.homes, self._known)
         return sorted(
             runs.values(), key=lambda run: (run.summary.created_utc, run.key), reverse=True
         )
 
     def _summarize(self, place: RunPlace) -> RunSummary:
         changed = place.find_changed_ns()
+        assert self._known is not None
         known = self._known.get(place.path)
         if known is None or known[0] != changed:
             made = summarize_run(place)

@@ -31,10 +31,10 @@ EVERY_S, REFRESH_S = 1.0, 5
 def build_live_page(runs: Sequence[ListedRun]) -> SitePage:
     """The page of all runs that are played."""
     playing = [run for run in runs if run.summary.is_playing]
-    heading = format_count(len(playing), "run") + " playing" if playing else "Nothing is playing"
+    title = f"{format_count(len(playing), 'run')} playing" if playing else "Nothing is playing"
     return SitePage(
-        title=heading,
-        heading=heading,
+        title=title,
+        heading=LIVE,
         body=render_state(runs),
         here=LIVE,
         events="live/events",

@@ -1,0 +1,77 @@
+"""Summaries that are kept from one start to the next, so that thousands of runs need not be read
+again: in the cache, by the folders that they lie in, each with the time of what it was made of.
+
+The file is derived. One that another Dyno wrote, or that is damaged, is passed over.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from functools import cache as remember
+from hashlib import sha256
+from pathlib import Path
+
+import dyno
+from dyno import private_files
+from dyno.builds import cache
+from dyno.record import RunSummary
+from dyno.record.decode import decode
+
+#: Fewer runs are read as quickly.
+KEPT_LEAST = 100
+#: What decides how a summary comes out.
+SOURCES = ("record", "judge", "compare/run_summary.py")
+
+#: By path: when the run last changed, and its summary.
+Known = dict[Path, tuple[int, RunSummary]]
+
+
+@remember
+def compute_sources_sha256() -> str:
+    """A sum of the sources that make summaries."""
+    package = Path(dyno.__file__).parent
+    whole = sha256()
+    for name in SOURCES:
+        place = package / name
+        for file in [place] if place.is_file() else sorted(place.glob("*.py")):
+            whole.update(file.read_bytes())
+    return whole.hexdigest()
+
+
+def find_kept_file(homes: Sequence[Path]) -> Path:
+    """The file for these folders."""
+    name = sha256("\0".join(map(str, homes)).encode()).hexdigest()[:24]
+    return cache.find_root() / "pages" / f"{name}.json"
+
+
+def read_kept(homes: Sequence[Path]) -> Known:
+    """What was kept; nothing where there is none that can be used."""
+    file = find_kept_file(homes)
+    try:
+        if file.is_symlink():
+            return {}
+        kept = json.loads(file.read_text("utf-8"))
+        if kept["sources"] != compute_sources_sha256():
+            return {}
+        return {Path(path): (at, decode(RunSummary, told)) for path, at, told in kept["runs"]}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return {}
+
+
+def keep(homes: Sequence[Path], known: Mapping[Path, tuple[int, RunSummary]]) -> None:
+    """Keeps those that may stay as they are, where there are many; a disk that is full keeps none.
+
+    A run that is incomplete is asked anew, and so is one that could not be read.
+    """
+    lasting = {p: it for p, it in known.items() if it[1].complete and not it[1].damage}
+    if len(lasting) < KEPT_LEAST:
+        return
+    runs = [[str(path), at, asdict(told)] for path, (at, told) in lasting.items()]
+    text = json.dumps({"sources": compute_sources_sha256(), "runs": runs})
+    file = find_kept_file(homes)
+    with suppress(OSError):
+        private_files.make_folder(file.parent, exist_ok=True)
+        private_files.write_whole(file, text)

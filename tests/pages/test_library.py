@@ -1,0 +1,120 @@
+"""The runs of several folders under keys of their own, and what is kept of thousands of them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from mixed_runs import STEADY, write_comparison
+
+from dyno.compare.run_summary import RunPlace
+from dyno.errors import UsageError
+from dyno.pages.library import Library, ListedRun
+from dyno.pages.run_list import PER_PAGE, build_list_page, choose_runs, parse_query
+from dyno.pages.summaries import find_kept_file, read_kept
+from dyno.record import RunSummary
+
+MANY = 120
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "cache"))
+
+
+def write_many(home: Path) -> list[Path]:
+    """A comparison, and so many copies of it under other names, without their trials."""
+    first = write_comparison(home, {"null@120us": STEADY})
+    copies = [home / f"20260201T{at:06}Z-copy" for at in range(MANY)]
+    for copy in copies:
+        (copy / "trials").mkdir(parents=True)
+        for name in ("run.json", "verdict.json"):
+            shutil.copy(first / name, copy)
+    return copies
+
+
+def test_runs_of_one_name_in_two_folders_have_keys_of_their_own(tmp_path: Path) -> None:
+    paths = [write_comparison(tmp_path / name, {"null@120us": STEADY}) for name in "ab"]
+    library = Library([tmp_path / "a", tmp_path / "b", tmp_path / "a"])
+    keys = {run.place.path: run.key for run in library.list_runs()}
+    assert keys == {paths[0]: paths[0].name, paths[1]: f"{paths[0].name}~2"}
+    assert library.find(f"{paths[0].name}~2").place.path == paths[1]
+    with pytest.raises(UsageError, match="unknown run"):
+        library.find("../a")
+
+
+def test_of_many_runs_summaries_are_kept_and_a_changed_run_is_read_anew(tmp_path: Path) -> None:
+    home = tmp_path / "runs"
+    copies = write_many(home)
+    assert len(Library([home]).list_runs()) == len(read_kept([home])) == MANY + 1
+    kept = json.loads(find_kept_file([home]).read_text())
+    for _, _, told in kept["runs"]:
+        told["sentence"] = "as it was kept"
+    find_kept_file([home]).write_text(json.dumps(kept))
+    (copies[7] / "run.json").write_text("{")
+    (copies[8] / "verdict.json").unlink()
+    runs = {run.key: run.summary for run in Library([home]).list_runs()}
+    assert runs.pop(copies[7].name).damage and runs.pop(copies[8].name).overall == ""
+    assert {it.sentence for it in runs.values()} == {"as it was kept"}
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "[[[", '{"sources": "x", "runs": []}', "null"])
+def test_what_was_kept_and_is_damaged_or_of_another_dyno_is_passed_over(
+    tmp_path: Path, text: str
+) -> None:
+    home = tmp_path / "runs"
+    write_many(home)
+    first = Library([home]).list_runs()
+    find_kept_file([home]).write_text(text)
+    assert Library([home]).list_runs() == first
+    assert json.loads(find_kept_file([home]).read_text())["runs"]
+
+
+def make_listed(at: int, **changes: object) -> ListedRun:
+    told = {"created_utc": f"2026-01-01T00:{at // 60:02}:{at % 60:02}Z", "candidates": ("a", "b")}
+    summary = RunSummary(f"run{at}", "", "comparison", **(told | changes))  # type: ignore[arg-type]
+    return ListedRun(f"run{at}", RunPlace("comparison", Path(f"run{at}")), summary)
+
+
+def test_a_hundred_rows_are_a_page_and_the_others_follow() -> None:
+    runs = [make_listed(at, overall="slower") for at in range(250)]
+    pages = [build_list_page(runs, parse_query({"page": str(at)})).body for at in (1, 2, 3, 9)]
+    assert [page.count('<th scope="row">') for page in pages] == [PER_PAGE, PER_PAGE, 50, 50]
+    assert 'href="index.html?page=2"' in pages[0] and "earlier rows" not in pages[0]
+    assert "page 3 of 3" in pages[3] and "later rows" not in pages[3]
+
+
+@pytest.mark.parametrize(
+    ("words", "keys"),
+    [
+        ({"q": "slow RUN1"}, ["run1"]),
+        ({"q": "nothing of this"}, []),
+        ({"word": "faster"}, ["run2"]),
+        ({"word": "doubtful"}, ["run1"]),
+        ({"word": "not judged"}, ["run3"]),
+        ({"word": "damaged"}, ["run4"]),
+        ({"engine": "e2", "workload": "w"}, ["run2"]),
+        ({"sort": "word"}, ["run4", "run2", "run3", "run1"]),
+        ({"sort": "oldest"}, ["run4", "run3", "run2", "run1"]),
+        ({"sort": "no such", "page": "-1", "kind": "comparison"}, ["run1", "run2", "run3", "run4"]),
+    ],
+)
+def test_a_list_is_searched_filtered_and_sorted(words: dict[str, str], keys: list[str]) -> None:
+    runs = [
+        make_listed(1, overall="slower", sentence="b is slower", is_doubtful=True),
+        make_listed(2, overall="faster", workloads=("w", "x"), engines=("e1", "e2")),
+        make_listed(3),
+        make_listed(4, damage="run.json is damaged"),
+    ]
+    assert [run.key for run in choose_runs(runs, parse_query(words))] == keys
+
+
+def test_what_a_record_says_is_text_on_the_page_and_nothing_else() -> None:
+    evil = "<script>alert(1)</script>\x1b[31m"
+    runs = [make_listed(1, question=evil, candidates=(evil,), workloads=(evil,), group=evil)]
+    body = build_list_page(runs, parse_query({"q": '"><script>'})).body
+    shown = build_list_page(runs, parse_query({})).body
+    assert "<script>" not in body + shown and "\x1b" not in body + shown
+    assert shown.count("&lt;script&gt;alert") >= 4
