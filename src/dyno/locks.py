@@ -13,6 +13,13 @@ def try_lock(handle: int, *, unknown: bool = True) -> bool:
     return _try(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, unknown)
 
 
+def is_locked(handle: int) -> bool:
+    """Does somebody hold what `handle` is open on alone? Those who ask do not get in each other's
+    way; who asks holds it shared, until `handle` is closed.
+    """
+    return not _try(handle, fcntl.LOCK_SH | fcntl.LOCK_NB, True)
+
+
 def share_lock(handle: int) -> None:
     """Shares the lock with others who share it; waits while somebody holds it alone. Without effect
     on a file system without locks.

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -64,6 +67,52 @@ def test_a_damaged_record_is_told_in_a_sentence_beside_the_others(
     (run / "run.json").write_text(text)
     damaged, whole = summarize(tmp_path)
     assert damaged.damage and "\n" not in damaged.damage and not whole.damage
+
+
+def test_who_asks_whether_a_run_is_played_keeps_nobody_from_asking_or_playing(
+    tmp_path: Path,
+) -> None:
+    write_comparison(tmp_path, {"null@120us": [0.1, 0.1]}, judged=False)
+    folder, over = open_run(tmp_path, 1), threading.Event()
+
+    def ask() -> None:
+        while not over.is_set():
+            played.append(folder.is_played())
+
+    played: list[bool] = []
+    askers = [threading.Thread(target=ask) for _ in range(3)]
+    for asker in askers:
+        asker.start()
+    try:
+        for _ in range(10):
+            time.sleep(0.002)
+        alone = list(played)
+        for _ in range(20):
+            with folder.hold_alone():
+                pass
+    finally:
+        over.set()
+        for asker in askers:
+            asker.join()
+    assert alone and not any(alone)
+
+
+@pytest.mark.parametrize("record", ["count.json", "capacity.json", "disk.json"])
+def test_a_record_whose_numbers_make_no_sense_is_told_beside_the_others(
+    home: Path, tmp_path: Path, record: str
+) -> None:
+    (source,) = home.glob(f"*/{record}")
+    shutil.copytree(source.parent, tmp_path / "odd")
+    text = (tmp_path / "odd" / record).read_text()
+    for old, new in (
+        ("1000.0", "0.0"),
+        ('"phases"', '"phases_"'),
+        ('"plays": [{', '"plays": [7, {'),
+    ):
+        text = text.replace(old, new)
+    (tmp_path / "odd" / record).write_text(text)
+    (told,) = summarize(tmp_path)
+    assert told.damage and "Traceback" not in told.damage
 
 
 def test_identity_and_group_of_a_host_are_the_record_s(tmp_path: Path) -> None:

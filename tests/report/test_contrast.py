@@ -14,6 +14,7 @@ TEXTS = [
     *((ink, "ground") for ink in ("ink", "quiet", "accent", "bad", "good", "doubt")),
     *(("ink", fill) for fill in ("bad-fill", "good-fill", "doubt-fill", "low", "high", "missed")),
     ("quiet", "missed"),
+    *((word, f"{word}-fill") for word in ("bad", "good", "doubt")),
 ]
 #: Of strokes and dots.
 MARKS = [

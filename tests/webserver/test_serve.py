@@ -81,6 +81,11 @@ def test_any_method_but_get_and_head_is_refused(served: Served, method: str, pat
     assert answer.status == 405 and answer.headers["allow"] == "GET, HEAD"
 
 
+def test_head_of_the_events_ends_at_once(served: Served) -> None:
+    answer = served.ask("/live/events", "HEAD")
+    assert answer.status == 200 and answer.text == ""
+
+
 def test_head_answers_as_get_does_without_a_body(served: Served) -> None:
     answer = served.ask("/", "HEAD")
     assert answer.status == 200 and answer.text == "" and answer.headers["content-length"] != "0"

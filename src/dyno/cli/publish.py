@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dyno.cli.options import RUN
-from dyno.cli.runs import find_capacity, find_count, find_disk_run, find_run
+from dyno.cli.runs import find_capacity, find_count, find_disk_run, find_run, unpack
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
 
@@ -32,10 +32,10 @@ def command(runs: tuple[str, ...], folder: Path, **words: Any) -> None:
     """Write the pages of RUNs into DIR: a site that opens from a file or any web server.
 
     It has the list of runs, their reports and heat maps, the history, and runs side by side. A RUN
-    may be a folder with runs in it. Passwords, this account, this host, home folders, private
-    addresses, and the users and hosts of servers' addresses have words in their place, as in `dyno
-    pack`; statements and values of yours are not looked into. DIR is a new folder, or one that this
-    command made, which is replaced in one step.
+    may be a folder with runs in it, or a file of `dyno pack`. Passwords, this account, this host,
+    home folders, private addresses, and the users and hosts of servers' addresses have words in
+    their place, as in `dyno pack`; statements and values of yours are not looked into. DIR is a new
+    folder, or one that this command made, which is replaced in one step.
 
     \b
     dyno publish last site
@@ -65,6 +65,7 @@ def find_places(word: str) -> list[RunPlace]:
     """The run that a word means, or all of a folder; profiles of servers stay out."""
     from dyno.compare.run_summary import RunPlace, list_run_places
 
+    word = unpack(word)
     if Path(word).is_dir() and (found := list_run_places(Path(word))):
         return [RunPlace(it.kind, it.path.resolve()) for it in found if it.kind != "profile"]
     if capacity := find_capacity(word):

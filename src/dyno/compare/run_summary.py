@@ -105,7 +105,9 @@ def summarize_run(place: RunPlace) -> RunSummary:
         return _SUMMARIZERS[place.kind](plain, place.path)
     except (DynoError, OSError) as error:
         told = error.sentence if isinstance(error, DynoError) else str(error)
-        return replace(plain, damage=" ".join(told.split()))
+    except Exception as error:  # whatever one record holds, the others are listed
+        told = f"its records make no sense: {type(error).__name__}: {error}"
+    return replace(plain, damage=" ".join(told.split()))
 
 
 def _summarize_comparison(plain: RunSummary, path: Path) -> RunSummary:

@@ -9,10 +9,10 @@
     source.addEventListener("state", (event) => {
       const focused = document.activeElement?.id;
       told.innerHTML = JSON.parse(event.data);
+      document.getElementById("status").textContent = told.querySelector("b").textContent;
       if (focused) document.getElementById(focused)?.focus();
       document.documentElement.dataset.updates = Number(document.documentElement.dataset.updates ?? 0) + 1;
     });
-    source.addEventListener("over", () => { source.close(); location.reload(); });
   }
 
   function key(row, at) {

@@ -115,6 +115,8 @@ class PagesApp:
     async def send_events(self, request: Request) -> Response:
         """The state of what plays, anew whenever it is another, until the reader has gone."""
         headers = {"content-security-policy": "default-src 'none'"}
+        if request.method == "HEAD":
+            return Response(media_type="text/event-stream", headers=headers)
         return StreamingResponse(
             self._follow(request), media_type="text/event-stream", headers=headers
         )
