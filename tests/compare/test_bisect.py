@@ -141,6 +141,8 @@ def test_releases_are_listed_by_version_and_flags_stay() -> None:
     ("words", "told"),
     [
         ("sqlite@3.24", "names no span"),
+        ("sqlite@3.24...3.54", "has three dots"),
+        ("mysql://me@h/d..e", "runs already"),
         ("sqlite@3.54..3.24", "is not before"),
         ("sqlite@3.24..3.99", "no release 3.99"),
         ("null@1..2", "no releases"),
@@ -263,3 +265,11 @@ def test_gits_own_bisect_finds_the_commit_and_skips_one_that_does_not_build(tmp_
         timeout=280,
     )
     assert f"{commits[5]} is the first bad commit" in done.stdout, done.stdout + done.stderr
+
+
+def test_a_phase_that_the_workload_does_not_play_is_refused_before_anything_is_played(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run_words(["bisect", "sqlite@3.24..3.54", "-w", "insert", "--phase", "l.i9"]) == 64
+    said = capsys.readouterr()
+    assert "unknown phase 'l.i9'" in said.err and "l.i1" in said.err and not said.out

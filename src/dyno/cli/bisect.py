@@ -14,7 +14,7 @@ from dyno.cli.options import PERCENT
 from dyno.cli.runs import find_runs_home
 from dyno.cli.setup_words import prepare_workloads
 from dyno.cli.terminal import screen
-from dyno.errors import UsageError
+from dyno.errors import UsageError, build_unknown_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,6 +69,7 @@ def command(span: str, **words: Any) -> int:
     from dyno.compare.bisect.points import list_points
 
     points = list_points(span, words["tree"])
+    check_phase(words, points)
     oracle = make_oracle(words, points)
     screen.print_line(
         f"{len(points)} points, {points[0].name} to {points[-1].name}: about "
@@ -114,6 +115,16 @@ def make_oracle(words: dict[str, Any], points: Sequence[BisectPoint]) -> Oracle:
     before = max(1, words["events"] // 10)
     plan = CountPlan(words["events"], before, phase=words["phase"], **margin)
     return CountOracle(experiment, plan, find_runs_home(), judged_run.print_progress)
+
+
+def check_phase(words: dict[str, Any], points: Sequence[BisectPoint]) -> None:
+    """`UsageError` for a phase that the workload does not play, before anything is played."""
+    from dyno.compare.resolve.workloads import find_phases_under
+
+    (chosen,) = make_experiment(words, points).workloads
+    names = [phase.name for phase in find_phases_under(chosen, {})]
+    if words["phase"] and words["phase"] not in names:
+        raise build_unknown_error("phase", words["phase"], names)
 
 
 def make_experiment(words: dict[str, Any], points: Sequence[BisectPoint]) -> Experiment:

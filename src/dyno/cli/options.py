@@ -43,7 +43,7 @@ class Duration(click.ParamType[float]):
             self.fail(f"'{value}' is not a duration such as 90s, 10m or 1h30m", param, ctx)
         seconds = sum(float(number) * SECONDS[unit or "s"] for number, unit in parts)
         if seconds <= 0:
-            self.fail(f"'{value}' is not longer than nothing", param, ctx)
+            self.fail(f"'{value}' is not above 0", param, ctx)
         return seconds
 
 

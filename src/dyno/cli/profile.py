@@ -78,7 +78,11 @@ def command(target: str, **words: Any) -> None:
     base = read_json(ServerProfile, words["against"]) if words["against"] else None
     file = Path(target)
     if file.is_file() and not target.isdigit():
+        if not file.read_bytes()[:1].startswith(b"{"):
+            raise UsageError(f"{file} is no profile", hint="it takes what dyno profile wrote")
         profile = read_json(ServerProfile, file)
+    elif file.suffix == ".json":
+        raise UsageError(f"there is no file {file}", hint="dyno profile URL takes a new one")
         output = words["output"] or file
     else:
         profile = _take(target, words, base)

@@ -39,7 +39,7 @@ def show_run(word: str) -> None:
     from dyno.judge.analysis.judge import judge
     from dyno.report import Book
     from dyno.report.sections import components
-    from dyno.report.text import brief
+    from dyno.report.text import brief, layers
 
     made = find_run(word)
     run, trials = made.read_run(), made.read_trials()
@@ -54,6 +54,8 @@ def show_run(word: str) -> None:
     screen.print_gap()
     book = Book(made.path, run, trials, judge(run, trials, counts=made.read_counts()))
     screen.draw(brief.build_brief_table(book, everything=True))
+    for part in layers.build_layer_tables(book.verdict):
+        screen.draw(part)
     screen.draw(components.build_sources_table(book))
 
 

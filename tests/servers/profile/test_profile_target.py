@@ -156,3 +156,17 @@ def test_a_plan_of_thousands_of_lines_is_cut_and_that_is_said() -> None:
     told = StatementTimes(tell_many, found)
     plan, why = told.explain(StatementText("shop", "SELECT 1", "SELECT 1"))
     assert not why and plan.count("\n") == LINES_KEPT and plan.endswith("and 4900 lines more")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [("none.json", None, "there is no file"), ("shop.sql", "CREATE TABLE x", "is no profile")],
+)
+def test_a_file_that_is_no_profile_is_refused_by_name(
+    name: str, content: str | None, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / name
+    if content:
+        file.write_text(content)
+    assert run_words(["profile", str(file)]) == 64
+    assert why in capsys.readouterr().err

@@ -31,6 +31,11 @@ def list_points(words: str, tree: Path | None = None) -> list[BisectPoint]:
 
     `UsageError` where the words name no span, or nothing lies between.
     """
+    if "://" in words:
+        hint = "name releases (ENGINE@1.2..1.9), or commits with --git"
+        raise UsageError("a server that runs already is one version", hint=hint)
+    if "..." in words:
+        raise UsageError(f"'{words}' has three dots", hint="two dots: ENGINE@GOOD..BAD")
     spec, question, flags = words.partition("?")
     engine, at, span = spec.partition("@")
     good, dots, bad = span.partition(SPAN)

@@ -39,7 +39,9 @@ def open_path(ask: Ask, dsn: str, request: PathRequest) -> StatementPath:
         engine = find_engine(found["engine"], ask)
         if isinstance(engine, ExplainsFiles):
             return engine.open_path(found["file"], {}, request, found["build"] or "")
-    if "/" in dsn and "://" not in dsn:
+    if re.match(r"\s*\w+\s", dsn) and "=" not in dsn:
+        raise UsageError("the DSN stands first, then the statement", cause=dsn[:40], hint=HINT)
+    if _is_file_name(dsn):
         raise UsageError(f"there is no file {dsn}", hint=HINT)
     spec = parse_candidate(dsn)
     served = find_engine(spec.engine, ask)
@@ -52,14 +54,20 @@ def find_started(ask: Ask, dsn: str) -> Spec | None:
     """The engine that is to be started, where the DSN names one by its version; None where it names
     what is there: a file, a server that runs.
     """
-    in_file, head = _IN_FILE.fullmatch(dsn), dsn.partition("?")[0]
-    if Path(dsn).is_file() or "://" in dsn or ("/" in head and "@" not in head):
+    in_file = _IN_FILE.fullmatch(dsn)
+    if Path(dsn).is_file() or "://" in dsn or " " in dsn.strip() or _is_file_name(dsn):
         return None
     if in_file and isinstance(find_engine(in_file["engine"], ask), ExplainsFiles):
         return None
     spec = parse_candidate(dsn)
     is_known = isinstance(find_engine(spec.engine, ask), ExplainsPath)
     return None if spec.is_url or not is_known else spec
+
+
+def _is_file_name(dsn: str) -> bool:
+    """Is it written as a file's path, and no engine's name?"""
+    head = dsn.partition("?")[0]
+    return not any(it in head for it in ("://", "@", "=")) and any(it in head for it in "/.")
 
 
 def open_started(ask: Ask, spec: Spec, session: Session, request: PathRequest) -> StatementPath:
