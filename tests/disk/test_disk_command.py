@@ -88,6 +88,7 @@ def test_two_folders_are_compared_with_the_words_of_a_comparison(
         (("/var/tmp", "--factor", "sync=,none", "--only", "log 4K + f*"), "be played twice"),
         (("/var/tmp", "--factor", "users=2"), "a factor has two levels at least, users has one"),
         (("",), "a PATH is empty"),
+        (("/proc/self/mem",), "/proc/self/mem cannot be read: invalid argument"),
         (("/var/tmp", "--time", "1ms"), "--time is 0.05 at least (got 0.001)"),
         (("/var/tmp", "/tmp", "--aa"), "--aa plays one path against itself"),
         (("/var/tmp", "--aa", "--factor", "depth=1,2"), "--aa plays one path against itself"),
@@ -229,3 +230,12 @@ def test_a_long_job_has_many_slices_and_a_single_path_one() -> None:
     assert [choose_slices(play_s, 2) for play_s in (0.1, 1.0, 2.0, 4.0, 60.0)] == [2, 2, 4, 8, 16]
     assert choose_slices(60.0, 1) == 1
     assert [is_turned(at) for at in range(4)] == [False, True, True, False]
+
+
+def test_a_home_of_runs_that_cannot_be_made_is_a_sentence(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DYNO_RUNS", "/proc/x")
+    assert run_words(["disk", str(folder), *SHORT, "--only", "read 4K, one*"]) == 64
+    said = capsys.readouterr().err
+    assert "cannot make /proc/x/" in said and "with DYNO_RUNS" in said

@@ -279,16 +279,19 @@ def _try_lock(folder: Path) -> Iterator[bool]:
 
 def create_run(run: Run, runs: Path) -> RunFolder:
     """A new folder ``<utc>-<name>`` under `runs`, with `run.json` in it."""
-    stamp = re.sub(r"[-:]|\.\d+", "", run.created_utc)
-    name = re.sub(r"[^A-Za-z0-9._@-]+", "-", run.name).strip("-")[:60]
-    path = _make_folder(runs, f"{stamp}-{name}")
+    path = make_run_folder(runs, run.created_utc, run.name)
     for inner in ("trials", "logs"):
         private_files.make_folder(path / inner)
     write_json(path / "run.json", asdict(run))
     return RunFolder(path)
 
 
-def _make_folder(runs: Path, name: str) -> Path:
+def make_run_folder(runs: Path, created_utc: str, words: str) -> Path:
+    """A new folder ``<utc>-<words>`` under `runs`, of a name that no other has; `HostError` where
+    none can be made.
+    """
+    stamp = re.sub(r"[-:Z]|\.\d+|\+.*", "", created_utc) + "Z"
+    name = f"{stamp}-{re.sub(r'[^A-Za-z0-9._@-]+', '-', words).strip('-')[:60].strip('-')}"
     for count in range(1, 1000):
         path = runs / (name if count == 1 else f"{name}-{count}")
         try:

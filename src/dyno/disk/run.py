@@ -5,7 +5,6 @@ one that was stopped goes on with the block that was torn.
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -13,9 +12,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import dyno
-from dyno import private_files
 from dyno.builds import Say
-from dyno.compare.run_folder import DISK_RECORD, RunFolder, read_json, write_json
+from dyno.compare.run_folder import (
+    DISK_RECORD,
+    RunFolder,
+    make_run_folder,
+    read_json,
+    write_json,
+)
 from dyno.disk.fio import Fio, run_job
 from dyno.disk.matrix import Matrix, change_job, choose_jobs
 from dyno.disk.play import (
@@ -291,12 +295,6 @@ def _format_fact(value: object) -> str:
 
 def make_disk_folder(runs: Path, run: DiskRun) -> Path:
     """A new folder for the run, with the record of no block yet."""
-    stamp = re.sub(r"[-:]|\+.*", "", run.created_utc) + "Z"
-    words = re.sub(r"[^A-Za-z0-9._@-]+", "-", f"disk-{run.name}")[:60].strip("-")
-    for number in range(1, 1000):
-        path = runs / (f"{stamp}-{words}" + (f"-{number}" if number > 1 else ""))
-        if not path.exists():
-            private_files.make_folder(path)
-            write_json(path / DISK_RECORD, asdict(run))
-            return path
-    raise UsageError(f"too many runs are named {words}")
+    path = make_run_folder(runs, run.created_utc, f"disk-{run.name}")
+    write_json(path / DISK_RECORD, asdict(run))
+    return path

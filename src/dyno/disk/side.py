@@ -93,14 +93,14 @@ def _find_source_number(source: str) -> str:
 def _measure_size(path: Path) -> int:
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return os.lseek(handle, 0, os.SEEK_END)
+        finally:
+            os.close(handle)
     except OSError as error:
         hint = "as root, and where no rules of a container's forbid it"
         cause = (error.strerror or "").lower()
         raise HostError(f"{path} cannot be read", cause=cause, hint=hint) from None
-    try:
-        return os.lseek(handle, 0, os.SEEK_END)
-    finally:
-        os.close(handle)
 
 
 def check_folder(path: Path, size_bytes: int) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from dyno import private_files
-from dyno.compare.run_folder import CAPACITY_RECORD, read_json, write_json
-from dyno.errors import UsageError
+from dyno.compare.run_folder import CAPACITY_RECORD, make_run_folder, read_json, write_json
 from dyno.record.capacity import CapacityBlock, CapacityPlan
 
 #: The folder of the blocks.
@@ -37,13 +35,7 @@ class CapacityFolder:
 
 def create_folder(plan: CapacityPlan, runs: Path) -> CapacityFolder:
     """A new folder under `runs` with the plan in it."""
-    stamp = re.sub(r"[-:]|\.\d+", "", plan.run.created_utc)
-    words = re.sub(r"[^A-Za-z0-9._@-]+", "-", f"capacity-{plan.run.name}")[:60].strip("-")
-    for number in range(1, 1000):
-        path = runs / (f"{stamp}-{words}" + (f"-{number}" if number > 1 else ""))
-        if not path.exists():
-            private_files.make_folder(path)
-            private_files.make_folder(path / BLOCKS)
-            write_json(path / CAPACITY_RECORD, asdict(plan))
-            return CapacityFolder(path)
-    raise UsageError(f"too many runs are named {words}")
+    path = make_run_folder(runs, plan.run.created_utc, f"capacity-{plan.run.name}")
+    private_files.make_folder(path / BLOCKS)
+    write_json(path / CAPACITY_RECORD, asdict(plan))
+    return CapacityFolder(path)

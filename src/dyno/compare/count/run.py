@@ -17,7 +17,13 @@ from dyno.compare.count.candidate import CountContext, CountPlan, count_candidat
 from dyno.compare.experiment import Experiment
 from dyno.compare.resolve.draft import RunDraft
 from dyno.compare.resolve.experiment import draft_run
-from dyno.compare.run_folder import COUNT_RECORD, COUNTS, RunFolder, write_json
+from dyno.compare.run_folder import (
+    COUNT_RECORD,
+    COUNTS,
+    RunFolder,
+    make_run_folder,
+    write_json,
+)
 from dyno.errors import UsageError, build_unknown_error
 from dyno.profile.valgrind import Valgrind, find_valgrind
 from dyno.record import Phase, WorkloadPlan
@@ -136,16 +142,10 @@ def choose_phase(workload: WorkloadPlan, name: str) -> Phase:
 
 
 def _make_folder(runs: Path, draft: RunDraft, workload: WorkloadPlan) -> Path:
-    stamp = re.sub(r"[-:]|\.\d+", "", draft.created_utc)
     words = "-vs-".join(candidate.name for candidate in draft.candidates)
-    name = _make_file_name(f"count-{words}-{workload.name}")
-    for number in range(1, 1000):
-        path = runs / (f"{stamp}-{name}" + (f"-{number}" if number > 1 else ""))
-        if not path.exists():
-            private_files.make_folder(path)
-            private_files.make_folder(path / "callgrind")
-            return path
-    raise UsageError(f"too many counts are named {name}")
+    path = make_run_folder(runs, draft.created_utc, f"count-{words}-{workload.name}")
+    private_files.make_folder(path / "callgrind")
+    return path
 
 
 def _make_file_name(words: str) -> str:
