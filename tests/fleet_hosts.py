@@ -3,6 +3,7 @@ with another machine-id, and an sshd that is an ordinary process with keys made 
 
 from __future__ import annotations
 
+import itertools
 import os
 import shlex
 import signal
@@ -25,6 +26,9 @@ DYNO = Path(sys.executable).with_name("dyno")
 PACKAGE, BESIDE = "openssh-server", ("libwrap0",)
 #: Of 10.213.0.0/16, two for each host; other tests of the machine may have taken some.
 NETWORK = "10.213"
+
+#: Of the hosts of this process.
+_NUMBERS = itertools.count()
 
 #: What a host is made of: its own identity, accounts and /run, and the network that comes.
 HOST_SCRIPT = """
@@ -142,8 +146,8 @@ def serving_hosts(home: Path, names: tuple[str, ...]) -> Iterator[SshFleet]:
     fleet, sshd = SshFleet(home), find_sshd()
     make_key(home / "client")
     try:
-        for at, name in enumerate(names):
-            fleet.hosts.append(_start_host(home, name, sshd, at))
+        for name in names:
+            fleet.hosts.append(_start_host(home, name, sshd))
         known = [
             f"{host.address} {(host.home / 'host_key.pub').read_text().strip()}"
             for host in fleet.hosts
@@ -155,7 +159,7 @@ def serving_hosts(home: Path, names: tuple[str, ...]) -> Iterator[SshFleet]:
             host.kill()
 
 
-def _start_host(home: Path, name: str, sshd: Path, at: int) -> FakeHost:
+def _start_host(home: Path, name: str, sshd: Path) -> FakeHost:
     own = home / name
     for folder in (own, own / "state", own / "tmp"):
         folder.mkdir()
@@ -165,7 +169,7 @@ def _start_host(home: Path, name: str, sshd: Path, at: int) -> FakeHost:
     )
     (own / "shadow").write_text("root:*:20000:0:99999:7:::\nsshd:!:20000::::::\n")
     make_key(own / "host_key")
-    number = (os.getpid() * 4 + at) % 16000
+    number = (os.getpid() * 8 + next(_NUMBERS)) % 16000
     network = f"{NETWORK}.{number // 64}.{number % 64 * 4}"
     base, last = network.rpartition(".")[::2]
     outer, address = f"{base}.{int(last) + 1}", f"{base}.{int(last) + 2}"

@@ -9,10 +9,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from processes import DRIVER, descendants
 
 DYNO = Path(sys.executable).with_name("dyno")
 LIMIT_S = 50
@@ -20,7 +22,7 @@ LIMIT_S = 50
 EXPERIMENT = """
 name = "tiny"
 candidates = ["null@50us", "null@51us"]
-blocks = 3
+blocks = %s
 seed = 7
 sequential = true
 limits = { foreign_percent = 100, steal_percent = 100 }
@@ -36,13 +38,13 @@ function thread_init() con = sysbench.sql.driver():connect() end
 """
 
 
-def write_experiment(folder: Path, time_s: float = 0.2) -> Path:
+def write_experiment(folder: Path, time_s: float = 0.2, blocks: int = 3) -> Path:
     """An experiment with a script beside it, which requires another one."""
     (folder / "scripts").mkdir(exist_ok=True)
     (folder / "scripts" / "own.lua").write_text(SCRIPT)
     (folder / "scripts" / "own_part.lua").write_text("function part() return 1 end\n")
     file = folder / "tiny.toml"
-    file.write_text(EXPERIMENT % time_s)
+    file.write_text(EXPERIMENT % (blocks, time_s))
     return file
 
 
@@ -104,24 +106,37 @@ def wait_until(sees: Callable[[], object], what: str, limit_s: float = 30) -> No
         time.sleep(0.05)
 
 
-def list_players(state: Path) -> list[int]:
-    """The processes that play on the host of this `$DYNO_STATE`: its agents, plays and drivers."""
-    mark = f"DYNO_STATE={state}\0".encode()
+def list_players(host: int) -> list[int]:
+    """The processes that play below the first one of a host: agents, plays, drivers."""
     found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            environment = (folder / "environ").read_bytes()
-            words = (folder / "cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        ours = (
-            any(word in (b"fleet-host", b"shard") for word in words) or b"dyno-driver" in words[0]
-        )
-        if mark in environment and ours:
-            found.append(int(folder.name))
+    for pid in descendants(host):
+        with suppress(OSError):
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            driver = Path(words[0].decode()).name == DRIVER
+            if driver or b"fleet-host" in words or b"shard" in words:
+                found.append(pid)
     return found
 
 
 def read_trials(run: Path) -> list[dict[str, Any]]:
     """The trials of a run that is gathered."""
     return [json.loads(file.read_text()) for file in sorted((run / "trials").glob("*.json"))]
+
+
+def read_beginning(file: Path) -> object:
+    """When a trial was begun, which is a name for it."""
+    return json.loads(file.read_text())["began_ns"]
+
+
+def check_blocks(trials: list[dict[str, Any]], hosts: set[str]) -> None:
+    """Each block is there whole, and of one host; all of these have played."""
+    players: dict[object, set[str]] = {}
+    sides: dict[object, set[str]] = {}
+    for trial in trials:
+        if trial["status"] == "ok" and trial["block"] >= 0:
+            players.setdefault(trial["block"], set()).add(trial["host"])
+            sides.setdefault(trial["block"], set()).add(trial["candidate"])
+    assert {0, 1, 2} <= players.keys(), players
+    assert all(len(names) == 1 for names in players.values()), players
+    assert all(len(names) == 2 for names in sides.values()), sides
+    assert set().union(*players.values()) == hosts, players

@@ -135,3 +135,16 @@ def _wait_for_nodes(nodes: list[RayNode]) -> None:
             return
         time.sleep(0.2)
     raise AssertionError("\n".join((n.home / "ray.log").read_text() for n in nodes))
+
+
+def list_processes(home: Path) -> list[str]:
+    """The programs that run on the nodes below `home`, by their environment."""
+    mark = f"DYNO_STATE={home}/".encode()
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark in (folder / "environ").read_bytes():
+                found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        except OSError:
+            continue
+    return found

@@ -46,6 +46,7 @@ def run_on_fleet(
     from dyno.compare.fleet.folder import create_fleet, make_plan
     from dyno.compare.fleet.run import SHARES_PER_HOST
     from dyno.compare.resolve.design import choose_interim_analyses
+    from dyno.host.checks import read_host_group
 
     refuse_local_words(words)
     asked = judged_run.read_asked(words)
@@ -56,7 +57,7 @@ def run_on_fleet(
         shares = words["shares"] or min(SHARES_PER_HOST * len(backend.list_hosts()), most)
         forwarded = list_forwarded_words(words)
         on, typed = resolve_fleet(where), judged_run.quote_command()
-        plan = make_plan((experiment.name, on, typed), forwarded, files, shares)
+        plan = make_plan((experiment.name, on, typed, read_host_group()), forwarded, files, shares)
         with survey(backend, plan, files) as states:
             try:
                 refuse_faults(states)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dyno.compare.fleet.hosts_file import SshHost, read_hosts
+from dyno.compare.fleet.hosts_file import ListedHost, read_hosts
 from dyno.compare.fleet.ssh import build_command
 from dyno.errors import UsageError
 
@@ -19,7 +19,7 @@ def write(folder: Path, text: str) -> Path:
 
 def test_a_host_needs_a_name_only(tmp_path: Path) -> None:
     found = read_hosts(write(tmp_path, '[[host]]\nname = "db1"\n'))
-    assert found == [SshHost("db1", "db1")]
+    assert found == [ListedHost("db1", "db1")]
 
 
 def test_every_key_of_a_host_is_read(tmp_path: Path) -> None:
@@ -34,7 +34,7 @@ options = ["-i", "keys/fleet"]
 group = "rack-a"
 """
     (found,) = read_hosts(write(tmp_path, text))
-    assert found == SshHost(
+    assert found == ListedHost(
         "db1",
         "10.0.0.1",
         "rack-a",

@@ -7,19 +7,20 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from fleet_hosts import FakeHost, SshFleet, serving_hosts
 from fleet_plays import (
     FleetCaller,
+    check_blocks,
     list_players,
+    read_beginning,
     read_trials,
     wait_until,
     write_experiment,
 )
 
-pytestmark = pytest.mark.chaos
+pytestmark = [pytest.mark.chaos, pytest.mark.timeout(180)]
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +35,7 @@ def caller(tmp_path: Path) -> FleetCaller:
 
 
 def list_left(fleet: SshFleet) -> list[int]:
-    return [pid for host in fleet.hosts for pid in list_players(host.state)]
+    return [pid for host in fleet.hosts for pid in list_players(host.process.pid)]
 
 
 def test_every_fault_of_every_host_is_told_at_once_and_nothing_is_played(
@@ -117,24 +118,6 @@ def test_a_caller_that_is_killed_leaves_nobody_and_its_run_goes_on(
     assert not list_left(fleet)
     for host in fleet.hosts:
         assert not list((host.state / "fleet").iterdir()), "a host keeps what is here"
-
-
-def read_beginning(file: Path) -> object:
-    return json.loads(file.read_text())["began_ns"]
-
-
-def check_blocks(trials: list[dict[str, Any]], hosts: set[str]) -> None:
-    """Each block is there whole, and of one host; all of these have played."""
-    players: dict[object, set[str]] = {}
-    sides: dict[object, set[str]] = {}
-    for trial in trials:
-        if trial["status"] == "ok" and trial["block"] >= 0:
-            players.setdefault(trial["block"], set()).add(trial["host"])
-            sides.setdefault(trial["block"], set()).add(trial["candidate"])
-    assert {0, 1, 2} <= players.keys(), players
-    assert all(len(names) == 1 for names in players.values()), players
-    assert all(len(names) == 2 for names in sides.values()), sides
-    assert set().union(*players.values()) == hosts, players
 
 
 def test_an_interrupt_ends_what_the_hosts_play(fleet: SshFleet, caller: FleetCaller) -> None:

@@ -36,7 +36,8 @@ FILES, SHARES, WHOLE, GATHERED = "files", "shares", "whole", "gathered"
 @dataclass(frozen=True)
 class FleetPlan:
     """What was fixed at the beginning: `on` is the fleet as the user named it, `command` what was
-    typed, `id` names the run on its hosts, `sources_sha256` is Dyno's own.
+    typed, `id` names the run on its hosts, `sources_sha256` is Dyno's own, `group` is that of
+    hosts that name none.
     """
 
     id: str
@@ -50,12 +51,19 @@ class FleetPlan:
     words: tuple[str, ...]
     files: tuple[ShippedFile, ...]
     shares: int
+    group: str = ""
     schema: int = SCHEMA
 
     def describe_for(self, host: FleetHost) -> FleetExperiment:
         """As it is told to a host."""
         return FleetExperiment(
-            self.id, host.name, host.group, self.experiment, self.words, self.files, self.shares
+            self.id,
+            host.name,
+            host.group or self.group,
+            self.experiment,
+            self.words,
+            self.files,
+            self.shares,
         )
 
 
@@ -138,12 +146,12 @@ class FleetFolder:
 
 
 def make_plan(
-    names: tuple[str, str, str], words: Sequence[str], files: Mapping[str, Path], shares: int
+    names: tuple[str, str, str, str], words: Sequence[str], files: Mapping[str, Path], shares: int
 ) -> FleetPlan:
-    """What is fixed at the beginning. `names` are the experiment's, the fleet's and the command;
-    `files` are the experiment's, its own first.
+    """What is fixed at the beginning. `names` are the experiment's, the fleet's, the command, and
+    the group of hosts that name none; `files` are the experiment's, its own first.
     """
-    name, on, command = names
+    name, on, command, group = names
     now = datetime.now(UTC)
     plain = re.sub(r"[^A-Za-z0-9._@-]+", "-", name).strip("-.")[:60] or "fleet"
     return FleetPlan(
@@ -158,6 +166,7 @@ def make_plan(
         words=tuple(words),
         files=hash_files(files),
         shares=shares,
+        group=group,
     )
 
 

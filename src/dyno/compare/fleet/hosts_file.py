@@ -28,7 +28,7 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}")
 
 
 @dataclass(frozen=True)
-class SshHost(FleetHost):
+class ListedHost(FleetHost):
     """A host of the file; `port` is 0 where ssh's own configuration says."""
 
     user: str = ""
@@ -37,7 +37,7 @@ class SshHost(FleetHost):
     options: tuple[str, ...] = field(default=())
 
 
-def read_hosts(file: Path) -> list[SshHost]:
+def read_hosts(file: Path) -> list[ListedHost]:
     """The hosts; `UsageError` with file and line where one is wrong."""
     try:
         text = file.read_text(encoding="utf-8")
@@ -70,7 +70,7 @@ def _split_tables(top: TomlTable) -> list[TomlTable]:
     ]
 
 
-def _read_host(table: TomlTable) -> SshHost:
+def _read_host(table: TomlTable) -> ListedHost:
     table.allow_only(_KEYS)
     texts = {key: _read_text(table, key) for key in _KEYS if key not in ("port", "options")}
     name = texts["name"]
@@ -89,7 +89,7 @@ def _read_host(table: TomlTable) -> SshHost:
     options = table.get("options", list) or []
     if not all(isinstance(word, str) for word in options):
         raise table.locate_error("options", UsageError("'options' are words in quotes"))
-    return SshHost(
+    return ListedHost(
         name,
         texts["address"] or name,
         texts["group"],
@@ -107,7 +107,7 @@ def _read_text(table: TomlTable, key: str) -> str:
     return str(text)
 
 
-def _refuse_twice(tables: list[TomlTable], hosts: list[SshHost]) -> None:
+def _refuse_twice(tables: list[TomlTable], hosts: list[ListedHost]) -> None:
     seen: dict[object, str] = {}
     for table, host in zip(tables, hosts, strict=True):
         for word, what in ((host.name, host.name), (host.address, (host.address, host.port))):

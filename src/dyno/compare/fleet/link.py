@@ -45,8 +45,7 @@ class HostLink:
         self._over = threading.Event()
         self._reader = MessageReader()
         self._read: list[FleetMessage] = []
-        #: What went through the channel, in bytes.
-        self.sent_bytes = self.received_bytes = 0
+        self._sent_bytes = self._received_bytes = 0
         self._channel: Channel = backend.open_channel(host)
         try:
             self.facts = self._read_greeting()
@@ -80,7 +79,7 @@ class HostLink:
         data = message.encode()
         with self._lock:
             self._channel.write(data)
-            self.sent_bytes += len(data)
+            self._sent_bytes += len(data)
 
     def _read_messages(self, limit_s: float) -> Iterator[FleetMessage]:
         """What comes in that time; `ConnectionLost` at the end."""
@@ -88,7 +87,7 @@ class HostLink:
             data = self._channel.read(limit_s)
             if data == b"":
                 raise ConnectionLost("the connection has ended", cause=self._read_errors())
-            self.received_bytes += len(data or b"")
+            self._received_bytes += len(data or b"")
             self._read += self._reader.cut(data or b"")
         while self._read:
             yield self._read.pop(0)
@@ -149,6 +148,10 @@ class HostLink:
                     case "ended":
                         return message.read_as(Ended)
         raise ConnectionLost("the host does not end its play", cause=f"{STOP_S:g} s")
+
+    def count_bytes(self) -> tuple[int, int]:
+        """How many bytes were sent there, and came back."""
+        return self._sent_bytes, self._received_bytes
 
     def forget(self) -> None:
         """Has the host remove all that it holds of this fleet's run."""

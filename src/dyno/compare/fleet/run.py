@@ -14,6 +14,7 @@ from dyno.compare.fleet.link import HostLink
 from dyno.compare.fleet.messages import Ended, FileReceiver
 from dyno.compare.fleet.schedule import ShareSchedule, recover_schedule
 from dyno.errors import DynoError, HostError, TrialFailed
+from dyno.numbers import format_quantity
 from dyno.subprocesses import Heed
 
 #: Shares for each host where the user does not say: whoever is quicker plays more of them.
@@ -96,7 +97,10 @@ class FleetPlayer:
                 if self._stop.is_set():
                     return
             if name in schedule.hosts:
-                self.tell(HostTold(name, "has nothing left to play"))
+                moved = (format_quantity(n, "bytes", significant=2) for n in link.count_bytes())
+                sent, received = moved
+                clause = f"has nothing left to play; sent {sent}, received {received}"
+                self.tell(HostTold(name, clause))
         except ConnectionLost as error:
             self._note_fault(name, error)
             schedule.drop_host(name)

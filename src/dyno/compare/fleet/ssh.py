@@ -17,7 +17,7 @@ from typing import IO
 
 from dyno import subprocesses
 from dyno.compare.fleet import ConnectionLost, FleetHost
-from dyno.compare.fleet.hosts_file import SshHost, read_hosts
+from dyno.compare.fleet.hosts_file import ListedHost, read_hosts
 from dyno.compare.fleet.messages import PIECE_BYTES
 from dyno.errors import HostError
 from dyno.tails import extract_last_lines
@@ -50,7 +50,7 @@ class SshBackend:
         """Nothing is left: each connection is a channel's."""
 
 
-def build_command(host: SshHost) -> list[str]:
+def build_command(host: ListedHost) -> list[str]:
     """The words that start the agent on a host."""
     settings = {
         "BatchMode": "yes",

@@ -47,6 +47,7 @@ __all__ = [
     "find_mount",
     "grade",
     "join_host_group",
+    "read_host_group",
     "survey_host",
 ]
 
