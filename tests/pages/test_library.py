@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from mixed_runs import STEADY, write_comparison
+from mixed_runs import STEADY, write_comparison, write_disks
 
 from dyno.compare.run_summary import RunPlace
 from dyno.errors import UsageError
@@ -58,6 +58,12 @@ def test_of_many_runs_summaries_are_kept_and_a_changed_run_is_read_anew(tmp_path
     runs = {run.key: run.summary for run in Library([home]).list_runs()}
     assert runs.pop(copies[7].name).damage and runs.pop(copies[8].name).overall == ""
     assert {it.sentence for it in runs.values()} == {"as it was kept"}
+
+
+def test_a_run_of_disks_has_its_word_in_the_list(tmp_path: Path) -> None:
+    write_disks(tmp_path / "runs")
+    (run,) = Library([tmp_path / "runs"]).list_runs()
+    assert run.summary.overall == "not slower" and run.summary.sentence
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "[[[", '{"sources": "x", "runs": []}', "null"])

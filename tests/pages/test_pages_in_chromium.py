@@ -107,12 +107,12 @@ def test_a_list_is_searched_and_filtered_and_leads_to_a_run_and_back(
     tab.evaluate("document.querySelector('[name=q]').value = 'null@120us slower'")
     tab.evaluate("document.querySelector('[name=word]').value = 'slower'")
     tab.evaluate("document.querySelector('form.filters').requestSubmit()")
-    tab.wait("location.search.includes('word=slower') && document.documentElement.dataset.ready")
+    tab.wait("location.search.includes('word=slower') && document.documentElement?.dataset.ready")
     assert 0 < tab.evaluate(f"{ROWS}.length") == 2 < total
     assert tab.evaluate("document.querySelector('[name=q]').value") == "null@120us slower"
     tab.evaluate("document.querySelector('[name=sort]').value = 'oldest'")
     tab.evaluate("document.querySelector('form.filters').requestSubmit()")
-    tab.wait("location.search.includes('sort=oldest') && document.documentElement.dataset.ready")
+    tab.wait("location.search.includes('sort=oldest') && document.documentElement?.dataset.ready")
     assert FIRST in tab.evaluate(f"{ROWS}[0].textContent")
     follow(tab, "table.runs th a", "/runs/")
     assert "is slower than" in tab.evaluate("document.querySelector('h1').textContent")

@@ -128,6 +128,7 @@ def build_history_page(
         verdict=words.format_past_verdict,
         place=words.format_point,
         said=format_point,
+        hosts=words.format_host_change,
         look=links.look,
         link=links.link,
     )

@@ -10,11 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dyno.compare.run_folder import RunFolder
+from dyno.compare.run_folder import DISK_RECORD, RunFolder, read_json
 from dyno.compare.run_summary import RunPlace, list_run_places, summarize_run
+from dyno.disk.verdict import judge_disks
 from dyno.errors import UsageError, build_unknown_error
 from dyno.pages.summaries import Known, keep, read_kept
 from dyno.record import RunSummary
+from dyno.record.disk import DiskRun
 
 #: How old a listing may be: a second, or so many times what reading one takes.
 FRESH_S, FRESH_TIMES = 1.0, 5.0
@@ -91,12 +93,23 @@ class Library:
         assert self._known is not None
         known = self._known.get(place.path)
         if known is None or known[0] != changed:
-            made = summarize_run(place)
+            made = _add_disk_word(summarize_run(place))
             self._known[place.path] = changed, made
             return made
         if place.kind == "comparison" and not known[1].complete and not known[1].damage:
             return replace(known[1], is_playing=is_played(place))
         return known[1]
+
+
+def _add_disk_word(summary: RunSummary) -> RunSummary:
+    """What a run of disks says is judged above those who make summaries."""
+    if summary.kind != "disk" or summary.damage:
+        return summary
+    try:
+        verdict = judge_disks(read_json(DiskRun, Path(summary.path) / DISK_RECORD))
+    except Exception as error:  # whatever one record holds, the others are listed
+        return replace(summary, damage=f"its records make no sense: {error}")
+    return replace(summary, overall=verdict.overall or "", sentence=verdict.sentence)
 
 
 def is_played(place: RunPlace) -> bool:

@@ -155,7 +155,7 @@ def _describe_row(run: ListedRun) -> dict[str, object]:
     it = run.summary
     mark, standing = choose_mark(it)
     word = name_word(it)
-    told = it.damage or it.sentence
+    told = it.damage or it.sentence.removeprefix("Doubtful: ")
     cut = f"{told[: SENTENCE_LETTERS - 1].rstrip()}…" if len(told) > SENTENCE_LETTERS else told
     return {
         "key": run.key,
