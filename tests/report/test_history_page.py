@@ -34,8 +34,8 @@ def drawn() -> Chart:
 
 
 def test_a_part_for_each_series_with_a_flagged_change_and_one_for_the_rest(reader: Reader) -> None:
-    assert reader.anchors == ["flagged", "series-1", "quiet", "excluded"]
-    assert len(reader.figures) == 2
+    assert reader.anchors == ["flagged", "series-1", "quiet", "short", "excluded"]
+    assert len(reader.figures) == 3, "the short one, too"
     for (marks,) in reader.figures:
         assert sum(mark["tag"] == "circle" for mark in marks) == 12
 

@@ -6,12 +6,15 @@ Prints the series and the flagged changes in them; with `--gate` the exit code s
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import click
 
@@ -66,7 +69,7 @@ NAMED = 5
 
 def print_history(history: History) -> None:
     """The series, what is flagged in them, what was not looked at, what it all is worth."""
-    from dyno.report.words import describe_changes_worth
+    from dyno.report.words import describe_changes_worth, describe_one_sided
 
     screen.print_table(("series", "points", "time"), format_series_rows(history), right=(1,))
     screen.print_lines(
@@ -76,6 +79,8 @@ def print_history(history: History) -> None:
         print_flagged_change(series, flagged, history.alpha)
     print_left_out(history)
     screen.print_paragraph(describe_changes_worth(history))
+    if doubt := describe_one_sided(history):
+        screen.print_paragraph(f"one-sided: {doubt}")
 
 
 def format_series_rows(history: History) -> Iterator[tuple[object, ...]]:
@@ -265,6 +270,15 @@ def write_files(history: History, chosen: HistoryOptions) -> None:
     if chosen.html_file:
         from dyno.report.html import history as history_page
 
-        page.write_user_file(chosen.html_file, history_page.build_history_page(history))
+        links = history_page.ReportLinks(partial(find_report, chosen.html_file.resolve().parent))
+        page.write_user_file(chosen.html_file, history_page.build_history_page(history, links))
         screen.print_gap()
         screen.print_line(f"page: {chosen.html_file}")
+
+
+def find_report(folder: Path, run: str) -> str:
+    """Where the report of the run at a path is, seen from a page in `folder`; empty where there is
+    none on this machine.
+    """
+    report = Path(run, "report.html")
+    return quote(os.path.relpath(report, folder)) if report.is_file() else ""

@@ -24,6 +24,7 @@ from dyno.record.conditions import (
     StorageCondition,
 )
 from dyno.record.history import (
+    AlarmSides,
     FlaggedChange,
     FreshComparison,
     History,
@@ -101,6 +102,7 @@ __all__ = [
     "RUN_KINDS",
     "SCHEMA",
     "SWEPT",
+    "AlarmSides",
     "Better",
     "Calibration",
     "Candidate",

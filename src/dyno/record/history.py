@@ -124,17 +124,31 @@ class LeftOutRun:
 
 
 @dataclass(frozen=True)
+class AlarmSides:
+    """Flagged changes of times that no fresh comparison confirmed, by event: changes of several
+    series at one time are one. `p_value` is the sign test's: how often a fair coin is as skewed.
+    """
+
+    slowdowns: int
+    speedups: int
+    p_value: float
+    is_one_sided: bool
+
+
+@dataclass(frozen=True)
 class History:
     """`dyno history --json`: what many runs tell of changes over time.
 
     Of tested series in which nothing changed, at most the share `alpha` has a flagged change, as
     long as points may be exchanged. A series of fewer than `points_least` points is not tested.
+    `sides` is None in histories of an older Dyno.
     """
 
     alpha: float
     points_least: int
     series: tuple[HistorySeries, ...]
     left_out: tuple[LeftOutRun, ...] = ()
+    sides: AlarmSides | None = None
     schema: int = SCHEMA
 
     @property

@@ -9,12 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from dyno.judge.analysis.run_view import RunView
 from dyno.plugins import load_things
 from dyno.record import Run, Trial, Verdict
 from dyno.record.profile import CpuProfile, StackProfile
+
+if TYPE_CHECKING:
+    from dyno.judge.analysis.run_view import RunView
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class Book:
     @cached_property
     def view(self) -> RunView:
         """Which trials count, and their numbers, as the judge has them."""
+        from dyno.judge.analysis.run_view import RunView  # loads scipy; a history needs words only
+
         return RunView(self.run, self.trials)
 
     def find_stacks(self, candidate: str, workload: str, phase: str) -> CpuProfile | None:

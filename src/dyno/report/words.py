@@ -223,3 +223,18 @@ def describe_changes_worth(history: History) -> str:
             "have no noise: each is of the margin or more. Heavier is not slower."
         )
     return " ".join(said)
+
+
+def describe_one_sided(history: History) -> str:
+    """What it means that nearly all alarms are of one side; empty where they are not."""
+    sides = history.sides
+    if sides is None or not sides.is_one_sided:
+        return ""
+    of = sides.slowdowns + sides.speedups
+    ours, noun = max((sides.slowdowns, "slowdowns"), (sides.speedups, "speed-ups"))
+    return (
+        f"{ours} of {of} flagged events that nothing has confirmed are {noun}; a fair coin is so "
+        f"skewed with p {sides.p_value:.2g}. Real series change both ways: something may push all "
+        "levels one way, such as the host, its disk or growing data. Play a base along in each "
+        "run, or confirm some by fresh comparisons, before you believe the others."
+    )

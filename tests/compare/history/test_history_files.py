@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from nightly_runs import write_nightly_runs
+from nightly_runs import write_nightly_runs, write_run
 
 from dyno.cli import run_words
 from dyno.record import SCHEMA, History, decode
@@ -51,6 +51,37 @@ def test_the_page_says_what_the_terminal_says(
     assert "1 flagged change in 1 series" in page
     assert "dyno compare null@1.6 null@1.7 -w select.lua" in page
     assert not list(tmp_path.glob(".*"))
+
+
+def test_the_first_run_has_a_page_with_its_point(tmp_path: Path) -> None:
+    write_nightly_runs(tmp_path / "runs", [0.0])
+    file = tmp_path / "history.html"
+    assert run_words(["history", str(tmp_path / "runs"), "--html", str(file)]) == 0
+    page = file.read_text()
+    assert "Fewer than 10 points, not searched" in page and "null@1.1" in page
+    assert page.count('class="chart') >= 1 or "<svg" in page
+
+
+def test_a_change_leads_to_its_comparison_and_its_cause_in_one_click(
+    runs: Path, tmp_path: Path
+) -> None:
+    tried = write_run(runs, 21, {"1.3": 0.0, "1.9": 0.05}, restarts=8)
+    before, after = (sorted(runs.glob(f"202601{day:02}T*"))[0] for day in (6, 7))
+    for run in (tried, before):
+        (run / "report.html").write_text("")
+    (tmp_path / "pages").mkdir()
+    html, told = tmp_path / "pages" / "history.html", tmp_path / "history.json"
+    assert run_words(["history", str(runs), "--html", str(html), "--json", str(told)]) == 0
+    page = html.read_text()
+    for link in (f"{tried.name}/report.html", f"{tried.name}/report.html#cause"):
+        assert page.count(f'href="../runs/{link}"') == 2, "in the table, and beside the chart"
+    assert f'href="../runs/{before.name}/report.html"' in page
+    assert f'href="../runs/{after.name}' not in page, "it has no report"
+    (tested,) = decode.decode(History, json.loads(told.read_text())).tested
+    (flagged,) = tested.flagged_changes
+    assert flagged.trial and flagged.trial.path == str(tried)
+    sides = [point.path for point in tested.points[flagged.at - 1 : flagged.at + 1]]
+    assert sides == [str(before), str(after)]
 
 
 def test_a_pipe_is_written_to_and_not_replaced(runs: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from dyno.compare.history.hosts import assign_hosts
+from dyno.compare.history.one_sided import count_sides
 from dyno.compare.history.points import Point, ReadRun, SeriesConditions
 from dyno.compare.history.series import (
     PointSeries,
@@ -50,7 +51,8 @@ def build_history(homes: Sequence[HomeRuns], alpha: float, say: Say = lambda _: 
     series = [_build_series(each, analyses.analyse(each), alpha) for each in group_series(points)]
     archive.keep(analyses.list_kept(), say)
     exact, unread = _read_counts(homes)
-    return History(alpha, least, (*series, *exact), (*left_out, *unread))
+    sides = count_sides(series)
+    return History(alpha, least, (*series, *exact), (*left_out, *unread), sides)
 
 
 def _read_counts(homes: Sequence[HomeRuns]) -> tuple[list[HistorySeries], list[LeftOutRun]]:

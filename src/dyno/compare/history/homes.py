@@ -11,6 +11,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
@@ -119,9 +120,9 @@ class LocalHome:
 
     def locate(self, path: str) -> str:
         """The absolute path, links resolved."""
-        return os.path.normpath(f"{self._resolved}/{path}")
+        return self._resolved if path == "." else f"{self._resolved}/{path}"
 
-    @property
+    @cached_property
     def _resolved(self) -> str:
         return os.path.realpath(self.folder)
 

@@ -62,8 +62,9 @@ def assign_hosts(points: Sequence[Point]) -> list[Point]:
             names = {name for name, _ in alike}
             ids = known.get(_select_other_facts(alike), set())
             is_known = HOST_ID in names or HOST_GROUP in names or len(ids) != 1
-            own = () if is_known else ((HOST_ID, *ids),)
-            filled[alike] = tuple(sorted((*alike, *own)))
+            filled[alike] = (
+                alike if is_known else tuple(sorted((*alike, (HOST_ID, next(iter(ids))))))
+            )
         return filled[alike]
 
     return [_with_conditions(point, complete) for point in points]

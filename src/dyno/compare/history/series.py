@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -42,7 +43,7 @@ class PointSeries:
             [point.value - base for point, base in zip(self.points, along, strict=True)]
         )
 
-    @property
+    @cached_property
     def span(self) -> tuple[str, str]:
         """When its first and its last run began (UTC)."""
         times = [point.began_utc for point in self.points]
@@ -124,7 +125,8 @@ def _split_by_base(conditions: SeriesConditions, points: Sequence[Point]) -> Ite
     if len(runs) < RELATIVE_LEAST or 2 * often < len(rivals):
         yield PointSeries(conditions, _sort_by_build(points))
         return
-    others = tuple(p for p in points if p not in own)
+    taken = set(map(id, own))
+    others = tuple(p for p in points if id(p) not in taken)
     yield PointSeries(conditions, _sort_by_build(own), relative=True, aside=others)
     if others:
         yield PointSeries(conditions, _sort_by_build(others), aside=tuple(own))

@@ -34,7 +34,7 @@ from dyno.judge.analysis.host_noise import SHARED, compute_noise_shares, sum_cou
 from dyno.judge.analysis.margins import find_margin_percent
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits._cases import Unchecked, conclude
-from dyno.judge.stats.interval import compute_sign_p
+from dyno.judge.stats.sign_test import compute_sign_p
 from dyno.judge.stats.within_restarts import estimate_common_change, is_beyond
 from dyno.record import Finding, Run, Trial, WorkloadPlan
 

@@ -2,10 +2,10 @@
 
 A block is one datum, whatever was inside it; where a load of the data comes again, the blocks that
 share it are one datum together. Slowdown = time ratio − 1, so 210 µs after 200 µs is +5 %. Logs are
-what is averaged; here alone one becomes the other.
+what is averaged.
 
 The second opinion assumes no normal distribution: the sign-flip test and the Hodges-Lehmann
-estimate. The sign test says whether so many of one kind among so many agree with a fair coin.
+estimate.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import comb
 
 import numpy as np
 from scipy.special import ndtr, stdtr, stdtrit
@@ -117,13 +116,6 @@ def compute_skewed_bounds(logs: Floats, level: float) -> tuple[Floats, Floats]:
     low = estimate - np.minimum(sd * transform(far), SKEWED_FARTHEST * below)
     high = estimate + np.minimum(-sd * transform(-far), SKEWED_FARTHEST * above)
     return np.asarray(low), np.asarray(high)
-
-
-def compute_sign_p(ours: int, of: int) -> float:
-    """Two-sided, exact: how often a fair coin is as skewed as `ours` heads in `of` throws."""
-    fewer = min(ours, of - ours)
-    tail = sum(comb(of, heads) for heads in range(fewer + 1))
-    return float(min(1.0, 2.0 * tail / 2.0**of))
 
 
 #: Below this the smallest p that the sign-flip test can give, 2^(1 − n), is above any level used.

@@ -6,11 +6,12 @@ series that are too short, and runs that are invalid or torn.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from dyno.record import History, HistorySeries
+from dyno.record import FlaggedChange, History, HistoryPoint, HistorySeries
 from dyno.report import words
 from dyno.report.html import timeline
 from dyno.report.html.drawing import draw_figure
@@ -82,10 +83,11 @@ values themselves, and the table of points each distance.</p>
 {{ chart }}
 {% for n in series.flagged_changes %}
 <h3>{{ size(n, alpha) }}</h3>
-<p><b>{{ verdict(series, n) }}</b></p>
+<p><b>{{ verdict(series, n) }}</b>{{ cause(n) }}</p>
 <dl class="commands">
-<dt>before</dt><dd class="wrap">{{ place(series.points[n.at - 1]) }}</dd>
-<dt>after</dt><dd class="wrap">{{ place(series.points[n.at]) }}</dd>
+{% for told, point in [("before", series.points[n.at - 1]), ("after", series.points[n.at])] %}
+<dt>{{ told }}</dt><dd class="wrap">{{ place(point) }}{{ run(point) }}</dd>
+{% endfor %}
 {% if where(series, n) %}<dt>place</dt><dd>{{ where(series, n) }}</dd>{% endif %}
 {% if hosts(n) %}<dt>hosts</dt><dd class="wrap">{{ hosts(n) }}</dd>{% endif %}
 <dt>{{ "which functions" if n.is_exact else "to confirm or reject" }}</dt>
@@ -124,11 +126,39 @@ def list_anchored_series(history: History) -> list[tuple[str, HistorySeries]]:
     return [(f"series-{at}", series) for at, series in enumerate(history.tested, 1)]
 
 
-def build_series_parts(history: History) -> Iterator[PagePart]:
+#: The address of the report of the run at a path, relative to the page; empty where it has none.
+FindReport = Callable[[str], str]
+
+
+@dataclass(frozen=True)
+class ReportLinks:
+    """From a flagged change to the reports of its runs, and to what changed, in one click."""
+
+    find: FindReport
+
+    def link_run(self, point: HistoryPoint) -> Markup:
+        """The report of a point's run."""
+        report = self.find(point.path) if point.path else ""
+        return render(_LINKS, links=[(report, "report")] if report else [])
+
+    def link_cause(self, change: FlaggedChange) -> Markup:
+        """The fresh comparison's report, and in it what changed."""
+        path = change.trial.path if change.trial else ""
+        report = self.find(path) if path else ""
+        links = [(report, "the comparison"), (f"{report}#cause", "what changed")]
+        return render(_LINKS, links=links if report else [])
+
+
+_LINKS = """{% for address, told in links %}, <a href="{{ address }}">{{ told }}</a>{% endfor %}"""
+#: Of a page that may lie anywhere.
+UNLINKED = ReportLinks(lambda _: "")
+
+
+def build_series_parts(history: History, links: ReportLinks = UNLINKED) -> Iterator[PagePart]:
     """A part for each series with a flagged change, then one for all the others."""
     quiet = []
     for anchor, series in list_anchored_series(history):
-        told, body = words.format_series(series), _build_body(series, history.alpha)
+        told, body = words.format_series(series), _build_body(series, history.alpha, links)
         if series.flagged_changes:
             yield PagePart(told, anchor, body)
         else:
@@ -136,9 +166,16 @@ def build_series_parts(history: History) -> Iterator[PagePart]:
     if quiet:
         body = render(_FOLDED, quiet=quiet, open=len(quiet) <= OPEN)
         yield PagePart("Without a flagged change", "quiet", body)
+    short = [
+        (f"short-{at}", words.format_series(series), _build_body(series, history.alpha, links))
+        for at, series in enumerate((s for s in history.series if not s.tested), 1)
+    ]
+    if short:
+        body = render(_FOLDED, quiet=short, open=len(short) <= OPEN and not history.tested)
+        yield PagePart(f"Fewer than {history.points_least} points, not searched", "short", body)
 
 
-def _build_body(series: HistorySeries, alpha: float) -> Markup:
+def _build_body(series: HistorySeries, alpha: float, links: ReportLinks) -> Markup:
     return render(
         _SERIES,
         series=series,
@@ -152,6 +189,8 @@ def _build_body(series: HistorySeries, alpha: float) -> Markup:
         where=words.format_change_place,
         hosts=words.format_host_change,
         said=timeline.format_point,
+        cause=links.link_cause,
+        run=links.link_run,
     )
 
 
@@ -167,16 +206,17 @@ _FLAGGED_CHANGES = """
 <td class="n">{{ interval(n.low_percent, n.high_percent) }}</td>
 <td class="n">{{ "%.3f" | format(n.p_value) }}</td>
 <td>{{ series.points[n.at - 1].candidate }}, then {{ series.points[n.at].candidate }}</td>
-<td>{{ verdict(series, n) }}</td></tr>
+<td>{{ verdict(series, n) }}{{ cause(n) }}</td></tr>
 {% endfor %}</tbody></table></div>
 {% endif %}
 <p>{{ worth }}</p>
+{% if doubt %}<p class="wrap"><b>One-sided:</b> {{ doubt }}</p>{% endif %}
 <p class="aside">{{ limit }}</p>
 """
 
 
-def build_history_page(history: History) -> str:
-    """The page as text."""
+def build_history_page(history: History, links: ReportLinks = UNLINKED) -> str:
+    """The page as text, with links to the reports of runs."""
     points = [point for series in history.series for point in series.points]
     begun = sorted(point.began_utc for point in points)
     found = format_count(len(history.flagged_changes), "flagged change")
@@ -188,16 +228,16 @@ def build_history_page(history: History) -> str:
         question="Where, over many runs, does a metric seem to have changed its level?",
         aside=f"{read}, begun {begun[0]} to {begun[-1]}" if begun else read,
     )
-    return build_page(front, list(_build_parts(history)))
+    return build_page(front, list(_build_parts(history, links)))
 
 
-def _build_parts(history: History) -> Iterator[PagePart]:
-    yield PagePart("Flagged changes", "flagged", _build_summary(history))
-    yield from build_series_parts(history)
+def _build_parts(history: History, links: ReportLinks) -> Iterator[PagePart]:
+    yield PagePart("Flagged changes", "flagged", _build_summary(history, links))
+    yield from build_series_parts(history, links)
     yield PagePart("Not looked at", "excluded", build_left_out(history))
 
 
-def _build_summary(history: History) -> Markup:
+def _build_summary(history: History, links: ReportLinks) -> Markup:
     rows = [
         (anchor, series, each)
         for anchor, series in list_anchored_series(history)
@@ -209,6 +249,8 @@ def _build_summary(history: History) -> Markup:
         told=words.format_series,
         verdict=words.format_past_verdict,
         worth=words.describe_changes_worth(history),
+        cause=links.link_cause,
+        doubt=words.describe_one_sided(history),
         limit=words.LIMIT,
         level=f"{100 * (1 - history.alpha):g}",
     )
