@@ -87,7 +87,10 @@ def test_a_single_path_has_no_verdict_but_is_invalid_where_its_numbers_are() -> 
 
 def test_what_was_published_stands_beside_what_was_measured() -> None:
     figure = PublishedFigure("a file beside a raw device", 2.0, "Small Datum", "/new", "/old")
-    (told,) = describe_published(replace(compare(4.0), published=(figure,)))
+    run = replace(compare(4.0), published=(figure,))
+    (told,) = describe_published(run)
+    page = render_disks(run, judge_disks(run))
+    assert "Published, and here" in page and "/old ÷ /new" in page and "a file beside a raw" in page
     assert "2.0 times (Small Datum); here 4.0 times by medians, '/old' beside '/new'" in told
 
 
@@ -195,6 +198,12 @@ def test_a_path_against_itself_tells_how_often_a_verdict_is_wrong() -> None:
     )
     assert judge_disks(compare_with_itself(9, range(0))).error_rates is None
     assert judge_disks(replace(run, is_aa=False)).error_rates is None
+
+
+def test_a_side_that_is_slower_by_far_is_told_in_times() -> None:
+    sentence = judge_disks(compare(1 / 500)).sentence
+    assert "/new is slower in 1 of 1 comparisons" in sentence and "] times the time" in sentence
+    assert "+100 % [+9" in judge_disks(compare(0.5)).sentence
 
 
 def test_the_slices_of_a_block_are_one_rate_of_it() -> None:

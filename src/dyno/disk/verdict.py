@@ -30,6 +30,8 @@ from dyno.record.disk import (
 ALPHA = 0.05
 #: Blocks at which a comparison is judged.
 ANALYSES = (6, 10)
+#: From here on a slowdown is told in times.
+TIMES_PERCENT = 900.0
 #: The worst first.
 ORDER: tuple[VerdictName, ...] = ("invalid", "slower", "inconclusive", "not slower", "faster")
 #: Fewer blocks have no spread.
@@ -163,13 +165,22 @@ def describe_overall(
     if overall == "invalid":
         return f"Invalid: {wrong[0].sentence}"
     row = max(worst, key=lambda it: it.slowdown_percent)
-    change = numbers.format_signed_percent(row.slowdown_percent)
-    number = f"{change} % {numbers.format_interval(row.low_percent, row.high_percent)}"
+    number = describe_change(row)
     of = f"in {len(worst)} of {len(rows)} comparisons"
     lead = {
-        "slower": f"{row.candidate} is slower {of}, most in '{row.job}': {number} time",
-        "inconclusive": f"Inconclusive {of}, most in '{row.job}': {number} time",
+        "slower": f"{row.candidate} is slower {of}, most in '{row.job}': {number}",
+        "inconclusive": f"Inconclusive {of}, most in '{row.job}': {number}",
         "not slower": f"Not slower: at most {max(it.high_percent for it in rows):.1f} % in any job",
-        "faster": f"Faster in every job, least in '{row.job}': {number} time",
+        "faster": f"Faster in every job, least in '{row.job}': {number}",
     }[overall]
     return f"{lead} (margin {run.margin_percent:g} %, {row.blocks} blocks)."
+
+
+def describe_change(row: DiskComparison) -> str:
+    """The time of an operation beside the base's, with its interval; times where percents end."""
+    ends = (row.slowdown_percent, row.low_percent, row.high_percent)
+    if row.slowdown_percent < TIMES_PERCENT:
+        interval = numbers.format_interval(row.low_percent, row.high_percent)
+        return f"{numbers.format_signed_percent(row.slowdown_percent)} % {interval} time"
+    whole, low, high = (f"{1.0 + each / 100.0:,.0f}" for each in ends)
+    return f"{whole} [{low}, {high}] times the time"

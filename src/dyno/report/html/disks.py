@@ -64,7 +64,7 @@ def render_disks(run: DiskRun, verdict: DiskVerdict) -> str:
 
 def _make_verdict(run: DiskRun, verdict: DiskVerdict) -> PagePart:
     told = [text.describe_error_rates(verdict)]
-    told += [f"Published: {it}" for it in text.describe_published(run)]
+    told += [f"Published: {it.what} ({it.source})." for it in run.published]
     invalid = not verdict.overall and verdict.list_findings("invalid")
     front = render(
         _FRONT,
@@ -94,7 +94,23 @@ def _make_verdict(run: DiskRun, verdict: DiskVerdict) -> PagePart:
     other = "" if others or len(run.sides) < 2 else f" on {run.sides[1].name}"
     title = f"Time of an operation{other} beside {run.sides[0].name}"
     table = HtmlTable(title, "job", ("verdict", "change, % [interval]"), rows)
-    return PagePart("Verdict", "verdict", front + build_tables([table]))
+    body = front + build_tables([_make_published(run), table])
+    return PagePart("Verdict", "verdict", body)
+
+
+def _make_published(run: DiskRun) -> HtmlTable:
+    """What was published, beside what was measured here."""
+    rows = [
+        TableRow(
+            f"{it.candidate} ÷ {it.base}",
+            (
+                TableCell(f"{it.figure.factor:.1f}", why=it.figure.what),
+                TableCell(text.format_factor(it.factor), why=f"medians of '{it.job}'"),
+            ),
+        )
+        for it in text.list_published(run)
+    ]
+    return HtmlTable("Published, and here", "time of a request", ("published", "here"), rows)
 
 
 def _make_jobs(run: DiskRun) -> PagePart:

@@ -16,6 +16,7 @@ from dyno.record.disk import (
     DiskSide,
     DiskTrace,
     DiskVerdict,
+    PublishedFigure,
     RunCommits,
 )
 
@@ -187,10 +188,21 @@ def describe_error_rates(verdict: DiskVerdict) -> str:
     )
 
 
-def describe_published(run: DiskRun) -> list[str]:
+@dataclass(frozen=True)
+class PublishedBeside:
+    """A published figure, and what was measured here: `factor`, by medians of a job."""
+
+    figure: PublishedFigure
+    base: str
+    candidate: str
+    job: str
+    factor: float
+
+
+def list_published(run: DiskRun) -> list[PublishedBeside]:
     """What was published of the matrix, beside what was measured here."""
     jobs = [job for job in run.jobs if job.access == "direct" and job.in_flight == 1]
-    told = []
+    found = []
     for each in run.published:
         pairs = [
             (base, side)
@@ -200,15 +212,25 @@ def describe_published(run: DiskRun) -> list[str]:
         ]
         for job, (base, side) in ((job, pair) for job in jobs for pair in pairs):
             ours, theirs = (run.find_plays(it.name, job.name) for it in (base, side))
-            if not ours or not theirs:
-                continue
-            factor = median(p.total.p50 for p in theirs) / median(p.total.p50 for p in ours)
-            told.append(
-                f"{each.what}: {each.factor:.1f} times ({each.source}); here {factor:.1f} times "
-                "by medians, "
-                f"'{side.name}' beside '{base.name}', {job.name}."
-            )
-    return told
+            if ours and theirs:
+                factor = median(p.total.p50 for p in theirs) / median(p.total.p50 for p in ours)
+                found.append(PublishedBeside(each, base.name, side.name, job.name, factor))
+    return found
+
+
+def describe_published(run: DiskRun) -> list[str]:
+    """The same in sentences."""
+    return [
+        f"{it.figure.what}: {it.figure.factor:.1f} times ({it.figure.source}); here "
+        f"{format_factor(it.factor)} times by medians, '{it.candidate}' beside '{it.base}', "
+        f"{it.job}."
+        for it in list_published(run)
+    ]
+
+
+def format_factor(factor: float) -> str:
+    """`4.0`, and what is smaller than one by two figures."""
+    return f"{factor:.1f}" if factor >= 1 else f"{factor:.2g}"
 
 
 @dataclass(frozen=True)
