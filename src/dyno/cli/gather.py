@@ -36,6 +36,11 @@ WORST_FIRST = (3, 1, 4, 2, 0)
 @click.option(
     "--partial", is_flag=True, help="Judge what there is where shares are missing or not complete."
 )
+@click.option(
+    "--inconclusive",
+    type=click.Choice(["pass", "fail"]),
+    help="Exit of an inconclusive experiment: 0 or 1.  [default: 2]",
+)
 @options.STRICT
 @options.VERBOSE
 @options.JSON
@@ -70,10 +75,13 @@ def command(places: tuple[Path, ...], *, out: Path | None, partial: bool, **word
 def _gather(found: Sequence[FoundShare], out: Path | None, partial: bool) -> Any:
     from dyno.compare.shards.found_shares import check_alike, drop_copies
     from dyno.compare.shards.gathering import check_complete, write_gathered
+    from dyno.compare.shards.hosts import describe_hosts
 
     own = drop_copies(found, judged_run.print_progress)
     check_alike(own)
     state = check_complete(own, partial=partial)
+    for clause in describe_hosts(own):
+        screen.print_line(f"note: {clause}", err=True)
     folder = write_gathered(state, out or _make_path(own[0]), judged_run.quote_command())
     gathered = folder.read_run().gathered
     if gathered and gathered.torn:

@@ -22,6 +22,7 @@ from dyno.record import (
     History,
     HistoryPoint,
     HistorySeries,
+    HostEffect,
     Metric,
     Run,
     Verdict,
@@ -36,6 +37,14 @@ MDE80 = "MDE80: the smallest slowdown that this many blocks would find 4 times i
 def format_metric(metric: Metric) -> str:
     """The metric within its phase: `query rate`, `insert latency p99`, `server CPU …`."""
     return f"{metric.transaction} {format_metric_name(metric.name)}".strip()
+
+
+def format_host_effect(effect: HostEffect) -> str:
+    """`left +5.0 % [+4.1, +5.9]`; without bounds where it has one block."""
+    told = f"{effect.host} {numbers.format_signed_percent(effect.slowdown_percent)} %"
+    if effect.low_percent is None or effect.high_percent is None:
+        return told
+    return f"{told} {numbers.format_interval(effect.low_percent, effect.high_percent)}"
 
 
 def format_full_metric(metric_: Metric) -> str:

@@ -122,7 +122,11 @@ class EarlierRun:
 
 def learn_from(folder: RunFolder) -> EarlierRun:
     """What the run in `folder` knows; `UsageError` where it has too few valid blocks."""
-    analysis = Analysis(RunView(folder.read_run(), folder.read_trials()))
+    run = folder.read_run()
+    if run.gathered:
+        hint = "name the folder of one of its shares"
+        raise UsageError(f"{folder.path.name} is of several hosts, and a plan of one", hint=hint)
+    analysis = Analysis(RunView(run, folder.read_trials()))
     most = max(analysis.view.valid_blocks.values(), default=0)
     lines = tuple(line for line in analysis.list_lines(most) if line.primary)
     if most < BLOCKS_LEAST or not lines:

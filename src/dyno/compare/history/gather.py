@@ -42,13 +42,18 @@ def read_run(folder: RunFolder, source: RunSource, path: str) -> ReadRun:
     identity, played_bytes = "", 0
     try:
         run = folder.read_run()
+        if run.share:
+            raise UsageError("it is a share of an experiment", hint="`dyno gather` makes a run")
         identity = json.dumps([run.created_utc, run.seed, run.name])
         played_bytes = sum(file.stat().st_size for file in folder.path.glob("trials/*.json"))
         analysis = Analysis(RunView(run, folder.read_trials()))
     except (UsageError, HostError) as error:
         why = " ".join(error.sentence.split()).replace(str(folder.path), source.place)
         return ReadRun(path, source.stamp, identity, played_bytes, why)
-    losses, points = tuple(_describe_losses(analysis)), tuple(_find_points(source, analysis))
+    # each share of a gathered run is a run of its own host
+    of_hosts = [Analysis(each) for each in analysis.view.shares] or [analysis]
+    points = tuple(point for each in of_hosts for point in _find_points(source, each))
+    losses = tuple(_describe_losses(analysis))
     return ReadRun(path, source.stamp, identity, played_bytes, "", losses, points)
 
 

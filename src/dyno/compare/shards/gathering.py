@@ -10,6 +10,7 @@ from pathlib import Path
 from dyno import private_files
 from dyno.compare.run_folder import RunFolder, write_json
 from dyno.compare.shards.found_shares import FoundShare
+from dyno.compare.shards.hosts import name_hosts
 from dyno.errors import HostError, UsageError, find_fullest
 from dyno.judge.analysis.judge import analyse_now
 from dyno.record import (
@@ -57,20 +58,6 @@ def check_complete(found: Sequence[FoundShare], *, partial: bool) -> ShareState:
         else f"shares {told} of {of} of {name} are missing",
         hint="name their folders, too; --partial judges what there is",
     )
-
-
-def name_hosts(found: Sequence[FoundShare]) -> dict[int, str]:
-    """How the host of each share is called, by index: by its label where no other host has the
-    same, else by its id.
-    """
-    labels = {each.share.host: each.share.label for each in found}
-    often = list(labels.values())
-    return {
-        each.share.index: label
-        if (label := each.share.label) and often.count(label) == 1
-        else each.share.host
-        for each in found
-    }
 
 
 def make_run(state: ShareState, command: str, torn: int) -> Run:

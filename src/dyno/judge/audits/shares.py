@@ -1,4 +1,6 @@
-"""Audit `shares`: are all shares of a gathered run there, and were they played to their end?"""
+"""Audit `shares`: are all shares of a gathered run there, were they played to their end, and is it
+known which of them one host played?
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,27 @@ class Shares:
         """
         if view.run.gathered is None:
             return [Finding("shares", "does not apply", "the run was not gathered of shares")]
-        if absent := describe_absent(view.run):
-            return [Finding("shares", "doubtful", absent, tuple(t.number for t in view.trials))]
-        return [Finding("shares", "sound", "all shares are there")]
+        numbers = tuple(trial.number for trial in view.trials)
+        wrong = filter(None, (describe_absent(view.run), _describe_clones(view)))
+        found = [Finding("shares", "doubtful", sentence, numbers) for sentence in wrong]
+        return found or [Finding("shares", "sound", "all shares are there")]
+
+
+def _describe_clones(view: RunView) -> str:
+    """That what counts as one host may be several machines: clones have one id."""
+    boots: dict[str, set[str]] = {}
+    names = {trial.share: trial.host for trial in view.trials}
+    for share in (own.run.share for own in view.shares):
+        if share and share.index in names:
+            boots.setdefault(names[share.index], set()).add(share.boot)
+    found = [host for host, own in boots.items() if len(own) > 1]
+    if not found:
+        return ""
+    times = len(boots[found[0]])
+    return (
+        f"{found[0]} is taken for one host, whose kernel was started {times} times, and may be"
+        f" {times} clones of a machine (`dyno shard --host NAME` tells them apart)"
+    )
 
 
 AUDIT = Shares()

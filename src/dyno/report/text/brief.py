@@ -11,7 +11,7 @@ from rich.text import Text
 
 from dyno.judge.analysis.sentence import describe_pilot
 from dyno.record import Observation, compute_host_score
-from dyno.report import Book, basis, facts
+from dyno.report import Book, basis, facts, words
 from dyno.report.basis import NONE, format_score, summarize_calibration, summarize_restarts
 from dyno.report.block_cost import describe_block_cost
 from dyno.report.text import verdict
@@ -47,9 +47,18 @@ def _list_rows(book: Book) -> Iterator[tuple[str, str]]:
     yield from (("pilot" if not at else "", s) for at, s in enumerate(describe_pilot(book.run)))
     yield "conditions", _describe_conditions(book)
     yield "host", _describe_host(book.run.survey)
+    yield from (("by host" if not at else "", s) for at, s in enumerate(_list_host_effects(book)))
     yield from (
         ("calibration" if not at else "", line) for at, line in enumerate(_describe_errors(book))
     )
+
+
+def _list_host_effects(book: Book) -> Iterator[str]:
+    """`select rate, new: a +5.0 % [4.1, 5.9], b +4.8 % […]`, a line for each primary."""
+    for row in book.verdict.comparisons:
+        if row.primary and row.hosts:
+            told = ", ".join(map(words.format_host_effect, row.hosts))
+            yield f"{words.format_full_metric(row.metric)}, {row.candidate}: {told}"
 
 
 def _describe_audits(book: Book) -> str:
