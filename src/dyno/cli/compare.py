@@ -198,5 +198,5 @@ def read_experiment(**words: Any) -> Experiment:
         workloads=made.workloads + more,
         crossed=crossed,
         like=words["like"] or "",
-        client_hosts=words["client_hosts"] or "",
+        client_hosts=words["client_hosts"],
     )

@@ -82,12 +82,13 @@ def read_experiment_file(experiment: str, words: Mapping[str, Any]) -> Experimen
     measuring = override_measuring(read.measuring, words["blocks"], words["quick"])
     held = measuring.controls | dict(words["controls"])
     limits = measuring.limits | dict(words["limits"])
+    hosts = words.get("client_hosts")
     return replace(
         read,
         workloads=override_options(read.workloads, gather_settings(words)),
         measuring=replace(measuring, controls=held, limits=limits),
         command=judged_run.quote_command(),
-        client_hosts=words.get("client_hosts") or read.client_hosts,
+        client_hosts=read.client_hosts if hosts is None else hosts,
     )
 
 

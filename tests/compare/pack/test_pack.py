@@ -16,6 +16,7 @@ from dyno.compare.pack.hidden import Hiding, list_own_names
 from dyno.errors import UsageError
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "docs" / "example-run"
+LOAD = ["load-one.example.org", "load-two.example.org"]
 NAMES = ["alice", "Alice Liddell", "wonder.example.org", "tea-party", "s3cr3t", "10.1.2.3"]
 
 
@@ -47,6 +48,19 @@ def test_no_name_or_secret_is_in_a_packed_file(tmp_path: Path) -> None:
     assert not [word for word in NAMES if word.encode() in held]
     assert b"server1" in held and b"/home/user/pg" in held and b"table" not in held
     assert stat.S_IMODE((tmp_path / "x.dyno.zip").stat().st_mode) == 0o600
+
+
+def test_client_hosts_have_words_of_their_own_and_no_way_to_them(tmp_path: Path) -> None:
+    run = name_somebody(tmp_path)
+    record = json.loads((run / "run.json").read_text())
+    hosts = [{"name": f"ops@{name}", "ssh": f"ops@{name}", "machine": "boot-id"} for name in LOAD]
+    record["client_hosts"] = [{**host, "cores": 8} for host in hosts]
+    record["question"] += f" from {LOAD[0]} and ops@{LOAD[1]}"
+    record["command"] += f" --client-hosts ssh:ops@{LOAD[0]},ops@{LOAD[1]}"
+    (run / "run.json").write_text(json.dumps(record))
+    held = pack(run, tmp_path / "x.dyno.zip")
+    assert not [word for word in (*LOAD, "boot-id") if word.encode() in held]
+    assert b"client1" in held and b"client2" in held
 
 
 @pytest.mark.parametrize("group", ["Alice-ci", "tea-party", "ci.malice", "ci"])

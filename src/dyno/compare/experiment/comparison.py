@@ -134,7 +134,7 @@ class Experiment:
     Where factors are `crossed`, every candidate is played in every cell. Those that we start take
     the settings of the server `like`, which runs already (its name, or `attached`). The load is
     played from `client_hosts` together, as `driver/clients/words.py` reads them: words, or tables;
-    empty: from Dyno's own host.
+    None: from Dyno's own host.
     """
 
     name: str
@@ -146,7 +146,7 @@ class Experiment:
     command: str = ""
     crossed: CrossedFactors = field(default_factory=CrossedFactors)
     like: str = ""
-    client_hosts: str | Sequence[Any] = ""
+    client_hosts: object = None
 
 
 def compare_candidates(

@@ -288,5 +288,5 @@ def _read_experiment(top: TomlTable, command: str) -> Experiment:
         ),
         command=command,
         crossed=crossed,
-        client_hosts=top.data.get("client_hosts", ""),
+        client_hosts=top.data.get("client_hosts"),
     )

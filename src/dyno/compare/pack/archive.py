@@ -80,6 +80,25 @@ def leave_groups_out(value: Any, hiding: Hiding) -> set[str]:
     return found.union(*(leave_groups_out(each, hiding) for each in inner))
 
 
+def name_client_hosts(value: Any) -> dict[str, str]:
+    """A word in the place of each client host in the records, by its name and its parts; how it was
+    reached is taken out.
+    """
+    found: dict[str, str] = {}
+    if isinstance(value, dict):
+        hosts = value.get("client_hosts")
+        for host in hosts if isinstance(hosts, list) else ():
+            for name in (host.get("name", ""), host.get("ssh", "")):
+                found.setdefault(name, f"client{len({*found.values()}) + 1}")
+                found.setdefault(name.rpartition("@")[2], found[name])
+            for key in host.keys() - {"name", "cores"}:
+                del host[key]
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for each in inner:
+        found = name_client_hosts(each) | found
+    return {name: word for name, word in found.items() if name}
+
+
 def _hide_in(value: Any, hiding: Hiding) -> Any:
     if isinstance(value, str):
         return hiding.hide(value)
@@ -96,9 +115,10 @@ def make_hiding(runs: Sequence[dict[str, Any]], options: PackOptions) -> Hiding:
     """
     text = json.dumps(runs, ensure_ascii=False)
     names = {*options.names, *options.wanted}
-    hiding = Hiding(names, text, list_keys(list(runs)))
+    clients = name_client_hosts(list(runs))
+    hiding = Hiding(names, text, list_keys(list(runs)), clients)
     if groups := leave_groups_out(list(runs), hiding):
-        hiding = Hiding({*names, *groups}, text, list_keys(list(runs)))
+        hiding = Hiding({*names, *groups}, text, list_keys(list(runs)), clients)
     if stay := [word for word in options.wanted if not hiding.is_hidden(word)]:
         cause = "it is short, or a word of the records or of every host"
         raise UsageError(f"'{stay[0]}' cannot be hidden", cause=cause)

@@ -12,9 +12,10 @@ import getpass
 import os
 import pwd
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 
 from dyno.passwords import HIDDEN, mask_password
 
@@ -41,11 +42,18 @@ _LOOPBACK = {"", "localhost", "127.0.0.1", "[::1]"}
 class Hiding:
     """Replaces, always alike: the same name has the same word in all files of a run."""
 
-    def __init__(self, names: Iterable[str], text: str = "", keys: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        names: Iterable[str],
+        text: str = "",
+        keys: Iterable[str] = (),
+        words: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         """`names` and those of the addresses in `text` are hidden wherever they stand as words;
-        `keys` are words of the records, which are hidden in paths and addresses only.
+        `keys` are words of the records, which are hidden in paths and addresses only. `words` are
+        those in the place of names that must stay apart.
         """
-        self._servers: dict[str, str] = {}
+        self._servers: dict[str, str] = dict(words)
         self._meant: dict[str, str] = dict.fromkeys(names, NAMELESS)
         self._words: re.Pattern[str] | None = None
         for found in _ADDRESS.finditer(text):

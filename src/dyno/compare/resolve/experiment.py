@@ -75,7 +75,7 @@ def draft_run(experiment: Experiment, say: Say) -> RunDraft:
     draft.sources_sha256 = compute_own_sha256()
     draft.cpu_sampling = choose_cpu_sampling(experiment.measuring, draft.candidates)
     draft.survey = host.list_host_complaints(_find_data_folder())
-    if experiment.client_hosts:
+    if experiment.client_hosts is not None:
         _reach_clients(draft, say)
     return draft
 

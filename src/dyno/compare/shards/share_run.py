@@ -62,7 +62,7 @@ def select_cells(experiment: Experiment, share: DealtShare) -> Experiment:
     """The experiment with the cells of the share alone; its seed, and the one analysis at MAX, are
     the same for all shares.
     """
-    if experiment.client_hosts:
+    if experiment.client_hosts is not None:
         hint = "play it whole, with dyno run"
         raise UsageError(f"{experiment.name} has client hosts, and no shares", hint=hint)
     most = choose_interim_analyses(experiment.measuring)[-1]
