@@ -477,3 +477,19 @@ def test_merged_histograms_are_those_of_the_parts(tmp_path: Path) -> None:
     ]
     assert merged.count == both.counts.sum()
     assert merged.percentiles_ns["99"] == hdr.percentile(both, 99)
+
+
+def test_a_host_that_plays_alone_has_nobody_to_meet(tmp_path: Path) -> None:
+    """However badly its clock is known; two such are refused."""
+    plan = replace(make_plan(tmp_path, time="0.1"), commands=("run",))
+    with (
+        reached(HOSTS[0]) as one,
+        one.drive(plan, DriverLaunch(tmp_path / "log"), {}, lambda *_: 0) as process,
+    ):
+        assert isinstance(process.read_event(Limit("ready", LIMIT_S)), driver.Ready)
+    with (
+        reached() as two,
+        two.drive(plan, DriverLaunch(tmp_path / "log"), {}, lambda *_: 0) as process,
+        pytest.raises(TrialFailed, match="phase run must start within 0 µs"),
+    ):
+        process.read_event(Limit("ready", LIMIT_S))
