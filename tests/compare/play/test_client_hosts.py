@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,9 +24,9 @@ CALM = {"steal_percent": 100.0, "foreign_percent": 100.0}
 
 
 def make_experiment(
-    *sides: str, options: Mapping[str, str] = OPTIONS, **measuring: object
+    *sides: str, options: Mapping[str, str] = OPTIONS, **measuring: Any
 ) -> Experiment:
-    asked = Measuring(blocks=3, fixed=True, seed=1, limits=CALM, **measuring)  # type: ignore[arg-type]
+    asked = Measuring(blocks=3, fixed=True, seed=1, limits=CALM, **measuring)
     made = compare_candidates(sides, "oltp_point_select", options, asked)
     return replace(made, client_hosts=HOSTS)
 

@@ -19,7 +19,7 @@ from typing import Any
 from dyno import scratch
 from dyno.driver.clients.clocks import compute_allowed_ns
 from dyno.driver.clients.drivers import ClientDrivers, ClientSeat
-from dyno.driver.clients.ssh import SshHost
+from dyno.driver.clients.ssh import SshConnection
 from dyno.driver.plan import Plan, Session
 from dyno.driver.process import DriverLaunch
 from dyno.driver.questions import build_driver_environment, find_driver, identify
@@ -38,7 +38,7 @@ class ReachedHost:
 
     host: ClientHost
     program: str
-    ssh: SshHost | None
+    ssh: SshConnection | None
     is_shared: bool = False
 
     def build_command(self, word: str) -> tuple[str, ...]:
@@ -142,7 +142,7 @@ def _reach(host: ClientHost, control: Path | None, opened: ExitStack) -> Reached
     program = host.driver or str(find_driver())
     if not host.ssh or control is None:
         return ReachedHost(host, program, None)
-    ssh = SshHost(host.ssh, control)
+    ssh = SshConnection(host.ssh, control)
     opened.callback(ssh.close)
     return ReachedHost(host, host.driver or ssh.copy_driver(find_driver()), ssh)
 

@@ -39,7 +39,7 @@ _KEEPER = (
 )
 
 
-class SshHost:
+class SshConnection:
     """A destination of `ssh` with a folder of ours; `control` is the connection's socket here."""
 
     def __init__(self, destination: str, control: Path) -> None:
