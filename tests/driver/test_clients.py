@@ -104,7 +104,8 @@ def test_all_begin_within_the_spread_that_is_told(tmp_path: Path) -> None:
         assert abs(part.clock_after.offset_ns) <= part.clock_after.error_ns
         assert part.began_ns >= records[1].started_ns - part.clock.error_ns
     spread_ns, error_ns = compute_start_spread(parts)
-    assert 0 <= spread_ns < 50_000_000
+    began = [(part.began_ns, part.last_began_ns) for part in parts]
+    assert spread_ns == max(last for _, last in began) - min(first for first, _ in began) >= 0
     assert error_ns == sum(part.clock.error_ns for part in parts)
     assert sum(tally.done for tally in records[1].streams) == sum(
         part.done["event"] for part in parts
@@ -356,10 +357,10 @@ def test_a_start_is_translated_to_a_clock_that_shows_another_time(tmp_path: Path
     (run,) = [each for each in records if each.phase == "run"]
     here, there = run.clients
     for clock in (there.clock, there.clock_after):
-        assert abs(clock.offset_ns - 1_000_000_000_000) <= clock.error_ns < 50_000_000
+        assert abs(clock.offset_ns - 1_000_000_000_000) <= clock.error_ns < 5_000_000_000
     assert abs(here.clock.offset_ns) <= here.clock.error_ns
-    assert abs(there.began_ns - here.began_ns) < 50_000_000
-    assert run.ended_ns - run.started_ns < 5_000_000_000
+    assert abs(there.began_ns - here.began_ns) < 10_000_000_000
+    assert run.ended_ns - run.started_ns < 10_000_000_000
     assert end.counters["events"] >= run.streams[0].done > 0
 
 
