@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from made_rates import make_blocks, make_plan
 
@@ -25,6 +26,18 @@ def test_the_verdict_says_how_much_more_capacity_within_which_interval() -> None
         r"B: 12 % \[10\.\d, 13\.\d\] more capacity than A at p99<10ms \(margin 5 %\)", told
     )
     assert "A holds p99<10ms up to 1,000 events/s [1,000, 1,000] (16 connections, 6 rest" in told
+
+
+def test_a_server_that_runs_already_has_searches_and_no_restarts() -> None:
+    plan, blocks = make_plan(), make_blocks({"A": (1000,) * 6, "B": (1100,) * 6})
+    base, other = plan.run.candidates
+    theirs = replace(base, build={**base.build, "address": "//me@h/d"})
+    plan = replace(plan, run=replace(plan.run, candidates=(theirs, other)))
+    told = tell(plan, blocks)
+    assert "A holds p99<10ms up to 1,000 events/s [1,000, 1,000] (16 connections, 6 sea" in told
+    assert "6 restarts" in told and "A ran already and was not restarted" in told
+    page = render_capacity(plan, blocks, judge_capacity(plan, blocks))
+    assert "A ran already: its data were loaded anew" in page
 
 
 def test_a_loss_is_told_without_a_sign_and_with_its_interval_in_order() -> None:

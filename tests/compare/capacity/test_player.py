@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
-from dyno.compare.capacity.player import RestartPlayer
+from dyno.cli import capacity
+from dyno.compare.capacity.player import BlockPlayer, RestartPlayer
+from dyno.compare.capacity.run import make_plan, prepare_capacity
+from dyno.compare.play.job import LoadChoice
+from dyno.compare.resolve.experiment import draft_run
+from dyno.compare.run_folder import RunFolder
 from dyno.errors import TrialFailed
 
 
@@ -46,3 +52,21 @@ def test_the_others_are_woken_before_an_error_is_told_else_it_would_be_blamed_on
     with pytest.raises(TrialFailed), suspend(one, players):
         raise TrialFailed("the server died")
     assert other.freezer.told == ["freeze", "thaw"]
+
+
+def test_data_that_take_long_to_load_are_loaded_once_and_copied_for_each_restart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "cache"))
+    words = ["sqlite@system", "b=sqlite@system", "-w", "oltp_point_select", "--slo", "p50<1ms"]
+    words += ["--set", "table_size=100", "--step", "100ms", "--seed", "1"]
+    given = capacity.command.make_context("capacity", words).params
+    asked = capacity.read_asked(given)
+    experiment, phase = capacity.choose_experiment(given, asked)
+    prepared = prepare_capacity(draft_run(experiment, lambda _: None), phase, lambda _: None)
+    kept, plan = RunFolder(tmp_path / "run"), make_plan(prepared, asked)
+    one = BlockPlayer(plan, prepared, kept, lambda _: None, choose_load=lambda *_: LoadChoice(0, 1))
+    block = one.play_block(0, {})
+    (load,) = (tmp_path / "cache" / "load").iterdir()
+    assert (load / "home").is_dir() and len(block.restarts) == 2
+    assert all(step.done for restart in block.restarts for step in restart.steps)

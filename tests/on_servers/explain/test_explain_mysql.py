@@ -236,3 +236,10 @@ def test_statements_inside_a_function_are_told_by_the_servers_history() -> None:
         ask(server.session, *STAGES.format("NO").split(";"))
         assert {"parse", "open tables", "optimise", "execute"} <= times_of(told).keys()
         assert not any("stage/sql/% instruments" in remark for remark in told.remarks)
+
+
+def test_an_answer_that_is_larger_than_we_would_keep_is_explained_all_the_same(
+    server: Server,
+) -> None:
+    large = "SELECT REPEAT('x', 1000000) FROM orders LIMIT 45"
+    assert explain(url_of(server), large, replace(QUICK, runs=1)).rows == 45

@@ -210,6 +210,7 @@ def test_a_function_of_users_is_executed_read_only(server: Server) -> None:
     )
     found = explain(url_of(server), "SELECT count_them()")
     assert any("count_them()" in remark for remark in found.remarks)
+    assert any("auto_explain" in remark for remark in found.remarks)
     with pytest.raises(UsageError, match="the statement writes"):
         explain(url_of(server), "SELECT add_order()")
     assert ask(server.session, "SELECT count(*) FROM orders WHERE id = 0") == [["0"]]
@@ -276,6 +277,14 @@ def test_time_in_functions_and_what_was_set_are_facts_of_their_stages(server: Se
     assert "enable_seqscan = off" in facts["optimise"]
     has_memory = any("kB of memory" in fact for fact in facts["optimise"])
     assert has_memory == (found.version >= "17")
+
+
+def test_an_answer_that_is_larger_than_we_would_keep_is_explained_all_the_same(
+    server: Server,
+) -> None:
+    ask(server.session, "CREATE OR REPLACE FUNCTION one() RETURNS int LANGUAGE sql AS 'SELECT 1'")
+    large = "SELECT repeat('x', 1000000) FROM orders LIMIT 45"
+    assert explain(url_of(server), large, replace(QUICK, runs=1)).rows == 45
 
 
 def test_a_server_of_a_version_is_started_with_tables_and_is_gone_afterwards(

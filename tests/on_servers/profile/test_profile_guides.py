@@ -1,4 +1,4 @@
-"""The commands of docs/guides/profile.md and your-server.md, on servers in use."""
+"""The commands of docs/guides/profile.md and docs/guides/your-server.md, on servers in use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dyno.cli import command, run_words
 
 pytestmark = [pytest.mark.timeout(180)]
 
-GUIDES = ROOT / "docs" / "guides"
+PROFILE, YOURS = ROOT / "docs/guides/profile.md", ROOT / "docs/guides/your-server.md"
 #: What the guides call a server, its process, and a file; what a statement is.
 _URL = re.compile(r"(postgres|mysql)://\S+|URL|4711|runs/server-profiles/\S+|FILE")
 WORK = {
@@ -27,15 +27,15 @@ WORK = {
 
 def list_profiles() -> list[list[str]]:
     """The words of each command of the guide's first box."""
-    box = (GUIDES / "profile.md").read_text().partition("```\n")[2].partition("```")[0]
+    box = PROFILE.read_text().partition("```\n")[2].partition("```")[0]
     lines = [line for line in box.splitlines() if line.startswith("dyno profile")]
     assert len(lines) >= 4
     return [shlex.split(line, comments=True)[1:] for line in lines]
 
 
 def list_inline() -> list[list[str]]:
-    """The commands in the table of questions of your-server.md."""
-    text = (GUIDES / "your-server.md").read_text()
+    """The commands in the table of questions."""
+    text = YOURS.read_text()
     table = text.partition("## Which to open when")[2].partition("## What each sees")[0]
     found = [shlex.split(it)[1:] for it in re.findall(r"`(dyno [^`]*)`", table)]
     assert len(found) > 4

@@ -22,7 +22,7 @@ from dyno.compare.play.engine_session import EngineSession, SessionPart
 from dyno.compare.play.freezer import NeverFrozen, ProcessFreezer
 from dyno.compare.play.job import LoadChoice, Tools, TrialJob, TrialNotes
 from dyno.compare.play.loads import choose_load, prepare_load
-from dyno.compare.play.run import make_temporary_run
+from dyno.compare.play.run import LoadChooser, make_temporary_run
 from dyno.compare.play.trial import compute_trial_seed
 from dyno.compare.resolve.design import LOADS
 from dyno.compare.resolve.draft import Prepared
@@ -74,7 +74,7 @@ Told = StepTold | BlockTold
 @dataclass(frozen=True)
 class BlockPlayer:
     """Plays blocks of `plan` for the run in `kept`, which lists what lies in servers that go on
-    running; `tell` hears every step, and a test hands in its own `tools`.
+    running; `tell` hears every step, and a test hands in its own `tools` and choice of loads.
     """
 
     plan: CapacityPlan
@@ -82,6 +82,7 @@ class BlockPlayer:
     kept: RunFolder
     tell: Callable[[StepTold], None]
     tools: Tools = field(default_factory=lambda: Tools(probes=choose_probes()))
+    choose_load: LoadChooser = choose_load
     _quickly_loaded: set[str] = field(default_factory=set)
 
     def play_block(self, number: int, known: dict[str, float]) -> CapacityBlock:
@@ -157,7 +158,8 @@ class BlockPlayer:
     def _take_load(self, session: EngineSession) -> bool:
         """Leaves a kept load in the home, where loading is slow and the data may be copied."""
         job, size_bytes = session.job, self.prepared.size_bytes
-        choice = choose_load(self.plan.run.design.loads, job.workload, [], job.block, size_bytes)
+        asked = self.plan.run.design.loads
+        choice = self.choose_load(asked, job.workload, [], job.block, size_bytes)
         is_quick = job.candidate.name in self._quickly_loaded
         if (
             choice is None

@@ -397,9 +397,11 @@ class MysqlPath:
 
     def _count_work(self, talk: Talk) -> dict[str, tuple[str, ...]]:
         """Temporary tables, merge passes and rows read in one run, by the session's own count."""
-        answers = talk([COUNTERS, COUNTERS, *self.bare, COUNTERS], "rows")
+        answers = talk([COUNTERS, COUNTERS], "rows")
+        talk(self.bare, "counts")
         first, second, last = (
-            {str(name): int(value or 0) for name, value in answers[at].rows} for at in (0, 1, -1)
+            {str(name): int(value or 0) for name, value in answer.rows}
+            for answer in (*answers, *talk([COUNTERS], "rows"))
         )
         grown = {
             name: last[name] - second.get(name, 0) - (second.get(name, 0) - first.get(name, 0))

@@ -57,7 +57,8 @@ def read_inner(talk: Talk, bare: Sequence[str]) -> InnerStatements:
         if not names:
             return InnerStatements()
         table = max(names, key=len)
-        told = talk([*bare, HISTORY.format(table)], "rows")[-1].rows
+        talk(bare, "counts")
+        told = talk([HISTORY.format(table)], "rows")[-1].rows
         outer = _find_outer(told, 1 + len(bare) // 2)
         if outer is None:
             return InnerStatements()

@@ -114,7 +114,13 @@ class PostgresPath:
         tokens = read_statement(self._sql, quoting)
         check_kind(tokens, self._request.writes)
         rules = ServerRules(HARMLESS, judge_session_words, frozenset({quoting}))
-        for name in check_calls(rules, tokens, theirs):
+        called = check_calls(rules, tokens, theirs)
+        if called:
+            self.remarks.append(
+                "statements inside a function are told by the server's log alone: auto_explain with"
+                " log_analyze and log_nested_statements, for a superuser's session (LOAD) or all"
+            )
+        for name in called:
             self.remarks.append(
                 f"the statement calls {name}(), a function of this database's users: what it does "
                 "outside of the transaction (dblink, files, advisory locks) nobody holds back"
@@ -230,14 +236,15 @@ class PostgresPath:
     def _count_functions(self, talk: Talk) -> tuple[str, ...]:
         """What the functions of users took in one run more, by the server's own count."""
         on, off = "SET track_functions = 'all'", "RESET track_functions"
-        around = ("BEGIN", "ROLLBACK")
-        answers = talk([on, around[0], COUNTED, self._sql, COUNTED, around[1], off], "rows")
-        before = {str(row[0]): row for row in answers[2].rows}
+        earlier = talk([on, "BEGIN", COUNTED], "rows")[-1].rows
+        talk([self._sql], "counts")
+        later = talk([COUNTED, "ROLLBACK", off], "rows")[0].rows
+        before = {str(row[0]): row for row in earlier}
         told = []
-        for name, *numbers in answers[4].rows:
-            earlier = before.get(str(name), [name, "0", "0", "0"])[1:]
+        for name, *numbers in later:
+            found = before.get(str(name), [name, "0", "0", "0"])[1:]
             calls, total_ms, own_ms = (
-                float(now or 0) - float(was or 0) for now, was in zip(numbers, earlier, strict=True)
+                float(now or 0) - float(was or 0) for now, was in zip(numbers, found, strict=True)
             )
             if calls > 0:
                 times = f"{1000 * total_ms:,.0f} µs, of them {1000 * own_ms:,.0f} in itself"
