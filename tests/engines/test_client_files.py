@@ -236,3 +236,14 @@ def test_only_reading_is_added_to_an_address_however_it_is_written() -> None:
         one, other = map(candidates.parse_candidate, (before, after))
         assert other.keys == one.keys | {"readonly": "on"}
         assert (other.with_password, other.engine) == (one.with_password, one.engine)
+
+
+@pytest.mark.parametrize(("url", "named"), [("mysql://joe@", True), ("mariadb://joe@", False)])
+def test_a_login_file_that_is_not_read_is_named_where_a_login_fails(
+    url: str, named: bool, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / ".mylogin.cnf").write_bytes(b"\0\0\0\0")
+    for login in (url, url.replace("joe", "joe:secret")):
+        assert run_words(["play", f"{login}127.0.0.1:1/shop", "--workload", "oltp_read_only"]) == 64
+        said = capsys.readouterr().err
+        assert (".mylogin.cnf is not read" in said) == (named and "secret" not in login), said

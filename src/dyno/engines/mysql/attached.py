@@ -20,9 +20,15 @@ from dyno.builds import Build
 from dyno.driver.plan import Session
 from dyno.engines import Ask, Server
 from dyno.engines.mysql import reading
-from dyno.engines.mysql.client_files import KEPT, read_defaults
+from dyno.engines.mysql.client_files import KEPT, find_login_file, read_defaults
 from dyno.engines.mysql.in_place import look_in_place
-from dyno.errors import DynoError, TrialFailed, UsageError, build_unknown_error
+from dyno.errors import (
+    USAGE_EXIT,
+    DynoError,
+    TrialFailed,
+    UsageError,
+    build_unknown_error,
+)
 from dyno.workloads.replay.in_place import ServerRules
 
 #: How the table's name begins. One that a kill left is empty and in nobody's way, and is not
@@ -139,7 +145,13 @@ def attach_server(ask: Ask, engine: str, build: str, flags: Mapping[str, str]) -
     """
     found = locate_server(engine, build, flags)
     at = url.parse_url(found.name, PORT)
-    version, read_only = url.read_fields("MySQL", ASKED, ask(make_session(found), ASKED))
+    try:
+        answers = ask(make_session(found), ASKED)
+    except DynoError as refused:
+        if refused.exit_code == USAGE_EXIT and (unread := find_login_file(engine, os.environ)):
+            raise _build_login_file_error(refused, unread, found) from refused
+        raise
+    version, read_only = url.read_fields("MySQL", ASKED, answers)
     if url.is_read_only(found):
         reading.list_settings(version, 1)
     elif read_only not in ("0", "OFF"):
@@ -149,6 +161,14 @@ def attach_server(ask: Ask, engine: str, build: str, flags: Mapping[str, str]) -
     told = {"assertions": "on" if "-debug" in version else "off"}
     facts = found.facts | told | {"server": version}
     return replace(found, version=version, facts=facts)
+
+
+def _build_login_file_error(refused: DynoError, unread: Path, found: Build) -> DynoError:
+    """What the server's own clients would take from a file that is not read here."""
+    if found.secret:
+        return refused
+    hint = f"{unread} is not read: name user and password in the URL, or in ~/.my.cnf"
+    return UsageError(refused.message, cause=refused.cause, hint=hint)
 
 
 def locate_server(engine: str, build: str, flags: Mapping[str, str]) -> Build:

@@ -17,7 +17,7 @@ from dyno.passwords import HIDDEN
 
 #: Read one after the other, what is later goes before; a URL's `defaults-file` is read alone.
 GLOBAL_FILES = ("/etc/my.cnf", "/etc/mysql/my.cnf")
-OWN_FILE = ".my.cnf"
+OWN_FILE, LOGIN_FILE = ".my.cnf", ".mylogin.cnf"
 #: Groups that the servers' own clients read.
 GROUPS = {
     "mysql": ("client", "mysql"),
@@ -70,6 +70,14 @@ def read_defaults(
     if socket and found.get("host", "localhost") == "localhost":
         found["host"] = socket
     return found
+
+
+def find_login_file(engine: str, environment: Mapping[str, str]) -> Path | None:
+    """The file of `mysql_config_editor`, which MySQL's own clients read and we do not; None where
+    there is none. MariaDB's clients do not read it either.
+    """
+    file = Path(environment.get("MYSQL_TEST_LOGIN_FILE") or Path.home() / LOGIN_FILE)
+    return file if engine == "mysql" and file.is_file() else None
 
 
 def _list_files(defaults_file: str) -> list[Path]:
