@@ -144,7 +144,7 @@ def test_a_comparison_ends_with_its_verdict(
     verdict = Verdict(overall, "so it is", True, (), (), ())
     monkeypatch.setattr(judged_run, "play_and_judge", lambda *_: verdict)
     file = tmp_path / "x.toml"
-    file.write_text('candidates = ["null", "null"]\n[[workload]]\nname = "insert"\n')
+    file.write_text('candidates = ["null", "null"]\naa = true\n[[workload]]\nname = "insert"\n')
     assert run_words(["compare", "null", "null@1us", "-w", "insert"]) == code
     assert run_words(["run", str(file), "--gate"]) == code
     assert run_words(["run", str(file)]) == 0
@@ -166,7 +166,7 @@ def test_a_doubtful_comparison_ends_with_4_where_strict_asks_for_it(
     strict = 4 if overall in ("not slower", "slower") else code
     monkeypatch.setattr(judged_run, "play_and_judge", lambda *_: verdict)
     file = tmp_path / "x.toml"
-    file.write_text('candidates = ["null", "null"]\n[[workload]]\nname = "insert"\n')
+    file.write_text('candidates = ["null", "null"]\naa = true\n[[workload]]\nname = "insert"\n')
     for words in (["compare", "null", "null@1us", "-w", "insert"], ["run", str(file), "--gate"]):
         assert run_words(words) == code
         assert run_words([*words, "--strict"]) == strict

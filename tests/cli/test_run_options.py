@@ -12,6 +12,7 @@ from dyno.record import Verdict
 
 SWEPT = """
 candidates = ["null", "null"]
+aa = true
 [[workload]]
 name = "oltp_point_select"
 options = { table_size = 10, time = 1 }

@@ -124,7 +124,7 @@ def read_asked(words: dict[str, Any]) -> CapacityAsked:
 def choose_experiment(words: dict[str, Any], asked: CapacityAsked) -> tuple[Experiment, Any]:
     """The experiment, and its phase as it is played at a rate."""
     from dyno.compare.capacity.run import choose_options, find_open_phase
-    from dyno.compare.experiment import Measuring, compare_candidates
+    from dyno.compare.experiment import Measuring, check_unlike, compare_candidates
 
     measuring = Measuring(
         seed=words["seed"],
@@ -135,9 +135,9 @@ def choose_experiment(words: dict[str, Any], asked: CapacityAsked) -> tuple[Expe
     )
     chosen = choose_options(words["candidates"], dict(words["settings"]))
     command = judged_run.quote_command()
-    experiment = prepare_experiment(
-        compare_candidates(words["candidates"], words["workload"], chosen, measuring, command)
-    )
+    made = compare_candidates(words["candidates"], words["workload"], chosen, measuring, command)
+    check_unlike(made.candidates)
+    experiment = prepare_experiment(made)
     return experiment, find_open_phase(experiment, asked.longest_s, asked.warmup_s)
 
 

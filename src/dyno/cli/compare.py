@@ -15,10 +15,7 @@ from dyno.cli.replay_words import add_replay_options, rewrite_candidates
 from dyno.errors import HostError, TrialFailed, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from dyno.compare.experiment import Experiment
-    from dyno.compare.experiment.candidates import Spec
 
 
 @click.command("compare")
@@ -148,20 +145,12 @@ def command(**words: Any) -> int:
     return asked.choose_exit_code(verdict)
 
 
-def check_unlike(specs: Sequence[Spec]) -> None:
-    """`UsageError` where the same candidate was typed twice, and given no name."""
-    unnamed = [spec.text for spec in specs if spec.name.partition("#")[0] == spec.text]
-    if twice := [text for text in unnamed if unnamed.count(text) > 1]:
-        hint = "--aa says that this is meant: an A/A comparison; or name another build"
-        raise UsageError(f"{twice[0]} is compared with itself", hint=hint)
-
-
 def read_experiment(**words: Any) -> Experiment:
     """The command line's words as an experiment."""
     from dyno.compare import experiment as experiments
     from dyno.compare.experiment.factors import cross_factors
 
-    moved = words["one_at_a_time"]
+    command, moved = judged_run.quote_command(), words["one_at_a_time"]
     crossed = cross_factors(words["factors"], "one at a time" if moved else "factorial")
     if moved and not crossed.levels:
         raise UsageError("--one-at-a-time needs a factor", hint="add --factor KEY=A,B")
@@ -187,11 +176,9 @@ def read_experiment(**words: Any) -> Experiment:
     )
     words["candidates"] = rewrite_candidates(words, words["candidates"])
     (first, *others), chosen = choose_scripts(words)
-    made = experiments.compare_candidates(
-        words["candidates"], first, chosen, measuring, judged_run.quote_command()
-    )
+    made = experiments.compare_candidates(words["candidates"], first, chosen, measuring, command)
     if not words["aa"]:
-        check_unlike(made.candidates)
+        experiments.check_unlike(made.candidates, "--aa says that this is meant: an A/A comparison")
     more = tuple(experiments.Workload(name, chosen) for name in others)
     return replace(
         made,

@@ -103,7 +103,7 @@ def command(**words: Any) -> int:
 
 
 def _make_experiment(words: dict[str, Any]) -> Experiment:
-    from dyno.compare.experiment import Measuring, compare_candidates
+    from dyno.compare.experiment import Measuring, check_unlike, compare_candidates
 
     if len(words["candidates"]) < 2:
         hint = "name the base first, then what is compared with it"
@@ -120,9 +120,9 @@ def _make_experiment(words: dict[str, Any]) -> Experiment:
         raise click.UsageError("missing option '--workload' (or '--sql')")
     measuring = Measuring(seed=words["seed"], controls=dict(words["controls"]))
     command = judged_run.quote_command()
-    return prepare_experiment(
-        compare_candidates(words["candidates"], workload, chosen, measuring, command)
-    )
+    made = compare_candidates(words["candidates"], workload, chosen, measuring, command)
+    check_unlike(made.candidates)
+    return prepare_experiment(made)
 
 
 def _make_plan(words: dict[str, Any]) -> CountPlan:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from repository import ROOT
 
-from dyno.cli import compare
+from dyno.cli import compare, run_words
 from dyno.compare import experiment
 from dyno.compare.experiment import Measuring
 from dyno.compare.experiments import list_experiments
@@ -70,6 +70,30 @@ def test_an_a_a_comparison_is_declared(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="null@0s is compared with itself") as caught:
         compare.read_experiment(**context.params)
     assert "--aa" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["count", "null@0s", "null@0s", "-w", "insert"], "a=BUILD b=BUILD"),
+        (["capacity", "null", "null", "-w", "insert", "--slo", "p99<1ms"], "a=BUILD b=BUILD"),
+        (["run", "twice.toml"], "aa = true"),
+        (["plan", "twice.toml"], "aa = true"),
+    ],
+)
+def test_a_candidate_that_is_typed_twice_is_asked_about_by_every_command(
+    words: list[str],
+    meant: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = 'candidates = ["null", "null"]\n[[workload]]\nname = "insert"\n'
+    (tmp_path / "twice.toml").write_text(text)
+    assert run_words(words) == 64
+    said = capsys.readouterr().err
+    assert "is compared with itself" in said and meant in said, said
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,7 @@ CALM = {"steal_percent": 100.0, "foreign_percent": 100.0}
 EXPERIMENT = """
 sequential = true
 candidates = ["{engine}", "{engine}"]
+aa = true
 blocks = 3
 limits = {{ steal_percent = 100, foreign_percent = 100 }}
 [[workload]]

@@ -18,7 +18,7 @@ mod tests;
 mod window;
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -90,6 +90,10 @@ pub struct Dump {
     databases: Databases,
     /// The database that the file has gone to.
     pub database: Option<String>,
+    /// Databases that it has gone to, where all are played; and what brought it to the last, which is
+    /// sent once that was made.
+    entered: BTreeSet<String>,
+    waiting: Option<Vec<u8>>,
     /// What was left out or altered, by what it is.
     pub left_out: BTreeMap<&'static str, Seen>,
     text: Vec<u8>,
@@ -117,6 +121,8 @@ impl Dump {
             promised: Vec::new(),
             databases,
             database: None,
+            entered: BTreeSet::new(),
+            waiting: None,
             left_out: BTreeMap::new(),
             text: Vec::new(),
             line: 1,
@@ -153,6 +159,10 @@ impl Dump {
     }
 
     fn find_next(&mut self) -> Result<Option<Part>, Error> {
+        if let Some(text) = self.waiting.take() {
+            self.text = text;
+            return Ok(Some(Part::Statement));
+        }
         loop {
             let is_there = self.window.borrow_mut().skip_space()?;
             self.line = self.window.borrow().line;
@@ -241,8 +251,18 @@ impl Dump {
             return Err(Error::user(format!("the file holds the databases {first} and {name}"))
                 .hint("a copy is one database: dump the one that is wanted"));
         }
+        if self.databases != Databases::AsTheyAre {
+            self.database = Some(name);
+            return Ok(self.note("CREATE DATABASE and USE"));
+        }
+        // a dump without CREATE DATABASE goes to one that a new server lacks
+        if self.moves.is_none() && self.entered.insert(name.clone()) {
+            let quoted = name.replace('`', "``");
+            let make = format!("CREATE DATABASE IF NOT EXISTS `{quoted}`").into_bytes();
+            self.waiting = Some(std::mem::replace(&mut self.text, make));
+        }
         self.database = Some(name);
-        Ok(self.databases == Databases::AsTheyAre || self.note("CREATE DATABASE and USE"))
+        Ok(true)
     }
 
     /// What a statement sets that changes how the next ones are read.

@@ -5,8 +5,17 @@ from dyno.compare.experiment.comparison import (
     Experiment,
     Measuring,
     Workload,
+    check_unlike,
     compare_candidates,
 )
 from dyno.compare.experiment.toml_file import read_experiment
 
-__all__ = ["BLOCKS", "Experiment", "Measuring", "Workload", "compare_candidates", "read_experiment"]
+__all__ = [
+    "BLOCKS",
+    "Experiment",
+    "Measuring",
+    "Workload",
+    "check_unlike",
+    "compare_candidates",
+    "read_experiment",
+]

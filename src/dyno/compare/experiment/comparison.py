@@ -23,6 +23,20 @@ LIMITS = ("steal_percent", "foreign_percent")
 GATES = ("each", "mean")
 
 
+#: What says of two candidates that they are the same on purpose.
+NAMED = "names say that this is meant: a=BUILD b=BUILD"
+
+
+def check_unlike(specs: Sequence[Spec], meant: str = NAMED) -> None:
+    """`UsageError` where the same candidate was typed twice, and given no name; `meant`: what says
+    that it is meant.
+    """
+    unnamed = [spec.text for spec in specs if spec.name.partition("#")[0] == spec.text]
+    if twice := [text for text in unnamed if unnamed.count(text) > 1]:
+        hint = f"{meant}; or name another build"
+        raise UsageError(f"{twice[0]} is compared with itself", hint=hint)
+
+
 @dataclass(frozen=True)
 class Measuring:
     """How an experiment is measured; None leaves our default, or the workload's own.

@@ -21,6 +21,7 @@ from dyno.compare.experiment.comparison import (
     Measuring,
     Workload,
     as_text,
+    check_unlike,
     format_options,
     normalize_option_name,
 )
@@ -108,7 +109,13 @@ def read_candidates(top: TomlTable, crossed: CrossedFactors) -> tuple[Spec, ...]
         raise top.locate_error(
             "candidates", UsageError("a comparison needs two candidates", hint=hint)
         )
-    return candidates.make_names_unique([_read_spec(top, str(text)) for text in texts])
+    found = candidates.make_names_unique([_read_spec(top, str(text)) for text in texts])
+    if not top.read_flag("aa"):
+        try:
+            check_unlike(found, "aa = true says that this is meant: an A/A comparison")
+        except UsageError as error:
+            raise top.locate_error("candidates", error) from error
+    return found
 
 
 def _read_spec(top: TomlTable, text: str) -> Spec:
