@@ -90,7 +90,7 @@ pub struct Dump {
     databases: Databases,
     /// The database that the file has gone to.
     pub database: Option<String>,
-    /// Databases that it has gone to, where all are played; and what brought it to the last, which is
+    /// Databases that it has gone to, where all are played; what brought it to the last, which is
     /// sent once that was made.
     entered: BTreeSet<String>,
     waiting: Option<Vec<u8>>,
