@@ -17,7 +17,7 @@ from typing import Any
 from processes import DRIVER, descendants
 
 DYNO = Path(sys.executable).with_name("dyno")
-LIMIT_S = 50
+LIMIT_S = 120
 #: Small, and of a script of the user's own; hosts of one machine disturb each other.
 EXPERIMENT = """
 name = "tiny"

@@ -12,6 +12,7 @@ from dyno.cli import run_words
 from dyno.cli.fleet import list_forwarded_words
 from dyno.cli.run import command
 from dyno.compare.fleet.experiment_files import list_experiment_files
+from dyno.compare.run_folder import RunFolder
 from dyno.errors import UsageError
 
 
@@ -90,3 +91,34 @@ def test_scripts_that_come_along_are_not_sent(here: Path) -> None:
     file = here / "own.toml"
     file.write_text('candidates = ["null", "null"]\naa = true\n[[workload]]\nname = "insert"\n')
     assert list(list_experiment_files(file, {})) == ["own.toml"]
+
+
+def test_a_server_that_runs_already_is_refused(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = here / "attached.toml"
+    sides = '["mysql://root@db1:3306/x", "mysql://root@db2:3306/x"]'
+    file.write_text(f'candidates = {sides}\n[[workload]]\nname = "oltp_point_select"\n')
+    (here / "hosts.toml").write_text('[[host]]\nname = "a"\n')
+    assert run_words(["run", str(file), "--on", "ssh:hosts.toml"]) == 64
+    assert "is a server that runs already" in capsys.readouterr().err
+
+
+def test_what_a_host_keeps_for_callers_that_never_came_back_is_cleaned(
+    here: Path, state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = state / "fleet" / "20260101T000000Z-suite-0a0b0c0d"
+    (kept / "shares" / "0001").mkdir(parents=True)
+    (kept / "shares" / "0001" / "run.json").write_text("{}")
+    assert run_words(["clean", kept.name, "--yes"]) == 0, capsys.readouterr().err
+    assert not kept.exists()
+
+
+def test_what_a_host_plays_just_now_is_not_cleaned(here: Path, state: Path) -> None:
+    kept = state / "fleet" / "20260101T000000Z-suite-0a0b0c0d"
+    share = kept / "shares" / "0001"
+    share.mkdir(parents=True)
+    (share / "run.json").write_text("{}")
+    with RunFolder(share).hold_alone():
+        run_words(["clean", kept.name, "--yes"])
+    assert share.exists()

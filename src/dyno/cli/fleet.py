@@ -49,6 +49,7 @@ def run_on_fleet(
     from dyno.host.checks import read_host_group
 
     refuse_local_words(words)
+    refuse_attached(experiment)
     asked = judged_run.read_asked(words)
     files = list_experiment_files(file, gather_settings(words))
     backend = open_backend(where)
@@ -78,6 +79,15 @@ def refuse_local_words(words: Mapping[str, Any]) -> None:
     for name, sentence in REFUSED.items():
         if words.get(name):
             raise UsageError(f"{sentence.split()[0]} and --on exclude each other", cause=sentence)
+
+
+def refuse_attached(experiment: Experiment) -> None:
+    """`UsageError` for a server that runs already: all hosts would play on it at once."""
+    for side in experiment.candidates:
+        if side.is_url:
+            cause = "every host would play on it at once, and measure the others"
+            hint = "name a build that each host starts, or play from one host, without --on"
+            raise UsageError(f"{side.name} is a server that runs already", cause=cause, hint=hint)
 
 
 def resolve_fleet(where: str) -> str:

@@ -230,7 +230,9 @@ class Agent:
 
     def _play(self, share: int) -> None:
         """Plays a share, or goes on with it, and sends its records."""
-        if self._slot is None or self._asked is None:
+        if self._asked is None:
+            raise UsageError("no experiment was named")
+        if self._slot is None:
             raise UsageError("another dyno plays on this host")
         folder = self._make_home(SHARES) / f"{share:04}"
         play = SharePlay(self.program, self._asked, share, folder, self._slot)
@@ -297,6 +299,10 @@ class SharePlay:
             self.stop()
             for thread in threads:
                 thread.join(1.0)
+            for stream in (self.process.stdout, self.process.stderr):
+                # a grandchild that holds the other end has its reader wait on
+                if stream and not any(thread.is_alive() for thread in threads):
+                    stream.close()
 
     def _read(self, stream: Iterator[str], is_error: bool) -> None:
         for line in stream:

@@ -17,12 +17,14 @@ from typing import Any
 
 from dyno import private_files, scratch
 from dyno.compare.pack.hidden import Hiding
-from dyno.compare.run_folder import RECORDS
+from dyno.compare.run_folder import FLEET_RECORD, RECORDS
 from dyno.errors import HostError, InternalError, UsageError, find_fullest
 
 SUFFIX = ".dyno.zip"
 #: Files of a run that are derived: left out, and made anew from what is packed.
 DERIVED = {"verdict.json", "report.html", "trials.csv"}
+#: An engine's data; and how a fleet's hosts are reached, with the files that were sent to them.
+LEFT_OUT = {"home", "loaded", FLEET_RECORD, "files"}
 #: Text beside records that travels; anything else of a run (data, callgrind's files) stays behind.
 LOGS = {".log", ".txt", ".lua", ".sql", ".pgbench"}
 #: What an archive may unpack to, at most: a file from elsewhere may be made to fill a disk.
@@ -61,7 +63,7 @@ def read_records(folder: Path) -> dict[str, Any]:
 def _is_left_out(folder: Path, file: Path) -> bool:
     inner = file.relative_to(folder)
     return (
-        file.name in DERIVED or inner.parts[0] in {"home", "loaded"} or file.is_symlink()
+        file.name in DERIVED or inner.parts[0] in LEFT_OUT or file.is_symlink()
     ) or not file.is_file()
 
 
