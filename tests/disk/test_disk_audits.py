@@ -18,6 +18,7 @@ from dyno.record.disk import (
     DiskSide,
     FileBlocks,
 )
+from dyno.report.text.disks import format_rate, summarize_jobs
 
 
 def find(run: DiskRun, audit: str) -> list[DiskFinding]:
@@ -218,3 +219,30 @@ def test_others_on_the_disk_are_told() -> None:
     assert found == "doubtful" and "others used nvme0n1 in 6 of 6 plays" in sentence
     hidden = make_run(change=lambda play: replace(play, device=None))
     assert judge("foreign_io", hidden)[0] == "not checked"
+
+
+def test_a_job_is_judged_as_its_side_plays_it() -> None:
+    sides = [
+        with_device(write_cache="write back"),
+        replace(with_device(write_cache="write back"), name="/x", jobs=(replace(LOG, sync=""),)),
+    ]
+
+    def quicken(play: DiskPlay) -> DiskPlay:
+        return replace(play, sync=DiskLatency(9_000.0, 8_000.0, 20_000.0, 1e6))
+
+    words = {
+        it.sides: it.soundness for it in find(make_run(sides, [LOG], change=quicken), "write_cache")
+    }
+    assert words == {("/data",): "doubtful", ("/x",): "does not apply"}
+    cached = replace(make_side(), jobs=(replace(READ, access="buffered"),))
+    assert find(make_run([cached]), "buffered")[0].soundness == "does not apply"
+    unsynced = replace(make_side(), jobs=(replace(LOG, sync=""),))
+    assert find(make_run([unsynced], [LOG]), "steady_state")[0].soundness == "sound"
+
+
+def test_a_rate_in_bytes_has_the_blocks_of_its_side() -> None:
+    scan = DiskJob("scan", "read", block_bytes=MB)
+    small = replace(make_side("/small"), jobs=(replace(scan, block_bytes=MB // 8),))
+    run = make_run([make_side(), small], [scan], rate=lambda *_: 1_000.0)
+    rates = [format_rate(each) for each in summarize_jobs(run)]
+    assert rates == ["1.05 GB/s", "131 MB/s"]

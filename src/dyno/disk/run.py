@@ -75,9 +75,15 @@ def plan_disk_run(plan: DiskPlan, machine: Machine | None = None) -> DiskRun:
         raise UsageError("--run needs a job that commits, and none is played")
     if not jobs:
         raise UsageError("no job is left to be played", cause=" ".join(notes))
+    sides = tuple(
+        replace(side, jobs=tuple(change_job(job, side.changes) for job in jobs))
+        if side.changes
+        else side
+        for side in sides
+    )
     for side in sides:
-        for job in jobs:
-            if change_job(job, side.changes).block_bytes * job.users > side.size_bytes:
+        for job in side.jobs or jobs:
+            if job.block_bytes * job.users > side.size_bytes:
                 raise UsageError(f"{side.name} is too small for '{job.name}'")
     analyses = _choose_analyses(plan, len(sides))
     return DiskRun(

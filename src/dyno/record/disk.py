@@ -108,7 +108,8 @@ class FileBlocks:
 class DiskSide:
     """One of those that are compared: a path, and what is played on it, by a name of its own.
 
-    `changes` are what its jobs have otherwise (`engine=libaio`), `scheduler` what is held.
+    `changes` are what its jobs have otherwise (`engine=libaio`), `jobs` the jobs with these, empty
+    where they are the run's; `scheduler` is what is held.
     """
 
     name: str
@@ -121,6 +122,7 @@ class DiskSide:
     device: DeviceFacts = field(default_factory=DeviceFacts)
     blocks: FileBlocks = field(default_factory=FileBlocks)
     changes: dict[str, str] = field(default_factory=dict)
+    jobs: tuple[DiskJob, ...] = ()
     scheduler: str = ""
 
 
@@ -269,6 +271,10 @@ class DiskRun:
     def blocks(self) -> int:
         """How many blocks are whole: each side played each of its jobs."""
         return len({play.block for play in self.plays})
+
+    def list_jobs(self, side: DiskSide) -> tuple[DiskJob, ...]:
+        """The jobs as a side plays them."""
+        return side.jobs or self.jobs
 
     def find_plays(self, side: str, job: str) -> list[DiskPlay]:
         """Those of a side in a job, as they were played."""

@@ -57,14 +57,13 @@ def print_disks(run: DiskRun, verdict: DiskVerdict) -> None:
 def _print_jobs(run: DiskRun) -> None:
     from dyno.report.text import disks as text
 
-    jobs = {job.name: job for job in run.jobs}
     several = len(run.sides) > 1
     summaries = text.summarize_jobs(run)
     rows = [
         (
             each.job,
             *((each.side,) if several else ()),
-            text.format_rate(jobs[each.job], each.rate),
+            text.format_rate(each),
             numbers.format_quantity(each.p50, "ns"),
             numbers.format_quantity(each.p99, "ns"),
             numbers.format_quantity(each.sync_p50, "ns") if each.sync_p50 else "",

@@ -18,8 +18,10 @@ MEMORY = ("tmpfs", "ramfs", "hugetlbfs")
 
 def judge(run: DiskRun) -> Iterator[DiskFinding]:
     """One finding for each side, of its direct reads."""
-    jobs = tuple(job.name for job in run.jobs if job.access == "direct" and not job.is_write)
     for side in run.sides:
+        jobs = tuple(
+            job.name for job in run.list_jobs(side) if job.access == "direct" and not job.is_write
+        )
         meant = ((side.name,), jobs)
         if side.file_system in MEMORY:
             sentence = f"{side.name} lies on {side.file_system}: memory, and no disk is below it."

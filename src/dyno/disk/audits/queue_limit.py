@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dyno.disk.matrix import change_job
 from dyno.record.disk import DiskFinding, DiskRun
 
 
@@ -18,8 +17,8 @@ def judge(run: DiskRun) -> Iterator[DiskFinding]:
         facts = side.device
         deep = [
             job.name
-            for job in run.jobs
-            if facts.requests and change_job(job, side.changes).in_flight > facts.requests
+            for job in run.list_jobs(side)
+            if facts.requests and job.in_flight > facts.requests
         ]
         if facts.limit:
             sentence = f"{side.name}: this control group allows {facts.limit} on {facts.name}."

@@ -18,12 +18,13 @@ RANGE_SHARE, SLOPE_SHARE = 0.2, 0.1
 
 def judge(run: DiskRun) -> Iterator[DiskFinding]:
     """One finding for each side, of its jobs that write and wait for nothing."""
-    jobs = [job for job in run.jobs if job.is_write and not job.sync]
-    if not jobs:
-        yield DiskFinding("steady_state", "does not apply", "Nothing is written without a wait.")
-        return
     for side in run.sides:
-        yield _judge_side(run, side, jobs)
+        jobs = [job for job in run.list_jobs(side) if job.is_write and not job.sync]
+        if jobs:
+            yield _judge_side(run, side, jobs)
+        else:
+            sentence = f"{side.name}: nothing is written without a wait."
+            yield DiskFinding("steady_state", "does not apply", sentence, (side.name,))
 
 
 def _judge_side(run: DiskRun, side: DiskSide, jobs: Sequence[DiskJob]) -> DiskFinding:

@@ -20,12 +20,13 @@ FLUSHED_PERCENT = 1.0
 
 def judge(run: DiskRun) -> Iterator[DiskFinding]:
     """One finding for each side, of its jobs that wait for a flush."""
-    jobs = [job for job in run.jobs if job.sync]
-    if not jobs:
-        yield DiskFinding("write_cache", "does not apply", "Nothing is committed.")
-        return
     for side in run.sides:
-        yield _judge_side(run, side, jobs)
+        jobs = [job for job in run.list_jobs(side) if job.sync]
+        if jobs:
+            yield _judge_side(run, side, jobs)
+        else:
+            sentence = f"{side.name}: nothing is committed."
+            yield DiskFinding("write_cache", "does not apply", sentence, (side.name,))
 
 
 def _judge_side(run: DiskRun, side: DiskSide, jobs: list[DiskJob]) -> DiskFinding:

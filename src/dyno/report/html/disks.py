@@ -114,12 +114,11 @@ def _make_published(run: DiskRun) -> HtmlTable:
 
 
 def _make_jobs(run: DiskRun) -> PagePart:
-    jobs = {job.name: job for job in run.jobs}
     several, before = len(run.sides) > 1, ""
     rows = []
     for each in text.summarize_jobs(run):
         cells = [
-            TableCell(text.format_rate(jobs[each.job], each.rate)),
+            TableCell(text.format_rate(each)),
             TableCell(numbers.format_quantity(each.p50, "ns")),
             TableCell(numbers.format_quantity(each.p99, "ns")),
             TableCell(numbers.format_quantity(each.sync_p50, "ns") if each.sync_p50 else ""),

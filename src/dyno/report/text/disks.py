@@ -62,6 +62,7 @@ class JobSummary:
     side: str
     job: str
     rate: float
+    block_bytes: int
     p50: float
     p99: float
     sync_p50: float
@@ -74,8 +75,8 @@ def summarize_jobs(run: DiskRun) -> list[JobSummary]:
     traces = {(each.side, each.job): each for each in run.traces}
     return [
         _summarize(run, job, side, traces.get((side.name, job.name)))
-        for job in run.jobs
-        for side in run.sides
+        for jobs in zip(*map(run.list_jobs, run.sides), strict=True)
+        for side, job in zip(run.sides, jobs, strict=True)
         if run.find_plays(side.name, job.name)
     ]
 
@@ -88,6 +89,7 @@ def _summarize(run: DiskRun, job: DiskJob, side: DiskSide, trace: DiskTrace | No
         side=side.name,
         job=job.name,
         rate=mean,
+        block_bytes=job.block_bytes,
         p50=median(play.total.p50 for play in plays),
         p99=median(play.total.p99 for play in plays),
         sync_p50=median(play.sync.p50 for play in plays),
@@ -127,11 +129,11 @@ def _measure_device_ns(job: DiskJob, plays: Sequence[DiskPlay]) -> float | None:
     return 1e6 * ms / operations if operations else None
 
 
-def format_rate(job: DiskJob, rate: float) -> str:
+def format_rate(each: JobSummary) -> str:
     """`12,345/s`, and of large blocks the bytes: `1.2 GB/s`."""
-    if job.block_bytes >= 1 << 16:
-        return f"{numbers.format_quantity(rate * job.block_bytes, 'B')}/s"
-    return f"{rate:,.0f}/s"
+    if each.block_bytes >= 1 << 16:
+        return f"{numbers.format_quantity(each.rate * each.block_bytes, 'B')}/s"
+    return f"{each.rate:,.0f}/s"
 
 
 def format_bar(time: RequestTime) -> str:
@@ -255,7 +257,7 @@ def forecast_commits(run: DiskRun) -> list[CommitForecast]:
     found = []
     for each in run.commits:
         for side in run.sides:
-            for job in (it for it in run.jobs if it.sync and it.users == 1):
+            for job in (it for it in run.list_jobs(side) if it.sync and it.users == 1):
                 if rates := run.compute_rates(side.name, job.name):
                     rate = fmean(rates)
                     found.append(CommitForecast(each, side.name, job.name, rate / each.fsyncs))
