@@ -81,9 +81,9 @@ def command(target: str, **words: Any) -> None:
         if not file.read_bytes()[:1].startswith(b"{"):
             raise UsageError(f"{file} is no profile", hint="it takes what dyno profile wrote")
         profile = read_json(ServerProfile, file)
+        output = words["output"] or file
     elif file.suffix == ".json":
         raise UsageError(f"there is no file {file}", hint="dyno profile URL takes a new one")
-        output = words["output"] or file
     else:
         profile = _take(target, words, base)
         output = words["output"] or _choose_file()
