@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 from mixed_runs import STEADY, write_comparison, write_disks
 
+from dyno.compare.run_folder import RunFolder
 from dyno.compare.run_summary import RunPlace
 from dyno.errors import UsageError
 from dyno.pages.library import Library, ListedRun
+from dyno.pages.live import build_live_page
 from dyno.pages.run_list import PER_PAGE, build_list_page, choose_runs, parse_query
 from dyno.pages.summaries import find_kept_file, read_kept
 from dyno.record import RunSummary
@@ -124,3 +126,15 @@ def test_what_a_record_says_is_text_on_the_page_and_nothing_else() -> None:
     shown = build_list_page(runs, parse_query({})).body
     assert "<script>" not in body + shown and "\x1b" not in body + shown
     assert shown.count("&lt;script&gt;alert") >= 4
+
+
+def test_a_run_of_disks_that_is_played_shows_its_blocks(tmp_path: Path) -> None:
+    path = write_disks(tmp_path / "runs")
+    record = json.loads((path / "disk.json").read_text())
+    record["analyses"] = [6, 10]
+    (path / "disk.json").write_text(json.dumps(record))
+    library = Library([tmp_path / "runs"])
+    assert "Nothing is playing" in build_live_page(library.list_runs()).body
+    with RunFolder(path).hold_alone():
+        body = build_live_page(Library([tmp_path / "runs"]).list_runs()).body
+    assert "6 of 10 blocks" in body and "which are no verdict" in body

@@ -66,6 +66,12 @@ def test_every_page_of_ours_runs_only_our_own_script_and_may_not_be_framed(
     assert "server" not in answer.headers
 
 
+def test_what_plays_is_read_again_without_a_script(served: Served) -> None:
+    text = served.read("/live.html")
+    assert '<noscript><meta http-equiv="refresh" content="5"></noscript>' in text
+    assert 'http-equiv="refresh"' not in served.read("/")
+
+
 def test_a_report_runs_its_script_apart_from_the_site_and_reaches_nothing(served: Served) -> None:
     answer = served.ask(f"/runs/{FIRST}.html")
     policy = answer.headers["content-security-policy"]

@@ -205,6 +205,7 @@ def _summarize_disks(plain: RunSummary, path: Path) -> RunSummary:
         workloads=(run.matrix,),
         complete=run.blocks >= run.analyses[-1],
     )
+    made = replace(made, is_playing=not made.complete and RunFolder(path).is_played())
     return _with_host(made, run.host)
 
 

@@ -96,7 +96,8 @@ class Library:
             made = _add_disk_word(summarize_run(place))
             self._known[place.path] = changed, made
             return made
-        if place.kind == "comparison" and not known[1].complete and not known[1].damage:
+        locks = place.kind in ("comparison", "disk")
+        if locks and not known[1].complete and not known[1].damage:
             return replace(known[1], is_playing=is_played(place))
         return known[1]
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 
 from markupsafe import Markup
 
 from dyno import numbers
-from dyno.compare.run_folder import RunFolder
+from dyno.compare.run_folder import DISK_RECORD, RunFolder, read_json
+from dyno.disk.verdict import judge_disks
 from dyno.errors import DynoError
 from dyno.judge.analysis.analysis import Analysis
 from dyno.judge.analysis.judge import analyse_now
@@ -20,6 +20,7 @@ from dyno.judge.analysis.run_view import RunView
 from dyno.pages.frame import LIVE, SitePage, quote_key, read_template
 from dyno.pages.library import ListedRun
 from dyno.record import Comparison, Run, Trial
+from dyno.record.disk import DiskRun
 from dyno.report.html.markup import render
 from dyno.report.names import name_measurements
 from dyno.report.words import format_count
@@ -52,23 +53,45 @@ def render_state(runs: Sequence[ListedRun]) -> Markup:
 def find_state(runs: Sequence[ListedRun]) -> tuple[tuple[str, int], ...]:
     """What tells whether the page would show something else: the runs played, and their trials."""
     playing = [run for run in runs if run.summary.is_playing]
-    return tuple((run.key, _count_trials(run.place.path)) for run in playing)
-
-
-def _count_trials(path: Path) -> int:
-    return sum(1 for _ in (path / "trials").glob("[0-9]*.json"))
+    return tuple((run.key, run.place.find_changed_ns()) for run in playing)
 
 
 def _describe_run(listed: ListedRun) -> dict[str, object]:
     title = " vs ".join(listed.summary.candidates) or listed.key
     named = {"key": listed.key, "address": quote_key(listed.key), "title": title}
-    folder = RunFolder(listed.place.path)
+    path = listed.place.path
     try:
-        run, trials = folder.read_run(), folder.read_trials()
-        return {**named, "damage": "", **_describe_progress(run, trials)}
+        if listed.summary.kind == "disk":
+            told = _describe_disks(read_json(DiskRun, path / DISK_RECORD))
+        else:
+            folder = RunFolder(path)
+            told = _describe_progress(folder.read_run(), folder.read_trials())
+        return {**named, "damage": "", **told}
     except (DynoError, OSError) as error:
-        told = error.sentence if isinstance(error, DynoError) else str(error)
-        return {**named, "damage": told}
+        sentence = error.sentence if isinstance(error, DynoError) else str(error)
+        return {**named, "damage": sentence}
+
+
+def _describe_disks(run: DiskRun) -> dict[str, object]:
+    wanted = max(run.analyses[-1], 1)
+    rows = judge_disks(run).comparisons if run.blocks > 1 else ()
+    return {
+        "blocks": f"{run.blocks} of {wanted} blocks",
+        "percent": round(100 * min(run.blocks / wanted, 1.0)),
+        "sentence": f"{len(run.jobs)} jobs on {len(run.sides)} paths",
+        "trials": format_count(len(run.plays), "play"),
+        "last": "",
+        "rows": [
+            {
+                "title": row.job,
+                "candidate": row.candidate,
+                "size": numbers.format_signed_percent(row.slowdown_percent),
+                "ends": numbers.format_interval(row.low_percent, row.high_percent),
+                "blocks": run.blocks,
+            }
+            for row in rows
+        ],
+    }
 
 
 def _describe_progress(run: Run, trials: Sequence[Trial]) -> dict[str, object]:
