@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from disk_runs import MB, READ, make_side
@@ -85,6 +87,25 @@ def test_our_file_has_no_name_while_it_is_measured(folder: Path) -> None:
         assert not list(folder.iterdir())
         assert Path(opened.path).stat().st_size == 2 * MB
         assert opened.side.blocks.absent_percent == 0.0
+
+
+def test_a_file_system_without_unnamed_files_has_one_that_loses_its_name_at_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = os.open
+
+    def refuse(path: Any, flags: int, *more: Any, **named: Any) -> int:
+        if flags & os.O_TMPFILE == os.O_TMPFILE:
+            raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
+        return opened(path, flags, *more, **named)
+
+    monkeypatch.setattr(os, "open", refuse)
+    (folder / "dyno-disk-killed00").touch()
+    (folder / "dyno-disk-written0").write_text("somebody's")
+    with open_side(resolve_side(str(folder), 2 * MB)) as opened_side:
+        assert Path(opened_side.path).stat().st_size == 2 * MB
+        assert [each.name for each in folder.iterdir()] == ["dyno-disk-written0"]
+    (folder / "dyno-disk-written0").unlink()
 
 
 def test_a_disk_that_fills_up_is_a_sentence() -> None:

@@ -28,6 +28,8 @@ from dyno.record.disk import DeviceFacts, DiskContent, DiskKind, DiskSide, FileB
 LEAST_BYTES = 1 << 20
 #: How much is written at once where a file of ours is filled.
 CHUNK_BYTES = 4 << 20
+#: What a file of ours is called until it loses its name.
+PREFIX = "dyno-disk-"
 #: Free space that is left beside a file of ours.
 SPARE_BYTES = 64 << 20
 
@@ -155,8 +157,13 @@ def _open_unnamed(folder: Path) -> int:
     except OSError as error:
         if error.errno not in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT):
             raise
-    handle, name = tempfile.mkstemp(prefix="dyno-disk-", dir=folder)
-    Path(name).unlink()
+    for left in folder.glob(f"{PREFIX}????????"):  # of one that was killed just here
+        with suppress(OSError):
+            found = left.lstat()
+            if stat.S_ISREG(found.st_mode) and not found.st_size and found.st_uid == os.geteuid():
+                left.unlink()
+    handle, name = tempfile.mkstemp(prefix=PREFIX, dir=folder)
+    Path(name).unlink(missing_ok=True)
     return handle
 
 
