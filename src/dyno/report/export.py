@@ -65,6 +65,7 @@ def to_json_rows(verdict: Verdict) -> list[dict[str, Any]]:
     `verdict` is one of five words whatever the metric, `word` the same in the metric's own (of a
     size *faster* is `smaller`), and `notes` say what is to be known of it.
     `doubts` lists the audits that doubt the row, each with its sentence; it is empty where none do.
+    `hosts`, in rows of a gathered run alone, has each host's slowdown (`record/verdict.py`).
     `cause` says what changed on the candidate (plans, CPU time by layer, server counters,
     instructions); empty where nothing of that is on record. `layers` has the CPU time of an
     operation in the row's phase by layer, in ns, all of it first; empty where it was not sampled,
@@ -136,6 +137,7 @@ def _to_json_row(comparison: Comparison) -> dict[str, Any]:
         "notes": list(comparison.notes),
         "levels": comparison.levels,
         "doubts": [asdict(doubt) for doubt in comparison.doubts],
+        **({"hosts": [asdict(each) for each in comparison.hosts]} if comparison.hosts else {}),
     }
 
 
