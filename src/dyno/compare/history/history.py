@@ -14,7 +14,7 @@ import numpy as np
 
 from dyno.compare.history.hosts import assign_hosts
 from dyno.compare.history.one_sided import count_sides
-from dyno.compare.history.points import Point, ReadRun, SeriesConditions
+from dyno.compare.history.points import Named, Point, ReadRun, SeriesConditions
 from dyno.compare.history.series import (
     PointSeries,
     SeriesChange,
@@ -144,12 +144,13 @@ class _Analyses:
 
     def _compute_digest(self, series: PointSeries) -> str:
         """A sum of all that an analysis depends on."""
-        whole = sha256(f"{self.alpha} {series.relative}\n".encode())
+        builds: dict[Named, str] = {}
+        parts = [f"{self.alpha} {series.relative}"]
         for point in (*series.points, *series.aside):
+            build = builds.get(point.build) or builds.setdefault(point.build, repr(point.build))
             beside = point.beside.value if point.beside else None
-            told = (point.source.place, point.source.stamp, point.build, point.value, beside)
-            whole.update(repr(told).encode())
-        return whole.hexdigest()
+            parts += (point.source.place, point.source.stamp, build, f"{point.value} {beside}")
+        return sha256("\n".join(parts).encode(errors="surrogateescape")).hexdigest()
 
     def _find_changes(self, series: PointSeries) -> SeriesAnalysis:
         from dyno.compare.history.fresh_comparison import find_fresh_comparison

@@ -8,12 +8,15 @@ collects garbage in every call; the tests hold it against statsmodels.
 from __future__ import annotations
 
 from math import comb
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dyno.judge.stats.interval import Interval
 from dyno.judge.stats.log_ratio import Floats
+
+if TYPE_CHECKING:
+    from dyno.judge.stats.interval import Interval
 
 
 def adjust_holm(p_values: Floats) -> Floats:
