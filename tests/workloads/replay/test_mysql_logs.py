@@ -347,3 +347,10 @@ def test_a_log_of_slow_statements_alone_is_told(
     assert len(list(log.entries)) == 2
     told = [why for why in log.notes if "none of which took less than 0.6 s" in why]
     assert bool(told) == is_told, log.notes
+
+
+def test_a_general_log_behind_a_slow_log_is_counted_and_not_passed_over(tmp_path: Path) -> None:
+    header = "/usr/sbin/mysqld, Version: 8.0.36 (x). started with:\nTime   Id Command    Argument\n"
+    other = general((8, "Query", "SELECT 2"), (8, "Query", "SELECT 3"))
+    log = read_whole(tmp_path, slow(1, f"{STAMP}SELECT 1;") + header + other)
+    assert [it.count for why, it in log.unread.items() if "entry's head" in why] == [2]

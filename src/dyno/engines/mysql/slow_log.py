@@ -134,7 +134,7 @@ def _is_beginning(line: str, body: _Body) -> bool:
     return bool((user and user[3]) or is_first)
 
 
-def _read_records(file: LogFile, limit: int) -> Iterator[_Record]:
+def _read_records(file: LogFile, limit: int, unread: Reasons) -> Iterator[_Record]:
     it, lines = _Record(1, [], _Body(limit)), file.read_lines(limit)
     for number, line in lines:
         is_head = line.startswith("#") and it.body.is_empty and not _COMMAND.match(line)
@@ -155,6 +155,8 @@ def _read_records(file: LogFile, limit: int) -> Iterator[_Record]:
                 it.head.append(line[:HEAD])
         elif it.head:
             it.body.add(line, lines.cut)
+        elif line.strip():
+            unread.add("a line without an entry's head (#) before it", number)
     if not it.body.is_empty:
         yield it
 
@@ -188,7 +190,7 @@ class _Reading:
         """Its entries."""
         self._at_s = parse_first(find_first(file, _TIME))
         has_entries = False
-        for record in _read_records(file, limit):
+        for record in _read_records(file, limit, self.unread):
             if not record.is_header:
                 has_entries = True
                 if entry := self._read_record(record):
