@@ -79,7 +79,7 @@ def test_the_page_asks_nobody_for_anything(tab: Tab) -> None:
 
 
 def test_every_chart_is_drawn_in_every_choice(tab: Tab, kind: str) -> None:
-    assert tab.evaluate(f"{CHARTS}.length") == {"report": 3, "history": 2}[kind]
+    assert tab.evaluate(f"{CHARTS}.length") == {"report": 3, "history": 3}[kind]
     assert tab.evaluate(UNDRAWN) == []
     assert tab.complaints() == []
 

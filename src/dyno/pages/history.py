@@ -114,6 +114,7 @@ def build_history_page(
     body = render(
         read_template("history.html"),
         worth=words.describe_changes_worth(history),
+        doubt=words.describe_one_sided(history),
         limit=words.LIMIT,
         served=served,
         newest=newest,
