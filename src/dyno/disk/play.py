@@ -71,9 +71,11 @@ def play_block(progress: DiskProgress, fio: Fio, block: int, say: Say) -> None:
         say(f"block {block + 1} of {run.analyses[-1]}")
         for path in run.writable:
             stack.enter_context(hold_device(path))
-        for side in run.sides:
-            found = stack.enter_context(open_side(side, side.path in run.writable))
-            opened[side.name] = found
+        sides = {side.name: side for side in run.sides}
+        # a drive, or the host of a virtual one, may hold what was written last in its cache
+        for name in draw_block_order(run.seed, "open", block, names):
+            found = open_side(sides[name], sides[name].path in run.writable)
+            opened[name] = stack.enter_context(found)
         progress.run = replace(run, sides=tuple(opened[name].side for name in names))
         plays = []
         for number, job in enumerate(run.jobs):
