@@ -86,7 +86,7 @@ def refuse_attached(experiment: Experiment) -> None:
     for side in experiment.candidates:
         if side.is_url:
             cause = "every host would play on it at once, and measure the others"
-            hint = "name a build that each host starts, or play from one host, without --on"
+            hint = "name a build that each host starts, or play it from one host"
             raise UsageError(f"{side.name} is a server that runs already", cause=cause, hint=hint)
 
 
