@@ -181,17 +181,23 @@ def _start_host(home: Path, name: str, sshd: Path) -> FakeHost:
     log = (own / "sshd.log").open("wb")
     process = subprocess.Popen([*alone, "sh", "-c", script], stdin=subprocess.DEVNULL, stderr=log)
     log.close()
-    init = _find_child(process.pid)
-    link = f"dy{number}"
-    for words in (
-        f"link add {link} type veth peer name eth0 netns {init}",
-        f"addr add {outer}/30 dev {link}",
-        f"link set {link} up",
-    ):
-        done = subprocess.run(["ip", *words.split()], timeout=10, capture_output=True, text=True)
-        assert not done.returncode, f"ip {words}: {done.stderr}"
-    host = FakeHost(name, address, own, process, init)
-    _wait_for_port(host)
+    try:
+        init = _find_child(process.pid)
+        link = f"dy{number}"
+        for words in (
+            f"link add {link} type veth peer name eth0 netns {init}",
+            f"addr add {outer}/30 dev {link}",
+            f"link set {link} up",
+        ):
+            command = ["ip", *words.split()]
+            done = subprocess.run(command, timeout=10, capture_output=True, text=True)
+            assert not done.returncode, f"ip {words}: {done.stderr}"
+        host = FakeHost(name, address, own, process, init)
+        _wait_for_port(host)
+    except BaseException:
+        process.kill()  # and its namespaces with it
+        process.wait(10)
+        raise
     return host
 
 
