@@ -56,6 +56,13 @@ def test_direct_reads_that_fill_the_page_cache_are_invalid() -> None:
     assert finding.soundness == "invalid" and "'read 4K' asks for O_DIRECT" in finding.sentence
 
 
+def test_direct_reads_that_fill_the_page_cache_once_and_hit_it_then_are_invalid() -> None:
+    def hit(play: DiskPlay) -> DiskPlay:
+        return replace(play, cached_after=4 * MB, fetched_bytes=4 * MB, size_bytes=40 * MB)
+
+    assert find(make_run(change=hit), "buffered")[0].soundness == "invalid"
+
+
 def test_direct_reads_for_which_nothing_was_fetched_are_invalid() -> None:
     run = make_run(change=lambda play: replace(play, fetched_bytes=0, cached_after=None))
     assert find(run, "buffered")[0].soundness == "invalid"

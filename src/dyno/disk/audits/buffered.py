@@ -49,5 +49,7 @@ def judge(run: DiskRun) -> Iterator[DiskFinding]:
 def _is_buffered(play: DiskPlay) -> bool:
     before, after = play.cached_before, play.cached_after
     if before is not None and after is not None:
-        return after - before >= CACHED_SHARE * play.size_bytes
+        # a block that is read again from memory is not fetched again
+        read = min(play.size_bytes, play.fetched_bytes or play.size_bytes)
+        return after - before >= CACHED_SHARE * read
     return play.fetched_bytes is not None and play.fetched_bytes < FETCHED_SHARE * play.size_bytes
