@@ -9,20 +9,17 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
 from dyno.cli import run_words
 from dyno.compare.run_folder import read_json
-from dyno.disk import play
 from dyno.disk.matrix import change_job, read_matrix
-from dyno.disk.play import choose_slices, is_turned
+from dyno.disk.play import choose_slices, is_turned, order_files
 from dyno.disk.run import DiskPlan, plan_disk_run
-from dyno.disk.side import OpenSide, open_side
 from dyno.host.checks import Machine
-from dyno.record.disk import DiskJob, DiskRun, DiskSide
+from dyno.record.disk import DiskJob, DiskRun
 
 SHORT = ("--time", "0.1", "--size", "4M", "--blocks", "2")
 
@@ -216,16 +213,7 @@ def test_a_container_that_refuses_io_uring_plays_libaio_and_says_so(folder: Path
     assert "io_uring" in {job.engine for job in allowed.jobs} and not allowed.notes
 
 
-def test_paths_are_interleaved_in_slices_that_balance_a_drift(
-    folder: Path, runs: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made: list[str] = []
-
-    def watch(side: DiskSide, writable: bool = False) -> AbstractContextManager[OpenSide]:
-        made.append(side.name)
-        return open_side(side, writable)
-
-    monkeypatch.setattr(play, "open_side", watch)
+def test_paths_are_interleaved_in_slices_that_balance_a_drift(folder: Path, runs: Path) -> None:
     words = ["disk", str(folder), "--aa", *SHORT, "--only", "read 4K, one*"]
     assert run_words([*words, "--margin", "99"]) in (0, 1, 2)
     (record,) = runs.glob("*/disk.json")
@@ -233,7 +221,8 @@ def test_paths_are_interleaved_in_slices_that_balance_a_drift(
     assert run.is_aa and run.slices == 2 and run.analyses == (2,)
     names = [side.name for side in run.sides]
     assert names == [str(folder), f"{folder} (again)"]
-    assert made[:2] == made[3:1:-1] and sorted(made[:2]) == names  # each file is first once
+    made = [order_files(run, block) for block in range(2)]
+    assert made[0] == made[1][::-1] and sorted(made[0]) == names  # each file is first once
     for block in range(2):
         order = [names.index(play.side) for play in run.plays if play.block == block]
         assert order in ([0, 1, 1, 0], [1, 0, 0, 1])

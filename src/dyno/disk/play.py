@@ -72,8 +72,7 @@ def play_block(progress: DiskProgress, fio: Fio, block: int, say: Say) -> None:
         for path in run.writable:
             stack.enter_context(hold_device(path))
         sides = {side.name: side for side in run.sides}
-        # a drive, or the host of a virtual one, may hold what was written last in its cache
-        for name in draw_block_order(run.seed, "open", block, names):
+        for name in order_files(run, block):
             found = open_side(sides[name], sides[name].path in run.writable)
             opened[name] = stack.enter_context(found)
         progress.run = replace(run, sides=tuple(opened[name].side for name in names))
@@ -86,6 +85,13 @@ def play_block(progress: DiskProgress, fio: Fio, block: int, say: Say) -> None:
                 turn = order[::-1] if is_turned(at) else order
                 plays += [_play(opened[name], job, progress, slot) for name in turn]
     progress.run = replace(progress.run, plays=(*run.plays, *plays))
+
+
+def order_files(run: DiskRun, block: int) -> list[str]:
+    """The sides in the order in which their files are made: each is as often first. A drive, or the
+    host of a virtual one, may hold what was written last in its cache.
+    """
+    return list(draw_block_order(run.seed, "open", block, [side.name for side in run.sides]))
 
 
 def is_turned(at: int) -> bool:
