@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -22,21 +21,6 @@ from dyno.host.checks import Machine
 from dyno.record.disk import DiskJob, DiskRun
 
 SHORT = ("--time", "0.1", "--size", "4M", "--blocks", "2")
-
-
-@pytest.fixture(autouse=True)
-def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("DYNO_RUNS", str(tmp_path / "runs"))
-    return tmp_path / "runs"
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """A folder on a disk: tests' own may lie in memory."""
-    path = Path("/var/tmp") / f"dyno-test-disk-{os.getpid()}"
-    path.mkdir()
-    yield path
-    shutil.rmtree(path)
 
 
 def test_a_folder_is_measured_and_nothing_is_left_in_it(

@@ -6,12 +6,11 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -25,21 +24,6 @@ from dyno.disk.run import is_over
 from dyno.record.disk import DiskRun
 
 WORDS = ("--size", "4M", "--blocks", "3", "--only", "read 4K, one*")
-
-
-@pytest.fixture(autouse=True)
-def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("DYNO_RUNS", str(tmp_path / "runs"))
-    return tmp_path / "runs"
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """A folder on a disk: tests' own may lie in memory."""
-    path = Path("/var/tmp") / f"dyno-test-resume-{os.getpid()}"
-    path.mkdir()
-    yield path
-    shutil.rmtree(path)
 
 
 def wait_until(holds: Callable[[], object]) -> None:

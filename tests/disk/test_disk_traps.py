@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import threading
@@ -65,13 +64,12 @@ class Host:
 
 @pytest.fixture
 def host(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Host]:
-    monkeypatch.setenv("DYNO_RUNS", str(tmp_path / "runs"))
-    folder = Path("/var/tmp") / f"dyno-test-traps-{os.getpid()}"
-    folder.mkdir()
-    yield Host(folder, tmp_path, capsys, monkeypatch)
-    shutil.rmtree(folder)
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Host:
+    return Host(folder, tmp_path, capsys, monkeypatch)
 
 
 def make_file(host: Host, filled: bool = True) -> Path:

@@ -23,21 +23,6 @@ SHORT = ("--time", "0.1", "--blocks", "2")
 READ, WRITE = ("--only", "read 4K, one*"), ("--only", "write 4K*")
 
 
-@pytest.fixture(autouse=True)
-def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("DYNO_RUNS", str(tmp_path / "runs"))
-    return tmp_path / "runs"
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """A folder on a disk: tests' own may lie in memory."""
-    path = Path("/var/tmp") / f"dyno-test-raw-{os.getpid()}"
-    path.mkdir()
-    yield path
-    shutil.rmtree(path)
-
-
 @pytest.fixture
 def device(folder: Path) -> Iterator[Path]:
     """A device of 8 MB that nobody uses, filled."""
