@@ -21,7 +21,7 @@ OPTION = re.compile(r"^(--[\w-]*password=).+", re.DOTALL)
 #: user, whatever stands before it, to the last @; or behind a host, where it is no port.
 _MISTYPED = re.compile(
     r"((?:\w+(?:[:/\\@]|\s)+)?[^\s:@/\\'\"(]*):(?!//|\*{3}@|\d+(?:[/?]|$))[^\n]+(?=@)"
-    r"|(:/{1,2}[^\s:@/?#\[]*):(?!\d*(?:[/?'\")]|$))[^\s/@?'\")]+"
+    r"|(:/{1,2}[^\s:@/?#\[]*):(?!\d*(?:[/?'\")]|[,;]?$))[^\s/@?'\")]+"
 )
 #: A line of a log, in which such words are users, databases and processes.
 _LOGGED = re.compile(r"(?:\d{4}-\d\d-\d\d[ T]\d\d|\d{6}\s+\d{1,2}):\d\d:\d\d")

@@ -95,6 +95,7 @@ def test_a_mistyped_url_is_refused_without_its_password(
         "null@200us: mysql://[::1]:3306/db, postgres://h:5432/d?sslrootcert=/a@b.pem",
         "cannot connect to 127.0.0.1:5432 as 'user'@'host': refused",
         "mine.toml:3: 'postgres://joe:***@h:5432/d' is read-only",
+        "ssh:hosts.toml, ray://head:10001, or ray:auto on a node",
     ],
 )
 def test_what_holds_no_password_is_said_as_it_is(sentence: str) -> None:
