@@ -15,7 +15,7 @@ import pytest
 from dyno.cli import run_words
 from dyno.compare.run_folder import read_json
 from dyno.disk.matrix import change_job, read_matrix
-from dyno.disk.play import choose_slices, is_turned, order_files
+from dyno.disk.play import choose_slices, draw_file_order, is_turned
 from dyno.disk.run import DiskPlan, plan_disk_run
 from dyno.host.checks import Machine
 from dyno.record.disk import DiskJob, DiskRun
@@ -205,7 +205,7 @@ def test_paths_are_interleaved_in_slices_that_balance_a_drift(folder: Path, runs
     assert run.is_aa and run.slices == 2 and run.analyses == (2,)
     names = [side.name for side in run.sides]
     assert names == [str(folder), f"{folder} (again)"]
-    made = [order_files(run, block) for block in range(2)]
+    made = [draw_file_order(run, block) for block in range(2)]
     assert made[0] == made[1][::-1] and sorted(made[0]) == names  # each file is first once
     for block in range(2):
         order = [names.index(play.side) for play in run.plays if play.block == block]

@@ -44,7 +44,7 @@ def run_on_fleet(
     from dyno.compare.fleet.checks import forget_run
     from dyno.compare.fleet.experiment_files import list_experiment_files
     from dyno.compare.fleet.folder import create_fleet, make_plan
-    from dyno.compare.fleet.run import SHARES_PER_HOST
+    from dyno.compare.fleet.schedule import choose_shares, describe_split
     from dyno.compare.resolve.design import choose_interim_analyses
     from dyno.host.checks import read_host_group
 
@@ -54,8 +54,11 @@ def run_on_fleet(
     files = list_experiment_files(file, gather_settings(words))
     backend = open_backend(where)
     try:
-        most = choose_interim_analyses(experiment.measuring)[-1] * len(experiment.workloads)
-        shares = words["shares"] or min(SHARES_PER_HOST * len(backend.list_hosts()), most)
+        blocks = choose_interim_analyses(experiment.measuring)[-1]
+        hosts, cells = len(backend.list_hosts()), len(experiment.workloads)
+        shares = words["shares"] or choose_shares(hosts, cells, blocks)
+        if note := describe_split(shares, cells, hosts):
+            screen.print_line(f"note: {note}", err=True)
         forwarded = list_forwarded_words(words)
         on, typed = resolve_fleet(where), judged_run.quote_command()
         plan = make_plan((experiment.name, on, typed, read_host_group()), forwarded, files, shares)

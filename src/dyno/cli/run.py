@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     "--shares",
     type=click.IntRange(1, 10_000),
     metavar="N",
-    help="With --on: how many shares are dealt.  [default: 2 for each host]",
+    help="With --on: how many shares are dealt.  [default: 2 for each host, whole workloads]",
 )
 def command(experiment: str, *, gate: bool, **words: Any) -> int:
     """Play an experiment: a TOML file, or a name as `dyno show experiments` lists them.

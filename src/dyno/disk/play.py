@@ -72,7 +72,7 @@ def play_block(progress: DiskProgress, fio: Fio, block: int, say: Say) -> None:
         for path in run.writable:
             stack.enter_context(hold_device(path))
         sides = {side.name: side for side in run.sides}
-        for name in order_files(run, block):
+        for name in draw_file_order(run, block):
             found = open_side(sides[name], sides[name].path in run.writable)
             opened[name] = stack.enter_context(found)
         progress.run = replace(run, sides=tuple(opened[name].side for name in names))
@@ -87,7 +87,7 @@ def play_block(progress: DiskProgress, fio: Fio, block: int, say: Say) -> None:
     progress.run = replace(progress.run, plays=(*run.plays, *plays))
 
 
-def order_files(run: DiskRun, block: int) -> list[str]:
+def draw_file_order(run: DiskRun, block: int) -> list[str]:
     """The sides in the order in which their files are made: each is as often first. A drive, or the
     host of a virtual one, may hold what was written last in its cache.
     """

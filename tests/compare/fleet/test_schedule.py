@@ -5,7 +5,12 @@ from __future__ import annotations
 import random
 import threading
 
-from dyno.compare.fleet.schedule import ShareSchedule, recover_schedule
+from dyno.compare.fleet.schedule import (
+    ShareSchedule,
+    choose_shares,
+    describe_split,
+    recover_schedule,
+)
 
 
 def test_a_share_that_is_not_begun_goes_to_whoever_is_free() -> None:
@@ -87,3 +92,17 @@ def test_hosts_that_come_and_go_play_each_share_once(rng: random.Random) -> None
         for thread in threads:
             thread.join(20)
         assert sorted(played) == list(range(1, 13))
+
+
+def test_cells_stay_whole_where_each_host_can_have_one() -> None:
+    assert choose_shares(hosts=3, cells=5, blocks=24) == 5
+    assert choose_shares(hosts=3, cells=9, blocks=24) == 6
+    assert choose_shares(hosts=4, cells=1, blocks=24) == 8
+    assert choose_shares(hosts=4, cells=1, blocks=6) == 6
+
+
+def test_blocks_that_few_hosts_play_are_told_and_how_not_to() -> None:
+    note = describe_split(shares=4, cells=2, hosts=2)
+    assert "dealt over 2 hosts" in note and "--shares 2" in note
+    for shares, cells, hosts in ((2, 2, 2), (8, 1, 4), (2, 1, 1)):
+        assert not describe_split(shares, cells, hosts)

@@ -17,9 +17,6 @@ from dyno.errors import DynoError, HostError, TrialFailed
 from dyno.numbers import format_quantity
 from dyno.subprocesses import Heed
 
-#: Shares for each host where the user does not say: whoever is quicker plays more of them.
-SHARES_PER_HOST = 2
-
 
 @dataclass(frozen=True)
 class HostTold:

@@ -11,6 +11,28 @@ import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+#: Shares for each host where the user does not say: whoever is quicker plays more of them.
+SHARES_PER_HOST = 2
+#: A host's mean is one datum: fewer say little of a slowdown (docs/evidence/hosts.md).
+HOSTS_LEAST = 4
+
+
+def choose_shares(hosts: int, cells: int, blocks: int) -> int:
+    """How many shares are dealt where the user does not say, of so many cells of so many `blocks`:
+    whole cells where each host can have one, else parts of them.
+    """
+    return min(SHARES_PER_HOST * hosts, cells if cells >= hosts else cells * blocks)
+
+
+def describe_split(shares: int, cells: int, hosts: int) -> str:
+    """What it costs that cells are played by few hosts; empty where it costs little."""
+    if shares <= cells or not 1 < hosts < HOSTS_LEAST:
+        return ""
+    return (
+        f"each workload's blocks are dealt over {hosts} hosts, which rarely decide; "
+        f"--shares {cells} deals whole workloads"
+    )
+
 
 @dataclass
 class ShareSchedule:
