@@ -114,7 +114,7 @@ def describe_basis(book: Book) -> list[str]:
 
 
 def _describe_soundness(book: Book) -> str:
-    """`5 blocks, none dropped · audits: 22 sound, 7 not checked · host 83 of 100 · …`."""
+    """`decided at 6 blocks, none dropped · audits: 22 sound, 7 not checked · host 83 of 100 …`."""
     findings, survey = book.verdict.findings, book.run.survey
     applying = [it for it in findings if it.soundness != "does not apply"]
     counts = facts.count_findings(applying)
@@ -141,7 +141,7 @@ def _count_audits(findings: Sequence[Finding], word: Soundness, count: int) -> s
 
 
 def _describe_blocks(book: Book) -> str:
-    """`6 blocks, none dropped`, or `4 of 8 blocks, 4 dropped (foreign CPU 79.7 % > 30 %)`."""
+    """`decided at 6 blocks, none dropped`, or `4 blocks, 4 dropped (foreign CPU 79.7 % > 30 %)`."""
     blocks = {t.block for t in book.view.counted_trials}
     dropped = book.verdict.dropped
     lost = len(summarize_restarts(book).losses) - len(dropped)
@@ -150,6 +150,8 @@ def _describe_blocks(book: Book) -> str:
         if len(book.run.workloads) == 1
         else (f"{words.format_count(len(list(book.view.counted_trials)), 'restart')}")
     )
+    if book.verdict.complete and book.verdict.overall in ("slower", "not slower", "faster"):
+        told = f"decided at {told}"
     gone = f"{len(dropped)} dropped ({dropped[-1].reason})" if dropped else "none dropped"
     return f"{told}, {gone}" + (f", {lost} lost" if lost > 0 else "")
 
@@ -157,7 +159,7 @@ def _describe_blocks(book: Book) -> str:
 def _describe_calibration(run: Run) -> str:
     known = summarize_calibration(run)
     if not known.when:
-        return "not calibrated"
+        return "error rates not tried on this host (dyno calibrate)"
     return "calibration stale" if known.stale else f"calibrated {known.when}"
 
 
