@@ -270,6 +270,12 @@ WAYS: dict[str, tuple[Way, ...]] = {
         played(
             "script-waits", "the script waits for a program on one side", "client_time", "invalid"
         ),
+        Way(
+            "late-host",
+            "one of several client hosts starts later than the others",
+            "client_hosts",
+            "doubtful",
+        ),
         Way("late-driver", "the driver sends its requests late", "driver_late", "invalid"),
         Way("waits-for-core", "the driver waits for its core", "driver_late", "doubtful"),
         Way("held-up", "users wait while another one connects", "driver_late", "doubtful"),
@@ -301,6 +307,7 @@ WAYS: dict[str, tuple[Way, ...]] = {
             "unlike_conditions",
             "doubtful",
         ),
+        Way("share-missing", "a host's share of the blocks never came back", "shares", "doubtful"),
         Way("noise-decides", "the difference follows the noise", "noise_effect", "doubtful"),
         Way(
             "slow-blocks-dropped",

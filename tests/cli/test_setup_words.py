@@ -40,7 +40,7 @@ def test_an_experiments_dump_is_made_ready_as_a_commands_is(tmp_path: Path) -> N
         prepare_workloads([named], [parse_candidate("postgres@18")])
 
 
-TWO = ("sqlite@system", "sqlite@system")
+TWO = ("a=sqlite@system", "b=sqlite@system")
 
 
 @pytest.mark.parametrize(

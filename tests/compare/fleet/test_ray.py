@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,11 +23,13 @@ pytestmark = [pytest.mark.chaos, pytest.mark.timeout(240)]
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayCluster]:
-    home = tmp_path_factory.mktemp("ray")
-    with serving_nodes(home, ("n1", "n2", "n3")) as made:
-        yield made
-    wait_until(lambda: not list_processes(home), "every process of a node has ended", 15)
+def cluster() -> Iterator[RayCluster]:
+    """Its nodes' sockets lie in it, whose paths have 107 bytes at most."""
+    with tempfile.TemporaryDirectory(prefix="dyno-ray-", dir="/tmp") as name:
+        home = Path(name)
+        with serving_nodes(home, ("n1", "n2", "n3")) as made:
+            yield made
+        wait_until(lambda: not list_processes(home), "every process of a node has ended", 15)
 
 
 def list_left(cluster: RayCluster) -> list[int]:

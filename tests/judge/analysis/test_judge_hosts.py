@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from fakes import make_run, make_trials, make_workload
 from judging import FixedAudit, judge_unaudited, logs, primary
+from ways_to_be_fooled import assert_caught
 
 from dyno.judge.analysis.judge import analyse_now, judge
+from dyno.judge.audits import load_audits
 from dyno.record import (
     DealtBlocks,
     DealtShare,
@@ -124,6 +126,8 @@ def test_a_missing_share_leaves_the_run_open_and_its_cells_unmeasured() -> None:
     assert not verdict.complete
     assert "share 2 of 2 is missing" in verdict.sentence
     assert analyse_now(run, play_gathered(run, found), audits={}).state == "go on"
+    audited = judge(run, play_gathered(run, found), {"shares": load_audits()["shares"]})
+    assert_caught("share-missing", audited.findings)
 
 
 def test_where_over_half_of_the_blocks_were_lost_nothing_is_said() -> None:

@@ -14,6 +14,7 @@ from fakes import (
     make_tally,
     make_trial,
 )
+from ways_to_be_fooled import assert_caught
 
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits import load_audits
@@ -58,6 +59,11 @@ def test_a_host_that_was_not_with_the_others_is_named(changes: dict[str, Any], s
     findings = judge(make_client_part("c1"), make_client_part("c2", **changes))
     assert findings[0].soundness == "doubtful"
     assert says in findings[0].sentence
+
+
+def test_a_host_that_starts_late_is_a_way_to_be_fooled() -> None:
+    late = make_client_part("c2", last_began_ns=2 * SECOND_NS)
+    assert_caught("late-host", judge(make_client_part("c1"), late))
 
 
 def test_what_a_host_does_not_tell_is_not_checked_and_not_sound() -> None:
