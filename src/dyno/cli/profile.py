@@ -107,7 +107,7 @@ def _take(target: str, words: dict[str, Any], base: ServerProfile | None) -> Ser
         cost = collector.prepare()
         for each in collector.missing:
             screen.print_line(f"note: {each}", err=True)
-        cost_words = f"it costs about {cost:.2g} % of this host's CPU time"
+        cost_words = f"it costs about {cost:.2g} % of a busy host's CPU time, more of an idle one's"
         if not found.process:
             cost_words = f"it costs about {cost:.2g} % of one core, here and there"
         screen.print_line(

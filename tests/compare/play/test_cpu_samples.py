@@ -8,6 +8,7 @@ import shutil
 import signal
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fake_driver import GOOD, PHASE, FakeSetup, fake_setup
@@ -205,6 +206,26 @@ def test_a_host_that_permits_nothing_is_tried_before_the_first_trial() -> None:
     assert try_sampling(Refused).missing == "perf_event_paranoid is 3"
     side = dataclasses.replace(make_candidate("a"), build={"address": "mysql:///x"})
     assert "run already" in choose_cpu_sampling(Measuring(), [side], Refused).missing
+
+
+def test_a_server_is_not_sampled_thread_by_thread_and_an_embedded_engine_is() -> None:
+    class OfThreads(CpuSampler):
+        def __init__(self) -> None:
+            self.period_ns = 1
+
+        def start(self, pids: Sequence[int], **words: Any) -> SamplingStarted:
+            return SamplingStarted("cpu-clock", "threads", False)
+
+        def stop(self) -> None:
+            pass
+
+        def close(self) -> None:
+            pass
+
+    server = dataclasses.replace(make_candidate("a"), engine="postgres", embedded=False)
+    assert "each thread only" in choose_cpu_sampling(Measuring(), [server], OfThreads).missing
+    engine = dataclasses.replace(make_candidate("a"), engine="sqlite", embedded=True)
+    assert not choose_cpu_sampling(Measuring(), [engine], OfThreads).missing
 
 
 def test_callers_are_sampled_in_a_trial_of_each_beside_the_blocks(

@@ -15,6 +15,12 @@ from dyno.record.profile import CpuSampling
 
 NOT_WANTED = "it was not asked for (--no-profile)"
 NOT_OURS = "the servers run already, and are not ours to look into"
+#: A server sleeps and wakes for each request, and each time its thread's timer is set and stopped:
+#: a short statement then takes twice its CPU time (docs/evidence/cpu-samples.md).
+BY_THREADS = (
+    "the kernel permits samples of each thread only, which cost a server more than its work: "
+    "`sysctl kernel.perf_event_paranoid=0` permits those of all CPUs"
+)
 
 
 def choose_cpu_sampling(
@@ -29,8 +35,11 @@ def choose_cpu_sampling(
         return CpuSampling(NOT_WANTED)
     if all(side.attached for side in candidates):
         return CpuSampling(NOT_OURS)
+    tried = try_sampling(make)
+    if tried.scope == "threads" and not all(side.embedded for side in candidates):
+        return CpuSampling(BY_THREADS)
     layers = {side.engine: list_sampled_layers(side.engine) for side in candidates}
-    return replace(try_sampling(make), layers=layers, stacks=measuring.cpu_stacks)
+    return replace(tried, layers=layers, stacks=measuring.cpu_stacks)
 
 
 def try_sampling(make: Callable[[], CpuSampler] = CpuSampler) -> CpuSampling:

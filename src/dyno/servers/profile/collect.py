@@ -132,6 +132,11 @@ class Collector:
                 raise
             self.missing.append(f"no CPU profile: {refused.sentence}")
             return
+        if started.scope == "threads":
+            self.missing.append(
+                "each thread is sampled by itself, which costs a server of short statements up to"
+                " twice its CPU time: perf_event_paranoid leaves samples of all CPUs to root"
+            )
         if not started.kernel:
             self.missing.append(
                 "the time inside the kernel is not seen: perf_event_paranoid leaves it to root"

@@ -1,4 +1,7 @@
-"""What a profile will cost, told before it begins (docs/evidence/server-profile.md)."""
+"""What a profile will cost a busy engine, told before it begins (docs/evidence/server-profile.md).
+
+A server that sleeps after each short request pays at its context switches, too: that is not in it.
+"""
 
 from __future__ import annotations
 
