@@ -19,11 +19,10 @@ from dyno import subprocesses
 from dyno.compare.fleet import ConnectionLost, FleetHost
 from dyno.compare.fleet.hosts_file import ListedHost, read_hosts
 from dyno.compare.fleet.messages import PIECE_BYTES
+from dyno.driver.clients.ssh import OPTIONS
 from dyno.errors import HostError
 from dyno.tails import extract_last_lines
 
-#: How long a connection may take; a host that says nothing for three times `ALIVE_S` is gone.
-CONNECT_S, ALIVE_S = 10, 5
 #: How long ssh has to end by itself.
 END_S = 3.0
 #: What is shown of a host's errors.
@@ -52,19 +51,8 @@ class SshBackend:
 
 def build_command(host: ListedHost) -> list[str]:
     """The words that start the agent on a host."""
-    settings = {
-        "BatchMode": "yes",
-        "ConnectTimeout": CONNECT_S,
-        "ServerAliveInterval": ALIVE_S,
-        "ServerAliveCountMax": 3,
-        "ControlMaster": "no",
-        "ControlPath": "none",
-        "ForwardAgent": "no",
-        "ForwardX11": "no",
-        "ClearAllForwardings": "yes",
-    }
-    words = ["ssh", "-T", *host.options]
-    words += (word for name, value in settings.items() for word in ("-o", f"{name}={value}"))
+    alone = ("-o", "ControlMaster=no", "-o", "ControlPath=none")
+    words = ["ssh", *host.options, *OPTIONS, *alone]
     words += ["-p", str(host.port)] if host.port else []
     words += ["-l", host.user] if host.user else []
     return [*words, "--", host.address, f"{host.dyno} fleet-host"]

@@ -21,11 +21,15 @@ from dyno.errors import HostError
 
 #: What reaching a host, and copying a driver to it, may take.
 REACH_S, COPY_S = 30.0, 120.0
+#: Nothing is asked at a terminal, no agent goes along, and a host that is silent for 15 s is gone.
 OPTIONS = (
     *("-o", "BatchMode=yes"),
     *("-o", "ConnectTimeout=10"),
     *("-o", "ServerAliveInterval=5"),
     *("-o", "ServerAliveCountMax=3"),
+    *("-o", "ForwardAgent=no"),
+    *("-o", "ForwardX11=no"),
+    *("-o", "ClearAllForwardings=yes"),
     "-T",
 )
 #: What a script's folder is copied of, and how much.
@@ -91,7 +95,7 @@ class SshConnection:
 
     def _build(self, options: Sequence[str], remote: str) -> tuple[str, ...]:
         control = ("-o", f"ControlPath={self._control}", "-o", "ControlPersist=no")
-        return ("ssh", *OPTIONS, *control, *options, self.destination, remote)
+        return ("ssh", *OPTIONS, *control, *options, "--", self.destination, remote)
 
     def _start(self, options: Sequence[str], remote: str, stdin: int) -> subprocess.Popen[bytes]:
         try:
