@@ -46,9 +46,12 @@ def times_of(found: Explanation, middle: Middle = median) -> dict[str, float]:
 
 
 def find_grown(before: Explanation, after: Explanation, middle: Middle = median) -> str:
-    """The stage that grew most, of those that are told; of a busy host `min` sees least."""
+    """The stage that grew most, of those that a statement has and that are told; of a busy host
+    `min` sees least. Connecting is none: the host's moment decides on it.
+    """
     old, new = times_of(before, middle), times_of(after, middle)
     new.pop(REST)
+    new.pop("connection", None)
     return max(new, key=lambda name: new[name] - old.get(name, 0.0))
 
 

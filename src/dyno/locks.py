@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import fcntl
+import struct
+from contextlib import suppress
+
+#: The kernel's `struct flock`, of fcntl(2): type, whence, start, length, process.
+_FLOCK = "hhqqi4x"
 
 
 def try_lock(handle: int, *, unknown: bool = True) -> bool:
@@ -13,11 +18,22 @@ def try_lock(handle: int, *, unknown: bool = True) -> bool:
     return _try(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, unknown)
 
 
-def is_locked(handle: int) -> bool:
-    """Does somebody hold what `handle` is open on alone? Those who ask do not get in each other's
-    way; who asks holds it shared, until `handle` is closed.
+def mark(handle: int) -> None:
+    """Shows that what `handle` is open on is held, until `handle` is closed: beside the lock, for
+    those who only ask. Without effect on a file system without locks.
     """
-    return not _try(handle, fcntl.LOCK_SH | fcntl.LOCK_NB, True)
+    with suppress(OSError):
+        fcntl.fcntl(handle, fcntl.F_OFD_SETLK, struct.pack(_FLOCK, fcntl.F_RDLCK, 0, 0, 0, 0))
+
+
+def is_marked(handle: int) -> bool:
+    """Is what `handle` is open on marked? Who asks holds nothing, so nobody's `try_lock` fails."""
+    asked = struct.pack(_FLOCK, fcntl.F_WRLCK, 0, 0, 0, 0)
+    try:
+        answer = fcntl.fcntl(handle, fcntl.F_OFD_GETLK, asked)
+    except OSError:
+        return False
+    return bool(struct.unpack(_FLOCK, answer)[0] != fcntl.F_UNLCK)
 
 
 def share_lock(handle: int) -> None:

@@ -11,7 +11,6 @@ import json
 import os
 import re
 import stat
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -20,7 +19,7 @@ from typing import Any, TypeVar
 
 from dyno import private_files, scratch
 from dyno.errors import HostError, UsageError, build_unknown_error, find_fullest
-from dyno.locks import is_locked, try_lock
+from dyno.locks import is_marked, mark, try_lock
 from dyno.record import CLIENT_BASELINE, SCHEMA, Run, Trial, Verdict, decode, name_echo
 from dyno.record.count import Count
 from dyno.record.former_keys import encode_with_former_keys
@@ -116,8 +115,6 @@ COUNTS, COUNT_RECORD = "counts", "count.json"
 DISK_RECORD = "disk.json"
 #: The plan of a run of `dyno capacity`.
 CAPACITY_RECORD = "capacity.json"
-#: For how long who only asks may hold a run's folder, and how often we try meanwhile.
-ASKED_S, ASKED_TIMES = 0.02, 5
 #: Where `dyno profile` keeps its profiles, a file each, beside the runs.
 SERVER_PROFILES = "server-profiles"
 #: The plan of a run over a fleet.
@@ -208,17 +205,21 @@ class RunFolder:
         The kernel lets go of it however we end.
         """
         private_files.tighten(self.path)
-        with _try_lock(self.path) as ours:
-            if not ours:
+        handle = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            if not try_lock(handle):
                 hint = "wait for its end, or interrupt it"
                 raise UsageError(f"another dyno plays {self.path.name}", hint=hint)
+            mark(handle)
             yield
+        finally:
+            os.close(handle)
 
     def is_played(self) -> bool:
         """Does a dyno play this run just now?"""
         handle = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            return is_locked(handle)
+            return is_marked(handle)
         finally:
             os.close(handle)
 
@@ -256,25 +257,6 @@ def find_runs_home() -> Path:
 def make_run_to_come() -> RunFolder:
     """A run that is not there yet, which knows where the data of its engines will lie."""
     return RunFolder(find_runs_home() / "any")
-
-
-@contextmanager
-def _try_lock(folder: Path) -> Iterator[bool]:
-    """Did we get the lock? True too on a file system without locks.
-
-    Somebody who only asks whether the run is played has it for an instant: we try again.
-    """
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        ours = try_lock(handle)
-        for _ in range(ASKED_TIMES):
-            if ours:
-                break
-            time.sleep(ASKED_S)
-            ours = try_lock(handle)
-        yield ours
-    finally:
-        os.close(handle)
 
 
 def create_run(run: Run, runs: Path) -> RunFolder:

@@ -64,7 +64,9 @@ def report(text: str) -> list[str]:
     return [re.sub(r" +", " ", re.sub(r"\d+(\.\d+)?", "N", line)) for line in lines]
 
 
-@pytest.mark.parametrize("words", ["-S", "-N", "-S -N -c 3 -j 2", "-r -M prepared", "-R 500 -L 90"])
+@pytest.mark.parametrize(
+    "words", ["-S", "-N", "-S -N -c 3 -j 2", "-r -M prepared", "-R 500 -L 60000"]
+)
 def test_the_server_counts_the_same_work_and_the_reports_have_the_same_lines(
     server: Server, words: str
 ) -> None:

@@ -21,7 +21,7 @@ from dyno.errors import HostError
 
 #: What reaching a host, and copying a driver to it, may take.
 REACH_S, COPY_S = 30.0, 120.0
-#: Nothing is asked at a terminal, no agent goes along, and a host that is silent for 15 s is gone.
+#: Nothing is asked at a terminal, no agent goes along, and a host that is silent is given up.
 OPTIONS = (
     *("-o", "BatchMode=yes"),
     *("-o", "ConnectTimeout=10"),
