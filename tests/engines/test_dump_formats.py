@@ -109,18 +109,20 @@ def test_files_of_mydumper_are_joined_in_the_order_in_which_they_can_be_played(
         "shop.seen-schema-view.sql": "CREATE VIEW seen;\n",
         "shop-schema-post.sql": "CREATE PROCEDURE p BEGIN SELECT 1; \nEND;\n",
         "shop.item-schema-triggers.sql": "CREATE TRIGGER t;\n",
-        "other.item-schema.sql": "CREATE TABLE item;\n",
+        "mydumper_0-schema-create.sql": "CREATE DATABASE /*!32312 IF NOT EXISTS*/ `o.ther`;\n",
+        "mydumper_0.item-schema.sql": "CREATE TABLE item;\n",
+        "all-schema-create-tablespace.sql": "CREATE TABLESPACE `far`;\n",
     }
     for name, text in files.items():
         (folder / name).write_text(text)
     said = plain(folder).decode()
-    order = ["USE `other`", "USE `shop`", "TABLE item", "TABLE seen", "INSERT 0", "INSERT 1"]
+    order = ["USE `o.ther`", "USE `shop`", "TABLE item", "TABLE seen", "INSERT 0", "INSERT 1"]
     order += ["VIEW seen", "DELIMITER ;;", "SELECT 1; \nEND\n;;", "TRIGGER t\n;;"]
     at = 0
     for word in order:
         assert word in said[at:], (word, said)
         at = said.index(word, at)
-    assert "CREATE DATABASE shop" not in said
+    assert "CREATE DATABASE shop" not in said and "TABLESPACE" not in said
     (folder / "shop.item.00000.dat").touch()
     with pytest.raises(UsageError, match="rows for LOAD DATA"):
         plain(folder)

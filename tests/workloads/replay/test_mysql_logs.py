@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from small_logs import write
 
+from dyno.engines.mysql.dialect import DIALECT
 from dyno.errors import UsageError
 from dyno.workloads.replay.formats import read_log
 from dyno.workloads.replay.layout import lay_out
@@ -15,6 +16,7 @@ from dyno.workloads.replay.lines import LogFile
 from dyno.workloads.replay.logs import Log
 from dyno.workloads.replay.sessions import Selection, select_statements
 from dyno.workloads.replay.spool import Spool
+from dyno.workloads.replay.statements import read_statement
 
 
 @pytest.fixture(autouse=True)
@@ -231,26 +233,63 @@ def test_a_slow_log_has_what_was_prepared_in_sql_where_it_ran(tmp_path: Path) ->
     assert [sql for _, _, sql in entries(tmp_path, text)] == ["SELECT 5"]
 
 
-def test_several_statements_in_one_packet_of_mariadb_may_have_written(
+def test_several_statements_in_one_packet_of_mariadb_are_one_request(
     spool: Spool, tmp_path: Path
 ) -> None:
-    """MariaDB logs a packet as one entry, where MySQL logs each statement by itself."""
+    """MariaDB logs a packet as one entry, where MySQL logs each statement by itself: it is sent as
+    it came, and is a write where one of its statements is.
+    """
     text = mariadb(
         (36, "Query", "BEGIN"),
         (36, "Query", "SELECT 1"),
         (36, "Query", "UPDATE item SET n = 1; SELECT n FROM item"),
-        (36, "Query", "SELECT n FROM item"),
-        (36, "Query", "COMMIT"),
+        (36, "Query", "SELECT n FROM item; COMMIT"),
         (36, "Query", "SELECT 2"),
-        (37, "Query", "SELECT 3; SELECT 4"),
-        (37, "Query", "SELECT 5"),
+        (36, "Query", "BEGIN; SELECT 6"),
+        (36, "Query", "DELETE FROM item"),
+        (36, "Query", "COMMIT; SELECT 7"),
+        (36, "Query", "SET NAMES utf8mb4; SET autocommit=0, sql_mode=''"),
+        (36, "Query", "SELECT 8"),
+        (36, "Query", "DELETE FROM item"),
+        (36, "Query", "COMMIT; SET autocommit=1"),
+        (37, "Query", "SELECT ';'; -- ;\n SELECT 4"),
+        (37, "Query", "SELECT 5; KILL 3"),
+        (37, "Query", "USE other; SELECT 5"),
+        (37, "Query", "SELECT 9"),
     )
     found = select(spool, tmp_path, text, writes=False)
     texts = [it.sql for session in found.sessions for it in found.find_played(session)]
-    assert [sql for sql in texts if sql.startswith("SELECT")] == ["SELECT 2", "SELECT 5"]
-    left = {why: it.count for why, it in found.left_out.items()}
-    assert left["not understood: it is several statements in one"] == 2
-    assert left["in transactions that write"] >= 2
+    reads = ["SELECT 2", "SELECT ';'; -- ;\n SELECT 4", "SELECT 9"]
+    assert [sql for sql in texts if sql.startswith("SELECT")] == reads
+    assert {why: it.count for why, it in found.left_out.items()} == {
+        "that write": 3,
+        "in transactions that write": 7,
+        "for the server as a whole, never played": 1,
+        "not understood: it is several statements with a USE among them": 1,
+    }
+    assert [it.count for it in found.notes.values()] == [4]
+    whole = select(spool, tmp_path, text, writes=True)
+    assert whole.count == whole.read - 2
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "leaves"),
+    [
+        ("SELECT 1; SELECT 2;", "read", ""),
+        ("(SELECT 1) UNION (SELECT 2); SET @a = 1", "read", ""),
+        ("BEGIN; SELECT 1; DELETE FROM item; COMMIT;", "write", "ended"),
+        ("ROLLBACK; BEGIN", "begin", "open"),
+        ("CREATE PROCEDURE p() BEGIN SELECT 1; IF a THEN SELECT 2; END IF; END", "write", ""),
+        ("CREATE TRIGGER t BEFORE INSERT ON item FOR EACH ROW SET NEW.n = 1; END", "write", ""),
+        ("SELECT 1; CREATE PROCEDURE p() BEGIN SELECT 1; END", "unknown", ""),
+        ("CREATE FUNCTION f() RETURNS INT BEGIN RETURN 1; END; DROP USER a", "admin", ""),
+        ("BEGIN NOT ATOMIC SELECT 1; END", "unknown", ""),
+        ("SELECT 1; SELEC 2", "unknown", ""),
+    ],
+)
+def test_several_statements_do_what_one_of_them_does(text: str, kind: str, leaves: str) -> None:
+    found = read_statement(text, DIALECT)
+    assert (found.kind, found.leaves) == (kind, leaves)
 
 
 @pytest.mark.parametrize("words", ["SELECT count(*) FROM item", "WITH d AS (SELECT 1) TABLE d"])

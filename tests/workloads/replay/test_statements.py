@@ -88,7 +88,7 @@ KINDS: dict[str, Kind] = {
     "ANALYZE t": "write",
     "FOO 1": "unknown",
     "SELECT 'cut": "unknown",
-    "SELECT 1; SELECT 2": "unknown",
+    "SELECT 1; SELECT 2": "read",
     "-- nothing": "unknown",
 }
 

@@ -17,7 +17,7 @@ from dyno.errors import UsageError
 from dyno.workloads.replay.compressed import open_log
 
 #: Counts with the name: a change of what is made of a dump makes other names.
-FORM = 1
+FORM = 2
 _PG_CUSTOM, _SQLITE, _XTRABACKUP = b"PGDMP", b"SQLite format 3\0", b"XBSTCK"
 _TAR_AT, _TAR, _FIRST_OF_PG_TAR = 257, b"ustar", b"toc.dat\0"
 #: What is none, and what makes one of it.

@@ -17,10 +17,17 @@ _FILE = re.compile(
     rf"(?P<part>-schema-create|-schema-view|-schema-triggers|-schema-post|-schema-sequence|-schema"
     rf"|\.\d+(?:\.\d+)?)?\.(?P<kind>sql|dat){_PACKED}$"
 )
-#: In which order files are played; rows, which have a number or no part, are `""`.
-_ORDER = ("-schema-sequence", "-schema", "", "-schema-view", "-schema-post", "-schema-triggers")
+_CREATE = "-schema-create"
 #: Those whose statements may hold others: they end where a semicolon ends a line.
 _OF_SEVERAL = ("-schema-post", "-schema-triggers")
+#: In which order files are played; rows, which have a number or no part, are `""`.
+_ORDER = (_CREATE, "-schema-sequence", "-schema", "", "-schema-view", *_OF_SEVERAL)
+#: Not of a database: a tablespace is a folder of another machine.
+_TABLESPACES = "all-schema-create-tablespace.sql"
+#: The name in a file that makes a database: a file's own name has another where this is no word.
+_CREATED = re.compile(
+    rb"CREATE DATABASE\s+(?:/\*!.*?\*/\s*|IF NOT EXISTS\s+)*(?:`((?:[^`]|``)+)`|\"([^\"]+)\")"
+)
 _PIECE = 1 << 20
 
 
@@ -41,12 +48,24 @@ def join_files(folder: Path, into: Path) -> None:
         )
     with into.open("wb") as out:
         for database, files in _sort_files(folder).items():
-            name = database.replace("`", "``")
-            out.write(f"CREATE DATABASE IF NOT EXISTS `{name}`;\nUSE `{name}`;\n".encode())
+            name = _find_name(database, files)
+            out.write(b"CREATE DATABASE IF NOT EXISTS `%b`;\nUSE `%b`;\n" % (name, name))
             out.write(b"SET FOREIGN_KEY_CHECKS=0;\n")
             for part, file in files:
-                with open_log(file, "dump") as opened:
-                    _copy(opened, out, is_several=part in _OF_SEVERAL)
+                if part != _CREATE:
+                    with open_log(file, "dump") as opened:
+                        _copy(opened, out, is_several=part in _OF_SEVERAL)
+
+
+def _find_name(database: str, files: Sequence[tuple[str, Path]]) -> bytes:
+    """The database's name, as it stands in backticks."""
+    for part, file in files:
+        if part == _CREATE:
+            with open_log(file, "dump") as opened:
+                found = _CREATED.search(opened.read(_PIECE))
+            if found:
+                return found[1] or found[2].replace(b"`", b"``")
+    return database.replace("`", "``").encode(errors="surrogateescape")
 
 
 def _copy(opened: IO[bytes], out: IO[bytes], is_several: bool) -> None:
@@ -70,12 +89,12 @@ def _sort_files(folder: Path) -> Mapping[str, Sequence[tuple[str, Path]]]:
             raise UsageError(f"{file} is not known", hint="mydumper's own files only")
         if matched["kind"] == "dat":
             raise UsageError(
-                f"{file.name} has rows for LOAD DATA", hint="mydumper without --load-data or --csv"
+                f"{file.name} has rows for LOAD DATA",
+                hint="mydumper without --load-data, --csv or --format",
             )
         part = matched["part"] or ""
-        if part != "-schema-create":
-            part = "" if part.startswith(".") else part
-            found.setdefault(matched["database"], []).append((part, file))
+        part = "" if part.startswith(".") else part
+        found.setdefault(matched["database"], []).append((part, file))
     return {
         name: sorted(files, key=lambda it: (_ORDER.index(it[0]), it[1].name))
         for name, files in found.items()
@@ -84,5 +103,6 @@ def _sort_files(folder: Path) -> Mapping[str, Sequence[tuple[str, Path]]]:
 
 def _list_sql(folder: Path) -> Iterator[Path]:
     for file in folder.iterdir():
-        if file.is_file() and re.search(rf"\.(?:sql|dat){_PACKED}$", file.name):
+        is_sql = re.search(rf"\.(?:sql|dat){_PACKED}$", file.name)
+        if file.is_file() and is_sql and not file.name.startswith(_TABLESPACES):
             yield file

@@ -175,6 +175,7 @@ def _build_script(
         for number, type_ in names.types.items()
         if (entry := selection.different.examples.get(number))
         and selection.different.statements[number].kind in ("read", "write")
+        and not selection.different.statements[number].parts
         and _EXPLAINED.match(selection.different.statements[number].digest)
         and (example := _build_example(entry, selection.rules))
     )
@@ -274,10 +275,8 @@ def _build_events(
             yield said
             if is_asked and kind == "state":
                 yield _EVENT.pack(at_ns, checked, len(CHECK), -1) + CHECK
-            if kind == "begin":
-                is_open = True
-            elif kind in ("commit", "rollback"):
-                is_open = False
+            if statement.leaves:
+                is_open = statement.leaves == "open"
         if is_open:
             yield _EVENT.pack(at_ns, undone, len(UNDONE), -1) + UNDONE.encode()
         if is_asked:

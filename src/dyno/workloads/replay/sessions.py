@@ -17,10 +17,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from itertools import pairwise
 from typing import NamedTuple
 
 from dyno.workloads.replay.different import ANEW, Different
 from dyno.workloads.replay.in_place import Allowed, RefusedStatement, ServerRules, judge_for_all
+from dyno.workloads.replay.lexing import UnreadableError, read_tokens
 from dyno.workloads.replay.logs import LIMIT, Log, LogEntry, Reasons, has_odd_bytes
 from dyno.workloads.replay.spool import Chain, Spool, SpoolRecord
 from dyno.workloads.replay.statements import (
@@ -31,6 +33,7 @@ from dyno.workloads.replay.statements import (
     read_statement,
     strip_schema,
 )
+from dyno.workloads.replay.tokens import Quoting
 
 #: Letters of a digest that is told.
 DIGEST_LETTERS = 56
@@ -43,6 +46,7 @@ ODD_BYTES = (
 IN_NO_DATABASE = (
     "statements in no database that the log says: they are sent in the connection's own"
 )
+SEVERAL = "texts of several statements are sent as logged, each text in one request"
 WITHIN_WRITES, OF_MADE = "in transactions that write", "of tables that the log itself makes"
 #: What would play a statement that is left out.
 WITH_WRITES = "--writes plays what writes, too"
@@ -165,6 +169,7 @@ class Selection:
         if kind == "unknown":
             why = f"not understood: {statement.why}"
             self.left_out.add(why, entry.line, hint=ONE_EACH)
+            session.is_open |= statement.leaves == "open"
             return self._leave_possible_write(session)
         if kind == "admin":
             return self._leave("for the server as a whole, never played", entry, statement)
@@ -178,7 +183,8 @@ class Selection:
             entry = entry._replace(sql=judged.text)
         self._databases[entry.database] += 1
         session.moves |= entry.database != session.database
-        is_alone = kind != "read" and self._note_statement(session, entry, statement)
+        has_effect = kind != "read" or bool(statement.parts)
+        is_alone = has_effect and self._note_statement(session, entry, statement)
         is_within = not is_alone and (session.is_open or session.is_manual)
         if self._writes or (not is_within and kind != "write"):
             self._keep(session, entry, number, statement)
@@ -186,7 +192,7 @@ class Selection:
             self._leave("that write", entry, statement, self._writes_hint)
         else:
             self._add_within(session, entry, number, statement)
-        if kind in ("commit", "rollback"):
+        if statement.leaves == "ended":
             session.end_transaction()
         return None
 
@@ -211,15 +217,15 @@ class Selection:
         kind = statement.kind
         if kind == "use":
             self._databases[strip_schema(statement.digest.partition(" ")[2])] += 0
-        elif kind == "write" and statement.digest.startswith("CREATE "):
+        elif kind == "write" and "CREATE " in statement.digest:
             self._made.update(find_made_tables(entry.sql))
-        elif kind == "state" and "autocommit" in statement.digest.lower():
-            session.end_transaction()
-            session.is_manual = entry.sql.rstrip("; ").lower().endswith(("0", "off", "false"))
-            return True
         elif kind == "begin":
             session.end_transaction()
-            session.is_open = True
+        if "state" in (kind, *statement.parts) and "autocommit" in statement.digest.lower():
+            session.end_transaction()
+            session.is_manual = _is_autocommit_off(entry.sql, self._dialect.quoting)
+            return not statement.parts
+        session.is_open |= statement.leaves == "open"
         return False
 
     def _add_within(
@@ -273,7 +279,9 @@ class Selection:
             session.began_s = at_s
         _, _, sql, line, values, database, duration_s, *_ = entry
         session.kept.append(SpoolRecord(at_s, number, line, sql, values, database, duration_s))
-        if statement.kind in ("state", "use"):
+        if statement.parts:
+            self.notes.add(SEVERAL, line)
+        if statement.kind in ("state", "use") or "state" in statement.parts:
             session.state[statement.digest if len(session.state) < STATES else session.name] = None
         if has_odd_bytes(sql) or any(map(has_odd_bytes, filter(None, values))):
             self.notes.add(ODD_BYTES, line)
@@ -391,6 +399,20 @@ NO_LINE = 0
 def _read_used(sql: str) -> str:
     """The database that a USE names."""
     return sql.strip("; \t\r\n")[len("use") :].strip().strip("`").replace("``", "`")
+
+
+def _is_autocommit_off(sql: str, quoting: Quoting) -> bool:
+    """Does a text that sets `autocommit` leave it off?"""
+    try:
+        tokens = [it for it in read_tokens(sql, quoting) if it.mark not in (":", "=")]
+    except UnreadableError:
+        return False
+    values = [
+        value.text.strip("'\"").lower()
+        for name, value in pairwise(tokens)
+        if name.text.lower().endswith("autocommit")
+    ]
+    return values[-1:] in (["0"], ["off"], ["false"])
 
 
 def _has_name(others: re.Pattern[str], entry: LogEntry, statement: Statement) -> bool:

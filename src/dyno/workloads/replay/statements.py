@@ -6,8 +6,8 @@ A tokenizer and no parser: docs/decisions/0028-a-logs-statements-are-read-by-a-t
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
@@ -107,16 +107,23 @@ _ANALYZED = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE"})
 _BEFORE_TABLE = frozenset({"FROM", "JOIN", "INTO", "UPDATE", "TABLE", "STRAIGHT_JOIN"})
 
 
+#: What a text leaves of its session's transaction, where it says a word of it.
+Leaves = Literal["", "open", "ended"]
+
+
 @dataclass(frozen=True)
 class Statement:
     """What a text is: `digest` with `?` for its literals, `tables` that it names (as it
-    spells them, with the schema if it says one), `why` where its kind is unknown.
+    spells them, with the schema if it says one), `why` where its kind is unknown. `parts`: the
+    kinds of several statements that a client sent in one text; none where it is one.
     """
 
     kind: Kind
     digest: str
     tables: frozenset[str] = frozenset()
     why: str = ""
+    leaves: Leaves = ""
+    parts: tuple[Kind, ...] = ()
 
 
 def read_statement(text: str, dialect: Dialect) -> Statement:
@@ -136,19 +143,79 @@ def _judge_anew(short: str, dialect: Dialect) -> Statement:
         return Statement("unknown", short[:60], why=f"it ends within a {words}")
     while words and words[-1][1] == ";":
         words.pop()
-    opened = next((at for at, (_, token) in enumerate(words) if token != "("), len(words))
-    words = words[opened:]
+    return (_judge_several if ("mark", ";") in words else _judge_one)(words, dialect)
+
+
+def _judge_one(words: list[Token], dialect: Dialect) -> Statement:
+    """The statement that tokens are."""
+    words = words[next((at for at, (_, token) in enumerate(words) if token != "("), len(words)) :]
     if not words:
         return Statement("unknown", "", why="it is empty")
-    if ("mark", ";") in words:
-        return Statement("unknown", short[:60], why="it is several statements in one")
     inner = words[_find_inner(words) :]
     kind, why = _find_kind([token.upper() for each, token in inner if each == "word"], inner[0])
     if _is_for_server(inner):
         kind = "admin"
     of_cursor = words[0][1].upper() in ("FETCH", "MOVE", "CLOSE")
     tables = frozenset[str]() if of_cursor else _find_tables(words, dialect.catalogs)
-    return Statement(kind, _build_digest(words), tables, why)
+    return Statement(kind, _build_digest(words), tables, why, _LEAVES.get(kind, ""))
+
+
+_LEAVES: dict[Kind, Leaves] = {"begin": "open", "commit": "ended", "rollback": "ended"}
+#: What may hold statements of its own, and words by which these have semicolons.
+_ROUTINES = frozenset(_split_words("PROCEDURE FUNCTION TRIGGER EVENT PACKAGE"))
+_BODIES = frozenset(_split_words("BEGIN IF CASE LOOP WHILE REPEAT FOR"))
+#: The kind of several statements is the first of these that one of them is.
+_STRONGEST: tuple[Kind, ...] = ("admin", "unknown", "write", "read", "state")
+
+
+def _judge_several(words: list[Token], dialect: Dialect) -> Statement:
+    """Several statements in one text, which is sent as it came: what all of them do together.
+
+    What makes a routine is a write, wherever its body ends.
+    """
+    split_parts = list(_split_parts(words))
+    routines = [at for at, part in enumerate(split_parts) if _is_routine(part)]
+    if routines and _BODIES.intersection(token.upper() for _, token in words):
+        if routines[0]:
+            return Statement("unknown", "", why="it is several statements and a routine's body")
+        is_admin = any(_is_for_server(part) for part in split_parts)
+        return replace(_judge_one(words, dialect), kind="admin" if is_admin else "write")
+    if [token.upper() for _, token in words[:2]] == ["BEGIN", "NOT"]:
+        return Statement("unknown", "", why="it is a block of statements")
+    parts = [_judge_one(part, dialect) for part in split_parts]
+    kinds = [it.kind for it in parts]
+    if "use" in kinds:
+        return Statement("unknown", "", why="it is several statements with a USE among them")
+    kind = next((it for it in _STRONGEST if it in kinds), kinds[-1])
+    why = next((it.why for it in parts if it.why), "") if kind == "unknown" else ""
+    leaves: Leaves = next((it.leaves for it in reversed(parts) if it.leaves), "")
+    tables = frozenset[str]().union(*(it.tables for it in parts))
+    digest = "; ".join(it.digest for it in parts)
+    return Statement(kind, digest, tables, why, leaves, tuple(kinds))
+
+
+def _is_routine(words: list[Token]) -> bool:
+    names = [token.upper() for _, token in words[: _find_mark(words, "(")]]
+    return names[:1] == ["CREATE"] and bool(_ROUTINES.intersection(names))
+
+
+def _find_mark(words: list[Token], mark: str) -> int:
+    return next((at for at, (_, token) in enumerate(words) if token == mark), len(words))
+
+
+def _split_parts(words: list[Token]) -> Iterator[list[Token]]:
+    """The statements of a text, without empty ones."""
+    depth, part = 0, list[Token]()
+    for word in words:
+        depth = max(0, depth + (word[1] == "(") - (word[1] == ")"))
+        if word[1] == ";" and not depth:
+            if part:
+                yield part
+            part = []
+        else:
+            part.append(word)
+    if part:
+        yield part
 
 
 #: Letters of the shortened texts that are judged once, and how many are remembered.
