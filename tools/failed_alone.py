@@ -1,4 +1,4 @@
-"""Plays once more, alone, what the last run of pytest saw fail: three tests at most.
+"""Plays once more, alone, what the last run of pytest saw fail: ten tests at most.
 
 Exit code 0 says that each passed alone. The names are printed either way: they are races to be
 found, not noise to be forgotten.
@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 LAST_FAILED = Path(".pytest_cache/v/cache/lastfailed")
-MOST = 3
+MOST = 10
 #: What xdist appends to a name: the group that the test was played in.
 GROUP = re.compile(r"@[\w.-]+$")
 

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from statistics import mean
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtr
 
 from dyno.judge.analysis.comparisons import PairedMetric, pair_metrics
 from dyno.judge.analysis.host_noise import compute_noise_shares
@@ -95,8 +95,6 @@ def _make_findings(line: PairedMetric, others: Floats) -> list[Finding]:
 
 def follows_noise(others: Floats, logs: Floats) -> bool:
     """Do the blocks' log ratios rise or fall with what others had in them, and not by chance?"""
-    if stats.kendalltau(others, logs).pvalue > RANKS_LEVEL:
-        return False
     away = others - others.mean()
     square = float(away @ away)
     slope = float(away @ logs) / square
@@ -106,7 +104,11 @@ def follows_noise(others: Floats, logs: Floats) -> bool:
     # a block that alone is noisy has all the leverage, and a line through it no error
     if not 0 < variance < math.inf:
         return False
-    return bool(2 * stats.t.sf(abs(slope) / math.sqrt(variance), len(logs) - 2) <= LEVEL)
+    if 2 * stdtr(len(logs) - 2, -abs(slope) / math.sqrt(variance)) > LEVEL:
+        return False
+    from scipy.stats import kendalltau  # slow to load, and few differences have such a slope
+
+    return bool(kendalltau(others, logs).pvalue <= RANKS_LEVEL)
 
 
 AUDIT = NoiseEffect()
