@@ -96,16 +96,23 @@ def find_fullest(error: OSError, *places: Path) -> str:
     return f" ({free_bytes / 2**20:.1f} MB free in {there})"
 
 
+#: How many names a hint lists.
+OFFERED = 12
+
+
 def build_unknown_error(kind: str, name: str, known: Iterable[str]) -> UsageError:
-    """The error for a name that does not exist, with the nearest names that do.
+    """The error for a name that does not exist, with the nearest names that do, in either case.
 
     `kind` is a noun of the trade ("engine", "option"); `known` is every valid name.
     """
     import difflib
 
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    spelled = {each.lower(): each for each in reversed(names)}
+    near = difflib.get_close_matches(name.lower(), spelled, n=3, cutoff=0.5)
     if near:
-        return UsageError(f"unknown {kind} '{name}'", hint=f"did you mean {' or '.join(near)}?")
-    offer = ", ".join(names[:12]) or "none"
+        offer = " or ".join(spelled[each] for each in near)
+        return UsageError(f"unknown {kind} '{name}'", hint=f"did you mean {offer}?")
+    more = f", … and {len(names) - OFFERED} more" if len(names) > OFFERED else ""
+    offer = ", ".join(names[:OFFERED]) + more or "none"
     return UsageError(f"unknown {kind} '{name}'", hint=f"known: {offer}")

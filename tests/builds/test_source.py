@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -329,6 +330,9 @@ def test_a_name_means_its_build_until_that_is_removed(
     with pytest.raises(UsageError, match="unknown small build from source 'mein'") as refused:
         names.find_named("small", "mein")
     assert "did you mean mine" in refused.value.hint
+    with pytest.raises(UsageError) as bare, contextlib.chdir(tree.parent):
+        names.find_named("small", tree.name)
+    assert bare.value.hint == f"a folder is named by its path: small@source:./{tree.name}"
     cache.remove(cache.find_entries("built")[0])
     with pytest.raises(HostError, match="is no longer in the cache") as gone:
         names.find_named("small", "mine")

@@ -13,6 +13,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from types import FrameType
 
@@ -56,6 +57,7 @@ from dyno.cli import (
     sysbench,
     watch,
 )
+from dyno.cli.headings import HeadedGroup
 from dyno.cli.judged_run import FOR_GIT
 from dyno.former_names import rename_options
 from dyno.passwords import mask_word
@@ -106,6 +108,7 @@ Without --gate, `run` ends with 0 once it is complete, and `history` whatever it
 
 
 @click.group(
+    cls=HeadedGroup,
     epilog=EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -118,26 +121,20 @@ def command() -> None:
     """
 
 
-MEASURING = (
-    play,
-    compare,
-    count,
-    disk,
-    bisect,
-    capacity,
-    run,
-    shard,
-    resume,
-    calibrate,
-    sysbench,
-    pgbench,
-)
-READING = (plan, report, gather, pack, publish, serve, history, show, engines, doctor)
-OTHERS = (explain, kit, server_options, watch, profile, shim, restore, clean, completion)
-#: What `dyno run --on` starts on other hosts.
-HOSTS = (fleet_host,)
-for module in (*MEASURING, *READING, *OTHERS, *HOSTS):
-    command.add_command(module.command)
+HEADINGS = {
+    "Measure and compare": (play, compare, run, count, capacity, bisect, disk, calibrate),
+    "Before a run": (doctor, plan, engines, show),
+    "After a run": (resume, report, history, serve, publish, pack),
+    "On several hosts": (shard, gather),
+    "On a server of your own": (profile, explain, watch, kit, server_options),
+    "Command lines of other programs": (sysbench, pgbench, shim),
+    "What Dyno leaves": (clean, restore, completion),
+}
+command.headings = {
+    heading: tuple(module.command for module in modules) for heading, modules in HEADINGS.items()
+}
+for each in (*chain.from_iterable(command.headings.values()), fleet_host.command):
+    command.add_command(each)
 
 
 def interrupt(number: int, frame: FrameType | None) -> None:

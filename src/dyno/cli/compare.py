@@ -9,6 +9,7 @@ import click
 
 from dyno.cli import judged_run, options
 from dyno.cli.exits import print_error
+from dyno.cli.headings import HeadedCommand, HeadedOption
 from dyno.cli.options import ENGINE, PERCENT, WORKLOAD
 from dyno.cli.pgbench_words import add_pgbench_options, choose_scripts
 from dyno.cli.replay_words import add_replay_options, rewrite_candidates
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from dyno.compare.experiment import Experiment
 
 
-@click.command("compare")
+@click.command("compare", cls=HeadedCommand)
 @click.argument("candidates", nargs=-1, required=True, type=ENGINE, metavar="BASE CANDIDATE...")
 @click.option(
     *("--workload", "-w", "workloads"),
@@ -107,6 +108,8 @@ if TYPE_CHECKING:
 @click.option(
     judged_run.FOR_GIT,
     "for_git",
+    cls=HeadedOption,
+    heading="How the result is told",
     is_flag=True,
     help="Exit as `git bisect run` reads it: 0 good, 1 slower, 125 not told or not built, 128 and "
     "above to stop.",

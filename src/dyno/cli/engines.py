@@ -9,13 +9,14 @@ import click
 from dyno.cli.engines_build import command as build
 from dyno.cli.engines_list import command as list_
 from dyno.cli.engines_list import list_builds, list_engine_names
+from dyno.cli.headings import HeadedGroup
 from dyno.cli.judged_run import print_progress
 from dyno.cli.options import ENGINE, Word
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError, build_unknown_error
 
 
-@click.group("engines")
+@click.group("engines", cls=HeadedGroup)
 def command() -> None:
     """Fetch and build engines ahead of time, list and remove them."""
 

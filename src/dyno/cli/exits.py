@@ -171,6 +171,8 @@ def _suggest_remedy(error: click.ClickException, path: str) -> str:
         answer := explain_option(error.option_name, taken)
     ):
         return answer
+    if isinstance(error, click.MissingParameter) and error.param and error.param.name == "run":
+        return "`last` is the newest run; `dyno show runs` lists them"
     hidden = {name for it in taken if getattr(it, "hidden", False) for name in it.opts}
     near = [it for it in getattr(error, "possibilities", None) or () if it not in hidden]
     help_words = f"`{path} --help` shows what it takes"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dyno.cli.headings import HeadedGroup
 from dyno.cli.options import Word
 from dyno.cli.terminal import screen
 
@@ -39,7 +40,7 @@ def reach_server(dsn: str) -> KitServer:
     return server.reach_server(driver.ask, dsn)
 
 
-@click.group("kit")
+@click.group("kit", cls=HeadedGroup)
 def command() -> None:
     """Install functions and procedures in a MySQL or MariaDB server, and uninstall them.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from click.shell_completion import CompletionItem
 
 import dyno
 from dyno import numbers
+from dyno.cli.headings import HeadedOption
 from dyno.cli.runs import list_run_names
 from dyno.errors import DynoError
 from dyno.former_names import find_current_name
@@ -325,15 +327,16 @@ STACKS: Decorator = click.option(
     help="Play a trial of each candidate for the callers of functions, too, after the last block: "
     "as far as a build's frame pointers lead.",
 )
-STRICT: Decorator = click.option(
+_tell = partial(click.option, cls=HeadedOption, heading="How the result is told")
+STRICT: Decorator = _tell(
     "--strict", is_flag=True, help="Exit with 4 if an audit doubts the result."
 )
-VERBOSE: Decorator = click.option(
+VERBOSE: Decorator = _tell(
     "--verbose",
     is_flag=True,
     help="Print how it is measured, a line per trial, and all that the verdict rests on.",
 )
-FORMAT: Decorator = click.option(
+FORMAT: Decorator = _tell(
     "--format",
     "formats",
     type=FormatType(),
@@ -381,12 +384,12 @@ HOST_GROUP: Decorator = click.option(
     help="This host is one of a group, such as a CI's runners: `dyno history` takes the group's "
     "runs as one series.  [default: $DYNO_HOST_GROUP]",
 )
-INCONCLUSIVE: Decorator = click.option(
+INCONCLUSIVE: Decorator = _tell(
     "--inconclusive",
     type=click.Choice(["pass", "fail", "retry"]),
     help="Exit of an inconclusive comparison: 0, 1, or that of a second play.  [default: 2]",
 )
-JSON: Decorator = click.option(
+JSON: Decorator = _tell(
     "--json",
     "json_file",
     type=OutputFile(dir_okay=False, writable=True),

@@ -7,11 +7,13 @@ What has no counterpart is answered with what does it (`ANSWERS`); `dyno pgbench
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
+from dyno.cli.headings import HeadedOption
 from dyno.cli.replay_words import choose_log
 from dyno.cli.setup_words import prepare_setup_beside
 from dyno.cli.short_words import gather_settings
@@ -101,56 +103,57 @@ SQL: Decorator = click.option(
     "(`-- weight: 3`, `-- :id = 1..100000`).",
 )
 _MANY: dict[str, Any] = {"multiple": True, "type": Weighed()}
+_take = partial(click.option, cls=HeadedOption, heading="As pgbench has them")
 _TAKEN: tuple[Decorator, ...] = (
     SQL,
-    click.option(
+    _take(
         *("--pgbench", "--file", "-f", "files"),
         **_MANY,
         metavar="FILE[@W]",
         help="Play a script file of pgbench; several are one workload, drawn by weight.",
     ),
-    click.option(
+    _take(
         *("--builtin", "-b", "builtins"),
         **_MANY,
         metavar="NAME[@W]",
         help=f"Play a script of pgbench's own: {', '.join(BUILTINS)}.",
     ),
-    click.option("--select-only", "-S", is_flag=True, help="As -b select-only."),
-    click.option("--skip-some-updates", "-N", is_flag=True, help="As -b simple-update."),
-    click.option("--client", "-c", type=int, metavar="N", help="Short for --set threads=N."),
-    click.option(
+    _take("--select-only", "-S", is_flag=True, help="As -b select-only."),
+    _take("--skip-some-updates", "-N", is_flag=True, help="As -b simple-update."),
+    _take("--client", "-c", type=int, metavar="N", help="Short for --set threads=N."),
+    _take(
         *("--transactions", "-t"),
         type=int,
         metavar="N",
         help="Transactions of each client: short for --set events=N × clients.",
     ),
-    click.option(
+    _take(
         *("--rate", "-R"),
         type=float,
         metavar="PER_S",
         help="Short for --set rate=PER_S --set arrivals=poisson.",
     ),
-    click.option(
+    _take(
         *("--protocol", "-M"),
         metavar="simple|extended|prepared",
         help="Short for --set protocol=….",
     ),
-    click.option(
+    _take(
         *("--define", "-D"),
         type=Definition(),
         multiple=True,
         metavar="NAME=VALUE",
         help="A variable of a script of pgbench's; may be repeated.",
     ),
-    click.option(
+    _take(
         "--scale",
         "-s",
         type=int,
         metavar="N",
         help="Short for --set scale=N (of pgbench's tables).",
     ),
-    click.option("--allow-shell", is_flag=True, help="Let \\shell and \\setshell start programs."),
-    click.option(
+    _take("--allow-shell", is_flag=True, help="Let \\shell and \\setshell start programs."),
+    _take(
         "--exit-on-abort", is_flag=True, help="End at the first transaction that fails for good."
     ),
     # what they ask for is always done

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dyno.cli import options
+from dyno.cli.headings import HeadedCommand
 from dyno.cli.judged_run import print_progress, quote_command, sweep
 from dyno.cli.options import ENGINE
 from dyno.cli.pgbench_words import add_pgbench_options, choose_scripts
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 PERCENTILES = ("50", "95", "99", "99.9")
 
 
-@click.command("play")
+@click.command("play", cls=HeadedCommand)
 @click.argument("engine", type=ENGINE, metavar="ENGINE")
 @options.add_workload()
 @options.SET

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from dyno import numbers
+from dyno.cli.headings import HeadedOption
 from dyno.cli.setup_words import prepare_setup
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
@@ -18,40 +20,41 @@ if TYPE_CHECKING:
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
+_take = partial(click.option, cls=HeadedOption, heading="To replay a server's log")
 _TAKEN: tuple[Decorator, ...] = (
-    click.option(
+    _take(
         "--log",
         metavar="FILE",
         help="Replay a server's log of statements (docs/guides/yours/log.md says which are known).",
     ),
-    click.option(
+    _take(
         "--data",
         metavar="FILE",
         help="The SQL file (a dump) that makes the copy on which --log is played.",
     ),
-    click.option(
+    _take(
         "--speed",
         metavar="N|max",
         help="How fast --log is played: 1 as logged, 10 ten times as fast, max (default): each "
         "statement when its session's previous one is answered.",
     ),
-    click.option(
+    _take(
         "--repeat",
         metavar="N|auto",
         help="Play --log N times a block, where it only reads; auto: for about ten seconds.",
     ),
-    click.option("--writes", is_flag=True, help="With --log, play statements that write, too."),
-    click.option(
+    _take("--writes", is_flag=True, help="With --log, play statements that write, too."),
+    _take(
         "--in-place",
         is_flag=True,
         help="With --log, play in the existing database of a server that runs already.",
     ),
-    click.option(
+    _take(
         "--log-prefix",
         metavar="FORMAT",
         help="The log_line_prefix of the server that wrote --log, where it cannot be guessed.",
     ),
-    click.option(
+    _take(
         "--statement-limit",
         metavar="SIZE",
         help="With --log, leave out statements of more characters than this (16M).",

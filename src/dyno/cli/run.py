@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dyno.cli import judged_run, options
+from dyno.cli.headings import HeadedCommand
 from dyno.cli.options import EXPERIMENT
 from dyno.cli.setup_words import prepare_experiment
 from dyno.cli.short_words import gather_settings
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from dyno.compare.experiment import Experiment, Measuring, Workload
 
 
-@click.command("run")
+@click.command("run", cls=HeadedCommand)
 @click.argument("experiment", type=EXPERIMENT, metavar="EXPERIMENT")
 @click.option("--gate", is_flag=True, help="Exit as `compare` does: 0, 1, 2 or 3.")
 @options.TIME

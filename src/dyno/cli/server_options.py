@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dyno.cli.headings import HeadedGroup
 from dyno.cli.kit import DSN, reach_server
 from dyno.cli.options import Word
 from dyno.cli.terminal import screen
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from dyno.servers.kit.options import Options
 
 
-@click.group("options")
+@click.group("options", cls=HeadedGroup)
 def command() -> None:
     """Show, set and compare the options of optimizer_switch, sql_mode and other lists.
 

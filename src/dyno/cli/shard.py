@@ -122,8 +122,8 @@ def count_blocks(experiment: Experiment) -> int:
     return choose_interim_analyses(experiment.measuring)[-1]
 
 
-def play_share(experiment: Experiment, share: DealtShare, path: Path | None, verbose: bool) -> int:
-    """Plays a share into the folder at `path`, or what is left of it: the exit code."""
+def play_share(experiment: Experiment, share: DealtShare, path: Path | None, verbose: bool) -> None:
+    """Plays a share into the folder at `path`, or what is left of it."""
     from dyno.compare.play.run import play_run, resume_run
     from dyno.compare.shards.share_run import (
         create_share,
@@ -145,7 +145,7 @@ def play_share(experiment: Experiment, share: DealtShare, path: Path | None, ver
         folder = create_share(prepared.run, path)
         with judged_run.show_progress(folder, None, verbose) as watch:
             play_run(prepared, folder, watch)
-    return tell_share(folder)
+    tell_share(folder)
 
 
 def name_folder(created_utc: str, experiment: Experiment, share: DealtShare) -> str:
@@ -155,18 +155,14 @@ def name_folder(created_utc: str, experiment: Experiment, share: DealtShare) -> 
     return f"{stamp}-{name}-{share.index}of{share.of}"
 
 
-def tell_share(folder: RunFolder) -> int:
-    """Makes the share's own page, and says where it lies and what is to be done with it: 0, or the
-    exit code of an inconclusive run where some cell has fewer blocks than it is due.
-    """
+def tell_share(folder: RunFolder) -> None:
+    """Makes the share's own page, and says where it lies and what is to be done with it."""
     book = judged_run.derive_files(folder)
     share = book.run.share
     if share is None:
-        return 0
+        return
     valid = book.view.valid_blocks
     blocks = ", ".join(f"{name} {valid[name]}/{dealt.due}" for name, dealt in share.blocks.items())
     screen.print_line(f"share {share.index} of {share.of}: blocks {blocks}")
     screen.print_line(f"folder  {folder.path}")
     screen.print_line("go on   dyno gather DIR..., with the folders of all shares")
-    return 0
-    return 0

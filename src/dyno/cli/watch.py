@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dyno import subprocesses
+from dyno.cli.headings import HeadedGroup
 from dyno.cli.options import Duration, OutputFile, Size
 from dyno.cli.terminal import screen
 from dyno.cli.watch_words import MomentType, format_cell, format_time
@@ -49,7 +50,7 @@ WHERE = click.option(
 JSON = click.option("--json", "as_json", is_flag=True, help="All rows, as JSON.")
 
 
-@click.group("watch", invoke_without_command=True)
+@click.group("watch", cls=HeadedGroup, invoke_without_command=True)
 @click.option(
     "--dsn", metavar="URL", help="The server to record, as docs/guides/addresses.md says."
 )

@@ -38,7 +38,10 @@ def build_unknown_version_error(
     older = [version for version in known if parse_version(version) < parse_version(asked)]
     newer = [version for version in known if parse_version(version) > parse_version(asked)]
     near = [*sorted(older, key=parse_version)[-1:], *sorted(newer, key=parse_version)[:1]]
-    hint = f"nearest: {' and '.join(near)}; or a build of your own by its path"
+    hint = (
+        f"nearest: {' and '.join(near)}; or a build of your own by its path; "
+        f"`dyno engines list {engine}` has all"
+    )
     return UsageError(f"unknown {engine} version '{asked}'", hint=hint)
 
 

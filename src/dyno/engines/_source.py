@@ -35,7 +35,7 @@ def is_source(build: str) -> bool:
 
 def is_place(text: str) -> bool:
     """Is what stands behind `source:` the place of a tree, and not a build's name?"""
-    return "/" in text or text.startswith((".", "~", DEBIAN))
+    return "/" in text or "@" in text or text.startswith((".", "~", DEBIAN))
 
 
 def load_recipes(engine: str) -> tuple[BuildRecipe, ...]:

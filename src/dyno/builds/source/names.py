@@ -52,6 +52,8 @@ def find_named(engine: str, name: str) -> Path:
         refused = build_unknown_error(f"{engine} build from source", name, list_names(engine))
         if not list_names(engine):
             refused.hint = f"none has a name yet: `dyno engines build {engine} PLACE --name {name}`"
+        if Path(name).is_dir():
+            refused.hint = f"a folder is named by its path: {engine}@source:./{name}"
         raise refused from None
     prefix = cache.find_root() / BUILT / told.entry
     if not prefix.is_dir():

@@ -57,7 +57,9 @@ def read_log(file: LogFile, limit: int = LIMIT) -> Log:
         lines = file.read_head(LOOKED_AT, LINE)
     except OSError as error:
         cause = (error.strerror or "").lower()
-        raise UsageError(f"cannot read the log {path}", cause=cause, hint="--log FILE") from None
+        raise UsageError(
+            f"cannot read the log {path}", cause=cause, hint="name the log: --log FILE"
+        ) from None
     readers: list[LogReader] = [
         reader for own in load_things("dyno.engines", "LOG_READERS").values() for reader in own
     ]
