@@ -46,6 +46,12 @@ def test_options_that_are_set_are_those_of_each_workload(
     assert [it.options["table_size"] for it in made.workloads] == ["99"] * 3
     assert [it.options.get("time") for it in made.workloads] == ["1", "1", None]
     assert [it.sweep for it in made.workloads] == [{"threads": "1"}, {"threads": "2"}, {}]
+    (tmp_path / "x.toml").write_text(f'{SWEPT}[[workload]]\nname = "insert"\n')
+    words = ["run", str(tmp_path / "x.toml"), "--set", "write_rows=9", "--set", "threads=4"]
+    assert run_words(words) == 0
+    swept, inserting = played[1].workloads
+    assert "write_rows" not in swept.options, "its script has no such option"
+    assert inserting.options["write_rows"] == "9" and swept.sweep == {"threads": "4"}
 
 
 def test_a_sweep_takes_the_values_that_are_set(tmp_path: Path, played: list[Experiment]) -> None:

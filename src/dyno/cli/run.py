@@ -52,8 +52,8 @@ if TYPE_CHECKING:
 def command(experiment: str, *, gate: bool, **words: Any) -> int:
     """Play an experiment: a TOML file, or a name as `dyno show experiments` lists them.
 
-    --set replaces the file's value for all of its workloads: a larger scale, more seconds. An
-    option that the file sweeps takes one value or several: --set threads=1,16.
+    --set replaces the file's value for each of its workloads that has the option: a larger scale,
+    more seconds. An option that the file sweeps takes one value or several: --set threads=1,16.
 
     With --on, hosts of a fleet play the experiment in shares (`dyno shard`), and their records are
     judged here. Every host is checked before the first trial.
@@ -96,21 +96,37 @@ def read_experiment_file(experiment: str, words: Mapping[str, Any]) -> Experimen
 def override_options(
     workloads: tuple[Workload, ...], settings: dict[str, str]
 ) -> tuple[Workload, ...]:
-    """The file's workloads with these options; a swept one has values apart by commas, in the place
-    of the file's. `UsageError` for several values where nothing is swept over them, or none.
+    """The file's workloads with these options, each with those that its script knows; a swept one
+    has values apart by commas, in the place of the file's. `UsageError` for several values where
+    nothing is swept over them, or none.
     """
     from dyno.compare.experiment.comparison import format_options
 
+    names = [it.name for it in workloads]
     for option, text in format_options(settings).items():
-        values = _parse_sweep(option, text) if _is_swept(workloads, option) else [text]
-        plain = [it.name for it in workloads if option not in it.sweep]
+        takers = _list_takers(workloads, option)
+        others = tuple(it for it in workloads if it not in takers)
+        values = _parse_sweep(option, text) if _is_swept(takers, option) else [text]
+        plain = [it.name for it in takers if option not in it.sweep]
         if len(values) > 1 and plain:
             raise UsageError(
                 f"--set {option}={text}: only some workloads sweep it, {plain[0]} takes one value",
                 hint="one value for all, or a copy of the file",
             )
-        workloads = tuple(_with_values(workloads, option, values))
+        changed = [*others, *_with_values(takers, option, values)]
+        workloads = tuple(sorted(changed, key=lambda it: names.index(it.name)))
     return workloads
+
+
+def _list_takers(workloads: tuple[Workload, ...], option: str) -> tuple[Workload, ...]:
+    """Those whose script knows the option; all where none does, so that it is refused, and where
+    one script is all there is.
+    """
+    from dyno.compare.resolve.workloads import list_option_names
+
+    if len({it.name for it in workloads}) < 2:
+        return workloads
+    return tuple(it for it in workloads if option in list_option_names(it)) or workloads
 
 
 def _is_swept(workloads: tuple[Workload, ...], option: str) -> bool:

@@ -75,7 +75,7 @@ class CountsContention(Protocol):
     """A server that counts what its clients waited for and what its pages went through."""
 
     def count_contention(self, server: Server) -> dict[str, int]:
-        """`page_splits` and `lock_waits` of all tables until now; without what is not counted."""
+        """The probe `contention`'s counts of all tables until now; without what is not counted."""
 
 
 @runtime_checkable

@@ -33,9 +33,15 @@ SERVER_BYTES, CONNECTION_BYTES, SCHEMA_BYTES = 384 << 20, 4 << 20, 512 << 20
 FOLDERS = ("data/dyno", "data/#rocksdb", "data/.rocksdb")
 #: InnoDB's counters, of new tables that are InnoDB's. One that nobody enabled counts nothing.
 CONTENTION = {"index_page_splits": "page_splits", "lock_row_lock_waits": "lock_waits"}
+#: A server with this metric counts sleeps for read-write locks by the source file that makes the
+#: lock: of an index's tree, of a page. The metric itself stays 0 in MySQL 8.0. MariaDB has neither
+#: from 10.6 on.
+COUNTS_RWLOCKS = "innodb_rwlock_x_os_waits"
+RWLOCKS_SQL = "SHOW ENGINE INNODB MUTEX"
+RWLOCKS = {"dict0dict.cc": "index_lock_waits", "buf0buf.cc": "page_lock_waits"}
 CONTENTION_SQL = (
     "SELECT name, count FROM information_schema.innodb_metrics "
-    f"WHERE name IN ({', '.join(repr(name) for name in CONTENTION)}) "
+    f"WHERE name IN ({', '.join(repr(name) for name in (*CONTENTION, COUNTS_RWLOCKS))}) "
     "AND time_enabled IS NOT NULL AND @@default_storage_engine = 'InnoDB'"
 )
 
@@ -72,10 +78,23 @@ class WeighsServer:
 
     def count_contention(self, server: Server) -> dict[str, int]:
         """Splits of index pages, which servers count that we start (`innodb_monitor_enable`) and
-        that know them (MySQL 5.6.14 does not), and waits for a lock on a row.
+        that know them (MySQL 5.6.14 does not), waits for a lock on a row, and sleeps for the
+        locks of indexes' trees and of pages.
         """
         (rows,) = self._ask(server.session, [CONTENTION_SQL])
-        return {CONTENTION[str(name)]: int(count or 0) for name, count in rows}
+        told = {str(name): int(count or 0) for name, count in rows}
+        counted = {name: told[metric] for metric, name in CONTENTION.items() if metric in told}
+        return counted | (self._count_rwlocks(server) if COUNTS_RWLOCKS in told else {})
+
+    def _count_rwlocks(self, server: Server) -> dict[str, int]:
+        """A row for each lock that was slept for: `rwlock: dict0dict.cc:2555`, `waits=427`."""
+        (rows,) = self._ask(server.session, [RWLOCKS_SQL])
+        found = dict.fromkeys(RWLOCKS.values(), 0)
+        for _, lock, waits in rows:
+            place = str(lock).rpartition(" ")[2].partition(":")[0]
+            if place in RWLOCKS:
+                found[RWLOCKS[place]] += int(str(waits).rpartition("=")[2])
+        return found
 
     def weigh(
         self, server: Server, requested: dict[str, str], reported: dict[str, str]

@@ -182,6 +182,11 @@ OURS = {
     ),
     "engine": ("InnoDB", "the storage engine of new tables"),
     "skip_grant_tables": ("off", "on: nobody's privileges are checked"),
+    "performance_schema_instrument": (
+        "",
+        "what performance_schema=on counts beside its defaults: wait/synch/%=on times the server's "
+        "own locks, which the report shows as waits for latches",
+    ),
     "log_bin": (
         "off",
         "on: write the binary log, a second log at each commit; on where profile=durable, and by "
@@ -201,7 +206,7 @@ KNOBS = {
 PASSING = frozenset(
     {
         *("profile", "skip_grant_tables", *_MEMORY, *_CONNECTIONS, *_COUNTERS),
-        "performance_schema",
+        *("performance_schema", "performance_schema_instrument"),
         *("query_cache_type", "query_cache_size", "innodb_adaptive_hash_index", "event_scheduler"),
         *("innodb_flush_log_at_trx_commit", "rocksdb_flush_log_at_trx_commit", "sync_binlog"),
         *("innodb_io_capacity", "innodb_io_capacity_max", "innodb_flush_neighbors"),
@@ -245,6 +250,7 @@ class AskedSettings:
     config: Path | None
     skip_grants: bool
     log_bin: str
+    instrument: str = ""
 
     def list_all(self) -> dict[str, str]:
         """Every variable that the server is started with."""
@@ -269,6 +275,8 @@ class AskedSettings:
             words += LOGGED if self.log_bin == "on" else ("--skip-log-bin",)
         if self.skip_grants:
             words.append("--skip-grant-tables")
+        if self.instrument:
+            words.append(f"--performance-schema-instrument={self.instrument}")
         if self.storage and (plugin := prefix.find_plugin(self.storage)).is_file():
             words.append(f"--plugin-load-add={plugin.name}")
         return words
@@ -295,6 +303,7 @@ def sort_settings(settings: Mapping[str, str], adjusted: Mapping[str, str]) -> A
         config=config,
         skip_grants=chosen["skip_grant_tables"].lower() == "on",
         log_bin=is_logged(settings) if "log_bin" in mine or not (config or stock) else "",
+        instrument=chosen["performance_schema_instrument"],
     )
 
 

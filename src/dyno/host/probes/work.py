@@ -15,6 +15,7 @@ from dyno.host.probes import Measure, ProbeTarget
 #: What is counted, with its unit; an engine tells those that it knows.
 COUNTERS = {
     "lock_wait_us": "µs",
+    "latch_wait_us": "µs",
     "pages_read": "pages",
     "page_requests": "pages",
     "pages_written": "pages",

@@ -61,6 +61,8 @@ SPOKEN = {
     "log_bytes": "bytes of log",
     "page_splits": "page splits",
     "lock_waits": "lock waits",
+    "index_lock_waits": "waits for the locks of indexes",
+    "page_lock_waits": "waits for the locks of pages",
 }
 
 

@@ -20,11 +20,12 @@ from dyno.judge.stats.interval import Interval, compute_t_interval, extract_inde
 from dyno.judge.stats.log_ratio import Floats
 from dyno.judge.stats.verdict import adjust_holm
 from dyno.record import CounterDifference, PhaseRecord, Trial
+from dyno.record.waits import WaitKind
 
 #: The probes whose readings are such counters.
 PROBES = ("work", "contention")
-#: One of them is a time, and judged as a wait (`waits.py`).
-COUNTED_WAIT = "lock_wait_us"
+#: Times among them, which are judged as waits of a kind (`waits.py`).
+COUNTED_WAITS: dict[str, WaitKind] = {"lock_wait_us": "locks", "latch_wait_us": "latches"}
 #: Fewer blocks have no spread, hence no interval.
 BLOCKS_LEAST = 2
 #: A difference in counts an operation, or in bytes, below which nobody would look for a cause.
@@ -39,6 +40,8 @@ NOMINAL_NS = {
     "lock_waits": 50_000.0,
     "temporary_tables": 10_000.0,
     "page_splits": 10_000.0,
+    "index_lock_waits": 20_000.0,
+    "page_lock_waits": 20_000.0,
     "pages_read": 10_000.0,
     "full_scans": 1_000.0,
     "sorted_rows": 100.0,
@@ -198,7 +201,7 @@ def _compute_mean_count(
 
 def _list_readings(record: PhaseRecord) -> Iterator[tuple[_Counter, float]]:
     for reading in record.readings:
-        if reading.probe in PROBES and reading.name != COUNTED_WAIT:
+        if reading.probe in PROBES and reading.name not in COUNTED_WAITS:
             yield (reading.name, reading.unit), reading.value
 
 

@@ -1,7 +1,7 @@
 """What sessions waited for an operation: each candidate's difference from the base, with interval.
 
 Sampled sessions become time: sessions in a state on average × the phase's own time ÷ operations.
-Waits for locks that an engine measures itself (`lock_wait_us`) stand beside them. A block's datum
+Waits that an engine measures itself (`COUNTED_WAITS`) stand beside them. A block's datum
 is candidate − base in µs an operation; the rest is that of counters (`counters.py`).
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dyno.judge.analysis.counters import COUNTED_WAIT, JudgedPhase, list_judged_phases
+from dyno.judge.analysis.counters import COUNTED_WAITS, JudgedPhase, list_judged_phases
 from dyno.judge.analysis.measures import count_operations
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.stats.interval import Interval
@@ -72,9 +72,9 @@ def _compute_times(record: PhaseRecord | None) -> _Times:
     users = sum(tally.connections for tally in record.streams)
     times = _Times({}, users_us=users * own_us, is_sampled=record.waits is not None)
     for reading in record.readings:
-        if reading.name == COUNTED_WAIT:
-            times.of_kinds["locks", True] = reading.value / operations
-            times.met["locks", True] = float("inf")
+        if kind := COUNTED_WAITS.get(reading.name):
+            times.of_kinds[kind, True] = reading.value / operations
+            times.met[kind, True] = float("inf")
     if record.waits:
         for state in record.waits.states:
             us = own_us * state.sessions / record.waits.samples

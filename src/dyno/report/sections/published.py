@@ -1,9 +1,13 @@
-"""Section: what others published, beside what was measured here."""
+"""Section: what others published, and on what, beside what was measured here, and on what."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from dyno import numbers
-from dyno.record import Comparison, Verdict
+from dyno.judge.analysis.layer_words import format_difference, name_layer
+from dyno.record import Comparison, CounterDifference, Run, Verdict, WaitDifference
+from dyno.record.cause import CpuDifference
 from dyno.report import Book, words
 from dyno.report.html.markup import render
 
@@ -13,11 +17,15 @@ _TEMPLATE = """
 <th scope="col">measured here</th></tr></thead>
 <tbody>{% for figure, measured in rows %}
 <tr>{% for key in keys %}<td>{{ figure.get(key, "") }}</td>{% endfor %}
-<td>{% for line in measured %}<div>{{ line }}</div>{% else %}—{% endfor %}</td></tr>
+<td>{% for line in measured %}<div>{{ line }}</div>{% endfor %}</td></tr>
 {% endfor %}</tbody></table></div>
-<p class="aside">Other machine, other compiler, often other sizes: the direction may be compared,
-the size hardly.</p>
+<p class="aside">Measured here on {{ here }}. Other machine, other compiler, often other sizes: the
+direction may be compared, the size hardly.</p>
 """
+#: What a figure's `metric` may name beside a metric: the CPU time of the engine's layers.
+LAYERS = "CPU by layer"
+#: Layers that a line tells, the largest differences first.
+LAYERS_NAMED = 6
 
 
 class _Published:
@@ -31,10 +39,34 @@ class _Published:
             return None
         keys = list(dict.fromkeys(key for figure in figures for key in figure))
         rows = [
-            (figure, [*_describe_measured(figure, book.verdict), *_describe_spread(figure, book)])
+            (
+                figure,
+                [
+                    *_describe_measured(figure, book.verdict),
+                    *_describe_causes(figure, book.verdict),
+                    *_describe_spread(figure, book),
+                ]
+                or [_say_missing(figure, book.run)],
+            )
             for figure in figures
         ]
-        return render(_TEMPLATE, keys=keys, rows=rows)
+        return render(_TEMPLATE, keys=keys, rows=rows, here=_describe_host(book.run.host))
+
+
+def _say_missing(figure: dict[str, str], run: Run) -> str:
+    """Why nothing stands beside a figure: a sweep was shortened, blocks or counts are missing."""
+    workload = figure.get("workload", "")
+    if workload and workload not in {each.name for each in run.workloads}:
+        return f"not played: {workload}"
+    return "nothing: not counted here, or in too few blocks"
+
+
+def _describe_host(host: dict[str, str]) -> str:
+    """`AMD EPYC, 2 cores, 24.1 GB`."""
+    memory = host.get("memory_mb", "")
+    told = [host.get("cpu", ""), f"{host['cores']} cores" if host.get("cores") else ""]
+    told.append(f"{float(memory) / 1000:.1f} GB" if memory.isdigit() else "")
+    return ", ".join(each for each in told if each) or "a host that told nothing of itself"
 
 
 def _describe_spread(figure: dict[str, str], book: Book) -> list[str]:
@@ -50,9 +82,13 @@ def _describe_spread(figure: dict[str, str], book: Book) -> list[str]:
 
 
 def _describe_measured(figure: dict[str, str], verdict: Verdict) -> list[str]:
-    """The primaries that the figure's `workload`, `phase`, `metric`, `candidate` single out."""
+    """The primaries that the figure's `workload`, `phase`, `metric`, `candidate` single out: both
+    sides' own numbers, and how they differ.
+    """
     return [
         f"{c.candidate}, {c.metric.phase} {words.format_metric(c.metric)}: "
+        f"{numbers.format_quantity(c.base_value, c.metric.unit)} → "
+        f"{numbers.format_quantity(c.candidate_value, c.metric.unit)}, "
         f"slowdown {numbers.format_signed_percent(c.slowdown_percent)} % "
         f"{numbers.format_interval(c.low_percent, c.high_percent)}"
         for c in verdict.comparisons
@@ -74,6 +110,44 @@ def _is_meant(figure: dict[str, str], comparison: Comparison) -> bool:
     if not asked or any(own[key] != value for key, value in asked.items()):
         return False
     return comparison.primary or "metric" in asked
+
+
+def _describe_causes(figure: dict[str, str], verdict: Verdict) -> Iterator[str]:
+    """Where the figure's `metric` names a counter, a kind of waits or the layers: what the table of
+    what changed has of it.
+    """
+    metric = figure.get("metric")
+    for cause in verdict.causes:
+        for counter in cause.counters:
+            if counter.counter == metric and _is_same_place(figure, counter):
+                values = counter.base_value, counter.candidate_value
+                told = " → ".join(numbers.format_digits(value) for value in values)
+                yield f"{_name_place(counter)}: {told} {counter.unit} an operation"
+        for wait in cause.waits:
+            if wait.kind == metric and _is_same_place(figure, wait):
+                told = " → ".join(f"{us:.2f}" for us in (wait.base_us, wait.candidate_us))
+                how = "by the engine's own count" if wait.is_counted else "by samples"
+                yield f"{_name_place(wait)}: {told} µs an operation, {how}"
+        for cpu in cause.cpu:
+            if metric == LAYERS and _is_same_place(figure, cpu):
+                rows = sorted(cpu.layers, key=lambda row: -abs(row.difference_ns))
+                parts = [
+                    f"{name_layer(row)} {format_difference(row, cpu.total.base_ns)}"
+                    for row in rows[:LAYERS_NAMED]
+                ]
+                whole = format_difference(cpu.total, cpu.total.base_ns)
+                yield f"{_name_place(cpu)}: {whole} of CPU an operation; {', '.join(parts)}"
+
+
+def _is_same_place(
+    figure: dict[str, str], row: CounterDifference | WaitDifference | CpuDifference
+) -> bool:
+    own = {"workload": row.workload, "phase": row.phase, "candidate": row.candidate}
+    return all(figure.get(key, value) == value for key, value in own.items())
+
+
+def _name_place(row: CounterDifference | WaitDifference | CpuDifference) -> str:
+    return f"{row.candidate}, {row.workload} {row.phase}"
 
 
 SECTION = _Published()
