@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import json
 import shutil
+from concurrent.futures import Future
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from mixed_runs import STEADY, write_comparison, write_disks
+from mixed_runs import STEADY, write_capacity, write_comparison, write_disks
 
 from dyno.compare.run_folder import RunFolder
 from dyno.compare.run_summary import RunPlace
 from dyno.errors import UsageError
+from dyno.pages.frame import SiteFrame
+from dyno.pages.history import HistoryShelf
 from dyno.pages.library import Library, ListedRun
 from dyno.pages.live import build_live_page
+from dyno.pages.reports import read_report
 from dyno.pages.run_list import PER_PAGE, build_list_page, choose_runs, parse_query
 from dyno.pages.summaries import find_kept_file, read_kept
+from dyno.pages.waiting import (
+    ReadProgress,
+    StillReading,
+    await_promise,
+    build_waiting_page,
+    start_aside,
+)
 from dyno.record import RunSummary
 
 MANY = 120
@@ -128,13 +140,49 @@ def test_what_a_record_says_is_text_on_the_page_and_nothing_else() -> None:
     assert shown.count("&lt;script&gt;alert") >= 4
 
 
-def test_a_run_of_disks_that_is_played_shows_its_blocks(tmp_path: Path) -> None:
-    path = write_disks(tmp_path / "runs")
-    record = json.loads((path / "disk.json").read_text())
+def test_a_run_of_any_kind_that_is_played_shows_how_far_it_is(tmp_path: Path) -> None:
+    home = tmp_path / "runs"
+    disks, capacity = write_disks(home), write_capacity(home)
+    record = json.loads((disks / "disk.json").read_text())
     record["analyses"] = [6, 10]
-    (path / "disk.json").write_text(json.dumps(record))
-    library = Library([tmp_path / "runs"])
-    assert "Nothing is playing" in build_live_page(library.list_runs()).body
-    with RunFolder(path).hold_alone():
-        body = build_live_page(Library([tmp_path / "runs"]).list_runs()).body
-    assert "6 of 10 blocks" in body and "which are no verdict" in body
+    (disks / "disk.json").write_text(json.dumps(record))
+    sorted((capacity / "blocks").iterdir())[-1].unlink()
+    count = home / "20260112T000000Z-count-a-vs-b"
+    (count / "callgrind").mkdir(parents=True)
+    library = Library([home])
+    listed = library.list_runs()
+    assert {run.place.path for run in listed} == {disks, capacity}, "a killed count is no run"
+    assert "Nothing is playing" in build_live_page(listed).body
+    with ExitStack() as held:
+        for path in (disks, capacity, count):
+            held.enter_context(RunFolder(path).hold_alone())
+        for each in (library, Library([home])):
+            each._due_s = 0.0
+            body = build_live_page(each.list_runs()).body
+            assert "6 of 10 blocks" in body and "which are no verdict" in body
+            assert "3 of 4 blocks" in body and "change of the rate so far" in body
+            assert "<b>Counting</b>" in body
+        with pytest.raises(UsageError, match="is still counted"):
+            read_report(library.find(count.name).place)
+
+
+def test_of_many_runs_the_first_list_is_read_aside_and_says_how_far_it_is(tmp_path: Path) -> None:
+    home = tmp_path / "runs"
+    write_many(home)
+    library = Library([home])
+    asked: Future[None] = Future()
+    told = ReadProgress("`dyno history` <keeps>", 1234, 10_000)
+    with pytest.raises(StillReading, match="1234 of 10000"):
+        await_promise(asked, told)
+    page = SiteFrame().build(build_waiting_page(told, 1))
+    assert "1,234 of 10,000 runs are read" in page and "&lt;keeps&gt;" in page
+    assert '<meta http-equiv="refresh" content="2">' in page and "<noscript><meta" not in page
+    assert 'href="../index.html"' in page
+    library.begin()
+    assert library._first is not None and len(library._first.result(60)) == MANY + 1
+    library.await_first()
+    shelf = HistoryShelf()
+    failed = start_aside(lambda: 1 // 0)
+    with pytest.raises(ZeroDivisionError):
+        await_promise(failed, ReadProgress(""))
+    assert shelf.await_read([]).series == ()

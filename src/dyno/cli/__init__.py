@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from contextlib import suppress
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from types import FrameType
@@ -21,42 +22,7 @@ import click
 
 import dyno
 from dyno import subprocesses
-from dyno.cli import (
-    bisect,
-    calibrate,
-    capacity,
-    clean,
-    compare,
-    completion,
-    count,
-    disk,
-    doctor,
-    engines,
-    exits,
-    explain,
-    fleet_host,
-    gather,
-    history,
-    judged_run,
-    kit,
-    pack,
-    pgbench,
-    plan,
-    play,
-    profile,
-    publish,
-    report,
-    restore,
-    resume,
-    run,
-    serve,
-    server_options,
-    shard,
-    shim,
-    show,
-    sysbench,
-    watch,
-)
+from dyno.cli import exits, judged_run
 from dyno.cli.headings import HeadedGroup
 from dyno.cli.judged_run import FOR_GIT
 from dyno.former_names import rename_options
@@ -107,8 +73,54 @@ Exit codes of `compare`, `count` (of *heavier*), `disk`, `resume`, `run --gate`,
 Without --gate, `run` ends with 0 once it is complete, and `history` whatever it flags."""
 
 
+HEADINGS = {
+    "Measure and compare": (
+        *("play", "compare", "run", "count", "capacity", "bisect", "disk", "calibrate"),
+    ),
+    "Before a run": ("doctor", "plan", "engines", "show"),
+    "After a run": ("resume", "report", "history", "serve", "publish", "pack"),
+    "On several hosts": ("shard", "gather"),
+    "On a server of your own": ("profile", "explain", "watch", "kit", "options"),
+    "Command lines of other programs": ("sysbench", "pgbench", "shim"),
+    "What Dyno leaves": ("clean", "restore", "completion"),
+}
+#: What `dyno run --on` starts on other hosts, below no heading.
+HOSTS = ("fleet-host",)
+#: The files whose names are not their commands'.
+MODULES = {"options": "server_options", "fleet-host": "fleet_host"}
+
+
+class LateCommands(MutableMapping[str, click.Command]):
+    """The commands by name. A command's file is imported when it is asked for: all of them take
+    longer than many a command.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._known: dict[str, click.Command | None] = dict.fromkeys(names)
+
+    def __getitem__(self, name: str) -> click.Command:
+        known = self._known[name]
+        if known is None:
+            file = MODULES.get(name, name)
+            known = self._known[name] = import_module(f"dyno.cli.{file}").command
+        return known
+
+    def __setitem__(self, name: str, command: click.Command) -> None:
+        self._known[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
 @click.group(
     cls=HeadedGroup,
+    commands=LateCommands((*chain.from_iterable(HEADINGS.values()), *HOSTS)),
     epilog=EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -121,20 +133,7 @@ def command() -> None:
     """
 
 
-HEADINGS = {
-    "Measure and compare": (play, compare, run, count, capacity, bisect, disk, calibrate),
-    "Before a run": (doctor, plan, engines, show),
-    "After a run": (resume, report, history, serve, publish, pack),
-    "On several hosts": (shard, gather),
-    "On a server of your own": (profile, explain, watch, kit, server_options),
-    "Command lines of other programs": (sysbench, pgbench, shim),
-    "What Dyno leaves": (clean, restore, completion),
-}
-command.headings = {
-    heading: tuple(module.command for module in modules) for heading, modules in HEADINGS.items()
-}
-for each in (*chain.from_iterable(command.headings.values()), fleet_host.command):
-    command.add_command(each)
+command.headings = HEADINGS
 
 
 def interrupt(number: int, frame: FrameType | None) -> None:

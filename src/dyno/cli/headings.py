@@ -40,19 +40,19 @@ class HeadedGroup(click.Group):
     `headings` names the commands of each; those of no heading are listed by none.
     """
 
-    headings: Mapping[str, tuple[click.Command, ...]] | None = None
+    headings: Mapping[str, tuple[str, ...]] | None = None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes each heading with its commands."""
         del ctx
-        headings = self.headings or {"Commands": tuple(self.commands.values())}
+        headings = self.headings or {"Commands": tuple(self.commands)}
         width = max(map(len, self.commands))
         for heading, commands in headings.items():
             with formatter.section(heading):
                 formatter.write_dl(
                     [
                         (f"{each.name:<{width}}", each.get_short_help_str(WHOLE))
-                        for each in commands
+                        for each in map(self.commands.__getitem__, commands)
                         if not each.hidden
                     ]
                 )

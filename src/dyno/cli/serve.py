@@ -79,6 +79,7 @@ def command(folders: tuple[Path, ...], **words: Any) -> None:
     shown = options.token if not words["token_file"] else ""
     screen.print_line(f"serving {address}{f'?token={shown}' if shown else ''}")
     sys.stdout.flush()
+    library.begin()
     with suppress(KeyboardInterrupt):
         serve(library, options, listening)
 
@@ -115,14 +116,10 @@ def build_address(host: str, port: int) -> str:
 
 def list_notes(library: Library, options: ServeOptions) -> Iterator[str]:
     """What can be read and by whom, a sentence each."""
-    from dyno.report.words import format_count
     from dyno.webserver.guard import is_loopback
     from dyno.webserver.serve import find_folder_owner
 
-    count = format_count(len(library.list_runs()), "run")
-    yield (
-        f"{count} with all that the records hold: questions, statements, settings, names of hosts"
-    )
+    yield "the pages show all that the records hold: questions, statements, names of hosts"
     if not is_loopback(options.host):
         yield (
             "whoever reaches this host and has the token can read them; it is plain HTTP, so have "

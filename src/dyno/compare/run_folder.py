@@ -111,6 +111,8 @@ def write_json(file: Path, data: dict[str, Any]) -> Path:
 
 #: The folder of a run's counts of instructions, and the record in each of these.
 COUNTS, COUNT_RECORD = "counts", "count.json"
+#: What lies in such a folder from the beginning of a count on; its record is written at the end.
+COUNTED = "callgrind"
 #: The record of `dyno disk` in its folder.
 DISK_RECORD = "disk.json"
 #: The plan of a run of `dyno capacity`.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from dyno import numbers
 from dyno.compare.run_folder import (
     CAPACITY_RECORD,
     COUNT_RECORD,
+    COUNTED,
     DISK_RECORD,
     SERVER_PROFILES,
     RunFolder,
@@ -81,6 +83,11 @@ def list_run_places(home: Path) -> list[RunPlace]:
     return sorted(_walk_places(home, 0), key=lambda place: place.name)
 
 
+def has_run(home: Path) -> bool:
+    """Is there one, of any kind?"""
+    return next(_walk_places(home, 0), None) is not None
+
+
 def _walk_places(folder: Path, depth: int) -> Iterator[RunPlace]:
     try:
         entries = sorted(os.scandir(folder), key=lambda each: each.name)
@@ -90,12 +97,22 @@ def _walk_places(folder: Path, depth: int) -> Iterator[RunPlace]:
     if kind := next((kind for name, kind in RECORDS.items() if name in files), None):
         yield RunPlace(kind, folder)
         return
+    if COUNTED in {each.name for each in entries}:
+        yield from _find_count_to_come(folder)
+        return
     if folder.name == SERVER_PROFILES:
         yield from (RunPlace("profile", folder / n) for n in files if n.endswith(".json"))
         return
     for each in entries:
         if depth < DEPTH_MAX and each.is_dir(follow_symlinks=False) and each.name[0] != ".":
             yield from _walk_places(folder / each.name, depth + 1)
+
+
+def _find_count_to_come(folder: Path) -> Iterator[RunPlace]:
+    """A count that is played just now; one that was killed has nothing to tell."""
+    with suppress(OSError):
+        if RunFolder(folder).is_played():
+            yield RunPlace("count", folder)
 
 
 def summarize_run(place: RunPlace) -> RunSummary:
@@ -149,6 +166,8 @@ def _with_host(made: RunSummary, host: Mapping[str, str]) -> RunSummary:
 
 
 def _summarize_count(plain: RunSummary, path: Path) -> RunSummary:
+    if not (path / COUNT_RECORD).exists() and RunFolder(path).is_played():
+        return replace(plain, sentence="its record is written at its end", is_playing=True)
     count = read_json(Count, path / COUNT_RECORD)
     rows = compare_counts(count)
     told = "; ".join(
@@ -174,7 +193,7 @@ def _summarize_capacity(plain: RunSummary, path: Path) -> RunSummary:
     blocks = [read_json(CapacityBlock, file) for file in files]
     made = replace(_take_run(plain, plan.run), question=f"Which rate holds {plan.limit_words}?")
     if not blocks:
-        return replace(made, sentence=NOT_JUDGED)
+        return replace(made, sentence=NOT_JUDGED, is_playing=RunFolder(path).is_played())
     result = judge_capacity(plan, blocks)
     word = judge_capacities(result.comparisons) if result.comparisons else ""
     return replace(
@@ -183,6 +202,7 @@ def _summarize_capacity(plain: RunSummary, path: Path) -> RunSummary:
         sentence=result.client or _describe_rates(result),
         complete=result.complete,
         is_doubtful=bool(result.doubts),
+        is_playing=not result.complete and RunFolder(path).is_played(),
     )
 
 

@@ -33,8 +33,8 @@ SiteKind = Literal["served", "published"]
 class SitePage:
     """A page: `here` is its place of the bar, `depth` how many folders stand above it.
 
-    `events` is the address of its server-sent events, empty without any; a reader without scripts
-    gets it anew every `refresh_s` seconds, 0: not.
+    `events` is the address of its server-sent events, empty without any. A reader gets the page
+    anew every `refresh_s` seconds, 0: not; one with scripts only where it has no events.
     """
 
     title: str

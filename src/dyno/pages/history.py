@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -16,6 +17,7 @@ from dyno.compare.history.store import read_folders
 from dyno.compare.run_folder import COUNT_RECORD, RunFolder
 from dyno.pages.frame import HISTORY, SitePage, quote_key, read_template
 from dyno.pages.library import ListedRun
+from dyno.pages.waiting import ReadProgress, await_promise, start_aside
 from dyno.record import FlaggedChange, History, HistorySeries
 from dyno.report import words
 from dyno.report.html.charts import Chart
@@ -42,8 +44,18 @@ class HistoryShelf:
     """The history of a library's runs, made again where one of them changed."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock, self._asking = threading.Lock(), threading.Lock()
+        self._promised: Future[History] | None = None
+        self._progress = ReadProgress("`dyno history` keeps an index that makes this quick.")
         self._made: tuple[object, History] | None = None
+
+    def await_read(self, runs: Sequence[ListedRun]) -> History:
+        """The same; `StillReading` where many runs are read, which then goes on by itself."""
+        with self._asking:
+            if self._promised is None or self._promised.done():
+                self._promised = start_aside(lambda: self.read(runs))
+            promised = self._promised
+        return await_promise(promised, self._progress)
 
     def read(self, runs: Sequence[ListedRun]) -> History:
         """That of the comparisons and counts among `runs`."""
@@ -51,18 +63,22 @@ class HistoryShelf:
         state = tuple((run.place.path, run.place.find_changed_ns()) for run in own)
         with self._lock:
             if self._made is None or self._made[0] != state:
-                self._made = state, _build(own)
+                self._made = state, _build(own, self._progress)
             return self._made[1]
 
 
-def _build(runs: Sequence[ListedRun]) -> History:
+def _build(runs: Sequence[ListedRun], progress: ReadProgress) -> History:
+    def tell(read: int) -> None:
+        progress.read = read
+
     compared = [run.place.path for run in runs if run.summary.kind == "comparison"]
     counts = [
         run.place.path / COUNT_RECORD
         for run in runs
         if run.summary.kind == "count" and not run.summary.damage
     ]
-    return build_history(read_folders(map(RunFolder, compared), counts), ALPHA)
+    progress.total = len(compared)
+    return build_history(read_folders(map(RunFolder, compared), counts, tell), ALPHA)
 
 
 @dataclass(frozen=True)

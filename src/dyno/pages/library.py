@@ -7,14 +7,16 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dyno.compare.run_folder import DISK_RECORD, RunFolder, read_json
-from dyno.compare.run_summary import RunPlace, list_run_places, summarize_run
+from dyno.compare.run_summary import RunPlace, has_run, list_run_places, summarize_run
 from dyno.disk.verdict import judge_disks
 from dyno.errors import UsageError, build_unknown_error
 from dyno.pages.summaries import Known, keep, read_kept
+from dyno.pages.waiting import ReadProgress, await_promise, start_aside
 from dyno.record import RunSummary
 from dyno.record.disk import DiskRun
 
@@ -40,6 +42,17 @@ class Library:
         self._known: Known | None = None
         self._listed: list[ListedRun] = []
         self._due_s = 0.0
+        self._first: Future[list[ListedRun]] | None = None
+        self._progress = ReadProgress("What is read is kept for the next time.")
+
+    def begin(self) -> None:
+        """Reads them for the first time beside whoever asks meanwhile."""
+        self._first = start_aside(self.list_runs)
+
+    def await_first(self) -> None:
+        """Waits for the first list, that of many runs for a moment: `StillReading` then."""
+        if self._first is not None:
+            await_promise(self._first, self._progress)
 
     def list_runs(self) -> list[ListedRun]:
         """All of them; a run that is played is asked again whether it still is."""
@@ -64,7 +77,7 @@ class Library:
             if not home.is_dir():
                 hint = "name a folder with runs in it; `dyno compare` makes one"
                 raise UsageError(f"there is no folder {home}", hint=hint)
-        if not self.list_runs():
+        if not any(has_run(home) for home in self.homes):
             named = ", ".join(map(str, self.homes))
             raise UsageError(f"there is no run under {named}", hint="`dyno compare` makes one")
 
@@ -76,7 +89,9 @@ class Library:
         known = {path: it for path, it in before.items() if path in seen}
         self._known = dict(known)
         runs: dict[str, ListedRun] = {}
+        self._progress.total = len(seen)
         for place in seen.values():
+            self._progress.read = len(runs)
             key, number = place.name, 1
             while key in runs:
                 number += 1
@@ -96,8 +111,7 @@ class Library:
             made = _add_disk_word(summarize_run(place))
             self._known[place.path] = changed, made
             return made
-        locks = place.kind in ("comparison", "disk")
-        if locks and not known[1].complete and not known[1].damage:
+        if not known[1].complete and not known[1].damage:
             return replace(known[1], is_playing=is_played(place))
         return known[1]
 

@@ -5,21 +5,24 @@ It is read from the trials that are written down, so a block shows once it is ov
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 
 from markupsafe import Markup
 
 from dyno import numbers
+from dyno.compare.capacity.folder import CapacityFolder
 from dyno.compare.run_folder import DISK_RECORD, RunFolder, read_json
 from dyno.disk.verdict import judge_disks
 from dyno.errors import DynoError
 from dyno.judge.analysis.analysis import Analysis
 from dyno.judge.analysis.judge import analyse_now
 from dyno.judge.analysis.run_view import RunView
+from dyno.judge.capacity import judge_capacity
 from dyno.pages.frame import LIVE, SitePage, quote_key, read_template
 from dyno.pages.library import ListedRun
-from dyno.record import Comparison, Run, Trial
+from dyno.record import Comparison, Run, RunKind, Trial
 from dyno.record.disk import DiskRun
 from dyno.report.html.markup import render
 from dyno.report.names import name_measurements
@@ -27,6 +30,9 @@ from dyno.report.words import format_count
 
 #: How often a page looks, with a script and without one.
 EVERY_S, REFRESH_S = 1.0, 5
+
+#: What is said of a run unless its kind says otherwise.
+PLAIN = {"damage": "", "blocks": "", "size_title": "slowdown so far"}
 
 
 def build_live_page(runs: Sequence[ListedRun]) -> SitePage:
@@ -61,18 +67,44 @@ def _describe_run(listed: ListedRun) -> dict[str, object]:
     named = {"key": listed.key, "address": quote_key(listed.key), "title": title}
     path = listed.place.path
     try:
-        if listed.summary.kind == "disk":
-            told = _describe_disks(read_json(DiskRun, path / DISK_RECORD))
-        else:
-            folder = RunFolder(path)
-            told = _describe_progress(folder.read_run(), folder.read_trials())
-        return {**named, "damage": "", **told}
+        return {**named, **PLAIN, **_DESCRIBERS[listed.summary.kind](path)}
     except (DynoError, OSError) as error:
         sentence = error.sentence if isinstance(error, DynoError) else str(error)
         return {**named, "damage": sentence}
 
 
-def _describe_disks(run: DiskRun) -> dict[str, object]:
+def _describe_count(path: Path) -> dict[str, object]:
+    """A count is written down at its end, so nothing is known of it before."""
+    del path
+    return {"sentence": "instructions are counted; the record is written at the end"}
+
+
+def _describe_capacity(path: Path) -> dict[str, object]:
+    folder = CapacityFolder(path)
+    plan, blocks = folder.read_plan(), folder.read_blocks()
+    result = judge_capacity(plan, blocks) if len(blocks) > 1 else None
+    return {
+        "blocks": f"{len(blocks)} of {plan.blocks} blocks",
+        "percent": round(100 * min(len(blocks) / max(plan.blocks, 1), 1.0)),
+        "sentence": f"which rate holds {plan.limit_words}?",
+        "trials": format_count(sum(len(block.restarts) for block in blocks), "restart"),
+        "last": "",
+        "size_title": "change of the rate so far",
+        "rows": [
+            {
+                "title": f"rate that holds {plan.limit_words}",
+                "candidate": row.candidate,
+                "size": numbers.format_signed_percent(row.change_percent),
+                "ends": numbers.format_interval(row.low_percent, row.high_percent),
+                "blocks": len(blocks),
+            }
+            for row in (result.comparisons if result else ())
+        ],
+    }
+
+
+def _describe_disks(path: Path) -> dict[str, object]:
+    run = read_json(DiskRun, path / DISK_RECORD)
     wanted = max(run.analyses[-1], 1)
     rows = judge_disks(run).comparisons if run.blocks > 1 else ()
     return {
@@ -94,7 +126,9 @@ def _describe_disks(run: DiskRun) -> dict[str, object]:
     }
 
 
-def _describe_progress(run: Run, trials: Sequence[Trial]) -> dict[str, object]:
+def _describe_comparison(path: Path) -> dict[str, object]:
+    folder = RunFolder(path)
+    run, trials = folder.read_run(), folder.read_trials()
     now = analyse_now(run, trials, audits={})
     least = min(now.valid.values(), default=0)
     wanted = max(now.blocks, 1)
@@ -116,6 +150,14 @@ def _describe_progress(run: Run, trials: Sequence[Trial]) -> dict[str, object]:
             for it in name_measurements(run, rows)
         ],
     }
+
+
+_DESCRIBERS: dict[RunKind, Callable[[Path], dict[str, object]]] = {
+    "comparison": _describe_comparison,
+    "count": _describe_count,
+    "capacity": _describe_capacity,
+    "disk": _describe_disks,
+}
 
 
 def _judge_so_far(run: Run, trials: Sequence[Trial]) -> list[Comparison]:

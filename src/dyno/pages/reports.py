@@ -85,6 +85,8 @@ def _make_run_page(path: Path) -> str:
 
 
 def _make_count_page(path: Path) -> str:
+    if not (path / COUNT_RECORD).exists():
+        raise UsageError(f"{path.name} is still counted", hint="wait for its end")
     count = read_json(Count, path / COUNT_RECORD)
     return render_count(count, compare_counts(count))
 

@@ -32,6 +32,7 @@ from dyno.pages.library import Library
 from dyno.pages.live import EVERY_S, build_live_page, find_state, render_state
 from dyno.pages.reports import read_report
 from dyno.pages.run_list import build_list_page, parse_query
+from dyno.pages.waiting import WAIT_S, StillReading, build_waiting_page
 
 #: A served page's own, beside that of its `<meta>`: nobody may frame it.
 POLICY = f"{build_policy()}; frame-ancestors 'none'"
@@ -69,7 +70,10 @@ class PagesApp:
         """A run's own report, under the site's bar."""
         key = request.path_params["key"]
         try:
+            self.library.await_first()
             text = read_report(self.library.find(key).place)
+        except StillReading as still:
+            return self._tell_progress(still, request)
         except (DynoError, OSError) as error:
             return self._tell_problem(error, request)
         page = self.frame.add_bar(text, 1, key)
@@ -104,7 +108,7 @@ class PagesApp:
 
         def build() -> SitePage:
             runs = self.library.list_runs()
-            return build_history_page(self._shelf.read(runs), list_links(runs), newest)
+            return build_history_page(self._shelf.await_read(runs), list_links(runs), newest)
 
         return self._show(build, request)
 
@@ -136,14 +140,23 @@ class PagesApp:
 
     def _show(self, build: Callable[[], SitePage], request: Request) -> Response:
         try:
+            self.library.await_first()
             page = build()
+        except StillReading as still:
+            return self._tell_progress(still, request)
         except (DynoError, OSError) as error:
             return self._tell_problem(error, request)
         return self._answer(page)
 
-    def _answer(self, page: SitePage, status: int = 200) -> Response:
-        headers = {"content-security-policy": POLICY}
+    def _answer(
+        self, page: SitePage, status: int = 200, more: dict[str, str] | None = None
+    ) -> Response:
+        headers = {"content-security-policy": POLICY, **(more or {})}
         return HTMLResponse(self.frame.build(page), status, headers)
+
+    def _tell_progress(self, still: StillReading, request: Request) -> Response:
+        page = build_waiting_page(still.progress, _count_depth(request))
+        return self._answer(page, 503, {"retry-after": str(WAIT_S)})
 
     def _tell_problem(self, error: Exception, request: Request) -> Response:
         """What is wrong with a run, as a page: a sentence, and what to do."""
@@ -154,8 +167,7 @@ class PagesApp:
         return self._answer(self._make_problem(request, sentence, hint), status)
 
     def _make_problem(self, request: Request, sentence: str, hint: str = "") -> SitePage:
-        depth = max(request.url.path.count("/") - 1, 0)
-        return build_problem_page(sentence, hint, depth)
+        return build_problem_page(sentence, hint, _count_depth(request))
 
     def tell_missing(self, request: Request, error: Exception) -> Response:
         """An address that leads nowhere."""
@@ -166,3 +178,8 @@ class PagesApp:
         """A fault of ours: its kind, and no traceback."""
         told = f"a fault of Dyno's own: {type(error).__name__}: {error}"
         return self._answer(self._make_problem(request, told), 500)
+
+
+def _count_depth(request: Request) -> int:
+    """How many folders stand above the page that is asked for."""
+    return max(request.url.path.count("/") - 1, 0)

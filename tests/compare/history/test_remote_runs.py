@@ -6,6 +6,7 @@ import builtins
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import fsspec
@@ -14,6 +15,8 @@ from nightly_runs import write_nightly_runs, write_run
 
 from dyno.cli import run_words
 from dyno.compare.history.homes import INDEX_NAME
+from dyno.compare.history.remote_home import RemoteHome
+from dyno.errors import HostError, UsageError
 
 URL = "memory://bucket/runs"
 
@@ -133,3 +136,23 @@ def test_a_url_without_fsspec_says_what_to_install(
     monkeypatch.setattr(builtins, "__import__", import_less)
     told = say(URL, code=64)
     assert "needs fsspec" in told and "pip install 'dyno-bench[history]'" in told
+
+
+def test_a_store_that_never_answers_is_given_up_and_one_without_the_bucket_says_so(
+    bucket: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    never = Event()
+    with monkeypatch.context() as patch:
+        patch.setattr(type(bucket), "exists", lambda *_: never.wait(600))
+        with pytest.raises(HostError, match=r"does not answer within 0\.01 s"):
+            RemoteHome(URL, answer_s=0.01).find_records()
+    never.set()
+
+    def miss(self: object, path: str, **words: object) -> None:
+        raise FileNotFoundError("The specified bucket does not exist")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(bucket), "find", miss)
+        with pytest.raises(UsageError, match="there is nothing at memory://") as told:
+            RemoteHome(URL).find_records()
+    assert "bucket does not exist" in str(told.value.cause)

@@ -19,6 +19,7 @@ from dyno.compare.resolve.draft import RunDraft
 from dyno.compare.resolve.experiment import draft_run
 from dyno.compare.run_folder import (
     COUNT_RECORD,
+    COUNTED,
     COUNTS,
     RunFolder,
     make_run_folder,
@@ -40,7 +41,8 @@ def count_run(draft: RunDraft, plan: CountPlan, runs: Path, say: Say) -> tuple[P
     check_countable(draft, workload, plan)
     valgrind = find_valgrind(say)
     folder = _make_folder(runs, draft, workload)
-    return folder, count_workload(CountContext(draft, workload, plan, valgrind, folder, say))
+    with RunFolder(folder).hold_alone():
+        return folder, count_workload(CountContext(draft, workload, plan, valgrind, folder, say))
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class CountToCome:
         for number, (workload, plan) in enumerate(pairs, 1):
             place = folder.path / COUNTS / f"{number:02}-{_make_file_name(workload.name)}"
             private_files.make_folder(place)
-            private_files.make_folder(place / "callgrind")
+            private_files.make_folder(place / COUNTED)
             count_workload(CountContext(self.draft, workload, plan, self.valgrind, place, say))
 
 
@@ -144,7 +146,7 @@ def choose_phase(workload: WorkloadPlan, name: str) -> Phase:
 def _make_folder(runs: Path, draft: RunDraft, workload: WorkloadPlan) -> Path:
     words = "-vs-".join(candidate.name for candidate in draft.candidates)
     path = make_run_folder(runs, draft.created_utc, f"count-{words}-{workload.name}")
-    private_files.make_folder(path / "callgrind")
+    private_files.make_folder(path / COUNTED)
     return path
 
 

@@ -85,10 +85,19 @@ def _select_points(archive: RunsArchive) -> Selected:
             continue
         left_out += (LeftOutRun(name, why) for why in run.losses)
         points += run.points
+    return _group_by_conditions(assign_hosts(points)), whole + left_out
+
+
+def _group_by_conditions(points: Sequence[Point]) -> dict[SeriesConditions, list[Point]]:
+    """The points by what they share, which is hashed once for all that hold the same object."""
     grouped: dict[SeriesConditions, list[Point]] = {}
-    for point in assign_hosts(points):
-        grouped.setdefault(point.conditions, []).append(point)
-    return grouped, whole + left_out
+    known: dict[int, list[Point]] = {}
+    for point in points:
+        own = known.get(id(point.conditions))
+        if own is None:
+            own = known[id(point.conditions)] = grouped.setdefault(point.conditions, [])
+        own.append(point)
+    return grouped
 
 
 def _drop_copies(archive: RunsArchive, left_out: list[LeftOutRun]) -> list[tuple[str, ReadRun]]:

@@ -51,21 +51,22 @@ def assign_hosts(points: Sequence[Point]) -> list[Point]:
     with the same facts. Where two are, nobody can tell: these stand by themselves, as they did.
     """
     known: dict[Named, set[str]] = {}
-    for alike in {point.conditions.alike for point in points}:
+    # by identity: most points share one, and the hash of a long tuple is computed each time
+    for alike in {id(each): each for each in (it.conditions.alike for it in points)}.values():
         found = dict(alike)
         if HOST_ID in found:
             known.setdefault(_select_other_facts(alike), set()).add(found[HOST_ID])
-    filled: dict[Named, Named] = {}
+    filled: dict[int, Named] = {}
 
     def complete(alike: Named) -> Named:
-        if alike not in filled:
+        if id(alike) not in filled:
             names = {name for name, _ in alike}
             ids = known.get(_select_other_facts(alike), set())
             is_known = HOST_ID in names or HOST_GROUP in names or len(ids) != 1
-            filled[alike] = (
+            filled[id(alike)] = (
                 alike if is_known else tuple(sorted((*alike, (HOST_ID, next(iter(ids))))))
             )
-        return filled[alike]
+        return filled[id(alike)]
 
     return [_with_conditions(point, complete) for point in points]
 

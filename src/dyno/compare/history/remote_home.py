@@ -8,11 +8,13 @@ listing tells sizes and times of all anyway.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
-from typing import Any
+from threading import Thread
+from typing import Any, TypeVar
 
 from dyno import scratch
 from dyno.compare.history.homes import (
@@ -36,6 +38,11 @@ TOKENS = (
     *("ETag", "etag", "md5Hash", "content_md5"),
     *("LastModified", "last_modified", "updated", "mtime", "modified", "created"),
 )
+#: So long the place has to answer at all, and any later call: a listing may have many pages.
+ANSWER_S, CALL_S = 60.0, 600.0
+
+T = TypeVar("T")
+
 _TRIAL = re.compile(r"trials/[0-9]+\.json")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?=//)|[a-z0-9]+::")
 
@@ -54,8 +61,8 @@ class RemoteHome:
 
     is_remote = True
 
-    def __init__(self, url: str) -> None:
-        self.name = mask_password(url)
+    def __init__(self, url: str, answer_s: float = ANSWER_S) -> None:
+        self.name, self.answer_s = mask_password(url), answer_s
         try:
             from fsspec.core import url_to_fs
         except ImportError:
@@ -73,10 +80,31 @@ class RemoteHome:
             raise UsageError(f"cannot open {self.name}", cause=str(error), hint=hint) from None
         self.root = root.rstrip("/")
 
+    def _ask(self, call: Callable[[], T], limit_s: float = CALL_S) -> T:
+        """What a call answers, or raises; `HostError` where it does neither in time. Every file
+        system has limits of its own, which may be none.
+        """
+        promised: Future[T] = Future()
+
+        def answer() -> None:
+            try:
+                promised.set_result(call())
+            except BaseException as error:  # it is raised where somebody waits
+                promised.set_exception(error)
+
+        Thread(target=answer, daemon=True).start()
+        if wait((promised,), limit_s).done:
+            return promised.result()
+        hint = "check the network, and the endpoint of its scheme"
+        raise HostError(f"{self.name} does not answer within {limit_s:g} s", hint=hint)
+
     def find_records(self) -> FoundRecords:
         """All runs and counts, from one listing of everything below the place."""
         with _explain_failures(self.name):
-            listed: dict[str, dict[str, Any]] = self.files.find(self.root, detail=True)
+            self._ask(lambda: self.files.exists(self.root), self.answer_s)
+            listed: dict[str, dict[str, Any]] = self._ask(
+                lambda: self.files.find(self.root, detail=True)
+            )
         names = {name.removeprefix(self.root).lstrip("/"): it for name, it in listed.items()}
         homes = {_get_parent(name) for name in names if PurePosixPath(name).name == "run.json"}
         outer = sorted(path for path in homes if homes.isdisjoint(_list_parents(path)))
@@ -99,7 +127,7 @@ class RemoteHome:
             inner = folder / _name_safely(PurePosixPath(base).name)
             (inner / "trials").mkdir(parents=True)
             with _explain_failures(self.name):
-                listed = self.files.find(base, detail=True)
+                listed = self._ask(lambda: self.files.find(base, detail=True))
                 for name, info in listed.items():
                     place = name.removeprefix(base).lstrip("/")
                     if place == "run.json" or _TRIAL.fullmatch(place):
@@ -114,13 +142,13 @@ class RemoteHome:
             file.parent.mkdir(parents=True, exist_ok=True)
             name = f"{self.root}/{path}"
             with _explain_failures(self.name):
-                self._copy(name, self.files.info(name), file)
+                self._copy(name, self._ask(lambda: self.files.info(name)), file)
             yield file
 
     def _copy(self, name: str, info: dict[str, Any], file: Path) -> None:
         if (info.get("size") or 0) > LARGEST_BYTES:
             raise UsageError(f"{name} is too large for a record of a run")
-        self.files.get_file(name, str(file))
+        self._ask(lambda: self.files.get_file(name, str(file)))
 
     def locate(self, path: str) -> str:
         """The URL, without its password."""
@@ -129,20 +157,23 @@ class RemoteHome:
     def read_index(self) -> bytes | None:
         """The index beside the runs; else the one in the cache of who may not write there."""
         with _explain_failures(self.name):
-            place = f"{self.root}/{INDEX_NAME}"
-            if not self.files.exists(place):
-                return read_index_file(find_cached_index(self.name))
-            if self.files.isdir(place):
-                raise ForeignFile("is a folder")
-            if (self.files.size(place) or 0) > INDEX_BYTES_MAX:
-                raise ForeignFile("is too large for an index")
-            content: bytes = self.files.cat_file(place)
-            return content
+            return self._ask(self._read_index_there)
+
+    def _read_index_there(self) -> bytes | None:
+        place = f"{self.root}/{INDEX_NAME}"
+        if not self.files.exists(place):
+            return read_index_file(find_cached_index(self.name))
+        if self.files.isdir(place):
+            raise ForeignFile("is a folder")
+        if (self.files.size(place) or 0) > INDEX_BYTES_MAX:
+            raise ForeignFile("is too large for an index")
+        content: bytes = self.files.cat_file(place)
+        return content
 
     def write_index(self, content: bytes) -> None:
         """Beside the runs; in the cache where nobody may write there."""
         try:
-            self.files.pipe_file(f"{self.root}/{INDEX_NAME}", content)
+            self._ask(lambda: self.files.pipe_file(f"{self.root}/{INDEX_NAME}", content))
         except Exception:  # each file system refuses in its own way
             write_index_file(find_cached_index(self.name), content)
 
@@ -155,7 +186,8 @@ def _explain_failures(url: str) -> Iterator[None]:
     except (UsageError, HostError, ForeignFile):
         raise
     except FileNotFoundError as error:
-        raise UsageError(f"there is no {mask_password(str(error))}", cause=f"in {url}") from None
+        cause = mask_password(" ".join(str(error).split()))
+        raise UsageError(f"there is nothing at {url}", cause=cause) from None
     except Exception as error:
         cause = mask_password(" ".join(str(error).split())) or type(error).__name__
         hint = "credentials are fsspec's own: see the documentation of its scheme"

@@ -47,9 +47,13 @@ class HomeRuns:
     is_changed: bool = False
 
 
-def read_folders(folders: Iterable[RunFolder], counts: Iterable[Path] = ()) -> list[HomeRuns]:
+def read_folders(
+    folders: Iterable[RunFolder],
+    counts: Iterable[Path] = (),
+    tell: Callable[[int], None] = lambda _: None,
+) -> list[HomeRuns]:
     """Some runs of one home or several, and some records of counts: by the indexes that the homes
-    have, which stay as they are.
+    have, which stay as they are. `tell` hears how many runs are read.
     """
     homes: dict[Path, FoundRecords] = {}
     for folder in folders:
@@ -58,16 +62,21 @@ def read_folders(folders: Iterable[RunFolder], counts: Iterable[Path] = ()) -> l
         found.runs.append(FoundRun(folder.path.name, stamp))
     for file in counts:
         homes.setdefault(file.parent, FoundRecords([], [])).counts.append(file.name)
-    return [_read_some(LocalHome(home), found) for home, found in homes.items()]
+    read: list[HomeRuns] = []
+    for home, found in homes.items():
+        before = sum(len(each.runs) for each in read)
+        read.append(_read_some(LocalHome(home), found, lambda more, at=before: tell(at + more)))
+    return read
 
 
-def _read_some(home: LocalHome, found: FoundRecords) -> HomeRuns:
+def _read_some(home: LocalHome, found: FoundRecords, tell: Callable[[int], None]) -> HomeRuns:
     few = len(found.runs) < INDEX_LEAST
     known = index.HistoryIndex() if few else _load_index(home, lambda _: None, anew=False)[0]
     runs = []
     for each in found.runs:
         was = known.runs.get(each.path)
         runs.append(was if was and was.stamp == each.stamp else _read(home, each))
+        tell(len(runs))
     return HomeRuns(home, found, runs)
 
 
