@@ -12,6 +12,7 @@ from repository import ROOT
 
 from dyno.cli import judged_run, run_words
 from dyno.compare.experiment import Experiment
+from dyno.compat.sysbench.play import find_driver
 from dyno.compat.sysbench.words import SysbenchError, list_options, read_words
 from dyno.errors import UsageError
 from dyno.passwords import mask_password
@@ -213,6 +214,12 @@ def test_a_script_without_event_cannot_run(plays: Plays) -> None:
         ["cpu", "run"],
         ["s.lua", "--report-checkpoints=1", "run"],
         ["s.lua", "--mysql-compression=on", "run"],
+        ["s.lua", "--mysql-compression-algorithms=zstd", "run"],
+        ["s.lua", "--mysql-ssl=sometimes", "run"],
+        ["s.lua", "--mysql-ssl-key=it.pem", "run"],
+        ["s.lua", "--db-driver=pgsql", "--pgsql-sslmode=sometimes", "run"],
+        ["s.lua", "--warmup-time=5", "run"],
+        ["s.lua", "--luajit-cmd=off", "run"],
         ["s.lua", "--mysql-host=a,b", "run"],
         ["s.lua", "run", "--compare", "null"],
         ["s.lua", "prepare", "--compare", "null", "null@1ms"],
@@ -222,6 +229,36 @@ def test_what_has_no_counterpart_is_said_by_name(plays: Plays, words: list[str])
     code, said = plays("--verbosity=0", *words)
     assert code == 64
     assert "hint: " in said
+
+
+@pytest.mark.parametrize(
+    ("words", "tls"),
+    [
+        ("--mysql-ssl", "require"),
+        ("--mysql-ssl=1", "require"),
+        ("--mysql-ssl=REQUIRED", "require"),
+        ("--mysql-ssl=VERIFY_IDENTITY --mysql-ssl-ca=it.pem", "verify-full"),
+        ("--mysql-ssl=preferred", "disable"),
+        ("--mysql-ssl=off", "disable"),
+        ("--db-driver=pgsql --pgsql-sslmode=verify-ca", "verify-ca"),
+        ("--db-driver=pgsql --pgsql-sslmode=prefer", "disable"),
+        ("--db-driver=pgsql", "disable"),
+    ],
+)
+def test_a_line_that_asks_for_encryption_gets_it(words: str, tls: str) -> None:
+    """Of 1.0 a switch, of 1.1 a mode."""
+    read = read_words(["x", *words.split(), "run"])
+    session = find_driver(read).session(read.options)
+    ca = "it.pem" if "it.pem" in words else None
+    assert session["tls"] == {"mode": tls, "ca": ca}
+
+
+def test_a_switch_has_sysbenchs_own_values_and_no_others() -> None:
+    for value, is_on in {"on": True, "true": True, "1": True, "false": False, "0": False}.items():
+        assert read_words(["x", f"--histogram={value}", "run"]).is_on("histogram") == is_on
+    for value in ("yes", "ON", ""):
+        with pytest.raises(SysbenchError, match="invalid option"):
+            read_words(["x", f"--mysql-dry-run={value}", "run"])
 
 
 def test_a_text_from_stdin_is_loaded_and_may_ask(

@@ -37,6 +37,9 @@ GENERAL = (
     Option("thread-stack-size", "SIZE", "64K", "not done here"),
     Option("report-checkpoints", "LIST,...", "", "not done here"),
     Option("debug", "on|off", "off", "not done here"),
+    Option("warmup-time", "N", "0", "not done here"),
+    Option("thread-init-timeout", "N", "30", "not done here"),
+    Option("luajit-cmd", "STRING", "", "not done here"),
 )
 RANDOM = (
     Option("rand-type", "STRING", "special", "uniform, gaussian, special, pareto or zipfian"),
@@ -62,6 +65,9 @@ WITHOUT_COUNTERPART = {
     "thread-stack-size": "the system's default is used",
     "report-checkpoints": "--report-interval tells the progress",
     "debug": "the server's log has the statements",
+    "warmup-time": "`dyno play` and `dyno compare` take --set warmup_time=N",
+    "thread-init-timeout": "threads are waited for until they are connected, or cannot be",
+    "luajit-cmd": "the script calls `jit` itself",
     "db-debug": "the server's log has the statements",
 }
 OLD_NAMES = {
@@ -69,6 +75,11 @@ OLD_NAMES = {
     "max-requests": "events",
     "max-time": "time",
     "tx-rate": "rate",
+}
+#: What sysbench reads as on and off, and nothing else.
+SWITCHES = {
+    **dict.fromkeys(("on", "true", "1"), "on"),
+    **dict.fromkeys(("off", "false", "0"), "off"),
 }
 #: Tests of sysbench's own that ask no database.
 BUILT_IN = ("fileio", "cpu", "memory", "threads", "mutex")
@@ -94,7 +105,7 @@ class Words:
 
     def is_on(self, name: str) -> bool:
         """Is this option on?"""
-        return self.options[name] in ("on", "true", "yes", "1", "")
+        return self.options[name] == "on"
 
     def read_number(self, name: str) -> int:
         """An option's whole number; sysbench reads 0 where there is none."""
@@ -170,7 +181,10 @@ def _parse_options(
         if name not in known:
             others.append(word)
             continue
-        given[name] = value if sign else "on" if known[name].kind == "on|off" else ""
+        is_switch = known[name].kind == "on|off"
+        if is_switch and sign and value not in SWITCHES:
+            refuse(f"invalid option: {word}")
+        given[name] = SWITCHES[value if sign else "on"] if is_switch else value
     return given, others
 
 
@@ -189,5 +203,5 @@ def _check(given: Mapping[str, str], known: Mapping[str, Option]) -> None:
     if threads.lstrip("+-").isdigit() and int(threads) <= 0:
         refuse(f"FATAL: Invalid value for --threads: {threads}.\n")
     for name, instead in WITHOUT_COUNTERPART.items():
-        if name in given and given[name] not in ("", known[name].default, "off"):
+        if name in given and given[name] not in ("", known[name].default):
             raise UsageError(f"sysbench's --{name} has no counterpart here", hint=instead)

@@ -15,16 +15,36 @@ from dyno.engines.mysql.attached import PORT, SOCKETS
 from dyno.errors import UsageError
 
 
+#: A switch up to sysbench 1.0, and from 1.1 on a mode of MySQL's own clients; "": as Dyno has it.
+TLS = {
+    **dict.fromkeys(("", "on", "true", "1", "required"), "require"),
+    **dict.fromkeys(("off", "false", "0", "disabled", "preferred"), ""),
+    "verify_ca": "verify-ca",
+    "verify_identity": "verify-full",
+}
+REFUSED = (
+    *("mysql-compression", "mysql-compression-algorithms", "mysql-debug"),
+    *("mysql-ssl-cipher", "mysql-ssl-key", "mysql-ssl-cert"),
+)
+
+
+def _read_tls(mode: str) -> str:
+    if mode.lower() not in TLS:
+        hint = "on, off, disabled, preferred, required, verify_ca, verify_identity"
+        raise UsageError(f"--mysql-ssl is no mode: {mode}", hint=hint)
+    return TLS[mode.lower()]
+
+
 def make_session(given: Mapping[str, str]) -> Session:
     """How the driver reaches the server: a socket goes before `localhost`, as in MySQL's client."""
     if given["mysql-dry-run"] == "on":
         return {"kind": "null", "delay_ns": 0}
-    for name in ("mysql-compression", "mysql-ssl-cipher", "mysql-debug"):
+    for name in REFUSED:
         if given[name] not in ("", "off"):
             raise UsageError(f"sysbench's --{name} has no counterpart here", hint="leave it out")
     login = sysbench.read_login("mysql", given, password=os.environ.get("MYSQL_PWD"))
-    if given["mysql-ssl"] == "on":
-        login = replace(login, tls="require")
+    login = replace(login, tls=_read_tls(given["mysql-ssl"]) or login.tls)
+    login = replace(login, ca=given["mysql-ssl-ca"] or login.ca)
     if login.host == sysbench.HOST:
         there = next((path for path in SOCKETS if Path(path).exists()), "")
         socket = given["mysql-socket"] or there
@@ -35,9 +55,13 @@ def make_session(given: Mapping[str, str]) -> Session:
 OPTIONS = (
     *sysbench.list_connection_options("mysql", PORT),
     Option("mysql-socket", "STRING", "", "the server's socket, where its host is localhost"),
-    Option("mysql-ssl", "on|off", "off", "encrypt connections"),
+    Option("mysql-ssl", "MODE", "off", "encrypt connections: on, or a mode of MySQL's clients"),
+    Option("mysql-ssl-ca", "FILE", "", "authorities to trust in place of the system's"),
+    Option("mysql-ssl-key", "FILE", "", "not done here"),
+    Option("mysql-ssl-cert", "FILE", "", "not done here"),
     Option("mysql-ssl-cipher", "STRING", "", "not done here"),
     Option("mysql-compression", "on|off", "off", "not done here"),
+    Option("mysql-compression-algorithms", "STRING", "", "not done here"),
     Option("mysql-debug", "on|off", "off", "not done here"),
     Option(
         "mysql-ignore-errors",
