@@ -14,7 +14,6 @@ from dyno.engines._server import sysbench
 from dyno.engines.mysql.attached import PORT, SOCKETS
 from dyno.errors import UsageError
 
-
 #: A switch up to sysbench 1.0, and from 1.1 on a mode of MySQL's own clients; "": as Dyno has it.
 TLS = {
     **dict.fromkeys(("", "on", "true", "1", "required"), "require"),
