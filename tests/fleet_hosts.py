@@ -83,6 +83,7 @@ class FakeHost:
     home: Path
     process: subprocess.Popen[bytes]
     init: int
+    link: str
 
     @property
     def state(self) -> Path:
@@ -93,6 +94,10 @@ class FakeHost:
         """Runs a script there."""
         command = ["nsenter", "-t", str(self.init), "--mount", "--pid", "--", "sh", "-ec", script]
         subprocess.run(command, check=True, timeout=10)
+
+    def cut_off(self) -> None:
+        """As a cable does that is pulled: it plays on, and nothing comes through either way."""
+        subprocess.run(["ip", "link", "set", self.link, "down"], check=True, timeout=10)
 
     def kill(self) -> None:
         """As a power cut does: all that runs there, and its network."""
@@ -192,7 +197,7 @@ def _start_host(home: Path, name: str, sshd: Path) -> FakeHost:
             command = ["ip", *words.split()]
             done = subprocess.run(command, timeout=10, capture_output=True, text=True)
             assert not done.returncode, f"ip {words}: {done.stderr}"
-        host = FakeHost(name, address, own, process, init)
+        host = FakeHost(name, address, own, process, init, link)
         _wait_for_port(host)
     except BaseException:
         process.kill()  # and its namespaces with it

@@ -17,7 +17,7 @@ from typing import Any
 from processes import DRIVER, descendants
 
 DYNO = Path(sys.executable).with_name("dyno")
-LIMIT_S = 120
+LIMIT_S = 300
 #: Small, and of a script of the user's own; hosts of one machine disturb each other.
 EXPERIMENT = """
 name = "tiny"
@@ -98,10 +98,17 @@ class FleetCaller:
         return sorted((self.folder / "runs").glob("*/shares/*/*/trials/0*.json"))
 
 
-def wait_until(sees: Callable[[], object], what: str, limit_s: float = 30) -> None:
-    """Waits until it does."""
+def wait_until(
+    sees: Callable[[], object],
+    what: str,
+    limit_s: float = 150,
+    process: subprocess.Popen[str] | None = None,
+) -> None:
+    """Waits until it does; `process` must not end before, and has its words told."""
     until = time.monotonic() + limit_s
     while not sees():
+        if process and process.poll() is not None and not sees():
+            raise AssertionError(f"it has ended before {what}: {process.communicate()[0]}")
         assert time.monotonic() < until, f"not within {limit_s} s: {what}"
         time.sleep(0.05)
 

@@ -4,12 +4,13 @@ their processes gone in the end."""
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,6 +29,14 @@ ALONE = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"
 PORT, CLIENT_PORT = 6379, 10001
 #: Of the least size: a fleet keeps nothing in Ray's store.
 STORE_BYTES = 80_000_000
+#: No autoscaler, no log monitor, no usage report: a fleet asks for none of them.
+FEWEST_PROCESSES = "--no-monitor --include-log-monitor=false --disable-usage-stats"
+#: Of a node's helpers, so that it need not wait until they have found some.
+HELPER_PORTS = ("dashboard-agent-grpc", "dashboard-agent-listen", "runtime-env-agent")
+#: How long a node may take to be known by its head: on a crowded machine Ray gives up too soon.
+START_S = 120
+#: A node that has died at its start is started again that often.
+STARTS_MOST = 3
 
 
 def need_ray() -> None:
@@ -42,21 +51,60 @@ def need_ray() -> None:
 
 @dataclass
 class RayNode:
-    """A node: the folder of its host, and the first of its processes."""
+    """A node: the folder of its host, the words that start it, and the first of its processes."""
 
     name: str
     home: Path
-    process: subprocess.Popen[bytes]
+    command: list[str]
+    process: subprocess.Popen[bytes] = field(init=False)
 
     @property
     def state(self) -> Path:
         """Its `$DYNO_STATE`."""
         return self.home / "state"
 
+    def start(self) -> None:
+        """Starts it, again where it has died at its start."""
+        for _ in range(STARTS_MOST):
+            with (self.home / "ray.log").open("wb") as log:
+                self.process = subprocess.Popen(
+                    self.command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    env=os.environ | choose_environment(self.home),
+                    cwd=self.home,
+                )
+            if self._runs():
+                return
+            self.kill()
+        raise AssertionError((self.home / "ray.log").read_text())
+
+    def _runs(self) -> bool:
+        """Waits until it says that it runs; False where it has died."""
+        until = time.monotonic() + START_S
+        while time.monotonic() < until and self.process.poll() is None:
+            if "Ray runtime started" in (self.home / "ray.log").read_text():
+                return True
+            time.sleep(0.1)
+        return False
+
     def kill(self) -> None:
         """As a power cut does: all that runs there."""
         self.process.kill()  # unshare's --kill-child ends the namespace with it
         self.process.wait(10)
+
+    def freeze(self) -> None:
+        """As a host does that says nothing more and closes nothing."""
+        for pid in find_processes(self.home):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGSTOP)
+
+
+def choose_environment(home: Path) -> dict[str, str]:
+    """A node's own places, and how long it may take to be known."""
+    places = {"DYNO_STATE": str(home / "state"), "DYNO_TMP": str(home / "tmp")}
+    return places | {"RAY_raylet_start_wait_time_s": str(START_S)}
 
 
 @dataclass
@@ -87,8 +135,7 @@ def serving_nodes(home: Path, names: tuple[str, ...]) -> Iterator[RayCluster]:
     try:
         assert network.stdout and network.stdout.readline() == b"up\n"
         for name in names:
-            cluster.nodes.append(_start_node(home, name, cluster))
-        _wait_for_nodes(cluster.nodes)
+            _start_node(home, name, cluster)
         yield cluster
     finally:
         for node in reversed(cluster.nodes):
@@ -99,52 +146,33 @@ def serving_nodes(home: Path, names: tuple[str, ...]) -> Iterator[RayCluster]:
             network.stdout.close()
 
 
-def _start_node(home: Path, name: str, cluster: RayCluster) -> RayNode:
+def _start_node(home: Path, name: str, cluster: RayCluster) -> None:
+    """Adds a node that runs; the next one waits: a crowded machine starts them best one by one."""
     own = home / name
     for folder in (own, own / "state", own / "tmp"):
         folder.mkdir()
     (own / "machine-id").write_text(uuid.uuid4().hex + "\n")
-    words = f"--num-cpus=1 --object-store-memory={STORE_BYTES} --disable-usage-stats"
+    number = len(cluster.nodes)
+    words = f"--num-cpus=1 --object-store-memory={STORE_BYTES} {FEWEST_PROCESSES}"
     words += f" --node-name={name} --resources='{{\"dyno_slot\": 1}}'"
-    if cluster.nodes:
+    for at, helper in enumerate(HELPER_PORTS):
+        words += f" --{helper}-port={20000 + 100 * number + at}"
+    if number:
         words += f" --address=127.0.0.1:{cluster.port}"
     else:
         words += f" --head --port={cluster.port} --ray-client-server-port={CLIENT_PORT}"
         words += f" --temp-dir={home}/ray --include-dashboard=false"
     script = NODE_SCRIPT.format(home=own, ray=RAY, words=words)
-    log = (own / "ray.log").open("wb")
-    process = subprocess.Popen(
-        cluster.enter(*ALONE, "sh", "-c", script),
-        stdin=subprocess.DEVNULL,
-        stdout=log,
-        stderr=log,
-        env=os.environ | {"DYNO_STATE": str(own / "state"), "DYNO_TMP": str(own / "tmp")},
-    )
-    log.close()
-    node = RayNode(name, own, process)
-    if not cluster.nodes:
-        _wait_for_nodes([node])
-    return node
+    node = RayNode(name, own, cluster.enter(*ALONE, "sh", "-c", script))
+    node.start()
+    cluster.nodes.append(node)
 
 
-def _wait_for_nodes(nodes: list[RayNode]) -> None:
-    """Until every node has said that it runs."""
-    until = time.monotonic() + 60
-    while time.monotonic() < until and all(n.process.poll() is None for n in nodes):
-        if all("Ray runtime started" in (n.home / "ray.log").read_text() for n in nodes):
-            return
-        time.sleep(0.2)
-    raise AssertionError("\n".join((n.home / "ray.log").read_text() for n in nodes))
-
-
-def list_processes(home: Path) -> list[str]:
-    """The programs that run on the nodes below `home`, by their environment."""
-    mark = f"DYNO_STATE={home}/".encode()
-    found = []
+def find_processes(home: Path) -> list[int]:
+    """Those of nodes in or below `home`, by their environment."""
+    mark, found = f"DYNO_STATE={home}/".encode(), []
     for folder in Path("/proc").glob("[0-9]*"):
-        try:
+        with suppress(OSError):
             if mark in (folder / "environ").read_bytes():
-                found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode())
-        except OSError:
-            continue
+                found.append(int(folder.name))
     return found

@@ -4,6 +4,7 @@ gathered; `null` stands for any engine.
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import shutil
@@ -11,15 +12,17 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dyno.cli import run_words
 from dyno.compare.run_folder import RunFolder
-from dyno.record import Trial
+from dyno.record import Comparison, HostEffect, Trial
+from dyno.record.profile import StackProfile
 
-pytestmark = pytest.mark.chaos
+pytestmark = [pytest.mark.chaos, pytest.mark.timeout(300)]
 
 #: Two cells of four blocks.
 EXPERIMENT = """
@@ -54,7 +57,7 @@ def start_share(folder: Path, index: int, host: str, *words: str) -> subprocess.
 
 def play_share(folder: Path, index: int, host: str, *words: str) -> str:
     done = start_share(folder, index, host, *words)
-    said, errors = done.communicate(timeout=100)
+    said, errors = done.communicate(timeout=150)
     assert done.returncode == 0, errors
     return said
 
@@ -66,7 +69,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "suite.toml").write_text(EXPERIMENT)
     both = [start_share(folder, index, host) for index, host in ((1, "left"), (2, "right"))]
     for index, playing in enumerate(both, 1):
-        said, errors = playing.communicate(timeout=50)
+        said, errors = playing.communicate(timeout=150)
         assert playing.returncode == 0, errors
         assert f"share {index} of 2" in said
     return folder
@@ -111,10 +114,39 @@ def test_shares_of_two_hosts_are_gathered_and_judged(here: Path) -> None:
     assert [each.share.label for each in run.gathered.shares if each.share] == ["left", "right"]
 
 
+def test_what_is_gathered_tells_hosts_callers_and_what_noise_took(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for index, sides in ((1, ("old",)), (2, ("old", "new"))):
+        share = RunFolder(Path(f"share-{index}"))
+        cell = next(iter(share.read_run().workloads)).name
+        for number, side in enumerate(sides):
+            share.write_profile(StackProfile(number, cell, side, {}))
+    files = sorted(Path("share-2/trials").glob("*.json"))
+    noisy = next(it for it in map(read_trial, files) if it["block"] == 2)
+    for file in files:
+        trial = read_trial(file)
+        if (trial["block"], trial["workload"]) == (2, noisy["workload"]):
+            file.unlink()  # and no spare block took its place
+    code, folder = gather("share-1", "share-2", "--partial")
+    assert code in JUDGED
+    assert f"share 2 of 2 has 1 of 2 blocks of {noisy['workload']}" in capsys.readouterr().err
+    rows = list(csv.DictReader((folder.path / "trials.csv").read_text().splitlines()))
+    told = {row["trial"]: row["host"] for row in rows}
+    assert told == {str(trial.number): trial.host for trial in folder.read_trials()}
+    assert {it.host for it in folder.read_profiles()} == {"right"}, "both sides are of one host"
+    assert [it.candidate for it in folder.read_profiles()] == ["old", "new"]
+
+
+def read_trial(file: Path) -> dict[str, object]:
+    found: dict[str, object] = json.loads(file.read_text())
+    return found
+
+
 def test_a_share_that_was_killed_goes_on_and_is_gathered(here: Path) -> None:
     shutil.rmtree("share-2")
     playing = start_share(here, 2, "right")
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 90
     while not list(Path("share-2").glob("trials/*.json")) and time.monotonic() < deadline:
         time.sleep(0.01)
     os.kill(playing.pid, signal.SIGKILL)
@@ -162,7 +194,15 @@ def test_packs_and_folders_of_folders_are_gathered_as_folders_are(here: Path) ->
     assert code in JUDGED
     assert plain
     assert packed
-    assert packed.comparisons == plain.comparisons
+    rows = [hide_hosts(each) for each in plain.comparisons]
+    assert [hide_hosts(each) for each in packed.comparisons] == rows
+    names = {each.host for row in packed.comparisons for each in row.hosts}
+    assert len(names) == 2 and all(name.startswith("host-") for name in names)
+
+
+def hide_hosts(row: Comparison) -> tuple[Comparison, set[HostEffect]]:
+    """A row as it is whatever its hosts are called."""
+    return replace(row, hosts=()), {replace(each, host="") for each in row.hosts}
 
 
 def test_a_copy_of_a_share_is_left_out_and_one_played_twice_is_refused(

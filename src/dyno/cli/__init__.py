@@ -165,4 +165,4 @@ def main() -> None:
     signal.signal(signal.SIGTERM, interrupt)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, interrupt)
-    sys.exit(run_words())
+    exits.end_program(run_words())

@@ -7,12 +7,13 @@ import json
 import os
 import re
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -47,6 +48,25 @@ HOST_HINTS = {
     errno.EMFILE: "raise the limit on open files (`ulimit -n`)",
     errno.ENOMEM: "free some memory, or make the data smaller with --set",
 }
+
+
+#: Set where the interpreter's clean-up would crash in a library.
+_SKIPS_CLEANUP = threading.Event()
+
+
+def skip_cleanup() -> None:
+    """Has the program end without the interpreter's clean-up."""
+    _SKIPS_CLEANUP.set()
+
+
+def end_program(code: int) -> NoReturn:
+    """Ends the program with this exit code."""
+    if _SKIPS_CLEANUP.is_set():
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def open_missing_streams() -> None:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dyno.cli import judged_run
+from dyno.cli import exits, judged_run
 from dyno.cli.runs import find_runs_home
 from dyno.cli.terminal import screen
 from dyno.errors import DynoError, UsageError
@@ -72,9 +72,15 @@ def run_on_fleet(
             with folder.hold_alone():
                 play_shares(folder, plan, states)
     finally:
-        backend.close()
+        leave_fleet(backend)
     verdict = judged_run.tell_verdict(gather_records(folder, plan), asked)
     return asked.choose_exit_code(verdict) if gate or asked.strict else 0
+
+
+def leave_fleet(backend: Backend) -> None:
+    """Closes the way to the hosts."""
+    if not backend.close():
+        exits.skip_cleanup()
 
 
 def refuse_local_words(words: Mapping[str, Any]) -> None:
@@ -119,12 +125,17 @@ def survey(
     from dyno.compare.fleet.checks import close_links, survey_fleet
 
     hosts = backend.list_hosts()
-    judged_run.print_progress(f"asking {len(hosts)} hosts")
+    judged_run.print_progress(f"asking {count_things(len(hosts), 'host')}")
     states = survey_fleet(backend, hosts, plan, files, tell_host)
     try:
         yield states
     finally:
         close_links(states)
+
+
+def count_things(number: int, noun: str) -> str:
+    """`1 host`, `2 hosts`."""
+    return f"{number} {noun if number == 1 else screen.form_plural(noun)}"
 
 
 def tell_host(name: str, clause: str) -> None:
@@ -144,9 +155,8 @@ def refuse_faults(states: Sequence[HostState]) -> None:
         for state in states
     ]
     screen.print_table(("host", "has", "can it play?"), rows)
-    hosts = "host" if len(states) == 1 else "hosts"
     raise UsageError(
-        f"{len(faulty)} of {len(states)} {hosts} cannot play",
+        f"{len(faulty)} of {count_things(len(states), 'host')} cannot play",
         cause="; ".join(f"{state.host.name}: {state.faults[0]}" for state in faulty),
         hint="nothing was played; mend them, or leave them out",
     )
@@ -171,7 +181,8 @@ def play_shares(folder: FleetFolder, plan: FleetPlan, states: Sequence[HostState
     from dyno.compare.fleet.run import FleetPlayer
 
     name = folder.path.name
-    screen.print_line(f"{plan.shares} shares on {len(states)} hosts; records come to {folder.path}")
+    shares, hosts = count_things(plan.shares, "share"), count_things(len(states), "host")
+    screen.print_line(f"{shares} on {hosts}; records come to {folder.path}")
     try:
         with watch_hosts(plan.shares, [state.host.name for state in states]) as tell:
             player = FleetPlayer(folder, plan, states, tell)
@@ -190,6 +201,7 @@ def play_shares(folder: FleetFolder, plan: FleetPlan, states: Sequence[HostState
 def gather_records(folder: FleetFolder, plan: FleetPlan) -> RunFolder:
     """The records of all shares as one run, in the fleet's own folder."""
     from dyno import scratch
+    from dyno.cli.gather import tell_short_shares
     from dyno.compare.run_folder import RunFolder
     from dyno.compare.shards.found_shares import check_alike, find_shares
     from dyno.compare.shards.gathering import check_complete, write_gathered
@@ -199,6 +211,7 @@ def gather_records(folder: FleetFolder, plan: FleetPlan) -> RunFolder:
             found = find_shares(folder.list_records(plan), home, judged_run.print_progress)
             check_alike(found)
             state = check_complete(found, partial=False)
+            tell_short_shares(found)
             write_gathered(state, folder.find_gathered(), plan.command)
         folder.move_gathered()
     folder.clear_shares()
@@ -220,7 +233,7 @@ def resume_fleet(path: Path, words: Mapping[str, Any]) -> int:
             with folder.hold_alone(), survey(backend, plan, files) as states:
                 play_shares(folder, plan, leave_out_unreached(states))
         finally:
-            backend.close()
+            leave_fleet(backend)
     verdict = judged_run.tell_verdict(gather_records(folder, plan), asked)
     return asked.choose_exit_code(verdict)
 

@@ -82,12 +82,26 @@ def _gather(found: Sequence[FoundShare], out: Path | None, partial: bool) -> Any
     state = check_complete(own, partial=partial)
     for clause in describe_hosts(own):
         screen.print_line(f"note: {clause}", err=True)
+    tell_short_shares(own)
     folder = write_gathered(state, out or _make_path(own[0]), judged_run.quote_command())
     gathered = folder.read_run().gathered
     if gathered and gathered.torn:
         torn = "a torn trial is" if gathered.torn == 1 else f"{gathered.torn} torn trials are"
         screen.print_line(f"note: {torn} left out", err=True)
     return folder
+
+
+def tell_short_shares(found: Sequence[FoundShare]) -> None:
+    """Names on stderr the shares that were played to their end with fewer blocks than were dealt,
+    since noise or failures took the others.
+    """
+    from dyno.judge.analysis.judge import describe_short
+    from dyno.judge.analysis.run_view import RunView
+
+    for each in found:
+        if short := describe_short(RunView(each.run, each.trials)):
+            share = f"share {each.share.index} of {each.share.of}"
+            screen.print_line(f"note: {share} has {short}", err=True)
 
 
 def _make_path(first: FoundShare) -> Path:

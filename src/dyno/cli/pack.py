@@ -24,9 +24,9 @@ def command(run: str, *, output: Path | None, hide: tuple[str, ...], no_logs: bo
     anywhere.
 
     It holds the records, the logs, and the report made from them. Passwords, this account, this
-    host, home folders, private addresses, and the users and hosts of servers' addresses have words
-    in their place; a host group that holds such a name is left out. Statements and values of yours
-    are not looked into.
+    host, home folders, private addresses, host groups, hosts of shares, and the users and hosts of
+    servers' addresses have words in their place. Statements and values of yours are not looked
+    into.
 
     \b
     dyno pack last

@@ -12,8 +12,10 @@ import click
 from dyno.cli.options import DURATION, EXPERIMENT, PERCENT, RUN, OutputFile
 from dyno.cli.runs import find_run, find_runs_home, list_run_names
 from dyno.cli.terminal import screen
+from dyno.errors import UsageError
 
 if TYPE_CHECKING:
+    from dyno.compare.forecast.earlier_run import EarlierRun
     from dyno.compare.forecast.planner import DetectionForecast, PhaseLength, Planner, RunPlan
 
 
@@ -83,19 +85,32 @@ def find_planner(word: str, source: str | None) -> tuple[Planner, str]:
     if is_run(word):
         folder = find_run(word)
         run = folder.read_run()
+        if run.gathered or run.share:
+            cause = f"{folder.path.name} is {'a share' if run.share else 'gathered of shares'}"
+            hint = f"dyno plan EXPERIMENT --from {word}"
+            raise UsageError("shares are planned by their experiment", cause=cause, hint=hint)
         earlier = learn_from(find_run(source) if source else folder)
-        return Planner(Prepared(run, {}, {}), earlier), run.command
-
-    def say(text: str) -> None:
-        screen.print_lines(f"note: {text}", err=True)
+        return Planner(Prepared(run, {}, {}), tell_shares(earlier)), run.command
 
     prepared = outline_experiment(experiments.read_experiment(Path(word)))
     command = f"dyno run {word}"
     if source:
-        return Planner(prepared, learn_from(find_run(source))), command
+        return Planner(prepared, tell_shares(learn_from(find_run(source)))), command
     return Planner(
         prepared, find_newest_run(list_runs(find_runs_home()), prepared.run, say)
     ), command
+
+
+def say(text: str) -> None:
+    """A note on stderr."""
+    screen.print_lines(f"note: {text}", err=True)
+
+
+def tell_shares(earlier: EarlierRun) -> EarlierRun:
+    """The run, having told what it means that several hosts played it."""
+    if earlier.shares:
+        say(f"{earlier.name} was gathered of shares: spread and cost are those within a host")
+    return earlier
 
 
 def is_run(word: str) -> bool:

@@ -156,7 +156,11 @@ def name_folder(created_utc: str, experiment: Experiment, share: DealtShare) -> 
 
 
 def tell_share(folder: RunFolder) -> None:
-    """Makes the share's own page, and says where it lies and what is to be done with it."""
+    """Makes the share's own page, and says where it lies, what noise has left of it and what is to
+    be done with it: no second play would mend a share that is short, and `gather` judges it.
+    """
+    from dyno.judge.analysis.judge import describe_short
+
     book = judged_run.derive_files(folder)
     share = book.run.share
     if share is None:
@@ -164,5 +168,8 @@ def tell_share(folder: RunFolder) -> None:
     valid = book.view.valid_blocks
     blocks = ", ".join(f"{name} {valid[name]}/{dealt.due}" for name, dealt in share.blocks.items())
     screen.print_line(f"share {share.index} of {share.of}: blocks {blocks}")
+    if short := describe_short(book.view):
+        clause = f"note: the share is complete with {short}: noise or failures took the others"
+        screen.print_line(clause, err=True)
     screen.print_line(f"folder  {folder.path}")
     screen.print_line("go on   dyno gather DIR..., with the folders of all shares")

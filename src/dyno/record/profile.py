@@ -72,13 +72,14 @@ class CpuSlice:
 @dataclass(frozen=True)
 class StackProfile:
     """Where the CPU time of a candidate went with callers, by phase, in a trial that was played for
-    them beside the blocks. `number` names its file.
+    them beside the blocks. `number` names its file; `host` is that of a gathered run's share.
     """
 
     number: int
     workload: str
     candidate: str
     phases: dict[str, CpuProfile]
+    host: str = ""
     schema: int = SCHEMA
 
 

@@ -42,6 +42,10 @@ class Book:
         found = next((it.phases[phase] for it in own if phase in it.phases), None)
         return found if found and found.stacks else None
 
+    def find_stacks_host(self, workload: str) -> str:
+        """The host whose callers stand for a workload; empty where one host played the run."""
+        return next((it.host for it in self.profiles if it.workload == workload), "")
+
 
 class Section(Protocol):
     """A part of the HTML page; sections stand in the order of their `place`."""

@@ -165,7 +165,8 @@ COLUMNS = (
 def write_csv(book: Book) -> Path:
     """Writes `trials.csv` into the run's folder: a row per trial × metric, identity first.
 
-    Where factors are crossed, a column `level_NAME` for each is added at the end.
+    A gathered run has a column `host`; where factors are crossed, a column `level_NAME` for each is
+    added at the end.
     Blocks count from 1, as in the report and on the terminal; the client-only baseline is in none.
     CPU of an engine in the driver's process comes without the driver's own (METHOD.md, What is
     compared).
@@ -186,8 +187,11 @@ def _format_cell(cell: str | int | float | None) -> str | int:
 
 
 def list_columns(book: Book) -> list[str]:
-    """The names of a row's cells; those of factors' levels are last."""
-    return [*COLUMNS, *(f"level_{factor.name}" for factor in book.run.factors)]
+    """The names of a row's cells: a gathered run's have their host, those of factors' levels are
+    last.
+    """
+    hosts = ["host"] if book.run.gathered else []
+    return [*COLUMNS, *hosts, *(f"level_{factor.name}" for factor in book.run.factors)]
 
 
 def list_trial_rows(book: Book) -> Iterator[tuple[str | int | float | None, ...]]:
@@ -196,7 +200,8 @@ def list_trial_rows(book: Book) -> Iterator[tuple[str | int | float | None, ...]
     levels = {side.name: side.levels for side in book.run.candidates}
     for trial in book.trials:
         own = levels.get(trial.candidate, {})
-        more = tuple(own.get(name, "") for name in factors)
+        hosts = (trial.host,) if book.run.gathered else ()
+        more = (*hosts, *(own.get(name, "") for name in factors))
         yield from ((*row, *more) for row in _build_trial_rows(book, trial))
 
 

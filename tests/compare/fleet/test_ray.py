@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from fleet_plays import (
+    LIMIT_S,
     FleetCaller,
     check_blocks,
     list_players,
@@ -17,9 +18,9 @@ from fleet_plays import (
     wait_until,
     write_experiment,
 )
-from ray_nodes import CLIENT_PORT, PORT, RayCluster, list_processes, serving_nodes
+from ray_nodes import CLIENT_PORT, PORT, RayCluster, find_processes, serving_nodes
 
-pytestmark = [pytest.mark.chaos, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.chaos, pytest.mark.timeout(600)]
 
 
 @pytest.fixture(scope="module")
@@ -29,38 +30,11 @@ def cluster() -> Iterator[RayCluster]:
         home = Path(name)
         with serving_nodes(home, ("n1", "n2", "n3")) as made:
             yield made
-        wait_until(lambda: not list_processes(home), "every process of a node has ended", 15)
+        wait_until(lambda: not find_processes(home), "every process of a node has ended")
 
 
 def list_left(cluster: RayCluster) -> list[int]:
     return [pid for node in cluster.nodes for pid in list_players(node.process.pid)]
-
-
-def test_a_caller_and_then_a_node_are_killed_and_the_run_goes_on(
-    cluster: RayCluster, tmp_path: Path
-) -> None:
-    caller = FleetCaller(tmp_path, cluster.enter())
-    experiment = write_experiment(tmp_path, 1.5)
-    on = ("run", str(experiment), "--on", f"ray:127.0.0.1:{PORT}", "--shares", "3")
-    with caller.begin(*on) as process:
-        wait_until(lambda: len(caller.list_back()) >= 2, "two trials are back", 60)
-        process.kill()
-    wait_until(lambda: not list_left(cluster), "the nodes have ended what they played")
-    back = [read_beginning(file) for file in caller.list_back()]
-
-    with caller.begin("resume", "last") as process:
-        wait_until(lambda: list_players(cluster.nodes[2].process.pid), "n3 plays again", 60)
-        wait_until(lambda: len(caller.list_back()) > len(back), "another trial is back", 60)
-        cluster.nodes[2].kill()
-        said, _ = process.communicate(timeout=100)
-    assert process.returncode in (0, 1, 2, 3), said
-    trials = read_trials(caller.find_run())
-    hosts = {str(trial["host"]) for trial in trials}
-    assert "n1" in hosts and "n2" in hosts, hosts
-    check_blocks(trials, hosts)
-    wait_until(lambda: not list_left(cluster), "nobody plays any more")
-    for node in cluster.nodes[:2]:
-        assert not list((node.state / "fleet").iterdir()), "a node keeps what is here"
 
 
 def test_rays_client_plays_on_a_cluster_of_another_network(
@@ -75,3 +49,51 @@ def test_rays_client_plays_on_a_cluster_of_another_network(
     assert code == 0, said
     assert json.loads(result.read_text())["overall"]
     check_blocks(read_trials(caller.find_run()), {"n1"})
+
+
+def test_caller_node_and_head_are_killed_one_after_the_other_and_the_run_goes_on(
+    cluster: RayCluster, tmp_path: Path
+) -> None:
+    one, two, three = cluster.nodes
+    caller = FleetCaller(tmp_path, cluster.enter())
+    experiment = write_experiment(tmp_path, 1.5, blocks=6)
+    on = ("run", str(experiment), "--on", f"ray:127.0.0.1:{PORT}", "--shares", "3")
+    with caller.begin(*on) as process:
+        wait_until(lambda: len(caller.list_back()) >= 2, "two trials are back", 150, process)
+        process.kill()
+    wait_until(lambda: not list_left(cluster), "the nodes have ended what they played")
+    back = {read_beginning(file) for file in caller.list_back()}
+
+    with caller.begin("resume", "last") as process:
+        wait_until(lambda: _have_new(caller, "n1", back), "n1 has played on", 150, process)
+        wait_until(lambda: list_players(three.process.pid), "n3 plays, too", 150, process)
+        three.kill()
+        two.freeze()
+        back = {read_beginning(file) for file in caller.list_back()}
+        wait_until(lambda: _have_new(caller, "n1", back), "n1 has played on", 150, process)
+        one.kill()
+        said, _ = process.communicate(timeout=LIMIT_S)
+    assert process.returncode == 64, said
+    for words in ("n3: ", "n2: ", "n1: is lost", "not played", "`dyno resume "):
+        assert words in " ".join(said.split()), said
+    two.kill()
+    assert not list_left(cluster)
+    back = {read_beginning(file) for file in caller.list_back()}
+
+    one.start()
+    code, said = caller.call("resume", "last")
+    assert code in (0, 1, 2, 3), said
+    trials = read_trials(caller.find_run())
+    hosts = {str(trial["host"]) for trial in trials}
+    check_blocks(trials, hosts)
+    assert "n1" in hosts
+    mine = {trial["began_ns"] for trial in trials if trial["host"] == "n1"}
+    assert mine & back, "what had come back was played again"
+    wait_until(lambda: not list_left(cluster), "nobody plays any more")
+    assert not list((one.state / "fleet").iterdir()), "a node keeps what is here"
+
+
+def _have_new(caller: FleetCaller, host: str, known: set[object]) -> bool:
+    """Has a trial of a host come back that is not known?"""
+    own = [file for file in caller.list_back() if file.parent.parent.name == host]
+    return any(read_beginning(file) not in known for file in own)

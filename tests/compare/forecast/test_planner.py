@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fakes import make_load, make_run, make_trials, make_workload
+from gathered_runs import make_gathered, play_gathered
 
 from dyno.cli import run_words
 from dyno.compare.forecast.earlier_run import find_newest_run, learn_from
@@ -18,6 +19,7 @@ from dyno.compare.forecast.planner import Planner
 from dyno.compare.resolve.draft import Prepared
 from dyno.compare.run_folder import RunFolder, create_run, list_runs
 from dyno.errors import UsageError
+from dyno.judge.stats.power import compute_sd_bound
 from dyno.record import Conditions, Run
 
 pytestmark = pytest.mark.slow
@@ -145,6 +147,34 @@ def test_a_run_of_something_else_or_too_short_is_no_source(tmp_path: Path) -> No
     wanted = played(tmp_path, make_run())
     found = find_newest_run(list_runs(tmp_path), make_run(), print)
     assert found is not None and found.name == wanted.path.name and found.blocks == 12
+
+
+def gathered(runs: Path, shares: list[list[float]]) -> RunFolder:
+    """A run on disk of a cell whose blocks were played by several hosts."""
+    run = make_gathered({"select": [len(own) for own in shares]})
+    made = create_run(run, runs)
+    for trial in play_gathered(run, {"select": shares}):
+        made.write_trial(trial)
+    return made
+
+
+def test_a_gathered_run_is_planned_from_by_what_varies_within_its_hosts(tmp_path: Path) -> None:
+    raw = np.random.default_rng(5).normal(0.0, SD, (4, 6))
+    alike = raw - raw.mean(axis=1, keepdims=True)
+    apart = alike + np.array([[0.0], [0.2], [0.4], [0.6]])  # hosts differ in effect
+    made = [gathered(tmp_path, own.tolist()) for own in (alike, apart)]
+    plans = [planner(make_run(), each).plan_for(24) for each in made]
+    own_sd = math.sqrt(float((alike**2).sum()) / (4 * 5))
+    for plan in plans:
+        (forecast,) = plan.forecasts
+        assert math.log1p(forecast.sd_percent / 100) == pytest.approx(own_sd, rel=1e-4)
+        bound = math.log1p(forecast.planned_sd_percent / 100) / own_sd
+        assert bound == pytest.approx(compute_sd_bound(1.0, 20), rel=1e-4), "20 are known, not 23"
+    said: list[str] = []
+    assert find_newest_run(list_runs(tmp_path), make_run(), said.append) is None
+    assert all("gathered of hosts" in each for each in said) and len(said) == 2
+    with pytest.raises(UsageError, match="1 valid blocks on a host, too few"):
+        learn_from(gathered(tmp_path, [[0.0], [0.1], [0.2], [0.3]]))
 
 
 def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *words: str) -> int:

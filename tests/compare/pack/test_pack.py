@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import stat
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from gathered_runs import make_gathered, play_gathered
 
 from dyno.cli import run_words
 from dyno.compare.pack.archive import PackOptions, pack_run, unpack_run
 from dyno.compare.pack.hidden import Hiding, list_own_names
+from dyno.compare.run_folder import RunFolder, create_run
 from dyno.errors import UsageError
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "docs" / "example-run"
@@ -63,17 +67,43 @@ def test_client_hosts_have_words_of_their_own_and_no_way_to_them(tmp_path: Path)
     assert b"client1" in held and b"client2" in held
 
 
-@pytest.mark.parametrize("group", ["Alice-ci", "tea-party", "ci.malice", "ci"])
-def test_a_host_group_that_holds_a_name_is_left_out_everywhere(tmp_path: Path, group: str) -> None:
+@pytest.mark.parametrize("group", ["Alice-ci", "rack of acme", "ci.malice", "ci", "left"])
+def test_a_host_group_has_a_word_of_its_own_which_is_always_the_same(
+    tmp_path: Path, group: str
+) -> None:
     run = name_somebody(tmp_path)
     record = json.loads((run / "run.json").read_text())
     record["host"]["group"] = group
-    record["command"] += f" --host-group {group}"
+    record["command"] += f" --host-group '{group}'"
     (run / "run.json").write_text(json.dumps(record))
     held = pack(run, tmp_path / "x.dyno.zip")
-    assert (f'"group": "{group}"'.encode() in held) == (group == "ci")
-    assert (f"--host-group {group}".encode() in held) == (group == "ci")
+    assert f'"group": "{group}"'.encode() not in held
+    kept = group in ("ci", "left")  # two letters, and a word of the records' own keys
+    assert (f"--host-group '{group}'".encode() in held) == kept
+    word = f"group-{hashlib.sha256(group.encode()).hexdigest()[:8]}"
+    assert f'"group": "{word}"'.encode() in held, "runs of one group stay in one series"
     assert b'"cpu": ' in held, "the other facts of the host stay"
+
+
+def test_hosts_of_shares_that_users_named_stay_apart_and_nameless(tmp_path: Path) -> None:
+    run = make_gathered({"select": [2, 2]})
+    assert run.gathered
+    labels = ("db1.acme", "new")  # a candidate is called so, too
+    shares = [
+        replace(each, share=replace(each.share, label=label))
+        for each, label in zip(run.gathered.shares, labels, strict=True)
+        if each.share
+    ]
+    run = replace(run, gathered=replace(run.gathered, shares=tuple(shares)))
+    folder = create_run(replace(run, command="dyno gather db1.acme-share"), tmp_path / "runs")
+    for trial in play_gathered(run, {"select": [[0.0, 0.1], [0.0, 0.1]]}):
+        folder.write_trial(replace(trial, host=labels[trial.share - 1]))
+    held = pack(folder.path, tmp_path / "x.dyno.zip")
+    assert b"acme" not in held and b'"host": "new"' not in held and b'"label": "new"' not in held
+    opened = RunFolder(unpack_run(tmp_path / "x.dyno.zip", tmp_path / "opened"))
+    hosts = {(trial.share, trial.host) for trial in opened.read_trials()}
+    assert len(hosts) == 2 and all(host.startswith("host-") for _, host in hosts)
+    assert {side.name for side in opened.read_run().candidates} == {"old", "new"}
 
 
 def test_a_packed_run_is_judged_as_it_was(

@@ -60,6 +60,8 @@ class Backend(Protocol):
         """Starts the agent there; `ConnectionLost` where that cannot be."""
         ...
 
-    def close(self) -> None:
-        """Ends what the way itself needs."""
+    def close(self) -> bool:
+        """Ends what the way itself needs. False where a library would crash in the interpreter's
+        own clean-up, so that this process should end without it.
+        """
         ...

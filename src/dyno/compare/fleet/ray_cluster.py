@@ -8,9 +8,13 @@ them.
 
 from __future__ import annotations
 
+import atexit
 import logging
+import os
 import re
 import socket
+import threading
+import time
 from contextlib import suppress
 from typing import Any
 
@@ -21,12 +25,17 @@ from dyno.errors import HostError, UsageError
 #: The custom resource of a node that plays, one each.
 SLOT = "dyno_slot"
 #: How long Ray may take to answer, and to start a process on a node.
-START_S, ANSWER_S = 30.0, 20.0
+START_S, ANSWER_S = 60.0, 20.0
+#: How often the head is asked whether it is there, and how long it may be silent.
+HEAD_ASKED_S, HEAD_SILENT_S = 2.0, 20.0
+#: Ray ends this process, without a word of ours, so long after it lost its head.
+RAYS_OWN_LIMIT = ("RAY_gcs_rpc_server_reconnect_timeout_s", "3600")
 STATUS_HINT = "`ray status` on a node of the cluster says whether it runs"
 
 
 def load_ray() -> Any:
     """The library; `HostError` where the extra is not installed."""
+    os.environ.setdefault(*RAYS_OWN_LIMIT)
     try:
         import ray
     except ImportError:
@@ -48,6 +57,8 @@ class RayBackend:
             cause = (str(error).strip() or type(error).__name__).splitlines()[0]
             message = f"cannot join the cluster ({address})"
             raise HostError(message, cause=cause, hint=STATUS_HINT) from None
+        by_client = address.startswith("ray://")  # which says itself that it is cut off
+        self._head = None if by_client else HeadWatch(read_head(self._ray))
 
     def list_hosts(self) -> list[FleetHost]:
         """The living nodes with a slot, by name."""
@@ -66,12 +77,57 @@ class RayBackend:
 
     def open_channel(self, host: FleetHost) -> RayChannel:
         """An actor on the node, and the agent that it starts."""
-        return RayChannel(self._ray, host)
+        return RayChannel(self._ray, host, self._head)
 
-    def close(self) -> None:
-        """Leaves the cluster."""
+    def close(self) -> bool:
+        """Leaves the cluster. Without its head Ray would end this process before it has said why,
+        so nothing is asked of it then; its clean-up at the end would crash as well.
+        """
+        if self._head is not None and self._head.close():
+            atexit.unregister(self._ray.shutdown)
+            return False
         with suppress(Exception):
             self._ray.shutdown()
+        return True
+
+
+def read_head(ray: Any) -> tuple[str, int]:
+    """The head's host and port."""
+    host, _, port = str(ray.get_runtime_context().gcs_address).rpartition(":")
+    return host.strip("[]"), int(port)
+
+
+class HeadWatch:
+    """Whether a cluster's head is there, asked by a thread: without it Ray's calls wait for more
+    than a minute, and then end the process.
+    """
+
+    def __init__(self, place: tuple[str, int], silent_s: float = HEAD_SILENT_S) -> None:
+        self._place, self._silent_s = place, silent_s
+        self._over = threading.Event()
+        self.is_lost = False
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def _watch(self) -> None:
+        heard = time.monotonic()
+        while not self._over.wait(min(HEAD_ASKED_S, self._silent_s / 4)):
+            if self._answers():
+                heard = time.monotonic()
+            elif time.monotonic() - heard > self._silent_s:
+                self.is_lost = True
+                return
+
+    def _answers(self) -> bool:
+        try:
+            socket.create_connection(self._place, timeout=self._silent_s / 4).close()
+        except OSError:
+            return False
+        return True
+
+    def close(self) -> bool:
+        """Asks no more; was the head lost, or does it not answer now?"""
+        self._over.set()
+        return self.is_lost or not self._answers()
 
 
 def check_address(address: str) -> None:
@@ -95,10 +151,10 @@ def check_address(address: str) -> None:
 class RayChannel:
     """The agent's bytes by way of its actor."""
 
-    def __init__(self, ray: Any, host: FleetHost) -> None:
+    def __init__(self, ray: Any, host: FleetHost, head: HeadWatch | None = None) -> None:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        self._ray, self._errors = ray, ""
+        self._ray, self._errors, self._head = ray, "", head
         place = NodeAffinitySchedulingStrategy(node_id=host.address, soft=False)
         actor = ray.remote(AgentProcess).options(
             num_cpus=0,
@@ -109,18 +165,27 @@ class RayChannel:
         )
         self._actor = actor.remote()
         try:
-            self._ask(self._actor.start.remote(), START_S)
+            why = f": another caller may hold its {SLOT}"
+            self._ask(self._actor.start.remote(), START_S, why)
         except ConnectionLost:
             self.close()
             raise
 
-    def _ask(self, answer: Any, limit_s: float) -> Any:
-        """What the actor answers; `ConnectionLost` where it has no answer in time, or is gone."""
+    def _ask(self, answer: Any, limit_s: float, why: str = "") -> Any:
+        """What the actor answers; `ConnectionLost` where it has no answer in time, it or the head
+        is gone. `why` is what may keep it from its answer.
+        """
+        if self._head is not None and self._head.is_lost:
+            self._errors = "Ray plays on no node without it"
+            raise ConnectionLost("the cluster's head does not answer", cause=self._errors)
         try:
             return self._ray.get(answer, timeout=limit_s)
         except self._ray.exceptions.GetTimeoutError:
-            cause = f"no answer in {limit_s:g} s: another caller may hold its {SLOT}"
-            raise ConnectionLost("the node does not answer", cause=cause) from None
+            cause = f"no answer in {limit_s:g} s{why}"
+            raise ConnectionLost("the node is silent", cause=cause) from None
+        except self._ray.exceptions.RayActorError:
+            self._errors = "Ray cannot reach its actor there"
+            raise ConnectionLost("the node is lost", cause=self._errors) from None
         except Exception as error:  # Ray's own have no common kind
             lines = [line for line in str(error).strip().splitlines() if line.strip()]
             self._errors = lines[-1].strip()[:300] if lines else type(error).__name__
@@ -143,8 +208,9 @@ class RayChannel:
         return self._errors
 
     def close(self) -> None:
-        """Ends the agent, then the actor."""
+        """Ends the agent, then the actor, which takes the head."""
         with suppress(Exception):
             self._ray.get(self._actor.close.remote(), timeout=5)
-        with suppress(Exception):
-            self._ray.kill(self._actor, no_restart=True)
+        if self._head is None or not self._head.is_lost:
+            with suppress(Exception):
+                self._ray.kill(self._actor, no_restart=True)

@@ -81,8 +81,10 @@ class FleetPlayer:
         if left := schedule.list_left():
             told = [f"{s.host.name}: {s.faults[-1]}" for s in self.states if s.faults]
             numbers = ", ".join(map(str, left))
+            which = f"share {numbers}" if len(left) == 1 else f"shares {numbers}"
+            were = "was" if len(left) == 1 else "were"
             raise HostError(
-                f"share {numbers} of {self.plan.shares} was not played",
+                f"{which} of {self.plan.shares} {were} not played",
                 cause="; ".join(told) or "no host is left",
                 hint="mend the hosts",
             )

@@ -45,8 +45,9 @@ class SshBackend:
         """Starts `dyno fleet-host` there."""
         return SshChannel(build_command(self._hosts[host.name]))
 
-    def close(self) -> None:
+    def close(self) -> bool:
         """Nothing is left: each connection is a channel's."""
+        return True
 
 
 def build_command(host: ListedHost) -> list[str]:

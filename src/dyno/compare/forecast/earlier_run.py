@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from statistics import median
+from typing import NoReturn
 
 from dyno.compare.run_folder import RunFolder
 from dyno.errors import UsageError
@@ -40,7 +41,8 @@ class EarlierRun:
     """The primaries of a run that was played: their comparisons, and the spread of each.
 
     `loads` of each candidate rotated; 0: every trial loaded anew. `others` are older runs of the
-    same experiment on the same host, whose spread is pooled with this one's.
+    same experiment on the same host, whose spread is pooled with this one's. A run that was
+    gathered of shares has one of each share in `shares`: what is told of it is within them.
     """
 
     name: str
@@ -49,6 +51,7 @@ class EarlierRun:
     spreads: dict[Metric, Sources]
     loads: int = 0
     others: tuple[EarlierRun, ...] = ()
+    shares: tuple[EarlierRun, ...] = ()
 
     @property
     def blocks(self) -> int:
@@ -65,7 +68,8 @@ class EarlierRun:
         by the components where `workload` is now measured longer or shorter than it was.
         """
         loads = self.loads if loads is None else loads
-        found = [each for run in (self, *self.others) if (each := run._estimate_variance(pair))]
+        known = (*(self.shares or (self,)), *self.others)
+        found = [each for run in known if (each := run._estimate_variance(pair))]
         own = [line for line in self.lines if pair.matches(line.metric)]
         if not own:
             return None
@@ -93,7 +97,7 @@ class EarlierRun:
             return None
         found = [float(line.logs.var(ddof=1)) / line.effect.norm**2 for line in own]
         blocks = own[0].logs.size
-        early = blocks < self.run.design.analyses[-1]
+        early = self.run.share is None and blocks < self.run.design.analyses[-1]
         return sum(found) / len(found), compute_freedom(blocks, stopped_early=early)
 
     def _compute_length_factor(
@@ -110,7 +114,8 @@ class EarlierRun:
         """Seconds that a trial of `workload` takes from its start to that of the next one."""
         timed = [
             spread.costs.restart_s + spread.seconds
-            for metric, spread in self.spreads.items()
+            for known in self.shares or (self,)
+            for metric, spread in known.spreads.items()
             if metric.workload == workload.name and spread.costs is not None
         ]
         then = next((w for w in self.run.workloads if w.name == workload.name), None)
@@ -122,23 +127,50 @@ class EarlierRun:
 
 def learn_from(folder: RunFolder) -> EarlierRun:
     """What the run in `folder` knows; `UsageError` where it has too few valid blocks."""
-    run = folder.read_run()
-    if run.gathered:
-        hint = "name the folder of one of its shares"
-        raise UsageError(f"{folder.path.name} is of several hosts, and a plan of one", hint=hint)
-    analysis = Analysis(RunView(run, folder.read_trials()))
-    most = max(analysis.view.valid_blocks.values(), default=0)
+    view = RunView(folder.read_run(), folder.read_trials())
+    name = folder.path.name
+    if view.run.gathered:
+        return _learn_from_shares(name, view)
+    found = _learn_from_view(name, view)
+    if found is None or found.blocks < BLOCKS_LEAST:
+        _refuse_few(name, max(view.valid_blocks.values(), default=0))
+    return found
+
+
+def _learn_from_shares(name: str, view: RunView) -> EarlierRun:
+    """What the shares know together. Hosts differ in speed, so that blocks are held together with
+    those of their own host alone: one of `n` blocks knows the spread by `n` − 1.
+    """
+    shares = [known for each in view.shares if (known := _learn_from_view(name, each))]
+    if sum(each.blocks - 1 for each in shares) < BLOCKS_LEAST - 1:
+        _refuse_few(name, max((each.blocks for each in shares), default=1), " on a host")
+    spreads: dict[Metric, Sources] = {}
+    for each in reversed(shares):
+        spreads |= each.spreads
+    lines = tuple(line for each in shares for line in each.lines)
+    loads = max(each.loads for each in shares)
+    return EarlierRun(name, view.run, lines, spreads, loads, shares=tuple(shares))
+
+
+def _learn_from_view(name: str, view: RunView) -> EarlierRun | None:
+    """What these trials know; None where no primary was compared in two blocks."""
+    analysis = Analysis(view)
+    most = max(view.valid_blocks.values(), default=0)
     lines = tuple(line for line in analysis.list_lines(most) if line.primary)
-    if most < BLOCKS_LEAST or not lines:
-        raise UsageError(
-            f"{folder.path.name} has {most} valid blocks, too few to plan from",
-            hint=f"it takes {BLOCKS_LEAST}; without --from, dyno plans with assumed spreads",
-        )
+    if not lines:
+        return None
     metrics = list(dict.fromkeys(line.metric for line in lines))
-    counted = analysis.view.counted_trials
-    found = {each.metric: each for each in find_spread_sources(analysis.view, counted, metrics)}
+    counted = view.counted_trials
+    found = {each.metric: each for each in find_spread_sources(view, counted, metrics)}
     loads = max(t.conditions.load.of if t.conditions.load else 0 for t in counted)
-    return EarlierRun(folder.path.name, analysis.run, lines, found, loads)
+    return EarlierRun(name, analysis.run, lines, found, loads)
+
+
+def _refuse_few(name: str, blocks: int, where: str = "") -> NoReturn:
+    raise UsageError(
+        f"{name} has {blocks} valid blocks{where}, too few to plan from",
+        hint=f"it takes {BLOCKS_LEAST}; without --from, dyno plans with assumed spreads",
+    )
 
 
 def find_newest_run(
@@ -159,13 +191,16 @@ def find_newest_run(
 def _find_runs(
     folders: Sequence[RunFolder], run: Run, say: Callable[[str], None]
 ) -> Iterator[EarlierRun]:
-    """Newest first. A run that is damaged, or too short, is no source."""
+    """Newest first. A run that is damaged, too short, or of other hosts is no source unasked."""
     wanted = {workload.name for workload in run.workloads}
     for folder in reversed(folders):
         try:
             told = folder.read_run()
             if told.name != run.name or wanted != {w.name for w in told.workloads}:
                 continue
+            if told.gathered:
+                hint = f"--from {folder.path.name} plans from it"
+                raise UsageError("it was gathered of hosts, of which this may be none", hint=hint)
             earlier = learn_from(folder)
         except UsageError as refused:
             say(f"not planned from {folder.path.name}: {refused.message}")

@@ -7,6 +7,7 @@ it is then searched for the names that it must not hold.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import zipfile
@@ -67,19 +68,44 @@ def _is_left_out(folder: Path, file: Path) -> bool:
     ) or not file.is_file()
 
 
-def leave_groups_out(value: Any, hiding: Hiding) -> set[str]:
-    """Takes the hosts' groups that hold a hidden name out of the records, and answers them. Such a
-    run then belongs to its own host's series; one word for all groups would join them.
+def name_groups_and_hosts(value: Any) -> dict[str, str]:
+    """Words in the places of the hosts' groups, and of the names that users gave to the hosts of
+    shares; in the records themselves they are replaced. A word follows from the name alone, so that
+    runs of one group stay in one series, and two hosts two.
     """
-    found = set()
+    found: dict[str, str] = {}
+    for record in _walk(value):
+        host, label = record.get("host"), record.get("label")
+        if isinstance(host, dict) and (group := host.get("group")):
+            host["group"] = found.setdefault(group, _name_by_digest("group", group))
+        if isinstance(label, str) and label and "suite_sha256" in record:
+            record["label"] = found.setdefault(label, _name_by_digest("host", label))
+    for record in _walk(value):
+        if isinstance(record.get("host"), str) and "candidate" in record:
+            record["host"] = found.get(record["host"], record["host"])
+    return found
+
+
+def _walk(value: Any) -> Iterator[dict[str, Any]]:
+    """Every dictionary in a record, the outer ones first."""
     if isinstance(value, dict):
-        host = value.get("host")
-        group = host.get("group", "") if isinstance(host, dict) else ""
-        if isinstance(group, str) and hiding.find_names_in(group):
-            del value["host"]["group"]
-            found.add(group)
+        yield value
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return found.union(*(leave_groups_out(each, hiding) for each in inner))
+    for each in inner:
+        yield from _walk(each)
+
+
+def _name_by_digest(kind: str, name: str) -> str:
+    return f"{kind}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
+def list_names(value: Any) -> set[str]:
+    """What candidates, workloads and runs of records are called, and the words in their keys."""
+    keys = ("candidates", "workloads")
+    lists = [each[key] for each in _walk(value) for key in keys if isinstance(each.get(key), list)]
+    inner = {it.get("name", "") for own in lists for it in own if isinstance(it, dict)}
+    runs = {str(each.get("name", "")) for each in _walk(value) if "candidates" in each}
+    return inner | runs | {part for key in list_keys(value) for part in re.split(r"\W|_", key)}
 
 
 def name_client_hosts(value: Any) -> dict[str, str]:
@@ -112,15 +138,15 @@ def _hide_in(value: Any, hiding: Hiding) -> Any:
 
 
 def make_hiding(runs: Sequence[dict[str, Any]], options: PackOptions) -> Hiding:
-    """What hides alike in the records of runs, of which groups with a hidden name are taken out.
-    `UsageError` for a word that it cannot hide.
+    """What hides alike in the records of runs, in which the hosts that users named have other names
+    now. `UsageError` for a word that it cannot hide.
     """
     text = json.dumps(runs, ensure_ascii=False)
     names = {*options.names, *options.wanted}
-    clients = name_client_hosts(list(runs))
-    hiding = Hiding(names, text, list_keys(list(runs)), clients)
-    if groups := leave_groups_out(list(runs), hiding):
-        hiding = Hiding({*names, *groups}, text, list_keys(list(runs)), clients)
+    told = list_names(list(runs))
+    named = name_groups_and_hosts(list(runs))
+    given = {name: word for name, word in named.items() if name not in told}
+    hiding = Hiding(names, text, list_keys(list(runs)), name_client_hosts(list(runs)), given)
     if stay := [word for word in options.wanted if not hiding.is_hidden(word)]:
         cause = "it is short, or a word of the records or of every host"
         raise UsageError(f"'{stay[0]}' cannot be hidden", cause=cause)

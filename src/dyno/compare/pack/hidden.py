@@ -48,12 +48,15 @@ class Hiding:
         text: str = "",
         keys: Iterable[str] = (),
         words: Mapping[str, str] = MappingProxyType({}),
+        given: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """`names` and those of the addresses in `text` are hidden wherever they stand as words;
         `keys` are words of the records, which are hidden in paths and addresses only. `words` are
-        those in the place of names that must stay apart.
+        those in the place of names that must stay apart; `given` too, for names that users gave,
+        which may be words of any page: they are replaced in records and logs, and not missed there.
         """
-        self._servers: dict[str, str] = dict(words)
+        self._servers: dict[str, str] = {**given, **words}
+        self._given = frozenset(given) - words.keys()
         self._meant: dict[str, str] = dict.fromkeys(names, NAMELESS)
         self._words: re.Pattern[str] | None = None
         for found in _ADDRESS.finditer(text):
@@ -82,17 +85,10 @@ class Hiding:
         """Does this name have a word in its place everywhere?"""
         return name in self._meant
 
-    def find_names_in(self, text: str) -> str:
-        """A hidden name that the text holds, in whatever case and as part of a longer word; empty
-        where it holds none.
-        """
-        lower = text.lower()
-        return next((name for name in self._meant if name.lower() in lower), "")
-
     def find_left(self, text: str) -> str:
         """A name that still stands in the text as a word; empty where none does."""
-        found = self._words.search(text) if self._words else None
-        return found[0] if found else ""
+        found = self._words.finditer(text) if self._words else ()
+        return next((each[0] for each in found if each[0] not in self._given), "")
 
     def _hide_address(self, found: re.Match[str]) -> str:
         user, host = found["user"] or "", found["host"]

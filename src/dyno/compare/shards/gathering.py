@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from dyno.record import (
     Trial,
     compute_host_score,
 )
+from dyno.record.profile import StackProfile
 
 
 @dataclass(frozen=True)
@@ -157,6 +158,8 @@ def write_gathered(state: ShareState, path: Path, command: str) -> RunFolder:
                 index = each.share.index
                 kept = replace(trial, number=number, share=index, host=names[index])
                 target.write_trial(_with_log(kept, each.folder.log(trial.number), target))
+        for profile in choose_profiles(state.found, names):
+            target.write_profile(profile)
         write_json(beside / "run.json", asdict(make_run(state, command, torn)))
         if path.is_dir():
             path.rmdir()
@@ -165,6 +168,27 @@ def write_gathered(state: ShareState, path: Path, command: str) -> RunFolder:
         cause = f"{error.strerror}{find_fullest(error, path.parent)}"
         raise HostError(f"cannot write {path}", cause=cause, hint="name another --out") from error
     return RunFolder(path)
+
+
+def choose_profiles(
+    found: Sequence[FoundShare], hosts: Mapping[int, str]
+) -> Iterator[StackProfile]:
+    """The profiles with callers of each workload, of the first share that has one of every
+    candidate: base and candidate are of one host. `hosts` are named by the shares' indexes.
+    """
+    taken: set[str] = set()
+    number = 0
+    for each in found:
+        sides = {side.name for side in each.run.candidates}
+        by_workload: dict[str, list[StackProfile]] = {}
+        for profile in each.folder.read_profiles():
+            by_workload.setdefault(profile.workload, []).append(profile)
+        for workload, own in by_workload.items():
+            if workload not in taken and sides <= {profile.candidate for profile in own}:
+                taken.add(workload)
+                for profile in own:
+                    number += 1
+                    yield replace(profile, number=number, host=hosts[each.share.index])
 
 
 def _with_log(trial: Trial, log: Path, target: RunFolder) -> Trial:

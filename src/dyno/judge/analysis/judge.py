@@ -188,6 +188,15 @@ def describe_absent(run: Run) -> str:
     return " and ".join(told)
 
 
+def describe_short(view: RunView) -> str:
+    """Which cells of a share, or of a gathered run, have fewer blocks than were dealt; empty where
+    none has.
+    """
+    due, valid = view.run.due_blocks, view.valid_blocks
+    short = [f"{valid[name]} of {n} blocks of {name}" for name, n in due.items() if valid[name] < n]
+    return ", ".join(short)
+
+
 def _explain_share_stuck(view: RunView, name: str) -> tuple[State, str] | None:
     """Why a cell of a share can get no more blocks; None where it can."""
     blocks = view.blocks[name]

@@ -20,6 +20,7 @@ from dyno.report.html.waits import build_wait_table
 #: Phases of a candidate that have a flame graph: those that changed most.
 FLAMES_MOST = 4
 
+_CALLERS_OF = '<p class="aside">Its callers were sampled on {{ host }}.</p>'
 _TEMPLATE = """
 {{ assets }}{% for cause in causes %}<p class="cause">{% for clause, anchor in clauses(cause) %}
 {% if anchor %}<a href="#{{ anchor }}">{% endif %}{{ clause.text | coded }}
@@ -131,6 +132,8 @@ def _draw_layers(book: Book, level: str, cause: Cause) -> Markup:
             )
             is_flat = not (base and own)
             parts.append(draw_flame(tree, phase, sides, f"flame-{anchor}", is_flat=is_flat))
+            if not is_flat and (host := book.find_stacks_host(cpu.workload)):
+                parts.append(render(_CALLERS_OF, host=host))
     return Markup("").join(parts)
 
 
