@@ -219,9 +219,16 @@ def test_a_long_job_has_many_slices_and_a_single_path_one() -> None:
 
 
 def test_a_home_of_runs_that_cannot_be_made_is_a_sentence(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setenv("DYNO_RUNS", "/proc/x")
-    assert run_words(["disk", str(folder), *SHORT, "--only", "read 4K, one*"]) == 64
-    said = capsys.readouterr().err
-    assert "cannot make /proc/x/" in said and "with DYNO_RUNS" in said
+    file = tmp_path / "runs"
+    file.touch()
+    for home, cause in (("/proc/x", ""), (str(file), f"{file} is a file")):
+        monkeypatch.setenv("DYNO_RUNS", home)
+        assert run_words(["disk", str(folder), *SHORT, "--only", "read 4K, one*"]) == 64
+        said = capsys.readouterr().err
+        assert f"cannot make {home}/" in said and "with DYNO_RUNS" in said
+        assert cause in said

@@ -212,6 +212,9 @@ def test_a_candidate_says_engine_version_build_and_what_differs(book: Book) -> N
     )
     told = describe_candidate(side)
     assert told == f"{side.engine} 9.9, gcc 12.2.0 -O2, journal_mode=wal"
+    tree = {**side.build, "source": "git /my trees/db HEAD~1 (9e111d549d17)"}
+    told = describe_candidate(dataclasses.replace(side, build=tree), with_build=False)
+    assert told == f"{side.engine} 9.9 of commit 9e111d549d17, journal_mode=wal"
 
 
 def test_of_a_long_cause_the_first_clauses_are_told_and_that_it_does_not_explain(

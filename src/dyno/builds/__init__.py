@@ -18,7 +18,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 from dyno import subprocesses
 from dyno.errors import HostError
@@ -46,13 +45,6 @@ class Build:
     libraries: tuple[Path, ...] = ()
     attached: bool = False
     secret: str = field(default="", repr=False, compare=False)
-
-
-class Source(Protocol):
-    """A place that programs or their sources come from."""
-
-    def fetch(self, name: str, version: str, say: Say) -> Path:
-        """A folder (or file) with `name` at `version`, from the cache or fetched into it."""
 
 
 def compute_sha256(file: Path) -> str:

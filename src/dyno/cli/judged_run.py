@@ -156,16 +156,14 @@ def show_progress(
 ) -> Iterator[Watch]:
     """The live display of a run; whatever stops it, what was measured stays and can go on."""
     name = folder.path.name
+    stays = f"what was measured stays in {folder.path}; `dyno resume {name}` goes on"
     try:
         with watch_live(forecast, verbose) as watch:
             yield watch
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(
-            f"what was measured stays in {folder.path}; `dyno resume {name}` goes on, "
-            f"`dyno report {name}` judges what there is"
-        ) from None
+        judges = f"`dyno report {name}` judges what there is"
+        raise KeyboardInterrupt(f"{stays}, {judges}") from None
     except DynoError as error:
-        stays = f"what was measured stays in {folder.path}"
         error.hint = f"{error.hint}; {stays}" if error.hint else stays
         raise
 

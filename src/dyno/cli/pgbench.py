@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dyno.cli.pgbench_words import explain_word
-from dyno.cli.shim_words import split_comparison
+from dyno.cli.shim import split_comparison
 from dyno.cli.terminal import screen
 from dyno.errors import DynoError, UsageError
 

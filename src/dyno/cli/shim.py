@@ -1,9 +1,13 @@
-"""`dyno shim`: programs called `sysbench` and `pgbench` that play by Dyno."""
+"""`dyno shim`: programs called `sysbench` and `pgbench` that play by Dyno, and what their command
+lines may have beside their own words: with `--compare` options of `dyno compare`, by which its
+hints can be followed.
+"""
 
 from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -12,6 +16,12 @@ from dyno.cli.terminal import screen
 from dyno.errors import UsageError
 
 PROGRAMS = ("sysbench", "pgbench")
+#: Options of `compare` that mean the same here; those with a value are marked.
+TAKEN = {
+    **dict.fromkeys(("--quick", "--strict", "--aa"), False),
+    **dict.fromkeys(("--limit", "--control", "--blocks", "--budget", "--precision"), True),
+    **dict.fromkeys(("--margin", "--seed", "--json", "--format", "--inconclusive"), True),
+}
 
 
 @click.command("shim")
@@ -43,3 +53,29 @@ def write_launcher(file: Path) -> Path:
     file.write_text(f"#!/bin/sh\n{launch}\n")
     file.chmod(0o755)
     return file
+
+
+def split_comparison(words: Sequence[str]) -> tuple[list[str], tuple[str, ...], list[str]]:
+    """The line without `--compare`, the builds behind it, and the comparison's own options; no
+    builds where the line is none.
+    """
+    if "--compare" not in words:
+        return [*words], (), []
+    at = list(words).index("--compare")
+    builds = tuple(words[at + 1 : at + 3])
+    if len(builds) < 2 or any(build.startswith("-") for build in builds):
+        raise UsageError("--compare needs two builds", hint="--compare BASE CANDIDATE")
+    line: list[str] = []
+    own: list[str] = []
+    rest = iter([*words[:at], *words[at + 3 :]])
+    for word in rest:
+        name, sign, _ = word.partition("=")
+        if name not in TAKEN:
+            line.append(word)
+            continue
+        own.append(word)
+        if TAKEN[name] and not sign:
+            if (value := next(rest, None)) is None:
+                raise UsageError(f"{name} needs a value", hint="`dyno compare --help` shows it")
+            own.append(value)
+    return line, builds, own

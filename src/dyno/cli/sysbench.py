@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 import dyno
-from dyno.cli.shim_words import split_comparison
+from dyno.cli.shim import split_comparison
 from dyno.cli.terminal import screen
 from dyno.errors import DynoError, UsageError
 

@@ -101,7 +101,7 @@ def write_json(file: Path, data: dict[str, Any]) -> Path:
         with private_files.write_new_file(file) as out:
             json.dump(data, out, separators=(",", ":"))
     except OSError as error:
-        hint = "what was written before is kept; dyno resume goes on from there"
+        hint = "`dyno clean` lists what can be freed"
         if file.name == "verdict.json":
             hint = "`dyno show RUN` only reads; to judge it anew, copy the run where you may write"
         cause = f"{error.strerror}{find_fullest(error, file.parent)}"
@@ -280,11 +280,13 @@ def make_run_folder(runs: Path, created_utc: str, words: str) -> Path:
         path = runs / (name if count == 1 else f"{name}-{count}")
         try:
             private_files.make_folder(path)
-        except FileExistsError:
-            continue
         except OSError as error:
+            is_file = isinstance(error, FileExistsError)
+            if is_file and runs.is_dir():
+                continue
             hint = "name another folder for runs with DYNO_RUNS"
             cause = f"{error.strerror}{find_fullest(error, runs)}"
+            cause = f"{runs} is a file" if is_file else cause
             raise HostError(f"cannot make {path}", cause=cause, hint=hint) from error
         return path
     raise HostError(f"too many runs are named {name}")

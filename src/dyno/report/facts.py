@@ -34,14 +34,6 @@ class StreamFacts:
         return f"{self.workload} / {self.phase} / {self.name}"
 
 
-def list_compared(book: Book) -> list[str]:
-    """The candidates; where factors are crossed, the base and then every main effect."""
-    if not book.run.factors:
-        return book.view.candidates
-    mains = (c.candidate for c in book.verdict.comparisons if len(c.levels) == 1)
-    return [book.run.design.base, *dict.fromkeys(mains)]
-
-
 def list_streams(book: Book, workload: str) -> list[StreamFacts]:
     """Every stream that a trial of `workload` played, in the order of the phases."""
     found: dict[StreamFacts, None] = {}

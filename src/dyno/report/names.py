@@ -4,6 +4,7 @@ and measurements by the title that a script declares.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from dyno.judge.analysis.effect_words import describe_verdict, format_metric_nam
 from dyno.record import Candidate, Comparison, Metric, Run
 from dyno.record.build_facts import read_build_facts
 
+#: The commit at the end of what a build's record says of its source in git.
+COMMIT = re.compile(r"^git .* \(([0-9a-f]{12})\)$")
 #: Metrics that a title alone stands for: the work that it names, and the time that this takes.
 _TITLED = ("rate_per_s", "rate_per_min")
 
@@ -35,12 +38,15 @@ def _split_name(side: Candidate) -> tuple[str, str] | None:
 
 
 def describe_candidate(side: Candidate, *, with_build: bool = True) -> str:
-    """What a candidate is: `sqlite 3.54.1, gcc 12.2.0 -O2, journal_mode=wal`."""
+    """What a candidate is: `sqlite 3.54.1, gcc 12.2.0 -O2, journal_mode=wal`. Of a build from git
+    its commit is told: a name such as HEAD soon means another one.
+    """
     version = side.build.get("version", "")
+    commit = COMMIT.search(side.build.get("source", ""))
     where = "a server that runs already" if side.attached else ""
     chosen = {**side.settings, **side.controls, **side.options}
     parts = (
-        f"{side.engine} {version}".strip(),
+        f"{side.engine} {version}".strip() + (f" of commit {commit[1]}" if commit else ""),
         str(read_build_facts(side.build)) if with_build else "",
         where,
         *(f"{key}={value}" for key, value in chosen.items()),
