@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
@@ -21,7 +22,16 @@ if TYPE_CHECKING:
     from dyno.record.explanation import Explanation
 
 
-@click.command("explain")
+class StatementCommand(click.Command):
+    """A command whose SQL may begin with a comment, which is no option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """`-- why` is told from `--option` by its blank."""
+        told = [f" {each}" if re.match(r"--\s", each) else each for each in args]
+        return super().parse_args(ctx, told)
+
+
+@click.command("explain", cls=StatementCommand)
 @click.argument("dsn", metavar="DSN")
 @click.argument("sql", metavar="SQL")
 @click.option(

@@ -64,9 +64,18 @@ def extract_rows(said: Any, statements: int) -> list[list[list[str | None]]]:
     return rows
 
 
-#: What is done with the statements that are asked: their rows are answered, or counted only; or
-#: they are prepared and not executed; or prepared, and their execution alone is timed.
-AskMode = Literal["rows", "counts", "prepares", "executes"]
+#: What is done with the statements that are asked: their rows are answered, or counted only, also
+#: with the server's notices kept; or they are prepared and not executed; or prepared, and their
+#: execution alone is timed.
+AskMode = Literal["rows", "counts", "notices", "prepares", "executes"]
+
+
+@dataclass(frozen=True)
+class Notice:
+    """What a server says beside an answer, and inside which functions (empty: in none)."""
+
+    message: str
+    context: str
 
 
 @dataclass(frozen=True)
@@ -74,7 +83,9 @@ class TimedAnswer:
     """The answer to one statement, and the time from sending it to the answer's end.
 
     `found` rows came back, also where they were counted only; `opened_ns` is what opening the
-    connection took, in the first answer over it; `counts` is what an embedded engine counted.
+    connection took, and `process` the server's that its login named, in the first answer over it;
+    `counts` is what an embedded engine counted.
+    `notices` are kept where they were asked for, `notices_dropped` is how many more there were.
     """
 
     rows: list[list[str | None]]
@@ -83,7 +94,10 @@ class TimedAnswer:
     changed: int = 0
     columns: tuple[str, ...] = ()
     opened_ns: int | None = None
+    process: int | None = None
     counts: dict[str, int] = field(default_factory=dict)
+    notices: tuple[Notice, ...] = ()
+    notices_dropped: int = 0
 
     @property
     def elapsed_us(self) -> float:
@@ -94,11 +108,12 @@ class TimedAnswer:
 def extract_answers(said: Any, statements: int) -> list[TimedAnswer]:
     """The answers to so many statements; what is an error or no such list is raised."""
     extract_rows(said, statements)
-    names = ("elapsed_ns", "found", "changed", "opened_ns", "counts")
+    names = ("elapsed_ns", "found", "changed", "opened_ns", "process", "counts", "notices_dropped")
     return [
         TimedAnswer(
             answer["rows"],
             columns=tuple(answer["columns"]),
+            notices=tuple(Notice(**each) for each in answer.get("notices", ())),
             **{name: answer[name] for name in names if name in answer},
         )
         for answer in said

@@ -19,7 +19,7 @@ from dyno.driver.events import AskMode, TimedAnswer
 from dyno.driver.plan import Session
 from dyno.plugins import find as find_module
 from dyno.record import DataCondition
-from dyno.record.explanation import PathRound, StageName
+from dyno.record.explanation import InnerStatement, PathRound, StageName
 from dyno.record.waits import SessionState
 from dyno.workloads.replay.in_place import ServerRules
 
@@ -361,6 +361,15 @@ def find_plain_dump(path: Path, say: Say) -> Path:
     return find_plain_file(path, say)
 
 
+def check_placeholders(sql: str, cause: object) -> None:
+    """`UsageError` where a statement that a server refused for `cause` has what stands for a value
+    in programs: `?`, `:id`, `%s`.
+    """
+    from dyno.engines._statements import refuse_placeholders
+
+    refuse_placeholders(sql, cause)
+
+
 #: Asks over the connection of the statement that is explained, and times each answer.
 Talk = Callable[[Sequence[str], AskMode], list[TimedAnswer]]
 
@@ -383,7 +392,7 @@ class StatementPath(Protocol):
     which the median counts. `beside` is how a second connection is opened, which samples waits by
     `wait_sql` every `sample_s` and ends what still runs; None where there is none. `sources` says
     who tells which stage, `end_source` what the end of a transaction was timed by, `remarks` what
-    this server cannot tell, a sentence each.
+    this server cannot tell, a sentence each; `switches` as in `Explanation`.
     """
 
     engine: str
@@ -398,6 +407,7 @@ class StatementPath(Protocol):
     sources: dict[StageName, str]
     end_source: str
     remarks: list[str]
+    switches: tuple[str, ...]
 
     def begin(self, talk: Talk) -> None:
         """What a new connection says first; `UsageError` where the server does not promise that
@@ -414,6 +424,10 @@ class StatementPath(Protocol):
 
     def extract_shape(self, talk: Talk) -> str:
         """Its plan without numbers; the statement is not executed."""
+
+    def read_inner(self, talk: Talk) -> tuple[InnerStatement, ...]:
+        """The longest statements inside the functions that it calls, in one run more; none where
+        the server does not tell them, which `remarks` say."""
 
 
 @runtime_checkable

@@ -14,7 +14,7 @@ from dyno.driver.plan import Session
 from dyno.engines import PathRequest, Talk
 from dyno.engines._statements import check_kind, read_statement
 from dyno.errors import UsageError
-from dyno.record.explanation import StageName
+from dyno.record.explanation import InnerStatement, StageName
 from dyno.record.waits import SessionState
 from dyno.workloads.replay.tokens import Quoting
 
@@ -36,6 +36,7 @@ class EmbeddedPath:
     sample_s = 1.0
     beside: Session | None = None
     wait_sql = end_source = ""
+    switches: tuple[str, ...] = ()
 
     def __init__(
         self, build: Build, file: Path, request: PathRequest, quoting: Quoting, session: Session
@@ -58,3 +59,7 @@ class EmbeddedPath:
 
     def begin(self, talk: Talk) -> None:
         """Nothing is said first."""
+
+    def read_inner(self, talk: Talk) -> tuple[InnerStatement, ...]:
+        """Functions hold no statements here."""
+        return ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Literal
 
@@ -16,14 +17,27 @@ WRITES = frozenset({"insert", "update", "delete", "replace", "merge"})
 TAKEN = "dyno explain takes SELECT, WITH, VALUES and TABLE, and with --rollback INSERT, UPDATE, "
 TAKEN += "DELETE, REPLACE and MERGE"
 
+#: Words before a statement that ask for its plan.
+EXPLAINS = frozenset({"EXPLAIN", "DESCRIBE", "DESC", "ANALYZE"})
+PLACEHOLDER = re.compile(
+    r"(?<!\?)\?(?![?|&])|(?<![:\w]):[A-Za-z_]\w*|%s\b|%\(\w+\)s|(?<![@\w])@[pP]\d+\b|#?\{\w*\}|\$\w"
+)
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)
+#: `\d orders` of psql's, `.schema` of sqlite3's, and what mysql and psql have in the end: `\G`.
+COMMAND = re.compile(r"(^\s*[\\.][a-zA-Z!?]\w*\+?|\\\w+(?=\s*;?\s*$))")
+
 StatementKind = Literal["reads", "writes"]
 
 
 def read_statement(sql: str, quoting: Quoting) -> list[Token]:
     """The tokens of the one statement; `UsageError` where it is none, or several."""
+    if found := COMMAND.search(_QUOTED.sub("''", sql)):
+        hint = "write the SQL alone, without what psql or mysql would do with it"
+        raise UsageError(f"{found[1].strip()} is a command of a client's, not SQL", hint=hint)
     try:
         tokens = read_tokens(sql, quoting)
     except UnreadableError as why:
+        refuse_placeholders(sql, why)
         hint = "leave comments out, and write plain quotes"
         raise UsageError("cannot read the statement with certainty", cause=why, hint=hint) from None
     while tokens and tokens[-1].mark == ";":
@@ -41,21 +55,51 @@ def recognise_kind(tokens: Sequence[Token]) -> StatementKind:
     `UsageError` for any other statement, by name.
     """
     first = next((it for it in tokens if it.mark != "("), tokens[0])
+    if first.word in READS | WRITES and any(it.kind == "parameter" for it in tokens):
+        raise build_parameter_error()
+    refuse_variables(tokens)
     if first.word in WRITES:
         return "writes"
     if first.word not in READS:
         word = (first.word or first.text).upper()
-        raise UsageError(f"{word} cannot be explained", hint=TAKEN)
-    if any(it.kind == "parameter" for it in tokens):
-        raise UsageError(
-            "the statement has parameters", hint="write a value in the place of each $1"
-        )
+        inside = any(it.word in READS | WRITES for it in tokens[1:])
+        hint = f"leave {word} out: dyno explain explains" if word in EXPLAINS and inside else TAKEN
+        raise UsageError(f"{word} cannot be explained", hint=hint)
     depth = 0
     for it in tokens if first.word == "with" else ():
         depth += {"(": 1, ")": -1}.get(it.mark, 0)
         if not depth and it.word in WRITES:
             return "writes"
     return "reads"
+
+
+def build_parameter_error(cause: object = "") -> UsageError:
+    """The error for a statement as a program prepares it."""
+    hint = "write a value in the place of each: where time goes depends on it"
+    return UsageError("the statement has parameters", cause=cause, hint=hint)
+
+
+def refuse_placeholders(sql: str, cause: object) -> None:
+    """`UsageError` where a statement that was refused for `cause` has what stands for a value in
+    programs: `?`, `:id`, `%s`, `%(id)s`, `@p1`, `{id}`, `$1`.
+    """
+    if PLACEHOLDER.search(_QUOTED.sub("''", sql)):
+        raise build_parameter_error(cause)
+
+
+def refuse_variables(tokens: Sequence[Token]) -> None:
+    """`UsageError` for a session's variable that the statement does not set: it has no value here,
+    and what would be explained is another statement.
+    """
+    texts = [it.text for it in tokens]
+    for at, it in enumerate(tokens):
+        is_own = it.kind == "variable" and not it.text.startswith("@@")
+        if is_own and not any(
+            text == it.text and texts[here + 1 : here + 2] in ([":="], [":"])
+            for here, text in enumerate(texts)
+        ):
+            hint = f"write a value in the place of {texts[at]}"
+            raise UsageError(f"{texts[at]} has no value in a new session", hint=hint)
 
 
 def check_kind(tokens: Sequence[Token], writes: bool) -> None:

@@ -63,6 +63,35 @@ class PlanNode:
 
 
 @dataclass(frozen=True)
+class NodeReading:
+    """What one instrumented run told of a node; the numbers are as in `PlanNode`."""
+
+    depth: int
+    name: str
+    us: float | None = None
+    rows: float | None = None
+    loops: float | None = None
+    pages: float | None = None
+    facts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class InnerStatement:
+    """A statement inside the functions and triggers that were called: how often it ran, its time of
+    all runs together with what it called in turn, in µs, and rows that came out of it. `place` is
+    the function and line; `nodes` are the plan of its longest run, where the server tells it.
+    """
+
+    sql: str
+    runs: int
+    us: float
+    rows: float | None = None
+    place: str = ""
+    nodes: tuple[NodeReading, ...] = ()
+    facts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Explanation:
     """One statement's path on one server.
 
@@ -72,8 +101,10 @@ class Explanation:
     end of a transaction that writes, which waits for the log and is in no stage; `end_source` says
     what ended it. `first_us` is the first run of all. `sessions` says in which connection each
     round was played, each of its times the median of `repeats` runs. `shape` is the plan without
-    its numbers. `remarks` are what this server cannot tell, a sentence each; `unfinished` says why
-    the statement was ended, and empty that it was not.
+    its numbers. `inner` are the longest statements inside functions. `remarks` are what this server
+    cannot tell, a sentence each; `unfinished` says why the statement was ended, and empty that it
+    was not. `switches` are statements that would make the server tell the stages, the first half
+    before and the second after: the whole server's, for its owner to play.
     """
 
     engine: str
@@ -95,27 +126,16 @@ class Explanation:
     rows: int = 0
     changed: int = 0
     shape: str = ""
+    inner: tuple[InnerStatement, ...] = ()
     facts: tuple[str, ...] = ()
     waits: tuple[SessionState, ...] = ()
     wait_samples: int = 0
     remarks: tuple[str, ...] = ()
+    switches: tuple[str, ...] = ()
     unfinished: str = ""
     rolled_back: bool = False
     dyno: str = ""
     schema: int = SCHEMA
-
-
-@dataclass(frozen=True)
-class NodeReading:
-    """What one instrumented run told of a node; the numbers are as in `PlanNode`."""
-
-    depth: int
-    name: str
-    us: float | None = None
-    rows: float | None = None
-    loops: float | None = None
-    pages: float | None = None
-    facts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -211,16 +211,14 @@ def test_what_the_optimiser_weighed_is_a_line_for_each_table(server: Server) -> 
     assert [fact.partition(":")[0] for fact in told] == ["a", "b"], told
 
 
-STAGES = (
-    "UPDATE performance_schema.setup_instruments SET ENABLED = '{0}', TIMED = '{0}'"
-    " WHERE NAME LIKE 'stage/sql/%';"
-    "UPDATE performance_schema.setup_consumers SET ENABLED = '{0}'"
-    " WHERE NAME = 'events_stages_history_long' OR NAME = 'events_stages_current'"
-    " OR NAME = 'events_stages_history'"
+SWITCHED = (
+    "SELECT NAME, ENABLED, TIMED FROM performance_schema.setup_instruments"
+    " WHERE NAME LIKE 'stage/%' UNION SELECT NAME, ENABLED, '' FROM"
+    " performance_schema.setup_consumers ORDER BY 1"
 )
 
 
-def test_statements_inside_a_function_are_told_by_the_servers_history() -> None:
+def test_statements_inside_a_function_are_told_and_so_is_what_would_tell_its_stages() -> None:
     with serving("mysql-8.0", performance_schema="ON") as server:
         ask(
             server.session,
@@ -228,14 +226,19 @@ def test_statements_inside_a_function_are_told_by_the_servers_history() -> None:
             "CREATE FUNCTION count_all() RETURNS int READS SQL DATA"
             " BEGIN DECLARE n int; SELECT count(*) INTO n FROM orders; RETURN n; END",
         )
+        before = ask(server.session, SWITCHED)
         found = explain(url_of(server), "SELECT count_all()")
-        assert any("SELECT count(*) INTO n" in fact for fact in list_facts(found, "execute"))
-        assert any("stage/sql/% instruments" in remark for remark in found.remarks)
-        ask(server.session, *STAGES.format("YES").split(";"))
+        (inner,) = [it for it in found.inner if it.sql.startswith("SELECT count(*) INTO n")]
+        assert inner.runs == 1 and inner.us > 0 and "rows examined" in inner.facts[0]
+        assert any("SHOW PROFILE does not tell" in remark for remark in found.remarks)
+        assert ask(server.session, SWITCHED) == before and len(found.switches) == 4
+        ask(server.session, *found.switches[:2])
         told = explain(url_of(server), "SELECT count_all()")
-        ask(server.session, *STAGES.format("NO").split(";"))
+        ask(server.session, *found.switches[2:])
         assert {"parse", "open tables", "optimise", "execute"} <= times_of(told).keys()
-        assert not any("stage/sql/% instruments" in remark for remark in told.remarks)
+        assert not told.switches
+        assert not any("SHOW PROFILE does not tell" in remark for remark in told.remarks)
+        assert ask(server.session, SWITCHED) == before
 
 
 def test_an_answer_that_is_larger_than_we_would_keep_is_explained_all_the_same(

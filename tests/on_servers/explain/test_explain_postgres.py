@@ -207,10 +207,17 @@ def test_a_function_of_users_is_executed_read_only(server: Server) -> None:
         "CREATE FUNCTION add_order() RETURNS int LANGUAGE sql AS"
         " 'INSERT INTO orders VALUES (0) RETURNING 1'",
         "CREATE FUNCTION count_them() RETURNS bigint LANGUAGE sql AS 'SELECT count(*) FROM orders'",
+        "CREATE FUNCTION count_twice() RETURNS bigint LANGUAGE plpgsql AS 'DECLARE n bigint;"
+        " BEGIN SELECT count_them() + count_them() INTO n; RETURN n; END'",
     )
-    found = explain(url_of(server), "SELECT count_them()")
-    assert any("count_them()" in remark for remark in found.remarks)
-    assert any("auto_explain" in remark for remark in found.remarks)
+    found = explain(url_of(server), "SELECT count_twice()")
+    assert any("count_twice()" in remark for remark in found.remarks)
+    outer, inner = sorted(found.inner, key=lambda it: it.runs)
+    assert (outer.runs, outer.rows, inner.runs, inner.rows) == (1, 1.0, 2, 2.0)
+    assert inner.sql == "SELECT count(*) FROM orders" and outer.us > inner.us > 0
+    assert "count_them" in inner.place and "count_twice" in outer.place
+    assert inner.nodes[0].name == "Aggregate" and "on orders" in inner.nodes[-1].name
+    assert explain(url_of(server), BY_CUSTOMER).inner == ()
     with pytest.raises(UsageError, match="the statement writes"):
         explain(url_of(server), "SELECT add_order()")
     assert ask(server.session, "SELECT count(*) FROM orders WHERE id = 0") == [["0"]]
@@ -223,8 +230,10 @@ def test_an_unprivileged_user_is_told_what_is_missing(server: Server) -> None:
     ask(server.session, "CREATE ROLE few LOGIN", "GRANT SELECT ON orders TO few")
     ask(server.session, "SELECT pg_reload_conf()")
     url = url_of(server).replace(f"//{server.session['user']}", "//few", 1)
+    ask(server.session, "CREATE FUNCTION some() RETURNS int LANGUAGE sql AS 'SELECT 1'")
     found = explain(url, BY_CUSTOMER)
     assert any("track_io_timing is off" in remark for remark in found.remarks)
+    assert any('library "auto_explain" is not allowed' in remark for remark in found.remarks)
     access.write_text(before)
     ask(server.session, "DROP OWNED BY few", "DROP ROLE few", "SELECT pg_reload_conf()")
 

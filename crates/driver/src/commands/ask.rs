@@ -31,7 +31,7 @@ pub fn ask(parent: &Parent) -> Result<ExitCode, Error> {
     let opened_ns = now_ns() - began_ns;
     let mut answered = answers(session.as_mut(), &first)?;
     if let Some(answer) = answered.first_mut() {
-        answer.opened_ns = Some(opened_ns);
+        (answer.opened_ns, answer.process) = (Some(opened_ns), session.process());
     }
     parent::print_json(&answered)?;
     while let Some(next) = parent.ask_again()? {
@@ -47,13 +47,14 @@ pub fn ask(parent: &Parent) -> Result<ExitCode, Error> {
 fn answers(session: &mut dyn Session, asked: &Ask) -> Result<Vec<Answer>, Error> {
     let (mut answers, mut bytes) = (Vec::new(), 0);
     session.keep_rows(asked.mode == AskMode::Rows);
+    session.keep_notices(asked.mode == AskMode::Notices);
     let mut before = EngineCounts::default();
     session.count_work(&mut before);
     for sql in &asked.statements {
         let play = match asked.mode {
             AskMode::Prepares => prepare,
             AskMode::Executes => execute,
-            AskMode::Rows | AskMode::Counts => send,
+            AskMode::Rows | AskMode::Counts | AskMode::Notices => send,
         };
         let Played { found, changed, elapsed_ns, scans } =
             play(session, sql).map_err(|error| bounded(error, sql))?;
@@ -61,6 +62,7 @@ fn answers(session: &mut dyn Session, asked: &Ask) -> Result<Vec<Answer>, Error>
         session.count_work(&mut counts);
         let mut answer = Answer { rows: scans, changed, found, elapsed_ns, ..Answer::default() };
         answer.counts = counts.into_iter().map(|(name, n)| (name.to_owned(), n)).collect();
+        (answer.notices, answer.notices_dropped) = session.take_notices();
         if asked.mode == AskMode::Rows {
             let rows = session.rows();
             bytes += rows.size();

@@ -24,7 +24,31 @@ pub struct Answer {
     /// What opening the connection took, in the first answer over it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opened_ns: Option<u64>,
+    /// The server's process as the login named it, in the first answer over it: another one works
+    /// where a pooler stands between.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<i32>,
+    /// What the server said beside its answer, where that was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<Notice>,
+    /// Notices that were more than is kept.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub notices_dropped: u64,
     /// What an engine that works inside the call counted meanwhile.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counts: BTreeMap<String, u64>,
+}
+
+/// A notice of the server's.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Notice {
+    /// What it says, whole.
+    pub message: String,
+    /// Inside which functions it was said, from the inner to the outer; empty: in none.
+    pub context: String,
+}
+
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }

@@ -163,6 +163,8 @@ pub enum AskMode {
     Rows,
     /// They are executed, and their rows counted only.
     Counts,
+    /// The same, and what the server says beside its answer is kept (PostgreSQL's notices).
+    Notices,
     /// They are prepared and closed, and not executed.
     Prepares,
     /// They are prepared, executed, their rows counted only, and closed; the execution is timed.

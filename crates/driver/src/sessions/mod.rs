@@ -20,6 +20,7 @@ use slab::Slab;
 
 use crate::generate::Source;
 use crate::plan;
+use crate::plan::answer::Notice;
 use crate::plan::error::Error;
 use crate::wire::Bytes;
 pub use cancel::{Canceller, cancel_all};
@@ -168,6 +169,21 @@ pub trait Session {
     /// need only count them ([`Rows::width`] and [`Reply::Ready`]).
     fn keep_rows(&mut self, wanted: bool) {
         let _ = wanted;
+    }
+
+    /// Says whether the notices of the answers to come are kept, where the server says any.
+    fn keep_notices(&mut self, wanted: bool) {
+        let _ = wanted;
+    }
+
+    /// The notices of the last answer, and how many more there were than are kept.
+    fn take_notices(&mut self) -> (Vec<Notice>, u64) {
+        (Vec::new(), 0)
+    }
+
+    /// The process that works for this connection, as its login named it.
+    fn process(&self) -> Option<i32> {
+        None
     }
 
     /// Asks how a pending request is going, without waiting.

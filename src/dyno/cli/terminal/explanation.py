@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 from dyno import numbers
 from dyno.cli.terminal import screen
-from dyno.record.explanation import REST, Explanation, PathStage, PlanNode
+from dyno.record.explanation import REST, Explanation, NodeReading, PathStage, PlanNode
 from dyno.servers.explain.differences import (
     CONFIDENCE,
     MATTERS,
@@ -17,6 +17,9 @@ from dyno.servers.explain.differences import (
     find_first,
 )
 from dyno.servers.explain.spread import compute_median, find_middle
+
+#: Letters of a statement inside a function; of a node, which may hold a list of values.
+SHOWN, NODE_SHOWN = 70, 200
 
 
 def print_explanation(it: Explanation) -> None:
@@ -28,9 +31,23 @@ def print_explanation(it: Explanation) -> None:
     if it.bare_us:
         _print_stages(it)
     _print_nodes(it)
+    _print_inner(it)
     _print_waits(it)
     for remark in it.remarks:
         screen.print_paragraph(f"- {remark}")
+    _print_switches(it)
+
+
+def _print_switches(it: Explanation) -> None:
+    """Statements for the server's owner, each on a line of its own."""
+    half = len(it.switches) // 2
+    for words, told in (
+        ("To have the stages told, its owner may switch on, for all sessions:", it.switches[:half]),
+        ("and, once dyno explain was played again, put back:", it.switches[half:]),
+    ):
+        if told:
+            screen.print_paragraph(words)
+            screen.print_lines("\n".join(f"{each};" for each in told))
 
 
 def describe_runs(it: Explanation) -> str:
@@ -40,17 +57,24 @@ def describe_runs(it: Explanation) -> str:
         return f"{where}: no run ended."
     runs, told = (len(them) * it.repeats for them in (it.bare_us, it.instrumented_us))
     count, what = (it.changed, " changed") if it.changed else (it.rows, "")
-    rows = f"{count:,} {'row' if count == 1 else 'rows'}{what}"
     rolled = ", each rolled back" if it.rolled_back else ""
+    over = _format_number(len(set(it.sessions)), "connection")
     return (
-        f"{where}: {rows}; run {runs} times bare and {told} times instrumented, over"
-        f" {len(set(it.sessions))} connections{rolled}. {describe_spread(it)}"
+        f"{where}: {_format_number(count, 'row')}{what}; run {_format_number(runs, 'time')} bare"
+        f" and {_format_number(told, 'time')} instrumented, over {over}{rolled}."
+        f" {describe_spread(it)}"
     )
+
+
+def _format_number(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def describe_spread(it: Explanation) -> str:
     """What the times are."""
     several = f", each the median of {it.repeats} runs" if it.repeats > 1 else ""
+    if len(it.bare_us) == 1:
+        return f"Times are of one round{several}, in µs."
     return f"Times are medians of {len(it.bare_us)} rounds{several}, in µs."
 
 
@@ -105,7 +129,7 @@ def _print_nodes(it: Explanation) -> None:
     if not it.nodes and not it.shape:
         return
     if not it.nodes:
-        screen.print_lines(it.shape)
+        screen.print_lines("\n".join(_cut(line, NODE_SHOWN) for line in it.shape.splitlines()))
         screen.print_gap()
         return
     rows = list(_list_node_rows(it.nodes))
@@ -116,12 +140,34 @@ def _print_nodes(it: Explanation) -> None:
 
 def _list_node_rows(nodes: Sequence[PlanNode]) -> Iterator[tuple[str, ...]]:
     for node in nodes:
-        yield (
-            f"{'  ' * node.depth}{node.name}",
-            format_us(compute_median(node.us)) if node.us else numbers.DASH,
-            *(_format_count(it) for it in (node.rows, node.loops, node.pages)),
-            ", ".join(node.facts),
-        )
+        yield _format_node(node, compute_median(node.us) if node.us else None, node.depth)
+
+
+def _format_node(node: PlanNode | NodeReading, us: float | None, depth: int) -> tuple[str, ...]:
+    return (
+        f"{'  ' * depth}{_cut(node.name, NODE_SHOWN)}",
+        numbers.DASH if us is None else format_us(us),
+        *(_format_count(it) for it in (node.rows, node.loops, node.pages)),
+        ", ".join(node.facts),
+    )
+
+
+def _cut(text: str, letters: int) -> str:
+    return text if len(text) <= letters else f"{text[: letters - 1]}…"
+
+
+def _print_inner(it: Explanation) -> None:
+    """Statements inside functions, each with its plan."""
+    rows: list[tuple[str, ...]] = []
+    for inner in it.inner:
+        what = ", ".join(filter(None, (inner.place, *inner.facts)))
+        told = (_format_count(inner.rows), _format_count(inner.runs), "")
+        rows.append((_cut(inner.sql, SHOWN), format_us(inner.us), *told, what))
+        rows += [_format_node(node, node.us, node.depth + 1) for node in inner.nodes]
+    if rows:
+        heads = ("inside functions, longest first", "µs", "rows", "runs")
+        screen.print_table((*heads, "pages", ""), rows, right=(1, 2, 3, 4))
+        screen.print_gap()
 
 
 def _format_count(value: float | None) -> str:
@@ -153,6 +199,7 @@ def print_comparison(first: Explanation, second: Explanation, *, is_paired: bool
     for name, it in (("A", first), ("B", second)):
         screen.print_line(screen.style_bold(f"{name}: {it.engine} {it.version}"))
         _print_nodes(it)
+        _print_inner(it)
         _print_waits(it)
     for name, it, other in (("A", first, second), ("B", second, first)):
         for remark in it.remarks:

@@ -19,7 +19,13 @@ from dyno.driver.plan import Session
 from dyno.engines import Ask, PathRequest, Talk
 from dyno.engines._statements import check_calls, check_kind, read_statement
 from dyno.engines.mysql.attached import convert_flags, locate_server, make_session
-from dyno.engines.mysql.explain_events import SWITCHES, read_inner
+from dyno.engines.mysql.explain_events import (
+    ENABLED,
+    SETTINGS,
+    InnerStatements,
+    list_switches,
+    read_inner,
+)
 from dyno.engines.mysql.explain_nodes import (
     read_json,
     read_tree,
@@ -35,7 +41,7 @@ from dyno.engines.mysql.harmless import HARMLESS
 from dyno.engines.mysql.plans import plan_shape
 from dyno.engines.mysql.session_words import find_quoting, judge_session_words
 from dyno.errors import TrialFailed, UsageError
-from dyno.record.explanation import NodeReading, PathRound, StageName
+from dyno.record.explanation import InnerStatement, NodeReading, PathRound, StageName
 from dyno.record.waits import SessionState
 from dyno.workloads.replay.in_place import ServerRules
 
@@ -57,9 +63,10 @@ SAMPLE_S = 0.12
 EXPLAIN = "EXPLAIN /*!80016 FORMAT=TRADITIONAL */"
 ANALYZE_FROM = (8, 0, 18)
 #: Each statement in a function is profiled as one of its own, and ends the profile of the outer.
+NO_STAGES = "this server has no SHOW PROFILE: its stages are not told"
 NO_PROFILE = (
     "SHOW PROFILE does not tell this statement (one that calls a stored function, which executes "
-    f"others): its stages are not attributed, but for what its plan tells; {SWITCHES}"
+    "others): its stages are not attributed, but for what its plan tells"
 )
 _VERSION = re.compile(r"(?:5\.5\.5-)?(\d+)\.(\d+)\.(\d+)")
 #: What InnoDB's tables have of a log's flushes, where performance_schema counts files.
@@ -141,6 +148,10 @@ class MysqlPath:
         self._can_profile = self._server.variables.get("have_profiling") == "YES"
         self.remarks: list[str] = []
         self._check(ask, str(mode or ""), str(database), [str(name) for (name,) in functions])
+        self._has_history = _is_answered(ask, self.beside, ENABLED, *SETTINGS)
+        self._ask, self._was_asked = ask, False
+        self.switches: tuple[str, ...] = ()
+        self._inner: tuple[InnerStatement, ...] = ()
         self._sees_trx = _is_answered(ask, self.beside, f"SELECT 1 FROM {TRX} LIMIT 1")
         self._flushes = self._list_flushes(ask)
         self.remarks += self._list_remarks()
@@ -177,8 +188,6 @@ class MysqlPath:
 
     def _list_remarks(self) -> list[str]:
         told = []
-        if not self._can_profile:
-            told.append("this server has no SHOW PROFILE: its stages are not told")
         if not self._server.analyzes:
             told.append("before 8.0.18 MySQL times no node of a plan: only its shape is shown")
         elif self._request.writes:
@@ -330,7 +339,7 @@ class MysqlPath:
     ]:
         """The stages of a run, their parts, the run's time, and what came after its answer."""
         if not self._can_profile:
-            return {}, {}, None, {}
+            return self._read_events(talk, None)
         runs = [*self.bare * self.repeats]
         answers = talk(["SET profiling = 1", *runs, "SET profiling = 0"], "counts")[1:-1]
         own = answers[len(self.bare) // 2 :: len(self.bare)]
@@ -351,7 +360,7 @@ class MysqlPath:
         return stages, parts, told_us, facts
 
     def _read_events(
-        self, talk: Talk, told_us: float
+        self, talk: Talk, told_us: float | None
     ) -> tuple[
         dict[StageName, float],
         dict[StageName, dict[str, float]],
@@ -359,11 +368,28 @@ class MysqlPath:
         dict[str, tuple[str, ...]],
     ]:
         """What the server's history of events has in the place of a profile."""
-        inner = read_inner(talk, self.bare)
-        if not inner.stages and NO_PROFILE not in self.remarks:
-            self.remarks.append(NO_PROFILE)
+        inner = read_inner(talk, self.bare) if self._has_history else InnerStatements()
+        self._inner = inner.inner
+        if not inner.stages and not self._was_asked:
+            self._was_asked = True
+            self.remarks.append(NO_PROFILE if self._can_profile else NO_STAGES)
+            self._tell_switches()
         stages, parts, _ = sum_stages(inner.stages)
-        return stages, parts, told_us, {"execute": inner.facts} if inner.facts else {}
+        return stages, parts, told_us, {}
+
+    def _tell_switches(self) -> None:
+        """How the stages would be told."""
+        if not self._has_history:
+            self.remarks.append(
+                "this user may not read performance_schema: statements inside functions, and what "
+                "would tell the stages, are not known"
+            )
+        elif self._server.variables.get("performance_schema") == "ON":
+            self.switches = list_switches(self._ask, self.beside or {})
+
+    def read_inner(self, talk: Talk) -> tuple[InnerStatement, ...]:
+        """Those of the last round."""
+        return self._inner
 
     def _read_weighed(self, talk: Talk) -> dict[str, tuple[str, ...]]:
         """What the optimiser weighed, as a fact of its stage."""
@@ -433,9 +459,9 @@ def _read_lock_ms(talk: Talk) -> float:
     return float(answer.rows[0][1] or 0.0) if answer.rows else 0.0
 
 
-def _is_answered(ask: Ask, session: Session, question: str) -> bool:
+def _is_answered(ask: Ask, session: Session, *questions: str) -> bool:
     try:
-        ask(session, [question])
+        ask(session, questions)
     except TrialFailed:
         return False
     return True

@@ -2,7 +2,8 @@
 the functions that it calls, and its own stages, where the server's owner has them on.
 
 The history of a session's last statements is on by default (MySQL from 5.7 on); stages are not.
-Nothing is switched on here: that is a setting of the whole server's.
+Nothing is switched on here: instruments are the whole server's, every session pays for them, and
+who is killed meanwhile leaves them on. The statements that do it, and undo it, are told instead.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dyno.engines import Talk
-from dyno.errors import TrialFailed
+from dyno.driver.plan import Session
+from dyno.engines import Ask, Talk
+from dyno.record.explanation import InnerStatement
 
-#: Statements inside that are told, and letters of each.
-TOLD, LETTERS = 3, 60
+#: Statements inside that are told.
+TOLD = 5
+#: The history of a session is short.
+KEPT = "of the last that the server's history keeps"
 _OWN = "(SELECT THREAD_ID FROM performance_schema.threads WHERE PROCESSLIST_ID = CONNECTION_ID())"
 HISTORY = (
     "SELECT EVENT_ID, END_EVENT_ID, NESTING_EVENT_LEVEL, EVENT_NAME, SQL_TEXT,"
@@ -30,44 +34,63 @@ ENABLED = (
     "SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'YES' AND NAME IN"
     " ('events_statements_history', 'events_statements_history_long')"
 )
-#: What would tell the stages of a statement that calls functions.
-SWITCHES = (
-    "with performance_schema's stage/sql/% instruments and the consumer events_stages_history_long "
-    "on, its stages would be told"
+SETTINGS = (
+    "SELECT NAME FROM performance_schema.setup_instruments"
+    " WHERE NAME LIKE 'stage/sql/%' AND ENABLED = 'YES'",
+    "SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'NO' AND NAME IN"
+    " ('events_statements_history', 'events_stages_current', 'events_stages_history_long')",
 )
 
 
 @dataclass(frozen=True)
 class InnerStatements:
-    """What the history has of a run: the statements inside as facts, and the statement's stages as
-    rows of `SHOW PROFILE`.
+    """What the history has of a run: the statements inside, and the statement's stages as rows of
+    `SHOW PROFILE`.
     """
 
-    facts: tuple[str, ...] = ()
+    inner: tuple[InnerStatement, ...] = ()
     stages: tuple[tuple[str, str], ...] = ()
 
 
 def read_inner(talk: Talk, bare: Sequence[str]) -> InnerStatements:
-    """Runs the statement once more, and asks what was inside; nothing where that is off, or the
-    user may not read it.
-    """
-    try:
-        (enabled,) = talk([ENABLED], "rows")
-        names = {str(name) for (name,) in enabled.rows}
-        if not names:
-            return InnerStatements()
-        table = max(names, key=len)
-        talk(bare, "counts")
-        told = talk([HISTORY.format(table)], "rows")[-1].rows
-        outer = _find_outer(told, 1 + len(bare) // 2)
-        if outer is None:
-            return InnerStatements()
-        (stages,) = talk([STAGES.format(outer[0])], "rows")
-    except TrialFailed:
+    """Runs the statement once more, and asks what was inside; nothing where that is off."""
+    (enabled,) = talk([ENABLED], "rows")
+    names = {str(name) for (name,) in enabled.rows}
+    if not names:
         return InnerStatements()
+    table = max(names, key=len)
+    talk(bare, "counts")
+    told = talk([HISTORY.format(table)], "rows")[-1].rows
+    outer = _find_outer(told, 1 + len(bare) // 2)
+    if outer is None:
+        return InnerStatements()
+    (stages,) = talk([STAGES.format(outer[0])], "rows")
     inside = [row for row in told if _is_inside(row, outer)]
     rows = tuple((str(name), str(took_s)) for name, took_s in stages.rows)
-    return InnerStatements(_describe_inside(inside), rows)
+    return InnerStatements(_sum_inside(inside), rows)
+
+
+def list_switches(ask: Ask, session: Session) -> tuple[str, ...]:
+    """The statements that switch on for all sessions what tells the stages, and those that put back
+    exactly what they change; none where the server's owner has all of them on.
+    """
+    instruments, consumers = ask(session, SETTINGS)
+    off, on = ([str(name) for (name,) in rows] for rows in (consumers, instruments))
+    if not off:
+        return ()
+    stages = "UPDATE performance_schema.setup_instruments SET ENABLED = '{0}', TIMED = '{0}'"
+    named = "UPDATE performance_schema.setup_consumers SET ENABLED = '{0}' WHERE NAME IN ({1})"
+    kept = f" AND NAME NOT IN ({_quote(on)})" if on else ""
+    return (
+        stages.format("YES") + " WHERE NAME LIKE 'stage/sql/%' AND ENABLED = 'NO'",
+        named.format("YES", _quote(off)),
+        named.format("NO", _quote(off)),
+        stages.format("NO") + f" WHERE NAME LIKE 'stage/sql/%'{kept}",
+    )
+
+
+def _quote(names: Sequence[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
 
 
 def _find_outer(rows: Sequence[Sequence[str | None]], back: int) -> Sequence[str | None] | None:
@@ -81,25 +104,23 @@ def _is_inside(row: Sequence[str | None], outer: Sequence[str | None]) -> bool:
     return int(row[2] or 0) > 0 and first < int(row[0] or 0) <= last
 
 
-def _describe_inside(rows: Sequence[Sequence[str | None]]) -> tuple[str, ...]:
-    """`inside: 12 statements, 340 µs`, and the longest."""
-    if not rows:
-        return ()
+def _sum_inside(rows: Sequence[Sequence[str | None]]) -> tuple[InnerStatement, ...]:
+    """The longest, by text."""
     by_text: dict[str, list[Sequence[str | None]]] = {}
     for row in rows:
         text = " ".join(str(row[4]).split()) if row[4] else str(row[3]).rpartition("/")[2]
         by_text.setdefault(text, []).append(row)
-    longest = sorted(by_text, key=lambda text: -_sum(by_text[text], 5))
-    return tuple(
-        f"inside, the last {len(by_text[text])} times {_shorten(text)}:"
-        f" {_sum(by_text[text], 5):,.0f} µs, {_sum(by_text[text], 6):,.0f} rows examined"
-        for text in longest[:TOLD]
-    )
+    told = [
+        InnerStatement(
+            text,
+            len(them),
+            _sum(them, 5),
+            facts=(f"{_sum(them, 6):,.0f} rows examined", KEPT),
+        )
+        for text, them in by_text.items()
+    ]
+    return tuple(sorted(told, key=lambda it: -it.us)[:TOLD])
 
 
 def _sum(rows: Sequence[Sequence[str | None]], at: int) -> float:
     return sum(float(row[at] or 0.0) for row in rows)
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= LETTERS else f"{text[: LETTERS - 1]}…"

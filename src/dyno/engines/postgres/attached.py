@@ -50,7 +50,7 @@ def attach_server(ask: Ask, build: str, flags: Mapping[str, str]) -> Build:
     said, read_only, may = url.read_fields("PostgreSQL", ASKED, ask(make_session(found), ASKED))
     if url.is_read_only(found):
         if read_only != "on":
-            raise _build_not_kept_error(at)
+            raise _build_not_kept_error(at.host)
     elif read_only == "on":
         hint = "name the primary server, or a database that may be written to"
         raise UsageError(f"the database '{at.database}' is read-only", hint=hint)
@@ -65,9 +65,18 @@ def attach_server(ask: Ask, build: str, flags: Mapping[str, str]) -> Build:
     )
 
 
-def _build_not_kept_error(at: Address) -> UsageError:
+def check_kept(ask: Ask, session: Session) -> None:
+    """`UsageError` where a session that was opened to read only was not made so: a pooler drops
+    what is told at log-in, and what is set later stays in sessions that it hands to others.
+    """
+    ((told,),) = ask(session, ["SHOW default_transaction_read_only"])[0]
+    if told != "on":
+        raise _build_not_kept_error(str(session["host"]))
+
+
+def _build_not_kept_error(host: str) -> UsageError:
     return UsageError(
-        f"the server at {at.host} did not make the session read-only",
+        f"the server at {host} did not make the session read-only",
         cause="default_transaction_read_only was set to on and reads off",
         hint="a pooler may drop the setting: name the server itself",
     )

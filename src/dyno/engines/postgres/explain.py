@@ -19,13 +19,14 @@ from dyno.driver.plan import Session
 from dyno.engines import Ask, PathRequest, Talk
 from dyno.engines._statements import check_calls, check_kind, read_statement
 from dyno.engines.postgres.attached import VERSION, locate_server, make_session
+from dyno.engines.postgres.explain_inner import AFTER, INNER_FROM, find_preparation, read_inner
 from dyno.engines.postgres.explain_nodes import list_facts, read_nodes, sum_io_us
 from dyno.engines.postgres.harmless import HARMLESS
 from dyno.engines.postgres.plans import plan_shape
 from dyno.engines.postgres.session_words import judge_session_words
 from dyno.engines.postgres.waits import KINDS
 from dyno.errors import TrialFailed, UsageError, build_unknown_error
-from dyno.record.explanation import PathRound, StageName
+from dyno.record.explanation import InnerStatement, PathRound, StageName
 from dyno.record.waits import SessionState
 from dyno.workloads.replay.in_place import ServerRules
 from dyno.workloads.replay.tokens import Quoting
@@ -47,7 +48,10 @@ _NONE: tuple[str, ...] = ()
 #: A commit that changes no row: an empty message goes into the log, and the commit waits for it.
 COMMIT = ("BEGIN", "SELECT pg_logical_emit_message(true, 'dyno explain', '')", "COMMIT")
 FUNCTIONS = "SELECT DISTINCT proname FROM pg_proc WHERE oid >= 16384"
-BEGUN = "SELECT pg_backend_pid(), current_setting('transaction_read_only')"
+BEGUN = (
+    "SELECT pg_backend_pid(), current_setting('transaction_read_only'),"
+    " (SELECT setting FROM pg_settings WHERE name = 'statement_timeout')"
+)
 _PREPARED = "dyno_explained"
 #: Versions from which on EXPLAIN has an option, and a client's end is noticed.
 WAL_FROM, SERIALIZE_FROM, NOTICES_FROM = 130000, 170000, 140000
@@ -80,6 +84,7 @@ class PostgresPath:
     engine = "postgres"
     sample_s = 0.005
     end_source = "COMMIT of a message in the log"
+    switches: tuple[str, ...] = ()
 
     def __init__(self, ask: Ask, build: Build, request: PathRequest) -> None:
         self._request, self._sql = request, request.sql.strip().rstrip("; \t\n")
@@ -106,8 +111,11 @@ class PostgresPath:
             name = ("synchronous_commit", "fsync")[durable.index("off")]
             self.remarks.append(f"{name} is off: a commit here waits for no flush of the log")
         self._has_functions, self._in_functions = bool(functions), _NONE
+        self._inner_sql: list[str] = []
         self._check(conforming == "on", [str(name) for (name,) in functions])
         self.sources = _list_sources(self._number)
+        if functions or request.writes:
+            self._prepare_inner(ask)
 
     def _check(self, conforms: bool, theirs: Sequence[str]) -> None:
         quoting = Quoting(True, not conforms, names_in_double=True)
@@ -115,11 +123,6 @@ class PostgresPath:
         check_kind(tokens, self._request.writes)
         rules = ServerRules(HARMLESS, judge_session_words, frozenset({quoting}))
         called = check_calls(rules, tokens, theirs)
-        if called:
-            self.remarks.append(
-                "statements inside a function are told by the server's log alone: auto_explain with"
-                " log_analyze and log_nested_statements, for a superuser's session (LOAD) or all"
-            )
         for name in called:
             self.remarks.append(
                 f"the statement calls {name}(), a function of this database's users: what it does "
@@ -129,6 +132,31 @@ class PostgresPath:
             self.remarks.append(
                 "time in functions is not told: only a superuser may switch track_functions on"
             )
+
+    def _prepare_inner(self, ask: Ask) -> None:
+        """Statements inside functions, where the server tells this user of them."""
+        if self._number < INNER_FROM:
+            refused = "before 12 auto_explain writes to the server's log alone"
+        else:
+            self._inner_sql, refused = find_preparation(ask, self.session)
+        if refused:
+            self.remarks.append(
+                f"statements inside functions are not told: {refused} (auto_explain is loaded by a "
+                "superuser's session, or by the server)"
+            )
+
+    def read_inner(self, talk: Talk) -> tuple[InnerStatement, ...]:
+        """By auto_explain's notices."""
+        if not self._inner_sql:
+            return ()
+        talk(self._inner_sql, "counts")
+        answer = talk(self.bare, "notices")[len(self.bare) // 2]
+        talk(AFTER, "counts")
+        if answer.notices_dropped:
+            self.remarks.append(
+                f"statements inside functions: {answer.notices_dropped:,} runs more than are told"
+            )
+        return read_inner(answer)
 
     def _list_remarks(self, has_io: bool, sees_waits: bool) -> list[str]:
         told = [
@@ -156,16 +184,21 @@ class PostgresPath:
         return told
 
     def begin(self, talk: Talk) -> None:
-        """Who we are; and the server's word that the session only reads."""
-        notices = self._number >= NOTICES_FROM
-        check = ["SET client_connection_check_interval = '500ms'"] if notices else []
-        ((pid, reads_only),) = talk([*check, BEGUN], "rows")[-1].rows
-        self._pid = str(pid)
+        """Who we are; and the server's word that the session only reads. What is asked first tells
+        whether this is the server itself: settings of a session behind a pooler are others', too.
+        """
+        (begun,) = talk([BEGUN], "rows")
+        ((pid, reads_only, limit_ms),) = begun.rows
+        hint = "a pooler such as PgBouncer hands statements to sessions of its own: name the server"
+        if begun.process is not None and str(begun.process) != pid:
+            raise UsageError("a pooler stands before the server", hint=hint)
+        if limit_ms != str(round(self._request.limit_s * 1000)):
+            raise UsageError("the server did not take the session's settings", hint=hint)
         if reads_only != "on" and not self._request.writes:
-            raise UsageError(
-                "the server did not make the session read-only",
-                hint="a pooler may drop the setting: name the server itself",
-            )
+            raise UsageError("the server did not make the session read-only", hint=hint)
+        self._pid = str(pid)
+        if self._number >= NOTICES_FROM:
+            talk(["SET client_connection_check_interval = '500ms'"], "counts")
         self.wait_sql = (
             "SELECT coalesce(wait_event_type, ''), coalesce(wait_event, ''), state,"
             f" array_to_string(pg_blocking_pids({self._pid}), ', ')"

@@ -11,11 +11,12 @@ from datetime import UTC, datetime
 from typing import get_args
 
 import dyno
-from dyno.engines import Ask, StatementPath
+from dyno.engines import Ask, StatementPath, check_placeholders
 from dyno.errors import TrialFailed, UsageError
 from dyno.record.explanation import (
     REST,
     Explanation,
+    InnerStatement,
     PathRound,
     PathStage,
     PlanNode,
@@ -35,6 +36,7 @@ SAMPLED_US = 20_000.0
 REPEATED_US, REPEATS = 5_000.0, 5
 #: How servers say that they refuse to write, and that a statement took too long.
 REFUSED = re.compile(r"read[- _]only", re.IGNORECASE)
+SYNTAX = re.compile(r"syntax|does not exist|Unknown column", re.IGNORECASE)
 LATE = re.compile(
     r"statement timeout|maximum statement execution time|max_statement_time|was interrupted"
     r"|did not answer in|Lock wait timeout exceeded",
@@ -68,6 +70,8 @@ class PathPlayer:
     first_us: float = 0.0
     shape: str = ""
     unfinished: str = ""
+    inner: tuple[InnerStatement, ...] = ()
+    _missing: str = ""
     _waits: list[SessionState] = field(default_factory=list)
     _connection: PathConnection | None = None
 
@@ -117,6 +121,18 @@ class PathPlayer:
         self.sessions.append(len(self.connect_us))
         return True
 
+    def look_inside(self) -> None:
+        """The statements inside its functions, in a run of its own: what goes wrong there spoils
+        no round.
+        """
+        if self.unfinished or not self.rounds:
+            return
+        try:
+            self.inner = self.path.read_inner(self._connect())
+        except TrialFailed as refused:
+            self._close_connection()
+            self._missing = f"statements inside functions are not told: {refused.sentence}"
+
     def _judge(self, refused: TrialFailed) -> None:
         """Why a run failed: it would write, it took too long, or as the server says."""
         self._close_connection()
@@ -127,6 +143,8 @@ class PathPlayer:
                 hint="with --rollback it is executed in transactions that are rolled back",
             ) from refused
         if not LATE.search(refused.message):
+            if SYNTAX.search(refused.message):
+                check_placeholders(self.sql, refused.message.partition("\n")[0])
             raise refused
         self.unfinished = f"ended after {self.options.limit_s:g} s (--timeout)"
         self._keep_waits()
@@ -175,6 +193,7 @@ class PathPlayer:
         remarks = list(self.path.remarks)
         if self._sampler.missing:
             remarks.append(f"what the statement waits for is not known: {self._sampler.missing}")
+        remarks += [self._missing] if self._missing else []
         last = self.rounds[-1] if self.rounds else None
         return Explanation(
             self.path.engine,
@@ -196,10 +215,12 @@ class PathPlayer:
             rows=last.rows if last else 0,
             changed=last.changed if last else 0,
             shape=self.shape,
+            inner=self.inner,
             facts=last.facts.get("statement", ()) if last else (),
             waits=_count_states(self._waits),
             wait_samples=len(self._waits),
             remarks=tuple(dict.fromkeys(remarks)),
+            switches=self.path.switches,
             unfinished=self.unfinished,
             rolled_back=self.options.writes,
             dyno=dyno.__version__,
@@ -221,6 +242,8 @@ def explain_all(players: Sequence[PathPlayer], options: ExplainOptions) -> list[
                 break
             if time.monotonic() > ends_s:
                 break
+        for each in players:
+            each.look_inside()
         return [each.finish() for each in players]
     finally:
         for each in players:

@@ -34,7 +34,7 @@ ANYWHERE = "postgres"
 QUOTING = Quoting(dollars=True, backslashes=False, names_in_double=True)
 #: What has a plan.
 PLANNED = re.compile(r"\s*\(?\s*(select|insert|update|delete|with|values|table|merge)\b", re.I)
-#: The version, whether the session only reads, whether it sees what others do.
+#: The version, whether it sees what others do, and how much it keeps of their statements.
 ABOUT = (
     "SHOW server_version",
     "SELECT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')",
@@ -160,6 +160,7 @@ def reach_postgres(ask: Ask, spec: Spec) -> PostgresServer:
     is_known = "database" in read_defaults(os.environ, flags.get("service", ""))
     found = attached.locate_server(complete_url(spec, "" if is_known else ANYWHERE), flags)
     session = _leave_uncounted(ask, attached.make_session(found))
+    attached.check_kept(ask, session)
     ((version,),), ((sees,),), databases, ((kept_bytes,),) = ask(session, ABOUT)
     missing = []
     if sees not in ("t", "true"):

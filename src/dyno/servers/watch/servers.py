@@ -120,7 +120,9 @@ def _add_hashes(server: kit_server.KitServer) -> list[WatchSource]:
 
 
 def _reach_postgres(ask: Ask, url: str, flags: Mapping[str, str]) -> WatchedServer:
-    session = attached.make_session(attached.locate_server(url, flags))
+    located = attached.locate_server(url, {**flags, "readonly": "on"})
+    session = attached.make_session(located)
+    attached.check_kept(ask, session)
     begin, remarks = _begin(ask, session, postgres)
     *_, ((version,),), told, missing = ask(
         session, [*begin, "SHOW server_version", postgres.COLUMNS, postgres.REMARKS]

@@ -2,6 +2,7 @@
 
 use super::failure::ErrorResponse;
 use super::frame::{Body, HEAD, check, garbage, head};
+use super::notices::Notices;
 use crate::plan::error::Error;
 use crate::sessions::MOST_CHANGED;
 use crate::sessions::rows::{Rows, check_room};
@@ -59,8 +60,8 @@ pub struct Answer {
     pub(super) is_between: bool,
     /// Bytes still to come of a row that nobody reads.
     skip: usize,
-    /// Notices are written to stderr.
-    pub tells_notices: bool,
+    /// What becomes of notices.
+    pub notices: Notices,
 }
 
 impl Answer {
@@ -82,7 +83,7 @@ impl Answer {
             count: 0,
             is_between: false,
             skip: 0,
-            tells_notices: false,
+            notices: Notices::default(),
         }
     }
 
@@ -157,7 +158,7 @@ impl Answer {
             b'E' => self.fail(body)?,
             b't' => self.parameters = parameters(body)?,
             b'G' => self.wants_copy = true,
-            b'N' if self.tells_notices => eprintln!("{}", ErrorResponse::read(body)?.report),
+            b'N' if self.notices.are_heard() => self.notices.take(ErrorResponse::read(body)?),
             // Completions of Parse, Bind and Close; no data; suspended; notices, notifications,
             // settings; the data of a COPY TO.
             b'1' | b'2' | b'3' | b'n' | b's' | b'N' | b'A' | b'S' | b'H' | b'd' | b'c' => {}

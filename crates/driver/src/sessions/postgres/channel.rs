@@ -6,6 +6,7 @@ use super::answer::{Answer, AnswerMode};
 use super::copy::Load;
 use super::frame::{garbage, query};
 use super::login;
+use super::notices::Notices;
 use crate::plan::Login;
 use crate::plan::error::Error;
 use crate::sessions::{LONGEST_WAIT, MOST_READS, Reply, Rows, SOON};
@@ -40,7 +41,7 @@ impl Channel {
     pub fn open(login: &Login) -> Result<Self, Error> {
         let login::LoggedIn { line, key } = login::open(login)?;
         let mut answer = Answer::new();
-        answer.tells_notices = login.tells_notices;
+        answer.notices.tells = login.tells_notices;
         Ok(Self {
             line,
             key,
@@ -209,6 +210,16 @@ impl Channel {
     /// Rows that all results of the last answer changed.
     pub fn changed_of_all(&self) -> u64 {
         self.answer.changed_of_all
+    }
+
+    /// The process that the login named.
+    pub fn process(&self) -> Option<i32> {
+        self.key.map(|(process, _)| process)
+    }
+
+    /// Where notices are kept.
+    pub fn notices(&mut self) -> &mut Notices {
+        &mut self.answer.notices
     }
 
     /// What went to and fro since the last call.

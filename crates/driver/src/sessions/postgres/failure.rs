@@ -2,6 +2,7 @@
 
 use super::frame::{Body, garbage};
 use crate::plan::Login;
+use crate::plan::answer::Notice;
 use crate::plan::error::{Error, shorten};
 
 /// An `ErrorResponse`.
@@ -14,6 +15,8 @@ pub struct ErrorResponse {
     message: String,
     /// The message as it was sent.
     words: String,
+    /// Where it was said: inside which function.
+    context: String,
     detail: String,
     hint: String,
     /// As libpq's programs print it: severity, message, details, hint, context, each whole.
@@ -45,6 +48,7 @@ impl ErrorResponse {
                 b'S' if response.severity.is_empty() => response.severity = text,
                 b'C' => response.state = text,
                 b'M' => (response.message, response.words) = (text, whole.into_owned()),
+                b'W' => response.context = whole.into_owned(),
                 b'D' => response.detail = text,
                 b'H' => response.hint = text,
                 _ => {}
@@ -70,6 +74,11 @@ impl ErrorResponse {
         };
         self.report.push_str(head);
         self.report.push_str(word);
+    }
+
+    /// As a notice.
+    pub fn notice(self) -> Notice {
+        Notice { message: self.words, context: self.context }
     }
 
     /// Does the server close the connection now?
@@ -110,6 +119,9 @@ impl ErrorResponse {
                 .hint(format!("create the database '{}' or name another", login.database)),
             "53300" => Error::user(message)
                 .hint("use fewer connections, or raise the server's max_connections"),
+            "08P01" if self.message.contains("startup parameter") => {
+                Error::user(message).hint("a pooler stands there: name the server itself")
+            }
             "57P03" => Error::engine(message).hint("wait until the server has started"),
             state if state.starts_with(SYNTAX) || state == "22023" => {
                 Error::user(message).hint("check the session settings")

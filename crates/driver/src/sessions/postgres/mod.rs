@@ -5,7 +5,7 @@
 //! channel    requests out, answers in, and those that nobody waits for any more
 //! answer     the messages of one answer, parsed in place     failure  what the server refuses
 //! statement  Parse, Bind, Execute                            copy     rows of a bulk load
-//! frame      messages as bytes
+//! frame      messages as bytes                           notices  what is said beside them
 //! ```
 
 mod answer;
@@ -15,6 +15,7 @@ mod copy;
 mod failure;
 mod frame;
 mod login;
+mod notices;
 mod statement;
 #[cfg(test)]
 mod tests;
@@ -27,6 +28,7 @@ use super::{
     open_statement, sql,
 };
 use crate::generate::Source;
+use crate::plan::answer::Notice;
 use crate::plan::error::Error;
 use crate::plan::{self, Login};
 use answer::AnswerMode;
@@ -216,6 +218,18 @@ impl Session for Postgres {
 
     fn keep_rows(&mut self, wanted: bool) {
         self.mode = if wanted { AnswerMode::Rows } else { AnswerMode::Counts };
+    }
+
+    fn keep_notices(&mut self, wanted: bool) {
+        self.channel.notices().keep(wanted);
+    }
+
+    fn take_notices(&mut self) -> (Vec<Notice>, u64) {
+        self.channel.notices().take_kept()
+    }
+
+    fn process(&self) -> Option<i32> {
+        self.channel.process()
     }
 
     #[inline]

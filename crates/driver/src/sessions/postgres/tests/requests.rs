@@ -367,3 +367,32 @@ fn a_statement_under_way_is_cancelled_by_its_processs_secret() {
     cancel().unwrap();
     server.end();
 }
+
+#[test]
+fn notices_are_kept_where_they_are_asked_for_and_only_so_many() {
+    let notice = |text: &str| {
+        message('N', format!("SNOTICE\0VNOTICE\0C00000\0M{text}\0Winside f()\0\0").as_bytes())
+    };
+    let long = "x".repeat(5 << 20);
+    let server = Server::start(vec![Box::new(move |peer| {
+        peer.welcome();
+        for notices in [vec!["unheard"], vec!["first", "second"], vec![&long[..], &long[..]]] {
+            peer.hear_query();
+            let said: Vec<u8> = notices.into_iter().flat_map(notice).collect();
+            peer.say(&[&said[..], &complete("SELECT 0"), READY].concat());
+        }
+    })]);
+    let mut session = connect(&server.login).unwrap();
+    let mut told = Vec::new();
+    for wanted in [false, true, true] {
+        session.keep_notices(wanted);
+        let reply = session.query("says");
+        end(session.as_mut(), reply).unwrap();
+        told.push(session.take_notices());
+    }
+    assert_eq!(told[0], (Vec::new(), 0));
+    let messages: Vec<_> = told[1].0.iter().map(|it| (&it.message[..], &it.context[..])).collect();
+    assert_eq!(messages, [("first", "inside f()"), ("second", "inside f()")]);
+    assert_eq!((told[2].0.len(), told[2].1), (1, 1), "the second is beyond the limit");
+    server.end();
+}
