@@ -117,12 +117,13 @@ def command(dsn: str, sql: str, against: str | None, json_file: Path | None, **w
 def reach(dsn: str, request: PathRequest, setup: Path | None) -> Iterator[StatementPath]:
     """The statement's path there; an engine that is named by its version is up meanwhile."""
     from dyno import driver
-    from dyno.compare.play.loaded_engine import run_loaded
     from dyno.servers.explain.target import find_started, open_path, open_started
 
     if (started := find_started(driver.ask, dsn)) is None:
         yield open_path(driver.ask, dsn, request)
         return
+    from dyno.compare.play.loaded_engine import run_loaded
+
     with _draft_start(dsn, setup) as draft:
         _check_start(dsn, draft.candidates[0], setup)
         with run_loaded(draft) as server:

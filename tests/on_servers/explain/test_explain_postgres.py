@@ -230,7 +230,7 @@ def test_an_unprivileged_user_is_told_what_is_missing(server: Server) -> None:
     ask(server.session, "CREATE ROLE few LOGIN", "GRANT SELECT ON orders TO few")
     ask(server.session, "SELECT pg_reload_conf()")
     url = url_of(server).replace(f"//{server.session['user']}", "//few", 1)
-    ask(server.session, "CREATE FUNCTION some() RETURNS int LANGUAGE sql AS 'SELECT 1'")
+    ask(server.session, "CREATE FUNCTION one_more() RETURNS int LANGUAGE sql AS 'SELECT 1'")
     found = explain(url, BY_CUSTOMER)
     assert any("track_io_timing is off" in remark for remark in found.remarks)
     assert any('library "auto_explain" is not allowed' in remark for remark in found.remarks)

@@ -51,7 +51,8 @@ def find_preparation(ask: Ask, session: Session) -> tuple[list[str], str]:
     try:
         ask(session, statements)
     except TrialFailed as refused:
-        return [], refused.message.partition("\n")[0]
+        words = refused.message.partition("\n")[0]
+        return [], words.partition(": ")[2] or words
     return statements, ""
 
 
