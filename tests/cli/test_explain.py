@@ -18,7 +18,7 @@ from dyno.record.decode import decode
 from dyno.record.explanation import Explanation
 
 BY_CUSTOMER = "SELECT * FROM orders WHERE customer = 7"
-QUICK = ("--runs", "20", "--for", "4s")
+QUICK = ("--runs", "20", "--for", "1m")
 
 
 @pytest.fixture

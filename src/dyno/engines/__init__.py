@@ -425,9 +425,14 @@ class StatementPath(Protocol):
     def extract_shape(self, talk: Talk) -> str:
         """Its plan without numbers; the statement is not executed."""
 
+
+@runtime_checkable
+class TellsInnerStatements(Protocol):
+    """A statement's path in a server whose functions hold statements."""
+
     def read_inner(self, talk: Talk) -> tuple[InnerStatement, ...]:
         """The longest statements inside the functions that it calls, in one run more; none where
-        the server does not tell them, which `remarks` say."""
+        the server does not tell them, which the path's `remarks` say."""
 
 
 @runtime_checkable

@@ -14,7 +14,7 @@ from dyno.driver.plan import Session
 from dyno.engines import PathRequest, Talk
 from dyno.engines._statements import check_kind, read_statement
 from dyno.errors import UsageError
-from dyno.record.explanation import InnerStatement, StageName
+from dyno.record.explanation import StageName
 from dyno.record.waits import SessionState
 from dyno.workloads.replay.tokens import Quoting
 
@@ -59,7 +59,3 @@ class EmbeddedPath:
 
     def begin(self, talk: Talk) -> None:
         """Nothing is said first."""
-
-    def read_inner(self, talk: Talk) -> tuple[InnerStatement, ...]:
-        """Functions hold no statements here."""
-        return ()

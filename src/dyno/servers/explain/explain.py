@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import get_args
 
 import dyno
-from dyno.engines import Ask, StatementPath, check_placeholders
+from dyno.engines import Ask, StatementPath, TellsInnerStatements, check_placeholders
 from dyno.errors import TrialFailed, UsageError
 from dyno.record.explanation import (
     REST,
@@ -125,7 +125,7 @@ class PathPlayer:
         """The statements inside its functions, in a run of its own: what goes wrong there spoils
         no round.
         """
-        if self.unfinished or not self.rounds:
+        if self.unfinished or not self.rounds or not isinstance(self.path, TellsInnerStatements):
             return
         try:
             self.inner = self.path.read_inner(self._connect())
