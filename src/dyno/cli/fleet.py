@@ -240,11 +240,10 @@ def resume_fleet(path: Path, words: Mapping[str, Any]) -> int:
 
 def refuse_changes(plan: FleetPlan) -> None:
     """`UsageError` where this is not the dyno that began the run."""
-    import dyno
-    from dyno.compare.resolve.experiment import compute_own_sha256
+    from dyno.compare.resolve.experiment import compute_own_sha256, describe_other_dyno
 
     if plan.sources_sha256 != compute_own_sha256():
-        cause = f"dyno itself is another one (it was {plan.dyno}, this is {dyno.__version__})"
+        cause = describe_other_dyno(plan.dyno)
         raise UsageError("the run cannot be resumed", cause=cause, hint="start a new run")
 
 

@@ -158,6 +158,12 @@ def test_a_run_goes_on_only_where_nothing_changed(begun: RunFolder) -> None:
         "this is another host: its id was 'a' and is 'b'"
     ]
     (clause,) = list_changes_since(dataclasses.replace(run, sources_sha256="0"), prepared, here)
-    assert clause.startswith("dyno itself is another one")
+    assert (
+        clause == "dyno itself is another one (its code has changed since, under the same version)"
+    )
+    older = dataclasses.replace(run, sources_sha256="0", dyno="0.0.9")
+    assert list_changes_since(older, prepared, here)[0].startswith(
+        "dyno itself is another one (it was"
+    )
     assert list_changes_since(dataclasses.replace(run, sources_sha256=""), prepared, here) == []
     assert begun.read_trials() == []

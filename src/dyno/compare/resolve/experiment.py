@@ -170,7 +170,7 @@ def list_changes_since(
     if run.driver_sha256 != driver_now:
         found.append("dyno-driver is another one")
     if run.sources_sha256 not in ("", compute_own_sha256()):
-        found.append(f"dyno itself is another one (it was {run.dyno}, this is {dyno.__version__})")
+        found.append(describe_other_dyno(run.dyno))
     for was, side in zip(run.candidates, prepared.run.candidates, strict=True):
         if list_candidate_facts(prepared.builds[side.name]).get("sha256") != was.build.get(
             "sha256"
@@ -180,6 +180,14 @@ def list_changes_since(
 
 
 @cache
+def describe_other_dyno(version: str) -> str:
+    """In a clause, that a run was begun by another dyno, which called itself `version`."""
+    how = f"it was {version}, this is {dyno.__version__}"
+    if version == dyno.__version__:
+        how = "its code has changed since, under the same version"
+    return f"dyno itself is another one ({how})"
+
+
 def compute_own_sha256() -> str:
     """A checksum of every Python file of this Dyno, with its name: what plays and judges a run."""
     package = Path(dyno.__file__).parent
