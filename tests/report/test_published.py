@@ -10,7 +10,7 @@ from pathlib import Path
 from crossed import SIZES, crossed, played
 from judging import judge_unaudited
 
-from dyno.record import Cause, CounterDifference, WaitDifference
+from dyno.record import Cause, CounterDifference, Reading, WaitDifference
 from dyno.record.cause import CpuDifference, LayerDifference
 from dyno.report import Book, load_sections
 from dyno.report.sections.published import LAYERS
@@ -24,6 +24,9 @@ def render(*figures: dict[str, str]) -> list[str]:
     host = {"cpu": "Example 9000", "cores": "2", "memory_mb": "24105"}
     run = dataclasses.replace(crossed(SIZES, "factorial"), published=figures, host=host)
     trials = played(run, lambda at: 0.05 * (at["aslr"] == "off"))
+    idle = Reading("contention", "index_lock_waits", "waits", "lower", 0.0, per_operation=True)
+    phases = tuple(dataclasses.replace(it, readings=(idle,)) for it in trials[0].phases)
+    trials[0] = dataclasses.replace(trials[0], phases=phases)
     cause = Cause(
         PLACE[2],
         "",
@@ -60,6 +63,7 @@ def test_a_figure_stands_beside_the_numbers_of_both_sides_and_of_what_changed() 
         source | {"metric": LAYERS, "workload": "select"},
         source | {"metric": LAYERS, "workload": "select threads=64"},
         source | {"metric": "fsyncs"},
+        source | {"metric": "index_lock_waits"},
     ]
     said = " ".join(render(*figures))
     assert re.search(r"reader rate: [\d.]+ k?/s → [\d.]+ k?/s, slowdown \+5\.\d %", said), said
@@ -69,4 +73,5 @@ def test_a_figure_stands_beside_the_numbers_of_both_sides_and_of_what_changed() 
     assert f"+100 µs [90, 110] of CPU an operation; {kernel}, {parser}" in said, said
     assert "not played: select threads=64" in said
     assert "nothing: not counted here, or in too few blocks" in said
+    assert "index_lock_waits 0 on every side" in said
     assert "Measured here on Example 9000, 2 cores, 24.1 GB." in said and "24 cores" in said

@@ -79,12 +79,14 @@ class WeighsServer:
     def count_contention(self, server: Server) -> dict[str, int]:
         """Splits of index pages, which servers count that we start (`innodb_monitor_enable`) and
         that know them (MySQL 5.6.14 does not), waits for a lock on a row, and sleeps for the
-        locks of indexes' trees and of pages.
+        locks of indexes' trees and of pages; the latter of servers that we start.
         """
         (rows,) = self._ask(server.session, [CONTENTION_SQL])
         told = {str(name): int(count or 0) for name, count in rows}
         counted = {name: told[metric] for metric, name in CONTENTION.items() if metric in told}
-        return counted | (self._count_rwlocks(server) if COUNTS_RWLOCKS in told else {})
+        # the question walks over all locks of the buffer pool: too much for somebody's large server
+        is_asked = server.handle is not None and COUNTS_RWLOCKS in told
+        return counted | (self._count_rwlocks(server) if is_asked else {})
 
     def _count_rwlocks(self, server: Server) -> dict[str, int]:
         """A row for each lock that was slept for: `rwlock: dict0dict.cc:2555`, `waits=427`."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dyno import numbers
 from dyno.judge.analysis.layer_words import format_difference, name_layer
-from dyno.record import Comparison, CounterDifference, Run, Verdict, WaitDifference
+from dyno.record import Comparison, CounterDifference, Verdict, WaitDifference
 from dyno.record.cause import CpuDifference
 from dyno.report import Book, words
 from dyno.report.html.markup import render
@@ -46,18 +46,22 @@ class _Published:
                     *_describe_causes(figure, book.verdict),
                     *_describe_spread(figure, book),
                 ]
-                or [_say_missing(figure, book.run)],
+                or [_say_missing(figure, book)],
             )
             for figure in figures
         ]
         return render(_TEMPLATE, keys=keys, rows=rows, here=_describe_host(book.run.host))
 
 
-def _say_missing(figure: dict[str, str], run: Run) -> str:
-    """Why nothing stands beside a figure: a sweep was shortened, blocks or counts are missing."""
-    workload = figure.get("workload", "")
-    if workload and workload not in {each.name for each in run.workloads}:
+def _say_missing(figure: dict[str, str], book: Book) -> str:
+    """Why nothing stands beside a figure: a sweep was shortened, a count is 0, nothing is known."""
+    workload, metric = figure.get("workload", ""), figure.get("metric", "")
+    if workload and workload not in {each.name for each in book.run.workloads}:
         return f"not played: {workload}"
+    records = (record for trial in book.trials for record in trial.phases)
+    counts = [it.value for record in records for it in record.readings if it.name == metric]
+    if counts and not any(counts):
+        return "0 on every side"
     return "nothing: not counted here, or in too few blocks"
 
 
