@@ -19,6 +19,7 @@ from dyno import driver
 from dyno.builds import Build
 from dyno.compare.play import watch
 from dyno.compare.play.job import Tools, TrialJob
+from dyno.compare.play.run import Rules
 from dyno.compare.resolve.draft import Prepared
 from dyno.compare.run_folder import RunFolder, create_run
 from dyno.driver import End, Event, Progress, Ready, Settle
@@ -98,6 +99,10 @@ def judge_by_blocks(analyses: Sequence[int], decided: int) -> Callable[..., judg
         return judge.InterimResult("go on", target, "go on", valid, missing)
 
     return analyse
+
+
+#: A run of one whole block, where its trials are looked at and not its verdict.
+ONE_BLOCK = Rules(analyse=judge_by_blocks((1,), 1))
 
 
 def begin_run(setup: FakeSetup, tmp_path: Path, **changes: Any) -> tuple[Prepared, RunFolder]:

@@ -235,10 +235,10 @@ def test_a_mistake_in_the_command_stops_git_and_a_commit_that_does_not_work_is_s
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_gits_own_bisect_finds_the_commit_and_skips_one_that_does_not_build(tmp_path: Path) -> None:
-    """Commits of a delay: 1 ms, at the fourth a build that fails, and 3 ms from the sixth on."""
+    """Commits of a delay: 10 ms, at the fourth a build that fails, and 40 ms from the sixth on."""
     tree = tmp_path / "tree"
     tree.mkdir()
-    delays = ["1ms"] * 3 + ["broken"] + ["1ms", "3ms", "3ms", "3ms"]
+    delays = ["10ms"] * 3 + ["broken"] + ["10ms", "40ms", "40ms", "40ms"]
     commits = []
     for number, delay in enumerate(delays):
         (tree / "delay").write_text(delay)
@@ -246,12 +246,12 @@ def test_gits_own_bisect_finds_the_commit_and_skips_one_that_does_not_build(tmp_
         commits.append(commit_all(tree, f"commit {number}"))
     broken, script = amalgamation(tmp_path / "broken"), tmp_path / "step.sh"
     (broken / "sqlite3.c").write_text("#error injected\n")
-    words = "-w oltp_point_select --set time=0.2 --set warmup_time=0 --set table_size=100"
+    words = "-w oltp_point_select --set time=0.4 --set warmup_time=0 --set table_size=100"
     limits = "--limit foreign_percent=100 --limit steal_percent=100 --quick --margin 40%"
     script.write_text(
         f'case "$(cat delay)" in broken) new="sqlite@source:{broken}" ;; '
         '*) new="null@$(cat delay)" ;; esac\n'
-        f'{sys.executable} -m dyno.cli compare null@1ms "new=$new" {words} '
+        f'{sys.executable} -m dyno.cli compare null@10ms "new=$new" {words} '
         f"{limits} --exit-for-bisect\n"
     )
     git(tree, "bisect", "start", commits[-1], commits[0])

@@ -93,15 +93,15 @@ def test_a_step_injected_in_the_null_engine_is_flagged(
     runs: Path, shown: HistoryCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DYNO_RUNS", str(runs))
-    delays = [*range(1000, 1005), *range(10000, 10005)]
+    delays = [*range(10000, 10005), *range(100000, 100005)]
     toml = tmp_path / "x.toml"
     toml.write_text(
         f"candidates = {[f'null@{delay}us' for delay in delays]}\n"
         "blocks = 3\nlimits = { steal_percent = 100, foreign_percent = 100 }\n"
         '[[workload]]\nname = "oltp_point_select"\n'
-        'options = { time = "0.1", warmup_time = "0" }\n'
+        'options = { time = "0.3", warmup_time = "0" }\n'
     )
     assert run_words(["run", str(toml)]) == 0
     said = shown("--alpha", "0.05")
-    assert "before: null@1004us" in said
-    assert "dyno compare null@1004us null@10000us -w oltp_point_select" in said
+    assert "before: null@10004us" in said
+    assert "dyno compare null@10004us null@100000us -w oltp_point_select" in said

@@ -16,6 +16,8 @@ from dyno.host.probes import Probe, ProbeTarget, load_probes
 from dyno.host.processes import TICK_NS
 
 PACKAGE = sorted(load_probes().items())
+#: User and system time of a process, each told in hundredths of a second.
+TICKS_NS = 2 * 10_000_000
 
 
 def _self(home: Path) -> ProbeTarget:
@@ -87,11 +89,13 @@ def test_own_time_of_the_host_grows_with_our_work_and_counts_no_process_twice(
     tmp_path: Path,
 ) -> None:
     host = load_probes()["host"]
+    first_ns = time.process_time_ns()
     before, began = host.sample(_self(tmp_path)), time.process_time_ns()
     while time.process_time_ns() - began < 100_000_000:
         pass
     own = host.sample(_self(tmp_path))["own_ns"] - before["own_ns"]
-    assert 100e6 <= own < 190e6
+    # the kernel tells it in ticks, and a sample of a crowded host is work of ours too
+    assert 100e6 - TICKS_NS <= own <= time.process_time_ns() - first_ns + TICKS_NS
 
 
 @pytest.mark.parametrize(

@@ -131,22 +131,21 @@ def test_turns_of_a_log_are_joined_to_slices() -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_logs_are_played_kept_and_read_again(tmp_path: Path) -> None:
-    """A block in which a crowded host let Dyno stand still is in no log."""
+    """A block in which a crowded host let Dyno stand still is in no log, and slices are missing
+    where it did.
+    """
     logs = importlib.import_module("restart_logs")
     for order in logs.ORDERS.values():
         logs.play(tmp_path, "null@500us", order, 3)
     lines = [json.loads(line) for line in (tmp_path / logs.FILE).read_text().splitlines()]
     assert [line["order"] for line in lines] == ["sequential", "interleaved"]
     for line in lines:
-        assert 1 <= len(line["a"]) == len(line["b"]) <= 3
-        restarts = [slices for side in logs.SIDES for slices in line[side]]
-        # A host that stands still takes slices away, but not from most restarts; more than fit
-        # into a second there never are.
-        many = [len(slices) for slices in restarts]
-        assert min(many) > 1 and np.median(many) > 3
-        assert max(many) <= logs.SECONDS / logs.SLICE_S + 1
-        inner = [rate for slices in restarts for rate in slices[1:-1]]
-        assert min(inner) > 0 and max(inner) < 2500
+        assert len(line["a"]) == len(line["b"]) <= 3
+    restarts = [slices for line in lines for side in logs.SIDES for slices in line[side]]
+    assert max(map(len, restarts)) <= logs.SECONDS / logs.SLICE_S + 1
+    # an event takes 500 us at least, and a slice in which the host stood still has none
+    rates = [rate for slices in restarts for rate in slices]
+    assert 0 < np.median(rates) < 2500
     assert logs.stored(tmp_path, 20) == {}, "three pairs hold no comparison"
     with (tmp_path / logs.FILE).open("a") as kept:
         kept.write((json.dumps(lines[1]) + "\n") * 23)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from fake_driver import ONE_BLOCK
 from private_servers import choose_build, started
 from privileges import need_root
 
@@ -106,7 +107,7 @@ def theirs(
 
 
 def play(url: str, home: Path, hosts: object, **more: str) -> tuple[Run, list[Trial], Verdict]:
-    """An A/A comparison of three blocks from these hosts."""
+    """A block of an A/A comparison from these hosts."""
     measuring = Measuring(blocks=3, fixed=True, seed=1, limits=CALM, aa=True)
     made = compare_candidates(
         [f"a={url}", f"b={url}"], "oltp_read_write", OPTIONS | more, measuring
@@ -116,7 +117,7 @@ def play(url: str, home: Path, hosts: object, **more: str) -> tuple[Run, list[Tr
     with draft.clients:
         prepared = prepare(draft, lambda _: None)
         folder = create_run(prepared.run, home)
-        play_run(prepared, folder, lambda _: None)
+        play_run(prepared, folder, lambda _: None, ONE_BLOCK)
     run, trials = folder.read_run(), folder.read_trials()
     return run, trials, judge(run, trials)
 
@@ -128,7 +129,7 @@ def in_namespaces() -> list[dict[str, object]]:
 def test_two_hosts_on_one_server_count_what_it_counts(theirs: str, tmp_path: Path) -> None:
     run, trials, verdict = play(theirs, tmp_path, in_namespaces())
     assert [host.name for host in run.client_hosts] == list(NAMES)
-    assert {trial.status for trial in trials} == {"ok"}
+    assert not [trial.why_failed for trial in trials if trial.status != "ok"]
     for trial in trials:
         load, played = trial.phases
         assert [part.host for part in load.clients] == [NAMES[0]]
@@ -144,8 +145,9 @@ def test_two_hosts_on_one_server_count_what_it_counts(theirs: str, tmp_path: Pat
     for audit in ("server_count", "errors", "committed", "rows_changed"):
         found = [each for each in verdict.findings if each.audit == audit]
         assert [each.soundness for each in found] == ["sound"], found
-    (start,) = [each.sentence for each in verdict.findings if "2 hosts started" in each.sentence]
-    assert " ± " in start
+    # how far apart is told; on a crowded host that is a fault
+    told = [each.sentence for each in verdict.findings if each.audit == "client_hosts"]
+    assert any(" started within " in each and " ± " in each for each in told), told
     assert {each.soundness for each in verdict.findings if each.audit == "ledger"} <= {
         "sound",
         "not checked",

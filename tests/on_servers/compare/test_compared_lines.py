@@ -14,10 +14,10 @@ from dyno.cli.judged_run import EXITS
 
 pytestmark = [pytest.mark.timeout(600)]
 
-#: By line: sysbench's scripts are played on servers elsewhere (compat/), and its comparison is made
-#: as pgbench's is.
-BUILDS = dict.fromkeys(("pgbench", "log"), ("postgres@12", "postgres@18"))
-BUILDS |= {"sysbench": ("null@1ms", "null@2ms")}
+#: By line: scripts of sysbench and pgbench are played on servers elsewhere (compat/), and their
+#: comparisons are made as a log's is.
+BUILDS = dict.fromkeys(("sysbench", "pgbench"), ("null@1ms", "null@2ms"))
+BUILDS |= {"log": ("postgres@12", "postgres@18")}
 #: Statements of two sessions, as PostgreSQL logs them.
 LOG = "".join(
     f"2026-01-01 10:00:0{second}.{at:03} UTC [{1000 + at % 2}] LOG:  statement: "

@@ -13,12 +13,12 @@ from pathlib import Path
 import process_killers
 import processes
 import pytest
-from fake_driver import judge_by_blocks
+from fake_driver import ONE_BLOCK
 from process_killers import Once
 from processes import parent_of, processes_in, program_name, state_of, users_of, wait_for
 
 from dyno.compare.experiment import Measuring, compare_candidates
-from dyno.compare.play.run import Rules, play_run
+from dyno.compare.play.run import play_run
 from dyno.compare.resolve.draft import Prepared
 from dyno.compare.resolve.experiment import draft_run, reopen_run
 from dyno.compare.run_folder import RunFolder, create_run
@@ -29,7 +29,6 @@ pytestmark = [pytest.mark.chaos, pytest.mark.timeout(300)]
 
 NEIGHBOURS = {"steal_percent": 100.0, "foreign_percent": 100.0}
 SERVERS = ["postgres@18", "mysql@8.0.33", "mariadb@10.11"]
-ONE_BLOCK = Rules(analyse=judge_by_blocks((1,), 1))
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ways_to_be_fooled import assert_caught
+from ways_to_be_fooled import assert_caught, every_way
 
 from dyno.compare.experiment import Measuring, compare_candidates
 from dyno.compare.play.run import play_run
@@ -105,5 +105,8 @@ def test_an_engine_that_loses_and_answers_otherwise_is_found_out(
     assert_caught("fewer-rows", findings, engine)
     if engine != "postgres":  # there an event that meets a duplicate is begun anew, as in sysbench
         assert_caught("failures", findings, engine)
-    blamed = [f.sentence for f in findings if f.soundness == "invalid"]
+    # other audits may find the host too crowded for either side
+    names = ("lost-rows", "wrong-answers", "fewer-rows", "failures")
+    audits = {every_way()[name].audit for name in names}
+    blamed = [f.sentence for f in findings if f.soundness == "invalid" and f.audit in audits]
     assert not [words for words in blamed if " on good" in words and " on bad" not in words]

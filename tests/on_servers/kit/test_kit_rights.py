@@ -143,9 +143,16 @@ def test_a_nobody_gains_nothing_by_any_routine(server: KitServer) -> None:
     for statements in granted(server):
         server.ask(f"REVOKE ALL PRIVILEGES, GRANT OPTION FROM {ACCOUNT}", *statements)
         before, told = spoils(server), []
+        refused: set[str] = set()
         for call in hostile:
-            with suppress(DynoError):
+            routine = call.partition("(")[0]
+            if routine in refused:  # whatever its arguments
+                continue
+            try:
                 told.append(driver.ask(server.engine.session | NOBODY, [call], 20))
+            except DynoError as why:
+                if "execute command denied" in str(why):
+                    refused.add(routine)
         after = spoils(server)
         assert "secret" not in str(told), "another account's job"
         if any("psh_settings" in it for it in statements):
