@@ -53,7 +53,7 @@ def build_wait_table(
 
 
 #: What a probe of the server's own counts is called.
-ASKED = {"work": "the counters of its own work", "contention": "page splits and waits for locks"}
+ASKED = {"work": "the counters of its own work", "contention": "page splits and lock waits"}
 
 
 def list_missing(cause: Cause, records: Sequence[PhaseRecord]) -> list[str]:
