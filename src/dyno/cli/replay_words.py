@@ -84,6 +84,7 @@ def choose_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
             if words[name]:
                 raise UsageError(f"{word} needs --log", hint="name the log: --log FILE")
         return None
+    from dyno.compare.experiment.candidates import parse_candidate
     from dyno.compare.resolve.copies import (
         Copy,
         check_copies,
@@ -110,7 +111,8 @@ def choose_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
         screen.print_line(f"{account}: a role that may only SELECT is safer", err=True)
     # where something is written, or a copy is read, only the URL's own database is reached
     is_bound = bool(data or words["writes"]) and not is_reading
-    beside = find_databases_beside(words["candidates"]) if is_bound else []
+    specs = map(parse_candidate, words["candidates"])
+    beside = find_databases_beside(specs) if is_bound else []
     if data and not words["in_place"] and not words["writes"]:
         rules = find_rules_of_copies(words["candidates"])
     bounds = Bounds(tuple(rules), tuple(beside), is_reading, limit)

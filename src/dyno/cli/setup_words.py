@@ -23,12 +23,14 @@ def prepare_setup(file: Path, candidates: Sequence[str]) -> ReadyFile:
 
 
 def _prepare(file: Path, candidates: Sequence[Spec]) -> ReadyFile:
+    from dyno.compare.resolve.copies import check_setup
     from dyno.compare.resolve.setup_files import make_ready
 
     def say(clause: str) -> None:
         screen.print_line(f"{clause} …", err=True)
 
     found = make_ready(file.resolve(), candidates, say)
+    check_setup(found, candidates)
     for sentence in found.describe():
         screen.print_line(sentence, err=True)
     return found

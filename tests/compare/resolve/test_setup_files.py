@@ -27,6 +27,20 @@ def test_a_dump_of_one_database_is_loaded_into_ours_and_that_is_said(tmp_path: P
     assert said == "the database shop of it.sql is loaded into the candidate's own"
 
 
+@pytest.mark.parametrize("candidate", ["mysql@8.0", "mysql://root@localhost/mine"])
+def test_a_dump_that_names_its_database_before_its_tables_would_not_come_into_ours(
+    candidate: str, tmp_path: Path
+) -> None:
+    """As mysqlpump writes them."""
+    begin = "-- Dump created by MySQL pump utility, version: 8.0.33\nCREATE DATABASE `shop`;\n"
+    for made in ("CREATE TABLE `shop`.`t` (i INT)", "DROP TABLE IF EXISTS shop . t"):
+        with pytest.raises(UsageError, match="names its database before its tables") as refused:
+            ready(f"{begin}{made};\nUSE `shop`;\n", tmp_path, candidate)
+        assert "line 3 says" in str(refused.value.cause)
+    other = "CREATE TABLE `shop` (i INT);\nCREATE VIEW v AS SELECT `shop`.`i` FROM `shop`;\n"
+    assert ready(f"{begin}USE shop;\n{other}", tmp_path, candidate).database == ""
+
+
 def test_what_is_left_out_is_counted_with_its_line(tmp_path: Path) -> None:
     text = "CREATE TABLE t (i int);\nALTER TABLE t OWNER TO a;\nALTER TABLE t OWNER TO b;\n"
     (said,) = ready(text + "GRANT ALL ON t TO a;\n", tmp_path, "postgres@18").describe()

@@ -108,6 +108,10 @@ def test_no_other_database_of_a_server_is_reached(
         for data in ("wide.sql", "qualified.sql"):
             assert run_words([*words, "--data", data, "--writes"]) == 64
             assert "names a database" in capsys.readouterr().err
+        (tmp_path / "one.sql").write_text("SELECT 1;\n")
+        setup = ["play", url(server), "--sql", "one.sql", "--set", "setup=qualified.sql"]
+        assert run_words(setup) == 64
+        assert "names a database" in capsys.readouterr().err
         driver.ask(server.session, [each for each in dump.split(";\n") if each.strip()])
         assert run_words([*words, "--in-place", "--writes"]) == 0
         assert driver.ask(server.session, kept) == before

@@ -11,11 +11,13 @@ from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from dyno import driver
 from dyno.builds import Build
 from dyno.compare.experiment.candidates import Spec, append_keys, parse_candidate
 from dyno.compare.resolve.setup_files import ReadyFile
+from dyno.driver.plan import OutlinedText
 from dyno.engines import Engine, ReachesDatabases, ReadsInPlace, find_engine
 from dyno.errors import TrialFailed, UsageError
 from dyno.workloads.replay.in_place import ServerRules
@@ -85,10 +87,10 @@ def _find_rules(specs: Sequence[Spec]) -> list[ServerRules]:
     return found
 
 
-def find_databases_beside(candidates: Sequence[str]) -> list[str]:
+def find_databases_beside(specs: Iterable[Spec]) -> list[str]:
     """Databases of attached servers that nobody named, and that statements could reach."""
     found = set[str]()
-    for spec in map(parse_candidate, candidates):
+    for spec in specs:
         if spec.is_url:
             engine, build = _find_attached(spec)
             if isinstance(engine, ReachesDatabases):
@@ -107,18 +109,36 @@ _OTHER = {
 _WRITES_TO = "INTO|TABLE|EXISTS|UPDATE|VIEW|TRIGGER|PROCEDURE|FUNCTION|EVENT|FROM|ON|TABLES"
 
 
+_CHANGES = r"INTO|TABLE|EXISTS|UPDATE|VIEW|TRIGGER|PROCEDURE|FUNCTION|EVENT|DELETE\s+FROM|TABLES"
+
+
 def _check_own_database(data: ReadyFile, others: Sequence[str]) -> None:
     """`UsageError` where a script would leave the database that was named for it."""
     named = compile_names(others, _WRITES_TO)
     for each in (it for outline in data.outlines for it in outline.texts):
         if found := _OTHER[bool(others)].search(each.text) or (named and named.search(each.text)):
-            line = each.line + each.text.count("\n", 0, found.start())
-            said = found[0].strip()[:60]
-            raise UsageError(
-                f"{data.named.name} names a database",
-                cause=f"line {line} says '{said}'",
-                hint="dump one database without its name: no USE, no database before a dot",
-            )
+            _refuse_other_database(data, each, found)
+
+
+def _refuse_other_database(data: ReadyFile, text: OutlinedText, found: re.Match[str]) -> NoReturn:
+    line = text.line + text.text.count("\n", 0, found.start())
+    raise UsageError(
+        f"{data.named.name} names a database",
+        cause=f"line {line} says '{found[0].strip()[:60]}'",
+        hint="dump one database without its name: no USE, no database before a dot",
+    )
+
+
+def check_setup(data: ReadyFile, specs: Sequence[Spec]) -> None:
+    """`UsageError` where a file would change another database of a server that runs already. It may
+    read there, and a `USE` of it is not played.
+    """
+    if not any(spec.is_url for spec in specs):
+        return
+    named = compile_names(find_databases_beside(specs), _CHANGES)
+    for each in (it for outline in data.outlines for it in outline.texts):
+        if named and (found := named.search(each.text)) and "." in found[0]:
+            _refuse_other_database(data, each, found)
 
 
 def check_copies(selection: Selection, copy: Copy, candidates: Sequence[str]) -> None:

@@ -13,6 +13,7 @@ from dyno.compare.experiment.candidates import Spec
 from dyno.driver.plan import Outline
 from dyno.engines import ReadsSql, find_engine, find_plain_dump
 from dyno.errors import UsageError
+from dyno.workloads.replay.statements import compile_names
 
 #: The session that takes any statement and answers none.
 _ANY = "null"
@@ -80,7 +81,28 @@ def make_ready(named: Path, candidates: Sequence[Spec], say: Say) -> ReadyFile:
     outlines = tuple(driver.outline(path, kind) for kind in kinds)
     moves = not any(spec.is_url for spec in candidates) and all(it.has_use for it in reading)
     servers = frozenset[str]().union(*(it.own_databases for it in reading))
-    return ReadyFile(path, named, outlines, _choose_database(named, outlines[0], servers, moves))
+    database = _choose_database(named, outlines[0], servers, moves)
+    if database != _ALL and any(it.has_use for it in reading):
+        _check_names(named, outlines[0])
+    return ReadyFile(path, named, outlines, database)
+
+
+#: Words after which a dump names what it makes and fills.
+_MAKES = "INTO|TABLE|TABLES|EXISTS"
+
+
+def _check_names(named: Path, outline: Outline) -> None:
+    """`UsageError` where a file that goes to a database names it before its tables, too: they would
+    be made there, and not where the rest of it is loaded.
+    """
+    form = compile_names([name for name in outline.databases if name], _MAKES)
+    for each in outline.texts:
+        if form and (found := form.search(each.text)) and "." in found[0]:
+            raise UsageError(
+                f"{named.name} names its database before its tables",
+                cause=f"line {each.line} says '{' '.join(each.text[: found.end()].split())}'",
+                hint="dump it without the name: by mysqldump, where mysqlpump did",
+            )
 
 
 def _choose_database(named: Path, outline: Outline, servers: Collection[str], moves: bool) -> str:
