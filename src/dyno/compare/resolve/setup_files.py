@@ -101,7 +101,7 @@ def _check_names(named: Path, outline: Outline) -> None:
             raise UsageError(
                 f"{named.name} names its database before its tables",
                 cause=f"line {each.line} says '{' '.join(each.text[: found.end()].split())}'",
-                hint="dump it without the name: by mysqldump, where mysqlpump did",
+                hint="dump it by a program that names none there",
             )
 
 
