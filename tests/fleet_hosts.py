@@ -99,6 +99,33 @@ class FakeHost:
         """As a cable does that is pulled: it plays on, and nothing comes through either way."""
         subprocess.run(["ip", "link", "set", self.link, "down"], check=True, timeout=10)
 
+    def list_programs(self) -> list[str]:
+        """The names of what runs there beside the sshd that listens."""
+        found = []
+        for folder in self._list_processes():
+            with suppress(OSError):
+                found.append((folder / "comm").read_text().strip())
+        return found
+
+    def end_connections(self) -> None:
+        """Ends all connections to it, as a fault of the network does; what they started sees the
+        end of its stdin.
+        """
+        for folder in self._list_processes():
+            with suppress(OSError):
+                fields = (folder / "stat").read_text().rpartition(")")[2].split()
+                if int(fields[1]) == self.init:
+                    os.kill(int(folder.name), signal.SIGKILL)
+
+    def _list_processes(self) -> list[Path]:
+        own = Path(f"/proc/{self.init}/ns/pid").readlink()
+        found = []
+        for folder in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if (folder / "ns" / "pid").readlink() == own and folder.name != str(self.init):
+                    found.append(folder)
+        return found
+
     def kill(self) -> None:
         """As a power cut does: all that runs there, and its network."""
         with suppress(ProcessLookupError):
@@ -118,6 +145,23 @@ class SshFleet:
         words = ["env", f"DYNO_STATE={state or host.state}", f"DYNO_TMP={host.home / 'tmp'}"]
         words += [f"DYNO_CACHE={cache}"] if (cache := os.environ.get("DYNO_CACHE")) else []
         return shlex.join([*words, str(DYNO)])
+
+    def write_clients(self, changed: Mapping[str, Mapping[str, Any]] | None = None) -> Path:
+        """A file of all hosts as client hosts, with keys of some replaced."""
+        lines = []
+        for host in self.hosts:
+            options = ["-F", "none", "-i", str(self.home / "client")]
+            options += ["-o", f"UserKnownHostsFile={self.home / 'known_hosts'}"]
+            keys: dict[str, Any] = {
+                "name": host.name,
+                "ssh": f"root@{host.address}",
+                "options": options,
+            }
+            keys |= (changed or {}).get(host.name, {})
+            lines += ["[[host]]", *(f"{key} = {value!r}" for key, value in keys.items()), ""]
+        file = self.home / "clients.toml"
+        file.write_text("\n".join(lines))
+        return file
 
     def write_hosts(
         self, named: Mapping[str, tuple[FakeHost, Mapping[str, Any]]] | None = None

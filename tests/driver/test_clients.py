@@ -94,6 +94,26 @@ def test_users_are_dealt_and_counts_add_up_to_those_of_one_driver(tmp_path: Path
     assert len(alone[1].clients) == 1
 
 
+def test_arrivals_at_a_rate_are_those_of_one_driver_dealt_by_the_users(tmp_path: Path) -> None:
+    """As many are due, however they are spaced, and each is one host's; a count ends alike."""
+    hosts = tuple(replace(HOSTS[0], name=f"c{number}") for number in range(3))
+    with reached(hosts[0]) as one, reached(*hosts) as three:
+        for options in (
+            {"arrivals": "poisson", "rate": "900"},
+            {"arrivals": "uniform", "rate": "700", "events": "233", "time": "0"},
+        ):
+            plan = make_plan(tmp_path, threads="5", **options)
+            alone, _ = play(one, plan, tmp_path / "log")
+            together, _ = play(three, plan, tmp_path / "log")
+            (before,), (tally,) = alone[1].streams, together[1].streams
+            assert tally.intended == before.intended == tally.done + tally.skipped > 200
+            assert tally.target_per_s == before.target_per_s == float(options["rate"])
+            sent = [part.done["event"] for part in together[1].clients]
+            assert sum(sent) == tally.done and min(sent) > 0
+            if "events" in options:  # 46 rounds of five users, and the first three once more
+                assert sent == [47 + 46, 47 + 46, 47]
+
+
 def test_all_begin_within_the_spread_that_is_told(tmp_path: Path) -> None:
     with reached() as fleet:
         records, _ = play(fleet, make_plan(tmp_path), tmp_path / "log")
@@ -162,7 +182,14 @@ def test_a_clock_that_is_not_known_well_enough_for_slices_is_refused(tmp_path: P
     ("script", "options", "says"),
     [
         (SCRIPT, {"threads": "1"}, "it has 1 users for 2 client hosts"),
-        (SCRIPT, {"rate": "100"}, "share one schedule of arrivals"),
+        (
+            """dyno.phases = {{name = "p", stop = {kind = "time", duration_s = 1}, streams = {
+            {name = "s", run = "event", connections = 2,
+            pace = {kind = "recorded", rate_per_s = 9}}}}}
+            function event() end""",
+            {},
+            "stream s plays a server's log",
+        ),
         (SCRIPT + "function event() dyno.turn() end", {}, "dyno.turn counts the turns of all"),
         (
             """dyno.phases = {{name = "p", stop = {kind = "count", events = 0}, streams = {
@@ -311,40 +338,6 @@ def test_a_host_that_cannot_be_reached_is_named(host: ClientHost, says: str) -> 
     assert says in str(refused.value)
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("ssh:", "no usable name|has neither"),
-        ("ssh:a,a", "named twice"),
-        ("/nowhere/hosts.toml", "cannot read the client hosts"),
-        ("[[host]]\nname = 3\nssh = 'a'", "neither one 'ssh' nor one 'command'"),
-        ("[[host]]\nname = 'a'", "neither one 'ssh' nor one 'command'"),
-        ("[[host]]\nname = 'a'\nssh = 'a'\ncommand = ['b']", "neither one 'ssh' nor"),
-        ("[[host]]\nname = 'a'\nssh = '-oProxyCommand=x'", "no usable name"),
-        ("[[host]]\nname = 'a'\ncommand = ['b']\ncores = 3", "unknown key of a client host"),
-        ("host = 3", "no list of client hosts"),
-        ("hosts = []", "unknown key 'hosts'"),
-        ("[[host", "is not TOML"),
-    ],
-)
-def test_words_that_name_no_hosts_are_refused(tmp_path: Path, text: str, says: str) -> None:
-    if "\n" in text or text.startswith(("host", "[")):
-        file = tmp_path / "hosts.toml"
-        file.write_text(text)
-        text = str(file)
-    with pytest.raises(UsageError, match=says):
-        clients.parse_client_hosts(text)
-
-
-def test_hosts_are_read_from_words_and_from_a_file(tmp_path: Path) -> None:
-    assert [host.ssh for host in clients.parse_client_hosts("ssh:a,me@b")] == ["a", "me@b"]
-    file = tmp_path / "hosts.toml"
-    file.write_text('[[host]]\nname = "c1"\ncommand = ["ip", "netns", "exec", "c1"]\n')
-    assert clients.parse_client_hosts(str(file)) == (
-        ClientHost("c1", ("ip", "netns", "exec", "c1")),
-    )
-
-
 def test_a_start_is_translated_to_a_clock_that_shows_another_time(tmp_path: Path) -> None:
     """A time namespace: a host whose clock is 1,000 s ahead of ours."""
     need_root("a clock of its own")
@@ -444,6 +437,13 @@ def test_a_host_that_ssh_does_not_reach_is_named(ssh: Path) -> None:
     del ssh
     with pytest.raises(HostError, match="cannot reach client host nowhere: ssh: Could not resolve"):
         clients.reach_hosts(clients.parse_client_hosts("ssh:nowhere"))
+
+
+def test_a_host_with_another_processor_is_named(ssh: Path, tmp_path: Path) -> None:
+    write_program(tmp_path / "uname", "#!/bin/sh\necho riscv64\n")
+    with pytest.raises(HostError, match=r"client host a cannot run .* its processor is riscv64"):
+        clients.reach_hosts(clients.parse_client_hosts("ssh:a"))
+    assert list(ssh.iterdir()) == []
 
 
 def test_an_address_that_means_each_host_itself_is_refused(tmp_path: Path) -> None:

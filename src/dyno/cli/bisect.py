@@ -50,6 +50,7 @@ FOUND_EXIT, NOTHING_EXIT, UNSURE_EXIT = 0, 1, 2
 @options.BLOCKS
 @options.BUDGET
 @options.QUICK
+@options.NO_CLIENT_HOSTS
 @options.HOST_GROUP
 def command(span: str, **words: Any) -> int:
     """Find the version or commit that changed an engine's speed.

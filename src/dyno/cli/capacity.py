@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from contextlib import nullcontext
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,6 +71,7 @@ NOTHING_EXIT, CLIENT_EXIT = 2, 3
 )
 @click.option("--sequential", is_flag=True, help="Restart one candidate after the other.")
 @click.option("--seed", type=int, metavar="N", help="Draws arrivals, requests and order.")
+@options.CLIENT_HOSTS
 @options.HOST_GROUP
 @options.JSON
 def command(**words: Any) -> int:
@@ -94,15 +96,16 @@ def command(**words: Any) -> int:
     experiment, phase = choose_experiment(words, asked)
     judged_run.sweep()
     draft = draft_run(experiment, judged_run.print_progress)
-    prepared = prepare_capacity(draft, phase, judged_run.print_progress)
-    for side in (each for each in prepared.run.candidates if each.attached):
-        screen.print_line(
-            f"note: {side.name} runs already: it is loaded until the limit breaks, and others who "
-            "use it will wait, too",
-            err=True,
-        )
-    folder = create_folder(make_plan(prepared, asked), find_runs_home())
-    return play_and_tell(prepared, folder, words["json_file"])
+    with draft.clients or nullcontext():
+        prepared = prepare_capacity(draft, phase, judged_run.print_progress)
+        for side in (each for each in prepared.run.candidates if each.attached):
+            screen.print_line(
+                f"note: {side.name} runs already: it is loaded until the limit breaks, and others "
+                "who use it will wait, too",
+                err=True,
+            )
+        folder = create_folder(make_plan(prepared, asked), find_runs_home())
+        return play_and_tell(prepared, folder, words["json_file"])
 
 
 def read_asked(words: dict[str, Any]) -> CapacityAsked:
@@ -137,7 +140,7 @@ def choose_experiment(words: dict[str, Any], asked: CapacityAsked) -> tuple[Expe
     command = judged_run.quote_command()
     made = compare_candidates(words["candidates"], words["workload"], chosen, measuring, command)
     check_unlike(made.candidates)
-    experiment = prepare_experiment(made)
+    experiment = prepare_experiment(replace(made, client_hosts=words["client_hosts"]))
     return experiment, find_open_phase(experiment, asked.longest_s, asked.warmup_s)
 
 
@@ -196,7 +199,8 @@ def resume_capacity(folder: Path, words: dict[str, Any]) -> int:
     made = CapacityFolder(folder)
     judged_run.sweep()
     prepared = reopen_capacity(made, judged_run.print_progress)
-    return play_and_tell(prepared, made, words["json_file"])
+    with prepared.clients or nullcontext():
+        return play_and_tell(prepared, made, words["json_file"])
 
 
 def choose_exit_code(result: CapacityResult) -> int:

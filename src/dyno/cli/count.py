@@ -72,6 +72,7 @@ EXITS = {"not heavier": 0, "lighter": 0, "heavier": 1, "inconclusive": 2}
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Draws the requests.")
 @options.VERBOSE
+@options.NO_CLIENT_HOSTS
 @options.HOST_GROUP
 @options.JSON
 def command(**words: Any) -> int:

@@ -20,7 +20,7 @@ import dyno
 from dyno import numbers
 from dyno.cli.headings import HeadedOption
 from dyno.cli.runs import list_run_names
-from dyno.errors import DynoError
+from dyno.errors import DynoError, UsageError
 from dyno.former_names import find_current_name
 from dyno.printable import escape_line
 
@@ -301,11 +301,29 @@ FACTOR: Decorator = click.option(
 ONE_AT_A_TIME: Decorator = click.option(
     "--one-at-a-time", is_flag=True, help="Vary one factor at a time: fewer cells."
 )
+
+
+def _refuse_client_hosts(
+    context: click.Context, option: click.Parameter, words: str | None
+) -> None:
+    """`UsageError` where a command starts its servers itself."""
+    del option
+    if words is not None:
+        raise UsageError(
+            f"dyno {context.info_name} takes no --client-hosts",
+            cause="it starts its servers itself, and they listen on this machine only",
+            hint="compare servers that run already: dyno compare URL URL --client-hosts …",
+        )
+
+
 CLIENT_HOSTS: Decorator = click.option(
     "--client-hosts",
     metavar="FILE|ssh:HOST,...",
     help="Play the load from these hosts together, each with a part of the users; the candidates "
     "are servers that run already (URLs).",
+)
+NO_CLIENT_HOSTS: Decorator = click.option(
+    "--client-hosts", hidden=True, expose_value=False, callback=_refuse_client_hosts
 )
 BUDGET: Decorator = click.option(
     "--budget", type=DURATION, metavar="TIME", help="Fit the blocks to a time, e.g. 10m."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ PERCENTILES = ("50", "95", "99", "99.9")
 @options.CONTROL
 @options.TIME
 @options.THREADS
+@options.CLIENT_HOSTS
 @click.option(
     "--command",
     "commands",
@@ -64,15 +66,17 @@ def command(engine: str, **words: Any) -> None:
     (script,) = scripts
     measuring = Measuring(controls=dict(words["controls"]))
     experiment = compare_candidates([engine], script, chosen, measuring, command=quote_command())
+    experiment = replace(experiment, client_hosts=words["client_hosts"])
     sweep()
     draft = draft_run(experiment, print_progress)
-    prepared = prepare(draft, print_progress, known={})
-    if words["commands"]:
-        workload = replace(prepared.workloads[0], commands=words["commands"])
-        prepared = replace(prepared, run=replace(prepared.run, workloads=(workload,)))
-    for sentence in describe_pilot(prepared.run):
-        screen.print_line(sentence)
-    print_summary(play_once(prepared, print_second))
+    with draft.clients or nullcontext():
+        prepared = prepare(draft, print_progress, known={})
+        if words["commands"]:
+            workload = replace(prepared.workloads[0], commands=words["commands"])
+            prepared = replace(prepared, run=replace(prepared.run, workloads=(workload,)))
+        for sentence in describe_pilot(prepared.run):
+            screen.print_line(sentence)
+        print_summary(play_once(prepared, print_second))
 
 
 def print_second(event: Event) -> None:
@@ -95,7 +99,7 @@ def print_summary(trial: Trial) -> None:
     if trial.phases:
         heads = ("phase", "stream", "rate/s", *(f"p{p}" for p in PERCENTILES), "max", "failed")
         screen.print_table(heads, format_stream_rows(trial), right=range(2, len(heads)))
-    for line in (*describe_errors(trial), *describe_ledger(trial)):
+    for line in (*describe_clients(trial), *describe_errors(trial), *describe_ledger(trial)):
         screen.print_line(line)
     if trial.status == "interrupted":
         raise KeyboardInterrupt
@@ -139,6 +143,17 @@ def format_latency(latency: Latency) -> tuple[str, ...]:
         return ("-",) * (len(PERCENTILES) + 1)
     values = (*(latency.percentiles_ns[p] for p in PERCENTILES), latency.max_ns)
     return tuple(screen.format_latency(value) for value in values)
+
+
+def describe_clients(trial: Trial) -> list[str]:
+    """What each client host sent of a phase, and how busy its driver was."""
+    from dyno.report.words import format_client_loads
+
+    return [
+        f"{phase.phase}: clients on {format_client_loads(phase.list_client_loads())}"
+        for phase in trial.phases
+        if len(phase.clients) > 1
+    ]
 
 
 def describe_errors(trial: Trial) -> list[str]:

@@ -149,6 +149,11 @@ class DriverProcess:
         except OverflowError:
             raise build_overflow_error() from None
 
+    @property
+    def exit_code(self) -> int | None:
+        """How it has ended, once that is explained."""
+        return self._process.returncode
+
     def explain_end(self) -> DynoError:
         """Why it has ended, where it gave no reason."""
         return explain_silence(self._process.wait(), read_tail(self._log))

@@ -24,8 +24,10 @@ from dyno.record.capacity import (
     CapacityPlan,
     CapacityRestart,
     CapacityResult,
+    CapacityStep,
     CapacityWord,
 )
+from dyno.record.clients import summarize_client_loads
 
 LEVEL = 0.05
 #: Fewer restarts have no interval.
@@ -56,6 +58,9 @@ def judge_capacity(plan: CapacityPlan, blocks: Sequence[CapacityBlock]) -> Capac
         client=client,
         doubts=tuple(list_doubts(plan, blocks, candidates)),
         complete=len(blocks) >= plan.blocks or bool(client),
+        hosts=summarize_client_loads(
+            load for name in names for step in _list_highest(blocks, name) for load in step.clients
+        ),
     )
 
 
@@ -187,21 +192,33 @@ def explain_client(plan: CapacityPlan, blocks: Sequence[CapacityBlock]) -> str:
         busy = _find_busy(blocks, side.name)
         if len(busy) >= CLIENT_LEAST and median(busy) >= BUSY_PERCENT:
             return (
-                f"beside {side.name} the driver's busiest thread worked {median(busy):.0f} % of "
-                "the time at the highest rates that held"
+                f"beside {side.name} {_name_driver(blocks, side.name)} worked {median(busy):.0f} % "
+                "of the time at the highest rates that held"
             )
     return ""
 
 
+def _name_driver(blocks: Sequence[CapacityBlock], name: str) -> str:
+    """Whose thread is the busiest: of several client hosts it is named."""
+    loads = [load for step in _list_highest(blocks, name) for load in step.clients]
+    hosts = summarize_client_loads(loads)
+    if len(hosts) < 2:
+        return "the driver's busiest thread"
+    busiest = max(hosts, key=lambda load: load.busiest_percent)
+    return f"the busiest thread of client host {busiest.host}"
+
+
 def _find_busy(blocks: Sequence[CapacityBlock], name: str) -> list[float]:
     """How busy the driver was at each restart's highest rate that held."""
-    found = []
-    for block in blocks:
-        held = [step for step in _find_restart(block, name).steps if step.holds]
-        highest = max(held, key=lambda step: step.rate_per_s, default=None)
-        if highest and highest.driver_busy_percent is not None:
-            found.append(highest.driver_busy_percent)
-    return found
+    busy = [step.driver_busy_percent for step in _list_highest(blocks, name)]
+    return [percent for percent in busy if percent is not None]
+
+
+def _list_highest(blocks: Sequence[CapacityBlock], name: str) -> list[CapacityStep]:
+    """The step of each restart at the highest rate that held."""
+    restarts = [_find_restart(block, name) for block in blocks]
+    held = [[step for step in each.steps if step.holds] for each in restarts]
+    return [max(steps, key=lambda step: step.rate_per_s) for steps in held if steps]
 
 
 def list_doubts(

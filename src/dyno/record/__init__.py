@@ -13,7 +13,7 @@ from dyno.record.cause import (
     PlanChange,
     WaitDifference,
 )
-from dyno.record.clients import ClientHost, ClientPart, ClockOffset
+from dyno.record.clients import ClientHost, ClientLoad, ClientPart, ClockOffset
 from dyno.record.conditions import (
     Conditions,
     ControlCondition,
@@ -108,6 +108,7 @@ __all__ = [
     "Candidate",
     "Cause",
     "ClientHost",
+    "ClientLoad",
     "ClientPart",
     "ClockOffset",
     "Comparison",

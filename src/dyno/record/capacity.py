@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from dyno.record.clients import ClientLoad
 from dyno.record.run import Run
 from dyno.record.schema import SCHEMA
 
@@ -36,6 +37,7 @@ class CapacityStep:
     `overloaded_since_s` is the second from which on requests waited longer, unsent, than the limit
     allows, to the end; None where they did not. `goodput_per_s` are answers within the limit.
     `driver_busy_percent` is the busiest driver thread's, None where the engine lives in it.
+    `clients` are the hosts that sent it, empty where one driver did.
     """
 
     rate_per_s: float
@@ -49,6 +51,7 @@ class CapacityStep:
     goodput_per_s: float
     overloaded_since_s: int | None = None
     driver_busy_percent: float | None = None
+    clients: tuple[ClientLoad, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -143,7 +146,8 @@ class CapacityComparison:
 @dataclass(frozen=True)
 class CapacityResult:
     """The answer. `client` says why the driver and not the server is the limit, empty where it is
-    not: then nothing else is an answer. `doubts` are sentences.
+    not: then nothing else is an answer. `doubts` are sentences. `hosts` are the client hosts, each
+    with its medians over the highest rate that held in each restart.
     """
 
     limit_words: str
@@ -153,3 +157,4 @@ class CapacityResult:
     client: str = ""
     doubts: tuple[str, ...] = ()
     complete: bool = True
+    hosts: tuple[ClientLoad, ...] = ()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from statistics import median
 
 
 @dataclass(frozen=True)
@@ -10,14 +12,16 @@ class ClientHost:
     """A host that plays a part of the load.
 
     `command` stands before a program's own words to run it there; `ssh` is a destination of the
-    system's `ssh` in its place. `driver` is the driver's path there, empty for ours (which is
-    shipped over `ssh`). `cores` are those that the driver may use, `machine` and `network` say
-    which hosts share a clock and its cores, and a loopback device; 0 and empty: not asked yet.
+    system's `ssh` in its place, which is given `options`. `driver` is the driver's path there,
+    empty for ours (which is shipped over `ssh`). `cores` are those that the driver may use,
+    `machine` and `network` say which hosts share a clock and its cores, and a loopback device; 0
+    and empty: not asked yet.
     """
 
     name: str
     command: tuple[str, ...] = ()
     ssh: str = ""
+    options: tuple[str, ...] = ()
     driver: str = ""
     cores: int = 0
     machine: str = ""
@@ -69,6 +73,32 @@ class ClientPart:
     def drift_ns(self) -> int:
         """By how much its clock went further than ours in the phase."""
         return self.clock_after.offset_ns - self.clock.offset_ns
+
+
+@dataclass(frozen=True)
+class ClientLoad:
+    """What one host sent, in events a second that were answered, and how much of the time the
+    busiest worker thread of its driver ran: near 100 the host and not the server is the limit.
+    """
+
+    host: str
+    rate_per_s: float
+    busiest_percent: float
+
+
+def summarize_client_loads(loads: Iterable[ClientLoad]) -> tuple[ClientLoad, ...]:
+    """The medians of each host, in the order in which hosts come first."""
+    by_host: dict[str, list[ClientLoad]] = {}
+    for load in loads:
+        by_host.setdefault(load.host, []).append(load)
+    return tuple(
+        ClientLoad(
+            host,
+            median(each.rate_per_s for each in own),
+            median(each.busiest_percent for each in own),
+        )
+        for host, own in by_host.items()
+    )
 
 
 def compute_start_spread(parts: tuple[ClientPart, ...]) -> tuple[int, int]:

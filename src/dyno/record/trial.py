@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from dyno.record.clients import ClientPart
+from dyno.record.clients import ClientLoad, ClientPart
 from dyno.record.conditions import Conditions
 from dyno.record.profile import CpuProfile
 from dyno.record.schema import SCHEMA
@@ -326,6 +326,17 @@ class PhaseRecord:
         """The part of the time from its start to its end in which it had its turn."""
         whole_ns = self.ended_ns - self.started_ns
         return self.own_time_ns / whole_ns if whole_ns > 0 else 1.0
+
+    def list_client_loads(self) -> list[ClientLoad]:
+        """What each client host sent, and how busy its driver was; none where one driver played."""
+        return [
+            ClientLoad(
+                part.host,
+                sum(part.done.values()) / self.duration_s if self.duration_s else 0.0,
+                min(100.0, part.busiest_percent / self.own_share),
+            )
+            for part in self.clients
+        ]
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from dyno.judge.analysis.effect_words import (
 )
 from dyno.numbers import format_interval
 from dyno.record import (
+    ClientLoad,
     Comparison,
     FlaggedChange,
     History,
@@ -28,6 +29,8 @@ from dyno.record import (
     Verdict,
 )
 
+#: Client hosts that a sentence names.
+HOSTS = 4
 QUICK = "QUICK: one analysis of a shortened workload; do not mix with full runs"
 SLOWDOWN = "slowdown: candidate's time ÷ base's − 1; positive is worse, whatever the metric"
 BLOCK = "block: every candidate once, each newly started, next to each other in time"
@@ -110,6 +113,20 @@ def format_factors(run: Run) -> str:
     """`aslr (control): on, off. …`, the first level of each being the base."""
     found = (f"{f.name} ({f.kind}): {', '.join(f.levels)}." for f in run.factors)
     return " ".join(found)
+
+
+def format_client_loads(loads: Sequence[ClientLoad]) -> str:
+    """`c1 (12,300 events/s, busiest thread 41 %) and c2 (…)`; of more than a few the busiest."""
+    shown = sorted(loads, key=lambda load: -load.busiest_percent)[:HOSTS] if loads else []
+    told = [
+        f"{load.host} ({load.rate_per_s:,.0f} events/s, busiest thread "
+        f"{load.busiest_percent:.0f} %)"
+        for load in loads
+        if load in shown
+    ]
+    if more := len(loads) - len(told):
+        told.append(format_count(more, "less busy host"))
+    return " and ".join([*([", ".join(told[:-1])] if told[1:] else []), *told[-1:]])
 
 
 def format_count(count: int, noun: str) -> str:

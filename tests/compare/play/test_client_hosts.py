@@ -75,7 +75,6 @@ def test_a_run_is_played_from_two_hosts_and_goes_on_after_a_stop(
         ("postgres@18", {}, {}, "a server that Dyno starts listens on this machine only"),
         ("null@2ms", {}, {"pinning": "apart"}, "pinning=apart and --client-hosts contradict"),
         ("null@2ms", {"threads": "1"}, {}, "it has 1 users for 2 client hosts"),
-        ("null@2ms", {"rate": "10"}, {}, "share one schedule of arrivals"),
     ],
 )
 def test_what_cannot_be_played_from_several_hosts_is_refused_before_anything_is(

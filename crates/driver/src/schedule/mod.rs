@@ -14,6 +14,7 @@ pub mod timeline;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use crate::plan::client::Deal;
 use crate::plan::error::Error;
 use crate::plan::phase::Pace;
 use clock::SECOND_NS;
@@ -23,6 +24,8 @@ use timeline::Timeline;
 #[derive(Debug, Clone)]
 pub struct Schedule {
     gaps: Gaps,
+    /// Which arrivals are ours, where several drivers play them; else all are.
+    deal: Option<Deal>,
     rate_per_s: f64,
     ticket: u64,
     at_ns: f64,
@@ -51,9 +54,14 @@ impl Schedule {
         if !rate_per_s.is_finite() || rate_per_s <= 0.0 {
             return Err(Error::user(format!("a pace must be above 0 events/s (got {rate_per_s})")));
         }
-        let mut schedule = Self { gaps, rate_per_s, ticket: 0, at_ns: 0.0 };
+        let mut schedule = Self { gaps, deal: None, rate_per_s, ticket: 0, at_ns: 0.0 };
         schedule.at_ns = schedule.random_gap_ns();
         Ok(Some(schedule))
+    }
+
+    /// The same schedule, of whose arrivals only some are ours: tickets number those.
+    pub fn keep_own(self, deal: Option<Deal>) -> Self {
+        Self { deal, ..self }
     }
 
     /// When an arrival is due on a phase's clock; tickets must not go back.
@@ -64,7 +72,8 @@ impl Schedule {
             Gaps::Burst => SECOND_NS,
             Gaps::Poisson(_) => 0,
         };
-        timeline.arrival_ns(self.arrival_ns(ticket), gap_ns)
+        let number = self.deal.map_or(ticket, |deal| deal.find_number(ticket));
+        timeline.arrival_ns(self.arrival_ns(number), gap_ns)
     }
 
     /// Nanoseconds of the schedule from its beginning to an arrival.
@@ -159,6 +168,7 @@ pub fn fnv1a(hash: u64, bytes: impl Iterator<Item = u8>) -> u64 {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::{seed_of, *};
+    use crate::plan::client::Client;
 
     fn schedule(pace: &Pace, seed: u64) -> Schedule {
         Schedule::new(pace, seed).unwrap().unwrap()
@@ -212,6 +222,27 @@ mod tests {
                 assert_eq!(counter.count(&all, end_ns), at_once);
             }
             assert_eq!(counter.count, 20_000);
+        }
+    }
+
+    #[test]
+    fn several_clients_arrivals_are_together_those_of_one_schedule() {
+        let all = Timeline::new(0, None, true);
+        let due = |mut it: Schedule| {
+            let at = (0..).map(|ticket| it.due_ns(ticket, &all));
+            at.take_while(|at| *at < 9 * SECOND_NS).collect::<Vec<u64>>()
+        };
+        let paces = [
+            Pace::Poisson { rate_per_s: 300.0 },
+            Pace::Uniform { rate_per_s: 70.0 },
+            Pace::Burst { rate_per_s: 7.5 },
+        ];
+        for (pace, (of, before, users)) in paces.iter().zip([(3, 0, 7), (2, 3, 5), (3, 1, 4)]) {
+            let clients = (0..of).map(|own| Client { own, of });
+            let own = |it: Client| schedule(pace, 5).keep_own(it.deal_arrivals(before, users));
+            let mut dealt: Vec<u64> = clients.flat_map(|it| due(own(it))).collect();
+            dealt.sort_unstable();
+            assert_eq!(dealt, due(schedule(pace, 5)));
         }
     }
 

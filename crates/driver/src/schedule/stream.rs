@@ -64,6 +64,11 @@ impl<'a> StreamState<'a> {
         });
         let users = u64::from(declared.connections);
         let own_users = client.map_or(users, |client| client.count_own(before, users)) as u32;
+        // Nobody takes arrivals of a stream in which we have no user.
+        let schedule = schedule.filter(|_| own_users > 0).map(|all| match client {
+            Some(client) => all.keep_own(client.deal_arrivals(before, declared.connections)),
+            None => all,
+        });
         Ok(Self {
             declared,
             own_users,

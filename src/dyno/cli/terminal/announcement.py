@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from dyno.compare.run_folder import RunFolder
     from dyno.record import Factor, Observation, Run
 
+#: Client hosts that are named.
+HOSTS = 4
+
 
 def announce(
     prepared: Prepared, forecast: Forecast, folder: RunFolder, verbose: bool = False
@@ -43,7 +46,22 @@ def _format_effort(run: Run, forecast: Forecast) -> str:
     blocks = f"{least} blocks" if least == most else f"{least} to {most} blocks"
     expected, worst = map(screen.format_duration, (forecast.expected_s, forecast.worst_s))
     time = f"about {expected}" if expected == worst else f"about {expected}, at worst {worst}"
-    return f"{blocks}, margin {_format_margins(run)}, {time}"
+    clients = f", clients on {_name_clients(run)}" if run.client_hosts else ""
+    return f"{blocks}, margin {_format_margins(run)}, {time}{clients}"
+
+
+def _name_clients(run: Run, with_cores: bool = False) -> str:
+    """`c1 and c2`, the first of many; with how many cores each has, if that is wanted. Names that
+    lead to one machine are told: they share its cores.
+    """
+    hosts = run.client_hosts
+    names = [f"{it.name} ({it.cores} cores)" if with_cores else it.name for it in hosts[:HOSTS]]
+    if more := len(hosts) - len(names):
+        names.append(f"{more} more")
+    named = " and ".join([*([", ".join(names[:-1])] if names[1:] else []), names[-1]])
+    if (machines := len({host.machine for host in hosts})) == len(hosts):
+        return named
+    return f"{named} ({machines} machine{'s' if machines > 1 else ''})"
 
 
 def _announce_all(prepared: Prepared, forecast: Forecast, folder: RunFolder) -> None:
@@ -62,6 +80,7 @@ def _announce_all(prepared: Prepared, forecast: Forecast, folder: RunFolder) -> 
         f"judged at {analyses} blocks, with a margin of {_format_margins(run)} (a smaller "
         f"slowdown does not matter) and α {design.alpha * 100:g} % (how often an equal one may be "
         "called slower).",
+        f"The load comes from {_name_clients(run, with_cores=True)}." if run.client_hosts else "",
         _describe_precision(design.precision_percent),
         *describe_pilot(run),
         format_cost(forecast),

@@ -204,6 +204,7 @@ class BlockPlayer:
             driver_sha256=run.driver_sha256,
             progress_s=0.0,
             tools=self.tools,
+            clients=prepared.clients,
         )
 
 

@@ -54,6 +54,7 @@ def judge_step(
         driver_busy_percent=next(
             (each.value for each in record.readings if each.name == DRIVER_BUSY), None
         ),
+        clients=tuple(record.list_client_loads()),
     )
 
 

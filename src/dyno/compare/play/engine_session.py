@@ -134,7 +134,11 @@ class EngineSession:
     def _drive(self, plan: Plan, server: Server, part: SessionPart) -> None:
         launch = _launch(self.job, self.controls, self.notes)
         job, clients = self.job, self.job.clients
-        lengths_s = {phase.name: phase.length_s for phase in job.workload.phases}
+        asked_s = part.options.get("time")
+        lengths_s = {
+            phase.name: phase.length_s if asked_s is None else float(asked_s)
+            for phase in job.workload.phases
+        }
         drive = partial(clients.drive, lengths_s=lengths_s) if clients else job.tools.drive
         with drive(plan, launch) as process:
             self._make_phase_loop(plan, server, part).serve(process)

@@ -47,6 +47,8 @@ START_AFTER_S = 0.05
 #: So many times a round trip to the slowest host join that.
 ROUND_TRIPS = 4
 RUN = "run"
+#: How `ssh` ends where it has not the end of the program there to tell.
+SSH_EXIT = 255
 
 
 @dataclass
@@ -85,6 +87,13 @@ class PlayingHost:
                 self.told = {k: v for k, v in json.loads(line).items() if k != "event"}
             self.is_over = self.is_over or isinstance(event, End)
             self.said.append(event)  # type: ignore[arg-type]
+
+    def explain_end(self) -> DynoError:
+        """Why its driver has ended, with the host's name; of `ssh` also that the way there has."""
+        error = self.process.explain_end()
+        if self.host.ssh and self.process.exit_code == SSH_EXIT:
+            error = TrialFailed("the connection has ended", cause=error.cause)
+        return self.name_error(error)
 
     def name_error(self, error: DynoError) -> DynoError:
         """The error, with the host that it is of."""
@@ -193,7 +202,7 @@ class ClientStage:
         except TimeoutError:
             raise member.name_error(TrialFailed("its driver does not answer")) from None
         except EOFError:
-            raise member.name_error(member.process.explain_end()) from None
+            raise member.explain_end() from None
         except DynoError as error:
             raise member.name_error(error) from None
 
@@ -250,7 +259,7 @@ class ClientStage:
             try:
                 member.process.lines.fill(LINE_BYTES)
             except EOFError:
-                raise member.name_error(member.process.explain_end()) from None
+                raise member.explain_end() from None
             except OverflowError:
                 raise member.name_error(build_overflow_error()) from None
 

@@ -32,8 +32,8 @@ IDENTIFY_S = 30.0
 
 @dataclass(frozen=True)
 class ReachedHost:
-    """A host whose driver is ours: its path there, the `ssh` that leads there (None: its command
-    does), and whether its machine has others of the run on it.
+    """A host whose driver is ours: its path there (empty: that of the copy), the `ssh` that leads
+    there (None: its command does), and whether its machine has others of the run on it.
     """
 
     host: ClientHost
@@ -46,7 +46,8 @@ class ReachedHost:
         if self.ssh is None:
             return (*self.host.command, self.program, word)
         chosen = [f"{n}={v}" for n, v in build_driver_environment().items() if n != "PATH"]
-        return self.ssh.build_command(["env", *chosen, self.program, word])
+        program = self.program or self.ssh.program
+        return self.ssh.build_command(["env", *chosen, program, word])
 
     def find_script(self, script: str) -> str:
         """The script's path there."""
@@ -88,8 +89,13 @@ class ClientFleet:
         lengths_s: Mapping[str, float],
         allowed: Callable[[int | None, float], int] = compute_allowed_ns,
     ) -> ClientDrivers:
-        """Drivers on all hosts that play `plan` together."""
+        """Drivers on all hosts that play `plan` together; `HostError` where a connection that has
+        ended cannot be made anew.
+        """
         self._check_address(plan.session)
+        for each in self.reached:
+            if each.ssh:
+                each.ssh.connect_again()
         seats = [
             ClientSeat(
                 each.host,
@@ -139,12 +145,11 @@ def _is_loopback(address: str) -> bool:
 
 
 def _reach(host: ClientHost, control: Path | None, opened: ExitStack) -> ReachedHost:
-    program = host.driver or str(find_driver())
     if not host.ssh or control is None:
-        return ReachedHost(host, program, None)
-    ssh = SshConnection(host.ssh, control)
+        return ReachedHost(host, host.driver or str(find_driver()), None)
+    ssh = SshConnection(host, control, None if host.driver else find_driver())
     opened.callback(ssh.close)
-    return ReachedHost(host, host.driver or ssh.copy_driver(find_driver()), ssh)
+    return ReachedHost(host, host.driver, ssh)
 
 
 def _check_driver(reached: ReachedHost, ours: Mapping[str, Any]) -> ReachedHost:
@@ -191,4 +196,6 @@ def _ask_identity(reached: ReachedHost) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError):
         words = (done.stderr or done.stdout).strip().splitlines()[-1:]
         cause = words[0] if words else f"exit code {done.returncode}"
+        if "GLIBC" in cause:
+            hint = "its C library is older than this host's: name a host of a newer system"
         raise HostError(message, cause=cause, hint=hint) from None

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import io
 import os
+import platform
 import select
 import shlex
 import subprocess
 import tarfile
+import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 
-from dyno.errors import HostError
+from dyno.errors import HostError, TrialFailed
+from dyno.record.clients import ClientHost
 
 #: What reaching a host, and copying a driver to it, may take.
 REACH_S, COPY_S = 30.0, 120.0
@@ -39,20 +43,38 @@ SCRIPTS_BYTES_MOST = 32 << 20
 _KEEPER = (
     'umask 077; d=$(mktemp -d "${TMPDIR:-/tmp}/dyno-driver-XXXXXXXX") || exit 1; '
     "trap 'rm -rf \"$d\"' EXIT; trap 'exit 1' HUP INT TERM; "
-    "printf '%s\\n' \"$d\"; cat >/dev/null"
+    'printf "%s %s\\n" "$(uname -m)" "$d"; cat >/dev/null'
 )
 
 
 class SshConnection:
-    """A destination of `ssh` with a folder of ours; `control` is the connection's socket here."""
+    """A connection to a host, with a folder of ours there; trials of a block, in threads, share it.
 
-    def __init__(self, destination: str, control: Path) -> None:
+    `control` begins the paths of its socket here, and `driver` is copied there (None: nothing is);
+    its path there is `program`.
+    """
+
+    def __init__(self, host: ClientHost, control: Path, driver: Path | None) -> None:
         """Connects; `HostError` where that fails, with what `ssh` said."""
-        self.destination, self._control = destination, control
-        self._shipped: dict[Path, str] = {}
+        self._host, self._driver = host, driver
+        self._name = host.name if host.name == host.ssh else f"{host.name} ({host.ssh})"
+        self._sockets = (control.with_name(f"{control.name}-{number}") for number in count())
+        self._lock, self.program = threading.Lock(), ""
+        self._connect()
+
+    def connect_again(self) -> None:
+        """Connects again where the connection has ended: what was copied there went with it."""
+        with self._lock:
+            if self._keeper.poll() is not None:
+                self.close()
+                self._connect()
+
+    def _connect(self) -> None:
+        self._control, self._shipped = next(self._sockets), dict[Path, str]()
         self._keeper = self._start(("-M",), _KEEPER, stdin=subprocess.PIPE)
         try:
             self.folder = self._read_folder()
+            self.program = self._copy_driver(self._driver) if self._driver else ""
         except BaseException:
             self.close()
             raise
@@ -61,8 +83,7 @@ class SshConnection:
         """The command that runs these words there."""
         return self._build((), f"exec {shlex.join(words)}")
 
-    def copy_driver(self, program: Path) -> str:
-        """Copies our driver there; its path."""
+    def _copy_driver(self, program: Path) -> str:
         path = f"{self.folder}/dyno-driver"
         quoted = shlex.quote(path)
         self._copy(f"cat >{quoted} && chmod 700 {quoted}", program.read_bytes(), str(program))
@@ -71,13 +92,14 @@ class SshConnection:
     def copy_script(self, script: Path) -> str:
         """Copies the scripts of a script's folder there, once; the script's path there."""
         folder = script.absolute().parent
-        if folder not in self._shipped:
-            there = f"{self.folder}/scripts-{len(self._shipped)}"
-            quoted = shlex.quote(there)
-            archive = _pack_scripts(folder, script)
-            self._copy(f"mkdir {quoted} && tar -xf - -C {quoted}", archive, str(folder))
-            self._shipped[folder] = there
-        return f"{self._shipped[folder]}/{script.name}"
+        with self._lock:
+            if folder not in self._shipped:
+                there = f"{self.folder}/scripts-{len(self._shipped)}"
+                quoted = shlex.quote(there)
+                archive = _pack_scripts(folder, script)
+                self._copy(f"mkdir {quoted} && tar -xf - -C {quoted}", archive, str(folder))
+                self._shipped[folder] = there
+            return f"{self._shipped[folder]}/{script.name}"
 
     def close(self) -> None:
         """Ends the connection; the folder goes."""
@@ -95,7 +117,8 @@ class SshConnection:
 
     def _build(self, options: Sequence[str], remote: str) -> tuple[str, ...]:
         control = ("-o", f"ControlPath={self._control}", "-o", "ControlPersist=no")
-        return ("ssh", *OPTIONS, *control, *options, "--", self.destination, remote)
+        words = (*self._host.options, *OPTIONS, *control, *options)
+        return ("ssh", *words, "--", self._host.ssh, remote)
 
     def _start(self, options: Sequence[str], remote: str, stdin: int) -> subprocess.Popen[bytes]:
         try:
@@ -122,11 +145,16 @@ class SshConnection:
                 self._keeper.kill()
                 words = self._keeper.stderr.read().decode(errors="replace").strip()
                 cause = words.splitlines()[-1] if words else f"no answer in {REACH_S:.0f} s"
-                hint = f"ssh {self.destination} must work without a password or a question"
-                message = f"cannot reach client host {self.destination}"
-                raise HostError(message, cause=cause, hint=hint)
+                message = f"cannot reach client host {self._name}"
+                raise HostError(message, cause=cause, hint=_choose_hint(words, self._host.ssh))
             told += chunk
-        return told.decode(errors="replace").strip().splitlines()[-1]
+        machine, _, folder = told.decode(errors="replace").splitlines()[-1].partition(" ")
+        if machine != platform.machine():
+            cause = f"its processor is {machine}, and this host's is {platform.machine()}"
+            hint = "name client hosts with processors of this host's kind"
+            message = f"client host {self._name} cannot run dyno-driver"
+            raise HostError(message, cause=cause, hint=hint)
+        return folder
 
     def _copy(self, remote: str, content: bytes, what: str) -> None:
         with self._start((), remote, stdin=subprocess.PIPE) as process:
@@ -137,7 +165,21 @@ class SshConnection:
                 words = f"it took longer than {COPY_S:.0f} s".encode()
         if process.returncode != 0:
             cause = words.decode(errors="replace").strip()
-            raise HostError(f"cannot copy {what} to client host {self.destination}", cause=cause)
+            if self._keeper.poll() is not None:  # and what was copied there is gone with it
+                message = f"the connection to client host {self._name} has ended"
+                raise TrialFailed(message, cause=cause)
+            raise HostError(f"cannot copy {what} to client host {self._name}", cause=cause)
+
+
+def _choose_hint(words: str, destination: str) -> str:
+    """What to do about what `ssh` said."""
+    known = (
+        ("IDENTIFICATION HAS CHANGED", "if the host was set up anew, `ssh-keygen -R` its old key"),
+        ("Host key verification", f"its key is not known here: call `ssh {destination}` once"),
+        ("Permission denied", "it lets no key of yours in: `ssh-copy-id`, or options = ['-i', …]"),
+    )
+    found = [hint for part, hint in known if part in words]
+    return found[0] if found else f"ssh {destination} must work without a password or a question"
 
 
 def _pack_scripts(folder: Path, script: Path) -> bytes:

@@ -1,7 +1,7 @@
 """Which client hosts are meant: `ssh:HOST,HOST…`, or a TOML file with a `[[host]]` for each.
 
-A host is reached by the system's `ssh` (`ssh = "user@db-client-1"`), or by a command that stands
-before a program's words (`command = ["ip", "netns", "exec", "c1"]`).
+A host is reached by the system's `ssh` (`ssh = "user@db-client-1"`, `options = ["-p", "2222"]`), or
+by a command that stands before a program's words (`command = ["ip", "netns", "exec", "c1"]`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dyno.errors import UsageError, build_unknown_error
 from dyno.record.clients import ClientHost
 
 SSH = "ssh:"
-KEYS = ("name", "command", "ssh", "driver")
+KEYS = ("name", "command", "ssh", "options", "driver")
 #: More hosts than that are a mistake, and more drivers than most servers have cores.
 HOSTS_MOST = 256
 _HINT = 'a file with [[host]] and command = ["ip", "netns", "exec", "c1"], or ssh:HOST,HOST'
@@ -74,14 +74,24 @@ def _read_host(table: Mapping[str, Any], place: str) -> ClientHost:
     for key in table:
         if key not in KEYS:
             raise build_unknown_error("key of a client host", key, KEYS)
-    command, ssh = table.get("command", []), table.get("ssh", "")
+    ssh = table.get("ssh", "")
     texts = [table.get("name", ssh), ssh, table.get("driver", "")]
-    words: list[Any] = command if isinstance(command, list) else [None]
+    words, options = _read_words(table, "command"), _read_words(table, "options")
     if not all(isinstance(each, str) for each in (*texts, *words)) or bool(words) == bool(ssh):
         message = f"a client host in {place} has neither one 'ssh' nor one 'command'"
         raise UsageError(message, hint=_HINT)
     name, ssh, driver = texts
+    if options and not (ssh and all(isinstance(each, str) for each in options)):
+        message = f"the 'options' of client host {name} in {place} are not words for its 'ssh'"
+        raise UsageError(message, hint='options = ["-p", "2222", "-i", "keys/bench"]')
     if not name or not name.isprintable() or ssh.startswith("-") or not all(words):
         message = f"a client host in {place} has no usable name"
         raise UsageError(message, cause=repr(name), hint='name = "c1"')
-    return replace(ClientHost(name), command=tuple(words), ssh=ssh, driver=driver)
+    ways = {"command": tuple(words), "ssh": ssh, "options": tuple(options), "driver": driver}
+    return replace(ClientHost(name), **ways)
+
+
+def _read_words(table: Mapping[str, Any], key: str) -> list[Any]:
+    """A list of the table's; what is none is a list of nothing that could be a word."""
+    words = table.get(key, [])
+    return words if isinstance(words, list) else [None]

@@ -12,7 +12,13 @@ from rich.text import Text
 from dyno.judge.analysis.sentence import describe_pilot
 from dyno.record import Observation, compute_host_score
 from dyno.report import Book, basis, facts, words
-from dyno.report.basis import NONE, format_score, summarize_calibration, summarize_restarts
+from dyno.report.basis import (
+    NONE,
+    describe_clients,
+    format_score,
+    summarize_calibration,
+    summarize_restarts,
+)
 from dyno.report.block_cost import describe_block_cost
 from dyno.report.text import verdict
 
@@ -47,6 +53,8 @@ def _list_rows(book: Book) -> Iterator[tuple[str, str]]:
     yield from (("pilot" if not at else "", s) for at, s in enumerate(describe_pilot(book.run)))
     yield "conditions", _describe_conditions(book)
     yield "host", _describe_host(book.run.survey)
+    if clients := describe_clients(book):
+        yield "clients", clients.removeprefix("clients ")
     yield from (("by host" if not at else "", s) for at, s in enumerate(_list_host_effects(book)))
     yield from (
         ("calibration" if not at else "", line) for at, line in enumerate(_describe_errors(book))

@@ -13,6 +13,7 @@ from dyno.record.capacity import (
     CapacityResult,
     CapacityStep,
 )
+from dyno.report.words import format_client_loads
 
 WORDS = {"more": "more capacity", "less": "less capacity", "not less": "not less capacity"}
 
@@ -36,6 +37,9 @@ def describe_answer(plan: CapacityPlan, result: CapacityResult) -> Iterator[str]
             f"{' and '.join(running)} ran already and was not restarted: what another start would "
             "bring is not in the interval."
         )
+    if result.hosts:
+        loads = format_client_loads(result.hosts)
+        yield f"The load came from {loads}, at the highest rates that held."
     for doubt in result.doubts:
         yield f"Doubtful: {doubt}."
     if not result.complete:

@@ -21,7 +21,7 @@ from dyno.record import (
 )
 from dyno.record.build_facts import read_build_facts
 from dyno.report import Book, facts, words
-from dyno.report.basis import summarize_calibration, summarize_restarts
+from dyno.report.basis import describe_clients, summarize_calibration, summarize_restarts
 from dyno.report.headline import (
     WORST_FIRST,
     build_headline,
@@ -107,10 +107,9 @@ def _build_causes(book: Book) -> Iterator[RenderableType]:
 
 
 def describe_basis(book: Book) -> list[str]:
-    """What the verdict rests on in at most three lines; with losses, doubts and lacks by name."""
-    return list(
-        filter(None, (_describe_soundness(book), _describe_setting(book), _describe_quick(book)))
-    )
+    """What the verdict rests on, a line each; with losses, doubts and lacks by name."""
+    told = (_describe_soundness, _describe_setting, describe_clients, _describe_quick)
+    return [line for describe in told if (line := describe(book))]
 
 
 def _describe_soundness(book: Book) -> str:
