@@ -24,9 +24,9 @@ from dyno.pages.summaries import find_kept_file, read_kept
 from dyno.pages.waiting import (
     ReadProgress,
     StillReading,
-    await_promise,
     build_waiting_page,
     start_aside,
+    wait_for_promise,
 )
 from dyno.record import RunSummary
 
@@ -173,16 +173,16 @@ def test_of_many_runs_the_first_list_is_read_aside_and_says_how_far_it_is(tmp_pa
     asked: Future[None] = Future()
     told = ReadProgress("`dyno history` <keeps>", 1234, 10_000)
     with pytest.raises(StillReading, match="1234 of 10000"):
-        await_promise(asked, told)
+        wait_for_promise(asked, told)
     page = SiteFrame().build(build_waiting_page(told, 1))
     assert "1,234 of 10,000 runs are read" in page and "&lt;keeps&gt;" in page
     assert '<meta http-equiv="refresh" content="2">' in page and "<noscript><meta" not in page
     assert 'href="../index.html"' in page
     library.begin()
     assert library._first is not None and len(library._first.result(60)) == MANY + 1
-    library.await_first()
+    library.wait_for_list()
     shelf = HistoryShelf()
     failed = start_aside(lambda: 1 // 0)
     with pytest.raises(ZeroDivisionError):
-        await_promise(failed, ReadProgress(""))
-    assert shelf.await_read([]).series == ()
+        wait_for_promise(failed, ReadProgress(""))
+    assert shelf.wait_for_history([]).series == ()

@@ -17,7 +17,7 @@ from dyno.compare.history.store import read_folders
 from dyno.compare.run_folder import COUNT_RECORD, RunFolder
 from dyno.pages.frame import HISTORY, SitePage, quote_key, read_template
 from dyno.pages.library import ListedRun
-from dyno.pages.waiting import ReadProgress, await_promise, start_aside
+from dyno.pages.waiting import ReadProgress, start_aside, wait_for_promise
 from dyno.record import FlaggedChange, History, HistorySeries
 from dyno.report import words
 from dyno.report.html.charts import Chart
@@ -49,13 +49,13 @@ class HistoryShelf:
         self._progress = ReadProgress("`dyno history` keeps an index that makes this quick.")
         self._made: tuple[object, History] | None = None
 
-    def await_read(self, runs: Sequence[ListedRun]) -> History:
+    def wait_for_history(self, runs: Sequence[ListedRun]) -> History:
         """The same; `StillReading` where many runs are read, which then goes on by itself."""
         with self._asking:
             if self._promised is None or self._promised.done():
                 self._promised = start_aside(lambda: self.read(runs))
             promised = self._promised
-        return await_promise(promised, self._progress)
+        return wait_for_promise(promised, self._progress)
 
     def read(self, runs: Sequence[ListedRun]) -> History:
         """That of the comparisons and counts among `runs`."""

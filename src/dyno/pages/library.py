@@ -16,7 +16,7 @@ from dyno.compare.run_summary import RunPlace, has_run, list_run_places, summari
 from dyno.disk.verdict import judge_disks
 from dyno.errors import UsageError, build_unknown_error
 from dyno.pages.summaries import Known, keep, read_kept
-from dyno.pages.waiting import ReadProgress, await_promise, start_aside
+from dyno.pages.waiting import ReadProgress, start_aside, wait_for_promise
 from dyno.record import RunSummary
 from dyno.record.disk import DiskRun
 
@@ -49,10 +49,10 @@ class Library:
         """Reads them for the first time beside whoever asks meanwhile."""
         self._first = start_aside(self.list_runs)
 
-    def await_first(self) -> None:
+    def wait_for_list(self) -> None:
         """Waits for the first list, that of many runs for a moment: `StillReading` then."""
         if self._first is not None:
-            await_promise(self._first, self._progress)
+            wait_for_promise(self._first, self._progress)
 
     def list_runs(self) -> list[ListedRun]:
         """All of them; a run that is played is asked again whether it still is."""

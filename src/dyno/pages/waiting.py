@@ -63,7 +63,7 @@ def start_aside(work: Callable[[], T]) -> Future[T]:
     return promised
 
 
-def await_promise(promised: Future[T], progress: ReadProgress) -> T:
+def wait_for_promise(promised: Future[T], progress: ReadProgress) -> T:
     """What comes of it; `StillReading` after a moment, where many runs are read."""
     while not wait((promised,), PATIENCE_S).done:
         if progress.total >= KEPT_LEAST:

@@ -70,7 +70,7 @@ class PagesApp:
         """A run's own report, under the site's bar."""
         key = request.path_params["key"]
         try:
-            self.library.await_first()
+            self.library.wait_for_list()
             text = read_report(self.library.find(key).place)
         except StillReading as still:
             return self._tell_progress(still, request)
@@ -108,7 +108,7 @@ class PagesApp:
 
         def build() -> SitePage:
             runs = self.library.list_runs()
-            return build_history_page(self._shelf.await_read(runs), list_links(runs), newest)
+            return build_history_page(self._shelf.wait_for_history(runs), list_links(runs), newest)
 
         return self._show(build, request)
 
@@ -140,7 +140,7 @@ class PagesApp:
 
     def _show(self, build: Callable[[], SitePage], request: Request) -> Response:
         try:
-            self.library.await_first()
+            self.library.wait_for_list()
             page = build()
         except StillReading as still:
             return self._tell_progress(still, request)

@@ -215,7 +215,10 @@ def read_stamp(folder: str) -> str:
 
 def _find_counts(folder: str, path: str) -> list[str]:
     """The records of counts that were made with a comparison."""
-    with suppress(OSError), os.scandir(f"{folder}/{COUNTS}") as entries:
+    try:
+        entries = os.scandir(f"{folder}/{COUNTS}")
+    except OSError:  # nearly all runs have none
+        return []
+    with entries:
         found = sorted(each.name for each in entries if Path(each.path, COUNT_RECORD).is_file())
-        return [_join(path, f"{COUNTS}/{name}/{COUNT_RECORD}") for name in found]
-    return []
+    return [_join(path, f"{COUNTS}/{name}/{COUNT_RECORD}") for name in found]

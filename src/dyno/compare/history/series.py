@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -161,6 +161,7 @@ def _sort_by_build(points: Sequence[Point]) -> tuple[Point, ...]:
     return tuple(sorted(in_time, key=lambda p: (parse_version(p.version), first[p.build])))
 
 
+@cache
 def parse_version(text: str) -> tuple[tuple[int, str], ...]:
     """`8.0.33` after `8.0.4`: numbers as numbers, before words."""
     parts = re.findall(r"\d+|[^\d.\-_ ]+", text)

@@ -96,14 +96,17 @@ def read_home(home: RunsHome, say: Say, *, anew: bool = False) -> HomeRuns:
     runs, kept, is_changed = [], {}, False
     for each in found.runs:
         was = known.runs.get(each.path)
-        if was is None or was.stamp != each.stamp:
-            was = _read(home, each)
-        if was.unreadable or not _is_settled(each, began_ns):
-            is_changed |= each.path in known.runs
-        else:
-            is_changed |= known.runs.get(each.path) is not was
+        if was is not None and was.stamp == each.stamp:  # it was settled when it was kept
             kept[each.path] = was
-        runs.append(was)
+            runs.append(was)
+            continue
+        read = _read(home, each)
+        if read.unreadable or not _is_settled(each, began_ns):
+            is_changed |= was is not None
+        else:
+            is_changed = True
+            kept[each.path] = read
+        runs.append(read)
     is_changed |= len(kept) != len(known.runs)
     mine = index.HistoryIndex(kept, known.analyses) if keeps else None
     return HomeRuns(home, found, runs, mine, is_changed)
