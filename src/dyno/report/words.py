@@ -194,7 +194,12 @@ def format_change_size(flagged: FlaggedChange, alpha: float) -> str:
     level = f"{100 * (1 - alpha):g} % interval"
     bounds = numbers.format_interval(flagged.low_percent, flagged.high_percent)
     slowdown = numbers.format_signed_percent(flagged.slowdown_percent)
-    return f"slowdown {slowdown} %, {level} {bounds}, p {flagged.p_value:.3f}"
+    return f"slowdown {slowdown} %, {level} {bounds}, p {format_p_value(flagged.p_value)}"
+
+
+def format_p_value(p: float) -> str:
+    """Three places, and never that it were 0."""
+    return f"{p:.3f}" if p >= 0.001 else "< 0.001"
 
 
 def format_change_place(series: HistorySeries, flagged: FlaggedChange) -> str:

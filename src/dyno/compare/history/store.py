@@ -65,18 +65,20 @@ def read_folders(
     read: list[HomeRuns] = []
     for home, found in homes.items():
         before = sum(len(each.runs) for each in read)
-        read.append(_read_some(LocalHome(home), found, lambda more, at=before: tell(at + more)))
+        read.append(_read_some(LocalHome(home), found, tell, before))
     return read
 
 
-def _read_some(home: LocalHome, found: FoundRecords, tell: Callable[[int], None]) -> HomeRuns:
+def _read_some(
+    home: LocalHome, found: FoundRecords, tell: Callable[[int], None], before: int
+) -> HomeRuns:
     few = len(found.runs) < INDEX_LEAST
     known = index.HistoryIndex() if few else _load_index(home, lambda _: None, anew=False)[0]
     runs = []
     for each in found.runs:
         was = known.runs.get(each.path)
         runs.append(was if was and was.stamp == each.stamp else _read(home, each))
-        tell(len(runs))
+        tell(before + len(runs))
     return HomeRuns(home, found, runs)
 
 

@@ -204,7 +204,7 @@ _FLAGGED_CHANGES = """
 <tr><th scope="row"><a href="#{{ anchor }}">{{ told(series) }}</a></th>
 <td class="n strong">{{ n.slowdown_percent | signed }}&#8239;%</td>
 <td class="n">{{ interval(n.low_percent, n.high_percent) }}</td>
-<td class="n">{{ "%.3f" | format(n.p_value) }}</td>
+<td class="n">{{ p_value(n.p_value) }}</td>
 <td>{{ series.points[n.at - 1].candidate }}, then {{ series.points[n.at].candidate }}</td>
 <td>{{ verdict(series, n) }}{{ cause(n) }}</td></tr>
 {% endfor %}</tbody></table></div>
@@ -246,6 +246,7 @@ def _build_summary(history: History, links: ReportLinks) -> Markup:
     return render(
         _FLAGGED_CHANGES,
         rows=rows,
+        p_value=words.format_p_value,
         told=words.format_series,
         verdict=words.format_past_verdict,
         worth=words.describe_changes_worth(history),
