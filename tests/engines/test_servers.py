@@ -121,7 +121,7 @@ def test_the_controls_reach_the_server(home: Path) -> None:
         launch(home, 'echo "$(nice) $FILLER"; touch socket; sleep 60', under)
     )
     _server.wait_ready(running, lambda: None)
-    assert running.log.read_text() == "3 xxx\n"
+    assert running.log.read_text() == f"{os.nice(0) + 3} xxx\n"
     _server.kill_server(running)
 
 
