@@ -111,13 +111,13 @@ class HeadWatch:
     def _watch(self) -> None:
         heard = time.monotonic()
         while not self._over.wait(min(HEAD_ASKED_S, self._silent_s / 4)):
-            if self._answers():
+            if self._is_answering():
                 heard = time.monotonic()
             elif time.monotonic() - heard > self._silent_s:
                 self.is_lost = True
                 return
 
-    def _answers(self) -> bool:
+    def _is_answering(self) -> bool:
         try:
             socket.create_connection(self._place, timeout=self._silent_s / 4).close()
         except OSError:
@@ -127,7 +127,7 @@ class HeadWatch:
     def close(self) -> bool:
         """Asks no more; was the head lost, or does it not answer now?"""
         self._over.set()
-        return self.is_lost or not self._answers()
+        return self.is_lost or not self._is_answering()
 
 
 def check_address(address: str) -> None:
