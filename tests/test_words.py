@@ -89,27 +89,26 @@ VERBS = frozenset(
         r"\w+",
         """
     abandon accept act add adjust advance aggregate agree align allow analyse announce answer
-    append apply ask assign assume attach begin bind break build burn calibrate call carry change
-    check choose claim clean clear clip close collect combine compare compile complete compute
-    conclude confirm connect convert copy count create cross cut deal decode derive describe detect
-    diagnose discard divide do download draft draw drive drop empty enable encode end ensure enter
-    enumerate escape estimate expand expect expel explain extract fetch fill filter find finish fit
-    flag flush follow forecast forget form format free freeze gather get give go grade grant group
-    guard guess hash hide hold identify indent initialize insert inspect install instrument
-    interrupt iterate join judge keep kill label launch lay learn leave let liken link list
-    load locate
-    log look lower make mark mask match measure meet merge move multiply name negate normalize note
-    number obey observe open outline override pack pair parse pause place plan play poll preload
-    prepare print probe put query quote rank reach read recognise record recover refuse release
-    remove rename render reopen repeat replace replay report require reset resolve restart resume
-    retry rewrite run sample saturate save say see select send serve set settle shade share shift
-    shorten show shuffle sift simulate size skip solve sort spawn spell spend split start stop
-    store stretch strip style subtract suggest sum summarize survey suspend swap sweep switch sync
-    taint take tell test thaw tidy tighten trace transform trim truncate try uninstall unload unpack
-    update upgrade use vacuum vary verify wait wake walk warm watch weigh wrap write
-    is are has can may needs does
-    affords applies covers exceeds follows holds keeps knows lacks matches sees separates speaks
-    with without to as from
+    append apply ask assign assume attach await begin bind break build burn calibrate call
+    carry change check choose claim clean clear clip close collect combine compare compile
+    complete compute conclude confirm connect convert copy count create cross cut deal decode
+    derive describe detect diagnose discard divide do download draft draw drive drop empty
+    enable encode end ensure enter enumerate escape estimate expand expect expel explain
+    extract fetch fill filter find finish fit flag flush follow forecast forget form format
+    free freeze gather get give go grade grant group guard guess hash hide hold identify indent
+    initialize insert inspect install instrument interrupt iterate join judge keep kill label
+    launch lay learn leave let liken link list load locate log look lower make mark mask match
+    measure meet merge move multiply name negate normalize note number obey observe open
+    outline override pack pair parse pause place plan play poll preload prepare print probe put
+    query quote rank reach read recognise record recover refuse release remove rename render
+    reopen repeat replace replay report require reset resolve restart resume retry rewrite run
+    sample saturate save say see select send serve set settle shade share shift shorten show
+    shuffle sift simulate size skip solve sort spawn spell spend split start stop store stretch
+    strip style subtract suggest sum summarize survey suspend swap sweep switch sync taint take
+    tell test thaw tidy tighten trace transform trim truncate try uninstall unload unpack
+    update upgrade use vacuum vary verify wait wake walk warm watch weigh wrap write is are has
+    can may needs does affords applies covers exceeds follows holds keeps knows lacks matches
+    sees separates speaks with without to as from
     """,
     )
 )

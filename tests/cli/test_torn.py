@@ -119,7 +119,7 @@ def goes_on(folder: RunFolder) -> None:
     assert verdict
     assert verdict.complete
     assert {c.blocks for c in verdict.comparisons if c.primary} == {3}
-    assert {block for block, _ in ended_well(folder)} == {0, 1, 2}
+    assert {block for block, _ in ended_well(folder)} >= {0, 1, 2}, "a noisy one is replaced"
 
 
 def test_a_killed_driver_costs_its_trial_and_not_the_run(
@@ -137,7 +137,8 @@ def test_a_killed_driver_costs_its_trial_and_not_the_run(
 
 def test_a_full_disk_is_said_and_what_was_written_stays(runs: Path) -> None:
     def small_files() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000))
+        # run.json is smaller, a trial larger
+        resource.setrlimit(resource.RLIMIT_FSIZE, (7000, 7000))
 
     done = subprocess.run(
         [sys.executable, "-m", "dyno.cli", "compare", *PAIR, *WORKLOAD, *SHORT],
