@@ -101,7 +101,7 @@ def write_json(file: Path, data: dict[str, Any]) -> Path:
         with private_files.write_new_file(file) as out:
             json.dump(data, out, separators=(",", ":"))
     except OSError as error:
-        hint = "`dyno clean` lists what can be freed"
+        hint = "what was written before is kept; `dyno clean` lists what can be freed"
         if file.name == "verdict.json":
             hint = "`dyno show RUN` only reads; to judge it anew, copy the run where you may write"
         cause = f"{error.strerror}{find_fullest(error, file.parent)}"

@@ -27,6 +27,7 @@ def answer(session: Session, statements: Sequence[str]) -> Rows:
     """A PostgreSQL without the extension."""
     known: dict[str, list[list[str | None]]] = {
         "SHOW server_version": [["18.1"]],
+        "SHOW default_transaction_read_only": [["on"]],
         postgres.ABOUT[1]: [["t"]],
         postgres.ABOUT[2]: [["5", "shop"]],
         postgres.ABOUT[3]: [["1024"]],
@@ -72,6 +73,18 @@ def test_of_a_server_elsewhere_there_is_no_cpu_profile_and_that_is_said() -> Non
     found = find_target(answer, "postgres://ann@198.51.100.7/shop?sslmode=disable")
     assert found.process is None and found.engine == "postgres"
     assert any("no process of this host listens there" in each for each in found.missing)
+
+
+def test_a_server_that_did_not_make_the_session_read_only_is_refused() -> None:
+    def answer_off(session: Session, statements: Sequence[str]) -> Rows:
+        rows = answer(session, statements)
+        return [
+            [["off"]] if each.endswith("read_only") else row
+            for each, row in zip(statements, rows, strict=True)
+        ]
+
+    with pytest.raises(UsageError, match="did not make the session read-only"):
+        find_target(answer_off, "postgres://ann@198.51.100.7/shop?sslmode=disable")
 
 
 def test_a_pooler_in_front_is_not_taken_for_the_server(tmp_path: Path) -> None:
