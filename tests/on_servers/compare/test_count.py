@@ -45,6 +45,7 @@ def test_a_backend_of_postgres_counts_the_same_after_a_restart(
     assert list(tmp_path.glob("*-count-*/callgrind/*/callgrind.out.*"))
 
 
+@pytest.mark.timeout(240)
 def test_a_file_of_statements_is_counted_for_two_inputs_with_the_calls_that_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

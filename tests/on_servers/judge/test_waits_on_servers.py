@@ -89,6 +89,7 @@ def test_what_a_server_is_asked_is_not_counted_as_its_clients_work() -> None:
         trial = play(engine, "oltp_point_select", table_size="500", threads="1", time="3", rate="5")
         record = trial.phases[-1]
         assert record.waits and record.waits.samples > 15
+        # a reading of the counters before and one after are statements, too: a fixed number
         counted = {each.name: each.value for each in record.readings if each.probe == "server"}
         (own,) = [n for name, n in counted.items() if name != "server_commits"]
-        assert own - (record.streams[0].claimed or 0) < 12, (counted, record.streams[0].claimed)
+        assert own - (record.streams[0].claimed or 0) < 15, (counted, record.streams[0].claimed)
