@@ -111,6 +111,27 @@ def test_a_line_of_progress_tells_the_interval(plays: Plays) -> None:
     assert "Target transaction rate: 50/sec\n" in said
 
 
+def test_a_warm_up_is_told_of_and_counted_nowhere(plays: Plays) -> None:
+    """As in sysbench 1.1: reports begin after it, and `--events` are those after it."""
+    Path("w.lua").write_text("function event() sysbench.sql.driver():connect():query('x') end")
+    words = ("w.lua", DRY, "--rate=100", "--warmup-time=1", "--report-interval=1")
+    code, said = plays(*words, "--time=2", "run")
+    assert code == 0, said
+    assert "Number of threads: 1\nWarmup time: 1s\n" in said
+    assert "Threads started!\n\nWarming up for 1 seconds...\n\n" in said
+    events = re.search(r"total number of events: +(\d+)\n", said)
+    queries = re.search(r"    total: +(\d+)\n", said)
+    total_s = re.search(r"total time: +([\d.]+)s\n", said)
+    assert events and queries and total_s
+    # with the warm-up it would be the rest of three
+    assert 1 < float(total_s[1]) < 2.9
+    # one query an event: those of the warm-up would be half as many more
+    assert int(queries[1]) == int(events[1]) > 0
+    told = re.findall(r"^\[ (\d)s \] thds: 1 tps: ([\d.]+)", said, re.MULTILINE)
+    assert [at for at, _ in told][:1] == ["1"]
+    assert float(told[0][1]) <= int(events[1])
+
+
 def test_commands_print_what_they_print_and_no_more(plays: Plays) -> None:
     assert plays("s.lua", "--verbosity=0", "prepare")[1] == "body\nprepare 3s.lua\n"
     assert plays("s.lua", "--verbosity=0", "own") == (0, "body\nown\n")
@@ -142,6 +163,7 @@ def test_help_of_a_script_lists_its_options(plays: Plays) -> None:
         (["s.lua", "--db-driver=x", "run"], "FATAL: invalid database driver name: 'x'\n"),
         (["s.lua", "bad"], "FATAL: "),
         (["--threads=0", "s.lua", "run"], "FATAL: Invalid value for --threads: 0"),
+        (["--warmup-time=-1", "s.lua", "run"], "FATAL: Invalid value for --warmup-time: -1.\n"),
     ],
 )
 def test_what_sysbench_refuses_ends_with_one(plays: Plays, words: list[str], sentence: str) -> None:
@@ -218,7 +240,6 @@ def test_a_script_without_event_cannot_run(plays: Plays) -> None:
         ["s.lua", "--mysql-ssl=sometimes", "run"],
         ["s.lua", "--mysql-ssl-key=it.pem", "run"],
         ["s.lua", "--db-driver=pgsql", "--pgsql-sslmode=sometimes", "run"],
-        ["s.lua", "--warmup-time=5", "run"],
         ["s.lua", "--luajit-cmd=off", "run"],
         ["s.lua", "--mysql-host=a,b", "run"],
         ["s.lua", "run", "--compare", "null"],

@@ -133,9 +133,12 @@ impl PhaseMonitor<'_> {
     fn follow(&self, pool: &WorkerPool, start_ns: u64) -> Result<Followed, Error> {
         let every_ns = ns(self.phase.phase_ref.plan.progress_s);
         let mut meter = ProgressMeter::new(self.phase, self.live, start_ns);
-        let mut next_ns = if every_ns > 0 { start_ns + every_ns } else { NEVER };
         let hooks = self.observers.hooks;
         let mut reporter = hooks.map(|hooks| Reporter::new(hooks, self.phase, self.live));
+        // reports are told from the end of the warm-up on
+        let is_warmed = reporter.is_some() && self.phase.measured_ns() > start_ns;
+        let first_ns = if is_warmed { self.phase.measured_ns() } else { start_ns + every_ns };
+        let mut next_ns = if every_ns > 0 { first_ns } else { NEVER };
         let mut standstill = Standstill::new(SIGINT_CHECK_NS, self.moment(start_ns));
         let (mut interrupted, mut hook_error) = (false, None);
         let mut missing = pool.size();

@@ -58,7 +58,7 @@ pub fn with_times(report: Report, done: &Done) -> Report {
     let measured_ns = done.ended_ns.saturating_sub(done.measured_ns);
     Report {
         time_interval: seconds(done.counted_ns.unwrap_or(measured_ns)),
-        time_total: seconds(done.ended_ns.saturating_sub(done.started_ns)),
+        time_total: seconds(measured_ns),
         ..report
     }
 }
@@ -78,6 +78,9 @@ pub struct Reporter<'a> {
     live: &'a [LiveWorker],
     /// Of streams with a rate.
     due: Vec<DueCounter>,
+    warmup_s: f64,
+    /// The warm-up is over, and what it played stands in `last`.
+    is_measuring: bool,
     last: Report,
     last_latency: Vec<u64>,
 }
@@ -87,20 +90,33 @@ impl<'a> Reporter<'a> {
     pub fn new(hooks: &'a MainState, phase: &'a PhaseState<'a>, live: &'a [LiveWorker]) -> Self {
         let paced = phase.streams.iter().filter_map(|it| Some((it.schedule.clone()?, it.limit)));
         let due = paced.map(|(it, limit)| DueCounter::new(it, limit.unwrap_or(NEVER))).collect();
-        Self { hooks, phase, live, due, last: Report::default(), last_latency: vec![0; BUCKETS] }
+        let warmup_s = seconds(phase.measured_ns() - phase.timeline().start_ns());
+        let (is_measuring, last_latency) = (warmup_s == 0.0, vec![0; BUCKETS]);
+        let last = Report::default();
+        Self { hooks, phase, live, due, warmup_s, is_measuring, last, last_latency }
     }
 
-    /// Tells what happened since the last report, if the next is due.
+    /// Tells what happened since the last report, if the next is due. What is reported first after
+    /// the warm-up is where counting begins, and told to nobody.
     pub fn report(&mut self, progress: &Progress) -> Result<(), Error> {
+        let measured_s = progress.elapsed_s - self.warmup_s;
+        if measured_s < 0.0 {
+            return Ok(());
+        }
         // What is told once a second is told a little before or after it.
-        if progress.elapsed_s - self.last.time_total + 0.5 < self.hooks.report_interval_s {
+        let is_due = measured_s - self.last.time_total + 0.5 >= self.hooks.report_interval_s;
+        if self.is_measuring && !is_due {
             return Ok(());
         }
         let longest_ns = progress.streams.iter().map(|it| it.latency_ns_max).max();
-        let (mut sum, begun) = self.sum(progress);
+        let (mut sum, begun) = self.sum(progress, measured_s);
         sum.queue_length = self.count_due().saturating_sub(begun);
         let mut latency = vec![0; BUCKETS];
         self.reports().for_each(|it| it.add_latencies(&mut latency));
+        if !self.is_measuring {
+            (self.is_measuring, self.last, self.last_latency) = (true, sum, latency);
+            return Ok(());
+        }
         let since = latency.iter().zip(&self.last_latency).map(|(now, last)| now - last);
         sum.latency_pct = percentile_ms(&since.collect::<Vec<_>>(), self.hooks.percentile) / 1e3;
         sum.latency_max = seconds(longest_ns.unwrap_or(0));
@@ -114,10 +130,10 @@ impl<'a> Reporter<'a> {
     }
 
     /// What all users have done since the phase began, and how many events they have begun.
-    fn sum(&self, progress: &Progress) -> (Report, u64) {
+    fn sum(&self, progress: &Progress, measured_s: f64) -> (Report, u64) {
         let mut sum = Report {
             threads_running: self.phase.users(),
-            time_total: progress.elapsed_s,
+            time_total: measured_s,
             errors: progress.streams.iter().map(|it| it.failed).sum(),
             ..Report::default()
         };

@@ -65,7 +65,7 @@ def build_script_options(words: Words, described: Description) -> dict[str, str]
 
 def build_general_options(words: Words) -> dict[str, str]:
     """The general options that the driver reads, under its names."""
-    read = ("threads", "events", "time", "rate", "percentile", "db-ps-mode")
+    read = ("threads", "events", "time", "rate", "warmup-time", "percentile", "db-ps-mode")
     options = {name: words.options[name] for name in read}
     given = {it.name for it in RANDOM} | find_driver(words).handed_on
     options |= {name: words.options[name] for name in given & words.given}
@@ -135,12 +135,16 @@ def _format_event(event: driver.Event, words: Words) -> list[str]:
         lines += _format_mode(words)
     elif isinstance(event, driver.Ready):
         lines += ["Threads started!\n"]
+        if warmup_s := words.read_number("warmup-time"):
+            lines += [f"Warming up for {warmup_s} seconds...\n"]
     return lines
 
 
 def _format_mode(words: Words) -> list[str]:
     lines = ["Running the test with following options:"]
     lines += [f"Number of threads: {words.read_number('threads')}"]
+    if warmup_s := words.read_number("warmup-time"):
+        lines += [f"Warmup time: {warmup_s}s"]
     if rate := words.read_number("rate"):
         lines += [f"Target transaction rate: {rate}/sec"]
     if seconds := words.read_number("report-interval"):
@@ -195,7 +199,7 @@ def load_script(plan: Plan) -> int:
 
 def split_options(words: Words) -> tuple[dict[str, str], list[str]]:
     """The options of a comparison's workload, and those of the line that it does not use."""
-    taken = {"threads", "events", "time", "rate", "db-ps-mode"}
+    taken = {"threads", "events", "time", "rate", "warmup-time", "db-ps-mode"}
     taken |= {it.name for it in RANDOM} | find_driver(words).handed_on
     options = {name: words.options[name] for name in taken & words.given}
     options |= {"arrivals": "poisson"} if words.read_number("rate") else {}

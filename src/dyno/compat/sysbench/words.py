@@ -23,6 +23,7 @@ GENERAL = (
     Option("events", "N", "0", "events to play in all; 0: no limit"),
     Option("time", "N", "10", "seconds to play; 0: no limit"),
     Option("rate", "N", "0", "events per second of all threads together; 0: no limit"),
+    Option("warmup-time", "N", "0", "seconds to play before --time, of which nothing is told"),
     Option("report-interval", "N", "0", "seconds between two lines of progress; 0: none"),
     Option("config-file", "FILENAME", "", "a file with an option a line, as name=value"),
     Option("help", "on|off", "off", "print this and exit"),
@@ -37,7 +38,6 @@ GENERAL = (
     Option("thread-stack-size", "SIZE", "64K", "not done here"),
     Option("report-checkpoints", "LIST,...", "", "not done here"),
     Option("debug", "on|off", "off", "not done here"),
-    Option("warmup-time", "N", "0", "not done here"),
     Option("thread-init-timeout", "N", "30", "not done here"),
     Option("luajit-cmd", "STRING", "", "not done here"),
 )
@@ -65,7 +65,6 @@ WITHOUT_COUNTERPART = {
     "thread-stack-size": "the system's default is used",
     "report-checkpoints": "--report-interval tells the progress",
     "debug": "the server's log has the statements",
-    "warmup-time": "`dyno play` and `dyno compare` take --set warmup_time=N",
     "thread-init-timeout": "threads are waited for until they are connected, or cannot be",
     "luajit-cmd": "the script calls `jit` itself",
     "db-debug": "the server's log has the statements",
@@ -199,9 +198,10 @@ def _read_lines(file: str) -> list[str]:
 
 
 def _check(given: Mapping[str, str], known: Mapping[str, Option]) -> None:
-    threads = given.get("threads", "1")
-    if threads.lstrip("+-").isdigit() and int(threads) <= 0:
-        refuse(f"FATAL: Invalid value for --threads: {threads}.\n")
+    for name, least in (("threads", 1), ("warmup-time", 0)):
+        value = given.get(name, str(least))
+        if value.lstrip("+-").isdigit() and int(value) < least:
+            refuse(f"FATAL: Invalid value for --{name}: {value}.\n")
     for name, instead in WITHOUT_COUNTERPART.items():
         if name in given and given[name] not in ("", known[name].default):
             raise UsageError(f"sysbench's --{name} has no counterpart here", hint=instead)

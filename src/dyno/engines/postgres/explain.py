@@ -36,7 +36,7 @@ STATE = (
     "SELECT version(), current_setting('server_version_num')::int,"
     " current_setting('standard_conforming_strings'),"
     " (SELECT rolsuper FROM pg_roles WHERE rolname = current_user),"
-    " current_setting('track_io_timing'), current_setting('jit', true),"
+    " current_setting('track_io_timing'),"
     " pg_has_role(current_user, 'pg_read_all_stats', 'USAGE'),"
     " current_setting('synchronous_commit'), current_setting('fsync')"
 )
@@ -101,7 +101,7 @@ class PostgresPath:
         self.repeats = 1
         self.wait_sql, self._pid = "", ""
         (state,), functions = ask(self.session, [STATE, FUNCTIONS])
-        said, number, conforming, is_super, io, self._jit, sees, *durable = state
+        said, number, conforming, is_super, io, sees, *durable = state
         found = VERSION.match(str(said))
         self.version = found[1] if found else str(said)
         self._number = int(number or 0)

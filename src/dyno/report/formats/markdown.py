@@ -44,7 +44,7 @@ def _write_lines(book: Book) -> Iterator[str]:
             yield f"- **{finding.soundness}** by `{finding.audit}`: {_escape(finding.sentence)}"
     yield f"- {_escape(summarize_restarts(book).counted)}"
     if book.run.command:
-        yield f"- to repeat: `{escape_line(book.run.command)}`"
+        yield f"- to repeat: `{escape_line(book.run.command)}` (seed {book.run.seed})"
 
 
 def _write_table(rows: Sequence[Comparison]) -> Iterator[str]:
