@@ -77,7 +77,7 @@ def interrupt_explain(server: Server, sql: str, running: str) -> None:
     try:
         wait_until(lambda: ask(server.session, running) != [])
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 130
+        assert process.wait(60) == 130
     finally:
         process.kill()
         process.communicate()

@@ -23,6 +23,7 @@ def test_e(at): pass
     [
         (["a_race"], 0, "FAILED BESIDE OTHERS, PASSED ALONE: test_it.py::test_a_race"),
         (["a_race", "defect"], 1, "FAILED ALONE, TOO: test_it.py::test_defect"),
+        (["a_race", "defect"], 1, "PASSED ALONE: test_it.py::test_a_race\n"),
         (["e[mysql@8.0]@mysql-8.0"], 0, "PASSED ALONE: test_it.py::test_e[mysql@8.0]\n"),
         (["a_race@mysql-8.0"], 0, "PASSED ALONE: test_it.py::test_a_race\n"),
         ([f"{turn}_race" for turn in range(11)], 1, "11 failed; up to 10 would be played"),

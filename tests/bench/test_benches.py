@@ -13,7 +13,7 @@ from repository import ROOT
 
 from dyno import driver
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 @pytest.mark.parametrize(

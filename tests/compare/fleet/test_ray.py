@@ -22,6 +22,9 @@ from ray_nodes import CLIENT_PORT, PORT, RayCluster, find_processes, serving_nod
 
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(600)]
 
+#: Ray starts a server for each client, and on a crowded host gives it up before it runs.
+JOINS_MOST = 3
+
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[RayCluster]:
@@ -45,7 +48,10 @@ def test_rays_client_plays_on_a_cluster_of_another_network(
     address = f"ray://127.0.0.1:{CLIENT_PORT}"
     result = tmp_path / "result.json"
     words = ("--on", address, "--shares", "1", "--json", str(result))
-    code, said = caller.call("run", str(experiment), *words)
+    for _ in range(JOINS_MOST):
+        code, said = caller.call("run", str(experiment), *words)
+        if "cannot join the cluster" not in said:
+            break
     assert code == 0, said
     assert json.loads(result.read_text())["overall"]
     check_blocks(read_trials(caller.find_run()), {"n1"})

@@ -10,6 +10,9 @@ import pytest
 
 from dyno.cli import run_words
 
+#: callgrind slows what it counts, and a crowded host slows it once more
+pytestmark = pytest.mark.timeout(300)
+
 PLAYED = ("-w", "oltp_point_select", "--set", "table_size=100")
 
 
@@ -45,7 +48,6 @@ def test_a_backend_of_postgres_counts_the_same_after_a_restart(
     assert list(tmp_path.glob("*-count-*/callgrind/*/callgrind.out.*"))
 
 
-@pytest.mark.timeout(240)
 def test_a_file_of_statements_is_counted_for_two_inputs_with_the_calls_that_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -66,7 +68,6 @@ def test_a_file_of_statements_is_counted_for_two_inputs_with_the_calls_that_chan
     assert "sqlite3_step" in told
 
 
-@pytest.mark.timeout(240)
 def test_a_comparison_counts_beside_its_blocks_and_says_what_that_explains(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

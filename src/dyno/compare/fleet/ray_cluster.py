@@ -54,9 +54,8 @@ class RayBackend:
         try:
             self._ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
         except Exception as error:  # Ray's own have no common kind
-            cause = (str(error).strip() or type(error).__name__).splitlines()[0]
             message = f"cannot join the cluster ({address})"
-            raise HostError(message, cause=cause, hint=STATUS_HINT) from None
+            raise HostError(message, cause=_find_cause(error), hint=STATUS_HINT) from None
         by_client = address.startswith("ray://")  # which says itself that it is cut off
         self._head = None if by_client else HeadWatch(read_head(self._ray))
 
@@ -187,8 +186,7 @@ class RayChannel:
             self._errors = "Ray cannot reach its actor there"
             raise ConnectionLost("the node is lost", cause=self._errors) from None
         except Exception as error:  # Ray's own have no common kind
-            lines = [line for line in str(error).strip().splitlines() if line.strip()]
-            self._errors = lines[-1].strip()[:300] if lines else type(error).__name__
+            self._errors = _find_cause(error)
             raise ConnectionLost("the node is lost", cause=self._errors) from None
 
     def write(self, data: bytes) -> None:
@@ -214,3 +212,11 @@ class RayChannel:
         if self._head is None or not self._head.is_lost:
             with suppress(Exception):
                 self._ray.kill(self._actor, no_restart=True)
+
+
+def _find_cause(error: Exception) -> str:
+    """The line of an error of Ray's that says what was wrong: the last, below other programs'
+    tracebacks.
+    """
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1][:300] if lines else type(error).__name__

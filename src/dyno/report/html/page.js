@@ -68,7 +68,7 @@ function search(table) {
   const found = document.createElement("output");
   label.className = "search";
   input.type = "search";
-  label.append(`Search ${rows.length} rows`, input, " ", found);
+  label.append(`Search ${rows.length} row${rows.length === 1 ? "" : "s"}`, input, " ", found);
   (table.closest(".scroll") ?? table).before(label);
   input.addEventListener("input", () => {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
