@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -182,13 +183,21 @@ def measure_disk_use(*places: Path) -> tuple[int, float]:
 
     What goes meanwhile takes none.
     """
-    files = {file.absolute() for place in places for file in (place, *place.rglob("*"))}
+    files = {file.absolute() for place in places for file in (place, *_list_within(place))}
     stats = []
     for file in files:
         with suppress(OSError):
             stats.append(file.lstat())
     age_s = time.time() - max((stat.st_mtime for stat in stats), default=time.time())
     return sum(stat.st_blocks * 512 for stat in stats), age_s
+
+
+def _list_within(place: Path) -> Iterator[Path]:
+    """All folders and files below a place; `os.walk` passes over a folder that goes meanwhile,
+    where `Path.rglob` ends with an error.
+    """
+    for folder, folders, files in os.walk(place):
+        yield from (Path(folder, name) for name in (*folders, *files))
 
 
 def free_item(run: RunFolder) -> None:

@@ -24,6 +24,7 @@ What is counted:
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -131,11 +132,15 @@ def _read_gauges(pids: list[int], home: Path) -> dict[str, float]:
 
 
 def _measure_size_bytes(home: Path) -> int:
-    """What the files of `home` occupy on the disk; one that vanishes meanwhile counts nothing."""
+    """What the files of `home` occupy on the disk; what vanishes meanwhile counts nothing.
+
+    `os.walk` passes over a folder that does, where `Path.rglob` ends with an error.
+    """
     total = 0
-    for file in home.rglob("*"):
-        with suppress(FileNotFoundError):
-            total += file.lstat().st_blocks * 512
+    for folder, folders, files in os.walk(home):
+        for name in (*folders, *files):
+            with suppress(FileNotFoundError):
+                total += Path(folder, name).lstat().st_blocks * 512
     return total
 
 
