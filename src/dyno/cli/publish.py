@@ -32,10 +32,10 @@ def command(runs: tuple[str, ...], folder: Path, **words: Any) -> None:
     """Write the pages of RUNs into DIR: a site that opens from a file or any web server.
 
     It has the list of runs, their reports and heat maps, the history, and runs side by side. A RUN
-    may be a folder with runs in it, or a file of `dyno pack`. Passwords, this account, this host,
-    home folders, private addresses, and the users and hosts of servers' addresses have words in
-    their place, as in `dyno pack`; statements and values of yours are not looked into. DIR is a new
-    folder, or one that this command made, which is replaced in one step.
+    is one of `dyno show runs`, a folder with runs in it, or a file of `dyno pack`. Passwords, this
+    account, this host, home folders, private addresses, and the users and hosts of servers'
+    addresses have words in their place, as in `dyno pack`; statements and values of yours are not
+    looked into. DIR is a new folder, or one that this command made, which is replaced in one step.
 
     \b
     dyno publish last site
