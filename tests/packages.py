@@ -22,6 +22,7 @@ def _package(what: str, knows: str = "") -> Package:
 
 
 SHARED = {
+    "disk_use": "what lies below a folder, and how much that is",
     "errors": "what can go wrong, named by who can put it right",
     "former_names": "names that words of users had before, taken for one release with a note",
     "locks": "locks of the kernel, which go with their holder",

@@ -26,6 +26,7 @@ from pathlib import Path
 
 from dyno import numbers, private_files, subprocesses, tails
 from dyno.builds import Say
+from dyno.disk_use import measure_file_bytes
 from dyno.errors import HostError, UsageError, find_fullest
 from dyno.locks import share_lock, try_lock
 
@@ -297,7 +298,7 @@ def read_limit_bytes() -> int:
 
 
 def _read_entry(path: Path) -> CacheEntry:
-    size = sum(file.lstat().st_size for file in path.rglob("*") if file.is_file())
+    size = measure_file_bytes(path)
     return CacheEntry(path.parent.name, path.name, path, size, path.stat().st_mtime)
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +15,7 @@ import click
 from dyno.cli.options import DURATION, SIZE, Word
 from dyno.cli.runs import find_runs_home
 from dyno.cli.terminal import screen
+from dyno.disk_use import list_within
 from dyno.errors import HostError, build_unknown_error
 
 if TYPE_CHECKING:
@@ -183,21 +183,13 @@ def measure_disk_use(*places: Path) -> tuple[int, float]:
 
     What goes meanwhile takes none.
     """
-    files = {file.absolute() for place in places for file in (place, *_list_within(place))}
+    files = {file.absolute() for place in places for file in (place, *list_within(place))}
     stats = []
     for file in files:
         with suppress(OSError):
             stats.append(file.lstat())
     age_s = time.time() - max((stat.st_mtime for stat in stats), default=time.time())
     return sum(stat.st_blocks * 512 for stat in stats), age_s
-
-
-def _list_within(place: Path) -> Iterator[Path]:
-    """All folders and files below a place; `os.walk` passes over a folder that goes meanwhile,
-    where `Path.rglob` ends with an error.
-    """
-    for folder, folders, files in os.walk(place):
-        yield from (Path(folder, name) for name in (*folders, *files))
 
 
 def free_item(run: RunFolder) -> None:

@@ -23,8 +23,8 @@ def command(run: str, *, output: Path | None, hide: tuple[str, ...], no_logs: bo
     """Pack a run into one file that may be sent to others, and that `dyno report FILE` judges
     anywhere.
 
-    It holds the records, the logs, and the report made from them (`dyno show runs` names runs).
-    Passwords, this account, this host, home folders, private addresses, host groups, hosts of
+    RUN is one of `dyno show runs`. Its file holds the records, the logs, and the report made from
+    them. Passwords, this account, this host, home folders, private addresses, host groups, hosts of
     shares, and the users and hosts of servers' addresses have words in their place. Statements and
     values of yours are not looked into.
 

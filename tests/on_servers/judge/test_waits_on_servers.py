@@ -13,9 +13,9 @@ from dyno.record import Trial
 
 pytestmark = [pytest.mark.timeout(300)]
 
-#: Three users, of whom the first holds what the others update, where `held`: the bench's own.
 #: How long the function sleeps that an operation calls.
 SLEEP_US = 5000.0
+#: Three users, of whom the first holds what the others update, where `held`: the bench's own.
 HELD = (Path(__file__).resolve().parents[3] / "bench" / "held_lock.lua").read_text()
 
 

@@ -135,10 +135,8 @@ impl PhaseMonitor<'_> {
         let mut meter = ProgressMeter::new(self.phase, self.live, start_ns);
         let hooks = self.observers.hooks;
         let mut reporter = hooks.map(|hooks| Reporter::new(hooks, self.phase, self.live));
-        // reports are told from the end of the warm-up on
-        let is_warmed = reporter.is_some() && self.phase.measured_ns() > start_ns;
-        let first_ns = if is_warmed { self.phase.measured_ns() } else { start_ns + every_ns };
-        let mut next_ns = if every_ns > 0 { first_ns } else { NEVER };
+        let warmup_ns = if reporter.is_some() { self.phase.measured_ns() - start_ns } else { 0 };
+        let mut next_ns = start_ns.saturating_add(first_line_ns(every_ns, warmup_ns));
         let mut standstill = Standstill::new(SIGINT_CHECK_NS, self.moment(start_ns));
         let (mut interrupted, mut hook_error) = (false, None);
         let mut missing = pool.size();
@@ -167,6 +165,16 @@ impl PhaseMonitor<'_> {
     fn moment(&self, monotonic_ns: u64) -> Moment {
         let phase_ns = self.phase.timeline().phase_ns(monotonic_ns);
         Moment { monotonic_ns, phase_ns, cpu_ns: process_cpu_ns() }
+    }
+}
+
+/// How long after the start the first line of progress is told: so that one of those that follow
+/// falls on the end of the warm-up, from which reports count.
+fn first_line_ns(every_ns: u64, warmup_ns: u64) -> u64 {
+    match warmup_ns.checked_rem(every_ns) {
+        None => NEVER,
+        Some(0) => every_ns,
+        Some(rest_ns) => rest_ns,
     }
 }
 

@@ -25,6 +25,7 @@ from dyno.builds import cache
 from dyno.compare.play.engine_session import EngineSession, SessionPart
 from dyno.compare.play.job import LoadChoice, TrialJob
 from dyno.compare.resolve.design import SMALL_BYTES
+from dyno.disk_use import measure_file_bytes
 from dyno.engines import Snapshots
 from dyno.errors import HostError
 from dyno.record import PhaseRecord, Trial, WorkloadPlan
@@ -107,7 +108,7 @@ def _find_load(name: str) -> KeptLoad | None:
 
 def _keep_load(name: str, home: Path, part: SessionPart) -> KeptLoad:
     """Moves what lies in `home` to the cache, which drops older loads for its space."""
-    size = sum(file.lstat().st_size for file in home.rglob("*") if file.is_file())
+    size = measure_file_bytes(home)
     cache.trim(KIND, cache.read_limit_bytes() - size)
 
     def make(fresh: Path) -> None:

@@ -28,6 +28,7 @@ from dyno.compare.play.job import LoadChoice, TrialJob, TrialNotes
 from dyno.compare.play.loads import PREPARE, prepare_load
 from dyno.compare.play.watch import Event, Watch
 from dyno.compare.resolve.design import LOADS
+from dyno.disk_use import measure_file_bytes
 from dyno.errors import DynoError
 from dyno.record import Conditions, Failure, LoadCondition, Status, Trial
 
@@ -62,7 +63,7 @@ def play_trial(job: TrialJob, watch: Watch) -> Played:
                 session.play(
                     server, SessionPart(commands, job.seed, is_last=True, phases=notes.phases)
                 )
-        notes.size_bytes = sum(f.lstat().st_size for f in job.home.rglob("*") if f.is_file())
+        notes.size_bytes = measure_file_bytes(job.home)
     except DynoError as failed:
         status, error = "failed", failed
     except InterleavingBroken:  # the trial that failed says why

@@ -23,7 +23,7 @@ GENERAL = (
     Option("events", "N", "0", "events to play in all; 0: no limit"),
     Option("time", "N", "10", "seconds to play; 0: no limit"),
     Option("rate", "N", "0", "events per second of all threads together; 0: no limit"),
-    Option("warmup-time", "N", "0", "seconds to play before --time, of which nothing is told"),
+    Option("warmup-time", "N", "0", "seconds to play before --time, counted nowhere"),
     Option("report-interval", "N", "0", "seconds between two lines of progress; 0: none"),
     Option("config-file", "FILENAME", "", "a file with an option a line, as name=value"),
     Option("help", "on|off", "off", "print this and exit"),

@@ -24,11 +24,10 @@ What is counted:
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from dyno.disk_use import measure_block_bytes
 from dyno.host.probes import Measure, ProbeTarget
 from dyno.host.processes import (
     list_process_family,
@@ -127,21 +126,8 @@ def _read_gauges(pids: list[int], home: Path) -> dict[str, float]:
     shared = max(numbers.get("RssFile", 0) + numbers.get("RssShmem", 0) for numbers in status)
     return {
         "resident_bytes": 1024.0 * (own + shared),
-        "database_bytes": float(_measure_size_bytes(home)),
+        "database_bytes": float(measure_block_bytes(home)),
     }
-
-
-def _measure_size_bytes(home: Path) -> int:
-    """What the files of `home` occupy on the disk; what vanishes meanwhile counts nothing.
-
-    `os.walk` passes over a folder that does, where `Path.rglob` ends with an error.
-    """
-    total = 0
-    for folder, folders, files in os.walk(home):
-        for name in (*folders, *files):
-            with suppress(FileNotFoundError):
-                total += Path(folder, name).lstat().st_blocks * 512
-    return total
 
 
 PROBE = ProcessProbe()
