@@ -106,7 +106,7 @@ PACKAGES = {
     ),
     "compare/resolve": _package(
         "names to programs, scripts, keys, primaries, design: a run that can be played",
-        "record builds driver workloads engines host/checks host/controls profile"
+        "record builds driver workloads engines host/checks host/controls profile judge/stats"
         " compare/experiment compare/run_folder",
     ),
     "compare/forecast": _package(

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from dyno import errors
 from dyno.cli.judged_run import DOUBTFUL_EXIT, EXITS
-from dyno.compare.resolve.design import ANALYSES
+from dyno.judge.stats.scenarios import ANALYSES
 from dyno.plugins import load_modules
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -83,7 +83,7 @@ BY_HAND = ("README.md", "CONTRIBUTING.md", "docs/METHOD.md", "docs/guides/README
 
 def figures() -> dict[str, str]:
     """The words around each figure, as a pattern whose one group it is, and what the code says."""
-    analyses = [str(blocks) for blocks in ANALYSES]
+    analyses = [str(blocks) for blocks in ANALYSES.blocks]
     ends = {code: word for word, code in reversed(EXITS.items())}
     return {
         r"(\d+) audits hold the driver's ledger": str(len(load_modules("dyno.judge.audits"))),

@@ -8,21 +8,31 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from fakes import make_load, make_run, make_trials
+from judging import judge_unaudited
 from source_trees import amalgamation, commit_all, git
 
 from dyno.cli import bisect, judged_run, run_words
 from dyno.compare.bisect.oracles import TimeOracle
 from dyno.compare.bisect.points import BisectPoint, list_points
-from dyno.compare.bisect.search import CONFIDENCE, BisectAnswer, Bisection, BisectStep, Found
+from dyno.compare.bisect.search import (
+    CONFIDENCE,
+    BisectAnswer,
+    Bisection,
+    BisectStep,
+    Found,
+)
 from dyno.compare.experiment import Experiment, Measuring, Workload
 from dyno.errors import HostError, TrialFailed, UsageError
 from dyno.judge.stats.change_point import Measurement, choose_next, compute_step_posterior
-from dyno.record import Verdict
+from dyno.judge.stats.interval import compute_t_interval, extract_independent_data
+from dyno.judge.stats.scenarios import make_loaded
+from dyno.record import Conditions, Verdict
 
 
 def make_points(count: int) -> list[BisectPoint]:
@@ -54,7 +64,9 @@ class MadeOracle:
         return BisectAnswer(ratio, error, 9, word, "run")
 
 
-def search(oracle: MadeOracle, tell: Callable[[BisectStep], None] = lambda _: None) -> Found:
+def search(
+    oracle: MadeOracle | LoadedOracle, tell: Callable[[BisectStep], None] = lambda _: None
+) -> Found:
     return Bisection(make_points(len(oracle.levels)), oracle, tell).find_step()
 
 
@@ -82,6 +94,52 @@ def test_uncertain_answers_add_up_and_the_probability_is_right() -> None:
             right += found.first <= place <= found.last
     assert total > 120, "most of those that are found at all are sure"
     assert right / total > claimed / total - 0.05
+
+
+@dataclass
+class LoadedOracle:
+    """A comparison of 24 blocks for each answer, over which so many loads of the data rotate."""
+
+    levels: list[float]
+    loads: int
+    rng: np.random.Generator
+
+    def measure(self, base: BisectPoint, point: BisectPoint, margin: float | None) -> BisectAnswer:
+        logs = make_loaded(self.loads, 0.01)(self.rng, (1, 24), 0.01)[0]
+        logs += math.log1p(self.levels[int(point.name[1:])] / 100)
+        data = extract_independent_data(logs, [block % self.loads for block in range(24)])
+        interval = compute_t_interval(data, 0.05)
+        word = "slower" if interval.low > 0 else "faster" if interval.high < 0 else "inconclusive"
+        error = float(interval.error)
+        return BisectAnswer(float(interval.estimate), error, interval.freedom, word, "run")
+
+
+@pytest.mark.parametrize("loads", [3, 8])
+def test_where_loads_rotate_the_step_is_where_a_bisection_says_as_often_as_it_says(
+    loads: int,
+) -> None:
+    rng = np.random.default_rng(loads)
+    claims, right = [], []
+    for place in rng.integers(1, 12, 150):
+        found = search(LoadedOracle(step_at(int(place), 12, 3.0), loads, rng))
+        if found.first and found.probability >= CONFIDENCE:
+            claims.append(found.probability)
+            right.append(found.first <= place <= found.last)
+    assert len(right) > 40
+    assert np.mean(right) > np.mean(claims) - 0.04
+
+
+def test_an_answer_has_the_error_and_the_freedom_of_the_comparison_s_interval() -> None:
+    trials = [
+        replace(trial, conditions=Conditions(load=make_load(f"{trial.candidate}{trial.block % 3}")))
+        for trial in make_trials({"new": [0.01, 0.03, 0.02] * 3}, per_s=1e9)
+    ]
+    verdict = judge_unaudited(make_run(analyses=(9,)), trials)
+    made = Experiment("b", (), (Workload("w"),), Measuring())
+    points = make_points(2)[0], make_points(2)[1]
+    answer = TimeOracle(made, lambda _: ("run", verdict)).measure(*points, None)
+    assert answer.error == pytest.approx(0.01 / 3**0.5, rel=1e-3)
+    assert answer.freedom == 2
 
 
 def test_equal_ends_are_nothing_to_find_and_inconclusive_is_not_good() -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
 import pytest
-from counts import make_count
+from counts import make_candidate_count, make_count
 
-from dyno.judge.counts import compare_counts, judge_overall
+from dyno.judge.counts import compare_counts, judge_change, judge_overall
 from dyno.record.count import CountComparison, CountedFunction
 
 
@@ -45,6 +46,23 @@ def test_one_repetition_that_differs_from_another_widens_the_interval() -> None:
     assert row.low_percent < row.change_percent - 0.1
 
 
+@pytest.mark.parametrize("repeats", [(2, 2), (3, 3), (2, 5), (5, 5)])
+@pytest.mark.parametrize("spread", [0.0, 0.1, 0.5, 1.0])
+def test_whichever_side_varies_the_interval_holds_a_change_of_none_in_95_of_100(
+    repeats: tuple[int, int], spread: float
+) -> None:
+    rng = np.random.default_rng(5)
+    sides = [
+        rng.normal(1000.0, sd, (1500, n)) for sd, n in zip((1.0, spread), repeats, strict=True)
+    ]
+    held = 0
+    for one, two in zip(*(side.tolist() for side in sides), strict=True):
+        base, other = (make_candidate_count("a", tuple(it)) for it in (one, two))
+        found = judge_change(base, other, 0.5)
+        held += found.low <= 0.0 <= found.high
+    assert held / 1500 >= 0.95 - 0.014, "two and a half standard errors of 1,500 counts"
+
+
 def test_of_several_inputs_the_interval_is_over_inputs_and_each_is_held_against_itself() -> None:
     inputs = (1000.0, 1100.0, 1250.0)
     same = compare(inputs, tuple(each + 10.0 for each in inputs), inputs=3)
@@ -75,7 +93,7 @@ def test_a_layers_change_has_its_own_interval_where_repetitions_are_on_record() 
     (row,) = compare_counts(dataclasses.replace(count, counts=sides))
     tree, parser = row.layers
     assert (tree.layer, parser.layer) == ("b-tree", "parser")
-    half = 4.302653 * 2.0  # t of 2 degrees; the pooled variance of 0 and 8 is 4
+    half = 12.706205 * 2.0  # t of 1 degree, for one side alone varies: by √(8 / 2)
     assert (tree.low, tree.high) == pytest.approx((32.0 - half, 32.0 + half), rel=1e-4)
     assert parser.low == parser.high == 0.0
     (plain,) = compare_counts(count)

@@ -55,9 +55,9 @@ def choose_exit_code(history: History, since: datetime | None, *, strict: bool =
 
 def describe_flagged_change(flagged: FlaggedChange) -> str:
     """What its fresh comparison said; a suspicion that nobody has tried is inconclusive. A step of
-    a count needs none.
+    a count needs none, but where its repetitions vary too far to tell.
     """
-    if flagged.is_exact:
+    if flagged.is_exact and flagged.is_decided:
         return "heavier"
     return flagged.trial.verdict if flagged.trial else "inconclusive"
 
@@ -203,8 +203,8 @@ def command(folders: tuple[str, ...], alpha: float, reindex: bool, **words: obje
     each primary metric, in the order of their builds. Where the level changes, Dyno names the
     builds before and after, and the command that compares them. Only that comparison gives a
     verdict, which is then shown beside the flagged change. Counts of instructions (`dyno count`)
-    make series of their own: they have no noise, so each step of the margin is a change, *heavier*
-    or *lighter*, and decides the gate by itself.
+    make series of their own: a build's repetitions are held against those where its level began, as
+    `dyno count` does, and *heavier* or *lighter* decides the gate by itself.
 
     The default FOLDER is that of runs. A URL that fsspec opens will do: s3://bucket/runs. From 100
     runs on an index of them is kept beside them, where DuckDB is installed.

@@ -11,7 +11,7 @@ import numpy as np
 
 from dyno import numbers
 from dyno.disk.audits import judge_run
-from dyno.judge.stats.interim_analyses import InterimAnalyses
+from dyno.judge.stats.interim_analyses import InterimAnalyses, choose_analyses_up_to
 from dyno.judge.stats.interval import compute_t_interval
 from dyno.judge.stats.log_ratio import to_log, to_percent
 from dyno.judge.stats.simulate import compute_clopper_pearson
@@ -29,7 +29,7 @@ from dyno.record.disk import (
 
 ALPHA = 0.05
 #: Blocks at which a comparison is judged.
-ANALYSES = (6, 10)
+ANALYSES = choose_analyses_up_to(10)
 #: From here on a slowdown is told in times.
 TIMES_PERCENT = 900.0
 #: The worst first.

@@ -1,15 +1,18 @@
 """Instruction counts compared: heavier, not heavier, lighter, or inconclusive.
 
 Repetitions are restarts of one seed. Where they agree exactly the difference is exact for this
-input; else they are data like any other, with an interval by Student's t over both sides' pooled
-variance. Of several inputs each is one datum, candidate − base. A lone count
-claims nothing, for an engine that varies would be called heavier by chance.
+input; else they are data like any other, with an interval by Student's t. Each side has a variance
+of its own, and t the degrees of freedom of the side that varies with the fewest repetitions: then
+the interval holds the truth in 95 % of counts at the least, whichever side varies (P. L. Hsu, 1938;
+Mickey, Brown, *Bounds on the distribution functions of the Behrens-Fisher statistic*, Ann. Math.
+Stat. 37, 1966). Of several inputs each is one datum, candidate − base. A lone count claims nothing,
+for an engine that varies would be called heavier by chance.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import sqrt
 from statistics import mean, variance
 
@@ -25,6 +28,8 @@ from dyno.record.count import (
 )
 
 CONFIDENCE = 0.95
+#: Degrees of freedom where repetitions agree to the last instruction.
+EXACT_FREEDOM = 30
 #: A function whose change is below this share of the base is not told.
 TOLD_SHARE = 1e-5
 
@@ -41,10 +46,33 @@ def judge_overall(comparisons: Sequence[CountComparison]) -> CountWord:
     return min((each.word for each in comparisons), key=order.index)
 
 
-def _compare(base: CandidateCount, other: CandidateCount, margin: float) -> CountComparison:
+@dataclass(frozen=True)
+class CountChange:
+    """How far a count lies from another, in percent of that, with its interval and its word; the
+    standard error is 0 where repetitions agree exactly.
+    """
+
+    percent: float
+    low: float
+    high: float
+    error: float
+    freedom: int
+    word: CountWord
+
+
+def judge_change(base: CandidateCount, other: CandidateCount, margin: float) -> CountChange:
+    """What the repetitions of both say; the comparison's rule, and the history's."""
     change = 100.0 * (other.instructions / base.instructions - 1.0)
-    half = 100.0 * _find_half_width(base, other) / base.instructions
+    error, freedom = _compute_error(base.repeats, other.repeats, _count_inputs(base, other))
+    error *= 100.0 / base.instructions
+    half = _find_t(freedom) * error
     low, high = change - half, change + half
+    word = _choose_word(change, low, high, margin) if _is_known(base, other) else "inconclusive"
+    return CountChange(change, low, high, error, freedom, word)
+
+
+def _compare(base: CandidateCount, other: CandidateCount, margin: float) -> CountComparison:
+    change = judge_change(base, other, margin)
     least = TOLD_SHARE * base.instructions
     changes = [each for each in _find_changes(base, other) if abs(each.change) >= least]
     return CountComparison(
@@ -52,11 +80,11 @@ def _compare(base: CandidateCount, other: CandidateCount, margin: float) -> Coun
         candidate=other.candidate,
         base_value=base.instructions,
         candidate_value=other.instructions,
-        change_percent=change,
-        low_percent=low,
-        high_percent=high,
+        change_percent=change.percent,
+        low_percent=change.low,
+        high_percent=change.high,
         margin_percent=margin,
-        word=_choose_word(change, low, high, margin) if _is_known(base, other) else "inconclusive",
+        word=change.word,
         changes=tuple(changes),
         layers=tuple(_find_layer_changes(base, other)),
         tree=build_call_tree(base, other),
@@ -77,28 +105,23 @@ def _choose_word(change: float, low: float, high: float, margin: float) -> Count
     return "not heavier" if high < margin else "inconclusive"
 
 
-def _find_half_width(base: CandidateCount, other: CandidateCount) -> float:
-    """Half of the interval of the difference of two means: over inputs, which both sides share,
-    where there are several, else over restarts.
-    """
-    return _compute_half_width(base.repeats, other.repeats, _count_inputs(base, other))
-
-
 def _count_inputs(base: CandidateCount, other: CandidateCount) -> int:
     return base.inputs if base.inputs == other.inputs else 1
 
 
-def _compute_half_width(one: Sequence[float], two: Sequence[float], inputs: int) -> float:
+def _compute_error(one: Sequence[float], two: Sequence[float], inputs: int) -> tuple[float, int]:
+    """The standard error of the difference of two means, and its degrees of freedom: over inputs,
+    which both sides share, where there are several, else over restarts.
+    """
+    varying = [list(one), list(two)]
     if inputs > 1:
         pairs = zip(split_by_input(one, inputs), split_by_input(two, inputs), strict=True)
-        differences = [mean(theirs) - mean(ours) for ours, theirs in pairs]
-        spread = sqrt(variance(differences) / inputs)
-        return _find_t(inputs - 1) * spread if spread else 0.0
-    if len(set(one)) == len(set(two)) == 1:
-        return 0.0
-    freedom = len(one) + len(two) - 2
-    squares = sum((len(each) - 1) * variance(each) for each in (one, two) if len(each) > 1)
-    return _find_t(freedom) * sqrt(squares / freedom * (1 / len(one) + 1 / len(two)))
+        varying = [[mean(theirs) - mean(ours) for ours, theirs in pairs]]
+    varying = [each for each in varying if len(set(each)) > 1]
+    if not varying:
+        return 0.0, EXACT_FREEDOM
+    error = sqrt(sum(variance(each) / len(each) for each in varying))
+    return error, min(map(len, varying)) - 1
 
 
 def _find_t(freedom: int) -> float:
@@ -152,6 +175,7 @@ def _find_layer_interval(
     if not (base.layer_repeats and other.layer_repeats):
         return None, None
     one, two = (side.layer_repeats.get(layer, (0.0,) * len(side.repeats)) for side in (base, other))
-    half = _compute_half_width(one, two, _count_inputs(base, other))
+    error, freedom = _compute_error(one, two, _count_inputs(base, other))
+    half = _find_t(freedom) * error
     change = mean(two) - mean(one)
     return change - half, change + half

@@ -64,7 +64,8 @@ class FlaggedChange:
     before. `confirm` is the command that compares afresh the builds before `first` and from `last`
     on; where there is none it is empty, and `why_none` says why. `trial` is what a fresh comparison
     found; None where there was none yet. Where it `is_exact` it is one of a count of instructions:
-    the step is the margin's or more, the interval has no width, and nothing needs to be tried.
+    the interval is over repetitions (of no width where these agree), and nothing needs to be tried;
+    but where it is not `is_decided`, since they vary too far to tell.
     `unlike_hosts` says, a clause each, what of a group's hosts changed at the same place: then
     nobody can tell whether the build is slower or the host.
     """
@@ -81,6 +82,7 @@ class FlaggedChange:
     why_none: str = ""
     trial: FreshComparison | None = None
     is_exact: bool = False
+    is_decided: bool = True
     unlike_hosts: tuple[str, ...] = ()
 
 
@@ -95,7 +97,7 @@ class HistorySeries:
     flagged change that nobody tried counts for the gate, which is asked every night, where its p is
     at most `gate_alpha`. `tested` is False where there are fewer points than could show a change.
     `levels` are the geometric means between the flagged changes, one more than there are of these.
-    One of counts `is_exact`: it has no noise, and every step of the margin is flagged.
+    One of counts `is_exact`: its steps are judged by repetitions, and need no fresh comparison.
     """
 
     metric: Metric

@@ -47,6 +47,8 @@ class Comparison:
     Percentages are slowdowns turned into the metric's own change: `change_percent` is how the
     candidate's number differs from the base's, `slowdown_percent` = time ratio − 1 (positive is
     worse, whatever the metric's direction). `low_percent` and `high_percent` bound the slowdown.
+    `error_percent` is the standard error of its log, with `freedom` degrees of freedom: fewer than
+    blocks where these share loads or hosts.
     `base_value` and `candidate_value` are geometric means over the blocks judged. `p_value` counts
     all analyses and all comparisons (Holm over the primaries, Benjamini-Hochberg over the others).
     From 8 blocks on `sign_flip_p` and `hodges_lehmann_percent` stand beside as a second opinion.
@@ -89,6 +91,8 @@ class Comparison:
     hosts: tuple[HostEffect, ...] = ()
     between_hosts_percent: float | None = None
     heterogeneity_percent: float | None = None
+    error_percent: float = 0.0
+    freedom: int = 0
 
     @property
     def is_doubtful(self) -> bool:

@@ -190,7 +190,9 @@ def format_point(point: HistoryPoint) -> str:
 def format_change_size(flagged: FlaggedChange, alpha: float) -> str:
     """`slowdown +5.1 %, 99 % interval [+4.3, +5.9], p 0.002`; of a count `instructions +5.10 %`."""
     if flagged.is_exact:
-        return f"instructions {flagged.slowdown_percent:+.2f} %, a count"
+        ends = (flagged.low_percent, flagged.high_percent)
+        bounds = f" [{ends[0]:+.2f}, {ends[1]:+.2f}]" if ends[0] != ends[1] else ""
+        return f"instructions {flagged.slowdown_percent:+.2f} %{bounds}, a count"
     level = f"{100 * (1 - alpha):g} % interval"
     bounds = numbers.format_interval(flagged.low_percent, flagged.high_percent)
     slowdown = numbers.format_signed_percent(flagged.slowdown_percent)
@@ -224,8 +226,12 @@ def format_past_verdict(series: HistorySeries, flagged: FlaggedChange) -> str:
     trial = flagged.trial
     later = "" if flagged.stands else "; the level has come back since"
     if flagged.is_exact:
+        if not flagged.is_decided:
+            return (
+                f"inconclusive: its repetitions vary too far to tell; --repeat 5 would tell{later}"
+            )
         word = "heavier" if flagged.slowdown_percent > 0 else "lighter"
-        return f"{word}: a count has no noise; it is not time{later}"
+        return f"{word} by its repetitions; a count is not time{later}"
     if trial is None:
         return f"flagged, not tried{later}"
     ends = [end for end in (trial.low_percent, trial.high_percent) if end is not None]
@@ -250,8 +256,8 @@ def describe_changes_worth(history: History) -> str:
     if exact:
         found = sum(len(each.flagged_changes) for each in exact)
         said.append(
-            f"{format_count(found, 'step')} in {len(exact)} series of instruction counts, which "
-            "have no noise: each is of the margin or more. Heavier is not slower."
+            f"{format_count(found, 'step')} in {len(exact)} series of instruction counts, each "
+            "judged by its repetitions, as dyno count does. Heavier is not slower."
         )
     return " ".join(said)
 

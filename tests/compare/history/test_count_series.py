@@ -1,9 +1,10 @@
-"""Counts in a history: a series without noise, whose every step of the margin is a change."""
+"""Counts in a history: each point is judged by its repetitions against where its level began."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,12 @@ from dyno.cli import run_words
 from dyno.compare.run_folder import write_json
 
 
-def write_counts(runs: Path, levels: dict[str, float], day: int = 1, **more: Any) -> None:
-    """A count of these versions."""
+def write_counts(
+    runs: Path, levels: Mapping[str, float | tuple[float, ...]], day: int = 1, **more: Any
+) -> None:
+    """A count of these versions: a level is that of both repetitions, several are of each."""
     made = make_count(
-        {version: (level, level) for version, level in levels.items()},
+        {name: own if isinstance(own, tuple) else (own, own) for name, own in levels.items()},
         tuple(make_build(version) for version in levels),
         created_utc=f"2026-01-{day:02}T00:00:00Z",
         **more,
@@ -43,9 +46,32 @@ def test_a_step_of_the_margin_is_a_change_and_a_smaller_one_is_none(
     assert "1 step in 1 series of instruction counts" in said
     assert "before: null@1.1" in said
     assert "after:  null@1.2" in said
-    assert "heavier: a count has no noise" in said
+    assert "heavier by its repetitions; a count is not time" in said
     assert "which functions: dyno count null@1.1 null@1.2 -w select" in said
     assert "p 0" not in said
+
+
+@pytest.mark.parametrize(
+    ("nights", "code", "told"),
+    [
+        ([(1000.0, 1080.0), (1015.0, 1095.0)], 2, "inconclusive: its repetitions vary too far"),
+        ([(1000.0, 1080.0), (1015.0, 1095.0), (1000.0, 1080.0)], 0, "0 steps in 1 series"),
+        ([(1000.0,), (1015.0,)], 2, "inconclusive"),
+        ([(1000.0, 1000.2), (1015.0, 1015.1)], 1, "heavier by its repetitions"),
+        ([(1000.0, 1000.2), (1003.0, 1003.9)], 0, "0 steps in 1 series"),
+    ],
+)
+def test_counts_that_vary_are_judged_by_their_repetitions(
+    nights: list[tuple[float, ...]],
+    code: int,
+    told: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for day, own in enumerate(nights, 1):
+        write_counts(tmp_path / "runs", {"1.0": own}, day)
+    found, said = show(tmp_path / "runs", capsys, "--gate")
+    assert (found, told in said) == (code, True), said
 
 
 def test_a_drift_of_small_steps_is_held_against_where_it_began(

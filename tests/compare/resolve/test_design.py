@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 import pytest
+from repository import ROOT
 
 from dyno.compare import experiment
 from dyno.compare.experiment import Measuring
@@ -33,3 +35,16 @@ def test_the_analyses_follow_from_the_blocks(
     )
     found = make_design(made, "null@1us", {})
     assert (found.analyses, found.quick) == (analyses, measuring.get("quick", False))
+
+
+def test_when_data_are_looked_at_stands_in_one_place() -> None:
+    """Disks and simulated runs look when comparisons do."""
+    places = [
+        str(file.relative_to(ROOT))
+        for file in (ROOT / "src").rglob("*.py")
+        if "(6, 10" in file.read_text()
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Tuple)
+        and [getattr(it, "value", 0) for it in node.elts[:2]] == [6, 10]
+    ]
+    assert places == ["src/dyno/judge/stats/interim_analyses.py"]

@@ -11,9 +11,10 @@ from small_scripts import PHASES, PLAIN, resolve
 
 from dyno.compare import experiment
 from dyno.compare.experiment import Experiment, Workload
-from dyno.compare.resolve.design import ANALYSES, LIMITS_INTERLEAVED
+from dyno.compare.resolve.design import LIMITS_INTERLEAVED
 from dyno.compare.resolve.experiment import draft_run
 from dyno.errors import UsageError
+from dyno.judge.stats.scenarios import ANALYSES
 from dyno.record import Run, Stop, WorkloadPlan
 
 
@@ -37,7 +38,7 @@ def test_a_run_says_everything_that_decides_its_result(script: Path) -> None:
     assert [c.name for c in run.candidates] == ["null@1us", "fast"]
     assert run.candidates[0].build["delay_ns"] == "1000"
     assert run.candidates[1].controls == {"aslr": "off"}
-    assert (run.design.base, run.design.analyses, run.seed) == ("null@1us", ANALYSES, 5)
+    assert (run.design.base, run.design.analyses, run.seed) == ("null@1us", ANALYSES.blocks, 5)
     assert run.design.limits == LIMITS_INTERLEAVED
     assert run.design.controls["aslr"] == "on"
     assert {"cpu", "cores", "kernel", "memory_mb", "file_system"} <= run.host.keys()

@@ -17,6 +17,7 @@ from dyno.record import Comparison, Conditions, Trial
 LOGS = [0.01, 0.03, 0.02, 0.012, 0.034, 0.019, 0.011, 0.029, 0.024]
 #: Three loads in turn: their means over three blocks each.
 MEANS = np.array(LOGS).reshape(3, 3).mean(axis=0)
+TRIALS = make_trials({"new": LOGS}, per_s=1e9)
 
 
 def kept(trials: Sequence[Trial], of: int, *, shared: bool = False) -> list[Trial]:
@@ -38,7 +39,7 @@ def row(trials: Sequence[Trial]) -> Comparison:
 
 
 def test_the_interval_is_that_of_the_loads_and_not_of_the_blocks() -> None:
-    found = row(kept(make_trials({"new": LOGS}, per_s=1e9), 3))
+    found = row(kept(TRIALS, 3))
     limits = stats.ttest_1samp(MEANS, 0.0).confidence_interval(0.95)
     expected = [to_percent(limits.low), to_percent(limits.high)]
     assert [found.low_percent, found.high_percent] == pytest.approx(expected, abs=1e-4)
@@ -47,6 +48,14 @@ def test_the_interval_is_that_of_the_loads_and_not_of_the_blocks() -> None:
     assert found.candidate_value / found.base_value == pytest.approx(
         1.0 / (1.0 + found.slowdown_percent / 100.0)
     )
+
+
+def test_the_standard_error_that_a_row_tells_is_that_of_its_interval() -> None:
+    found, plain = (row(it) for it in (kept(TRIALS, 3), TRIALS))
+    error = to_percent(float(MEANS.std(ddof=1)) / 3**0.5)
+    assert found.error_percent == pytest.approx(error, abs=1e-4)
+    assert found.freedom == 2
+    assert (plain.freedom, plain.blocks) == (len(LOGS) - 1, found.blocks)
 
 
 def test_a_load_that_both_sides_begin_with_cancels() -> None:

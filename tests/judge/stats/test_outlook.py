@@ -12,7 +12,7 @@ from dyno.judge.stats.log_ratio import to_log, to_percent
 from dyno.judge.stats.power import (
     BlockErrors,
     compute_detectable,
-    compute_freedom,
+    compute_known_freedom,
     compute_mde80,
     compute_sd_bound,
     estimate_blocks,
@@ -97,7 +97,9 @@ def test_a_plan_by_earlier_runs_finds_its_mde80_four_times_in_five(sd: float, ru
     logs = rng.normal(0.0, sd, (8000, 24))
     ended = simulate_runs(logs[:, None, :], Rule(ANALYSES, DELTA)).blocks
     sds = np.array([row[:n].std(ddof=1) for row, n in zip(logs, ended, strict=True)])
-    own = np.array([compute_freedom(n, stopped_early=n < ANALYSES.maximum) for n in ended])
+    own = np.array(
+        [compute_known_freedom(n - 1, stopped_early=n < ANALYSES.maximum) for n in ended]
+    )
     own, sds = own.reshape(-1, runs), sds.reshape(-1, runs)
     free = own.sum(axis=1)
     pooled = np.sqrt((own * sds**2).sum(axis=1) / free)

@@ -15,7 +15,7 @@ def made(low: float, high: float, wider: float = 0.0) -> Interval:
     """An interval in the middle of which the estimate lies; `wider` where skewness counts."""
     low_, high_ = np.array(low), np.array(high)
     estimate, sd, p = (low_ + high_) / 2.0, np.array(1.0), np.array(0.5)
-    return Interval(estimate, low_, high_, sd, p, low_ - wider, high_ + wider)
+    return Interval(estimate, low_, high_, sd, sd, 9, p, low_ - wider, high_ + wider)
 
 
 def word(low: float, high: float, **known: Any) -> str:

@@ -17,17 +17,13 @@ from dyno.compare.experiment import Experiment
 from dyno.compare.experiment.candidates import make_names_unique, parse_candidate
 from dyno.compare.resolve.experiment import draft_run
 from dyno.errors import TrialFailed, UsageError
-from dyno.judge.counts import compare_counts
+from dyno.judge.counts import judge_change
 from dyno.record import Comparison, Metric, Verdict
 
 #: No step below this is looked for, and no margin is wider.
 MARGINS_PERCENT = (0.1, 25.0)
-#: Fewer blocks have no standard error.
-BLOCKS_LEAST = 2
-#: Of the normal distribution: the half-width of a 95 % interval in standard errors.
-HALF_WIDTH = 1.96
-#: Degrees of freedom of a count, which hardly varies.
-COUNT_FREEDOM = 30.0
+#: No count is known to less: its log has this standard error at the least.
+COUNT_ERROR_LEAST = 1e-5
 
 
 @dataclass
@@ -49,12 +45,12 @@ class TimeOracle:
         if not verdict.comparisons and verdict.overall == "inconclusive":  # no block counted
             raise TrialFailed(f"the comparison says nothing: {verdict.sentence}")
         row = self._choose_row(verdict.comparisons)
-        if row.verdict == "invalid" or row.blocks < BLOCKS_LEAST:
+        if row.verdict == "invalid" or not row.freedom:
             raise TrialFailed(f"the comparison says nothing: {verdict.sentence}")
         self.metric = row.metric
-        error = math.log1p(row.sd_percent / 100) / math.sqrt(row.blocks)
+        error = math.log1p(row.error_percent / 100)
         ratio = math.log1p(row.slowdown_percent / 100)
-        return BisectAnswer(ratio, error, max(row.blocks - 1, 1), row.verdict, name)
+        return BisectAnswer(ratio, error, row.freedom, row.verdict, name)
 
     def _choose_row(self, rows: Sequence[Comparison]) -> Comparison:
         own = [row for row in rows if row.primary and self.phase in ("", row.metric.phase)]
@@ -67,8 +63,7 @@ class TimeOracle:
 
 def _compute_weight(row: Comparison) -> float:
     """The change in standard errors."""
-    error = row.sd_percent / math.sqrt(max(row.blocks, 1))
-    return abs(row.slowdown_percent) / max(error, 1e-9)
+    return abs(row.slowdown_percent) / max(row.error_percent, 1e-9)
 
 
 @dataclass(frozen=True)
@@ -86,10 +81,11 @@ class CountOracle:
         width = _clip_margin(margin) if margin else self.plan.margin_percent
         plan = replace(self.plan, margin_percent=width)
         folder, count = count_run(draft_run(made, self.say), plan, self.runs, self.say)
-        (row,) = compare_counts(count)
-        ratio = math.log1p(row.change_percent / 100)
-        error = (row.high_percent - row.low_percent) / 200 / HALF_WIDTH
-        return BisectAnswer(ratio, max(error, 1e-5), COUNT_FREEDOM, row.word, folder.name)
+        good, other = count.counts
+        change = judge_change(good, other, count.margin_percent)
+        ratio, error = math.log1p(change.percent / 100), change.error / 100
+        error = max(error, COUNT_ERROR_LEAST)
+        return BisectAnswer(ratio, error, change.freedom, change.word, folder.name)
 
 
 def make_experiment(

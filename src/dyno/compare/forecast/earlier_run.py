@@ -17,7 +17,8 @@ from dyno.judge.analysis.margins import DeclaredPrimary
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.analysis.spread import Sources, find_spread_sources
 from dyno.judge.stats.components import LOADS
-from dyno.judge.stats.power import BlockErrors, compute_freedom, compute_sd_bound
+from dyno.judge.stats.interval import compute_error
+from dyno.judge.stats.power import BlockErrors, compute_known_freedom, compute_sd_bound
 from dyno.record import Metric, Run, WorkloadPlan
 
 #: Fewer blocks than this say too little of how blocks vary.
@@ -96,9 +97,9 @@ class EarlierRun:
         if not own:
             return None
         found = [float(line.logs.var(ddof=1)) / line.effect.norm**2 for line in own]
-        blocks = own[0].logs.size
-        early = self.run.share is None and blocks < self.run.design.analyses[-1]
-        return sum(found) / len(found), compute_freedom(blocks, stopped_early=early)
+        early = self.run.share is None and own[0].logs.size < self.run.design.analyses[-1]
+        freedom = compute_error(own[0].data)[1]
+        return sum(found) / len(found), compute_known_freedom(freedom, stopped_early=early)
 
     def _compute_length_factor(
         self, pair: DeclaredPrimary, workload: WorkloadPlan, spread: Sources

@@ -13,14 +13,13 @@ from dyno.compare.forecast.detection import SDS_PERCENT, assume_primaries, count
 from dyno.compare.resolve.design import (
     LOADS,
     SLOW_LOAD_S,
-    choose_analyses_up_to,
     list_due_baselines,
     needs_baseline,
 )
 from dyno.compare.resolve.draft import Prepared, RunDraft
 from dyno.compare.resolve.preconditions import compute_disk_bytes
 from dyno.errors import UsageError
-from dyno.judge.stats.interim_analyses import InterimAnalyses
+from dyno.judge.stats.interim_analyses import InterimAnalyses, choose_analyses_up_to
 from dyno.judge.stats.power import compute_mde80
 from dyno.judge.stats.verdict import CLEAR_LEAST
 from dyno.record import Candidate, Run, WorkloadPlan, find_echo_stand

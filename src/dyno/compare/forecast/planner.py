@@ -21,10 +21,9 @@ from dyno.compare.forecast.detection import (
 )
 from dyno.compare.forecast.earlier_run import EarlierRun
 from dyno.compare.forecast.estimate import RunCost, estimate_block_s, estimate_cost
-from dyno.compare.resolve.design import choose_analyses_up_to
 from dyno.compare.resolve.draft import Prepared
 from dyno.errors import UsageError
-from dyno.judge.stats.interim_analyses import InterimAnalyses
+from dyno.judge.stats.interim_analyses import InterimAnalyses, choose_analyses_up_to
 from dyno.judge.stats.log_ratio import to_log, to_percent
 from dyno.judge.stats.power import compute_mde80, estimate_blocks, estimate_chances
 from dyno.record import Run

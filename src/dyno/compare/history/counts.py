@@ -1,6 +1,8 @@
-"""Series of counts of instructions: without noise, so a change of the margin is a change.
+"""Series of counts of instructions: each point is judged against the first of its level, by the
+repetitions of both, as `dyno count` judges it (`judge.counts`), and a step is a verdict.
 
-No statistics: counts of one build agree to a small part of the margin, and each step is a verdict.
+Where the newest point lies the margin or more off and its repetitions vary too far to tell, that is
+flagged as *inconclusive*. A later point decides such an earlier one.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from dyno.compare.history.conditions import HOST_OF_COUNTS, identify_build
 from dyno.compare.history.series import parse_version
 from dyno.compare.run_folder import COUNTS, read_json
 from dyno.errors import HostError, UsageError
+from dyno.judge.counts import CountChange, judge_change
 from dyno.record import (
     Candidate,
     FlaggedChange,
@@ -103,8 +106,8 @@ def _find_conditions(point: CountPoint) -> Conditions:
 def _build_series(conditions: Conditions, points: Sequence[CountPoint]) -> HistorySeries:
     engine, metric, alike = conditions
     ordered = _sort_points(points)
-    starts = find_steps([each.counted.instructions for each in ordered], ordered[-1].count)
-    ends = [0, *starts, len(ordered)]
+    steps = find_steps([each.counted for each in ordered], ordered[-1].count.margin_percent)
+    ends = [0, *steps, len(ordered)]
     logs = [
         sum(log(each.counted.instructions) for each in ordered[start:end]) / (end - start)
         for start, end in pairwise(ends)
@@ -117,8 +120,8 @@ def _build_series(conditions: Conditions, points: Sequence[CountPoint]) -> Histo
         tested=len(ordered) >= POINTS_LEAST,
         levels=tuple(map(exp, logs)),
         flagged_changes=tuple(
-            _build_change(ordered, start, logs[at : at + 2], logs[-1])
-            for at, start in enumerate(starts)
+            _build_change(ordered, start, logs[at : at + 2], logs[-1], change)
+            for at, (start, change) in enumerate(steps.items())
         ),
         is_exact=True,
     )
@@ -139,13 +142,16 @@ def _sort_points(points: Sequence[CountPoint]) -> list[CountPoint]:
     )
 
 
-def find_steps(values: Sequence[float], count: Count) -> list[int]:
-    """Where a value lies the count's margin or more from the first of its level."""
-    steps, level = [], values[0]
-    for at, value in enumerate(values):
-        if abs(value / level - 1.0) * 100.0 >= count.margin_percent:
-            steps.append(at)
-            level = value
+def find_steps(counted: Sequence[CandidateCount], margin: float) -> dict[int, CountChange]:
+    """Where a count is heavier or lighter than the first of its level, or where the newest may be:
+    the place of each such step, and its change.
+    """
+    steps, level = {}, counted[0]
+    for at, each in enumerate(counted):
+        change = judge_change(level, each, margin)
+        may_be = change.word == "inconclusive" and abs(change.percent) >= margin
+        if change.word in ("heavier", "lighter") or (may_be and at == len(counted) - 1):
+            steps[at], level = change, each
     return steps
 
 
@@ -164,21 +170,25 @@ def _build_point(point: CountPoint) -> HistoryPoint:
 
 
 def _build_change(
-    points: Sequence[CountPoint], at: int, levels: Sequence[float], newest: float
+    points: Sequence[CountPoint],
+    at: int,
+    levels: Sequence[float],
+    newest: float,
+    change: CountChange,
 ) -> FlaggedChange:
     before, after = levels
-    percent = 100.0 * (exp(after - before) - 1.0)
     return FlaggedChange(
         at=at,
         first=at,
         last=at,
-        slowdown_percent=percent,
-        low_percent=percent,
-        high_percent=percent,
+        slowdown_percent=change.percent,
+        low_percent=change.low,
+        high_percent=change.high,
         p_value=0.0,
         stands=abs(newest - after) < abs(newest - before),
         confirm=_build_command(points[at - 1], points[at]),
         is_exact=True,
+        is_decided=change.word != "inconclusive",
     )
 
 

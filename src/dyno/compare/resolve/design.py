@@ -14,16 +14,9 @@ from dyno.compare.resolve.controls import ResolvedCandidate
 from dyno.errors import UsageError
 from dyno.host.controls import HoldsHost
 from dyno.host.controls import load_controls as all_controls
+from dyno.judge.stats.interim_analyses import MAX, choose_analyses_up_to
 from dyno.record import Candidate, Design, Interleaving, Slice, WorkloadPlan
 
-#: Valid blocks at which a default run looks at its data, the last is MAX (METHOD.md,
-#: The interval and the interim analyses).
-ANALYSES = (6, 10, 14, 18, 24)
-#: Beyond the default MAX a third more blocks each time, so that a long run too may end early.
-LATER_ANALYSES = (32, 42, 56, 75, 100, 133, 177)
-#: No analysis after this part of MAX: it would save next to no time, and cost power
-#: (docs/evidence/code-choices.md).
-ANALYSIS_LATEST = 0.85
 #: The function of a script for sysbench that begins and ends its events itself.
 OWN_LOOP = "thread_run"
 #: The one analysis of a quick run (METHOD.md, The words).
@@ -78,14 +71,8 @@ def choose_interim_analyses(measuring: Measuring) -> tuple[int, ...]:
                 hint=f"quick is {QUICK_ANALYSES[-1]} blocks",
             )
         return QUICK_ANALYSES
-    most = measuring.blocks or ANALYSES[-1]
+    most = measuring.blocks or MAX
     return (most,) if measuring.fixed else choose_analyses_up_to(most)
-
-
-def choose_analyses_up_to(most: int) -> tuple[int, ...]:
-    """The default analyses well before `most` blocks, and `most` itself."""
-    every = (*ANALYSES, *LATER_ANALYSES)
-    return (*(n for n in every if n <= ANALYSIS_LATEST * most), most)
 
 
 def with_interleaving(design: Design, measuring: Measuring, turns: Interleaving | None) -> Design:

@@ -101,6 +101,8 @@ def _build_row(context: ComparisonContext, estimate: Estimate) -> Comparison:
         blocks=n,
         dropped=context.dropped.get(line.metric.workload, 0),
         sd_percent=to_percent(float(line.logs.std(ddof=1))),
+        error_percent=to_percent(float(interval.error)),
+        freedom=interval.freedom,
         mde80_percent=_compute_mde80_percent(context, estimate),
         p_value=estimate.p,
         verdict=verdict,

@@ -27,6 +27,21 @@ def spend_pocock(fraction: float, alpha: float) -> float:
     return alpha * math.log1p((math.e - 1.0) * fraction)
 
 
+#: The valid blocks at which a default run looks at its data last (METHOD.md, The interval and the
+#: interim analyses), and those at which it looks before; beyond it a third more blocks each time,
+#: so that a long run too may end early.
+MAX = 24
+EARLIER = (6, 10, 14, 18, MAX, 32, 42, 56, 75, 100, 133, 177)
+#: No analysis after this part of the last: it would save next to no time, and cost power
+#: (docs/evidence/code-choices.md).
+EARLIER_SHARE = 0.85
+
+
+def choose_analyses_up_to(most: int) -> tuple[int, ...]:
+    """The default analyses well before `most` blocks, and `most` itself."""
+    return (*(n for n in EARLIER if n <= EARLIER_SHARE * most), most)
+
+
 Floats = NDArray[np.float64]
 
 NODES = 128

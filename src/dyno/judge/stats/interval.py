@@ -23,6 +23,7 @@ from dyno.judge.stats.log_ratio import Floats
 @dataclass(frozen=True)
 class Interval:
     """Estimates in logs, all of one shape; `p` is two-sided and knows nothing of other analyses.
+    `error` is the estimate's standard error, with `freedom` degrees of freedom.
 
     `low_skewed` and `high_skewed` bound as `low` and `high` do, or wider where the data are
     skewed (`compute_skewed_bounds`).
@@ -32,6 +33,8 @@ class Interval:
     low: Floats
     high: Floats
     sd: Floats
+    error: Floats
+    freedom: int
     p: Floats
     low_skewed: Floats
     high_skewed: Floats
@@ -52,18 +55,25 @@ def extract_independent_data(logs: Floats, groups: Sequence[int] | None) -> Floa
     return np.asarray(logs @ (shares / shares.sum(axis=0)))
 
 
+def compute_error(data: Floats) -> tuple[Floats, int]:
+    """The standard error of the mean of independent `data` along the last axis (n ≥ 2), and its
+    degrees of freedom.
+    """
+    n = data.shape[-1]
+    return np.asarray(data.std(axis=-1, ddof=1) / np.sqrt(n)), n - 1
+
+
 def compute_t_interval(logs: Floats, level: float) -> Interval:
     """The interval of level 1 − `level` for the mean of `logs` along the last axis (n ≥ 2).
 
     Blocks that agree to the last bit give an interval of no width, and p 0 or 1.
     """
-    n = logs.shape[-1]
     estimate, sd = logs.mean(axis=-1), logs.std(axis=-1, ddof=1)
-    error = sd / np.sqrt(n)
-    half = -stdtrit(n - 1, level / 2.0) * error
+    error, freedom = compute_error(logs)
+    half = -stdtrit(freedom, level / 2.0) * error
     distance = np.where(estimate == 0.0, 0.0, np.inf)
     np.divide(np.abs(estimate), error, out=distance, where=error > 0.0)
-    p = 2.0 * stdtr(n - 1, -distance)
+    p = 2.0 * stdtr(freedom, -distance)
     low, high = estimate - half, estimate + half
     wider = compute_skewed_bounds(logs, level)
     return Interval(
@@ -71,6 +81,8 @@ def compute_t_interval(logs: Floats, level: float) -> Interval:
         low,
         high,
         sd,
+        error,
+        freedom,
         np.asarray(p),
         np.minimum(low, wider[0]),
         np.maximum(high, wider[1]),

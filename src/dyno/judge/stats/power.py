@@ -45,14 +45,14 @@ def compute_detectable(blocks: int, sd: float, alpha: float, power: float = POWE
 BOUND_SHARE = 0.8
 
 
-def compute_freedom(blocks: int, *, stopped_early: bool) -> int:
-    """Degrees of freedom of the variance of `blocks` block logs.
+def compute_known_freedom(freedom: int, *, stopped_early: bool) -> int:
+    """Degrees of freedom with which a run of `freedom` (`interval.compute_error`) knows a variance.
 
     A run that was decided before its last analysis is one of those whose blocks happened to agree:
     one less, which makes `compute_sd_bound` hold as often as it says
     (docs/evidence/code-choices.md).
     """
-    return max(1, blocks - 1 - stopped_early)
+    return max(1, freedom - stopped_early)
 
 
 def compute_sd_bound(sd: float, freedom: float, share: float = BOUND_SHARE) -> float:

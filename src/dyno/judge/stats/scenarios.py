@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dyno.judge.stats.interim_analyses import InterimAnalyses
+from dyno.judge.stats.interim_analyses import MAX, InterimAnalyses, choose_analyses_up_to
 from dyno.judge.stats.log_ratio import Floats, to_log
 from dyno.judge.stats.simulate import Outcome, Rule, compute_clopper_pearson, simulate_runs
 
@@ -128,7 +128,7 @@ def _draw_orders(rng: Rng, shape: Shape) -> Floats:
 
 #: The defaults of METHOD.md, The interval and the interim analyses: analyses and α; and the margin
 #: δ.
-ANALYSES = InterimAnalyses((6, 10, 14, 18, 24), 0.05)
+ANALYSES = InterimAnalyses(choose_analyses_up_to(MAX), 0.05)
 MARGIN_PERCENT = 2.0
 SEED = 11
 

@@ -56,7 +56,8 @@ def _describe_row(count: Count, row: CountComparison) -> str:
     size = format_percent(abs(row.change_percent))
     change = f"{size} {'more' if row.change_percent > 0 else 'fewer'} instructions"
     if row.word == "inconclusive":
-        return f"Inconclusive: {who} may be heavier than {whom} or not"
+        told = f"Inconclusive: {who} may be heavier than {whom} or not"
+        return f"{told}; more repetitions (--repeat) or inputs (--inputs) narrow the interval"
     return f"{who} is {row.word} than {whom}: {change} {article} {count.unit}"
 
 
