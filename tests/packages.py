@@ -160,7 +160,8 @@ PACKAGES = {
     "compare/history": _package(
         "many runs, local or in object storage, by their index or their records, to series of"
         " comparable points, the changes flagged in them, and what fresh comparisons made of these",
-        "record builds workloads host/controls judge/stats judge/analysis compare/run_folder",
+        "record builds workloads host/controls judge/counts judge/stats judge/analysis"
+        " compare/run_folder",
     ),
     "disk": _package(
         "what a disk does under a database: fio's jobs as data, played, judged and audited",
