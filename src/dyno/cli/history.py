@@ -132,7 +132,7 @@ def print_flagged_change(series: HistorySeries, flagged: FlaggedChange, alpha: f
     if place := format_change_place(series, flagged):
         screen.print_line(f"  place:  {place}")
     if hosts := format_host_change(flagged):
-        screen.print_line(f"  hosts:  {hosts}")
+        screen.print_line(f"  beside: {hosts}")
     screen.print_line(f"  verdict: {format_past_verdict(series, flagged)}")
     asked = "which functions" if flagged.is_exact else "to confirm or reject"
     screen.print_line(f"  {asked}: {flagged.confirm or flagged.why_none}")

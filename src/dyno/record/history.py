@@ -66,8 +66,8 @@ class FlaggedChange:
     found; None where there was none yet. Where it `is_exact` it is one of a count of instructions:
     the interval is over repetitions (of no width where these agree), and nothing needs to be tried;
     but where it is not `is_decided`, since they vary too far to tell.
-    `unlike_hosts` says, a clause each, what of a group's hosts changed at the same place: then
-    nobody can tell whether the build is slower or the host.
+    `unlike_hosts` says, a clause each, what of a group's hosts, or of what their pilots chose,
+    changed at the same place: then nobody can tell whether that brought the step or the build.
     """
 
     at: int

@@ -216,9 +216,11 @@ def format_change_place(series: HistorySeries, flagged: FlaggedChange) -> str:
 
 
 def format_host_change(flagged: FlaggedChange) -> str:
-    """What of a group's hosts changed along with the level; empty where nothing did."""
+    """What of a group's hosts, or of what pilots chose, changed along with the level; empty where
+    nothing did.
+    """
     clauses = "; ".join(flagged.unlike_hosts)
-    return f"{clauses}: the hosts may have brought it, not the build" if clauses else ""
+    return f"{clauses}: that may have brought it, not the build" if clauses else ""
 
 
 def format_past_verdict(series: HistorySeries, flagged: FlaggedChange) -> str:

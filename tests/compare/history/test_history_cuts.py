@@ -38,10 +38,10 @@ def refused(capsys: pytest.CaptureFixture[str]) -> HistoryCommand:
 
 
 def interleaved_run(
-    length_s: float, drain_s: float = 0.005, *, frozen: bool = True
+    length_s: float, drain_s: float = 0.005, *, frozen: bool = True, epoch_s: float = 1.0
 ) -> dict[str, Any]:
     """A run whose trials are interleaved in slices of that length."""
-    turns = Interleaving(Slice(length_s, drain_s), 0.25, frozen)
+    turns = Interleaving(Slice(length_s, drain_s), epoch_s, frozen)
     return {"design": dataclasses.replace(make_run().design, interleaving=turns)}
 
 
@@ -56,25 +56,42 @@ CUTS: dict[str, tuple[dict[str, object], str]] = {
 }
 
 
-@pytest.mark.parametrize(
-    "other, clause",
-    [
-        (interleaved_run(0.02), "slice was '5 ms, 5 ms of drain' and is '20 ms, 5 ms of drain'"),
-        (
-            interleaved_run(0.005, 0.001),
-            "slice was '5 ms, 5 ms of drain' and is '5 ms, 1 ms of drain'",
-        ),
-        (interleaved_run(0.005, frozen=False), "without a turn was 'suspended' and is 'run on'"),
-    ],
-)
-def test_a_series_is_cut_where_the_pilot_chose_other_turns(
-    other: dict[str, Any], clause: str, runs: Path, shown: HistoryCommand
+#: What a pilot of nights chose on a host that others use: slice and drain in ms.
+CHOSEN = [(50, 5.76), (20, 4.0), (50, 6.37), (20, 3.1), (50, 12.5), (100, 13.2)] * 2
+
+
+@pytest.mark.parametrize("step", [0.0, 0.05])
+def test_twelve_nights_whose_pilot_chose_other_slices_make_one_series(
+    step: float, runs: Path, shown: HistoryCommand
 ) -> None:
-    write_nightly_runs(runs, [0.0] * 10, **interleaved_run(0.005))
-    write_nightly_runs(runs, [0.1] * 10, first=11, **other)
+    for day, (slice_ms, drain_ms) in enumerate(CHOSEN, 1):
+        turns = interleaved_run(slice_ms / 1e3, drain_ms / 1e3, frozen=day % 3 > 0)
+        write_run(runs, day, {f"1.{day}": step * (day > 6)}, **turns)
+    said = shown()
+    assert count_series(said) == 1 and " 12 " in said
+    assert ("before: null@1.6 " in said) == (step > 0)
+    assert "beside:" not in said
+
+
+def test_slices_that_changed_for_good_along_with_the_level_are_told(
+    runs: Path, shown: HistoryCommand
+) -> None:
+    write_nightly_runs(runs, [0.0] * 10, **interleaved_run(0.005, frozen=False))
+    write_nightly_runs(runs, [0.1] * 10, first=11, **interleaved_run(0.1))
+    flat = " ".join(shown().split())
+    assert "1 flagged change in 1 series" in flat
+    assert "idle engines was 'running' and is 'suspended'; slices was '5 ms' and is '100" in flat
+    assert "that may have brought it, not the build" in flat
+
+
+def test_runs_that_hold_their_connections_are_no_nights_of_others(
+    runs: Path, shown: HistoryCommand
+) -> None:
+    write_nightly_runs(runs, [0.0] * 10, **interleaved_run(0.02))
+    write_nightly_runs(runs, [0.1] * 10, first=11, **interleaved_run(0.02, epoch_s=0.0))
     flat = " ".join(shown().split())
     assert "0 flagged changes in 2 series" in flat
-    assert clause in flat
+    assert "connections was 'reconnected' and is 'held'" in flat
 
 
 @pytest.mark.parametrize("what", CUTS)
@@ -162,7 +179,7 @@ def test_hosts_of_a_group_that_changed_along_with_the_level_are_named(
     write_nightly_runs(runs, [0.2] * 8, first=9, host=group | other)
     said = " ".join(shown().split())
     assert "flagged: " in said
-    named = "hosts: cpu was 'two' and is 'four': the hosts may have brought it"
+    named = "beside: cpu was 'two' and is 'four': that may have brought it"
     assert (named in said) == (not same)
 
 

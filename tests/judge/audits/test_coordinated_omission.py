@@ -6,10 +6,10 @@ import dataclasses
 from typing import Any
 
 import pytest
-from audit_records import a_run, a_trial, only
+from audit_records import a_run, a_trial, only, recorded
 from fakes import make_latency, make_phase
 
-from dyno.record import Finding, Run, Series
+from dyno.record import Finding, Run, Series, Switches
 
 
 def _run(metric: str = "rate_per_s", **changes: Any) -> Run:
@@ -130,3 +130,23 @@ def test_a_percentile_among_events_that_were_cut_off_is_a_lower_bound(
     finding = _judged(_run(metric), latency=make_latency(1e6, 10_000 + cut), **lost)
     assert finding.soundness == soundness
     assert soundness == "sound" or "200 of 10200 events were cut off" in finding.sentence
+
+
+@pytest.mark.parametrize(
+    ("held", "soundness", "told"),
+    [
+        ({"waited_ns": 7_000_000_000}, "doubtful", "this host is too noisy"),
+        ({"stood_still_ns": 7_000_000_000}, "doubtful", "this host is too noisy"),
+        ({"switches": Switches(100, 90_000_000, 7_000_000_000)}, "doubtful", "is too noisy"),
+        ({"waited_ns": 3_000_000_000}, "doubtful", "waits are in neither"),
+        ({"waited_ns": 1_000_000_000}, "invalid", "waits are in neither"),
+    ],
+)
+def test_time_in_which_the_driver_could_not_send_is_no_wait_that_was_left_out(
+    held: dict[str, Any], soundness: str, told: str
+) -> None:
+    """Three users of whom one was always in an event: latencies fill two fifths of their time."""
+    trial = recorded(a_trial(3, "new", connections=3), **held)
+    finding = only("coordinated_omission", _run(), trial)
+    assert (finding.soundness, told in finding.sentence) == (soundness, True)
+    assert ("dyno doctor" in finding.sentence) == ("noisy" in told)

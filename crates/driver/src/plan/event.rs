@@ -208,6 +208,8 @@ pub struct Done {
     pub held_up_ns: u64,
     /// The longest time that one of these took, others' time included.
     pub held_up_ns_max: u64,
+    /// How long a worker stood ready and had no core; of the worker with the most.
+    pub waited_ns: u64,
     /// A SIGINT ended it.
     pub interrupted: bool,
     /// What the driver's process itself spent between `started_ns` and `ended_ns`.

@@ -127,6 +127,7 @@ fn instead_of_go(instruction: Instruction) -> PhaseEnd {
 struct Gathered<'a> {
     shares: Vec<StreamShare<'a>>,
     held_up: HeldUp,
+    waited_ns: u64,
     engine_counts: BTreeMap<String, u64>,
     error: Option<Error>,
 }
@@ -137,6 +138,7 @@ fn gather<'a>(reports: Vec<WorkerReport<'a>>, sums: &mut ScriptSums) -> Gathered
         all.shares.extend(report.shares);
         sums.add(report.sums);
         all.held_up = all.held_up.or_worse(report.held_up);
+        all.waited_ns = all.waited_ns.max(report.spent.waited_ns);
         for (name, count) in report.engine_counts {
             *all.engine_counts.entry(name.to_owned()).or_default() += count;
         }
@@ -149,11 +151,12 @@ fn gather<'a>(reports: Vec<WorkerReport<'a>>, sums: &mut ScriptSums) -> Gathered
 fn finish(
     phase: &PhaseState,
     measured: Measured,
-    Gathered { shares, held_up, engine_counts, error }: Gathered,
+    Gathered { shares, held_up, waited_ns, engine_counts, error }: Gathered,
     hooks: Option<&MainState>,
 ) -> Result<PhaseEnd, Error> {
     let report = hooks.map(|hooks| report::report_of_phase(&shares, hooks)).transpose();
-    let done = done(phase, &measured, (shares, held_up, engine_counts));
+    let done = done(phase, &measured, (shares, held_up, engine_counts))
+        .map(|done| Done { waited_ns, ..done });
     let error = measured.hook_error.or(error);
     // What ended the phase goes before what it left that does not add up.
     let (done, error) = match (done, error) {
@@ -208,6 +211,7 @@ fn done(
         stood_still_ns_max: measured.standstill.longest_ns,
         held_up_ns: held_up.own_ns,
         held_up_ns_max: held_up.longest_ns,
+        waited_ns: 0,
         interrupted: measured.interrupted,
         usage: measured.usage,
         engine_counts,

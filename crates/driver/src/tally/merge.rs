@@ -43,6 +43,7 @@ fn merge_two(sum: Done, more: Done) -> Result<Done, Error> {
         stood_still_ns_max: sum.stood_still_ns_max.max(more.stood_still_ns_max),
         held_up_ns: sum.held_up_ns.max(more.held_up_ns),
         held_up_ns_max: sum.held_up_ns_max.max(more.held_up_ns_max),
+        waited_ns: sum.waited_ns.max(more.waited_ns),
         interrupted: sum.interrupted || more.interrupted,
         usage: merge_usage(sum.usage, more.usage),
         engine_counts: merge_counts(sum.engine_counts, more.engine_counts),

@@ -18,7 +18,7 @@ def identify_build(candidate: Candidate) -> Named:
 
 def find_conditions(run: Run, workload: WorkloadPlan, candidate: Candidate) -> Named:
     """Workload, settings, controls that are not left at their default, host and driver; whether
-    turns were taken and how, since what counts of a phase differs.
+    turns were taken, since what counts of a phase differs.
     """
     known = load_controls()
     held = run.design.controls | candidate.controls
@@ -32,19 +32,25 @@ def find_conditions(run: Run, workload: WorkloadPlan, candidate: Candidate) -> N
     found = {f"{group} {name}": v for group, named in groups.items() for name, v in named.items()}
     found |= {"script": workload.script_sha256[:8], "driver": run.driver_sha256[:8]}
     found |= {"length": "quick"} if run.design.quick else {}
-    found |= _describe_turns(run.design.interleaving, workload) if run.design.interleaving else {}
+    found |= _describe_turns(run.design.interleaving) if run.design.interleaving else {}
     return tuple(sorted(found.items()))
 
 
-def _describe_turns(turns: Interleaving, workload: WorkloadPlan) -> dict[str, str]:
-    """What a run's pilot chose of the turns: rates and effects depend on all of it."""
-    time_slice = turns.find_slice(workload.name)
-    return {
-        "order": "interleaved",
-        "slice": f"{1e3 * time_slice.length_s:g} ms, {1e3 * time_slice.drain_s:g} ms of drain",
-        "epoch": f"{turns.epoch_s:g} s",
-        "engines without a turn": "suspended" if turns.is_freezing(workload.name) else "run on",
-    }
+def _describe_turns(turns: Interleaving) -> dict[str, str]:
+    """What a run asked of its turns. What its pilot measured and chose merely varies from night to
+    night, and moves an effect by a tenth at most (docs/evidence/large-effects.md): of it a flag
+    tells (`describe_pilot`).
+    """
+    return {"order": "interleaved", "connections": "reconnected" if turns.epoch_s else "held"}
+
+
+def describe_pilot(run: Run, workload: WorkloadPlan) -> Named:
+    """What a run's pilot chose of the turns: slices, and whether idle engines are suspended."""
+    if (turns := run.design.interleaving) is None:
+        return ()
+    length = f"{1e3 * turns.find_slice(workload.name).length_s:g} ms"
+    engines = "suspended" if turns.is_freezing(workload.name) else "running"
+    return ("slices", length), ("idle engines", engines)
 
 
 def make_key(run: Run, workload: WorkloadPlan, candidate: Candidate) -> Key:

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from dyno.compare.history.conditions import (
+    describe_pilot,
     find_conditions,
     identify_build,
     make_key,
@@ -113,7 +114,7 @@ def _build_point(
         value=float(logs.mean()),
         low=float(ends.low) if ends else None,
         high=float(ends.high) if ends else None,
-        host=tuple(sorted(list_host_facts(run.host).items())),
+        host=(*sorted(list_host_facts(run.host).items()), *describe_pilot(run, workload)),
     )
 
 

@@ -74,7 +74,7 @@ class SeriesChange:
     @property
     def unlike_hosts(self) -> tuple[str, ...]:
         """What of the hosts changed along with the level, a clause each: facts of which no value
-        stands on both sides. A group's hosts only can differ so.
+        stands on both sides. A group's hosts can differ so, and what a pilot chose.
         """
         points, at = self.series.points, self.change.at
         before = [dict(point.host) for point in points[self.start : at]]

@@ -61,6 +61,9 @@ GRADES = {
     0: "poor: mend this before you rely on a verdict",
 }
 
+#: How long a run that begins counts steal and other load: some dozens of the kernel's ticks.
+WATCHED_S = 0.3
+
 _WORST_FIRST: tuple[Mark, ...] = ("poor", "fair", "unknown", "good")
 
 
@@ -126,11 +129,10 @@ def read_host_facts(folder: Path) -> dict[str, str]:
 
 
 def list_host_complaints(folder: Path) -> tuple[Observation, ...]:
-    """What is not good about the host, the worst first, for a run's record.
-
-    Nobody waits for it: steal and other load are measured in every phase anyway.
+    """What is not good about the host, the worst first, for a run's record: the survey of
+    `dyno doctor`, load and steal included, so that both tell of one host.
     """
-    observations = survey_host(Machine(data=folder.absolute()))
+    observations = survey_host(Machine(data=folder.absolute(), watch_s=WATCHED_S))
     return tuple(observation for observation in observations if observation.mark != "good")
 
 

@@ -9,7 +9,9 @@ leaves out the requests that were due meanwhile. Five ways in which latencies wo
 - In a closed loop users are always in an event, or rest because their script has them
   (`rested_ns`), so latencies and rests add up to users × time (Little's law). Where they fill less
   than 90 % of it, waits are in no latency: *doubtful*; under half: *invalid*. An event at either
-  end may be cut for each user. Judged where a phase ends by time.
+  end may be cut for each user. Judged where a phase ends by time. Time in which nothing could be
+  sent is not left out: a worker stood ready and had no core (`waited_ns`), the driver stood still,
+  or Dyno woke it late. Where that fills it up, the host is too noisy: *doubtful*.
 - Arrivals of a paced stream that nobody was free to begin (`skipped`) would have been the slowest.
   If they are a larger part than lies beyond a primary's percentile, it is told too low: *doubtful*.
 - Events that had no answer long after the phase's end were cut off: their latency is at least what
@@ -38,6 +40,7 @@ DIGITS = 0.998
 #: More failures than this would be missing from the sum of latencies; `errors` judges them.
 FAILED_MOST = 0.01
 PREFIX = "latency_ns_p"
+QUIET = "this host is too noisy; measure where it is quiet (`dyno doctor` says what else runs)"
 
 _Fault = tuple[Soundness, str]
 _Seen = Sequence[tuple[PhaseRecord, Tally]]
@@ -93,14 +96,31 @@ def _is_below_lateness(tally: Tally) -> bool:
 def _fill_faults(case: Case, seen: _Seen) -> Iterator[_Fault]:
     if case.plan is None or case.plan.stop.kind != "time":
         return
-    filled = [
-        _compute_filled_share(record, tally) for record, tally in seen if _is_played_well(tally)
-    ]
-    if filled and (share := median(filled)) < DOUBTFUL_FILLED:
-        soundness: Soundness = "invalid" if share < INVALID_FILLED else "doubtful"
-        what = "latencies and rests" if any(tally.rested_ns for _, tally in seen) else "latencies"
-        words = f"{what} fill {100 * share:.0f} % of the users' time: waits are in neither"
-        yield soundness, words + _describe_outlasting([tally for _, tally in seen])
+    judged = [(record, tally) for record, tally in seen if _is_played_well(tally)]
+    shares = [(_compute_filled_share(*each), _compute_held_share(each[0])) for each in judged]
+    if not shares or (share := median(filled for filled, _ in shares)) >= DOUBTFUL_FILLED:
+        return
+    what = "latencies and rests" if any(tally.rested_ns for _, tally in seen) else "latencies"
+    words = f"{what} fill {100 * share:.0f} % of the users' time"
+    explained = median(filled + held for filled, held in shares)
+    if explained >= DOUBTFUL_FILLED:
+        held = median(held for _, held in shares)
+        yield "doubtful", f"{words}, and for {100 * held:.0f} % of it the driver had no core: {QUIET}"
+        return
+    soundness: Soundness = "invalid" if explained < INVALID_FILLED else "doubtful"
+    yield (
+        soundness,
+        f"{words}: waits are in neither{_describe_outlasting([tally for _, tally in seen])}",
+    )
+
+
+def _compute_held_share(record: PhaseRecord) -> float:
+    """The part of its own time in which the driver could send nothing, at most: a thread stood
+    ready and had no core, all of it stood still, or it was woken late.
+    """
+    lost_ns = record.switches.lost_ns if record.switches else 0
+    held_ns = max(record.waited_ns, record.stood_still_ns, lost_ns)
+    return min(1.0, held_ns / max(1, record.own_time_ns))
 
 
 def _describe_outlasting(tallies: Sequence[Tally]) -> str:

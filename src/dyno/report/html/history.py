@@ -89,7 +89,7 @@ values themselves, and the table of points each distance.</p>
 <dt>{{ told }}</dt><dd class="wrap">{{ place(point) }}{{ run(point) }}</dd>
 {% endfor %}
 {% if where(series, n) %}<dt>place</dt><dd>{{ where(series, n) }}</dd>{% endif %}
-{% if hosts(n) %}<dt>hosts</dt><dd class="wrap">{{ hosts(n) }}</dd>{% endif %}
+{% if hosts(n) %}<dt>beside</dt><dd class="wrap">{{ hosts(n) }}</dd>{% endif %}
 <dt>{{ "which functions" if n.is_exact else "to confirm or reject" }}</dt>
 <dd>{% if n.confirm %}<pre>{{ n.confirm }}</pre>{% else %}{{ n.why_none | coded }}{% endif %}</dd>
 </dl>
