@@ -259,8 +259,8 @@ class PhaseRecord:
     it. `stood_still_ns` is how much of its own time the whole driver stood still, and
     `stood_still_ns_max` the longest of these standstills, others' time included. `held_up_ns` is
     how much of its own time a thread of the driver connected anew, or prepared a statement, for one
-    user while its others waited, and `held_up_ns_max` the longest of these times. `waited_ns` is how
-    long the thread of the driver that waited most stood ready and had no core. Records of older
+    user while its others waited, and `held_up_ns_max` the longest of these times. `waited_ns` is
+    how long the thread of the driver that waited most stood ready and had no core. Records of older
     drivers have none of these. `switches` are Dyno's own, interleaved. `unread` says why a probe's
     numbers are missing that a server was asked for and did not tell, by the probe's name.
     `profile` is where the CPU time of the engine's processes went, without stacks; None where it

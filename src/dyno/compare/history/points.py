@@ -64,8 +64,8 @@ class Point:
 
     `spec` is as the user wrote the first candidate of the run with that build (an A/A comparison
     has two), `host` holds the facts of the host it was played on, of which points of a group have
-    several, and what the pilot chose there. `beside` is the run's base in the same blocks; None where the point is that itself, or
-    it has no number.
+    several, and what the pilot chose. `beside` is the run's base in the same blocks; None where
+    the point is that itself, or it has no number.
     """
 
     source: RunSource = field(repr=False)

@@ -104,8 +104,8 @@ def _fill_faults(case: Case, seen: _Seen) -> Iterator[_Fault]:
     words = f"{what} fill {100 * share:.0f} % of the users' time"
     explained = median(filled + held for filled, held in shares)
     if explained >= DOUBTFUL_FILLED:
-        held = median(held for _, held in shares)
-        yield "doubtful", f"{words}, and for {100 * held:.0f} % of it the driver had no core: {QUIET}"
+        held = 100 * median(held for _, held in shares)
+        yield "doubtful", f"{words}, and for {held:.0f} % of it the driver had no core: {QUIET}"
         return
     soundness: Soundness = "invalid" if explained < INVALID_FILLED else "doubtful"
     yield (
