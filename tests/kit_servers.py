@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from private_servers import made_home, started
 
 from dyno import driver
 from dyno.cli import run_words
-from dyno.engines import Server
+from dyno.engines import Server, find_engine
 from dyno.servers.kit import server as kit_server
 
 
@@ -88,7 +90,8 @@ class KitServer:
 
     def inventory(self) -> list[list[str | None]]:
         """Everything that stands in the server: what an uninstall must leave as it was."""
-        return sorted(row for statement in INVENTORY for row in self.ask(statement))
+        answers = driver.ask(self.engine.session, INVENTORY, 60)
+        return sorted(row for rows in answers for row in rows)
 
 
 INVENTORY = (
@@ -117,6 +120,41 @@ def serving(version: str, **more: str) -> Iterator[KitServer]:
         settings = SETTINGS | {"plugin_dir": f"{plugins}/"} | more
         with started(version, settings, home) as server:
             yield KitServer(version, server, plugins)
+
+
+class Revived:
+    """A server, and each of its next lives."""
+
+    def __init__(self, first: KitServer) -> None:
+        self.now = first
+        self.first = first
+
+    def kill(self) -> None:
+        """SIGKILL, whatever it does."""
+        running: Any = self.now.engine.handle
+        with suppress(ProcessLookupError):
+            os.kill(running.process.pid, signal.SIGKILL)
+
+    def begin_anew(self) -> None:
+        name, _, build = self.now.version.partition("@")
+        engine = find_engine(name, driver.ask)
+        engine.stop(self.now.engine)
+        program = engine.program(build, {}, lambda _: None)
+        settings = SETTINGS | {"plugin_dir": f"{self.now.plugins}/"}
+        again = engine.start(program, self.now.engine.home, settings)
+        self.now = KitServer(self.now.version, again, self.now.plugins)
+
+
+@contextmanager
+def reviving(version: str) -> Iterator[Revived]:
+    """A server of this version that may be killed and begun anew."""
+    with serving(version) as first:
+        revived = Revived(first)
+        try:
+            yield revived
+        finally:
+            if revived.now is not first:
+                find_engine(version.partition("@")[0], driver.ask).stop(revived.now.engine)
 
 
 def sys_schema(server: KitServer) -> list[str]:

@@ -7,13 +7,16 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from kit_servers import KitServer
 
 import dyno
-from dyno.servers.kit import library
-from dyno.servers.kit.parts import PARTS
+from dyno import driver
+from dyno.servers.kit import library, verbs
+from dyno.servers.kit import server as kit
+from dyno.servers.kit.parts import PARTS, find_parts
 from dyno.servers.kit.server import LIBRARY
 from dyno.servers.kit.verbs import ABSENT, DAMAGED, HIDDEN, INSTALLED, NATIVE, read_status
 
@@ -40,6 +43,19 @@ def test_install_and_uninstall_leave_the_server_as_it_was(
         assert states(kit_server)[part] in (ABSENT, NATIVE)
     assert kit_server.inventory() == before
     assert not list(kit_server.plugins.iterdir())
+
+
+def test_whatever_is_made_or_dropped_in_a_row_is_one_question(kit_server: KitServer) -> None:
+    asked = []
+
+    def ask(*words: Any) -> list[list[list[str | None]]]:
+        asked.append(words[1])
+        return driver.ask(*words)
+
+    server = kit.reach_server(ask, kit_server.url)
+    verbs.install(server, find_parts(["async"]), lambda _: None)
+    verbs.uninstall(server, find_parts(["async"]), lambda _: None)
+    assert len(asked) < 40 and max(map(len, asked)) > 480
 
 
 def test_what_the_server_has_itself_is_left_to_it(

@@ -4,18 +4,14 @@ upgrade mends it.
 
 from __future__ import annotations
 
-import os
-import signal
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
 import pytest
-from kit_servers import BETWEEN, SETTINGS, KitServer, serving
+from kit_servers import BETWEEN, Revived, reviving
 
-from dyno import driver
-from dyno.engines import find_engine
 from dyno.errors import DynoError
 from dyno.servers.kit import history, jobs, rights
 from dyno.servers.kit.verbs import ABSENT, DAMAGED, INSTALLED, UNSAFE, read_status
@@ -27,39 +23,10 @@ PARTS = ("async", "history")
 MAKING, DROPPING = 40, 300
 
 
-class Revived:
-    """A server, and each of its next lives."""
-
-    def __init__(self, first: KitServer) -> None:
-        self.now = first
-        self.first = first
-
-    def kill(self) -> None:
-        """SIGKILL, whatever it does."""
-        running: Any = self.now.engine.handle
-        with suppress(ProcessLookupError):
-            os.kill(running.process.pid, signal.SIGKILL)
-
-    def begin_anew(self) -> None:
-        name, _, build = self.now.version.partition("@")
-        engine = find_engine(name, driver.ask)
-        engine.stop(self.now.engine)
-        program = engine.program(build, {}, lambda _: None)
-        settings = SETTINGS | {"plugin_dir": f"{self.now.plugins}/"}
-        again = engine.start(program, self.now.engine.home, settings)
-        self.now = KitServer(self.now.version, again, self.now.plugins)
-
-
 @pytest.fixture(scope="module", params=BETWEEN)
 def server(request: pytest.FixtureRequest) -> Iterator[Revived]:
-    with serving(str(request.param)) as first:
-        revived = Revived(first)
-        try:
-            yield revived
-        finally:
-            if revived.now is not first:
-                name = first.version.partition("@")[0]
-                find_engine(name, driver.ask).stop(revived.now.engine)
+    with reviving(str(request.param)) as revived:
+        yield revived
 
 
 def kill_at(server: Revived, verb: str, done: threading.Event) -> None:

@@ -137,7 +137,7 @@ def install(server: KitServer) -> bool:
             EVENT,
             TOLD,
         ]
-        run_all(server, made_by, "install history", RIGHTS, together=True)
+        run_all(server, made_by, "install history", RIGHTS)
     except BaseException:
         with suppress(TrialFailed, UsageError):  # the first error is told; `status` shows the rest
             server.query(f"DROP DATABASE {SCHEMA}")
@@ -259,7 +259,7 @@ def upgrade(server: KitServer) -> bool:
             TOLD,
         ),
     ]
-    run_all(server, all_of_it, "upgrade history", RIGHTS, together=True)
+    run_all(server, all_of_it, "upgrade history", RIGHTS)
     return True
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 import dyno
@@ -159,7 +158,7 @@ def _make(server: KitServer) -> None:
     older = [*_list_table_upgrades(server), *_list_drops(server)]
     told = f"REPLACE INTO async.settings VALUES ('version', '{dyno.__version__}')"
     made_by = [*older, *rest, *_list_workers(), told]
-    run_all(server, made_by, "install async", RIGHTS, together=True)
+    run_all(server, made_by, "install async", RIGHTS)
 
 
 def _list_workers() -> Iterator[str]:
@@ -204,7 +203,7 @@ def _make_account(server: KitServer, account: QueueAccount) -> None:
         *queueing.list_schema_statements(account),
         *(grant for grant, _ in queueing.list_grants(account, _escape_pattern(server, account))),
     ]
-    run_all(server, made_by, f"let {account.name} queue", RIGHTS, together=True)
+    run_all(server, made_by, f"let {account.name} queue", RIGHTS)
 
 
 def _escape_pattern(server: KitServer, account: QueueAccount) -> str:
@@ -217,12 +216,13 @@ def _escape_pattern(server: KitServer, account: QueueAccount) -> str:
 
 def _expel(server: KitServer, account: QueueAccount) -> None:
     """Takes back what an account was granted, and drops its schema and procedures."""
-    back = (it for _, it in queueing.list_grants(account, _escape_pattern(server, account)))
-    for statement in (*back, *queueing.list_older_grants(account)):
-        _try(server, statement)
-    for name in queueing.ROUTINES:
-        _try(server, f"DROP PROCEDURE IF EXISTS async.{name.format(account.number)}")
-    _try(server, f"DROP DATABASE IF EXISTS {account.schema}")
+    back = [it for _, it in queueing.list_grants(account, _escape_pattern(server, account))]
+    drops = [
+        f"DROP PROCEDURE IF EXISTS async.{name.format(account.number)}"
+        for name in queueing.ROUTINES
+    ]
+    _try(server, *back, *drops, f"DROP DATABASE IF EXISTS {account.schema}")
+    _try(server, *queueing.list_older_grants(account))
 
 
 def upgrade(server: KitServer) -> bool:
@@ -237,8 +237,7 @@ def upgrade(server: KitServer) -> bool:
         _check_schema(server, account)
         make_schema = f"CREATE DATABASE IF NOT EXISTS {account.schema} {UTF8}"
         run_all(server, [make_schema], "upgrade async", RIGHTS)
-        for statement in queueing.list_older_grants(account):
-            _try(server, statement)
+        _try(server, *queueing.list_older_grants(account))
         _make_account(server, account)
     if not list_accounts(server):
         install(server, [])
@@ -384,10 +383,13 @@ def _list_existing_accounts(server: KitServer) -> list[QueueAccount]:
         return []
 
 
-def _try(server: KitServer, statement: str) -> None:
+def _try(server: KitServer, *statements: str) -> None:
     # An account that was dropped meanwhile has nothing left that could be taken back.
-    with suppress(TrialFailed):
-        server.query(statement)
+    try:
+        server.query(*statements)
+    except TrialFailed:
+        for statement in statements if statements[1:] else ():
+            _try(server, statement)
 
 
 def _end_workers(server: KitServer) -> None:
@@ -411,6 +413,5 @@ def _end_workers(server: KitServer) -> None:
     while working := server.query(sessions):
         if time.monotonic() > until_s:
             raise HostError("jobs did not end when they were killed", hint="uninstall again later")
-        for (number,) in working:
-            _try(server, f"KILL {number}")
+        _try(server, *(f"KILL {number}" for (number,) in working))
         time.sleep(0.1)

@@ -1,18 +1,80 @@
-"""`dyno_kit.so`: found in the package, put where a server looks for it, and taken away again."""
+"""`dyno_kit.so`: found in the package, put where a server looks for it, and taken away again; and
+what a server holds of it, without a call of what may be gone.
+"""
 
 from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Collection
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
+import dyno
 from dyno.builds import compute_sha256
-from dyno.errors import HostError
+from dyno.errors import HostError, TrialFailed
+from dyno.servers.kit.parts import VERSION
 from dyno.servers.kit.server import LIBRARY, KitServer, build_host_error
 
 #: The package carries it beside this file.
 CARRIED = Path(__file__).parent / LIBRARY
+
+
+#: In place of a version: it is not this package's.
+OTHER = "version unknown"
+
+
+@dataclass(frozen=True)
+class HeldLibrary:
+    """What a server holds of the library whose functions it has registered. Neither a `version` nor
+    missing: not checked.
+    """
+
+    version: str = ""
+    is_missing: bool = False
+
+
+def find_held(server: KitServer, registered: Collection[str]) -> HeldLibrary:
+    """Return what the server holds, `registered` its functions of the library.
+
+    Where the server `calls_lost`, only its process and its file tell, on this machine.
+    """
+    loaded = server.list_loaded()
+    if loaded is not None and loaded.isdisjoint(registered):
+        return HeldLibrary(is_missing=True)
+    if not server.calls_lost:
+        version = server.read_library_version() if VERSION.name in registered else ""
+        return HeldLibrary(version, is_missing=VERSION.name in registered and not version)
+    there = server.plugins / LIBRARY
+    if not server.near or not server.plugins.is_dir():
+        return HeldLibrary()
+    if not there.is_file():
+        return HeldLibrary(is_missing=True)
+    maps = _read_maps(f"/proc/{_find_process(server)}/maps")
+    if not maps or f"{there} (deleted)\n" in maps:
+        return HeldLibrary()
+    if f"{there}\n" not in maps:
+        return HeldLibrary(is_missing=True)
+    is_own = compute_sha256(there) == compute_sha256(find_own_library())
+    return HeldLibrary(dyno.__version__ if is_own else OTHER)
+
+
+def _find_process(server: KitServer) -> str:
+    """Return the number of the server's process on this machine; empty where that is not seen."""
+    try:
+        ((place, data),) = server.query("SELECT @@pid_file, @@datadir")
+        return Path(str(data), str(place)).read_text().strip()
+    except (OSError, ValueError, TrialFailed):
+        return ""
+
+
+def _read_maps(path: str | Path) -> str:
+    """Return the files that a process has mapped; empty where that may not be seen."""
+    try:
+        return Path(path).read_text(errors="replace")
+    except OSError:
+        return ""
 
 
 def find_own_library() -> Path:
@@ -46,6 +108,9 @@ def put(server: KitServer) -> bool:
             os.fsync(file.fileno())
         Path(name).chmod(0o644)
         Path(name).replace(there)
+        folder = os.open(place, os.O_RDONLY)
+        os.fsync(folder)  # the rows that follow last, too
+        os.close(folder)
     except OSError as error:
         with suppress(OSError):  # it was renamed, or the place refuses that as well, which is told
             Path(name).unlink()
@@ -54,9 +119,24 @@ def put(server: KitServer) -> bool:
 
 
 def take_away(server: KitServer) -> bool:
-    """Removes the library where we could have put it: is none left there?"""
+    """Remove the library where we could have put it: is none left there?
+
+    It stays while a function of it is registered, or another server on this machine has it loaded.
+    """
     there = server.plugins / LIBRARY
     if not server.near or not server.plugins.is_dir():
+        return False
+    kept = server.query("SHOW GLOBAL VARIABLES LIKE 'innodb_flush_log_at_trx_commit'")
+    if kept and kept[0][1] == "0":  # rows that were dropped would come back if the server died now
+        try:
+            server.query("FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS")
+        except TrialFailed:
+            return False
+    own = f"/proc/{_find_process(server)}/maps"
+    others = (it for it in Path("/proc").glob("[0-9]*/maps") if str(it) != own)
+    if LIBRARY in server.list_registered().values() or any(
+        f"{there}\n" in _read_maps(it) for it in others
+    ):
         return False
     with suppress(OSError):  # whether it went is looked at
         there.unlink(missing_ok=True)

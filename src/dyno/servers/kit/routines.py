@@ -20,7 +20,7 @@ SCHEMA = "kit"
 SQL = Path(__file__).parent / "sql"
 #: What a script makes, its name without the schema.
 MADE = re.compile(
-    r"^CREATE (?:[A-Z ]+ )?(TABLE|VIEW|PROCEDURE|FUNCTION) (?:\w+ ){0,3}kit\.(\w+)", re.M
+    r"^CREATE (?:[A-Z= ]+ )?(TABLE|VIEW|PROCEDURE|FUNCTION) (?:\w+ ){0,3}kit\.(\w+)", re.M
 )
 #: What a part's routines take.
 RIGHTS = {
@@ -96,7 +96,7 @@ def install(server: KitServer, part: str) -> bool:
     try:
         run_all(server, drops, f"replace the routines of {part}", RIGHTS[part])
         made_by = list_statements(server, part)
-        run_all(server, made_by, f"install {part}", RIGHTS[part], together=True)
+        run_all(server, made_by, f"install {part}", RIGHTS[part])
     except BaseException:
         with suppress(TrialFailed, UsageError):  # the first error is told; `status` shows the rest
             if made:
@@ -182,7 +182,7 @@ def create_index(server: KitServer, column: str) -> None:
     _check_installed(server)
     made = _call_procedure(server, "index_json", column)
     try:
-        run_all(server, made, f"make an index over {column}", INDEX_RIGHTS)
+        run_all(server, made, f"make an index over {column}", INDEX_RIGHTS, apart=True)
     except BaseException:
         with suppress(TrialFailed, UsageError):  # the first error is told; another call drops it
             drop_index(server, column)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from dyno.access.url import is_here
 from dyno.compare.experiment.candidates import parse_candidate
+from dyno.driver.conversation import Conversation
 from dyno.driver.plan import Session
 from dyno.engines import Ask
 from dyno.engines.mysql import attached
@@ -25,6 +27,11 @@ COMMITS = "SET SESSION autocommit = 1"
 LIBRARY = "dyno_kit.so"
 
 Rows = list[list[str | None]]
+#: MySQL from the first until before the second calls a function whose library it did not find at no
+#: address, and dies (seen: 8.0.33, not 5.6.14, 9.7.4 and MariaDB, which refuse such a call).
+CALLS_LOST = (8, 0), (9, 7)
+#: How long one installation waits for another.
+LOCK_S = 10
 #: From here on MySQL has MD5() as a component that few servers load.
 LACKS_MD5 = (9, 6)
 
@@ -51,6 +58,12 @@ class KitServer:
         """MariaDB says so in its version."""
         return "mariadb" in self.version.lower()
 
+    @property
+    def calls_lost(self) -> bool:
+        """Whether a call of a function whose library is gone may end the server."""
+        since, until = CALLS_LOST
+        return not self.is_mariadb and since <= self.number < until
+
     def build_hash(self, text: str) -> str:
         """The expression for 32 hexadecimal digits that stand for the expression `text`: MD5 where
         the server has it, as what was stored before has it too.
@@ -62,8 +75,8 @@ class KitServer:
         """The rows of the last of these statements; `TrialFailed` with the server's words."""
         return self.ask(self.session, [COMMITS, *statements])[-1]
 
-    def list_loaded(self) -> dict[str, str]:
-        """Every loadable function that the server knows, and the library that it comes from."""
+    def list_registered(self) -> dict[str, str]:
+        """Return the loadable functions that the server has in its table, with their libraries."""
         try:
             rows = self.query("SELECT name, dl FROM mysql.func ORDER BY name")
         except TrialFailed as refused:
@@ -75,6 +88,17 @@ class KitServer:
             ) from refused
         return {str(name): str(library) for name, library in rows}
 
+    def list_loaded(self) -> set[str] | None:
+        """Return the loadable functions that the server has at hand; None where it does not tell.
+
+        One that `calls_lost` tells those whose library is gone, too.
+        """
+        try:
+            rows = self.query("SELECT udf_name FROM performance_schema.user_defined_functions")
+        except TrialFailed:
+            return None
+        return {str(name) for (name,) in rows} or None  # some are MySQL's own
+
     def sees_all(self) -> bool:
         """Whether this user may read every schema: then what it does not find is not there."""
         grants = [str(grant) for (grant,) in self.query("SHOW GRANTS")]
@@ -83,7 +107,10 @@ class KitServer:
         return not rights.isdisjoint({"SELECT", "ALL PRIVILEGES"})
 
     def read_library_version(self) -> str:
-        """What the library that the server has loaded says of itself; empty where it is gone."""
+        """Return what the library says of itself; empty where the server refuses the call.
+
+        Not where the server `calls_lost`, unless it has just loaded the function.
+        """
         try:
             ((version,),) = self.query("SELECT CONVERT(dyno_kit_version() USING utf8mb4)")
         except TrialFailed:
@@ -135,12 +162,14 @@ def run_all(
     statements: Sequence[str],
     doing: str,
     rights: Sequence[str],
-    together: bool = False,
+    apart: bool = False,
 ) -> None:
-    """Runs statements one by one, or `together` in one session; `UsageError` with the server's
-    words and what `doing` takes.
+    """Run statements as one question, or each `apart` where each may take as long as a question;
+    `UsageError` with the server's words and what `doing` takes.
     """
-    for each in [statements] if together else [[it] for it in statements]:
+    for each in [[it] for it in statements] if apart else [statements]:
+        if not each:
+            continue
         try:
             server.query(*each)
         except TrialFailed as refused:
@@ -149,6 +178,22 @@ def run_all(
                 cause=extract_words(refused),
                 hint=_suggest_hint(server, refused, rights),
             ) from refused
+
+
+@contextmanager
+def hold_lock(server: KitServer) -> Iterator[None]:
+    """Hold the server for one installation, upgrade or removal; `UsageError` while another does."""
+    begin = "SET SESSION wait_timeout = 28800"
+    with Conversation() as session:
+        rows: Rows = [["1"]]
+        with suppress(TrialFailed):  # clusters refuse it (Galera)
+            rows = session(server.session, [begin, f"SELECT GET_LOCK('dyno kit', {LOCK_S})"])[-1]
+        if rows != [["1"]]:
+            raise UsageError(
+                "another dyno kit installs, upgrades or uninstalls on this server",
+                hint="once more when it has ended",
+            )
+        yield
 
 
 def quote(name: object) -> str:

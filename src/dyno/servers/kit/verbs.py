@@ -15,8 +15,9 @@ import dyno
 from dyno.builds import Say
 from dyno.errors import DynoError, HostError, TrialFailed, UsageError
 from dyno.servers.kit import history, jobs, library, rights, routines
+from dyno.servers.kit.library import HeldLibrary
 from dyno.servers.kit.parts import FUNCTION_RIGHTS, PARTS, VERSION, Function, Part
-from dyno.servers.kit.server import LIBRARY, KitServer, read_scheduler, run_all
+from dyno.servers.kit.server import LIBRARY, KitServer, hold_lock, read_scheduler, run_all
 
 
 @dataclass(frozen=True)
@@ -29,13 +30,16 @@ class State:
 
 
 ABSENT, INSTALLED, NATIVE, DAMAGED = "not installed", "installed", "the server's own", "damaged"
+#: Whether the library is there, a server that dies of a call of what is gone does not tell.
+UNCHECKED = "registered"
 #: What this user may not look at may be there, or whole, all the same.
 HIDDEN = "not seen"
 #: Of an older version, whose routines have rights that callers must not get.
 UNSAFE = "unsafe"
-STATES = (ABSENT, INSTALLED, NATIVE, DAMAGED, HIDDEN, UNSAFE)
+STATES = (ABSENT, INSTALLED, NATIVE, DAMAGED, HIDDEN, UNSAFE, UNCHECKED)
 #: What an upgrade loads anew.
-MENDED = (INSTALLED, DAMAGED, UNSAFE)
+MENDED = (INSTALLED, DAMAGED, UNSAFE, UNCHECKED)
+MISSING = "registered, its library is missing"
 
 
 def read_status(server: KitServer) -> list[State]:
@@ -47,18 +51,22 @@ def read_status(server: KitServer) -> list[State]:
 def _as_seen(state: State) -> State:
     """The state, told by a user from whom schemas may be hidden."""
     has_schema = bool(state.part.routines) or not state.part.functions
-    if not has_schema or state.state in (INSTALLED, NATIVE):
+    if not has_schema or state.state in (INSTALLED, NATIVE, UNCHECKED):
         return state
     return State(state.part, HIDDEN, "it takes SELECT ON *.*, or on the part's schemas, to see it")
 
 
 def _list_states(server: KitServer) -> list[State]:
     """What is found of each part."""
-    loaded, version = server.list_loaded(), ""
-    if VERSION.name in loaded:
-        version = server.read_library_version()
-    states = [_find_state(server, part, loaded, version) for part in PARTS.values()]
+    ours = _list_ours(server)
+    held = library.find_held(server, ours) if ours else HeldLibrary()
+    states = [_find_state(server, part, ours, held) for part in PARTS.values()]
     return [_as_safe(server, state) for state in states]
+
+
+def _list_ours(server: KitServer) -> list[str]:
+    """Return the functions that the server has registered from the library."""
+    return [name for name, owner in server.list_registered().items() if owner == LIBRARY]
 
 
 def _as_safe(server: KitServer, state: State) -> State:
@@ -70,24 +78,30 @@ def _as_safe(server: KitServer, state: State) -> State:
     return State(state.part, UNSAFE, detail)
 
 
-def _find_state(server: KitServer, part: Part, loaded: dict[str, str], version: str) -> State:
+def _find_state(
+    server: KitServer, part: Part, registered: Sequence[str], held: HeldLibrary
+) -> State:
     if part.name == history.PART:
         return _find_history_state(server, part)
     if not part.functions:
         return (_find_routines_state if part.routines else _find_jobs_state)(server, part)
     if _is_native(server, part):
         return State(part, NATIVE, f"{server.version} brings it")
-    ours = [each.name for each in part.functions if loaded.get(each.name) == LIBRARY]
-    missing = [each.name for each in part.functions if each.name not in ours]
-    if not ours:
-        return State(part, ABSENT)
-    if not version:
-        return State(part, DAMAGED, f"the server cannot load {LIBRARY}")
+    missing = [it.name for it in (*part.functions, VERSION) if it.name not in registered]
+    if all(it.name in missing for it in part.functions):
+        if not part.routines or not routines.is_there(server, part.name):
+            return State(part, ABSENT)
+        missing = ["its functions"]
+    elif held.is_missing:
+        told = f"{MISSING}; dyno kit uninstall {part.name} takes the rows out"
+        return State(part, DAMAGED, told)
     if part.routines and not routines.read_version(server, part.name):
         missing.append("its procedures")
     if missing:
         return State(part, DAMAGED, f"without {', '.join(missing)}")
-    return State(part, INSTALLED, version)
+    if not held.version:
+        return State(part, UNCHECKED, "not checked: a call would end a server without the library")
+    return State(part, INSTALLED, held.version)
 
 
 def _find_routines_state(server: KitServer, part: Part) -> State:
@@ -138,13 +152,18 @@ def install(
     `UsageError` or `HostError` where a right is missing, a name is taken, the library cannot be
     put where the server looks for it, or the one that it has loaded is of another version.
     """
+    if accounts and not any(part.name == jobs.PART for part in parts):
+        raise UsageError("--account is the part async's", hint="dyno kit install async --account …")
+    with hold_lock(server):
+        _install(server, parts, say, accounts)
+
+
+def _install(server: KitServer, parts: Sequence[Part], say: Say, accounts: Sequence[str]) -> None:
     loadable = [part for part in parts if part.functions]
     wanted = [part for part in loadable if not _is_native(server, part)]
     for part in loadable:
         if part not in wanted:
             say(f"{part.name}: {server.version} brings it, nothing to do")
-    if accounts and not any(part.name == jobs.PART for part in parts):
-        raise UsageError("--account is the part async's", hint="dyno kit install async --account …")
     if wanted:
         _check_names(server, wanted)
         _load(server, wanted, say)
@@ -164,9 +183,9 @@ def _install_schema(server: KitServer, part: Part, accounts: Sequence[str]) -> s
 
 def _check_names(server: KitServer, parts: Sequence[Part]) -> None:
     """`UsageError` where another library's function has a name that is wanted."""
-    loaded = server.list_loaded()
+    registered = server.list_registered()
     for name in [each.name for part in parts for each in part.functions]:
-        if (owner := loaded.get(name, LIBRARY)) != LIBRARY:
+        if (owner := registered.get(name, LIBRARY)) != LIBRARY:
             raise UsageError(
                 f"the function '{name}' is there already, from {owner}",
                 hint=f"DROP FUNCTION {name}, if you want the kit's in its place",
@@ -174,58 +193,61 @@ def _check_names(server: KitServer, parts: Sequence[Part]) -> None:
 
 
 def _load(server: KitServer, parts: Sequence[Part], say: Say) -> None:
-    """Loads the functions of these parts that the server has not loaded yet."""
-    loaded = server.list_loaded()
-    if LIBRARY in loaded.values():
-        _check_version(server)
-    else:
-        library.put(server)
-    made: list[Function] = []
+    """Load the functions of these parts that are not registered yet."""
+    ours = _list_ours(server)
+    held = library.find_held(server, ours) if ours else HeldLibrary()
+    if held.is_missing:
+        raise UsageError(
+            f"functions of {LIBRARY} are {MISSING}",
+            hint="dyno kit upgrade loads it anew, dyno kit uninstall PART takes the rows out",
+        )
+    written = not ours and library.put(server)
+    made: list[str] = []
     try:
-        if VERSION.name not in loaded:
+        if not held.version:  # what the server has just loaded may be called
+            _unload(server, [name for name in ours if name == VERSION.name])
             _create(server, VERSION, made)
-            _check_version(server)
+            held = HeldLibrary(server.read_library_version())
+        _check_version(held)
         for part in parts:
-            missing = [each for each in part.functions if each.name not in loaded]
+            missing = [each for each in part.functions if each.name not in ours]
             for function in missing:
                 _create(server, function, made)
             changed = part.routines and routines.install(server, part.name)
             say(f"{part.name}: {'installed' if missing or changed else 'is installed already'}")
     except BaseException:
         with suppress(DynoError):  # the first error is told; `read_status` shows what is left
-            for function in reversed(made):
-                server.query(f"DROP FUNCTION {function.name}")
-            if LIBRARY not in loaded.values():
+            _unload(server, [name for name in reversed(made) if name not in ours])
+            if written:
                 library.take_away(server)
         raise
 
 
-def _create(server: KitServer, function: Function, made: list[Function]) -> None:
+def _create(server: KitServer, function: Function, made: list[str]) -> None:
     doing = f"load the function {function.name}"
     run_all(server, [function.create(LIBRARY)], doing, FUNCTION_RIGHTS)
-    made.append(function)
+    made.append(function.name)
 
 
-def _check_version(server: KitServer) -> None:
+def _check_version(held: HeldLibrary) -> None:
     """`UsageError` where the library that the server has loaded is not the package's."""
-    found = server.read_library_version()
-    if found != dyno.__version__:
+    if held.version != dyno.__version__:
         raise UsageError(
-            f"the server has version {found or 'none'} of {LIBRARY} loaded, this is "
+            f"the server has another {LIBRARY} loaded ({held.version or library.OTHER}), this is "
             f"{dyno.__version__}",
             hint="dyno kit upgrade brings them together",
         )
 
 
 def upgrade(server: KitServer, say: Say) -> None:
-    """Brings every part to this version, and mends what is damaged."""
-    loaded = server.list_loaded()
-    ours = sorted(name for name, owner in loaded.items() if owner == LIBRARY)
-    others = _upgrade_schemas(server, say)
-    if ours:
-        _upgrade_library(server, ours, say)
-    elif not others:
-        raise UsageError("no part is installed here", hint="dyno kit install PART…")
+    """Bring every part to this version, and mend what is damaged."""
+    with hold_lock(server):
+        ours = sorted(_list_ours(server))
+        others = _upgrade_schemas(server, say)
+        if ours:
+            _upgrade_library(server, ours, say)
+        elif not others:
+            raise UsageError("no part is installed here", hint="dyno kit install PART…")
 
 
 def _upgrade_schemas(server: KitServer, say: Say) -> bool:
@@ -266,10 +288,19 @@ def _upgrade_library(server: KitServer, ours: Sequence[str], say: Say) -> None:
         )
     ]
     whole = whole and not behind
-    if whole and not written and server.read_library_version() == dyno.__version__:
+    held = library.find_held(server, ours)
+    if whole and not written and held.version == dyno.__version__:
         say(f"{LIBRARY} {dyno.__version__} is loaded already")
         return
-    run_all(server, [f"DROP FUNCTION {name}" for name in ours], "unload the kit", FUNCTION_RIGHTS)
+    if held.is_missing and not server.is_mariadb and server.number < (8, 0):
+        raise HostError(
+            f"this server looks for {LIBRARY} only as it starts",
+            hint=f"see that it lies in {server.plugins} (`dyno kit library`), and restart the "
+            "server; or dyno kit uninstall PART",
+        )
+    names = ", ".join(state.part.name for state in found)
+    say(f"loading {LIBRARY} anew: {names}")
+    _unload(server, ours)
     functions = [VERSION, *(each for state in found for each in state.part.functions)]
     run_all(
         server,
@@ -285,43 +316,44 @@ def _upgrade_library(server: KitServer, ours: Sequence[str], say: Say) -> None:
         )
     for name in behind:
         routines.install(server, name)
-    say(f"upgraded to {LIBRARY} {now}: {', '.join(state.part.name for state in found)}")
+    say(f"upgraded to {LIBRARY} {now}: {names}")
 
 
 def uninstall(server: KitServer, parts: Sequence[Part], say: Say) -> None:
-    """Takes parts out; with the last function the library goes, too.
+    """Take parts out; with the last function the library goes, too.
 
     `UsageError` where indexes in files would be left behind: nobody but their owner removes them.
     """
-    _check_files(server, parts)
-    for part in parts:
-        gone = routines.uninstall(server, part.name) if part.routines else False
-        if not part.functions:
-            if not part.routines:
-                gone = (history if part.name == history.PART else jobs).uninstall(server)
-            say(f"{part.name}: {'uninstalled' if gone else 'was not installed'}")
-            continue
-        loaded = server.list_loaded()
-        ours = [each.name for each in part.functions if loaded.get(each.name) == LIBRARY]
-        _unload(server, ours)
-        say(f"{part.name}: {'uninstalled' if ours else 'was not installed'}")
-    if not any(part.functions for part in parts):
-        return
-    left = [name for name, owner in server.list_loaded().items() if owner == LIBRARY]
-    if left in ([], [VERSION.name]):
-        _unload(server, left)
-        if not library.take_away(server):
-            say(f"{LIBRARY} stays in {server.plugins} of the server's machine: nothing uses it")
+    with hold_lock(server):
+        _check_files(server, parts)
+        for part in parts:
+            say(f"{part.name}: {'uninstalled' if _take_out(server, part) else 'was not installed'}")
+        if any(part.functions for part in parts) and _list_ours(server) in ([], [VERSION.name]):
+            _unload(server, _list_ours(server))
+            if not library.take_away(server):
+                say(f"{LIBRARY} stays in {server.plugins} of the server's machine")
+
+
+def _take_out(server: KitServer, part: Part) -> bool:
+    """Take a part out, its functions last: was anything of it there?"""
+    if not part.functions and not part.routines:
+        return history.uninstall(server) if part.name == history.PART else jobs.uninstall(server)
+    gone = routines.uninstall(server, part.name) if part.routines else False
+    ours = _list_ours(server) if part.functions else []
+    names = [each.name for each in part.functions if each.name in ours]
+    _unload(server, names)
+    return gone or bool(names)
 
 
 def _check_files(server: KitServer, parts: Sequence[Part]) -> None:
-    listing = "fb_list"
-    if not any(each.name == listing for part in parts for each in part.functions):
-        return
-    if server.list_loaded().get(listing) != LIBRARY:
+    found = [it for part in parts for it in part.functions if it.name == "fb_list"]
+    if not found or found[0].name not in _list_ours(server):
         return
     try:
-        ((names,),) = server.query(f"SELECT CONVERT({listing}() USING utf8mb4)")
+        if server.calls_lost:  # what it has just loaded may be called
+            _unload(server, ["fb_list"])
+            server.query(found[0].create(LIBRARY))
+        ((names,),) = server.query("SELECT CONVERT(fb_list() USING utf8mb4)")
     except TrialFailed:
         return  # the library is gone: what it kept cannot be asked for
     if names:
@@ -333,6 +365,21 @@ def _check_files(server: KitServer, parts: Sequence[Part]) -> None:
 
 
 def _unload(server: KitServer, names: Sequence[str]) -> None:
-    run_all(
-        server, [f"DROP FUNCTION {name}" for name in names], "unload functions", FUNCTION_RIGHTS
-    )
+    """Drop functions. Those that the server lost as it began, MySQL 5 and 9.7 do not know how to
+    drop: their rows are deleted.
+    """
+    doing = "unload functions"
+    try:
+        run_all(server, [f"DROP FUNCTION {name}" for name in names], doing, FUNCTION_RIGHTS)
+    except UsageError:
+        loaded, ours = server.list_loaded(), _list_ours(server)
+        for name in [it for it in names if it in ours]:
+            row = f"FROM mysql.func WHERE name = '{name}' AND dl = '{LIBRARY}'"
+            is_lost = loaded is not None and name not in loaded
+            drop = f"DELETE {row}" if is_lost else f"DROP FUNCTION {name}"
+            try:
+                run_all(server, [drop], doing, FUNCTION_RIGHTS)
+            except UsageError:
+                if server.is_mariadb or server.number >= (8, 0):
+                    raise
+                run_all(server, [f"DELETE {row}"], doing, FUNCTION_RIGHTS)

@@ -30,7 +30,8 @@ SELECT scope, variable_name, TRIM(SUBSTRING_INDEX(SUBSTRING_INDEX(list, ',', pla
 FROM kit.option_list JOIN kit.option_place ON place <= CHAR_LENGTH(list) - CHAR_LENGTH(REPLACE(list, ',', ''))
 WHERE list REGEXP '^[[:alnum:]_]+=[[:alnum:]_]+(,[[:alnum:]_]+=[[:alnum:]_]+)+$' OR variable_name IN ({sets}) $$
 
-CREATE OR REPLACE SQL SECURITY INVOKER VIEW kit.options AS
+-- Made whole before it is joined: merged into a join, MariaDB pairs all places before it looks at a list.
+CREATE OR REPLACE ALGORITHM=TEMPTABLE SQL SECURITY INVOKER VIEW kit.options AS
 SELECT scope, variable_name, SUBSTRING_INDEX(item, '=', 1) AS option_name,
   IF(LOCATE('=', item), SUBSTRING_INDEX(item, '=', -1), 'on') AS value
 FROM kit.option_item WHERE item NOT IN ('', 'OFF', 'NONE') $$
