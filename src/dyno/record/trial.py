@@ -107,6 +107,8 @@ class Tally:
     epochs.
     `cut` of the failed events had no answer long after the phase's end, when their connections were
     cut. What they had waited (`cut_ns_max` at most) is in `latency`, and less than theirs would be.
+    `under_way` events, of the warm-up or not, ended or were cut after the phase's time was up, and
+    took or had waited `under_way_ns_min` at least; 0 in old records.
     `round_trips` are answers that were waited for (a batch has one), `sent_bytes` and
     `received_bytes` what went to a server and came from it, warm-up left out; 0 in old records.
     `rested_ns` is what all its users together rested between events, as their script said
@@ -148,6 +150,8 @@ class Tally:
     claimed_further: int = 0
     cut: int = 0
     cut_ns_max: int = 0
+    under_way: int = 0
+    under_way_ns_min: int = 0
     slices: tuple[int, ...] = ()
     overrun: int = 0
     renewed: int = 0
@@ -178,6 +182,12 @@ class Tally:
     def paced(self) -> bool:
         """Was its rate set, and not measured?"""
         return self.target_per_s is not None
+
+    @property
+    def is_outlasted(self) -> bool:
+        """No event was done, since one of each user took longer than the phase."""
+        ended = self.done + self.failed - self.cut
+        return not ended and 0 < self.connections <= self.under_way
 
     @property
     def rests_on_purpose(self) -> bool:

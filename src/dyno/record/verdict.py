@@ -54,7 +54,9 @@ class Comparison:
     From 8 blocks on `sign_flip_p` and `hodges_lehmann_percent` stand beside as a second opinion.
     `share_unseen_percent` stands with *not slower* and *faster*: a slow mode in less than that
     share of restarts may have been missed by so many `blocks` (95 %, Clopper and Pearson).
-    `doubts` are the doubtful findings that concern one of its sides.
+    `doubts` are the doubtful findings that concern one of its sides. `bound` says that one side's
+    events took longer than the phase, and what would measure them: what is called slower (or
+    faster) is so by the nearer end of the interval at least.
 
     Where factors are crossed, it is an effect, and `levels` maps its factors to their levels: with
     one a main effect, that level against the factor's first; with several an interaction, the
@@ -93,6 +95,7 @@ class Comparison:
     heterogeneity_percent: float | None = None
     error_percent: float = 0.0
     freedom: int = 0
+    bound: str = ""
 
     @property
     def is_doubtful(self) -> bool:

@@ -264,6 +264,10 @@ pub struct Tally {
     pub cut: u64,
     /// The longest that one of these had waited.
     pub cut_ns_max: u64,
+    /// Events, of the warm-up or not, that were under way when the phase was to end.
+    pub under_way: u64,
+    /// The least that one of them took, or had waited when it was cut; 0 without any.
+    pub under_way_ns_min: u64,
     /// Events due before the end that no user was free to start.
     pub skipped: u64,
     /// Events played in the warm-up (done or failed), in none of the counts above.

@@ -325,6 +325,9 @@ impl<'a> Worker<'a> {
         }
         let number = slot.transactions.get(transaction).copied().unwrap_or(0);
         share.done(event, number);
+        if event.answered_ns > self.phase.stop_ns() {
+            share.events.outlasted(event);
+        }
         slot.show_end(share, Some(event));
         Ok(true)
     }
@@ -452,6 +455,8 @@ mod tests {
             let cut_ns = &report.shares[0].events.cut_ns;
             assert!(cut_ns.len() == 1 && cut_ns[0] >= SECOND_NS / 100 + PATIENCE_NS, "{cut_ns:?}");
             assert_eq!(report.shares[0].statements.errors.get("lost"), Some(&1));
+            let events = &report.shares[0].events;
+            assert_eq!((events.under_way, events.under_way_ns_min), (1, events.cut_ns[0]));
         });
     }
 
@@ -460,6 +465,7 @@ mod tests {
         play_late(4 * PATIENCE_NS, &["s.lua", "run"], |report| {
             let events = &report.shares[0].events;
             assert_eq!((events.done, events.failed, report.error), (1, 0, None));
+            assert!(events.under_way == 1 && events.under_way_ns_min >= 4 * PATIENCE_NS);
         });
     }
 

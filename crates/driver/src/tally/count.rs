@@ -8,7 +8,7 @@ use hdrhistogram::Histogram;
 use super::histogram::histogram;
 use crate::plan::error::Error;
 use crate::plan::event::Series;
-use crate::schedule::clock::SECOND_NS;
+use crate::schedule::clock::{NEVER, SECOND_NS};
 use crate::schedule::timeline::Timeline;
 
 /// One event, from its intended time to its answer, on its phase's clock.
@@ -35,6 +35,10 @@ pub struct EventCounts {
     pub failed: u64,
     /// What those of them had waited that had no answer when their connections were cut.
     pub cut_ns: Vec<u64>,
+    /// Events, of the warm-up or not, that were under way when the phase was to end.
+    pub under_way: u64,
+    /// The least that one of them took, or had waited when it was cut.
+    pub under_way_ns_min: u64,
     /// Events of the warm-up.
     pub warmup: u64,
     /// The latest intended time of all events begun.
@@ -75,6 +79,8 @@ impl EventCounts {
             done: 0,
             failed: 0,
             cut_ns: Vec::new(),
+            under_way: 0,
+            under_way_ns_min: NEVER,
             warmup: 0,
             last_intended_ns: 0,
             last_answer_ns: 0,
@@ -180,6 +186,15 @@ impl EventCounts {
             let longest = &mut self.series.latency_ns_max[second];
             *longest = waited_ns.max(*longest);
         }
+    }
+
+    /// Notes an event that ended, or was cut, after the phase's time was up. Where no event was done
+    /// in a phase, this is what is known of its rate.
+    #[cold]
+    pub fn outlasted(&mut self, event: EventTimes) {
+        self.under_way += 1;
+        let waited_ns = event.answered_ns.saturating_sub(event.intended_ns);
+        self.under_way_ns_min = self.under_way_ns_min.min(waited_ns);
     }
 
     /// Notes the time of an event that counts for nothing.

@@ -91,6 +91,12 @@ fn merge_tally(sum: Tally, more: Tally) -> Result<Tally, Error> {
         failed: sum.failed + more.failed,
         cut: sum.cut + more.cut,
         cut_ns_max: sum.cut_ns_max.max(more.cut_ns_max),
+        under_way: sum.under_way + more.under_way,
+        under_way_ns_min: match (sum.under_way, more.under_way) {
+            (0, _) => more.under_way_ns_min,
+            (_, 0) => sum.under_way_ns_min,
+            _ => sum.under_way_ns_min.min(more.under_way_ns_min),
+        },
         skipped: sum.skipped + more.skipped,
         warmup: sum.warmup + more.warmup,
         restarted: sum.restarted + more.restarted,

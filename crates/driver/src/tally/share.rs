@@ -245,6 +245,7 @@ impl<'a> StreamShare<'a> {
     /// at `stop_ns`.
     pub fn cut(&mut self, event: EventTimes, stop_ns: u64) {
         self.events.cut(event, stop_ns);
+        self.events.outlasted(event);
         self.count_failed();
     }
 

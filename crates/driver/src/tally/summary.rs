@@ -84,6 +84,8 @@ struct StreamSum<'a> {
     done: u64,
     failed: u64,
     cut_ns: Vec<u64>,
+    under_way: u64,
+    under_way_ns_min: u64,
     warmup: u64,
     begun: u64,
     withdrawn: u64,
@@ -109,6 +111,8 @@ impl<'a> StreamSum<'a> {
             done: 0,
             failed: 0,
             cut_ns: Vec::new(),
+            under_way: 0,
+            under_way_ns_min: NEVER,
             warmup: 0,
             begun: 0,
             withdrawn: 0,
@@ -133,6 +137,8 @@ impl<'a> StreamSum<'a> {
         self.done += events.done;
         self.failed += events.failed;
         self.cut_ns.extend(events.cut_ns);
+        self.under_way += events.under_way;
+        self.under_way_ns_min = self.under_way_ns_min.min(events.under_way_ns_min);
         self.warmup += events.warmup;
         self.begun += share.begun;
         self.withdrawn += share.withdrawn;
@@ -176,6 +182,8 @@ impl<'a> StreamSum<'a> {
             failed: self.failed,
             cut: self.cut_ns.len() as u64,
             cut_ns_max: self.cut_ns.iter().copied().max().unwrap_or(0),
+            under_way: self.under_way,
+            under_way_ns_min: if self.under_way > 0 { self.under_way_ns_min } else { 0 },
             skipped,
             warmup: self.warmup,
             restarted: self.counts.restarted,

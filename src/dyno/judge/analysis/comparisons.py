@@ -11,6 +11,7 @@ they say (docs/METHOD.md, The words).
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ from dyno.judge.stats.interim_analyses import InterimAnalyses
 from dyno.judge.stats.interval import Interval, extract_independent_data
 from dyno.judge.stats.log_ratio import Floats
 from dyno.judge.stats.verdict import compute_fisher_p
+from dyno.numbers import format_digits
 from dyno.record import Doubt, Metric, Phase, Run, Trial, WorkloadPlan
 
 #: Workload and candidate.
@@ -89,6 +91,8 @@ class PairedMetric:
     `grey` says why the phase gets no verdict; it is empty where it gets one. `groups` numbers the
     loads that the blocks were played on where loads come again, or their hosts where these are
     several, and is None where every block is a datum. `hosts` are those of a gathered run.
+    `outlasted` are the sides whose numbers are bounds in some block, because an event took longer
+    than the phase (-1 the base's, 1 the candidate's); `bound` says so, and what would measure it.
     """
 
     metric: Metric
@@ -100,6 +104,8 @@ class PairedMetric:
     grey: str = ""
     groups: tuple[int, ...] | None = None
     hosts: tuple[HostBlocks, ...] = ()
+    outlasted: frozenset[int] = frozenset()
+    bound: str = ""
 
     @cached_property
     def logs(self) -> Floats:
@@ -138,6 +144,7 @@ def pair_metrics(
                     _collect_columns(own, effect.cells, metric)
                 )
                 margin = pair.margin_percent if pair else view.run.design.margin_percent
+                sides, bound = _find_outlasted(phases[metric.phase], blocks, effect, metric)
                 yield PairedMetric(
                     metric=metric,
                     effect=effect,
@@ -148,6 +155,8 @@ def pair_metrics(
                     grey=grey[metric.phase],
                     groups=groups,
                     hosts=hosts,
+                    outlasted=sides,
+                    bound=bound,
                 )
 
 
@@ -162,6 +171,30 @@ def _find_shared_metrics(own: Sequence[dict[str, Numbers]], sides: Sequence[str]
     columns = [block[side] for block in own for side in sides]
     first = columns[0] if columns else {}
     return [m for m in sorted(first) if all(column.get(m, 0.0) > 0.0 for column in columns)]
+
+
+def _find_outlasted(
+    phase: Phase, blocks: Sequence[dict[str, Trial]], effect: Effect, metric: Metric
+) -> tuple[frozenset[int], str]:
+    """The sides of a stream's metric whose events took longer than the phase, and that in words."""
+    waited_ns = {
+        cell: tally.under_way_ns_min
+        for block in blocks
+        for cell in effect.cells
+        for record in block[cell].phases
+        for tally in record.streams
+        if (record.phase, tally.name) == (metric.phase, metric.transaction) and tally.is_outlasted
+    }
+    if not waited_ns:
+        return frozenset(), ""
+    longest_s = max(waited_ns.values()) / 1e9
+    seconds = math.ceil(max(10 * phase.measured_s, 3 * longest_s))
+    words = (
+        f"an event of {' and '.join(waited_ns)} takes longer than the phase of "
+        f"{phase.measured_s:g} s, {format_digits(longest_s, 2)} s at least; `--time {seconds}` "
+        "would measure it"
+    )
+    return frozenset(1 if effect.weights[cell] > 0 else -1 for cell in waited_ns), words
 
 
 def _describe_missed_target(

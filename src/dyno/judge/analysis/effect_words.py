@@ -132,6 +132,19 @@ def describe_claim(own: Sequence[Comparison], word: str, whom: str) -> str:
     return f"{kind.verb} {than} than {whom}"
 
 
+def describe_times(c: Comparison) -> str:
+    """`at least 2,500×`, by the nearer end of the interval, of what is known by a bound only and is
+    slower or faster; else empty.
+    """
+    if not c.bound or c.verdict not in ("slower", "faster"):
+        return ""
+    percent = c.low_percent if c.verdict == "slower" else c.high_percent
+    ratio = 1.0 + percent / 100.0
+    times = max(ratio, 1 / ratio)
+    step = 10.0 ** max(0, math.floor(math.log10(times)) - 1)
+    return f"at least {math.floor(times / step) * step:,.0f}×"
+
+
 def describe_loss_rule(c: Comparison) -> str:
     """Why a loss is called one although its interval begins below the margin, in a clause; empty
     where it begins above, and where there is no loss.
@@ -159,6 +172,8 @@ def describe_bound(c: Comparison) -> str:
 def describe_size(c: Comparison) -> str:
     """`takes 45 % less time [43, 47]`, the ends as percentages of the same direction."""
     kind, gain = _find_kind(c.metric), c.slowdown_percent < 0
+    if times := describe_times(c):
+        return f"is {times} {kind.better if gain else kind.worse}"
     said = (kind.less if gain else kind.more).format(
         numbers.format_percent(abs(c.slowdown_percent))
     )
@@ -173,6 +188,9 @@ _LARGE = 1.25
 def describe_ratio(c: Comparison) -> str:
     """`1.5× faster`, of a change that is large and called one; else empty."""
     ratio = 1.0 + c.slowdown_percent / 100.0
+    if c.bound:
+        times = describe_times(c)
+        return times and f"{times} {describe_word(c.metric, c.verdict)}"
     if (
         c.verdict not in ("slower", "faster")
         or not ratio > 0

@@ -6,6 +6,8 @@
   speed.
 - `latency_ns_p50` … `latency_ns_max`: from the intended time, of events that were answered, and of
   those cut off without an answer what they had waited.
+- Of a stream whose every user had one event under way for the whole phase, rate and latencies are
+  what these took or had waited: bounds, told as such (`comparisons.PairedMetric.bound`).
 - The latencies of `all <unit> streams` of a phase, where several count in one unit. Percentiles do
   not average, so the driver adds histograms up before it reads them.
 - `failed_percent`: events failed ÷ events played.
@@ -155,7 +157,14 @@ def _measure_phase(
 
 def _measure_stream(tally: Tally, duration_s: float) -> dict[tuple[str, str], float]:
     found = {}
-    if duration_s > 0.0:
+    if tally.is_outlasted:
+        rate = 1e9 * tally.connections * tally.units_per_event / max(1, tally.under_way_ns_min)
+        found["rate_per_s", f"{tally.unit}/s"] = rate
+        if not tally.latency.count:
+            names = (*(f"p{each}" for each in PERCENTILES), "mean", "max")
+            waited_ns = float(tally.under_way_ns_min)
+            found |= {(f"latency_ns_{name}", "ns"): waited_ns for name in names}
+    elif duration_s > 0.0:
         rate = tally.done * tally.units_per_event / duration_s
         found["rate_per_s", f"{tally.unit}/s"] = rate
     if played := tally.done + tally.failed:

@@ -112,6 +112,7 @@ def _build_row(context: ComparisonContext, estimate: Estimate) -> Comparison:
         levels=line.effect.levels,
         share_unseen_percent=_compute_unseen_percent(n) if verdict in CLEARED else None,
         doubts=context.find_doubts(line),
+        bound=line.bound,
     )
     row = _add_hosts(context, line, row) if row.primary else row
     rule = describe_loss_rule(row) if row.primary else ""
@@ -182,6 +183,10 @@ def choose_verdict(
         significant=estimate.p <= context.analyses.alpha,
     )
     word, notes = cast("VerdictName", str(said)), tuple(_list_notes(context, estimate, str(said)))
+    if line.bound:
+        # the true effect lies beyond the bound: only a word that this strengthens may be said
+        kept = {frozenset({1}): (SLOWER,), frozenset({-1}): CLEARED}.get(line.outlasted, ())
+        word, notes = word if word in kept else "inconclusive", (line.bound, *notes)
     if failures := context.describe_excess_failures(line):
         return "inconclusive" if word in CLEARED else word, (failures, *notes)
     return word, notes

@@ -241,7 +241,7 @@ def _build_candidate_clause(subjects: Subjects, own: Sequence[Comparison]) -> st
         return told + _describe_passed(rest, own)
     if gains:
         told = f"{who} {describe_claim(gains, 'faster', whom)}: "
-        told += _describe_effects(subjects, gains)
+        told += _describe_effects(subjects, gains) + _describe_rule(gains)
         return told + _describe_bound_of_rest(subjects, rest)
     return f"{who} {describe_claim(own, 'not slower', whom)}: {_describe_bound(subjects, own)}"
 
@@ -255,9 +255,9 @@ def _describe_effects(subjects: Subjects, found: Sequence[Comparison]) -> str:
 
 
 def _describe_rule(losses: Sequence[Comparison]) -> str:
-    """The rule of the word, where one of the losses that are named needs it."""
+    """The rule of the word, or how it is bounded, where one of those that are named needs it."""
     largest = sorted(losses, key=lambda c: -abs(c.slowdown_percent))[:NAMED]
-    rule = next(filter(None, map(describe_loss_rule, largest)), "")
+    rule = next(filter(None, (c.bound or describe_loss_rule(c) for c in largest)), "")
     return f" ({rule})" if rule else ""
 
 

@@ -150,8 +150,10 @@ def _compute_cpu_ns_per_operation(record: PhaseRecord) -> float | None:
 
 
 def _compute_outside_percent(record: PhaseRecord) -> float | None:
-    """The part of its closed-loop users' time that `null` did not spend in its delay."""
-    closed = [each for each in record.streams if not each.paced]
+    """The part of its closed-loop users' time that `null` did not spend in its delay; the delay of
+    an event that outlasts the phase is not told.
+    """
+    closed = [each for each in record.streams if not each.paced and not each.is_outlasted]
     time_ns = sum(each.connections for each in closed) * round(record.duration_s * 1e9)
     time_ns -= sum(each.rested_ns for each in closed)
     service_ns = sum(each.service_ns or 0 for each in closed)

@@ -126,7 +126,8 @@ def _check_spent(found: Suspended | None, margin_percent: float) -> Iterator[str
 
 def _find_faults(case: Case, turns: Interleaving, longest_s: float) -> Iterator[str]:
     ends_by_time = case.plan is not None and case.plan.stop.kind == "time"
-    lost = 100 * (1 - _compute_seconds(case) / longest_s) if longest_s else 0.0
+    seconds = _compute_seconds(case)
+    lost = 100 * (1 - seconds / longest_s) if seconds else 0.0
     if ends_by_time and lost > SHORTER_PERCENT:
         yield f"its slices were {lost:.0f} % shorter than those of others"
     if refused := max((r.switches.refused for r in case.records if r.switches), default=0):
@@ -198,8 +199,11 @@ def _describe_latest(judged: Sequence[Case]) -> str:
 
 
 def _compute_seconds(case: Case) -> float:
-    """What counted of a phase, at the median."""
-    return median(record.duration_s for record in case.records) if case.records else 0.0
+    """What counted of a phase, at the median. One whose events outlast it ends with the last of
+    them, and has no more slices than others: 0.
+    """
+    timely = [r for r in case.records if not any(tally.is_outlasted for tally in r.streams)]
+    return median(record.duration_s for record in timely) if timely else 0.0
 
 
 AUDIT = InterleavingAudit()

@@ -56,7 +56,8 @@ def _make_finding(soundness: Soundness, words: str, seen: dict[int, str]) -> Fin
 
 def _find_faults(run: Run, trial: Trial) -> Iterator[_Fault]:
     yield from _check_evidence(run, trial)
-    if not any(tally.done for phase in trial.phases for tally in phase.streams):
+    streams = [tally for phase in trial.phases for tally in phase.streams]
+    if not any(tally.done or tally.is_outlasted for tally in streams):
         yield "invalid", f"{_name_trial(trial)} did nothing at all", ""
 
 
