@@ -30,3 +30,44 @@ def test_a_candidate_whose_one_event_outlasts_the_phase_is_slower(
     assert "an event of null@700ms takes longer than the phase of 0.1 s" in said
     assert "would measure it" in said
     assert "ledger" not in said
+
+
+MARKED = "-- weight: 9\n-- name: one\nSELECT 1;\n-- name: two\nSELECT 2;\n"
+
+
+@pytest.mark.parametrize("words", [["play", "null"], ["compare", "null@1us", "null@2us"]])
+def test_a_file_with_marks_is_not_played_as_comments(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Case 35."""
+    file = tmp_path / "marked.sql"
+    file.write_text(MARKED)
+    assert run_words([*words, "-w", str(file)]) == 64
+    said = capsys.readouterr().err
+    assert "`-- weight: 9` is a mark of an SQL file" in said and "--set marked=true" in said
+
+
+def test_a_file_with_marks_is_played_by_its_option_and_as_pgbench_would(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "marked.sql"
+    file.write_text(MARKED)
+    for words, is_marked in (
+        (["--sql", str(file)], True),
+        (["-w", str(file), "--set", "marked=true"], True),
+        (["-w", str(file), "--set", "marked=off"], False),
+        (["-f", str(file)], False),
+    ):
+        assert run_words(["play", "null", *words, "--set", "events=40"]) == 0
+        assert ("two" in capsys.readouterr().out) is is_marked
+
+
+@pytest.mark.parametrize(
+    "words", [["bisect", "sqlite@3.24..3.54"], ["capacity", "null", "--slo", "p99<1s"], ["count"]]
+)
+def test_every_command_that_plays_one_workload_takes_sql(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [*words, "null", "null@1us"] if words == ["count"] else words
+    assert run_words([*words, "--sql", "none.sql"]) == 64
+    assert "no SQL file at 'none.sql'" in capsys.readouterr().err

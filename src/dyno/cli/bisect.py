@@ -11,6 +11,7 @@ import click
 from dyno.cli import judged_run, options
 from dyno.cli.judged_run import RunOptions
 from dyno.cli.options import PERCENT
+from dyno.cli.pgbench_words import SQL, choose_workload
 from dyno.cli.runs import find_runs_home
 from dyno.cli.setup_words import prepare_workloads
 from dyno.cli.terminal import screen
@@ -30,7 +31,8 @@ FOUND_EXIT, NOTHING_EXIT, UNSURE_EXIT = 0, 1, 2
 
 @click.command("bisect")
 @click.argument("span", metavar="ENGINE@GOOD..BAD")
-@options.add_workload(required=True)
+@options.add_workload()
+@SQL
 @click.option(
     "--git",
     "tree",
@@ -143,10 +145,11 @@ def make_experiment(words: dict[str, Any], points: Sequence[BisectPoint]) -> Exp
         controls=dict(words["controls"]),
         limits=dict(words["limits"]),
     )
-    chosen = dict(words["settings"])
+    name, marked = choose_workload(words)
+    chosen = dict(words["settings"]) | marked
     if words["is_counted"]:
         chosen = {"threads": "1"} | chosen
-    workload = experiments.Workload(words["workload"], format_options(chosen))
+    workload = experiments.Workload(name, format_options(chosen))
     # all points are of one engine, which loads the same dumps in each version
     workloads = prepare_workloads([workload], [parse_candidate(points[0].candidate)])
     return experiments.Experiment(

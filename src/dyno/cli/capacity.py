@@ -12,6 +12,7 @@ import click
 
 from dyno.cli import judged_run, options
 from dyno.cli.options import DURATION, ENGINE, PERCENT
+from dyno.cli.pgbench_words import SQL, choose_workload
 from dyno.cli.runs import find_runs_home
 from dyno.cli.setup_words import prepare_experiment
 from dyno.cli.terminal import screen
@@ -32,7 +33,8 @@ NOTHING_EXIT, CLIENT_EXIT = 2, 3
 
 @click.command("capacity")
 @click.argument("candidates", nargs=-1, required=True, type=ENGINE, metavar="CANDIDATE...")
-@options.add_workload(required=True)
+@options.add_workload()
+@SQL
 @click.option(
     "--slo",
     "limits",
@@ -136,9 +138,10 @@ def choose_experiment(words: dict[str, Any], asked: CapacityAsked) -> tuple[Expe
         margin_percent=asked.margin_percent,
         cpu_profile=False,
     )
-    chosen = choose_options(words["candidates"], dict(words["settings"]))
+    workload, marked = choose_workload(words)
+    chosen = choose_options(words["candidates"], dict(words["settings"]) | marked)
     command = judged_run.quote_command()
-    made = compare_candidates(words["candidates"], words["workload"], chosen, measuring, command)
+    made = compare_candidates(words["candidates"], workload, chosen, measuring, command)
     check_unlike(made.candidates)
     experiment = prepare_experiment(replace(made, client_hosts=words["client_hosts"]))
     return experiment, find_open_phase(experiment, asked.longest_s, asked.warmup_s)

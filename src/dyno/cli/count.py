@@ -11,7 +11,7 @@ import click
 
 from dyno.cli import judged_run, options
 from dyno.cli.options import ENGINE, PERCENT
-from dyno.cli.pgbench_words import SQL, find_sql_file
+from dyno.cli.pgbench_words import SQL, choose_workload
 from dyno.cli.runs import find_runs_home
 from dyno.cli.setup_words import prepare_experiment
 from dyno.errors import UsageError
@@ -113,12 +113,8 @@ def _make_experiment(words: dict[str, Any]) -> Experiment:
         if "://" in each:
             hint = "name a build, which is started under valgrind"
             raise UsageError(f"{each} runs already, and cannot be counted", hint=hint)
-    workload, chosen = words["workload"], {"threads": "1"} | dict(words["settings"])
-    if words["sql"]:
-        workload = find_sql_file(words["sql"], [workload] if workload else [])
-        chosen["marked"] = "on"
-    if not workload:
-        raise click.UsageError("missing option '--workload' (or '--sql')")
+    workload, marked = choose_workload(words)
+    chosen = {"threads": "1"} | dict(words["settings"]) | marked
     measuring = Measuring(seed=words["seed"], controls=dict(words["controls"]))
     command = judged_run.quote_command()
     made = compare_candidates(words["candidates"], workload, chosen, measuring, command)

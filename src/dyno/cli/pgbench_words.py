@@ -19,6 +19,7 @@ from dyno.cli.setup_words import prepare_setup_beside
 from dyno.cli.short_words import gather_settings
 from dyno.compat.pgbench.scripts import BUILTINS, find_builtin, find_builtin_file, parse_weight
 from dyno.errors import UsageError
+from dyno.workloads import find_mark
 
 #: What is not taken, and what does it here.
 ANSWERS = {
@@ -191,6 +192,8 @@ def choose_scripts(words: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]
         (first, weight), *others = mixed
         workloads.append(first)
         options |= {"weight": weight} if weight else {}
+        # of pgbench's own -f, where what is a mark of --sql is a comment
+        options |= {"marked": "off"} if find_mark(Path(first)) else {}
         if others:
             options["also"] = ",".join(f"{name}@{w}" if w else name for name, w in others)
     if not workloads:
@@ -220,6 +223,16 @@ def find_sql_file(name: str, others: Sequence[object]) -> str:
             hint="--sql FILE; docs/guides/yours/sql.md says how it is written",
         )
     return str(Path(name).resolve())
+
+
+def choose_workload(words: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
+    """The one workload of `--workload` or `--sql`, and the options that the latter has."""
+    named: str | None = words["workload"]
+    if words["sql"]:
+        return find_sql_file(words["sql"], [named] if named else []), {"marked": "on"}
+    if not named:
+        raise click.UsageError("missing option '--workload' (or '--sql')")
+    return named, {}
 
 
 def _read_mix(words: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -40,6 +40,20 @@ def find_workload(name: str) -> Path:
     return found[name]
 
 
+#: A mark of an SQL file, as `crates/driver/src/lua/pgbench/marks.lua` reads it.
+_MARK = re.compile(
+    r"^\s*--\s*(?:(?:setup|run):\s*$|(?:weight|times):\s*\d|name:\s*\S|:\w[\w, :]*=)"
+)
+
+
+def find_mark(script: Path) -> str:
+    """The first line of a script in SQL that is a mark in a comment; empty without one."""
+    if script.suffix not in (".sql", ".pgbench"):
+        return ""
+    with script.open(errors="replace") as lines:
+        return next((line.strip() for line in lines if _MARK.match(line)), "")
+
+
 def select_data_options(script: Path, options: Mapping[str, str]) -> dict[str, str]:
     """Those of the options that the data which `script` loads may depend on.
 

@@ -120,7 +120,7 @@ impl UserSlot {
         }
         let number = self.transactions.get(transaction).copied().unwrap_or(0);
         let event = EventTimes { answered_ns: now, ..event };
-        share.done(event, number);
+        share.done(event, number, NEVER);
         self.show_end(share, Some(event));
         Ok(())
     }

@@ -324,10 +324,7 @@ impl<'a> Worker<'a> {
             return Ok(false);
         }
         let number = slot.transactions.get(transaction).copied().unwrap_or(0);
-        share.done(event, number);
-        if event.answered_ns > self.phase.stop_ns() {
-            share.events.outlasted(event);
-        }
+        share.done(event, number, self.phase.stop_ns());
         slot.show_end(share, Some(event));
         Ok(true)
     }
@@ -455,8 +452,7 @@ mod tests {
             let cut_ns = &report.shares[0].events.cut_ns;
             assert!(cut_ns.len() == 1 && cut_ns[0] >= SECOND_NS / 100 + PATIENCE_NS, "{cut_ns:?}");
             assert_eq!(report.shares[0].statements.errors.get("lost"), Some(&1));
-            let events = &report.shares[0].events;
-            assert_eq!((events.under_way, events.under_way_ns_min), (1, events.cut_ns[0]));
+            assert_eq!(report.shares[0].events.under_way_ns_min, cut_ns[0]);
         });
     }
 

@@ -188,8 +188,8 @@ impl EventCounts {
         }
     }
 
-    /// Notes an event that ended, or was cut, after the phase's time was up. Where no event was done
-    /// in a phase, this is what is known of its rate.
+    /// Notes an event that ended, or was cut, after the phase's time was up: where none was done,
+    /// it is what is known of the rate.
     #[cold]
     pub fn outlasted(&mut self, event: EventTimes) {
         self.under_way += 1;

@@ -214,10 +214,13 @@ impl<'a> StreamShare<'a> {
         measured
     }
 
-    /// Counts an event that ended well.
+    /// Counts an event that ended well, in a phase that was to end at `stop_ns`.
     #[inline]
-    pub fn done(&mut self, event: EventTimes, transaction: usize) {
+    pub fn done(&mut self, event: EventTimes, transaction: usize, stop_ns: u64) {
         self.events.done(event, transaction);
+        if event.answered_ns > stop_ns {
+            self.events.outlasted(event);
+        }
         self.ended.0 += 1;
         self.live.done.store(self.ended.0, Ordering::Relaxed);
         let latency_ns = event.answered_ns.saturating_sub(event.intended_ns);

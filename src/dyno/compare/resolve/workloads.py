@@ -216,4 +216,10 @@ def _select_own_options(options: dict[str, str], experiment: Experiment) -> dict
 
 
 def _describe(script: Path, options: dict[str, str]) -> Description:
+    if "marked" not in options and (mark := scripts.find_mark(script)):
+        raise UsageError(
+            f"{script.name} would be played with its marks as comments",
+            cause=f"`{mark}` is a mark of an SQL file",
+            hint=f"--sql {script.name}, or --set marked=true; --set marked=off for comments",
+        )
     return driver.describe(Plan(_NOTHING, Script(str(script), options), seed=0))
