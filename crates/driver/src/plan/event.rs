@@ -303,8 +303,7 @@ pub struct Tally {
     pub errors: BTreeMap<String, u64>,
     /// Nanoseconds inside the session, where it measures them (null: the delay).
     pub service_ns: Option<u64>,
-    /// From the intended time to the answer, all transaction types together; of an event that was
-    /// cut what it had waited, which is less than its latency would have been.
+    /// From the intended time to the answer, or to where it was cut, of all transaction types.
     pub latency: Latency,
     /// How late events were begun: actual minus intended start.
     pub lateness: Latency,
