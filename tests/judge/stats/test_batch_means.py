@@ -28,7 +28,16 @@ def draw_series(rng: np.random.Generator, slices: int, correlation: float) -> Fl
 
 
 @pytest.mark.parametrize(
-    ("slices", "correlation", "most"), [(30, 0.0, 0.06), (30, 0.5, 0.1), (120, 0.7, 0.1)]
+    ("slices", "correlation", "most"),
+    [
+        (10, 0.0, 0.06),
+        (10, 0.5, 0.08),
+        (12, 0.5, 0.07),
+        (20, 0.7, 0.08),
+        (30, 0.0, 0.06),
+        (30, 0.7, 0.07),
+        (120, 0.7, 0.07),
+    ],
 )
 def test_equal_series_differ_about_as_seldom_as_is_said(
     slices: int, correlation: float, most: float

@@ -1,9 +1,11 @@
 """The mean of a series in time, whose neighbours are alike: intervals by batch means.
 
 A server's seconds are no independent data: a checkpoint or a busy minute holds several. So
-neighbouring slices are averaged to a few long batches, which are nearly independent, and Student's
-interval is over those (Law and Kelton, *Simulation Modeling and Analysis*, section 9.5.3; Conway,
-*Some Tactical Problems in Digital Simulation*, 1963). Two series are compared by Welch's interval.
+neighbouring slices are averaged to a few long batches, and Student's interval is over those (Law and
+Kelton, *Simulation Modeling and Analysis*, section 9.5.3; Conway, *Some Tactical Problems in Digital
+Simulation*, 1963). Short batches are alike, too: their error is widened by what the correlation of
+neighbouring slices leaves in them, were each slice like the one before only (a process AR(1)). Two
+series are compared by Welch's interval.
 What lasts longer than a batch is not in it: the interval is of the stretch of time that was seen,
 and of no other hour or restart.
 """
@@ -21,6 +23,8 @@ from dyno.judge.stats.log_ratio import Floats
 
 #: Fewer batches have no interval worth the name; fewer slices than this make no batches.
 BATCHES_LEAST, SLICES_LEAST = 5, 10
+#: A correlation beyond this is a drift, which no short series tells apart.
+CORRELATION_MOST = 0.9
 ALPHA = 0.05
 
 
@@ -64,7 +68,28 @@ def estimate_series_mean(values: Sequence[float], weights: Sequence[float] = ())
     rests: Floats = (sums[0] - mean * sums[1]) / sums[1].mean()
     rests = rests - rests.mean()
     error = float(np.sqrt((rests**2).sum() / (batches - 1) / batches))
-    return SeriesMean(mean, error, batches - 1)
+    widened = error * _compute_widening(series - mean * below, batches, size)
+    return SeriesMean(mean, widened, batches - 1)
+
+
+def _compute_widening(rests: Floats, batches: int, size: int) -> float:
+    """How many times larger the error of so many batches of `size` slices is than it looks, by the
+    correlation of neighbours in `rests` (Kendall's correction for its bias in short series).
+    """
+    n = len(rests)
+    centred = rests - rests.mean()
+    squares = float((centred**2).sum())
+    found = float((centred[1:] * centred[:-1]).sum()) / squares if squares else 0.0
+    r = min(max(found + (1 + 4 * max(found, 0.0)) / n, 0.0), CORRELATION_MOST)
+
+    def compute_variance(slices: int) -> float:
+        """That of the mean of so many slices, in variances of one."""
+        ends = 2 * r * (1 - r**slices) / (slices * (1 - r) ** 2)
+        return ((1 + r) / (1 - r) - ends) / slices
+
+    whole = compute_variance(batches * size)
+    seen = (compute_variance(size) - whole) / (batches - 1)
+    return math.sqrt(whole / seen)
 
 
 def subtract_means(base: SeriesMean, other: SeriesMean) -> SeriesMean:
