@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from made_rates import make_blocks, make_plan, make_rate_step
 
@@ -92,3 +93,17 @@ def test_overloads_are_counted_with_the_earliest_second() -> None:
     (side,) = judge_capacity(make_plan(["A"]), blocks).candidates
     assert (side.broken, side.overloaded, side.overloaded_after_s) == (7, 1, 2)
     assert side.rate_per_s is not None and math.isclose(side.rate_per_s, 1000, rel_tol=0.01)
+
+
+@pytest.mark.parametrize(("slope", "is_doubted"), [(0.3, True), (2.0, False)])
+def test_a_load_that_hardly_rises_with_the_rate_is_a_doubt(slope: float, is_doubted: bool) -> None:
+    blocks = make_blocks({"A": (1000,) * 6})
+    rng = np.random.default_rng(31)
+    rates = np.geomspace(700, 1400, 6)
+    for at, block in enumerate(blocks):
+        loads = (rates / 1000) ** slope * np.exp(rng.normal(0, 0.02, 6))
+        steps = tuple(make_rate_step(float(r), float(x)) for r, x in zip(rates, loads, strict=True))
+        (restart,) = block.restarts
+        blocks[at] = replace(block, restarts=(replace(restart, steps=steps),))
+    doubts = judge_capacity(make_plan(["A"]), blocks).doubts
+    assert any("raises p99 by 2" in each and "too narrow" in each for each in doubts) == is_doubted

@@ -200,7 +200,9 @@ def test_the_interval_of_a_steps_place_holds_it_in_99_of_100_series() -> None:
 
 
 @pytest.mark.parametrize(("percent", "is_whole"), [(99.0, False), (60.0, False), (100.0, True)])
-def test_instructions_are_the_whole_change_from_all_of_it_on(percent: float, is_whole: bool) -> None:
+def test_instructions_are_the_whole_change_from_all_of_it_on(
+    percent: float, is_whole: bool
+) -> None:
     change = InstructionChange(
         "w", "run", "event", 100.0, 102.0, 2.0, 1.9, 2.1, percent, percent - 9, percent + 9
     )

@@ -55,5 +55,16 @@ def find_rate_at_limit(rates: Sequence[float], loads: Sequence[float | None]) ->
     return float(np.exp(at[low] + share * (at[high] - at[low])))
 
 
+def estimate_load_slope(rates: Sequence[float], loads: Sequence[float | None]) -> float | None:
+    """By how much the log of the load rises with that of the rate, by least squares; None where
+    there is one rate only.
+    """
+    at = np.log(np.asarray(rates, dtype=float))
+    logs = np.array([LOG_MOST if load is None else _cut_log(load) for load in loads])
+    spread = at - at.mean() if at.size else at
+    square = float((spread**2).sum())
+    return float((spread * logs).sum()) / square if square > 0.0 else None
+
+
 def _cut_log(load: float) -> float:
     return float(np.clip(np.log(max(load, 1e-12)), -LOG_MOST, LOG_MOST))
