@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Callable, Iterator
+from math import comb
 from statistics import mean
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -15,7 +17,6 @@ from sampled_trials import ENGINE, Costs, make_sampled, vary
 
 from dyno.judge.analysis.counters import compare_counters
 from dyno.judge.analysis.cpu_samples import CodePlace
-from dyno.judge.analysis.explained_time import compute_time_difference_ns
 from dyno.judge.analysis.instructions import say_instructions
 from dyno.judge.analysis.layers import compare_layers
 from dyno.judge.analysis.measures import count_operations
@@ -25,9 +26,10 @@ from dyno.judge.analysis.waits import compare_waits
 from dyno.judge.capacity import judge_capacity
 from dyno.judge.stats.batch_means import estimate_series_mean
 from dyno.judge.stats.changes import find_place
+from dyno.judge.stats.sign_test import compute_sign_p
 from dyno.record import Conditions, PinningCondition, Reading, Run, Trial
 from dyno.record.cause import CpuDifference, InstructionChange
-from dyno.record.waits import SessionState, WaitProfile
+from dyno.record.waits import SessionState, WaitKind, WaitProfile
 
 ONE = make_run(analyses=(6,))
 Draw = Callable[[], float]
@@ -68,9 +70,9 @@ def with_record(trial: Trial, **changes: object) -> Trial:
 
 def wait_at_random(rng: np.random.Generator) -> Iterator[Trial]:
     """Equal sides whose sessions are met in eight states, by chance."""
-    kinds = ("running", "locks", "latches", "files", "log", "network", "other", "client")
+    kinds: tuple[WaitKind, ...] = get_args(WaitKind)[:8]
     for trial in make_trials({"new": [0.0] * 6}):
-        states = [SessionState(kind, "", int(rng.poisson(60))) for kind in kinds]  # type: ignore[arg-type]
+        states = [SessionState(kind, "", int(rng.poisson(60))) for kind in kinds]
         yield with_record(trial, waits=WaitProfile(100, tuple(states)))
 
 
@@ -98,7 +100,7 @@ def compare_cpu(trials: list[Trial], run: Run = ONE) -> CpuDifference:
 
 
 def test_a_layer_that_is_as_costly_as_before_is_named_as_seldom_as_its_p_value_says() -> None:
-    """The whole differs surely, so that the layers are tested; all but the planted one are equal."""
+    """The whole differs surely, so that the layers are tested; all but one are equal."""
     noise, wrong, runs = vary(25, 2), 0, 200
     changed = {place: ns * (1.3 if place[0] == "b-tree" else 1.0) for place, ns in ENGINE.items()}
     near = 0
@@ -172,7 +174,7 @@ def test_cpu_time_of_a_server_at_its_limit_explains_all_of_the_time_however_many
     costs: list[Costs] = [ENGINE, {place: 1.2 * ns for place, ns in ENGINE.items()}]
     trials = []
     for trial, cost in zip(
-        make_sampled(*costs, noise=vary(28, 0.1)), itertools.cycle(costs), strict=False
+        make_sampled(costs[0], costs[1], noise=vary(28, 0.1)), itertools.cycle(costs), strict=False
     ):
         (record,) = trial.phases
         at_once = min(users, cores)
@@ -208,6 +210,14 @@ def test_instructions_are_the_whole_change_from_all_of_it_on(
     )
     (told,) = say_instructions([change])
     assert ("whole change" in told) == is_whole
+
+
+@pytest.mark.parametrize("of", [6, 9, 12, 20])
+def test_a_fair_coin_is_called_unfair_in_5_of_100_throws_at_most(of: int) -> None:
+    """Both sides counted: the chance of all numbers of heads whose p value is 5 % or less."""
+    chances = {heads: comb(of, heads) / 2**of for heads in range(of + 1)}
+    unfair = sum(chance for heads, chance in chances.items() if compute_sign_p(heads, of) <= 0.05)
+    assert 0.01 < unfair <= 0.05
 
 
 def test_holm_counts_every_row_that_is_tested() -> None:

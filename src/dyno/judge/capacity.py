@@ -39,8 +39,8 @@ BUSY_PERCENT = 90.0
 #: In a closed loop, of what the same script does without an engine.
 CLIENT_SHARE = 0.7
 #: A comparison's words, in a capacity's.
-#: Of the load's log over the rate's. Where it rises more slowly, an interval of 95 % held the rate in
-#: 77 to 95 of 100 simulated runs (docs/evidence/second-attack.md).
+#: Of the load's log over the rate's. Where it rises more slowly, an interval holds the rate less
+#: often than it says (docs/evidence/second-attack.md).
 SLOPE_LEAST = 0.9
 WORDS: dict[str, CapacityWord] = {"faster": "more", "slower": "less", "not slower": "not less"}
 ORDER: tuple[CapacityWord, ...] = ("less", "inconclusive", "not less", "more")
