@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Callable, Iterator
-from math import comb
 from statistics import mean
 from typing import get_args
 
@@ -37,7 +37,7 @@ Draw = Callable[[], float]
 
 def is_rate(count: int, of: int, most: float) -> bool:
     """Is a share no larger than `most`, but for three standard errors of chance?"""
-    return count / of <= most + 3 * (most * (1 - most) / of) ** 0.5
+    return count / of <= most + 3 * math.sqrt(most * (1 - most) / of)
 
 
 def test_a_capacitys_interval_holds_the_true_rate_in_95_of_100_runs() -> None:
@@ -89,8 +89,8 @@ def test_of_equal_profiles_of_a_server_any_of_ten_rows_differs_in_5_of_100_pairs
     rng, wrong, runs = np.random.default_rng(24), 0, 300
     places = [CodePlace(f"layer {at}", "") for at in range(10)]
     for _ in range(runs):
-        sides = [{place: list(rng.normal(1, 0.1, 36)) for place in places} for _ in range(2)]
-        wrong += any(row.word == "differs" for row in compare_rows(*sides))
+        base, other = ({place: list(rng.normal(1, 0.1, 36)) for place in places} for _ in range(2))
+        wrong += any(row.word == "differs" for row in compare_rows(base, other))
     assert is_rate(wrong, runs, 0.05)
 
 
@@ -215,7 +215,7 @@ def test_instructions_are_the_whole_change_from_all_of_it_on(
 @pytest.mark.parametrize("of", [6, 9, 12, 20])
 def test_a_fair_coin_is_called_unfair_in_5_of_100_throws_at_most(of: int) -> None:
     """Both sides counted: the chance of all numbers of heads whose p value is 5 % or less."""
-    chances = {heads: comb(of, heads) / 2**of for heads in range(of + 1)}
+    chances = {heads: math.comb(of, heads) / 2**of for heads in range(of + 1)}
     unfair = sum(chance for heads, chance in chances.items() if compute_sign_p(heads, of) <= 0.05)
     assert 0.01 < unfair <= 0.05
 

@@ -3,9 +3,9 @@
 A server's seconds are no independent data: a checkpoint or a busy minute holds several. So
 neighbouring slices are averaged to a few long batches, and Student's interval is over those (Law
 and Kelton, *Simulation Modeling and Analysis*, section 9.5.3; Conway, *Some Tactical Problems in
-Digital Simulation*, 1963). Short batches are alike, too: their error is widened by what the correlation of
-neighbouring slices leaves in them, were each slice like the one before only (a process AR(1)). Two
-series are compared by Welch's interval.
+Digital Simulation*, 1963). Short batches are alike, too: their error is widened by what the
+correlation of neighbouring slices leaves in them, were each slice like the one before only (a
+process AR(1)). Two series are compared by Welch's interval.
 What lasts longer than a batch is not in it: the interval is of the stretch of time that was seen,
 and of no other hour or restart.
 """
