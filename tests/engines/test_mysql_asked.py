@@ -163,6 +163,8 @@ def test_ones_own_file_takes_the_place_of_a_profile(tmp_path: Path) -> None:
         ("ANSI", "REAL_AS_FLOAT,PIPES_AS_CONCAT", False),
         ("STRICT_ALL_TABLES", "STRICT_ALL_TABLES,TRADITIONAL", False),
         ("full", "microtime,query_plan,innodb", True),
+        ("full", "minimal", False),
+        ("full", "FULL", True),
     ],
 )
 def test_a_value_is_recognised_as_the_server_spells_it(wanted: str, told: str, same: bool) -> None:

@@ -57,4 +57,4 @@ def test_a_slower_side_with_equal_instructions_stays_unexplained() -> None:
 
 def test_restarts_that_differ_give_an_interval() -> None:
     cause = find_cause(0.2, (1000.0, 1000.4), (1105.0, 1105.4))
-    assert "instructions +10.5 % [10.4, 10.6] an event" in cause.sentence
+    assert "instructions +10.5 % [10.1, 10.9] an event" in cause.sentence

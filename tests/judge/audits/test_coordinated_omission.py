@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from audit_records import a_run, a_trial, only, recorded
+from audit_records import a_run, a_trial, findings, only, recorded
 from fakes import make_latency, make_phase
 
 from dyno.record import Finding, Run, Series, Switches
@@ -150,3 +151,35 @@ def test_time_in_which_the_driver_could_not_send_is_no_wait_that_was_left_out(
     finding = only("coordinated_omission", _run(), trial)
     assert (finding.soundness, told in finding.sentence) == (soundness, True)
     assert ("dyno doctor" in finding.sentence) == ("noisy" in told)
+
+
+@pytest.mark.parametrize("failed", [1, 5, 90])
+def test_a_failed_event_does_not_hide_a_wait_that_was_left_out(failed: int) -> None:
+    """Failed events have a lateness and no latency, which explains as many late ones."""
+    lateness = make_latency(1.0, 10_000 + failed)
+    levels = {"99" if failed > 9 else "99.9": 9_000_000_000}
+    spoiled = replace(lateness, percentiles_ns=lateness.percentiles_ns | levels)
+    counts = {"failed": failed, "intended": 10_000 + failed}
+    assert _judged(_run(), lateness=spoiled, **counts).soundness == "invalid"
+    late = make_latency(4e6, 10_000 + failed)
+    assert _judged(_run(), target_per_s=1e3, lateness=late, **counts).soundness == "invalid"
+
+
+def test_late_events_that_may_all_have_failed_are_no_fault() -> None:
+    lateness = make_latency(1.0, 10_020)
+    late = lateness.percentiles_ns | {"99.9": 9_000_000_000}
+    spoiled = replace(lateness, percentiles_ns=late, mean_ns=2e7, max_ns=10_000_000_000)
+    assert _judged(_run(), lateness=spoiled, failed=20, intended=10_020).soundness == "sound"
+
+
+def test_where_many_events_failed_the_users_time_is_not_checked() -> None:
+    lateness = make_latency(1.0, 20_000)
+    many: dict[str, Any] = {
+        "failed": 10_000,
+        "intended": 20_000,
+        "lateness": lateness,
+        "connections": 3,
+    }
+    told = findings("coordinated_omission", _run(), a_trial(3, "new", **many))
+    assert "not checked" in {each.soundness for each in told}
+    assert any("too many events failed" in each.sentence for each in told)

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from audit_records import CLEAN, COUNT, NEW, OLD, a_run, a_trial, engine, findings, only, recorded
-from fakes import make_latency
+from fakes import make_latency, make_phase, make_record, make_tally, make_trial
 from ways_to_be_fooled import assert_caught
 
 from dyno.judge.analysis.analysis import Analysis
 from dyno.judge.analysis.measures import compute_measures
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits import Audit, load_audits
-from dyno.record import CLIENT_BASELINE, Evidence, Reading, Series, Trial
+from dyno.record import (
+    CLIENT_BASELINE,
+    Evidence,
+    Interleaving,
+    Latency,
+    Reading,
+    Series,
+    Slice,
+    Tally,
+    Trial,
+    Usage,
+)
 
 PACKAGE = sorted(load_audits().items())
 
@@ -22,8 +34,7 @@ PACKAGE = sorted(load_audits().items())
 #: What can be looked at in records of two restarts without readings, settings and conditions.
 CHECKABLE = (
     *("client_share", "coordinated_omission", "counters", "dropped_blocks", "errors"),
-    *("failed_restarts", "ledger", "loads", "noise", "results", "stalls"),
-    "unlike_conditions",
+    *("failed_restarts", "ledger", "noise", "results", "stalls"),
 )
 #: What they have nothing of: two embedded engines with one primary rate, one after the other.
 INAPPLICABLE = (
@@ -48,6 +59,47 @@ def test_clean_records_are_sound_and_the_rest_was_not_checked_or_does_not_apply(
 def test_of_a_run_without_a_trial_nothing_was_checked() -> None:
     found = Analysis(RunView(a_run(), ())).findings
     assert {f.audit: f.soundness for f in found} == dict.fromkeys(load_audits(), "not checked")
+
+
+#: What trials tell by themselves, whatever is in them: that they ended well.
+TOLD_BY_TRIALS = ("failed_restarts",)
+NOTHING = Latency(0, 0.0, 0, {}, "")
+
+
+def hollow(number: int, candidate: str, block: int, streams: Sequence[Tally], own_s: int) -> Trial:
+    """A trial that ended well, and of which nothing is on record but that streams were there, in
+    slices of so many seconds in all (0: not interleaved).
+    """
+    record = dataclasses.replace(make_record(streams, readings=()), usage=Usage(0, 0, 0, 0, 0))
+    if own_s:
+        record = dataclasses.replace(record, own_ns=own_s * 10**9, counted_ns=own_s * 10**9)
+    return make_trial(number, candidate, block, 1, phases=(record,) if streams else ())
+
+
+@pytest.mark.parametrize(("name", "audit"), PACKAGE)
+@pytest.mark.parametrize("embedded", [True, False])
+@pytest.mark.parametrize("way", ["closed", "paced", "interleaved", "counted", "no phase"])
+def test_an_audit_with_nothing_to_look_at_says_so_and_never_sound(
+    name: str, audit: Audit, embedded: bool, way: str
+) -> None:
+    none: dict[str, Any] = dict.fromkeys(("intended", "done", "queries", "rows_read"), 0)
+    none |= {"latency": NOTHING, "lateness": NOTHING, "series": Series((), (), ())}
+    tally = make_tally(1, service_ns=None, target_per_s=9.0 if way == "paced" else None, **none)
+    own_s = 10 if way == "interleaved" else 0
+    streams = () if way == "no phase" else (tally,)
+    phase = make_phase(primary=("rate_per_s", "latency_ns_p99"))
+    phase |= {"stop": {"kind": "count", "events": 9}} if way == "counted" else {}
+    run = a_run(*(engine(side, embedded=embedded) for side in ("old", "new")), phase=phase)
+    run = dataclasses.replace(run, host={})
+    if way == "interleaved":
+        turns = Interleaving(Slice(0.1, 0.005), epoch_s=1.0, frozen=True)
+        run = dataclasses.replace(run, design=dataclasses.replace(run.design, interleaving=turns))
+    sides = enumerate(("old", "new") * 6)
+    trials = [hollow(at + 2, side, at // 2, streams, own_s) for at, side in sides]
+    found = audit.judge(RunView(run, trials))
+    assert found and all(each.sentence for each in found)
+    assert ("sound" in {each.soundness for each in found}) == (name in TOLD_BY_TRIALS), found
+    assert "sound" not in {each.soundness for each in audit.judge(RunView(run, ()))}
 
 
 @pytest.mark.parametrize(("name", "audit"), PACKAGE)

@@ -9,7 +9,7 @@ from fakes import make_load, make_run, make_trial
 
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits import load_audits
-from dyno.record import Conditions, Finding, Trial
+from dyno.record import Conditions, DriverCondition, Finding, Trial
 
 
 def _trials(blocks: int, of: int, *, shared: bool) -> list[Trial]:
@@ -56,4 +56,5 @@ def test_loads_are_held_against_the_blocks(
 
 
 def test_data_that_are_loaded_anew_are_no_question() -> None:
-    assert "anew" in _only([make_trial(1, "old", 0, 1.0)]).sentence
+    known = Conditions(driver=DriverCondition("", "", (), 1))
+    assert "anew" in _only([make_trial(1, "old", 0, 1.0, conditions=known)]).sentence

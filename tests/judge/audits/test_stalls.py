@@ -44,3 +44,9 @@ def test_stalls_weigh_against_the_margin_of_their_own_stream() -> None:
     once = [1000] * 9 + [0]
     assert _judged(once, restarts=6, margin_percent=1.0).soundness == "doubtful"
     assert _judged(once, restarts=1, margin_percent=15.0).soundness == "sound"
+
+
+def test_a_restart_that_stood_still_for_nearly_all_of_its_time_is_no_slow_stream() -> None:
+    finding = _judged([90] + [0] * 9, restarts=6)
+    assert (finding.soundness, "9 of 60 s" in finding.sentence) == ("doubtful", True)
+    assert _judged([0] * 10, restarts=6).soundness == "doubtful"

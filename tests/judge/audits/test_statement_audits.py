@@ -310,3 +310,16 @@ def test_null_changes_nothing_and_is_not_judged() -> None:
     sides = engine("old", "null"), engine("new", "null")
     nothing = restarts(lambda *_: [sent(changed=0, rows_expected=EVENTS)])
     assert only("rows_changed", a_run(*sides), *nothing).soundness == "does not apply"
+
+
+@pytest.mark.parametrize("text", ["INSERT INTO t VALUES (?)", "INSERT INTO t SELECT ?"])
+def test_a_side_whose_inserts_change_no_row_is_invalid_whatever_its_texts(text: str) -> None:
+    def insert(name: str, _: int) -> list[StatementTally]:
+        ours = text if name == "new" else "INSERT INTO t VALUES (?)"
+        return [sent(ours, "insert", changed=0 if name == "new" else EVENTS)]
+
+    trials = restarts(insert)
+    for new in (engine("new"), engine("new", "other")):
+        found = findings("rows_changed", a_run(OLD, new), *trials)
+        assert [each.soundness for each in found] == ["invalid"], new
+        assert "on new" in found[0].sentence and "10,000" not in found[0].sentence.split("did")[0]

@@ -16,6 +16,7 @@ from dyno.record import (
     Conditions,
     ControlCondition,
     DataCondition,
+    DriverCondition,
     Finding,
     PinningCondition,
     Reading,
@@ -35,7 +36,8 @@ ON_0 = PinningCondition((1,), (0,))
 
 
 def trial(number: int, name: str, **conditions: Any) -> Trial:
-    found = dataclasses.replace(a_trial(number, name), conditions=Conditions(**conditions))
+    known = Conditions(driver=DriverCondition("", "", (), 1), **conditions)
+    found = dataclasses.replace(a_trial(number, name), conditions=known)
     return dataclasses.replace(found, block=number // 2)
 
 
@@ -87,6 +89,18 @@ def test_what_is_not_held_alike_is_listed(
     assert found.trials == ((3,) if told else ())
 
 
+def test_only_what_is_known_of_both_is_told_as_alike() -> None:
+    def told(ours: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
+        trials = (trial(2, "old", **ours), trial(3, "new", **theirs))
+        found = findings("unlike_conditions", a_run(SERVER, OTHER), *trials)
+        return [each.sentence for each in found]
+
+    sound, unknown = told({"data": MEMORY}, {"data": MEMORY})
+    assert sound.endswith("like conditions: placement, memory, files")
+    assert "a commit survives (flushes)" in unknown and "fewer than 5 blocks" in unknown
+    assert told({"data": MEMORY}, {"data": SAFE})[0].endswith("conditions: placement, files")
+
+
 def test_all_that_differs_is_one_list() -> None:
     theirs = {"data": MORE, "pinning": PinningCondition((1,), ())}
     found = judged({"data": LARGE, "pinning": ON_0}, theirs, ATTACHED)
@@ -106,7 +120,7 @@ def crowded(foreign: Sequence[float]) -> list[Trial]:
     for block, more in enumerate(foreign):
         for place, (name, extra) in enumerate((("old", 2.0), ("new", 2.0 + more))):
             host = {"steal_ns": 0.0, "busy_ns": 50.0, "idle_ns": 50.0, "own_ns": 50.0 - extra}
-            played = dataclasses.replace(a_trial(2 * block + place + 1, name), block=block)
+            played = dataclasses.replace(trial(2 * block + place + 1, name), block=block)
             trials.append(with_readings(played, **host))
     return trials
 

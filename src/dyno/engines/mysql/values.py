@@ -158,8 +158,8 @@ def compare_values(requested: str, reported: str) -> bool:
     if wanted is not None and found is not None:
         return wanted == found
     asked, told = _split_words(requested), _split_words(reported)
-    if asked & EVERYTHING:
-        return bool(told)
+    if asked & EVERYTHING and len(told) > 1:  # told as all that it stands for
+        return True
     if asked and all("=" in word or word == DEFAULT for word in asked):
         return {word for word in asked if not word.endswith(DEFAULT)} <= told
     return asked <= told if asked & GROUPS else asked == told

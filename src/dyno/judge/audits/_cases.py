@@ -59,6 +59,11 @@ class Case:
         return found
 
     @property
+    def is_idle(self) -> bool:
+        """Was no event answered, and did none fail?"""
+        return not any(t.done or t.failed for record in self.records for t in record.streams)
+
+    @property
     def primaries(self) -> tuple[Primary, ...]:
         """What a verdict rests on in the phase."""
         return self.plan.primary if self.plan else ()
@@ -100,6 +105,7 @@ class Inapplicable:
 
 Unjudged = Unchecked | Inapplicable
 KEEPS_NOTHING = "the engine keeps no data"
+NO_EVENT = "no event was answered, and none failed"
 #: Names that a sentence lists.
 _NAMED = 3
 _WORDS: dict[Soundness, type[Unjudged]] = {

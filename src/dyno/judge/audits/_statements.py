@@ -9,6 +9,7 @@ from functools import cached_property
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits._cases import (
     KEEPS_NOTHING,
+    NO_EVENT,
     Case,
     Inapplicable,
     Unchecked,
@@ -87,6 +88,11 @@ class StreamView:
         """Did the driver count its statements by their text, or were there none?"""
         told = any(each.statements or each.statements_before for each in self.tallies)
         return told or not any(each.queries for each in self.tallies)
+
+    @property
+    def is_idle(self) -> bool:
+        """Was no event begun, and no statement sent?"""
+        return not any(t.intended or t.statements or t.statements_before for t in self.tallies)
 
     @property
     def is_load(self) -> bool:
@@ -168,4 +174,5 @@ def list_unjudged(view: RunView, known: Sequence[StreamView]) -> list[Unjudged]:
         return [Inapplicable(KEEPS_NOTHING)]
     if not known:
         return [Unchecked("no statement was sent in a trial that ended well")]
-    return [Unchecked(UNCOUNTED, it.case.name) for it in known if not it.is_counted]
+    idle: list[Unjudged] = [Unchecked(NO_EVENT, it.case.name) for it in known if it.is_idle]
+    return idle + [Unchecked(UNCOUNTED, it.case.name) for it in known if not it.is_counted]

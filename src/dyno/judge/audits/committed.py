@@ -66,7 +66,7 @@ class Committed:
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each stream whose rows were not committed; else one with their number."""
         known = list(list_streams(view))
-        counted = [it for it in known if it.is_counted]
+        counted = [it for it in known if it.is_counted and not it.is_idle]
         base = {_make_key(own): other for own, other in pair_streams(view) if other.is_counted}
         findings = [
             own.case.make_finding("committed", soundness, f"{own.name}: {words}")

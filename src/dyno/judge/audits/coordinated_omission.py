@@ -4,8 +4,9 @@ Coordinated omission (G. Tene) is what a load generator commits that waits for a
 leaves out the requests that were due meanwhile. Five ways in which latencies would be told too low:
 
 - An event's latency counts from its intended time, so it is no less than its lateness: the same of
-  their means and of each percentile, but for the three digits of a histogram. Else the wait before
-  sending was left out: *invalid*.
+  their sums and of each percentile, but for the three digits of a histogram. Failed events have a
+  lateness only, so the largest of all are taken for theirs. Else the wait before sending was left
+  out: *invalid*.
 - In a closed loop users are always in an event, or rest because their script has them
   (`rested_ns`), so latencies and rests add up to users × time (Little's law). Where they fill less
   than 90 % of it, waits are in no latency: *doubtful*; under half: *invalid*. An event at either
@@ -66,6 +67,11 @@ class CoordinatedOmission:
             case for case in judged if not any(t.done for r in case.records for t in r.streams)
         ]
         unchecked = [Unchecked("no event was answered", case.name) for case in silent]
+        unchecked += [
+            Unchecked("too many events failed, whose waits are in no latency", case.name)
+            for case in judged
+            if any(_is_unfilled(case, seen) for seen in case.streams.values())
+        ]
         checked = len(silent) < len(judged)
         return conclude("coordinated_omission", findings, told if checked else "", unchecked)
 
@@ -83,18 +89,41 @@ def _find_faults(case: Case, stream: str, seen: _Seen) -> Iterator[_Fault]:
 
 
 def _is_below_lateness(tally: Tally) -> bool:
-    """Is a latency less than the lateness in it? Failed events have a lateness only."""
-    if tally.failed or not tally.done:
-        return False
+    """Is a latency less than the lateness in it? Of all whose lateness is a percentile or more, all
+    but those that failed have a latency of as much.
+    """
     latency, lateness = tally.latency, tally.lateness
-    pairs = [(latency.mean_ns, lateness.mean_ns), (latency.max_ns, lateness.max_ns)]
-    shared = latency.percentiles_ns.keys() & lateness.percentiles_ns.keys()
-    pairs += [(latency.percentiles_ns[name], lateness.percentiles_ns[name]) for name in shared]
+    if not latency.count:
+        return False
+    lost = max(0, lateness.count - latency.count)
+    late_ns = lateness.mean_ns * lateness.count - lost * lateness.max_ns
+    pairs = [(latency.mean_ns * latency.count, late_ns)]
+    levels = lateness.percentiles_ns | ({} if lost else {"100": lateness.max_ns})
+    for name, part_ns in levels.items():
+        beyond = (1 - float(name) / 100) * lateness.count - lost
+        above = [
+            n for n in latency.percentiles_ns if (1 - float(n) / 100) * latency.count <= beyond
+        ]
+        if beyond >= 0:
+            whole_ns = min((latency.percentiles_ns[n] for n in above), default=latency.max_ns)
+            pairs.append((whole_ns, part_ns))
     return any(whole < DIGITS * part for whole, part in pairs)
 
 
+def _is_filled(case: Case, seen: _Seen) -> bool:
+    """Do latencies and rests fill its users' time, by its plan?"""
+    by_time = case.plan is not None and case.plan.stop.kind == "time"
+    return by_time and not any(tally.paced for _, tally in seen)
+
+
+def _is_unfilled(case: Case, seen: _Seen) -> bool:
+    """Would they, if fewer events had failed?"""
+    answered = [tally for _, tally in seen if tally.done]
+    return _is_filled(case, seen) and bool(answered) and not any(map(_is_played_well, answered))
+
+
 def _fill_faults(case: Case, seen: _Seen) -> Iterator[_Fault]:
-    if case.plan is None or case.plan.stop.kind != "time":
+    if not _is_filled(case, seen):
         return
     judged = [(record, tally) for record, tally in seen if _is_played_well(tally)]
     shares = [(_compute_filled_share(*each), _compute_held_share(each[0])) for each in judged]

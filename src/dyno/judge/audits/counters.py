@@ -62,8 +62,18 @@ class Counters:
         if not played:
             return [Finding("counters", "not checked", "no trial ended well")]
         found = [_make_finding(*fault, numbers) for fault, numbers in seen.items()]
-        sound = f"the counts of {len(played)} trials add up"
-        return conclude("counters", found, sound, _find_unread(played))
+        counted = [trial for trial in played if _has_counts(trial)]
+        sound = f"the counts of {len(counted)} trials add up" if counted else ""
+        unchecked = [
+            Unchecked("no event was counted", f"{trial.workload} on {trial.candidate}")
+            for trial in played
+            if trial not in counted
+        ]
+        return conclude("counters", found, sound, [*unchecked, *_find_unread(played)])
+
+
+def _has_counts(trial: Trial) -> bool:
+    return any(tally.intended or tally.warmup for each in trial.phases for tally in each.streams)
 
 
 def _find_unread(played: Sequence[Trial]) -> Iterator[Unchecked]:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from dyno.judge.analysis.analysis import Analysis
 from dyno.judge.analysis.comparisons import ComparisonContext, PairedMetric, pair_metrics
 from dyno.judge.analysis.effect_words import describe_word
+from dyno.judge.analysis.host_noise import compute_noise_shares
 from dyno.judge.analysis.rows import CLEARED, judge_comparisons
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.stats.drops import AGAINST_LEVEL, compute_slower_p
@@ -37,10 +38,17 @@ class DroppedBlocks:
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each primary whose word falls with the dropped blocks; else one."""
         dropped = sum(each.standstill is None for each in view.dropped)
+        if not dropped and not any(map(_is_read, view.played_trials)):
+            why = "nothing of the host's noise was read, so that no block could be dropped"
+            return [Finding("dropped_blocks", "not checked", why)]
         if not dropped:
             return [Finding("dropped_blocks", "sound", "no block was dropped for noise")]
         words = f"with the {dropped} dropped blocks included, every primary is judged the same"
         return list(_find_turned(view)) or [Finding("dropped_blocks", "sound", words)]
+
+
+def _is_read(trial: Trial) -> bool:
+    return bool(compute_noise_shares(trial, {record.phase for record in trial.phases}))
 
 
 def _find_turned(view: RunView) -> Iterator[Finding]:

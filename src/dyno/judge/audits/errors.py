@@ -25,7 +25,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits._cases import Case, Unchecked, conclude, list_every_case
+from dyno.judge.audits._cases import NO_EVENT, Case, Unchecked, conclude, list_every_case
 from dyno.record import Finding, Soundness, Tally
 
 DOUBTFUL_PERCENT = 1.0
@@ -63,17 +63,23 @@ class ErrorsAudit:
             )
             for case in list_every_case(run, trials)
             for stream, seen in case.streams.items()
+            if any(tally.done or tally.failed or tally.statements for _, tally in seen)
         }
         findings: list[Finding] = []
+        unchecked: list[Unchecked] = []
         for case in list_every_case(run, trials):
             for stream in case.streams:
                 place = (case.phase, stream)
-                own = shares[case.workload, case.candidate.name, *place]
+                own = shares.get((case.workload, case.candidate.name, *place))
+                if own is None:
+                    unchecked.append(Unchecked(NO_EVENT, f"{case.name}, {stream}"))
+                    continue
                 base = shares.get((case.workload, run.design.base, *place))
                 findings += _make_findings(case, stream, own, base)
         most = max((share.failed_percent for share in shares.values()), default=0.0)
         told = f"{most:.2g} % of the events of a stream failed at most" if shares else ""
-        unchecked = [] if shares else [Unchecked("no event was counted")]
+        if not shares and not unchecked:
+            unchecked = [Unchecked("no event was counted")]
         return conclude("errors", findings, told, unchecked)
 
 

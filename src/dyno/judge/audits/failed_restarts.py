@@ -34,8 +34,11 @@ class FailedRestarts:
             for side in run.candidates
             if (finding := _find_excess(workload.name, side.name, trials))
         ]
-        failed = sum(trial.status == "failed" for trial in trials)
-        return findings or [Finding("failed_restarts", "sound", f"restarts that failed: {failed}")]
+        ended = [trial.status for trial in trials if trial.status in ("ok", "failed")]
+        if not ended:
+            return [Finding("failed_restarts", "not checked", "no restart ended")]
+        words = f"of {len(ended)} restarts {ended.count('failed')} failed"
+        return findings or [Finding("failed_restarts", "sound", words)]
 
 
 def _find_excess(workload: str, candidate: str, trials: Sequence[Trial]) -> Finding | None:

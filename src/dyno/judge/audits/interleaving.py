@@ -39,7 +39,7 @@ from statistics import median
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.analysis.sentence import describe_slices
 from dyno.judge.analysis.turn_ends import estimate_moved
-from dyno.judge.audits._cases import Case, Unchecked, conclude, list_cases
+from dyno.judge.audits._cases import NO_EVENT, Case, Unchecked, conclude, list_cases
 from dyno.judge.stats.log_ratio import to_log, to_percent
 from dyno.judge.stats.within_restarts import estimate_common_change, is_beyond
 from dyno.record import Finding, Interleaving, Suspended
@@ -87,14 +87,16 @@ class InterleavingAudit:
             for case in own
             for words in _check_spent(seen[case.name], case.find_margin_percent(view.run))
         ]
-        unseen = [Unchecked(_UNSEEN, name) for name, found in seen.items() if found is None]
+        idle = [case for case in judged if case.is_idle]
+        unseen = [Unchecked(NO_EVENT, case.name) for case in idle]
+        unseen += [Unchecked(_UNSEEN, name) for name, found in seen.items() if found is None]
         for case in judged:
             words, unmoved = _find_moved(view, case, case in own)
             findings += [case.make_finding("interleaving", "doubtful", each) for each in words]
             unseen += unmoved
         length, latest = describe_slices(view.run), _describe_latest(judged)
         told = f"slices of {length} were played interleaved{latest}"
-        return conclude("interleaving", findings, told if judged else "", unseen)
+        return conclude("interleaving", findings, told if len(idle) < len(judged) else "", unseen)
 
 
 _UNSEEN = "whether it used CPU time while it was suspended was not seen"

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from dyno.judge.analysis.run_view import RunView
-from dyno.record import Finding, Trial
+from dyno.record import Conditions, Finding, Trial
 
 LEAST = 3
 
@@ -30,6 +30,9 @@ class LoadsAudit:
         for trial in trials:
             if trial.status == "ok" and trial.conditions.load:
                 kept[trial.workload].append(trial)
+        if not any(trial.conditions != Conditions() for trial in trials):
+            why = "no trial tells how its data were loaded"
+            return [Finding("loads", "not checked", why)]
         if not kept:
             return [Finding("loads", "sound", "every trial loaded its data anew")]
         findings = [each for name, own in kept.items() if (each := _find_few(name, own))]

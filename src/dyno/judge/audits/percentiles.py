@@ -18,7 +18,14 @@ from statistics import median
 
 from dyno.judge.analysis.measures import PERCENTILES
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits._cases import Case, Inapplicable, conclude, list_cases
+from dyno.judge.audits._cases import (
+    Case,
+    Inapplicable,
+    Unchecked,
+    Unjudged,
+    conclude,
+    list_cases,
+)
 from dyno.record import Finding
 
 BEYOND_LEAST = 10
@@ -40,12 +47,18 @@ class Percentiles:
             for stream, metric, percentile in _list_primary(case)
             if (words := _describe_few(case, stream, percentile))
         ]
-        decides = any(True for case in judged for _ in _list_primary(case))
+        primary = [(case, each) for case in judged for each in _list_primary(case)]
+        known = [each for case, each in primary if any(_list_counts(case, each[0]))]
         shown = _describe_shown(judged)
-        told = f"each percentile judged has enough events beyond it{shown}" if decides else ""
+        told = f"each percentile judged has enough events beyond it{shown}" if known else ""
         why = f"no primary metric is a percentile{shown}"
-        inapplicable = [Inapplicable(why)] if judged and not decides else []
-        return conclude("percentiles", findings, told, inapplicable)
+        left: list[Unjudged] = [Inapplicable(why)] if judged and not primary else []
+        left += [
+            Unchecked("no event was answered", f"{metric} of {stream} in {case.name}")
+            for case, (stream, metric, _) in primary
+            if not any(_list_counts(case, stream))
+        ]
+        return conclude("percentiles", findings, told, left)
 
 
 def _list_primary(case: Case) -> Iterator[tuple[str, str, str]]:
@@ -57,7 +70,7 @@ def _list_primary(case: Case) -> Iterator[tuple[str, str, str]]:
 def _describe_few(case: Case, stream: str, percentile: str) -> str:
     """What the percentile rests on, where that is too little; a name may be `stream/type`."""
     counts = list(_list_counts(case, stream))
-    beyond = median(counts) * (1 - float(percentile) / 100) if counts else BEYOND_LEAST
+    beyond = median(counts) * (1 - float(percentile) / 100) if any(counts) else BEYOND_LEAST
     # Percentages are no binary fractions: 1000 events have 9.9999… of them beyond p99.
     if beyond > BEYOND_LEAST - 1e-6:
         return ""

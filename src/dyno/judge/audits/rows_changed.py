@@ -7,8 +7,9 @@ costs little and looks like work.
 - A workload may declare how many rows each execution changes (`changes` of a declared event);
   the built-in updates and inserts by key do. Other numbers than that: *invalid*.
 - A text that writes and changed no row at all, of 20 or more: *invalid* where it changed some on
-  the base (or only on the candidate); where all sides agree, *doubtful* if it is a tenth of what
-  the stream sent.
+  the base (or only on the candidate). So is a stream whose inserts changed no row, where another
+  side's did, in whatever texts, by whatever options. Where all sides agree, *doubtful* if it is a
+  tenth of what the stream sent.
 - Candidates of one engine are held against the base, text by text. Where either side changed one
   and the same whole number of rows each time, in every restart, any other average is *invalid* from
   0.5 % on. Elsewhere the average may depend on how far a candidate came (an upsert, a delete of
@@ -88,6 +89,9 @@ def _check_alone(own: StreamView) -> Iterator[_Fault]:
 def _find_unchanged(own: StreamView, all_streams: Sequence[StreamView]) -> Iterator[_Fault]:
     """Writes that changed no row."""
     whole = sum(each.sent for each in own.statements.values())
+    inserting = [
+        it.candidate.name for it in all_streams if _is_beside(it, own) and _has_inserted(it)
+    ]
     for digest, each in own.statements.items():
         if not _is_without_effect(each) or each.rows_expected:
             continue
@@ -96,13 +100,23 @@ def _find_unchanged(own: StreamView, all_streams: Sequence[StreamView]) -> Itera
         told = f"{each.quoted} changed no row in {each.answered:,} executions"
         if found:
             yield "invalid", f"{told}, and did on {found[0]}"
+        elif each.kind == "insert" and inserting and own.candidate.name not in inserting:
+            yield "invalid", f"{told}: nothing was inserted, and rows were on {inserting[0]}"
         elif each.sent >= ZERO_SHARE * whole:
             yield "doubtful", f"{told}: the statement finds nothing to change"
 
 
+def _is_beside(one: StreamView, other: StreamView) -> bool:
+    ours = (one.case.workload, one.case.phase, one.name)
+    return ours == (other.case.workload, other.case.phase, other.name)
+
+
 def _is_same_stream(one: StreamView, other: StreamView) -> bool:
-    ours = (one.case.workload, one.case.phase, one.name, one.candidate.options)
-    return ours == (other.case.workload, other.case.phase, other.name, other.candidate.options)
+    return _is_beside(one, other) and one.candidate.options == other.candidate.options
+
+
+def _has_inserted(own: StreamView) -> bool:
+    return any(it.kind == "insert" and _has_effect(it) for it in own.statements.values())
 
 
 def _is_without_effect(each: StatementOutcome) -> bool:

@@ -12,8 +12,10 @@
 - Defaults that differ between versions belong to them: told, the dearest first, and sound.
 
 Sizes, times and switches are compared as numbers, however they are spelled, and without the place
-that they came from; where one side only has a unit, the two are not compared (8192 pages and 64MB
-may be the same).
+that they came from; where one side only has a unit, the two are *not checked* (8192 pages and 64MB
+may be the same), and neither is a setting that no trial reports. Of flags (`mrr=on`) those asked
+for must be on; a list must hold what was asked for and nothing else, but that a group of modes and
+`all` or `full` may stand for several.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from dyno.judge.settings import Cost, load_known_costs
 from dyno.judge.settings.values import is_same_value, parse_quantity, strip_source
 from dyno.record import Candidate, Finding, Soundness, Trial
 
-#: Reported sizes are rounded by some.
+#: Reported sizes and times are rounded by some.
 ROUNDED = 0.01
 #: Names of what tells a version from another, and is no setting.
 TOLD = re.compile(r"version|^built with|^assertions$", re.IGNORECASE)
@@ -59,6 +61,9 @@ class SettingsAudit:
         ranked = load_known_costs(base.engine).rank(differing)
         silent = [side.name for side in run.candidates if not own[side.name]]
         unchecked = [Unchecked("the engine did not report its settings", name) for name in silent]
+        unchecked += [
+            each for side in run.candidates for each in _list_unread(side, own[side.name])
+        ]
         return conclude("settings", findings, _describe_sound(len(good), ranked), unchecked)
 
 
@@ -102,9 +107,9 @@ def _explain(name: str, cost: Cost, theirs: dict[str, str], ours: dict[str, str]
 
 def _find_faults(side: Candidate, own: Sequence[Trial]) -> Iterator[Finding]:
     for name, asked in side.settings.items():
-        told = {trial.settings[name] for trial in own if name in trial.settings}
-        for value in sorted(told):
-            if soundness := _judge_mismatch(asked, value):
+        for value in sorted(_collect_told(own, name)):
+            soundness = _judge_mismatch(asked, value)
+            if soundness and soundness != "not checked":
                 words = f"{side.name} was asked for {name}={asked} and runs with {value}"
                 yield _make_finding(soundness, words, own)
     seen: dict[str, set[str]] = {}
@@ -121,30 +126,57 @@ def _find_faults(side: Candidate, own: Sequence[Trial]) -> Iterator[Finding]:
         yield _make_finding("doubtful", words, own)
 
 
+def _collect_told(own: Sequence[Trial], name: str) -> set[str]:
+    return {trial.settings[name] for trial in own if name in trial.settings}
+
+
+def _list_unread(side: Candidate, own: Sequence[Trial]) -> Iterator[Unchecked]:
+    """What was asked for and cannot be held against what is reported."""
+    for name, asked in side.settings.items() if own else ():
+        told = _collect_told(own, name)
+        if not told:
+            yield Unchecked("the engine does not report it", f"{name} of {side.name}")
+        elif any(_judge_mismatch(asked, value) == "not checked" for value in told):
+            yield Unchecked("one of asked and told alone has a unit", f"{name} of {side.name}")
+
+
 def _make_finding(soundness: Soundness, words: str, own: Sequence[Trial]) -> Finding:
     return Finding("settings", soundness, words, tuple(trial.number for trial in own))
 
 
 def _judge_mismatch(asked: str, told: str) -> Soundness | None:
-    """How wrong the value is; None where it is right, or cannot be compared."""
-    wanted, found = parse_quantity(asked), parse_quantity(strip_source(told))
-    if asked == "-1":
+    """How wrong the value is; None where it is right."""
+    told = strip_source(told)
+    if asked == "-1" or is_same_value(asked, told):
         return None
+    wanted, found = parse_quantity(asked), parse_quantity(told)
     if wanted and found:
         (kind, number), (other, value) = wanted, found
-        near = abs(number - value) <= ROUNDED * max(abs(number), abs(value))
-        return None if kind != other or near else "invalid"
-    spelled = strip_source(told).casefold()
-    wanted_words = {word for word in _split_words(asked) if not word.endswith("default")}
-    return None if wanted_words <= {*_split_words(spelled)} | _EVERYTHING else "doubtful"
+        if kind != other and not (kind and other):
+            return None if number == value else "not checked"
+        near = kind and abs(number - value) <= ROUNDED * max(abs(number), abs(value))
+        return None if kind == other and near else "invalid"
+    return None if _holds_words(_split_words(asked), _split_words(told)) else "doubtful"
 
 
-#: Words that stand for all that a list may hold.
+def _holds_words(asked: set[str], told: set[str]) -> bool:
+    """Is a list what was asked for? Words of `_EVERYTHING` may be told as all that they stand for,
+    which are several, and those of `_GROUPS` along with it.
+    """
+    if asked & _EVERYTHING and len(told) > 1:
+        return True
+    named = {word for word in asked if not word.endswith("default")}
+    if asked & _GROUPS or (asked and all("=" in word for word in named)):
+        return named <= told
+    return asked == told
+
+
 _EVERYTHING = {"all", "full"}
+_GROUPS = {"ansi", "db2", "maxdb", "mssql", "oracle", "traditional"}
 
 
-def _split_words(text: str) -> list[str]:
-    return [word for word in re.split(r"[,\s']+", text.casefold()) if word]
+def _split_words(text: str) -> set[str]:
+    return {word for word in re.split(r"[,\s'\"]+", text.casefold()) if word}
 
 
 def _list_differences(base: Candidate, side: Candidate, own: dict[str, list[Trial]]) -> list[str]:

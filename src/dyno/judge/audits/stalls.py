@@ -1,8 +1,9 @@
 """Audit `stalls`: were there whole seconds of a stationary phase in which nothing was answered?
 
 A stall is the engine's own (a checkpoint, a lock) or the machine's (a host that was paused, a disk
-that hung); a mean rate hides either. A second counts as stalled where a stream answers ten events
-a second or more otherwise: by chance alone such a second is empty once in 22,000 (e⁻¹⁰).
+that hung); a mean rate hides either. A second counts as stalled where the stream answers ten events
+a second or more in some restart of the candidate, which by chance alone has an empty second once in
+22,000 (e⁻¹⁰): a restart that stood still for most of its time answers fewer.
 
 Where stalled seconds are a larger part of all seconds than the margin, they alone move a rate by
 that much: *doubtful*. Fewer are told.
@@ -27,7 +28,7 @@ from dyno.judge.audits._cases import (
 from dyno.record import Finding
 
 PER_SECOND_LEAST = 10.0
-_FEW = "under a second, or under 10 events a second"
+_FEW = "under a second, or under 10 events a second in every restart"
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,9 @@ class Stalls:
 
 def _count_stalls(case: Case, stream: str) -> _Stalls:
     series = [count_full_seconds(record, tally) for record, tally in case.streams[stream]]
-    counted = [s for s in series if s and sum(s) >= PER_SECOND_LEAST * len(s)]
+    counted = [s for s in series if s]
+    if not any(sum(s) >= PER_SECOND_LEAST * len(s) for s in counted):
+        return _Stalls(0, 0, 0, 0)
     rows = [
         [len(list(group)) for empty, group in groupby(s, key=lambda done: done == 0) if empty]
         for s in counted

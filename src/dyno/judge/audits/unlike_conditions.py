@@ -22,7 +22,7 @@ nobody asked that one. What is on no record (another host's cores, memory, neigh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -34,6 +34,9 @@ from dyno.record import Candidate, Conditions, DataCondition, Finding, Trial
 FOREIGN_PERCENT, FOREIGN_BLOCKS = 3.0, 5
 FETCHED_SHARE, SYSTEM_BYTES = 1 / 20, 8 << 20
 _NO_DATA = DataCondition()
+OTHERS = "others' work"
+#: What is compared, where it is known.
+KNOWN = ("placement", "memory", "flushes", "files", OTHERS)
 
 
 @dataclass(frozen=True)
@@ -75,19 +78,33 @@ class UnlikeConditions:
             return [Finding("unlike_conditions", "not checked", why)]
         interleaved = view.run.design.interleaving is not None
         aspects = ASPECTS if interleaved else (*ASPECTS, _compare_others)
-        findings = []
+        findings, unknown = [], {OTHERS: SHARED} if interleaved else {}
         for side in (s for s in sides if s.trials and s is not base):
+            unknown = dict(_list_unknown(base, side)) | unknown
             if told := [clause for differs in aspects if (clause := differs(base, side))]:
                 words = f"{side.name} and {base.name} differ in conditions: {'; '.join(told)}"
                 meant = tuple(trial.number for trial in side.trials)
                 findings.append(Finding("unlike_conditions", "doubtful", words, meant))
-        alike = "candidates ran under like conditions: placement, memory, flushes, files"
-        alike += "" if interleaved else ", others' work"
+        known = ", ".join(each for each in KNOWN if each not in unknown)
+        alike = f"candidates ran under like conditions: {known}" if known else ""
         idle = [side.name for side in sides if not side.trials]
         unchecked = [Unchecked("no trial ended well", name) for name in idle]
         checked = len(idle) < len(sides) - 1
-        unchecked += [Unchecked(SHARED, "others' work")] if interleaved and checked else []
+        unchecked += [Unchecked(why, each) for each, why in unknown.items() if checked]
         return conclude("unlike_conditions", findings, alike if checked else "", unchecked)
+
+
+def _list_unknown(base: Side, side: Side) -> Iterator[tuple[str, str]]:
+    """What is not known of both, so that it cannot be compared, and why."""
+    both = (base, side)
+    if any(each.last == Conditions() for each in both):
+        yield from ((each, "trials do not tell it") for each in ("placement", "files"))
+    if not all(each.data.cache_bytes for each in both):
+        yield "memory", "not every engine tells its cache"
+    if not all(each.data.survives for each in both):
+        yield "flushes", "not every engine tells what a commit survives"
+    if len(set(_compute_foreign(base)) & set(_compute_foreign(side))) < FOREIGN_BLOCKS:
+        yield OTHERS, f"known in fewer than {FOREIGN_BLOCKS} blocks"
 
 
 def _make_side(candidate: Candidate, trials: Sequence[Trial]) -> Side:
