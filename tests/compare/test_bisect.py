@@ -151,6 +151,12 @@ def test_equal_ends_are_nothing_to_find_and_inconclusive_is_not_good() -> None:
     assert "inconclusive" in words and (found.first, found.last) == (5, 5)
 
 
+def test_ends_that_nobody_can_tell_apart_are_not_told_as_equal() -> None:
+    end = BisectAnswer(0.01, 0.02, 9, "inconclusive", "run")
+    assert bisect.choose_exit_code(Found(0, 0, 0.0, end)) == 2
+    assert bisect.choose_exit_code(Found(0, 0, 0.0, replace(end, word="not slower"))) == 1
+
+
 def test_what_cannot_be_built_is_skipped_and_makes_the_answer_a_range() -> None:
     skipped: list[str] = []
     oracle = MadeOracle(step_at(6, 10, 5.0), 0.2, frozenset({5, 6}))

@@ -27,3 +27,11 @@ def test_settings_that_differ_stand_by_cost_and_those_set_elsewhere_are_alike(
     places = [drawn.index(name) for name in ("synchronous", "cache_size", "a_new", "alike")]
     assert places == sorted(places)
     assert drawn.index("threads") > places[-1], "set in another place is the same value"
+
+
+def test_settings_that_nobody_reported_are_not_told_as_equal(tmp_path: Path) -> None:
+    book = make_book(tmp_path, ("3.24.0", "3.54.1"), phases=1)
+    silent = [dataclasses.replace(trial, settings={}) for trial in book.trials]
+    assert "No engine reported its settings" in words(
+        SECTION.render(dataclasses.replace(book, trials=silent))
+    )

@@ -62,7 +62,8 @@ def command(span: str, **words: Any) -> int:
     point that cannot be built is skipped. At the end that point is compared with the one before it.
     For a gain GOOD is the slower, older end.
 
-    Exits with 0 where it is found, 1 where the ends do not differ, 2 where it is not sure.
+    Exits with 0 where it is found, 1 where the last version is neither slower nor faster (heavier
+    nor lighter), 2 where it is not sure.
 
     \b
     dyno bisect sqlite@3.24..3.54 -w insert --phase l.i0
@@ -99,7 +100,7 @@ def choose_exit_code(found: Found) -> int:
     from dyno.compare.bisect.search import CONFIDENCE
 
     if found.first == 0:
-        return NOTHING_EXIT
+        return UNSURE_EXIT if found.end.word == "inconclusive" else NOTHING_EXIT
     is_sure = found.probability >= CONFIDENCE and not found.misfits
     return FOUND_EXIT if is_sure else UNSURE_EXIT
 

@@ -57,8 +57,11 @@ class CounterDifference:
     differs: bool
 
 
-#: `costlier` and `cheaper`: surely, and by what matters; `not costlier`: by less than the margin.
-LayerWord = Literal["costlier", "not costlier", "cheaper", "undecided"]
+#: `costlier` and `cheaper`: surely; slightly so: surely, and surely by less than the margin;
+#: `not costlier`: by less than the margin, if at all.
+LayerWord = Literal[
+    "costlier", "slightly costlier", "not costlier", "slightly cheaper", "cheaper", "undecided"
+]
 
 
 @dataclass(frozen=True)

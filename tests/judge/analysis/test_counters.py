@@ -127,8 +127,9 @@ def test_of_equal_builds_at_most_five_runs_of_a_hundred_name_a_counter() -> None
 
 def test_where_nothing_differs_that_is_said_and_a_slower_build_is_not_explained() -> None:
     equal = make_counted({"fsyncs": 1.0}, {"fsyncs": 1.0})
-    assert find_cause(equal).sentence == "no server counter differs"
+    assert find_cause(equal).sentence == "no server counter is shown to differ"
     slower = make_counted({"fsyncs": 1.0}, {"fsyncs": 1.0}, slowdown=0.3)
     assert find_cause(slower).sentence == (
-        "no server counter differs; what was looked at does not explain the difference"
+        "no server counter is shown to differ; nothing that "
+        "was looked at is shown to explain the difference"
     )

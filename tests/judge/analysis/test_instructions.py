@@ -46,13 +46,13 @@ def test_more_instructions_than_time_are_its_whole_change() -> None:
 def test_heavier_is_not_slower(slower: float) -> None:
     cause = find_cause(slower, (1000.0, 1000.0), (1050.0, 1050.0))
     assert cause.instructions[0].explained_percent is None
-    assert "the time does not follow, and heavier is not slower" in cause.sentence
+    assert "the time is not shown to follow, and heavier is not slower" in cause.sentence
 
 
 def test_a_slower_side_with_equal_instructions_stays_unexplained() -> None:
     cause = find_cause(0.1, (1000.0, 1000.0), (1000.0, 1000.0))
     assert "instructions +0.0 %" in cause.sentence
-    assert cause.sentence.endswith("what was looked at does not explain the difference")
+    assert cause.sentence.endswith("nothing that was looked at is shown to explain the difference")
 
 
 def test_restarts_that_differ_give_an_interval() -> None:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+import pytest
 from fakes import make_run
 from judging import judge_unaudited
 from sampled_trials import ENGINE, Costs, add_profile, change, make_sampled, vary
 
 from dyno.judge.analysis.cpu_samples import ENGINES_OWN, LIBRARIES, UNKNOWN
 from dyno.judge.analysis.explained_time import compute_fieller_share
-from dyno.judge.analysis.layer_words import describe_cpu
+from dyno.judge.analysis.layer_words import describe_cpu, describe_explained
 from dyno.judge.analysis.layers import compare_layers
 from dyno.judge.analysis.run_view import RunView
 from dyno.profile.layers import ALLOCATION, C_LIBRARY, EXTENSIONS, LOADER
 from dyno.record import Cause, Conditions, PinningCondition, Run, Trial
-from dyno.record.cause import CpuDifference, LayerDifference
+from dyno.record.cause import CpuDifference, ExplainedShare, LayerDifference
 
 #: One analysis of six blocks.
 ONE = make_run(analyses=(6,))
@@ -184,7 +185,10 @@ def test_the_sentence_ranks_layers_and_says_what_is_unchanged_and_what_has_no_la
     assert (
         first.index("in the parser") < first.index("in kernel: network") < first.index("in others")
     )
-    assert others[:2] == ["the b-tree is unchanged", "5 % of the CPU time has no known layer"]
+    assert others[:2] == [
+        "the b-tree differs by less than 0.5 % of the whole",
+        "5 % of the CPU time has no known layer",
+    ]
     assert {clause.table for clause in cause.clauses} == {"layers"}
     assert cause.sentence == "; ".join(clause.text for clause in cause.clauses)
 
@@ -212,6 +216,39 @@ def test_where_no_layer_is_certain_the_likeliest_are_told_as_such() -> None:
     assert cause.cpu[0].total.word == "costlier"
     assert not {row.word for row in cause.cpu[0].layers} & {"costlier", "cheaper"}
     assert ", no large part is certain, the likeliest +" in cause.sentence
+
+
+def test_where_no_layer_is_sampled_the_sentence_ends_in_no_empty_list() -> None:
+    found = compare(make_sampled(ENGINE, change(ENGINE, yyparse=1_900.0), noise=vary(15, 0.5)))
+    first = next(iter(describe_cpu([dataclasses.replace(found, layers=())])))
+    assert first.endswith(", no large part is certain")
+
+
+@pytest.mark.parametrize("ns", [80.0, -80.0])
+def test_what_is_surely_more_or_less_by_less_than_the_margin_is_told_alike(ns: float) -> None:
+    """By 0.8 % of all CPU time, of which a margin is 2 %."""
+    found = compare(make_sampled(ENGINE, change(ENGINE, yyparse=ns), noise=vary(15, 0.02)))
+    assert found.total.low_ns * found.total.high_ns > 0
+    word = "slightly costlier" if ns > 0 else "slightly cheaper"
+    assert found.total.word == word
+    assert next(iter(describe_cpu([found]))).startswith(("of ", f"CPU time is {word}: "))
+
+
+@pytest.mark.parametrize(
+    ("share", "told"),
+    [
+        ((-3.0, -75.0, 70.0), "is not shown: −3 % [−75, 70] of it"),
+        ((30.0, -20.0, 80.0), "is not shown: 30 % [−20, 80] of it"),
+        ((-60.0, -75.0, -40.0), "went opposite ways"),
+        ((93.0, 85.0, 101.0), "CPU time explains 93 % [85, 101] of the difference in time"),
+    ],
+)
+def test_an_uncertain_share_is_not_told_as_an_explanation_or_as_none(
+    share: tuple[float, float, float], told: str
+) -> None:
+    found = compare(make_sampled(ENGINE, ENGINE, noise=vary(9, 0.5)))
+    said = describe_explained(dataclasses.replace(found, explained=ExplainedShare(*share)))
+    assert told in said
 
 
 def test_a_small_layer_that_is_certain_does_not_stand_in_front_of_a_large_one_that_is_not() -> None:

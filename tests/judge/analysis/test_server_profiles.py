@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from made_profiles import SECOND_NS, make_profile
+from made_profiles import LAYERS, SECOND_NS, make_profile
 
 from dyno.judge.analysis.server_profiles import (
     WHOLE,
@@ -35,8 +35,8 @@ def test_a_layer_that_takes_more_differs_and_those_that_do_not_are_said_not_to()
     assert words == {
         WHOLE: "differs",
         "storage engine": "differs",
-        "parser": "does not differ",
-        "kernel: other": "does not differ",
+        "parser": "not shown to differ",
+        "kernel: other": "not shown to differ",
     }
 
 
@@ -49,6 +49,13 @@ def test_shares_of_a_core_are_those_of_the_time_that_was_charged() -> None:
     charged = replace(profile.cpu, charged_ns=2 * profile.cpu.profile.cpu_ns)
     doubled = tell_rows(sum_by_layer(list_cpu_series(replace(profile, cpu=charged))))[0]
     assert math.isclose(doubled.value, 2 * whole.value)
+
+
+def test_a_layer_that_holds_next_to_nothing_is_not_tested_and_so_not_told_as_equal() -> None:
+    small = dict.fromkeys(LAYERS, 2000) | {"parse": 2}
+    words = compare_layers_of(make_profile(1, **small), make_profile(2, **small))
+    assert words["parser"] == "not tested"
+    assert words["storage engine"] == "not shown to differ"
 
 
 def test_few_slices_are_said_to_be_too_few() -> None:
@@ -93,7 +100,7 @@ def test_statements_are_compared_by_their_time_a_call() -> None:
     # twice the calls and twice the time: each call takes what it took
     more = replace(statement, calls=sum(twice), slices_calls=twice, slices_ns=times)
     (row,) = compare_statements(base, replace(busier, statements=(more,)))
-    assert row.word == "does not differ" and 900 < row.value < 1100
+    assert row.word == "not shown to differ" and 900 < row.value < 1100
     slow = replace(statement, slices_ns=times, time_ns=sum(times))
     (row,) = compare_statements(base, replace(busier, statements=(slow,)))
     assert row.word == "differs" and 1.8 < (row.other or 0) / row.value < 2.2

@@ -97,7 +97,7 @@ def test_running_is_a_row_of_the_table_and_no_wait_of_the_sentence() -> None:
     more = dataclasses.replace(RUNNING, sessions=300)
     trials = make_sampled([RUNNING], [more])
     assert find_waits(trials)["running", False].differs
-    assert find_cause(trials).sentence == "no server counter differs"
+    assert find_cause(trials).sentence == "no server counter is shown to differ"
 
 
 def test_a_trial_that_was_not_sampled_leaves_samples_unjudged() -> None:

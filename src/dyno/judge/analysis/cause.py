@@ -83,10 +83,12 @@ def find_causes(
             is_told = any(each.explained_percent is not None for each in counted)
             differing = _has_differing(plans, (*counters, *waits))
             if not is_told and _is_unexplained(candidate, differing, cpu, rows):
-                text = "what was looked at does not explain the difference"
+                text = "nothing that was looked at is shown to explain the difference"
                 clauses.append(CauseClause(text, ""))
             elif not differing and cpu and cpu[0].explained and _is_little(cpu[0].explained):
-                clauses.append(CauseClause("nothing that was looked at explains the rest", ""))
+                clauses.append(
+                    CauseClause("nothing that was looked at is shown to explain the rest", "")
+                )
             words = "; ".join(clause.text for clause in clauses)
             tables = plans.changes, counters, plans.statements, plans.unexplained
             times = cpu, tuple(clauses), counted, waits
@@ -200,11 +202,13 @@ def _say_plans(candidate: str, plans: ComparedPlans) -> Iterator[str]:
         more = len(changed) - PLANS_NAMED
         others = f"; and {count_words(more, 'further plan')} changed" if more > 0 else ""
         yield f"{candidate} has another plan: {named}{others}"
-    elif plans.statements:
+    elif plans.statements and not plans.changes:
         compared = count_words(plans.statements, "statement")
         yield f"no plan changed on {candidate} ({compared} compared)"
     if varied := sum(change.kind == "varies" for change in plans.changes):
         yield f"{count_words(varied, 'plan')} varied between restarts"
+    if both := sum(change.kind == "both" for change in plans.changes):
+        yield f"{count_words(both, 'plan')} changed on both sides while they were measured"
     if left_out := sum(plans.unexplained.values()):
         yield f"{count_words(left_out, 'statement')} had no plan to compare"
 
@@ -221,7 +225,7 @@ def say_counters(counters: Sequence[CounterDifference]) -> Iterator[str]:
     differing = [each for each in counters if each.differs]
     if not differing:
         if counters:
-            yield "no server counter differs"
+            yield "no server counter is shown to differ"
         return
     workloads = {each.workload for each in counters}
     several = len(workloads) > 1 or len({each.phase for each in counters}) > 1

@@ -89,15 +89,29 @@ def say_instructions(changes: Sequence[InstructionChange]) -> Iterator[str]:
     """
     several = len(changes) > 1
     for each in changes:
-        low, high = f"{each.low_percent:.1f}", f"{each.high_percent:.1f}"
-        interval = "" if low == high else f" [{low}, {high}]"
         where = f" in {each.workload}, {each.phase}" if several else ""
         article = "an" if each.unit[:1] in "aeiou" else "a"
         yield (
-            f"instructions {each.change_percent:+.1f} %{interval} {article} {each.unit}{where} "
+            f"instructions {format_change(each)} {article} {each.unit}{where} "
             f"({each.base_value:,.0f} → {each.candidate_value:,.0f})"
             f"{_say_layers(each)}{_say_share(each)}"
         )
+
+
+def format_change(each: InstructionChange) -> str:
+    """`+10.5 % [10.1, 10.9]`, the interval left out where it rounds to one number."""
+    low, high = f"{each.low_percent:.1f}", f"{each.high_percent:.1f}"
+    return f"{each.change_percent:+.1f} %" + (f" [{low}, {high}]" if low != high else "")
+
+
+def format_share(each: InstructionChange) -> str:
+    """`50 % [47, 53]` of the time's change, or `100 % or more`; empty where it is not known."""
+    if each.explained_percent is None:
+        return ""
+    if each.explained_percent >= 100.0:
+        return "100 % or more"
+    high = min(each.explained_high_percent or 0.0, 100.0)
+    return f"{each.explained_percent:.0f} % [{each.explained_low_percent:.0f}, {high:.0f}]"
 
 
 def _say_layers(each: InstructionChange) -> str:
@@ -112,11 +126,10 @@ def _say_share(each: InstructionChange) -> str:
         return ": no time stands beside them"
     if each.explained_percent is None:
         if each.low_percent > 0.0:
-            return ": the time does not follow, and heavier is not slower"
+            return ": the time is not shown to follow, and heavier is not slower"
         if each.high_percent < 0.0:
-            return ": the time does not follow, and lighter is not faster"
+            return ": the time is not shown to follow, and lighter is not faster"
         return ""
     if each.explained_percent >= 100.0:
         return ": as much as the time's whole change, or more"
-    ends = f"[{each.explained_low_percent:.0f}, {min(each.explained_high_percent or 0.0, 100):.0f}]"
-    return f": they explain at most {each.explained_percent:.0f} % {ends} of the time's change"
+    return f": they explain at most {format_share(each)} of the time's change"

@@ -10,14 +10,14 @@ from dyno.judge.analysis.layers import UNATTRIBUTED
 from dyno.record import Run
 from dyno.record.cause import CpuDifference, LayerDifference
 
-#: Layers that a sentence names, with a difference and without one.
-LAYERS_NAMED, UNCHANGED_NAMED = 3, 1
+#: Layers that a sentence names, with a difference and within the margin.
+LAYERS_NAMED, WITHIN_NAMED = 3, 1
 #: Of the change, that a layer must hold to be named before all others together.
 NAMED_LEAST = 0.05
 #: Layers that are named where none is certain.
 LIKELY_NAMED = 2
-#: Of the base's CPU time, that a layer must hold to be told unchanged.
-UNCHANGED_LEAST = 0.1
+#: Of the base's CPU time, that a layer must hold to be told as within the margin.
+WITHIN_LEAST = 0.1
 #: Of the base's CPU time, that has no layer and is told.
 UNATTRIBUTED_LEAST_PERCENT = 1.0
 CHANGED = ("costlier", "cheaper")
@@ -58,16 +58,12 @@ def _describe_phase(cpu: CpuDifference, where: str) -> Iterator[str]:
             f"{format_difference(row, total.base_ns)} in {name_layer(row)}"
             for row in likely[:LIKELY_NAMED]
         )
-        yield f"{told}, no large part is certain, the likeliest {' and '.join(guesses)}"
-    unchanged = [row for row in cpu.layers if is_unchanged(row, cpu)]
-    largest = sorted(unchanged, key=lambda row: -row.base_ns)[:UNCHANGED_NAMED]
-    if largest:
-        names = " and ".join(name_layer(row) for row in largest)
-        yield f"{names} {'is' if len(largest) == 1 else 'are'} unchanged"
-    if cpu.unattributed_percent >= UNATTRIBUTED_LEAST_PERCENT:
-        yield f"{cpu.unattributed_percent:.0f} % of the CPU time has no known layer"
-    if cpu.explained:
-        yield describe_explained(cpu)
+        likeliest = " and ".join(guesses)
+        yield f"{told}, no large part is certain" + (likeliest and f", the likeliest {likeliest}")
+    within = [row for row in cpu.layers if is_within_margin(row, cpu)]
+    for row in sorted(within, key=lambda row: -row.base_ns)[:WITHIN_NAMED]:
+        yield f"{name_layer(row)} differs by less than {cpu.margin_percent:.2g} % of the whole"
+    yield from filter(None, (describe_unattributed(cpu), describe_explained(cpu)))
 
 
 def _list_large(cpu: CpuDifference) -> list[LayerDifference]:
@@ -83,24 +79,39 @@ def describe_explained(cpu: CpuDifference) -> str:
     if cpu.explained is None:
         return ""
     share = cpu.explained
-    if share.percent < 0:
+    if share.high_percent < 0:
         return "CPU time and time went opposite ways"
-    ends = f"[{share.low_percent:.0f}, {share.high_percent:.0f}]"
-    return f"CPU time explains {share.percent:.0f} % {ends} of the difference in time"
+    ends = f"[{share.low_percent:.0f}, {share.high_percent:.0f}]".replace("-", "−")
+    size = f"{share.percent:.0f} % {ends}".replace("-", "−")
+    if share.low_percent <= 0:
+        return f"that CPU time explains the difference in time is not shown: {size} of it"
+    return f"CPU time explains {size} of the difference in time"
+
+
+def describe_unattributed(cpu: CpuDifference) -> str:
+    """How much of the CPU time has no layer; empty where it is little."""
+    if cpu.unattributed_percent < UNATTRIBUTED_LEAST_PERCENT:
+        return ""
+    return f"{cpu.unattributed_percent:.0f} % of the CPU time has no known layer"
 
 
 def _say_unsure(total: LayerDifference) -> str:
-    if total.word == "not costlier":
-        return "CPU time is not costlier"
-    return "whether CPU time differs is not certain"
+    if total.word == "undecided":
+        return "whether CPU time differs is not certain"
+    return f"CPU time is {total.word}"
 
 
-def is_unchanged(row: LayerDifference, cpu: CpuDifference) -> bool:
+def is_within_margin(row: LayerDifference, cpu: CpuDifference) -> bool:
     """Is a layer of some weight surely neither costlier nor cheaper by what matters?"""
     margin_ns = cpu.margin_percent / 100 * cpu.total.base_ns
     within = row.low_ns > -margin_ns and row.high_ns < margin_ns
-    heavy = row.base_ns >= UNCHANGED_LEAST * cpu.total.base_ns
-    return row.word == "not costlier" and within and heavy and row.layer not in UNATTRIBUTED
+    heavy = row.base_ns >= WITHIN_LEAST * cpu.total.base_ns
+    return (
+        row.word not in (*CHANGED, "undecided")
+        and within
+        and heavy
+        and row.layer not in UNATTRIBUTED
+    )
 
 
 def name_layer(row: LayerDifference) -> str:

@@ -167,10 +167,28 @@ def _build_rows(
         significant=p_values <= rule.analyses.alpha,
     )
     times = phase.list_times(sides[0], sides[1], interval)
+    sure = p_values <= rule.analyses.alpha
     return [
-        LayerDifference(name, *times[at], float(p_values[at]), WORDS[str(words[at])])
+        LayerDifference(
+            name,
+            *times[at],
+            float(p_values[at]),
+            _choose_word(WORDS[str(words[at])], interval, at, rule.margin if sure[at] else 0.0),
+        )
         for at, name in enumerate(names)
     ]
+
+
+def _choose_word(word: LayerWord, interval: Interval, at: int, margin: float) -> LayerWord:
+    """The word, or that a row is surely costlier or cheaper, and surely by less than `margin` (0
+    where no difference is sure), either way alike.
+    """
+    low, high = float(interval.low_skewed[at]), float(interval.high_skewed[at])
+    if word == "not costlier" and 0.0 < low < margin:
+        return "slightly costlier"
+    if word == "cheaper" and -margin < low <= high < 0.0:
+        return "slightly cheaper"
+    return word
 
 
 def compare_functions(

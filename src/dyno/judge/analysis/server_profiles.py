@@ -2,7 +2,7 @@
 two profiles beside each other.
 
 The unit is a batch of slices of one server's time. Two profiles are two stretches of time, under
-whatever load there was, and no restarts: a row *differs* or *does not differ*, and that is no
+whatever load there was, and no restarts: a row *differs* or is *not shown to*, and that is no
 verdict. p values are adjusted by Holm's method within each table, functions' by Benjamini and
 Hochberg's.
 """
@@ -36,7 +36,7 @@ TESTED_LEAST = 0.005
 SLICE_PART_LEAST = 0.5
 NS = 1e9
 
-Word = Literal["differs", "does not differ", "too few slices", "on one side only"]
+Word = Literal["differs", "not shown to differ", "not tested", "too few slices", "on one side only"]
 
 
 @dataclass(frozen=True)
@@ -161,9 +161,13 @@ def _choose_words(drafts: _Drafts, adjust: Adjust) -> list[ProfileRow]:
     if tested.any():
         adjusted[tested] = adjust(p_values[tested])
     rows = []
-    for (row, *_), p_value, adjusted_p in zip(drafts, p_values, adjusted, strict=True):
-        word: Word = "differs" if adjusted_p <= ALPHA else "does not differ"
-        rows.append(replace(row, word="too few slices" if math.isnan(p_value) else word))
+    for (row, *_), p_value, is_tested, adjusted_p in zip(
+        drafts, p_values, tested, adjusted, strict=True
+    ):
+        word: Word = "differs" if adjusted_p <= ALPHA else "not shown to differ"
+        if not is_tested:
+            word = "too few slices" if math.isnan(p_value) else "not tested"
+        rows.append(replace(row, word=word))
     return sorted(rows, key=lambda row: (row.name != WHOLE, -abs(row.difference)))
 
 

@@ -48,7 +48,7 @@ class NoiseEffect:
         plans = view.run.workloads
         found = [f for plan in plans for f in _judge_workload(whole, plan)]
         unchecked = [each for plan in plans if (each := _find_unchecked(whole, plan))]
-        sound = "no difference goes with the noise" if len(unchecked) < len(plans) else ""
+        sound = "no difference is shown to go with the noise" if len(unchecked) < len(plans) else ""
         return conclude("noise_effect", found, sound, unchecked)
 
 

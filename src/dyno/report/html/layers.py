@@ -6,8 +6,12 @@ from collections.abc import Iterator
 
 from markupsafe import Markup
 
-from dyno import numbers
-from dyno.judge.analysis.layer_words import describe_explained, format_ends, format_time
+from dyno.judge.analysis.layer_words import (
+    describe_explained,
+    describe_unattributed,
+    format_ends,
+    format_time,
+)
 from dyno.record.cause import CpuDifference, FunctionDifference, LayerDifference
 from dyno.report.html.markup import render
 
@@ -37,7 +41,7 @@ _LAYERS = """
 </tbody></table></div></details>{% endif %}
 """
 #: How a word is coloured.
-_MARKS = {"costlier": "slower", "cheaper": "faster", "not costlier": "sound", "undecided": ""}
+_MARKS = {"costlier": "slower", "cheaper": "faster", "undecided": ""}
 
 
 def build_layer_table(cpu: CpuDifference, base: str, level: str, anchor: str) -> Markup:
@@ -67,7 +71,12 @@ def _make_row(cpu: CpuDifference, row: LayerDifference | FunctionDifference) -> 
     difference = format_time(row.difference_ns, scale_ns, signed=True, further=1)
     cells = [*times, difference, format_ends(row.low_ns, row.high_ns, scale_ns, further=1)]
     if isinstance(row, LayerDifference):
-        return {"name": row.layer, "cells": cells, "word": row.word, "mark": _MARKS[row.word]}
+        return {
+            "name": row.layer,
+            "cells": cells,
+            "word": row.word,
+            "mark": _MARKS.get(row.word, "sound"),
+        }
     return {"name": row.name, "cells": cells, "word": "yes" if row.differs else "", "mark": ""}
 
 
@@ -78,10 +87,7 @@ def _list_notes(cpu: CpuDifference) -> Iterator[str]:
         f"the {cpu.tested} that hold half a per cent; a layer's margin is "
         f"{cpu.margin_percent:g} % of all CPU time."
     )
-    if cpu.unattributed_percent:
-        unattributed = numbers.format_percent(cpu.unattributed_percent)
-        yield f"{unattributed} of the CPU time has no known layer."
     if cpu.is_across_engines:
         yield "The two engines share no layers of their own, so these are one."
-    if said := describe_explained(cpu):
+    for said in filter(None, (describe_unattributed(cpu), describe_explained(cpu))):
         yield f"{said}."

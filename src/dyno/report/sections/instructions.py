@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dyno.judge.analysis.instructions import format_change, format_share
 from dyno.record import InstructionChange
 from dyno.report import Book
 from dyno.report.html.markup import HtmlTable, TableCell, TableRow, build_tables, render
@@ -31,7 +32,6 @@ class _Instructions:
 
 
 def _build_table(base: str, candidate: str, counted: InstructionChange) -> HtmlTable:
-    ends = f"[{counted.low_percent:+.2f}, {counted.high_percent:+.2f}]"
     rows = [
         TableRow(base, _make_cells(f"{counted.base_value:,.0f}", "", "")),
         TableRow(
@@ -39,19 +39,17 @@ def _build_table(base: str, candidate: str, counted: InstructionChange) -> HtmlT
             _make_cells(
                 f"{counted.candidate_value:,.0f}",
                 f"{counted.candidate_value - counted.base_value:+,.0f}",
-                f"{counted.change_percent:+.2f} {ends}",
+                format_change(counted),
             ),
         ),
     ]
-    if counted.explained_percent is not None:
-        share = f"{counted.explained_percent:.0f} [{counted.explained_low_percent:.0f}, "
-        share += f"{counted.explained_high_percent:.0f}]"
+    if share := format_share(counted):
         rows.append(TableRow("share of the time's change, at most", _make_cells("", "", share)))
     for layer, change in counted.layers.items():
-        percent = f"{100.0 * change / counted.base_value:+.2f}"
+        percent = f"{100.0 * change / counted.base_value:+.1f} %"
         rows.append(TableRow(layer, _make_cells("", f"{change:+,.0f}", percent)))
     title = f"{counted.workload}, {counted.phase}: {base} → {candidate}"
-    columns = (f"per {counted.unit}", "change", "change, % of all")
+    columns = (f"per {counted.unit}", "change", "change, of all")
     return HtmlTable(title, "side, then layer", columns, rows)
 
 

@@ -23,7 +23,8 @@ _TEMPLATE = """
 {% for kind, rows in differing %}
 <h4>{{ kind }}</h4>{{ table(rows) }}
 {% endfor %}
-{% else %}<p>The candidates' settings do not differ.</p>{% endif %}
+{% elif alike %}<p>No setting that was read back differs between candidates.</p>
+{% else %}<p>No engine reported its settings.</p>{% endif %}
 {% if alike %}<details><summary>{{ alike | length | plural("setting") }} alike</summary>
 {{ table(alike) }}</details>{% endif %}
 <details><summary>Options of the workloads</summary>

@@ -97,7 +97,7 @@ def _convert_row(metric: Metric, row: CountComparison) -> Comparison:
 def describe_cause(row: CountComparison) -> str:
     """Where the difference lies: the functions that changed most."""
     if not row.changes:
-        return "No function changed."
+        return "No function changed enough to be told."
     return f"Most changed, in instructions: {list_changes(row)}."
 
 
