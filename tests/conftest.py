@@ -15,6 +15,7 @@ from pathlib import Path
 import fake_sysfs
 import pytest
 import tiers
+from cpu_budget import CpuBudget
 from private_mysql import VERSIONS, private
 from private_servers import SHARED, made_home
 from stub_programs import SAID
@@ -41,6 +42,7 @@ OUTSIDE = {
 
 def pytest_configure(config: pytest.Config) -> None:
     tiers.add_markers(config)
+    config.pluginmanager.register(CpuBudget(config))
 
 
 @pytest.hookimpl(tryfirst=True)

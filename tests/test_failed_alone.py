@@ -12,6 +12,8 @@ import pytest
 PROGRAM = Path(__file__).parent.parent / "tools" / "failed_alone.py"
 TESTS = """
 def test_a_race(): pass
+def test_b_race(): pass
+def test_c_race(): pass
 def test_defect(): assert False
 @__import__("pytest").mark.parametrize("at", ["mysql@8.0"])
 def test_e(at): pass
@@ -26,6 +28,8 @@ def test_e(at): pass
         (["a_race", "defect"], 1, "PASSED ALONE: test_it.py::test_a_race\n"),
         (["e[mysql@8.0]@mysql-8.0"], 0, "PASSED ALONE: test_it.py::test_e[mysql@8.0]\n"),
         (["a_race@mysql-8.0"], 0, "PASSED ALONE: test_it.py::test_a_race\n"),
+        (["a_race", "b_race"], 0, "2 of 2 failures passed alone; 2 may"),
+        (["a_race", "b_race", "c_race"], 1, "3 of 3 failures passed alone; 2 may"),
         ([f"{turn}_race" for turn in range(11)], 1, "11 failed; up to 10 would be played"),
     ],
 )

@@ -1,12 +1,18 @@
-"""Each test's tier and group: what `make check` plays, and which tests meet on one worker.
+"""Each test's tier and group: what `make check` and `make test` play, and which meet on one worker.
 
 The tiers are markers. Each test has exactly one: `chaos` where its file or it says so, `servers`
-below tests/on_servers, `slow` where it says so, else `unit`.
+below tests/on_servers, `slow` where it says so, else `unit`. Beside it a test may be `further`:
+`make test` leaves it to `make test-all`, as a test of the same name plays there on another build of
+the same engine. That follows from the test's parameters, here and nowhere else.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable
 
 import pytest
 
@@ -18,8 +24,9 @@ TIERS = {
     "slow": "compiles an engine, plays a whole run, or simulates for seconds",
     "unit": "all others: what `make check` plays",
 }
+FURTHER = "further"
 #: A server in a test's parameters: `mysql@8.0.33`, `postgres-18`.
-SERVER = re.compile(r"(?:postgres|mysql|mariadb|duckdb)[-@][\w.]+")
+SERVER = re.compile(r"(postgres|mysql|mariadb|duckdb)[-@]([\w.]+)")
 #: The names that tests/private_servers.py has for some builds.
 BUILDS = {
     "mysql-5.6": "mysql-5.6.14",
@@ -27,27 +34,47 @@ BUILDS = {
     "mariadb-innodb": "mariadb-debian",
     "mariadb-rocksdb": "mariadb-debian",
 }
+#: The builds that `make test` plays: of each family the first that a test has, else its first.
+CORE = {
+    "postgres": ("18",),
+    "mysql": ("8.0", "9.7"),
+    "mariadb": ("11.8", "innodb", "debian"),
+    "duckdb": (),
+}
+#: Below these folders one server of any family stands for all ...
+ONE_SERVER = ("on_servers/kit/", "on_servers/watch/")
+ONE_OF = ("mysql@9.7", "mysql@8.0", "mariadb@11.8")
+#: ... but for what meets the server's own ways: these play on every build in `make test`, too.
+EVERY_BUILD = re.compile(
+    r"test_kit_installer\.py|test_a_workload_plays_and_its_ledger_balances\[.*oltp_read_write"
+)
 
 
 def add_markers(config: pytest.Config) -> None:
-    """Makes the tiers known."""
+    """Make the tiers known."""
     for name, use in TIERS.items():
         config.addinivalue_line("markers", f"{name}: {use}")
+    config.addinivalue_line("markers", f"{FURTHER}: what only `make test-all` plays")
 
 
 def arrange(items: list[pytest.Item]) -> None:
-    """Gives each test its one tier and its group, and brings them in order."""
+    """Give each test its one tier and its group, and bring them in order."""
     for item in items:
         tier, group = tier_of(item), group_of(item)
         if item.get_closest_marker(tier) is None:
             item.add_marker(tier)
         item.add_marker(pytest.mark.xdist_group(group))
+    for item in list_further(items):
+        item.add_marker(FURTHER)
+    if share := os.environ.get("DYNO_TEST_SHARE"):
+        number, of = map(int, share.split("/"))
+        items[:] = [it for it in items if zlib.crc32(it.nodeid.encode()) % of == number]
     order = list(TIERS)
     items.sort(key=lambda item: order.index(tier_of(item)))
 
 
 def tier_of(item: pytest.Item) -> str:
-    """Its tier's name."""
+    """Return its tier's name."""
     if item.get_closest_marker("chaos"):
         return "chaos"
     if "on_servers" in item.path.parts:
@@ -55,12 +82,50 @@ def tier_of(item: pytest.Item) -> str:
     return "slow" if item.get_closest_marker("slow") else "unit"
 
 
-def group_of(item: pytest.Item) -> str:
-    """The server that the test is about, so that it is started once; else the test's file."""
+def name_folder(name: str) -> str:
+    """Return the folder of tests/ that the test of this node id lies in: `on_servers/kit`."""
+    parts = name.partition("::")[0].split("/")[1:-1]
+    return "/".join(parts[: 2 if parts[:1] == ["on_servers"] else 1]) or "tests"
+
+
+def find_servers(item: pytest.Item) -> list[tuple[str, str]]:
+    """Return family and build of each server that its parameters name."""
     params = getattr(item, "callspec", None)
-    if tier_of(item) == "servers" and params is not None:
-        for value in params.params.values():
-            if isinstance(value, str) and (found := SERVER.match(value)):
-                name = found[0].replace("@", "-")
-                return BUILDS.get(name, name)
+    values = params.params.values() if params is not None else ()
+    found = (SERVER.match(value) for value in values if isinstance(value, str))
+    return [(it[1], it[2]) for it in found if it]
+
+
+def list_further(items: Iterable[pytest.Item]) -> list[pytest.Item]:
+    """Return the tests that play on builds that do not stand for their family."""
+    functions: dict[str, list[tuple[pytest.Item, list[tuple[str, str]]]]] = defaultdict(list)
+    for item in items:
+        is_meant = tier_of(item) in ("servers", "chaos") and not EVERY_BUILD.search(item.nodeid)
+        if is_meant and (servers := find_servers(item)):
+            functions[item.nodeid.partition("[")[0]].append((item, servers))
+    further = []
+    for name, tests in functions.items():
+        chosen = choose_builds(name, [server for _, servers in tests for server in servers])
+        further += [item for item, servers in tests if chosen.isdisjoint(servers)]
+    return further
+
+
+def choose_builds(name: str, servers: list[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Return the builds among `servers` on which `make test` plays the test of this name."""
+    if any(folder in name for folder in ONE_SERVER):
+        ranked = [it for text in ONE_OF for it in servers if "@".join(it).startswith(text)]
+        return {(ranked or servers)[0]}
+    chosen = set()
+    for family, core in CORE.items():
+        builds = [build for it, build in servers if it == family]
+        leading = [build for text in core for build in builds if build.startswith(text)]
+        chosen |= {(family, build) for build in (leading or builds)[:1]}
+    return chosen
+
+
+def group_of(item: pytest.Item) -> str:
+    """Return the server that the test is about, so that it is started once; else its file."""
+    if tier_of(item) == "servers" and (servers := find_servers(item)):
+        name = "-".join(servers[0])
+        return BUILDS.get(name, name)
     return "-".join(item.path.with_suffix("").parts[-2:])
