@@ -50,7 +50,7 @@ EVENT = (
 #: Told at the end, so that whatever was cut off is known for it.
 TOLD = f"REPLACE INTO {SCHEMA}.psh_settings VALUES ('version', '{dyno.__version__}')"
 NO_EVENT = f"DROP EVENT IF EXISTS {SCHEMA}.snapshot_performance_schema"
-#: How often tables are looked for that a collection may be altering, and how long apart.
+#: How often tables are looked for while a collection may be altering them, and how long apart.
 LOOKS, LOOK_PAUSE_S = 6, 0.5
 #: Names in procedures are compared, and zero dates kept, as performance_schema has them.
 BEGIN = ("SET SESSION sql_mode = ''", "SET NAMES utf8")
@@ -281,24 +281,34 @@ def _list_defaults(server: KitServer) -> list[str]:
 
 def _read_tables(server: KitServer) -> dict[str, CollectedTable]:
     """The tables of the history. One that is being altered MySQL 5.6 does not tell of."""
-    wanted = read_tables(server)
-    for _ in range(LOOKS):
+    wanted, found = read_tables(server), {}
+    for _ in _list_looks(server):
         found = read_tables(server, SCHEMA)
         if wanted.keys() <= found.keys():
             break
-        time.sleep(LOOK_PAUSE_S)
     return found
+
+
+def _list_looks(server: KitServer) -> Iterator[None]:
+    """Yield for each look at the tables: two, and more while a collection has its turn."""
+    yield
+    for _ in range(LOOKS - 1):
+        collects = True  # also where that may not be seen
+        with suppress(TrialFailed):
+            turn = f"SELECT 1 FROM {READING}.psh_turn WHERE connection_id <> 0"
+            collects = bool(server.query(turn))
+        if collects:
+            time.sleep(LOOK_PAUSE_S)
+        yield
+        if not collects:
+            return
 
 
 def is_whole(server: KitServer) -> bool:
     """Whether all tables, views and procedures are there, the event, and all columns that the
     server has now. What is missing is looked for once more: a collection may be altering it.
     """
-    for _ in range(LOOKS):
-        if _is_whole_now(server):
-            return True
-        time.sleep(LOOK_PAUSE_S)
-    return False
+    return any(_is_whole_now(server) for _ in _list_looks(server))
 
 
 def _is_whole_now(server: KitServer) -> bool:
