@@ -54,9 +54,10 @@ def of_postgres(server: Server) -> Iterator[str]:
 def of_mysql(server: Server) -> Iterator[str]:
     """Rows of every table of the accounts and of ours, definitions, global variables, locks."""
     (tables,) = driver.ask(server.session, [
-        "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA IN"
-        " ('dyno', 'mysql') AND TABLE_TYPE = 'BASE TABLE' AND TABLE_NAME NOT LIKE '%log' AND"
-        " TABLE_NAME NOT LIKE 'innodb%' AND TABLE_NAME NOT LIKE 'gtid%' ORDER BY 1, 2"
+        "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE (TABLE_SCHEMA LIKE"
+        " 'dyno%' OR TABLE_SCHEMA = 'mysql' OR (TABLE_SCHEMA = 'performance_schema' AND"
+        " TABLE_NAME LIKE 'setup%')) AND TABLE_TYPE NOT LIKE '%VIEW' AND TABLE_NAME NOT LIKE '%log'"
+        " AND TABLE_NAME NOT LIKE 'innodb%' AND TABLE_NAME NOT LIKE 'gtid%' ORDER BY 1, 2"
     ])  # fmt: skip
     yield str(tables)
     rows = [f"SELECT * FROM `{schema}`.`{name}`" for schema, name in tables]

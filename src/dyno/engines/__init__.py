@@ -427,6 +427,14 @@ class StatementPath(Protocol):
 
 
 @runtime_checkable
+class ChecksRemains(Protocol):
+    """A path that looks afterwards at what its runs may have left."""
+
+    def check_remains(self, ask: Ask) -> str:
+        """What it found, in a clause; empty where nothing could be left."""
+
+
+@runtime_checkable
 class TellsInnerStatements(Protocol):
     """A statement's path in a server whose functions hold statements."""
 

@@ -22,9 +22,10 @@ from private_servers import serving
 
 from dyno import driver
 from dyno.cli import run_words
-from dyno.engines import Server
+from dyno.engines import PathRequest, Server
 from dyno.errors import UsageError
 from dyno.record.explanation import Explanation
+from dyno.servers.explain.target import open_path
 
 ROWS = ", ".join(f"({i}, {i % 500}, REPEAT('x', 50))" for i in range(1, 5001))
 TABLES = (
@@ -151,10 +152,100 @@ def test_what_a_rollback_would_not_undo_is_refused_by_name(server: Server) -> No
     writing = replace(QUICK, writes=True)
     with pytest.raises(UsageError, match=r"writes to dyno\.counted"):
         explain(url_of(server), "INSERT INTO counted VALUES (1)", writing)
-    with pytest.raises(UsageError, match="by the trigger counts"):
+    with pytest.raises(UsageError, match=r"by the trigger dyno\.counts"):
         explain(url_of(server), "INSERT INTO orders VALUES (100002, 1, 'x')", writing)
     assert ask(server.session, "SELECT count(*) FROM counted") == [["0"]]
     ask(server.session, "DROP TRIGGER counts", "DROP TABLE counted")
+
+
+#: What reaches a table without transactions, or more than tables, in two steps or more.
+REACHING = (
+    "CREATE TABLE plain (n int) ENGINE=MyISAM",
+    "CREATE TABLE middle (n int) ENGINE=InnoDB",
+    "CREATE TABLE first (n int) ENGINE=InnoDB",
+    "CREATE VIEW seen AS SELECT n FROM plain",
+    "CREATE VIEW over_seen AS SELECT n FROM seen WHERE n < 9",
+    "CREATE PROCEDURE put() INSERT INTO plain VALUES (1)",
+    "CREATE PROCEDURE prepare_it() BEGIN PREPARE s FROM 'DELETE FROM plain'; EXECUTE s; END",
+    "CREATE FUNCTION puts() RETURNS int BEGIN CALL put(); RETURN 1; END",
+    "CREATE FUNCTION sets() RETURNS int BEGIN SET GLOBAL max_connections = 99; RETURN 1; END",
+    "CREATE FUNCTION kills() RETURNS int BEGIN KILL 1; RETURN 1; END",
+    "CREATE FUNCTION prepares() RETURNS int BEGIN CALL prepare_it(); RETURN 1; END",
+    "CREATE FUNCTION middles() RETURNS int DETERMINISTIC"
+    " BEGIN INSERT INTO middle VALUES (1); RETURN 1; END",
+    "CREATE FUNCTION get_lock(a text, b int) RETURNS int RETURN 1",
+    "CREATE VIEW setting AS SELECT sets() AS n",
+    "CREATE TRIGGER on_middle AFTER INSERT ON middle FOR EACH ROW CALL put()",
+    "CREATE TRIGGER on_first BEFORE INSERT ON first FOR EACH ROW"
+    " BEGIN IF NEW.n > 0 THEN INSERT INTO middle VALUES (1); END IF; END",
+)
+LEFT = (
+    ("INSERT INTO over_seen VALUES (1)", r"writes to dyno\.plain, by the view dyno\.seen"),
+    ("INSERT INTO middle VALUES (1)", r"writes to dyno\.plain, by the procedure dyno\.put"),
+    ("INSERT INTO first VALUES (1)", r"writes to dyno\.plain, by the procedure dyno\.put"),
+    ("SELECT puts()", r"writes to dyno\.plain, by the procedure dyno\.put"),
+    ("SELECT * FROM orders WHERE id = middles()", r"writes to dyno\.plain, by the procedure"),
+    ("SELECT sets()", r"the function dyno\.sets may change .*it sets GLOBAL max_connections"),
+    ("SELECT * FROM setting", r"the function dyno\.sets may change"),
+    ("SELECT kills()", r"the function dyno\.kills may change .*KILL"),
+    ("SELECT prepares()", r"the procedure dyno\.prepare_it may change .*PREPARE"),
+    ("SELECT get_lock('dyno', 1)", r"calls get_lock\(\), which is not known"),
+    (
+        "UPDATE performance_schema.setup_consumers SET ENABLED = 'NO'",
+        r"writes to performance_schema\.setup_consumers",
+    ),
+)
+
+
+def test_what_a_statement_reaches_in_several_steps_is_refused_by_name(server: Server) -> None:
+    ask(server.session, *REACHING)
+    for sql, why in LEFT:
+        with pytest.raises(UsageError, match=why):
+            explain(url_of(server), sql, replace(QUICK, writes=True))
+        with pytest.raises(UsageError):
+            explain(url_of(server), sql)
+    assert ask(server.session, "SELECT n FROM plain UNION ALL SELECT n FROM middle") == []
+
+
+def test_a_function_that_writes_is_rolled_back_after_its_plan_as_well(server: Server) -> None:
+    ask(
+        server.session,
+        "CREATE TABLE written (n int) ENGINE=InnoDB",
+        "CREATE FUNCTION writes_one() RETURNS int DETERMINISTIC"
+        " BEGIN INSERT INTO written VALUES (1); RETURN 7; END",
+    )
+    sql = "SELECT * FROM orders WHERE id = writes_one()"
+    found = explain(url_of(server), sql, replace(QUICK, runs=2, writes=True))
+    assert found.rows == 1 and ask(server.session, "SELECT count(*) FROM written") == [["0"]]
+    (told,) = [it for it in found.remarks if it.startswith("tables reached")]
+    assert told == "tables reached: checksums equal: dyno.orders, dyno.written"
+
+
+def test_what_others_write_meanwhile_makes_the_checksums_differ(server: Server) -> None:
+    sql = "UPDATE orders SET note = 'z' WHERE id = 3"
+    path = open_path(driver.ask, url_of(server), PathRequest(sql, 10.0, True))
+    ask(server.session, "UPDATE orders SET note = 'y' WHERE id = 4")
+    assert "DIFFER: dyno.orders" in path.check_remains(driver.ask)  # type: ignore[attr-defined]
+
+
+def test_who_does_not_see_triggers_and_bodies_is_told_so(server: Server) -> None:
+    ask(
+        server.session,
+        "CREATE FUNCTION plain_one() RETURNS int RETURN 1",
+        "CREATE USER looker@localhost IDENTIFIED BY 'Looker-1-xyz'",
+        "GRANT SELECT, UPDATE, EXECUTE ON dyno.* TO looker@localhost",
+        "CREATE TRIGGER hidden BEFORE UPDATE ON orders FOR EACH ROW SET NEW.note = 'h'",
+    )
+    session = {**server.session, "user": "looker", "password": "Looker-1-xyz"}
+    theirs = url_of(replace(server, session=session))
+    with pytest.raises(UsageError, match=r"this account may not read it|may be a loadable"):
+        explain(theirs, "SELECT dyno.plain_one()")
+    updating = "UPDATE orders SET note = 'z' WHERE id = 3"
+    with pytest.raises(UsageError, match=r"does not see the triggers|may not read it"):
+        explain(theirs, updating, replace(QUICK, writes=True))
+    ask(server.session, "GRANT TRIGGER ON dyno.* TO looker@localhost")
+    assert explain(theirs, updating, replace(QUICK, runs=1, writes=True)).changed == 1
+    ask(server.session, "DROP TRIGGER hidden")
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from dyno.builds import Build
 from dyno.driver.events import TimedAnswer
 from dyno.driver.plan import Session
 from dyno.engines import Ask, PathRequest, Talk
-from dyno.engines._statements import check_calls, check_kind, read_statement
+from dyno.engines._statements import check_kind, read_statement, recognise_kind
 from dyno.engines.mysql.attached import convert_flags, locate_server, make_session
 from dyno.engines.mysql.explain_events import (
     ENABLED,
@@ -32,24 +32,22 @@ from dyno.engines.mysql.explain_nodes import (
     sum_engine_us,
     sum_leaves_us,
 )
+from dyno.engines.mysql.explain_remains import Remains
 from dyno.engines.mysql.explain_stages import AFTER, sum_stages
 from dyno.engines.mysql.explain_trace import AFTER as TRACED
 from dyno.engines.mysql.explain_trace import BEFORE as TRACING
 from dyno.engines.mysql.explain_trace import TRACE, TRACED_FROM, describe_weighed
-from dyno.engines.mysql.explain_undo import check_undoable
-from dyno.engines.mysql.harmless import HARMLESS
 from dyno.engines.mysql.plans import plan_shape
-from dyno.engines.mysql.session_words import find_quoting, judge_session_words
+from dyno.engines.mysql.reach import TOP, FollowedText, Reach, follow
+from dyno.engines.mysql.session_words import find_quoting
 from dyno.errors import TrialFailed, UsageError
 from dyno.record.explanation import InnerStatement, NodeReading, PathRound, StageName
 from dyno.record.waits import SessionState
-from dyno.workloads.replay.in_place import ServerRules
 
 STATE = "SELECT VERSION(), @@SESSION.sql_mode, DATABASE()"
 VARIABLES = (
     "SHOW VARIABLES WHERE Variable_name IN ('have_profiling', 'log_bin', 'performance_schema')"
 )
-FUNCTIONS = "SELECT ROUTINE_NAME FROM information_schema.ROUTINES WHERE ROUTINE_TYPE = 'FUNCTION'"
 COUNTED = ("Created_tmp_tables", "Created_tmp_disk_tables", "Sort_merge_passes", "Handler_read_")
 COUNTERS = (
     "SHOW SESSION STATUS WHERE Variable_name LIKE 'Handler\\_read\\_%' OR Variable_name IN"
@@ -128,8 +126,7 @@ class MysqlPath:
     def __init__(self, ask: Ask, build: Build, request: PathRequest) -> None:
         self._request, self._sql = request, request.sql.strip().rstrip("; \t\n")
         self.beside: Session | None = make_session(build)
-        asked = [STATE, VARIABLES, FUNCTIONS]
-        ((version, mode, database),), variables, functions = ask(self.beside, asked)
+        ((version, mode, database),), variables = ask(self.beside, [STATE, VARIABLES])
         found = _VERSION.match(str(version))
         self._server = _Server(
             str(version),
@@ -141,13 +138,13 @@ class MysqlPath:
         self.version = str(version)
         self.server = build.facts["address"]
         self.session = self._make_session(build)
-        around = ("START TRANSACTION", "ROLLBACK") if request.writes else ()
-        self.bare = (*around[:1], self._sql, *around[1:])
+        self.bare = self._wrap(self._sql)
         self.repeats = 1
         self.wait_sql, self._id, self._counted = "", "", False
         self._can_profile = self._server.variables.get("have_profiling") == "YES"
         self.remarks: list[str] = []
-        self._check(ask, str(mode or ""), str(database), [str(name) for (name,) in functions])
+        reach = self._check(ask, str(mode or ""), str(database or ""))
+        self._remains = Remains(ask, self.beside, reach)
         self._has_history = _is_answered(ask, self.beside, ENABLED, *SETTINGS)
         self._ask, self._was_asked = ask, False
         self.switches: tuple[str, ...] = ()
@@ -168,7 +165,7 @@ class MysqlPath:
         limit = {**session["reads_only"], "limit_ms": round(1000 * self._request.limit_s)}
         return {**session, "settings": settings, "reads_only": limit}
 
-    def _check(self, ask: Ask, mode: str, database: str, theirs: Sequence[str]) -> None:
+    def _check(self, ask: Ask, mode: str, database: str) -> Reach:
         quoting = find_quoting(mode)
         if quoting is None:
             raise UsageError("cannot tell how the server reads statements", cause=mode)
@@ -177,14 +174,26 @@ class MysqlPath:
             if it.word in ("outfile", "dumpfile"):
                 raise UsageError(f"INTO {it.word.upper()} writes a file, and is not explained")
         check_kind(tokens, self._request.writes)
-        rules = ServerRules(HARMLESS, judge_session_words, frozenset({quoting}))
-        for name in check_calls(rules, tokens, theirs):
-            self.remarks.append(
-                f"the statement calls {name}(), a stored function: what it does outside of the "
-                "transaction (locks by name, other storage engines) nobody holds back"
-            )
-        if self._request.writes:
-            check_undoable(ask, self.beside or {}, database, tokens, quoting)
+        writes = recognise_kind(tokens) == "writes"
+        statement = FollowedText(TOP, database, (tuple(tokens),), shown=True, writes=writes)
+        beside, undoes = self.beside or {}, self._request.writes
+        found = follow(ask, beside, self.version, statement, undoes=undoes)
+        if found.functions:
+            called = ", ".join(f"{name}()" for name in found.functions)
+            self.remarks.append(f"the statement calls {called}, whose bodies were followed")
+        return found
+
+    def _wrap(self, *statements: str) -> tuple[str, ...]:
+        """These, in a transaction that is rolled back where the statement may write. A server that
+        is asked for a plan executes functions already.
+        """
+        return (
+            ("START TRANSACTION", *statements, "ROLLBACK") if self._request.writes else statements
+        )
+
+    def check_remains(self, ask: Ask) -> str:
+        """What the tables that were reached say of the runs."""
+        return self._remains.describe(ask)
 
     def _list_remarks(self) -> list[str]:
         told = []
@@ -269,8 +278,8 @@ class MysqlPath:
 
     def extract_shape(self, talk: Talk) -> str:
         """EXPLAIN's rows."""
-        (answer,) = talk([f"{EXPLAIN} {self._sql}"], "rows")
-        return plan_shape(answer.rows)
+        asked = self._wrap(f"{EXPLAIN} {self._sql}")
+        return plan_shape(talk(asked, "rows")[len(asked) // 2].rows)
 
     def play_round(self, talk: Talk) -> PathRound:
         """`DO 0`, the profiled statement, the analysed one, and the bare one."""
@@ -395,9 +404,10 @@ class MysqlPath:
         """What the optimiser weighed, as a fact of its stage."""
         if self._server.number < TRACED_FROM[self.engine]:
             return {}
-        asked = [*TRACING, f"{EXPLAIN} {self._sql}", TRACE, *TRACED]
+        begin, *end = ("START TRANSACTION", "ROLLBACK") if self._request.writes else ("DO 0",)
+        asked = [begin, *TRACING, f"{EXPLAIN} {self._sql}", TRACE, *TRACED, *end]
         answers = talk(asked, "rows")
-        plan, traces = (answers[len(TRACING) + at].rows for at in (0, 1))
+        plan, traces = (answers[1 + len(TRACING) + at].rows for at in (0, 1))
         weighed = describe_weighed(traces, plan)
         return {"optimise": weighed} if weighed else {}
 

@@ -3,7 +3,8 @@
 `FUNCTIONS` are built into every server from MySQL 5.6 and MariaDB 10.1 on, `LATER` into some: where
 a server has no such function, one of its users' may have the name, so they are called only where
 the server lists its loadable functions. Not among them are those that lock (`GET_LOCK`), wait for
-other servers, read files (`LOAD_FILE`), or are a statement's word as well (`INSERT()`).
+other servers, read files (`LOAD_FILE`), are a statement's word as well (`INSERT()`), or call what a
+column's default says (`DEFAULT()`).
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ FUNCTIONS = _split_words(
     var_pop var_samp variance aes_encrypt aes_decrypt compress uncompress uncompressed_length
     md5 sha sha1 sha2 benchmark charset coercibility collation connection_id current_user
     database found_rows last_insert_id row_count schema session_user system_user user version
-    default values inet_aton inet_ntoa inet6_aton inet6_ntoa is_ipv4 is_ipv6 is_ipv4_compat
+    values inet_aton inet_ntoa inet6_aton inet6_ntoa is_ipv4 is_ipv6 is_ipv4_compat
     is_ipv4_mapped name_const sleep uuid uuid_short is_free_lock is_used_lock extractvalue
     updatexml point linestring polygon st_area st_asbinary st_astext st_buffer st_centroid
     st_contains st_crosses st_difference st_dimension st_disjoint st_distance st_endpoint
@@ -59,7 +60,22 @@ LATER = _split_words(
     nvl2 to_char natural_sort_key lastval column_get column_json column_exists column_list
     column_check st_distance_sphere st_geohash st_isvalid st_latitude st_longitude
     st_makeenvelope st_pointfromgeohash st_simplify st_transform st_validate st_geomfromgeojson
-    st_asgeojson
+    st_asgeojson json_array_intersect json_object_filter_keys json_object_to_array json_key_value
+    json_schema_validation_report add_months sformat chr crc32c lengthb decode_oracle sys_guid
+    rownum vec_distance vec_distance_cosine vec_distance_euclidean vec_fromtext vec_totext
+    string_to_vector to_vector vector_to_string from_vector vector_dim distance gtid_subset
+    gtid_subtract st_collect st_geometrytype st_isclosed st_length st_linefromtext st_numgeometries
+    st_polyfromtext st_swapxy st_convexhull st_pointfromtext st_frechetdistance
+    st_hausdorffdistance icu_version
+    """
+)
+#: Built-in functions that lock, wait for others, read files or advance a sequence: a bare call is
+#: one of them, whatever users have by that name.
+EFFECTS = _split_words(
+    """
+    get_lock release_lock release_all_locks load_file master_pos_wait source_pos_wait
+    master_gtid_wait wait_for_executed_gtid_set wait_until_sql_thread_after_gtids nextval setval
+    wsrep_sync_wait_upto_gtid
     """
 )
 CONSTRUCTS = _split_words(
@@ -68,6 +84,7 @@ CONSTRUCTS = _split_words(
     from join union except intersect minus values with as over filter within group by order
     limit offset fetch between like rlike regexp distinct distinctrow cast convert interval row
     if match against div mod is escape collate returning lateral partition index key keys of
+    while until elseif then do enum
     straight_join sql_no_cache sql_cache sql_calc_found_rows sql_small_result sql_big_result
     sql_buffer_result high_priority window columns nested path rollup return char varchar
     decimal numeric dec fixed float double real binary varbinary bit int integer tinyint

@@ -9,7 +9,7 @@ as statements are. Stored and loadable functions are not played: what a user wro
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from dyno.driver.plan import Session
@@ -17,7 +17,7 @@ from dyno.engines import Ask
 from dyno.engines.mysql.harmless import HARMLESS, LATER, STORAGE_ENGINES
 from dyno.engines.mysql.session_words import find_quoting, judge_session_words
 from dyno.errors import TrialFailed, UsageError
-from dyno.workloads.replay.in_place import ServerRules, taint_definitions
+from dyno.workloads.replay.in_place import Harmless, ServerRules, taint_definitions
 from dyno.workloads.replay.tokens import Quoting
 
 _OWN = "('information_schema', 'performance_schema', 'mysql', 'sys')"
@@ -40,6 +40,12 @@ QUESTIONS = (STATE, STORED, VIEWS, ELSEWHERE, GRANTS)
 LOADABLE = (
     "SELECT name FROM mysql.func",
     "SELECT UDF_NAME FROM performance_schema.user_defined_functions",
+)
+#: Tables of MariaDB's whose generated columns may call loadable functions; MySQL's may not.
+GENERATED = (
+    "SELECT DISTINCT TABLE_NAME FROM information_schema.COLUMNS"
+    f" WHERE TABLE_SCHEMA NOT IN {_OWN} AND EXTRA REGEXP 'VIRTUAL|STORED|PERSISTENT'"
+    " AND VERSION() LIKE '%MariaDB%'"
 )
 #: Rights with which nothing is changed.
 _READING = frozenset(
@@ -67,18 +73,14 @@ def look_in_place(ask: Ask, session: Session) -> ServerRules:
         cause = f"sql_mode is '{own_mode}' and character_set_client {characters}"
         hint = "play the log on a copy (--data), or with --writes where it may be written to"
         raise UsageError("cannot tell how the server reads statements", cause=cause, hint=hint)
-    loadable = _read_loadable(ask, session)
+    loadable = read_loadable(ask, session)
     names = {str(name).lower() for (name,) in stored} | (loadable or set())
-    functions = HARMLESS.functions if loadable is not None else HARMLESS.functions - LATER
     server = ServerRules(
-        replace(HARMLESS, functions=functions),
+        choose_harmless(loadable),
         judge_session_words,
         known,
         shadowed=frozenset(names),
-        tainted={
-            str(name): "that name a table of a storage engine not known to read only"
-            for name, _ in elsewhere
-        },
+        tainted=_find_tainted_tables(ask, session, elsewhere, loadable),
         account=_describe_account(user, [str(row[0]) for row in grants]),
     )
     texts = [("view", str(name), str(text or "")) for name, text in views]
@@ -88,7 +90,29 @@ def look_in_place(ask: Ask, session: Session) -> ServerRules:
     return replace(server, tainted=judged.tainted)
 
 
-def _read_loadable(ask: Ask, session: Session) -> set[str] | None:
+def _find_tainted_tables(
+    ask: Ask,
+    session: Session,
+    elsewhere: Sequence[Sequence[str | None]],
+    loadable: Collection[str] | None,
+) -> dict[str, str]:
+    """Tables that a statement may not mention, each with its reason."""
+    (generated,) = ask(session, [GENERATED]) if loadable is None or loadable else ([],)
+    calls = "that name a table whose generated column may call a loadable function"
+    reaches = "that name a table of a storage engine not known to read only"
+    return {
+        **{str(name): calls for (name,) in generated},
+        **{str(name): reaches for name, _ in elsewhere},
+    }
+
+
+def choose_harmless(loadable: Collection[str] | None) -> Harmless:
+    """What a server may be asked, by whether it tells its loadable functions."""
+    functions = HARMLESS.functions if loadable is not None else HARMLESS.functions - LATER
+    return replace(HARMLESS, functions=functions)
+
+
+def read_loadable(ask: Ask, session: Session) -> set[str] | None:
     """The names of loadable functions; None where no table of them may be read."""
     found: list[set[str]] = []
     for question in LOADABLE:

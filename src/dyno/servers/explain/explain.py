@@ -11,7 +11,13 @@ from datetime import UTC, datetime
 from typing import get_args
 
 import dyno
-from dyno.engines import Ask, StatementPath, TellsInnerStatements, check_placeholders
+from dyno.engines import (
+    Ask,
+    ChecksRemains,
+    StatementPath,
+    TellsInnerStatements,
+    check_placeholders,
+)
 from dyno.errors import TrialFailed, UsageError
 from dyno.record.explanation import (
     REST,
@@ -183,6 +189,13 @@ class PathPlayer:
             self._connection.close()
             self._connection = None
 
+    def _check_remains(self, path: ChecksRemains) -> str:
+        self._close_connection()
+        try:
+            return path.check_remains(self.ask)
+        except TrialFailed as refused:
+            return f"tables reached: not checked: {refused.sentence}"
+
     def close(self) -> None:
         """Ends both connections."""
         self._close_connection()
@@ -194,6 +207,8 @@ class PathPlayer:
         if self._sampler.missing:
             remarks.append(f"what the statement waits for is not known: {self._sampler.missing}")
         remarks += [self._missing] if self._missing else []
+        if isinstance(self.path, ChecksRemains) and (left := self._check_remains(self.path)):
+            remarks.append(left)
         last = self.rounds[-1] if self.rounds else None
         return Explanation(
             self.path.engine,

@@ -15,8 +15,10 @@ from dyno.driver.plan import Session
 from dyno.engines import Ask
 from dyno.engines.mysql import attached
 from dyno.engines.mysql.plans import plan_shape
+from dyno.engines.mysql.reach import TOP, FollowedText, follow
+from dyno.engines.mysql.session_words import find_quoting
 from dyno.engines.mysql.waits import IDLE, TellsMysqlWaits
-from dyno.errors import DynoError, TrialFailed
+from dyno.errors import DynoError, TrialFailed, UsageError
 from dyno.record.server_profile import StatementSource
 from dyno.record.waits import SessionState
 from dyno.servers.kit.server import ANYWHERE
@@ -30,6 +32,7 @@ from dyno.servers.profile.source import (
     StatementText,
     complete_url,
 )
+from dyno.workloads.replay.lexing import UnreadableError, read_tokens
 from dyno.workloads.replay.tokens import Quoting, shorten
 
 QUOTING = Quoting(dollars=False, backslashes=True, names_in_double=False)
@@ -155,12 +158,28 @@ class MysqlServer(StatementServer):
         if ";" in self.shorten(text):
             raise NotPlanned("it is several statements")
         session = {**self.session, "database": statement.database or ANYWHERE}
+        self._check_reach(ask, session, text)
         words = "EXPLAIN FORMAT=TRADITIONAL" if self.engine == "mysql" else "EXPLAIN"
         try:
             return plan_shape(ask(session, [f"{words} {text}"])[0])
         except DynoError as refused:
             why = refused.message.partition(": ")[2] or refused.message
             raise NotPlanned(why) from refused
+
+    def _check_reach(self, ask: Ask, session: Session, text: str) -> None:
+        """EXPLAIN executes functions: `NotPlanned` for what could change something."""
+        (((mode,),),) = ask(session, ["SELECT @@SESSION.sql_mode"])
+        quoting = find_quoting(str(mode or ""))
+        try:
+            if quoting is None:
+                raise UnreadableError(f"sql_mode is {mode}")
+            tokens = tuple(read_tokens(text, quoting))
+            asked = FollowedText(TOP, str(session["database"]), (tokens,), shown=True)
+            follow(ask, session, self.version, asked, undoes=False)
+        except UnreadableError as why:
+            raise NotPlanned(f"it is not read with certainty ({why})") from None
+        except UsageError as refused:
+            raise NotPlanned(refused.sentence) from refused
 
 
 def reach_mysql(ask: Ask, spec: Spec) -> MysqlServer:

@@ -290,7 +290,7 @@ def _find_unknown_call(server: ServerRules, tokens: Sequence[Token]) -> str:
         name = tokens[at - 1]
         if tokens[at].mark != "(" or name.kind in ("mark", "hint"):
             continue
-        if not _is_harmless_call(server, tokens, at - 1):
+        if not is_harmless_call(server, tokens, at - 1):
             return "that call a function not known to read only"
     return ""
 
@@ -302,11 +302,11 @@ def list_unknown_calls(server: ServerRules, tokens: Sequence[Token]) -> list[str
         for at in range(1, len(tokens))
         if tokens[at].mark == "("
         and tokens[at - 1].kind in ("word", "name")
-        and not _is_harmless_call(server, tokens, at - 1)
+        and not is_harmless_call(server, tokens, at - 1)
     ]
 
 
-def _is_harmless_call(server: ServerRules, tokens: Sequence[Token], at: int) -> bool:
+def is_harmless_call(server: ServerRules, tokens: Sequence[Token], at: int) -> bool:
     """Is the word before a parenthesis known to change nothing there?"""
     rules, token = server.harmless, tokens[at]
     if token.kind not in ("word", "name"):
