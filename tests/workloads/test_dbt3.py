@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from played_scripts import Player
 from played_workloads import (
     NULL,
     assert_ledger_balances,
@@ -16,7 +17,7 @@ from played_workloads import (
     play,
 )
 
-from dyno import driver
+from dyno import driver, workloads
 from dyno.driver.plan import Plan, Session
 from dyno.errors import DynoError, UsageError
 
@@ -33,6 +34,42 @@ def play_command(session: Session, command: str, home: Path, **options: Any) -> 
     with driver.DriverProcess(part, driver.DriverLaunch(home / "driver.log")) as process:
         while not isinstance(process.read_event(driver.Limit("a phase", 60)), driver.End):
             process.go()
+
+
+#: Refreshes one set by a connection whose first deletion of orders meets a deadlock.
+DEADLOCK = """
+sysbench.cmdline.options = {scale = {"", 0.01}}
+local tables = require("_dbt3_tables")
+function tables:load(con, name)
+  con:query("LOAD " .. name)
+  return 15
+end
+local refresh = require("_dbt3_refresh")
+local con, is_first = {}, true
+function con:query(sql)
+  print(sql)
+  if sql:find("DELETE FROM orders") and is_first then
+    is_first = false
+    error({errcode = sysbench.error.RESTART_EVENT})
+  end
+  return {nrows = 15}
+end
+function event()
+  refresh.exchange(con, 2)
+end
+"""
+
+
+def test_a_set_whose_deletion_begins_anew_is_loaded_once_and_counted(tmp_path: Path) -> None:
+    for file in workloads.find_workload("dbt3").parent.glob("_*.lua"):
+        (tmp_path / file.name).symlink_to(file)
+    player = Player(tmp_path)
+    tally, counters = player(DEADLOCK, events=1, time=0)
+    assert (tally.done, tally.restarted) == (1, 1)
+    assert set(counters.values()) == {15} and len(counters) == 4
+    sent = player.printed()
+    assert sent.count("LOAD orders") == 1 and sent.count("DELETE FROM orders") == 2
+    assert sent.index("DELETE FROM lineitem") < sent.index("DELETE FROM orders")
 
 
 @pytest.fixture

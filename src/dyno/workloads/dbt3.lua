@@ -63,8 +63,7 @@ end
 if sysbench.opt.refresh then
   dbt3.extra_name = "refresh"
   function dbt3.extra(con, stream)
-    refresh.insert(con, stream + 1) -- the first set was the power test's
-    refresh.delete(con, stream + 1)
+    refresh.exchange(con, stream + 1) -- the first set was the power test's
   end
 end
 
