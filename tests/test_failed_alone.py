@@ -20,6 +20,7 @@ def test_e(at): pass
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("failed", "code", "said"),
     [

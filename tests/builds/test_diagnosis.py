@@ -141,6 +141,7 @@ def fetched_tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
 REAL = {**TOOLS, **BUILD_SYSTEMS}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(REAL))
 def test_the_real_tool_fails_and_is_diagnosed(
     name: str, fetched_tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

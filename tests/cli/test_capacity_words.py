@@ -131,6 +131,7 @@ def test_null_engines_of_known_service_times_hold_about_what_they_must(
     assert "capacity" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_null_engine_without_a_delay_shows_the_drivers_limit(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -98,6 +98,7 @@ def test_a_build_that_fails_names_the_line_and_its_log(
     assert not cache.find_entries("built")
 
 
+@pytest.mark.slow
 def test_on_a_terminal_a_step_of_unknown_length_shows_no_percentage(tree: Path) -> None:
     # long enough for the bar to be drawn
     slow = "#if 1\n" + "".join(f"int f{n}(int a) {{ return a * {n}; }}\n" for n in range(9000))

@@ -206,6 +206,7 @@ def test_help_loads_no_heavy_library() -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_a_stream_that_the_caller_closed_is_no_fault(closed: str, tmp_path: Path) -> None:
     words = "play null -w oltp_point_select --set time=0.2"

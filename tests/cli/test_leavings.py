@@ -35,6 +35,7 @@ def found(place: Path) -> list[Path]:
     return [path for path in scratch.list_leftovers() if path.is_relative_to(place)]
 
 
+@pytest.mark.slow
 def test_what_a_killed_play_leaves_is_listed_and_cleared(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -120,6 +120,7 @@ COMMON = ("compare", "play", "watch")
 OWN = {"mysql": ("kit", "options", "sysbench"), "postgres": ("pgbench",)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "command"),
     [(kind, it) for kind in sorted(KINDS) for it in (*COMMON, *OWN[kind])],
@@ -132,6 +133,7 @@ def test_the_first_sigint_ends_a_command_that_waits_for_an_answer(
     assert "dyno: interrupted" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_sigterm_does_so_too(port: int, kind: str, tmp_path: Path) -> None:
     done = end_by(signal.SIGTERM, words_of("compare", kind, port), tmp_path)
     assert done.returncode == 130, done.stderr

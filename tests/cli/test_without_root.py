@@ -15,6 +15,7 @@ from repository import ROOT
 HOLDING = ROOT / "tests" / "hold_controls.py"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="is an ordinary user anyway")
 def test_nobody_is_told_what_needs_root_and_gets_what_does_not(
     home: Path, monkeypatch: pytest.MonkeyPatch

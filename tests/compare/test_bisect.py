@@ -263,6 +263,7 @@ def test_a_host_that_lets_no_block_count_is_said_and_is_no_mistake_in_a_word() -
         oracle.measure(make_points(2)[0], make_points(2)[1], None)
 
 
+@pytest.mark.slow
 def test_comparisons_find_the_step_among_made_up_builds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

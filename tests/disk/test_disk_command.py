@@ -23,6 +23,7 @@ from dyno.record.disk import DiskJob, DiskRun
 SHORT = ("--time", "0.1", "--size", "4M", "--blocks", "2")
 
 
+@pytest.mark.slow
 def test_a_folder_is_measured_and_nothing_is_left_in_it(
     folder: Path, runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -36,6 +37,7 @@ def test_a_folder_is_measured_and_nothing_is_left_in_it(
     assert "Where the time of a request goes" in (record.parent / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_two_folders_are_compared_with_the_words_of_a_comparison(
     folder: Path, tmp_path: Path
 ) -> None:
@@ -133,6 +135,7 @@ def test_a_file_is_only_read(folder: Path, capsys: pytest.CaptureFixture[str]) -
     file.unlink()
 
 
+@pytest.mark.slow
 def test_waiting_for_the_disk_in_each_write_is_slower_than_not_waiting(folder: Path) -> None:
     words = ["disk", str(folder), "--factor", "sync=none,dsync", "--only", "log 16K*"]
     assert run_words([*words, "--time", "0.2", "--size", "8M", "--blocks", "5"]) == 1
@@ -176,6 +179,7 @@ def throttled() -> Iterator[Path]:
         group.rmdir()
 
 
+@pytest.mark.slow
 def test_a_device_that_a_control_group_slows_down_is_caught_by_name(
     folder: Path, runs: Path, throttled: Path
 ) -> None:
@@ -197,6 +201,7 @@ def test_a_container_that_refuses_io_uring_plays_libaio_and_says_so(folder: Path
     assert "io_uring" in {job.engine for job in allowed.jobs} and not allowed.notes
 
 
+@pytest.mark.slow
 def test_paths_are_interleaved_in_slices_that_balance_a_drift(folder: Path, runs: Path) -> None:
     words = ["disk", str(folder), "--aa", *SHORT, "--only", "read 4K, one*"]
     assert run_words([*words, "--margin", "99"]) in (0, 1, 2)

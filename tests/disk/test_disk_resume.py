@@ -82,6 +82,7 @@ def test_an_interrupt_says_what_stays_and_how_it_goes_on(folder: Path, runs: Pat
     assert process.returncode == 130 and f"`dyno resume {name}` goes on" in said
 
 
+@pytest.mark.slow
 def test_a_run_is_there_before_its_first_block_and_resumed_whole(folder: Path, runs: Path) -> None:
     assert run_words(["disk", str(folder), *WORDS, "--time", "0.1"]) == 0
     (run,) = read_runs(runs)

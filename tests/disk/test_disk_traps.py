@@ -316,6 +316,7 @@ def find_injection(trap: Trap) -> Callable[[Host], Any]:
     return inject
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trap", TRAPS, ids=lambda trap: trap.name)
 def test_a_trap_is_caught_by_name(trap: Trap, host: Host) -> None:
     found = find_injection(trap)(host)

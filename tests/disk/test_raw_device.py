@@ -63,6 +63,7 @@ def test_a_device_whose_name_is_typed_again_is_written_to(
     assert read_run(runs).writable == (str(device),)
 
 
+@pytest.mark.slow
 def test_blocks_that_were_never_written_are_named_beside_filled_ones(
     device: Path, folder: Path, runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -73,6 +74,7 @@ def test_blocks_that_were_never_written_are_named_beside_filled_ones(
     assert f"unwritten): {device}" not in said
 
 
+@pytest.mark.slow
 def test_a_factor_is_played_on_a_device_that_is_written_to_and_the_scheduler_put_back(
     device: Path, runs: Path
 ) -> None:

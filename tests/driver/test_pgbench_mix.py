@@ -147,6 +147,7 @@ def test_a_failed_transaction_ends_the_trial_where_that_is_asked(
         play(sqlite, text, tmp_path, events="3", exit_on_abort="on")
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("command", ["\\shell {}", "\\setshell x {}; echo 1"])
 def test_the_first_sigint_ends_a_program_that_a_script_waits_for(

@@ -183,6 +183,7 @@ def begun(word: str, home: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", ["stubborn", "deaf", "frozen", "tool"])
 @pytest.mark.parametrize("later_s", [0.0, 0.2])
 def test_nothing_outlives_a_starter_that_is_killed(home: Path, word: str, later_s: float) -> None:

@@ -37,6 +37,7 @@ def entry() -> store.CalibrationEntry:
     return store.CalibrationEntry("aa", "null", "w", 0.0, {}, "2026", "1", {})
 
 
+@pytest.mark.slow
 def test_a_run_that_was_played_is_private_with_all_that_was_derived(tmp_path: Path) -> None:
     words = ["compare", "null@50us", "null@60us", "-w", "oltp_point_select", "--set", "time=0.2"]
     done = subprocess.run(

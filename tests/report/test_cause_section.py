@@ -86,6 +86,7 @@ def test_the_flame_graph_has_what_vanished_and_colours_only_what_surely_differs(
     assert len(sure) < 20 < len(frames)
 
 
+@pytest.mark.slow
 def test_a_page_of_many_functions_stays_small_and_says_what_was_left_out(tmp_path: Path) -> None:
     large = page.build_run_page(make_sampled_book(tmp_path, functions=1_000))
     assert len(large.encode()) <= 500_000

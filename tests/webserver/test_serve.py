@@ -167,6 +167,7 @@ def test_two_host_headers_are_refused(served: Served) -> None:
         assert line.recv(100).split()[1] in (b"400", b"421")
 
 
+@pytest.mark.slow
 def test_a_token_is_asked_for_once_in_the_address_or_in_every_request(home: Path) -> None:
     with serving(home, "--token") as it:
         assert len(it.token) >= 40
@@ -186,6 +187,7 @@ def test_a_token_is_asked_for_once_in_the_address_or_in_every_request(home: Path
         assert it.ask("/", "POST", {"Authorization": f"Bearer {it.token}"}).status == 405
 
 
+@pytest.mark.slow
 def test_beyond_this_host_a_token_is_made_where_none_is_given(home: Path) -> None:
     with serving(home, "--host", "0.0.0.0") as it:
         assert it.token and it.ask("/").status == 401
@@ -241,6 +243,7 @@ def test_what_is_missing_is_named_with_the_command_that_installs_it(
     assert "pip install 'dyno-bench[serve]'" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_run_damaged_or_removed_while_it_is_served_is_a_sentence_beside_the_others(
     tmp_path: Path,
 ) -> None:
@@ -265,6 +268,7 @@ def test_a_run_damaged_or_removed_while_it_is_served_is_a_sentence_beside_the_ot
         assert "is damaged" in text and paths[2].name not in text
 
 
+@pytest.mark.slow
 def test_a_killed_server_leaves_nothing_and_its_port_is_free(home: Path) -> None:
     before = sorted(home.rglob("*"))
     with serving(home) as it:
@@ -280,6 +284,7 @@ def test_a_killed_server_leaves_nothing_and_its_port_is_free(home: Path) -> None
     assert sorted(home.rglob("*")) == before
 
 
+@pytest.mark.slow
 def test_a_page_that_follows_a_run_does_not_hold_the_server_up_at_its_end(home: Path) -> None:
     with serving(home) as it, socket.create_connection((it.host, it.port), timeout=20) as line:
         line.sendall(b"GET /live/events HTTP/1.1\r\nHost: localhost\r\n\r\n")

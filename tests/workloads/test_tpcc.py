@@ -211,6 +211,7 @@ def injected(folder: Path, changes: list[tuple[str, str, str]]) -> Path:
     return changed_tpcc(folder, filled)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("defect", DEFECTS)
 def test_a_known_defect_of_others_is_caught(defect: str, tmp_path: Path) -> None:
     changes, entry = DEFECTS[defect]
@@ -232,6 +233,7 @@ def test_users_key_in_and_think_between_transactions_and_not_in_a_latency(tmp_pa
     assert filled_s == pytest.approx(time_s, rel=0.01)
 
 
+@pytest.mark.slow
 def test_users_who_rest_do_not_begin_at_once(tmp_path: Path) -> None:
     found = play(NULL, "tpcc", tmp_path, **SMALL_TPCC, pauses=1, threads=200, time=1)
     (tally,) = found.phases["run"].streams

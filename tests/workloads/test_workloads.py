@@ -59,6 +59,7 @@ def test_an_oltp_event_sends_its_statements_and_its_ledger_balances(
     assert_ledger_balances(played)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workload", workloads.list_workloads())
 def test_every_workload_plays_on_null_for_the_client_only_baseline(
     workload: str, tmp_path: Path

@@ -54,6 +54,7 @@ def test_the_others_are_woken_before_an_error_is_told_else_it_would_be_blamed_on
     assert other.freezer.told == ["freeze", "thaw"]
 
 
+@pytest.mark.slow
 def test_data_that_take_long_to_load_are_loaded_once_and_copied_for_each_restart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

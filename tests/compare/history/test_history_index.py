@@ -117,6 +117,7 @@ def test_a_run_that_changed_a_moment_ago_is_read_again(ask: Ask, runs: Path) -> 
     assert "is damaged" in ask()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", [0, 100, 0.3, 0.6, 0.9, -2000, -300, -4, -1])
 def test_no_flipped_bit_of_an_index_is_taken_for_a_number(ask: Ask, runs: Path, at: float) -> None:
     first, file = ask(), runs / INDEX_NAME

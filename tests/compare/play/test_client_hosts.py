@@ -39,6 +39,7 @@ def begin(made: Experiment, home: Path) -> RunFolder:
         return create_run(prepared.run, home)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sequential", [True, False])
 def test_a_run_is_played_from_two_hosts_and_goes_on_after_a_stop(
     tmp_path: Path, sequential: bool

@@ -132,6 +132,7 @@ def list_good(folder: RunFolder) -> list[Trial]:
     return [trial for trial in folder.read_trials() if trial.block >= 0]
 
 
+@pytest.mark.slow
 def test_interleaved_each_engine_has_the_samples_of_its_own_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -188,6 +189,7 @@ def test_a_sampler_that_is_killed_costs_one_profile_and_the_next_phase_has_anoth
     assert not Path(f"/proc/{made[1].pid}").exists()
 
 
+@pytest.mark.slow
 def test_nobody_samples_where_it_is_not_wanted_and_the_run_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -228,6 +230,7 @@ def test_a_server_is_not_sampled_thread_by_thread_and_an_embedded_engine_is() ->
     assert not choose_cpu_sampling(Measuring(), [engine], OfThreads).missing
 
 
+@pytest.mark.slow
 def test_callers_are_sampled_in_a_trial_of_each_beside_the_blocks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -59,6 +59,7 @@ time.sleep(60)
 """
 
 
+@pytest.mark.slow
 def test_a_child_whose_fork_is_under_way_when_its_parent_is_stopped_is_found() -> None:
     """The signal's way to the parent is made long: the child is born after the first reading."""
     command = [sys.executable, "-c", FORKS_WHEN_TOLD]

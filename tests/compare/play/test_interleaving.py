@@ -409,6 +409,7 @@ end
 """
 
 
+@pytest.mark.slow
 def test_what_slices_lose_after_anothers_is_seen_in_what_was_played(tmp_path: Path) -> None:
     """Of each side: events take twice as long in the first 60 ms after another's slice."""
     prepared = prepare(tmp_path, "null@1ms", "null@2ms", time_s="3", script=COLD)

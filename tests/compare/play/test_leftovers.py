@@ -88,6 +88,7 @@ def test_what_somebody_is_at_stays(place: Path) -> None:
     assert sweep_leftovers(place / "runs").count == 2
 
 
+@pytest.mark.slow
 def test_the_run_after_a_killed_one_sweeps_and_says_so_in_a_line(place: Path) -> None:
     command = [sys.executable, "-m", "dyno.cli", *PLAY, "--set"]
     with subprocess.Popen([*command, "time=60"], stdout=subprocess.DEVNULL) as play:

@@ -74,6 +74,7 @@ def test_a_cost_that_only_moved_between_layers_is_not_called_costlier() -> None:
     assert not {row.word for row in found.layers} & {"costlier", "cheaper"}
 
 
+@pytest.mark.slow
 def test_of_equal_builds_intervals_hold_zero_and_words_err_in_at_most_one_run_of_twenty() -> None:
     """1,000 A/A runs: 95 % of layer intervals hold 0, less two standard errors."""
     runs, held, of, named = 1_000, 0, 0, 0

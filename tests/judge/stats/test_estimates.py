@@ -97,6 +97,7 @@ def test_two_blocks_at_a_strict_level_still_have_a_number() -> None:
     assert np.isfinite(solve_noncentrality(2, 0.0005))
 
 
+@pytest.mark.slow
 def test_holm_and_benjamini_hochberg_are_those_of_statsmodels() -> None:
     assert adjust_holm(P_VALUES) == pytest.approx(multipletests(P_VALUES, method="holm")[1])
     found = adjust_benjamini_hochberg(P_VALUES)

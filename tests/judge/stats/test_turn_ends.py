@@ -44,6 +44,7 @@ def waiting_user(kind: str, mean: float) -> Floats:
     return np.array(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["even", "skewed"])
 @pytest.mark.parametrize("mean", [2.0, 10.0, 20.0, 40.0])
 def test_slices_hold_more_of_events_that_wait_by_what_they_gain(kind: str, mean: float) -> None:

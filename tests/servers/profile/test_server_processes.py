@@ -127,6 +127,7 @@ def test_a_kernel_thread_has_no_program() -> None:
         find_process(2)
 
 
+@pytest.mark.slow
 def test_a_server_in_a_container_is_profiled_with_the_files_that_it_has_there(
     burner: Path, tmp_path: Path
 ) -> None:
@@ -214,6 +215,7 @@ def profile_as_nobody(pid: int, file: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_an_ordinary_user_profiles_the_own_processes_and_is_told_why_no_others(
     burner: Path,
 ) -> None:

@@ -98,6 +98,7 @@ def test_long_and_many_statements_take_memory_that_is_bounded(form: str, tmp_pat
     assert "2 of 2 statements are played" in laid_out(path, 1 << 25)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_a_statement_of_twice_as_many_lines_takes_about_twice_as_long(
     form: str, tmp_path: Path

@@ -49,6 +49,7 @@ def hostile(form: str, size: int) -> str:
     return form.format(*parts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", [MYSQL, POSTGRES], ids=["backslashes", "dollars"])
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_text_twice_as_long_takes_about_twice_as_long(name: str, dialect: Dialect) -> None:
@@ -86,6 +87,7 @@ for number in range(20_000):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["mysql", "postgres"])
 def test_statements_take_memory_that_is_bounded(engine: str) -> None:
     """Literals of 16 MB, rows of 15 MB, and 20,000 statements that each are another."""
