@@ -58,12 +58,11 @@ def play() -> None:
     say("end", counters={"inserted": 2})
 
 
-def answer() -> None:
-    question = json.loads(sys.stdin.readline())
+def answer(question: dict[str, Any]) -> None:
     texts = question.get("statements") or [question["script"]["options"].get("act", "")]
     if texts == ["bad"]:
         say("error", **failure("user"))
-        sys.exit(64)
+        return
     if texts == ["hang"]:
         time.sleep(30)
     if texts[-1] == "SELECT endless":
@@ -72,15 +71,22 @@ def answer() -> None:
             sys.stdout.write(", " + ", ".join(['["xxxxxxxxxxxx"]'] * 10_000))
     if texts[-1] == "SELECT nonsense":
         sys.stdout.write('[{"rows": 7}]\n')
-        sys.exit(0)
+        return
     if texts[-1] == "SELECT less":
         sys.stdout.write("[]\n")
-        sys.exit(0)
+        return
+    if texts == ["who"]:
+        texts = [str(os.getpid())]
     if texts == ["die"]:
         sys.stderr.write("thread panicked\nwhat a pity\n")
         sys.exit(101)
-    sys.stdout.write(json.dumps([{"columns": ["a"], "rows": [[t], [None]]} for t in texts]))
+    sys.stdout.write(json.dumps([{"columns": ["a"], "rows": [[t], [None]]} for t in texts]) + "\n")
 
 
 if __name__ == "__main__":
-    play() if sys.argv[1] == "run" else answer()
+    if sys.argv[1] == "run":
+        play()
+    else:
+        for line in sys.stdin:
+            answer(json.loads(line))
+            sys.stdout.flush()

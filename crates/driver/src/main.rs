@@ -3,7 +3,8 @@
 //! ```text
 //! run        plays a plan's commands, phase by phase, and says what it measured
 //! describe   says what a plan's script declares, without an engine
-//! ask        answers statements, one session, in order
+//! ask        answers statements in order, one session or one after the other
+//! answer     the same, but ends at once when stdin does
 //! echo       answers requests of any size without an engine, as a server would
 //! rows       writes the rows of a bulk load
 //! outline    says what an SQL file holds, without its rows
@@ -45,9 +46,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let word = std::env::args().nth(1).unwrap_or_default();
-    // the sampler serves one trial after the other, and may outlive the thread that started it:
-    // the end of stdin tells it that Dyno is gone
-    if word != "sample" {
+    // these serve one thread of Dyno after the other, and may outlive the one that started them:
+    // the end of stdin tells them that Dyno is gone
+    if !matches!(&*word, "sample" | "answer") {
         parent::die_with_parent();
     }
     let kept = descriptors::keep_to_ourselves();
@@ -61,6 +62,10 @@ fn command(word: &str) -> Result<ExitCode, Error> {
         "run" => Parent::listen(now_ns).and_then(|parent| run::run(&parent)),
         "describe" => Parent::listen(now_ns).and_then(|parent| commands::describe(&parent)),
         "ask" => Parent::listen(now_ns).and_then(|parent| ask::ask(&parent)),
+        "answer" => Parent::listen(now_ns).and_then(|parent| {
+            parent.end_with_stdin();
+            ask::ask(&parent)
+        }),
         "echo" => echo::echo(&std::env::args().nth(2).unwrap_or_default()),
         "rows" => rows::rows(&std::env::args().nth(2).unwrap_or_default()),
         "outline" => Parent::listen(now_ns).and_then(|parent| commands::outline(&parent)),
@@ -73,6 +78,7 @@ fn command(word: &str) -> Result<ExitCode, Error> {
 }
 
 fn unknown(word: &str) -> Error {
-    Error::user(format!("unknown command `{word}`"))
-        .hint("one of run, describe, ask, echo, rows, outline, sample, identify, merge, schema")
+    Error::user(format!("unknown command `{word}`")).hint(
+        "one of run, describe, ask, answer, echo, rows, outline, sample, identify, merge, schema",
+    )
 }

@@ -1,6 +1,6 @@
 """The Python side of `dyno-driver`: find it, ask it, play a plan through its handshake."""
 
-from dyno.driver.conversation import Conversation, LateAnswer
+from dyno.driver.conversation import Conversation, LateAnswer, ask
 from dyno.driver.events import (
     Answered,
     Bucket,
@@ -21,7 +21,6 @@ from dyno.driver.events import (
 )
 from dyno.driver.process import DriverLaunch, DriverProcess, Limit
 from dyno.driver.questions import (
-    ask,
     build_driver_environment,
     describe,
     find_driver,

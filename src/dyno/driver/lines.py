@@ -43,6 +43,11 @@ class DriverLines:
         assert self._process.stdout
         return self._process.stdout.fileno()
 
+    @property
+    def said(self) -> bytes:
+        """What came of the next line so far."""
+        return bytes(self._buffer)
+
     def take(self) -> bytes | None:
         """The next line where it is here whole."""
         end = self._buffer.find(b"\n", self._searched)

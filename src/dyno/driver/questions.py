@@ -1,4 +1,4 @@
-"""Questions to the driver, each to a process of its own: `describe`, `ask`, `schema`.
+"""Questions to the driver, each to a process of its own: `describe`, `outline`, `schema`.
 
 Also which program `dyno-driver` is, and the environment that it runs in.
 """
@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from dyno import subprocesses
-from dyno.driver.events import convert_error, explain_silence, extract_rows
-from dyno.driver.plan import VERSION, Description, Outline, Plan, Session
+from dyno.driver.events import convert_error, explain_silence
+from dyno.driver.plan import VERSION, Description, Outline, Plan
 from dyno.errors import HostError, InternalError, TrialFailed
 from dyno.record import decode
 
@@ -46,24 +46,15 @@ def build_driver_environment() -> dict[str, str]:
     return {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"} | chosen
 
 
-#: A question (`describe`, `ask`) unanswered for so long is not answered at all. Generous, since
-#: settling an engine (checkpoint, vacuum) is such a question too.
+#: A question unanswered for so long is not answered at all. Generous, since settling an engine
+#: (checkpoint, vacuum) is such a question too.
 QUESTION_S = 300.0
-
-#: A server that has answered nothing yet is given less: it is not asked for much at first.
-FIRST_S = 60.0
-
-#: Those that have answered something, by host and port.
-_answered: set[tuple[object, object]] = set()
 
 #: What an answer may take: a row may be larger than the 16 MB of a packet of MySQL's.
 ANSWER_BYTES = 64 << 20
-#: How much of a statement an error shows.
-SHOWN = 100
 
 #: Who keeps us waiting, by the driver's command.
 _ASKED = {
-    "ask": "the engine",
     "describe": "the driver, running the script,",
     "outline": "the driver, reading the file,",
     "schema": "the driver",
@@ -75,30 +66,6 @@ _ASKED = {
 def describe(plan: Plan) -> Description:
     """What the plan's script declares under the plan's options; an error of it is raised."""
     return decode.decode(Description, _ask_question("describe", plan.to_line()))
-
-
-def ask(
-    session: Session, statements: Sequence[str], limit_s: float = QUESTION_S
-) -> list[list[list[str | None]]]:
-    """The rows of each statement as text; None is NULL. This is the `engines.Ask` callable.
-
-    `TrialFailed` where the engine refuses one, has not answered all of them in `limit_s` (a server
-    that never answered yet: `FIRST_S`), or answers with more than `ANSWER_BYTES`.
-    """
-    question = {"version": VERSION, "session": session, "statements": list(statements)}
-    server = session.get("host"), session.get("port")
-    is_known = server in _answered or not server[0]
-    try:
-        said = _ask_question(
-            "ask", json.dumps(question), limit_s if is_known else min(limit_s, FIRST_S)
-        )
-        _answered.add(server)
-        return extract_rows(said, len(statements))
-    except _TooLong as endless:
-        number = _count_answers(endless.said)
-        statement = " ".join(statements[min(number, len(statements) - 1)].split())
-        shown = statement if len(statement) <= SHOWN else f"{statement[:SHOWN]}…"
-        raise TrialFailed(f"{endless}: {shown}") from None
 
 
 def outline(path: Path, kind: str) -> Outline:
@@ -131,17 +98,9 @@ def identify() -> dict[str, Any]:
     return said
 
 
-class _TooLong(TrialFailed):
-    """An answer that was not read to its end; `said` is its beginning."""
-
-    def __init__(self, who: str, said: bytes) -> None:
-        super().__init__(f"{who} answered with more than {ANSWER_BYTES >> 20} MB")
-        self.said = said
-
-
-def _ask_question(command: str, line: str, limit_s: float = QUESTION_S) -> Any:
+def _ask_question(command: str, line: str) -> Any:
     """One question to a driver of its own, and its answer."""
-    pipe, limit_s = subprocess.PIPE, subprocesses.choose_limit(limit_s)
+    pipe, limit_s = subprocess.PIPE, subprocesses.choose_limit(QUESTION_S)
     with os.fdopen(os.memfd_create("question"), "w+b") as question:
         question.write(line.encode() + b"\n")
         question.seek(0)
@@ -159,7 +118,7 @@ def _ask_question(command: str, line: str, limit_s: float = QUESTION_S) -> Any:
                     said, words = _read(process, _ASKED[command], limit_s)
                     code = process.wait(limit_s)
             except subprocess.TimeoutExpired:
-                raise _build_late_error(_ASKED[command], limit_s) from None
+                raise TrialFailed(tell_late(_ASKED[command], limit_s)) from None
             finally:
                 process.kill()
     return _read_answer(command, subprocess.CompletedProcess(command, code, said, words))
@@ -178,33 +137,26 @@ def _read(process: subprocess.Popen[bytes], who: str, limit_s: float) -> tuple[s
         while waiting.get_map():
             ready = waiting.select(max(until_s - time.monotonic(), 0.0))
             if not ready:
-                raise _build_late_error(who, limit_s)
+                raise TrialFailed(tell_late(who, limit_s))
             for handle in (key.fd for key, _ in ready):
                 chunk = os.read(handle, 1 << 16)
                 heard[handle] += chunk
                 if not chunk:
                     waiting.unregister(handle)
                 if len(heard[handle]) > ANSWER_BYTES:
-                    raise _TooLong(who, bytes(heard[handle]))
+                    raise TrialFailed(tell_endless(who))
     said, words = (content.decode(errors="replace") for content in heard.values())
     return said, words
 
 
-def _build_late_error(who: str, limit_s: float) -> TrialFailed:
-    return TrialFailed(f"{who} did not answer in {limit_s:.0f} s")
+def tell_late(who: str, limit_s: float) -> str:
+    """That nothing was answered in time."""
+    return f"{who} did not answer in {limit_s:.0f} s"
 
 
-def _count_answers(said: bytes) -> int:
-    """How many answers of a list are whole, in its beginning."""
-    text, decoder = said.decode(errors="replace"), json.JSONDecoder()
-    at = count = 0
-    while at < len(text):
-        try:
-            _, at = decoder.raw_decode(text, at + 1)
-        except ValueError:
-            break
-        count += 1
-    return count
+def tell_endless(who: str) -> str:
+    """That an answer was not read to its end."""
+    return f"{who} answered with more than {ANSWER_BYTES >> 20} MB"
 
 
 def _read_answer(command: str, done: subprocess.CompletedProcess[str]) -> Any:

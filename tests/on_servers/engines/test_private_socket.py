@@ -8,6 +8,7 @@ import shutil
 import stat
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -70,8 +71,9 @@ def test_the_password_stands_nowhere(server: Server) -> None:
         return
     assert not any(str(password) in line for line in processes_in(server.home).values())
     for file in server.home.rglob("*"):
-        if stat.S_ISREG(file.lstat().st_mode):
-            assert str(password).encode() not in file.read_bytes(), file
+        with suppress(FileNotFoundError):  # a server that works renames its redo logs
+            if stat.S_ISREG(file.lstat().st_mode):
+                assert str(password).encode() not in file.read_bytes(), file
 
 
 @pytest.mark.parametrize("text", ["postgres@18", "mariadb@11.4.5", "mysql@8.0.33"])

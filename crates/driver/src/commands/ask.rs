@@ -1,7 +1,8 @@
-//! `dyno-driver ask`: one session, statements in order, answers as text.
+//! `dyno-driver ask` and `answer`: statements in order, answers as text, question after question.
 //!
-//! So settings, settling, audits and probes need no second client library. Whoever asks again over
-//! the same session writes another line and keeps the connection; the end of stdin closes it.
+//! So settings, settling, audits and probes need no second client library. A question over the same
+//! session as the one before finds its connection, unless that was to be closed. A failure ends its
+//! connection and no more: the next question opens one anew.
 
 use std::process::ExitCode;
 
@@ -9,7 +10,7 @@ use crate::plan::answer::Answer;
 use crate::plan::error::{Error, shorten};
 use crate::plan::parent;
 use crate::plan::parent::Parent;
-use crate::plan::{Ask, AskMode};
+use crate::plan::{self, Ask, AskMode};
 use crate::schedule::clock::now_ns;
 use crate::sessions::rows::{self, TOO_LARGE};
 use crate::sessions::{EngineCounts, Reply, Rows, Session};
@@ -22,25 +23,45 @@ const MOST_BYTES: usize = 40 << 20;
 /// Rows of one answer.
 const MOST_ROWS: usize = 500_000;
 
-/// Answers one question after the other, until there is none or one fails.
+/// Answers one question after the other, until there is none; the exit code is of the last answer.
 pub fn ask(parent: &Parent) -> Result<ExitCode, Error> {
-    let first = parent.ask()?;
     rows::set_limit(MOST_BYTES);
+    let mut next = Some(parent.ask()?);
+    let (mut open, mut code) = (None, ExitCode::SUCCESS);
+    while let Some(asked) = next {
+        let outcome = answer(&mut open, &asked);
+        if outcome.is_err() || asked.closes {
+            open = None;
+        }
+        code = match outcome {
+            Ok(answers) => parent::print_json(&answers).map(|()| ExitCode::SUCCESS)?,
+            Err(error) => parent::exit_with_error(&error, None),
+        };
+        next = parent.ask_again()?;
+    }
+    Ok(code)
+}
+
+/// A connection, and how it was opened.
+type Open = (plan::Session, Box<dyn Session>);
+
+/// Answers a question over the connection that is open, if that is its own.
+fn answer(open: &mut Option<Open>, asked: &Ask) -> Result<Vec<Answer>, Error> {
+    if let Some((_, session)) = open.as_mut().filter(|(of, _)| *of == asked.session) {
+        return answers(session.as_mut(), asked);
+    }
+    // the last one ends before the next begins, and files of authorities may have changed since
+    *open = None;
+    wire::forget_authorities();
     let began_ns = now_ns();
-    let mut session = sessions::open(&first.session)?;
+    let mut session = sessions::open(&asked.session)?;
     let opened_ns = now_ns() - began_ns;
-    let mut answered = answers(session.as_mut(), &first)?;
+    let mut answered = answers(session.as_mut(), asked)?;
     if let Some(answer) = answered.first_mut() {
         (answer.opened_ns, answer.process) = (Some(opened_ns), session.process());
     }
-    parent::print_json(&answered)?;
-    while let Some(next) = parent.ask_again()? {
-        if next.session != first.session {
-            return Err(Error::user("another session needs a process of its own"));
-        }
-        parent::print_json(&answers(session.as_mut(), &next)?)?;
-    }
-    Ok(ExitCode::SUCCESS)
+    *open = Some((asked.session.clone(), session));
+    Ok(answered)
 }
 
 /// Answers all statements or, at the first that fails, none.

@@ -139,7 +139,7 @@ impl Session {
     }
 }
 
-/// What `dyno-driver ask` reads: one session and the statements to answer, in order.
+/// What `dyno-driver ask` and `answer` read: a session and the statements to answer, in order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ask {
@@ -152,6 +152,9 @@ pub struct Ask {
     /// What is done with them.
     #[serde(default)]
     pub mode: AskMode,
+    /// The connection is closed before the answer is given.
+    #[serde(default)]
+    pub closes: bool,
 }
 
 /// What is done with the statements that are asked.

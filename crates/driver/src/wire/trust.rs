@@ -31,6 +31,11 @@ pub fn configuration(tls: &Tls) -> Result<Arc<ClientConfig>, Error> {
     Ok(made)
 }
 
+/// Makes the next connection read its authorities anew, and resume no earlier one's TLS session.
+pub fn forget_authorities() {
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner).clear();
+}
+
 fn make(tls: &Tls) -> Result<ClientConfig, Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let verifier: Arc<dyn ServerCertVerifier> = match tls.mode {

@@ -81,6 +81,34 @@ fn ask_answers_every_statement() {
 }
 
 #[test]
+fn a_connection_lasts_until_a_question_closes_it_or_fails() {
+    let asked = |sql: &str, closes: bool| {
+        let session =
+            r#"{"kind":"sqlite","library":"libsqlite3.so.0","database":":memory:","pragmas":[]}"#;
+        format!(r#"{{"version":1,"session":{session},"statements":["{sql}"],"closes":{closes}}}"#)
+    };
+    let (made, read) = ("CREATE TABLE t AS SELECT 7 AS n", "SELECT n FROM t");
+    let questions = [
+        asked(made, false),
+        asked(read, false),
+        asked("SELECT nothing", false),
+        asked(read, false),
+        asked(made, false),
+        asked(read, true),
+        asked(read, false),
+    ];
+    let output = once("ask", &questions.join("\n"));
+    let shown = |event: &serde_json::Value| match event["event"].as_str() {
+        Some(kind) => kind.to_owned(),
+        None => event[0]["rows"].to_string(),
+    };
+    let shown: Vec<String> = output.events.iter().map(shown).collect();
+    let seven = r#"[["7"]]"#;
+    assert_eq!(shown, ["[]", seven, "error", "error", "[]", seven, "error"]);
+    assert_eq!(output.code, 1, "the last answer's");
+}
+
+#[test]
 fn schema_shows_all_that_goes_in_and_out() {
     let output = once("schema", "");
     let schemas = output.events[0].as_object().unwrap();

@@ -181,6 +181,18 @@ fn an_untrusted_authority_is_refused_unless_any_certificate_will_do() {
 }
 
 #[test]
+fn authorities_that_changed_are_believed_once_the_former_are_forgotten() {
+    let (ours, theirs) = (Authority::new(), Authority::new());
+    let server = || theirs.server("db.example", 2500);
+    let tls = ours.tls(TlsMode::VerifyFull);
+    refusal(server(), &tls);
+    std::fs::copy(theirs.folder.path().join("ca.pem"), tls.ca.as_ref().unwrap()).unwrap();
+    refusal(server(), &tls);
+    crate::wire::forget_authorities();
+    assert_eq!(through(server(), &tls, "db.example", b"hello").unwrap(), b"hello");
+}
+
+#[test]
 fn another_hosts_certificate_is_refused_where_the_name_counts() {
     let authority = Authority::new();
     let server = || authority.server("other.example", 2500);
