@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from dyno.driver.plan import Session
-from dyno.errors import UsageError
+from dyno.errors import TrialFailed, UsageError
 from dyno.servers.kit import server
 
 
@@ -55,6 +56,22 @@ def test_what_is_no_url_of_such_a_server_is_refused(dsn: str) -> None:
 def test_a_server_that_is_too_old_is_refused(version: str) -> None:
     with pytest.raises(UsageError, match="too old"):
         server.reach_server(Asked(version), "mysql://ann@host")
+
+
+def test_a_lost_connection_is_no_missing_right_and_no_missing_library() -> None:
+    asked = Asked("9.7.4")
+    found = server.reach_server(asked, "mysql://ann@host")
+
+    def ask(*_: object) -> list[list[list[str | None]]]:
+        raise TrialFailed("the connection is lost")
+
+    lost = replace(found, ask=ask)
+    for question in (lost.list_registered, lost.read_library_version):
+        with pytest.raises(TrialFailed, match="the connection is lost"):
+            question()
+    with pytest.raises(UsageError) as told:
+        server.run_all(lost, ["DO 1"], "do it", ["a right"])
+    assert "a right" not in told.value.hint and "status" in told.value.hint
 
 
 @pytest.mark.parametrize(

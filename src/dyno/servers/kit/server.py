@@ -80,6 +80,8 @@ class KitServer:
         try:
             rows = self.query("SELECT name, dl FROM mysql.func ORDER BY name")
         except TrialFailed as refused:
+            if not refused.state:  # the connection is lost
+                raise
             raise UsageError(
                 "it takes SELECT on mysql.func to see which functions are loaded",
                 cause=extract_words(refused),
@@ -113,7 +115,9 @@ class KitServer:
         """
         try:
             ((version,),) = self.query("SELECT CONVERT(dyno_kit_version() USING utf8mb4)")
-        except TrialFailed:
+        except TrialFailed as refused:
+            if not refused.state:  # the connection is lost, which says nothing of the library
+                raise
             return ""
         return version or ""
 
@@ -218,6 +222,8 @@ def check_scheduler(server: KitServer, why: str) -> None:
 
 
 def _suggest_hint(server: KitServer, refused: TrialFailed, rights: Sequence[str]) -> str:
+    if not refused.state:
+        return "when the server answers again, `dyno kit status` says what is there"
     # The servers' texts are translated, their names of files are not.
     if LIBRARY in refused.message:
         return (
