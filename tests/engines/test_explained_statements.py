@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dyno.driver.events import TimedAnswer
+from dyno.driver.events import Notice, TimedAnswer
 from dyno.engines import PathRequest
 from dyno.engines._statements import check_kind, read_statement, refuse_placeholders
 from dyno.engines.mysql.explain_events import list_switches
@@ -79,11 +79,14 @@ def begin(process: int | None, limit_ms: str, reads_only: str = "on") -> None:
         return [[[*state]], []] if len(statements) == 2 else [[] for _ in statements]
 
     def talk(statements: Sequence[str], mode: str = "rows") -> list[TimedAnswer]:
-        del mode
-        rows: list[list[str | None]] = (
-            [["7", reads_only, limit_ms]] if statements == [BEGUN] else []
-        )
-        return [TimedAnswer(rows, 1, process=process)]
+        told: dict[str, list[list[str | None]]] = {
+            BEGUN: [["7", reads_only, limit_ms]],
+            "SHOW is_superuser": [["on"]],
+        }
+        notices = (Notice("parse tree:", "", "{QUERY :commandType 1}"),) * (mode == "prepares")
+        return [
+            TimedAnswer(told.get(it, []), 1, process=process, notices=notices) for it in statements
+        ]
 
     path = ExplainsPostgresPath()
     path._ask = answer

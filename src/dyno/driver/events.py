@@ -65,17 +65,20 @@ def extract_rows(said: Any, statements: int) -> list[list[list[str | None]]]:
 
 
 #: What is done with the statements that are asked: their rows are answered, or counted only, also
-#: with the server's notices kept; or they are prepared and not executed; or prepared, and their
-#: execution alone is timed.
+#: with the server's notices kept; or they are prepared and not executed, its notices kept, too; or
+#: prepared, and their execution alone is timed.
 AskMode = Literal["rows", "counts", "notices", "prepares", "executes"]
 
 
 @dataclass(frozen=True)
 class Notice:
-    """What a server says beside an answer, and inside which functions (empty: in none)."""
+    """What a server says beside an answer, inside which functions (empty: in none), and what it
+    adds.
+    """
 
     message: str
     context: str
+    detail: str = ""
 
 
 @dataclass(frozen=True)

@@ -181,6 +181,7 @@ def test_a_write_is_refused_and_with_rollback_leaves_nothing(server: Server) -> 
         ("SELECT nextval('numbers')", "calls nextval"),
         ("SELECT setval('numbers', 1)", "calls setval"),
         ("SELECT dblink_exec('x', 'y')", "calls dblink_exec"),
+        ("SELECT lo_oid(lo_export(1, '/tmp/x')::oid)", "calls lo_"),
         ("SELECT pg_terminate_backend(1)", "calls pg_terminate_backend"),
         ("SELECT 1; DROP TABLE orders", "several statements"),
         ("DROP TABLE orders", "DROP cannot be explained"),
@@ -194,7 +195,8 @@ def test_a_write_is_refused_and_with_rollback_leaves_nothing(server: Server) -> 
     ],
 )
 def test_what_could_change_something_is_refused_by_name(server: Server, sql: str, why: str) -> None:
-    ask(server.session, "CREATE SEQUENCE IF NOT EXISTS numbers")
+    extensions = [f"CREATE EXTENSION IF NOT EXISTS {name}" for name in ("dblink", "lo")]
+    ask(server.session, "CREATE SEQUENCE IF NOT EXISTS numbers", *extensions)
     with pytest.raises(UsageError, match=why):
         explain(url_of(server), sql)
     told = ask(server.session, "SELECT count(*), (SELECT is_called FROM numbers) FROM orders")

@@ -68,7 +68,7 @@ fn answer(open: &mut Option<Open>, asked: &Ask) -> Result<Vec<Answer>, Error> {
 fn answers(session: &mut dyn Session, asked: &Ask) -> Result<Vec<Answer>, Error> {
     let (mut answers, mut bytes) = (Vec::new(), 0);
     session.keep_rows(asked.mode == AskMode::Rows);
-    session.keep_notices(asked.mode == AskMode::Notices);
+    session.keep_notices(matches!(asked.mode, AskMode::Notices | AskMode::Prepares));
     let mut before = EngineCounts::default();
     session.count_work(&mut before);
     for sql in &asked.statements {
@@ -116,7 +116,7 @@ fn send(session: &mut dyn Session, sql: &str) -> Result<Played, Error> {
 /// Prepares a statement, which waits for the answer, and closes it again.
 fn prepare(session: &mut dyn Session, sql: &str) -> Result<Played, Error> {
     let began_ns = now_ns();
-    let handle = session.prepare(sql.as_bytes())?;
+    let handle = session.prepare_as_written(sql.as_bytes())?;
     let elapsed_ns = now_ns() - began_ns;
     session.close(handle)?;
     Ok(Played { found: 0, changed: 0, elapsed_ns, scans: Vec::new() })

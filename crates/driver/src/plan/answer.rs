@@ -47,6 +47,9 @@ pub struct Notice {
     pub message: String,
     /// Inside which functions it was said, from the inner to the outer; empty: in none.
     pub context: String,
+    /// What it adds, whole; empty: nothing.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub detail: String,
 }
 
 fn is_none(count: &u64) -> bool {

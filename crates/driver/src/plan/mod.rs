@@ -168,7 +168,8 @@ pub enum AskMode {
     Counts,
     /// The same, and what the server says beside its answer is kept (PostgreSQL's notices).
     Notices,
-    /// They are prepared and closed, and not executed.
+    /// They are prepared as they are written and closed, and not executed; what the server says
+    /// beside is kept.
     Prepares,
     /// They are prepared, executed, their rows counted only, and closed; the execution is timed.
     /// The answer's rows are the scans that an engine counts: words, loops, rows.

@@ -122,6 +122,11 @@ pub trait Session {
     /// the measured time. Its text is bytes, as of [`Session::query_bytes`].
     fn prepare(&mut self, sql: &[u8]) -> Result<u32, Error>;
 
+    /// The same for a text that no script wrote: a `?` in it is the engine's own.
+    fn prepare_as_written(&mut self, sql: &[u8]) -> Result<u32, Error> {
+        self.prepare(sql)
+    }
+
     /// Sends a prepared statement with one value per parameter.
     fn execute(&mut self, statement: u32, values: &[Value]) -> Result<Reply, Error>;
 

@@ -17,18 +17,16 @@ from dyno.builds import Build
 from dyno.driver.events import TimedAnswer
 from dyno.driver.plan import Session
 from dyno.engines import Ask, PathRequest, Talk
-from dyno.engines._statements import check_calls, check_kind, read_statement
+from dyno.engines._statements import check_kind, read_statement
 from dyno.engines.postgres.attached import VERSION, locate_server, make_session
+from dyno.engines.postgres.calls import CallRules, judge_calls
 from dyno.engines.postgres.explain_inner import AFTER, INNER_FROM, find_preparation, read_inner
 from dyno.engines.postgres.explain_nodes import list_facts, read_nodes, sum_io_us
-from dyno.engines.postgres.harmless import HARMLESS
 from dyno.engines.postgres.plans import plan_shape
-from dyno.engines.postgres.session_words import judge_session_words
 from dyno.engines.postgres.waits import KINDS
 from dyno.errors import TrialFailed, UsageError, build_unknown_error
 from dyno.record.explanation import InnerStatement, PathRound, StageName
 from dyno.record.waits import SessionState
-from dyno.workloads.replay.in_place import ServerRules
 from dyno.workloads.replay.tokens import Quoting
 
 #: What is asked first, without which nothing can be.
@@ -44,10 +42,12 @@ STATE = (
 #: count on. Functions in SQL that the planner writes into the statement are none.
 COUNTED = "SELECT funcname, calls, total_time, self_time FROM pg_stat_xact_user_functions"
 FUNCTIONS_TOLD = 3
+#: Functions of users that are named.
+TOLD = 5
 _NONE: tuple[str, ...] = ()
 #: A commit that changes no row: an empty message goes into the log, and the commit waits for it.
 COMMIT = ("BEGIN", "SELECT pg_logical_emit_message(true, 'dyno explain', '')", "COMMIT")
-FUNCTIONS = "SELECT DISTINCT proname FROM pg_proc WHERE oid >= 16384"
+FUNCTIONS = "SELECT 1 FROM pg_proc WHERE oid >= 16384 LIMIT 1"
 BEGUN = (
     "SELECT pg_backend_pid(), current_setting('transaction_read_only'),"
     " (SELECT setting FROM pg_settings WHERE name = 'statement_timeout')"
@@ -65,7 +65,7 @@ class ExplainsPostgresPath:
     def open_path(
         self, place: str, flags: Mapping[str, str], request: PathRequest, build: str = ""
     ) -> PostgresPath:
-        """The path at a URL, the server asked what it is and which functions its users have."""
+        """The path at a URL, the server asked what it is and whether its users have functions."""
         if strange := set(flags) - set(url.FLAGS):
             raise build_unknown_error("key of a URL", min(strange), url.FLAGS)
         limit = {} if request.writes else {"readonly": "on", "time_limit": _format_limit(request)}
@@ -112,25 +112,30 @@ class PostgresPath:
             self.remarks.append(f"{name} is off: a commit here waits for no flush of the log")
         self._has_functions, self._in_functions = bool(functions), _NONE
         self._inner_sql: list[str] = []
-        self._check(conforming == "on", [str(name) for (name,) in functions])
+        self._quoting = Quoting(True, conforming != "on", names_in_double=True)
+        check_kind(read_statement(self._sql, self._quoting), request.writes)
+        self._is_judged = False
+        if functions and not self._asks_io:
+            self.remarks.append(
+                "time in functions is not told: only a superuser may switch track_functions on"
+            )
         self.sources = _list_sources(self._number)
         if functions or request.writes:
             self._prepare_inner(ask)
 
-    def _check(self, conforms: bool, theirs: Sequence[str]) -> None:
-        quoting = Quoting(True, not conforms, names_in_double=True)
-        tokens = read_statement(self._sql, quoting)
-        check_kind(tokens, self._request.writes)
-        rules = ServerRules(HARMLESS, judge_session_words, frozenset({quoting}))
-        called = check_calls(rules, tokens, theirs)
-        for name in called:
+    def _judge_calls(self, talk: Talk) -> None:
+        """`UsageError` for what the statement calls and a rollback may not undo."""
+        rules = CallRules(self._quoting, self._request.writes)
+        followed = judge_calls(talk, self._sql, rules)
+        if followed:
             self.remarks.append(
-                f"the statement calls {name}(), a function of this database's users: what it does "
-                "outside of the transaction (dblink, files, advisory locks) nobody holds back"
+                f"functions of this database's users were followed: {', '.join(followed[:TOLD])}"
+                + (" and others" if len(followed) > TOLD else "")
             )
-        if theirs and not self._asks_io:
+        if not self._asks_io:
             self.remarks.append(
-                "time in functions is not told: only a superuser may switch track_functions on"
+                "the server's log has the statement's parse tree, which told what it calls "
+                "(debug_print_parse): only a superuser's session may keep it out"
             )
 
     def _prepare_inner(self, ask: Ask) -> None:
@@ -204,6 +209,9 @@ class PostgresPath:
             f" array_to_string(pg_blocking_pids({self._pid}), ', ')"
             f" FROM pg_stat_activity WHERE pid = {self._pid}"
         )
+        if not self._is_judged:
+            self._judge_calls(talk)
+            self._is_judged = True
 
     def list_endings(self) -> list[str]:
         """Ends the connection with its statement."""

@@ -13,11 +13,12 @@ from __future__ import annotations
 from dyno.workloads.replay.in_place import Harmless
 
 
-def _split_words(text: str) -> frozenset[str]:
+def split_words(text: str) -> frozenset[str]:
+    """The words of a text."""
     return frozenset(text.split())
 
 
-STABLE = _split_words(
+STABLE = split_words(
     """
     abbrev abs acldefault aclexplode acos acosd acosh age any_value area array_agg array_dims
     array_fill array_length array_lower array_ndims array_position array_positions array_remove
@@ -154,7 +155,9 @@ STABLE = _split_words(
     xmlvalidate xpath xpath_exists
     """
 )
-VOLATILE = _split_words(
+#: What types of users are read and written with.
+TYPES = split_words("enum_in enum_out domain_in range_in range_out record_in record_out")
+VOLATILE = split_words(
     """
     random random_normal setseed clock_timestamp timeofday gen_random_uuid uuidv4 uuidv7 currval
     lastval current_query pg_sleep pg_sleep_for pg_sleep_until pg_database_size pg_indexes_size
@@ -166,7 +169,7 @@ VOLATILE = _split_words(
     pg_jit_available array_sample array_shuffle bernoulli system
     """
 )
-CONSTRUCTS = _split_words(
+CONSTRUCTS = split_words(
     """
     and or not in any some all exists on using where having when then else case select from join
     lateral union except intersect values with as over filter within group by order limit offset
@@ -182,17 +185,46 @@ CONSTRUCTS = _split_words(
     """
 )
 HARMLESS = Harmless(
-    verbs=_split_words("select with values table show explain declare fetch move close"),
+    verbs=split_words("select with values table show explain declare fetch move close"),
     functions=STABLE | VOLATILE,
     constructs=CONSTRUCTS,
-    changing=_split_words("insert update delete merge share nextval"),
-    schemas=_split_words("pg_catalog"),
+    changing=split_words("insert update delete merge share nextval"),
+    schemas=split_words("pg_catalog"),
     name_bytes_most=63,
 )
 #: Extensions whose functions are as harmless as the server's own where they are not volatile.
-EXTENSIONS = _split_words(
+EXTENSIONS = split_words(
     """
     btree_gin btree_gist citext cube earthdistance fuzzystrmatch hstore intarray isn ltree pg_trgm
     pgcrypto seg unaccent uuid-ossp vector postgis postgis_topology plpgsql
+    """
+)
+#: Of extensions that come with the server, functions that are volatile and change nothing, or that
+#: stand in an extension beside others that do.
+MEMBERS = {
+    "moddatetime": split_words("moddatetime"),
+    "insert_username": split_words("insert_username"),
+    "pg_buffercache": split_words(
+        "pg_buffercache_pages pg_buffercache_summary pg_buffercache_usage_counts"
+    ),
+    "pg_stat_statements": split_words("pg_stat_statements pg_stat_statements_info"),
+    "pgcrypto": split_words(
+        "gen_random_bytes gen_random_uuid gen_salt pgp_sym_encrypt pgp_sym_encrypt_bytea"
+        " pgp_pub_encrypt pgp_pub_encrypt_bytea"
+    ),
+    "pgstattuple": split_words("pgstattuple pgstattuple_approx pgstatindex pg_relpages"),
+    "tablefunc": split_words("normal_rand"),
+    "tsm_system_rows": split_words("system_rows"),
+    "tsm_system_time": split_words("system_time"),
+    "uuid-ossp": split_words("uuid_generate_v1 uuid_generate_v1mc uuid_generate_v4"),
+}
+#: The library of an extension, where it is not called as the extension is.
+LIBRARIES = {"intarray": "_int"}
+#: What a rollback undoes: beneath a statement that is rolled back (defaults, triggers) they may be
+#: called. A sequence stays advanced.
+UNDONE = split_words(
+    """
+    nextval pg_notify txid_current pg_current_xact_id suppress_redundant_updates_trigger
+    tsvector_update_trigger tsvector_update_trigger_column
     """
 )

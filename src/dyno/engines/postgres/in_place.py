@@ -22,14 +22,17 @@ from dyno.workloads.replay.tokens import Quoting
 #: The first object that was not made with the cluster.
 USERS_FROM = 16384
 _NAMES = ", ".join(f"'{name}'" for name in sorted(EXTENSIONS))
-#: The functions of users: whether each is one of a known extension that writes nothing.
+#: The functions of users: whether each is one that a range type brings along, or one of a known
+#: extension that writes nothing.
 _FUNCTIONS = f"""
 SELECT p.oid, p.proname,
-  p.provolatile <> 'v' AND NOT p.prosecdef AND p.proconfig IS NULL
-  AND l.lanname IN ('c', 'internal', 'sql') AND EXISTS (
+  (p.provolatile <> 'v' OR p.proname IN ('unaccent_init', 'unaccent_lexize'))
+  AND NOT p.prosecdef AND p.proconfig IS NULL
+  AND (p.prosrc ~ '^(multi)?range_constructor[0-3]$' AND l.lanname = 'internal'
+    OR l.lanname IN ('c', 'internal', 'sql') AND EXISTS (
     SELECT 1 FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid
     WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
-      AND d.refclassid = 'pg_extension'::regclass AND e.extname IN ({_NAMES})) AS is_harmless
+      AND d.refclassid = 'pg_extension'::regclass AND e.extname IN ({_NAMES}))) AS is_harmless
 FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang WHERE p.oid >= {USERS_FROM}
 """
 #: A row per name: are all of them harmless?
@@ -127,7 +130,8 @@ def _build_untold_error(things: Sequence[str]) -> UsageError:
 def _choose_harmless(named: _Rows, own: _Rows) -> Harmless:
     """The listed functions and known extensions', without those that this server calls volatile."""
     volatile = {str(name) for name, is_volatile in own if is_volatile == "t"} - VOLATILE
-    added = {str(name) for name, is_harmless in named if is_harmless == "t"}
+    unlisted = {str(name) for name, _ in own} - HARMLESS.functions
+    added = {str(name) for name, is_harmless in named if is_harmless == "t"} - unlisted
     return replace(HARMLESS, functions=(HARMLESS.functions | added) - volatile)
 
 

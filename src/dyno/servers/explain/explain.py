@@ -88,10 +88,11 @@ class PathPlayer:
         """The first run of all, and the plan; that run is looked at while it lasts.
         A statement that does not end is told in `unfinished`.
         """
-        talk = self._connect()
         try:
-            began_s = time.monotonic()
             with self._sampler.sample():
+                talk = self._connect()
+                self._sampler.samples.clear()
+                began_s = time.monotonic()
                 talk(self.path.bare, "counts")
             self.first_us = 1e6 * (time.monotonic() - began_s)
             self._keep_waits()

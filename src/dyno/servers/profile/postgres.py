@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dyno.compare.experiment.candidates import Spec
+from dyno.driver import Conversation
 from dyno.driver.plan import Session
 from dyno.engines import Ask
 from dyno.engines.postgres import attached
+from dyno.engines.postgres.calls import CallRules, judge_calls
 from dyno.engines.postgres.client_files import read_defaults
 from dyno.engines.postgres.plans import ExplainsPostgresGeneric, plan_shape
 from dyno.engines.postgres.waits import TellsPostgresWaits
-from dyno.errors import DynoError, TrialFailed
+from dyno.errors import DynoError, TrialFailed, UsageError
 from dyno.record.server_profile import StatementSource
 from dyno.servers.profile.source import (
     MARK,
@@ -146,10 +148,26 @@ class PostgresServer(StatementServer):
         session = {**self.session, "database": statement.database or self.session["database"]}
         questions = ExplainsPostgresGeneric().list_generic_questions(text)
         try:
+            self._judge_calls(session, text)
             rows = ask(session, questions)[-2]
+        except UsageError as refused:
+            raise NotPlanned(refused.sentence) from refused
         except TrialFailed as refused:
             raise NotPlanned(refused.message.partition(": ")[2] or refused.message) from refused
         return plan_shape(str(line) for (line,) in rows)
+
+    def _judge_calls(self, session: Session, text: str) -> None:
+        """`UsageError` where planning may execute what is not known to change nothing: functions
+        that are said to be stable or immutable.
+        """
+        with Conversation() as conversation:
+            ((conforming,),) = conversation(session, ["SHOW standard_conforming_strings"])[0]
+            quoting = replace(QUOTING, backslashes=conforming != "on")
+            judge_calls(
+                lambda statements, mode: conversation.ask_timed(session, statements, mode),
+                text,
+                CallRules(quoting, plans=True),
+            )
 
 
 def reach_postgres(ask: Ask, spec: Spec) -> PostgresServer:

@@ -18,6 +18,8 @@ pub struct ErrorResponse {
     /// Where it was said: inside which function.
     context: String,
     detail: String,
+    /// The detail as it was sent.
+    whole_detail: String,
     hint: String,
     /// As libpq's programs print it: severity, message, details, hint, context, each whole.
     pub report: String,
@@ -49,7 +51,7 @@ impl ErrorResponse {
                 b'C' => response.state = text,
                 b'M' => (response.message, response.words) = (text, whole.into_owned()),
                 b'W' => response.context = whole.into_owned(),
-                b'D' => response.detail = text,
+                b'D' => (response.detail, response.whole_detail) = (text, whole.into_owned()),
                 b'H' => response.hint = text,
                 _ => {}
             }
@@ -78,7 +80,7 @@ impl ErrorResponse {
 
     /// As a notice.
     pub fn notice(self) -> Notice {
-        Notice { message: self.words, context: self.context }
+        Notice { message: self.words, context: self.context, detail: self.whole_detail }
     }
 
     /// Does the server close the connection now?

@@ -128,13 +128,17 @@ impl Session for Postgres {
     }
 
     fn prepare(&mut self, sql: &[u8]) -> Result<u32, Error> {
+        sql::refuse_parameters(sql::count_parameters(sql))?;
+        self.prepare_as_written(&sql::number_placeholders(sql))
+    }
+
+    fn prepare_as_written(&mut self, sql: &[u8]) -> Result<u32, Error> {
         sql::refuse_nul(sql)?;
         if self.channel.has_parts() {
             return Err(Error::user("a statement was prepared inside a batch that is being sent"));
         }
         self.made += 1;
-        sql::refuse_parameters(sql::count_parameters(sql))?;
-        let mut prepared = Prepared::new(&sql::number_placeholders(sql), self.made);
+        let mut prepared = Prepared::new(sql, self.made);
         prepared.make(&mut self.channel)?;
         Ok(self.statements.insert(prepared) as u32)
     }

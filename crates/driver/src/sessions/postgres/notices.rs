@@ -39,7 +39,7 @@ impl Notices {
             return;
         }
         let notice = said.notice();
-        self.bytes += notice.message.len() + notice.context.len();
+        self.bytes += notice.message.len() + notice.context.len() + notice.detail.len();
         if self.bytes > MOST_BYTES {
             self.dropped += 1;
         } else {
