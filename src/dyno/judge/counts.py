@@ -27,7 +27,7 @@ from dyno.record.count import (
     split_by_input,
 )
 
-CONFIDENCE = 0.95
+ALPHA = 0.05
 #: Degrees of freedom where repetitions agree to the last instruction.
 EXACT_FREEDOM = 30
 #: A function whose change is below this share of the base is not told.
@@ -60,12 +60,16 @@ class CountChange:
     word: CountWord
 
 
-def judge_change(base: CandidateCount, other: CandidateCount, margin: float) -> CountChange:
-    """What the repetitions of both say; the comparison's rule, and the history's."""
+def judge_change(
+    base: CandidateCount, other: CandidateCount, margin: float, alpha: float = ALPHA
+) -> CountChange:
+    """What the repetitions of both say, with an interval of level 1 − `alpha`; the comparison's
+    rule, and the history's.
+    """
     change = 100.0 * (other.instructions / base.instructions - 1.0)
     error, freedom = _compute_error(base.repeats, other.repeats, _count_inputs(base, other))
     error *= 100.0 / base.instructions
-    half = _find_t(freedom) * error
+    half = _find_t(freedom, alpha) * error
     low, high = change - half, change + half
     word = _choose_word(change, low, high, margin) if _is_known(base, other) else "inconclusive"
     return CountChange(change, low, high, error, freedom, word)
@@ -124,10 +128,10 @@ def _compute_error(one: Sequence[float], two: Sequence[float], inputs: int) -> t
     return error, min(map(len, varying)) - 1
 
 
-def _find_t(freedom: int) -> float:
+def _find_t(freedom: int, alpha: float = ALPHA) -> float:
     from scipy.special import stdtrit  # not loaded by commands that count nothing
 
-    return float(stdtrit(freedom, (1 + CONFIDENCE) / 2))
+    return float(stdtrit(freedom, 1 - alpha / 2))
 
 
 def _find_changes(base: CandidateCount, other: CandidateCount) -> list[FunctionChange]:

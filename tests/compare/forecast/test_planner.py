@@ -98,6 +98,10 @@ def test_loads_that_took_turns_will_again(tmp_path: Path) -> None:
     few = planner(make_run(), made).plan_for(24).forecasts[0]
     many = planner(make_run(loads=0), made).plan_for(24).forecasts[0]
     assert few.mde80_percent > 1.5 * many.mde80_percent
+    # three loads, at an analysis before the last: one degree of freedom, χ² 0.064 at 20 %
+    assert math.log1p(few.planned_sd_percent / 100) == pytest.approx(
+        math.log1p(few.sd_percent / 100) * math.sqrt(1 / 0.0642), rel=1e-2
+    )
 
 
 def test_the_fewest_blocks_that_find_it_are_found(tmp_path: Path) -> None:

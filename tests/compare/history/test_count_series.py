@@ -8,11 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from counts import make_count
+from counts import make_candidate_count, make_count
 from nightly_runs import make_build, write_nightly_runs
 
 from dyno.cli import run_words
+from dyno.compare.history.counts import find_steps
 from dyno.compare.run_folder import write_json
 
 
@@ -72,6 +74,19 @@ def test_counts_that_vary_are_judged_by_their_repetitions(
         write_counts(tmp_path / "runs", {"1.0": own}, day)
     found, said = show(tmp_path / "runs", capsys, "--gate")
     assert (found, told in said) == (code, True), said
+
+
+@pytest.mark.parametrize("repeats", [2, 4])
+def test_a_build_whose_counts_vary_is_hardly_ever_heavier_than_itself_in_a_month(
+    repeats: int,
+) -> None:
+    months = np.random.default_rng(6).normal(1000.0, 30.0, (150, 30, repeats))
+    wrong = sum(
+        any(step.word == "heavier" for step in find_steps(counted, 0.5).values())
+        for month in months
+        for counted in [[make_candidate_count("a", tuple(own)) for own in month]]
+    )
+    assert wrong / 150 <= 0.05 + 0.027, "one and a half standard errors"
 
 
 def test_a_drift_of_small_steps_is_held_against_where_it_began(

@@ -91,12 +91,16 @@ class EarlierRun:
 
     def _estimate_variance(self, pair: DeclaredPrimary) -> tuple[float, int] | None:
         """That of a restart's log in a block, and its degrees of freedom; those of several
-        candidates count once, since they share the base.
+        candidates count once, since they share the base. Where blocks share loads, their mean is
+        known as well as that of so many loads, and the variance around it as badly.
         """
         own = [line for line in self.lines if pair.matches(line.metric)]
         if not own:
             return None
-        found = [float(line.logs.var(ddof=1)) / line.effect.norm**2 for line in own]
+        found = [
+            float(line.logs.var()) * line.data.size / (line.data.size - 1) / line.effect.norm**2
+            for line in own
+        ]
         early = self.run.share is None and own[0].logs.size < self.run.design.analyses[-1]
         freedom = compute_error(own[0].data)[1]
         return sum(found) / len(found), compute_known_freedom(freedom, stopped_early=early)

@@ -19,7 +19,7 @@ from dyno.compare.history.conditions import HOST_OF_COUNTS, identify_build
 from dyno.compare.history.series import parse_version
 from dyno.compare.run_folder import COUNTS, read_json
 from dyno.errors import HostError, UsageError
-from dyno.judge.counts import CountChange, judge_change
+from dyno.judge.counts import ALPHA, CountChange, judge_change
 from dyno.record import (
     Candidate,
     FlaggedChange,
@@ -144,11 +144,12 @@ def _sort_points(points: Sequence[CountPoint]) -> list[CountPoint]:
 
 def find_steps(counted: Sequence[CandidateCount], margin: float) -> dict[int, CountChange]:
     """Where a count is heavier or lighter than the first of its level, or where the newest may be:
-    the place of each such step, and its change.
+    the place of each such step, and its change. The gate is asked every night, so the n-th point
+    after the first is judged at α ÷ n; where counts agree exactly that is no matter.
     """
     steps, level = {}, counted[0]
     for at, each in enumerate(counted):
-        change = judge_change(level, each, margin)
+        change = judge_change(level, each, margin, ALPHA / max(at, 1))
         may_be = change.word == "inconclusive" and abs(change.percent) >= margin
         if change.word in ("heavier", "lighter") or (may_be and at == len(counted) - 1):
             steps[at], level = change, each
