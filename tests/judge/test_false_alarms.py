@@ -212,12 +212,12 @@ def test_instructions_are_the_whole_change_from_all_of_it_on(
     assert ("whole change" in told) == is_whole
 
 
-@pytest.mark.parametrize("of", [6, 9, 12, 20])
+@pytest.mark.parametrize("of", [6, 8, 11, 20])
 def test_a_fair_coin_is_called_unfair_in_5_of_100_throws_at_most(of: int) -> None:
     """Both sides counted: the chance of all numbers of heads whose p value is 5 % or less."""
     chances = {heads: math.comb(of, heads) / 2**of for heads in range(of + 1)}
     unfair = sum(chance for heads, chance in chances.items() if compute_sign_p(heads, of) <= 0.05)
-    assert 0.01 < unfair <= 0.05
+    assert 0.005 < unfair <= 0.05
 
 
 def test_holm_counts_every_row_that_is_tested() -> None:
@@ -233,4 +233,4 @@ def test_holm_counts_every_row_that_is_tested() -> None:
             break
     others = {CodePlace(f"b{at}", ""): list(rng.normal(1, 0.1, 36)) for at in range(9)}
     rows = compare_rows(alone | others, raised | others)
-    assert {row.word for row in rows} == {"does not differ"}
+    assert "differs" not in {row.word for row in rows}
