@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dyno.engines.mysql.explain_remains import Remains
-from dyno.engines.mysql.reach import Reach, Table
+from dyno.engines.mysql.reach import Reach, Table, may_see_triggers
 from dyno.engines.mysql.texts import (
     find_body_problem,
     find_heads,
@@ -89,6 +89,8 @@ def test_every_name_that_may_be_a_table_counts_as_one() -> None:
     assert ("d", "e") in {key for it in names for key in it.list_keys("x")}
     (target,) = [it for it in find_names(read("INSERT x.t (a) VALUES (1)")) if it.parts[-1] == "t"]
     assert target.may_be_table and not target.is_call
+    dotted = find_names(read("DELETE FROM .t"))
+    assert [it.parts for it in dotted if it.may_be_table][-1] == ("t",)
     for sql in ("SELECT * FROM a.1e5", "SELECT * FROM a.0x1f"):
         with pytest.raises(UnreadableError, match="looks like a number"):
             list(find_names(read(sql)))
@@ -103,3 +105,23 @@ def test_tables_too_large_for_their_checksums_are_named_as_not_checked() -> None
 
     told = Remains(ask, {"kind": "mysql"}, reach).describe(ask)
     assert told.startswith("tables reached: not checked: ") and "3,072 MiB" in told
+
+
+@pytest.mark.parametrize(
+    ("grants", "sees"),
+    [
+        (["GRANT ALL PRIVILEGES ON *.* TO `a`@`%`"], True),
+        (["GRANT SELECT, TRIGGER ON `shop`.* TO `a`@`%`"], True),
+        (["GRANT TRIGGER ON `shop`.`orders` TO `a`@`%`"], True),
+        (["GRANT TRIGGER ON `sh%`.* TO `a`@`%`"], True),
+        ([r"GRANT TRIGGER ON `sh\_p`.* TO `a`@`%`"], False),
+        (["GRANT TRIGGER ON `sh_p`.* TO `a`@`%`"], True),
+        (["GRANT TRIGGER ON `shop`.`items` TO `a`@`%`"], False),
+        (["GRANT SELECT ON *.* TO `a`@`%`", "GRANT `trigger`@`%` TO `a`@`%`"], False),
+        (["GRANT TRIGGER ON *.* TO `a`@`%`", "REVOKE TRIGGER ON `shop`.* FROM `a`@`%`"], False),
+    ],
+)
+def test_the_right_to_see_a_tables_triggers_is_read_from_grants(
+    grants: list[str], sees: bool
+) -> None:
+    assert may_see_triggers(grants, "shop", "orders") == sees

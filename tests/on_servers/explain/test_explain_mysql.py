@@ -228,6 +228,15 @@ def test_what_others_write_meanwhile_makes_the_checksums_differ(server: Server) 
     assert "DIFFER: dyno.orders" in path.check_remains(driver.ask)  # type: ignore[attr-defined]
 
 
+def test_a_table_that_others_lock_delays_no_checksum(server: Server) -> None:
+    sql = "UPDATE orders SET note = 'z' WHERE id = 3"
+    with driver.Conversation(60) as other:
+        other(server.session, ["LOCK TABLES orders WRITE"])
+        path = open_path(driver.ask, url_of(server), PathRequest(sql, 10.0, True))
+    told = path.check_remains(driver.ask)  # type: ignore[attr-defined]
+    assert told.startswith("tables reached: not checked: ") and "dyno.orders" in told
+
+
 def test_who_does_not_see_triggers_and_bodies_is_told_so(server: Server) -> None:
     ask(
         server.session,

@@ -8,6 +8,7 @@ from dyno.driver.plan import Session
 from dyno.engines import Ask
 from dyno.engines.mysql.attached import quote_name
 from dyno.engines.mysql.reach import Reach
+from dyno.errors import TrialFailed
 
 #: Bytes of tables whose checksums are compared: a tenth of a second, before and after.
 SUMMED_BYTES_MOST = 16 << 20
@@ -22,26 +23,32 @@ class Remains:
         self._session = session
         self._tables = list(reach.tables.values()) if reach.writes else []
         self._size = sum(it.size_bytes for it in self._tables)
-        self._sums = self._read_sums(ask)
+        self._sums, self._missing = self._read_sums(ask)
 
-    def _read_sums(self, ask: Ask) -> dict[str, str | None]:
-        if not self._tables or self._size > SUMMED_BYTES_MOST:
-            return {}
+    def _read_sums(self, ask: Ask) -> tuple[dict[str, str | None], str]:
+        """The checksums; or none, and why."""
+        if self._size > SUMMED_BYTES_MOST:
+            size, most = self._size >> 20, SUMMED_BYTES_MOST >> 20
+            return {}, f"their checksums would read {size:,} MiB, and {most} MiB is the most"
+        if not self._tables:
+            return {}, "there are none"
         named = ", ".join(f"{quote_name(it.schema)}.{quote_name(it.name)}" for it in self._tables)
-        (rows,) = ask(self._session, [f"CHECKSUM TABLE {named}"])
-        return {str(name): total for name, total in rows}
+        try:
+            # a table that another session locks is left alone
+            _, rows = ask(self._session, ["SET lock_wait_timeout = 1", f"CHECKSUM TABLE {named}"])
+        except TrialFailed as refused:
+            return {}, refused.sentence
+        if unread := [str(name) for name, total in rows if total is None]:
+            return {}, f"no checksum of {', '.join(unread)} (locked by others, or gone)"
+        return {str(name): total for name, total in rows}, ""
 
     def describe(self, ask: Ask) -> str:
         """What the checksums say now, in a clause; empty where nothing could be left."""
         if not self._tables:
             return ""
-        if not self._sums:
-            most = SUMMED_BYTES_MOST >> 20
-            return (
-                f"tables reached: not checked: their checksums would read {self._size >> 20:,} MiB,"
-                f" and {most} MiB is the most"
-            )
-        now = self._read_sums(ask)
+        now, missing = ({}, self._missing) if self._missing else self._read_sums(ask)
+        if missing:
+            return f"tables reached: not checked: {missing}"
         if changed := [name for name, total in self._sums.items() if now.get(name) != total]:
             return (
                 f"tables reached: checksums DIFFER: {', '.join(changed)}: other sessions wrote "

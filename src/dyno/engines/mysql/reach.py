@@ -45,6 +45,9 @@ _MADE_UP = re.compile(r"seq_\d+_to_\d+(?:_step_\d+)?")
 FRESH = "SET @dyno_fresh = 0 /*!80003 , SESSION information_schema_stats_expiry = 0 */"
 _TRIGGER_RIGHT = re.compile(r"GRANT (.+?) ON (\S+) TO ")
 
+#: A grant's database is a pattern.
+_LIKE, _LIKE_PARTS = {"_": ".", "%": ".*"}, re.compile(r"\\.|.", re.DOTALL)
+
 Key = tuple[str, str]
 
 
@@ -326,7 +329,7 @@ class _Walk:
         grants = [str(row[0]) for row in rows]
         for key in sorted(keys):
             table = self.reach.tables[key]
-            if not _may_see_triggers(grants, table.schema, table.name):
+            if not may_see_triggers(grants, table.schema, table.name):
                 raise UsageError(
                     f"this account does not see the triggers of {table.spelled}",
                     cause="they may write where a rollback undoes nothing",
@@ -456,7 +459,7 @@ def _build_unfollowed_error(what: str, why: str) -> UsageError:
     return UsageError(f"{what} may change what nobody undoes", cause=why, hint=HOLDS)
 
 
-def _may_see_triggers(grants: Sequence[str], schema: str, table: str) -> bool:
+def may_see_triggers(grants: Sequence[str], schema: str, table: str) -> bool:
     """Is the right there for this table, and taken away for none of its schema?"""
     if any(it.startswith("REVOKE") and f"`{schema}`" in it for it in grants):
         return False
@@ -465,7 +468,7 @@ def _may_see_triggers(grants: Sequence[str], schema: str, table: str) -> bool:
         if found is None or not re.search(r"\b(?:TRIGGER|ALL PRIVILEGES)\b", found[1]):
             continue
         of, _, name = found[2].replace("`", "").partition(".")
-        like = re.escape(of).replace(r"\\_", "_").replace("_", "(?:_|.)").replace("%", ".*")
+        like = "".join(_LIKE.get(it) or re.escape(it[-1]) for it in _LIKE_PARTS.findall(of))
         if (of == "*" or re.fullmatch(like, schema, re.IGNORECASE)) and name in ("*", table):
             return True
     return False

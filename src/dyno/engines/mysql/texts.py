@@ -17,11 +17,14 @@ def _split_words(text: str) -> frozenset[str]:
 #: Reserved words and signs behind which no table stands.
 _NOT_BEFORE_TABLE = _split_words(
     "select distinct where and or xor by set on having as when then else case not in between like"
-    " limit is div mod regexp rlike = < > + - * / | & ^ ! ~ ."
+    " limit is div mod regexp rlike = < > + - * / | & ^ ! ~"
 )
 #: Words between INSERT and its table.
 _MODIFIERS = _split_words("into ignore low_priority high_priority delayed quick")
 _INSERTS = frozenset({"insert", "replace"})
+#: Reserved words behind which a name may begin with a dot.
+_RESERVED = _split_words("from join straight_join update table using delete call") | _MODIFIERS
+_RESERVED |= _INSERTS
 #: What ends a list of tables.
 _LIST_ENDS = _split_words(
     "where set group order having limit union except intersect select values for window returning"
@@ -71,7 +74,10 @@ def find_names(tokens: Sequence[Token]) -> Iterator[QualifiedName]:
             continue
         begin, parts = at, [tokens[at].text]
         at += 1
-        while at + 1 < len(tokens) and tokens[at].mark == "." and _is_name(tokens[at + 1]):
+        joins = tokens[begin].word not in _RESERVED  # `FROM .t` is a table's name as well
+        while (
+            joins and at + 1 < len(tokens) and tokens[at].mark == "." and _is_name(tokens[at + 1])
+        ):
             parts.append(tokens[at + 1].text)
             at += 2
         _check_number(tokens, at)
