@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from dyno.cli.terminal.explanation import describe_first
 from dyno.record.explanation import REST, Explanation, PathStage, StageName
 from dyno.servers.explain.differences import compare_bare, compare_stages, find_first
 
@@ -50,6 +51,13 @@ def test_alike_explanations_differ_in_no_stage(rng: random.Random, is_paired: bo
         rows = compare_stages(explained(rng, {}), explained(rng, {}), is_paired=is_paired)
         wrong += find_first(rows) is not None
     assert wrong <= 3
+
+
+def test_where_no_stage_is_certain_none_is_told_as_equal(rng: random.Random) -> None:
+    sides = explained(rng, {}, 4), explained(rng, {}, 4)
+    rows, whole = compare_stages(*sides, is_paired=True), compare_bare(*sides, is_paired=True)
+    assert find_first(rows) is None
+    assert describe_first(rows, whole).startswith("No stage is shown to differ by")
 
 
 def test_a_difference_that_is_certain_and_small_is_not_named(rng: random.Random) -> None:

@@ -252,8 +252,9 @@ def describe_first(rows: Sequence[StageDifference], whole: StageDifference) -> s
         return "Too few rounds for an interval: --runs or --for says how many are played."
     if first is None:
         if whole.matters:
-            return "The bare times differ, and no stage that both tell: see what neither tells."
-        return f"No stage differs by {100 * MATTERS:.0f} % of the bare time or more."
+            told = "The bare times differ, and no stage that both tell is shown to"
+            return f"{told}: see what neither tells."
+        return f"No stage is shown to differ by {100 * MATTERS:.0f} % of the bare time or more."
     assert first.difference_us is not None
     side = "B" if first.difference_us > 0 else "A"
     return (
