@@ -25,21 +25,21 @@ def command(run: str, *, output: Path | None, hide: tuple[str, ...], no_logs: bo
 
     RUN is one of `dyno show runs`. Its file holds the records, the logs, and the report made from
     them. Passwords, this account, this host, home folders, private addresses, host groups, hosts of
-    shares, and the users and hosts of servers' addresses have words in their place. Statements and
-    values of yours are not looked into.
+    shares, and the users and hosts of servers' addresses have words in their place. Of logs, errors
+    and settings only words that Dyno knows stay, others are `?`; statements have no values. Names
+    of candidates, workloads, tables and columns stay: --hide hides them.
 
     \b
     dyno pack last
     dyno report 20261127T101500Z-insert.dyno.zip
     """
-    from dyno.compare.pack.archive import SUFFIX, PackOptions, pack_run
+    from dyno.compare.pack.archive import PackOptions, pack_run
     from dyno.compare.pack.hidden import list_own_names
 
     folder = find_capacity(run) or find_count(run) or find_disk_run(run) or find_run(run).path
-    out = output or Path(f"{folder.resolve().name}{SUFFIX}")
     asked = PackOptions(frozenset(list_own_names()), hide, logs=not no_logs)
-    size = pack_run(folder, out, asked, _derive)
-    screen.print_line(f"packed: {out} ({size / 1e6:.1f} MB)")
+    out = pack_run(folder, output, asked, _derive)
+    screen.print_line(f"packed: {out} ({out.stat().st_size / 1e6:.1f} MB)")
 
 
 def _derive(folder: Path) -> None:

@@ -34,8 +34,8 @@ def command(runs: tuple[str, ...], folder: Path, **words: Any) -> None:
     It has the list of runs, their reports and heat maps, the history, and runs side by side. A RUN
     is one of `dyno show runs`, a folder with runs in it, or a file of `dyno pack`. Passwords, this
     account, this host, home folders, private addresses, and the users and hosts of servers'
-    addresses have words in their place, as in `dyno pack`; statements and values of yours are not
-    looked into. DIR is a new folder, or one that this command made, which is replaced in one step.
+    addresses have words in their place, as in `dyno pack`, and words of others `?`. DIR is a new
+    folder, or one that this command made, which is replaced in one step.
 
     \b
     dyno publish last site

@@ -15,7 +15,7 @@ from gathered_runs import make_gathered, play_gathered
 
 from dyno.cli import run_words
 from dyno.compare.pack.archive import PackOptions, pack_run, unpack_run
-from dyno.compare.pack.hidden import Hiding, list_own_names
+from dyno.compare.pack.hidden import Hiding, Known, list_own_names
 from dyno.compare.run_folder import RunFolder, create_run
 from dyno.errors import UsageError
 
@@ -133,20 +133,20 @@ def test_a_packed_run_is_judged_as_it_was(
 
 def test_two_servers_stay_two_and_a_name_has_one_word() -> None:
     text = "postgres://bob@old.db/x postgres://bob@new.db/x"
-    hiding = Hiding([], text)
+    hiding = Hiding([], [text])
     assert hiding.hide(text) == "postgres://user@server1/x postgres://user@server2/x"
     assert hiding.hide("postgres-bob-old.db is slower") == "postgres-hidden-server1 is slower"
     assert hiding.find_left("bobsled") == "" and hiding.find_left("by bob!") == "bob"
 
 
 def test_a_word_of_the_records_is_no_name() -> None:
-    hiding = Hiding(["run", "ab", "root", "carol"], "", ["run"])
+    hiding = Hiding(["run", "ab", "root", "carol"], (), Known(["run"]))
     assert hiding.hide("run ab root carol /home/run/x") == "run ab root hidden /home/user/x"
 
 
 def test_a_version_is_no_address() -> None:
     text = "mysql 8.0.33.1, mariadb-10.11.5.1, 10.11.5 and http://a.example/x"
-    assert Hiding([], text).hide(text) == text
+    assert Hiding([], [text]).hide(text) == text
 
 
 def test_this_account_and_host_are_known() -> None:

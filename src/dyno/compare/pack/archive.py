@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from dyno import private_files, scratch
-from dyno.compare.pack.hidden import Hiding
+from dyno.compare.pack.hidden import Hiding, Known
 from dyno.compare.run_folder import FLEET_RECORD, RECORDS
 from dyno.errors import HostError, InternalError, UsageError, find_fullest
 
@@ -30,17 +30,59 @@ LEFT_OUT = {"home", "loaded", FLEET_RECORD, "files"}
 LOGS = {".log", ".txt", ".lua", ".sql", ".pgbench"}
 #: What an archive may unpack to, at most: a file from elsewhere may be made to fill a disk.
 BYTES_MAX, FILES_MAX = 2 << 30, 100_000
-_NAME = re.compile(r"[A-Za-z0-9@._+=,-][A-Za-z0-9@._+=, -]*")
+#: A name of a member; one that begins with a dot or a dash means more than a name to programs.
+_NAME = re.compile(r"[A-Za-z0-9@_+=,][A-Za-z0-9@._+=, -]*")
+#: What may stand in the name of a folder in an archive.
+_PLAIN_NAME = re.compile(r"[^A-Za-z0-9@._+=, -]")
+
+#: How a value of a record is shown, by the key that it stands under, or one above it. As it is, but
+#: for names and secrets: what things are called, and what was computed or built.
+_AS_IT_IS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+    base began_utc boot candidate candidates caller callee created_utc cflags compile_options
+    compiler counters defines digest driver_sha256 due dyno engine engine_counts event
+    experiment_sha256 first_utc flags fio function functions group host index instrumentation job
+    jobs kind label last_utc layer layers libraries machine matrix metric name optimisation
+    percentiles_ns phase probe running scheduler script_sha256 sha256 side source_id source_sha256
+    sources_sha256 started_utc stream suite_compiler suite_sha256 survey texts title transaction
+    transactions unit valgrind version version_compile_machine version_compile_os workload
+    """,
+    )
+)
+#: Statements and plans that have no values any more; and those that may have some.
+_WITHOUT_VALUES = {"text", "plans", "plans_before", "generic_plans", "statement", "shape"}
+_WITH_VALUES = {"sql"}
+#: Text of others, as in a log: errors, and what was said of them.
+_TOLD = frozenset(
+    re.findall(
+        r"\w+",
+        """
+    cause errors hint left_behind message missing notes refused unexplained unread untried
+    """,
+    )
+)
+#: Places of files.
+_PLACES = {"module", "object", "source"}
+#: Encoded histograms: no text.
+_ENCODED = {"hdr"}
+_LOG = re.compile(r"logs/\d{1,9}\.log")
+#: The key of a value that is a secret by its name.
+_SECRET_KEY = re.compile(r"(?i)(?:pass(?:word|wd|phrase)?|pwd|secret|token|credentials?)$")
 
 
 def list_keys(value: Any) -> Iterator[str]:
-    """The words of a record that say what a value is: its keys, and the names of engines."""
+    """The words of a record that say what a value is: its keys, and the names of engines. Texts of
+    others that are keys are none.
+    """
     if isinstance(value, dict):
         for key, inner in value.items():
             yield key
             if key == "engine" and isinstance(inner, str):
                 yield inner
-            yield from list_keys(inner)
+            if key not in _TOLD | _WITHOUT_VALUES:
+                yield from list_keys(inner)
     elif isinstance(value, list):
         for inner in value:
             yield from list_keys(inner)
@@ -100,12 +142,12 @@ def _name_by_digest(kind: str, name: str) -> str:
 
 
 def list_names(value: Any) -> set[str]:
-    """What candidates, workloads and runs of records are called, and the words in their keys."""
+    """What candidates, workloads and runs of records are called."""
     keys = ("candidates", "workloads")
     lists = [each[key] for each in _walk(value) for key in keys if isinstance(each.get(key), list)]
     inner = {it.get("name", "") for own in lists for it in own if isinstance(it, dict)}
     runs = {str(each.get("name", "")) for each in _walk(value) if "candidates" in each}
-    return inner | runs | {part for key in list_keys(value) for part in re.split(r"\W|_", key)}
+    return inner | runs
 
 
 def name_client_hosts(value: Any) -> dict[str, str]:
@@ -127,26 +169,93 @@ def name_client_hosts(value: Any) -> dict[str, str]:
     return {name: word for name, word in found.items() if name}
 
 
-def _hide_in(value: Any, hiding: Hiding) -> Any:
+def _hide_inside(value: Any, hiding: Hiding, key: str = "") -> Any:
+    """The value of a record under `key` as it may be seen."""
     if isinstance(value, str):
-        return hiding.hide(value)
+        return _hide_text(value, hiding, key)
     if isinstance(value, list):
-        return [_hide_in(inner, hiding) for inner in value]
-    if isinstance(value, dict):
-        return {hiding.hide(key): _hide_in(inner, hiding) for key, inner in value.items()}
-    return value
+        return [_hide_inside(inner, hiding, key) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    made: dict[str, Any] = {}
+    for name, inner in value.items():
+        shown = hiding.mask(name) if key == "errors" else hiding.hide_texts(name)
+        while shown in made and not isinstance(inner, int):
+            shown += "'"  # two texts that differ in values alone
+        own = _hide_inside(inner, hiding, name if _is_key(name, key) else key)
+        made[shown] = made[shown] + own if shown in made else own
+    return made
 
 
-def make_hiding(runs: Sequence[dict[str, Any]], options: PackOptions) -> Hiding:
-    """What hides alike in the records of runs, in which the hosts that users named have other names
-    now. `UsageError` for a word that it cannot hide.
+#: Maps from names of people, settings or texts to values: what stands in them is no key of ours.
+_MAPS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+    blocks build controls counters dealt decided_by details engine_counts errors host layers levels
+    options settings sweep
+    """,
+    )
+)
+
+
+def _is_key(name: str, above: str) -> bool:
+    """Does `name`, below `above`, say how its value is shown?"""
+    if above == "build":
+        return name in _AS_IT_IS
+    if above == "survey":
+        return name == "found"
+    if above == "settings" and name.startswith("version"):
+        return True
+    if above in ("plans", "plans_before", "generic_plans", "unexplained", *_MAPS):
+        return _SECRET_KEY.search(name) is not None
+    return True
+
+
+def _hide_text(text: str, hiding: Hiding, key: str) -> str:
+    if key in _ENCODED or _LOG.fullmatch(text):
+        return text
+    if _SECRET_KEY.search(key):
+        return hiding.hide_whole(text)
+    if key in _WITHOUT_VALUES:
+        return hiding.hide_texts(text)
+    if key in _WITH_VALUES:
+        return hiding.hide_values(text)
+    if key in _PLACES:
+        return hiding.hide_folders(text)
+    if key in _AS_IT_IS:
+        return hiding.hide(text)
+    if key in _TOLD:
+        return hiding.mask(text)
+    return hiding.mask(text, numbers=True, apart=True)
+
+
+def _list_texts(value: Any, key: str = "") -> Iterator[str]:
+    """All texts of a record, the secrets among them with their key."""
+    if isinstance(value, str):
+        yield f"{key}={value}" if _SECRET_KEY.search(key) else value
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _list_texts(inner, key)
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            yield name
+            yield from _list_texts(inner, name)
+
+
+def make_hiding(
+    runs: Sequence[dict[str, Any]], options: PackOptions, logs: Iterable[str] = ()
+) -> Hiding:
+    """What hides alike in the records of runs and their logs; in the records the hosts that users
+    named have other names now. `UsageError` for a word that it cannot hide.
     """
-    text = json.dumps(runs, ensure_ascii=False)
+    texts = [*dict.fromkeys(_list_texts(list(runs))), *logs]
     names = {*options.names, *options.wanted}
-    told = list_names(list(runs))
+    told, keys = list_names(list(runs)), list(list_keys(list(runs)))
+    words = {part for key in keys for part in re.split(r"\W|_", key)}
     named = name_groups_and_hosts(list(runs))
-    given = {name: word for name, word in named.items() if name not in told}
-    hiding = Hiding(names, text, list_keys(list(runs)), name_client_hosts(list(runs)), given)
+    given = {name: word for name, word in named.items() if name not in told | words}
+    hiding = Hiding(names, texts, Known(keys, told, name_client_hosts(list(runs)), given))
     if stay := [word for word in options.wanted if not hiding.is_hidden(word)]:
         cause = "it is short, or a word of the records or of every host"
         raise UsageError(f"'{stay[0]}' cannot be hidden", cause=cause)
@@ -167,15 +276,16 @@ def write_scrubbed(records: dict[str, Any], target: Path, hiding: Hiding | None)
         if hiding is None:
             _write(target / place, json.dumps(record))
             continue
-        _write(target / hiding.hide(place), json.dumps(_hide_in(record, hiding)))
+        _write(target / hiding.hide(place), json.dumps(_hide_inside(record, hiding)))
 
 
-def _write_logs(folder: Path, target: Path, hiding: Hiding) -> None:
-    for file in sorted(folder.rglob("*")):
-        if file.suffix in LOGS and not _is_left_out(folder, file):
-            text = file.read_text(errors="replace")
-            scrubbed = "".join(map(hiding.hide, text.splitlines(keepends=True)))
-            _write(target / hiding.hide(str(file.relative_to(folder))), scrubbed)
+def _read_logs(folder: Path) -> dict[str, str]:
+    """The texts beside the records, by their place."""
+    return {
+        str(file.relative_to(folder)): file.read_text(errors="replace")
+        for file in sorted(folder.rglob("*"))
+        if file.suffix in LOGS and not _is_left_out(folder, file)
+    }
 
 
 def _write(file: Path, text: str) -> None:
@@ -200,20 +310,25 @@ class PackOptions:
     logs: bool = True
 
 
-def pack_run(folder: Path, out: Path, options: PackOptions, derive: Callable[[Path], None]) -> int:
-    """Packs the run in `folder` as the file `out`, and answers its bytes; `out` appears whole or
-    not at all. Names that the records have in addresses are hidden, too. `derive` makes the page of
-    the scrubbed run in the folder that it is handed. `UsageError` for a word that cannot be hidden.
+def pack_run(
+    folder: Path, out: Path | None, options: PackOptions, derive: Callable[[Path], None]
+) -> Path:
+    """Packs the run in `folder` as the file `out`, or one of the run's own name here, without names
+    of others; it appears whole or not at all. `derive` makes the page of the scrubbed run in the
+    folder that it is handed. `UsageError` for a word that cannot be hidden.
     """
+    records = read_records(folder)
+    logs = _read_logs(folder) if options.logs else {}
+    hiding = make_hiding([records], options, logs.values())
+    name = _PLAIN_NAME.sub("_", hiding.hide(folder.resolve().name)).lstrip(".- ") or "run"
+    out = out or Path(f"{name}{SUFFIX}")
     if out.exists():
         raise UsageError(f"{out} already exists", hint="name another file")
-    records = read_records(folder)
-    hiding = make_hiding([records], options)
     with scratch.make_folder("pack") as parent:
-        inner = parent / hiding.hide(folder.resolve().name)
+        inner = parent / name
         write_scrubbed(records, inner, hiding)
-        if options.logs:
-            _write_logs(folder, inner, hiding)
+        for place, text in logs.items():
+            _write(inner / hiding.hide(place), hiding.mask(text))
         derive(inner)
         files = [file for file in sorted(inner.rglob("*")) if file.is_file()]
         check_hidden(files, hiding)
@@ -226,7 +341,7 @@ def pack_run(folder: Path, out: Path, options: PackOptions, derive: Callable[[Pa
         except OSError as error:
             cause = f"{error.strerror}{find_fullest(error, out.parent)}"
             raise HostError(f"cannot write {out}", cause=cause) from error
-    return out.stat().st_size
+    return out
 
 
 def unpack_run(file: Path, home: Path) -> Path:
