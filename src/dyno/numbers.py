@@ -129,7 +129,7 @@ def parse_size_bytes(text: str, bare_bytes: float = 1.0) -> float | None:
 #: A number as engines write it; `007` is a text.
 _NUMBER = re.compile(r"[+-]?(?:0|[1-9]\d*)(?:\.\d*)?(?:e[+-]?\d{1,4})?", re.IGNORECASE)
 #: A time with the zeros at the end of its fraction, which some write and some do not.
-_FRACTION = re.compile(r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)(?:\.(\d*?)0*)?")
+_FRACTION = re.compile(r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)(?:\.((?:\d*[1-9])?)0*)?")
 _SWITCHES = {"t": "1", "true": "1", "f": "0", "false": "0"}
 #: Digits that a double has for sure: what some engines write beyond them is its binary form's.
 _DOUBLE = Context(prec=15)

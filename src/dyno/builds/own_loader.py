@@ -25,7 +25,7 @@ LIBRARIES = ("lib/*-linux-gnu*", "usr/lib/*-linux-gnu*")
 #: What one call of patchelf, or of the loader, may take.
 CALL_S = 120.0
 #: What the loader lists: a library, and its file or that it is not found.
-FOUND = re.compile(r"^\s*(\S+) => (\S+)", re.M)
+FOUND = re.compile(r"^[ \t]*+(\S++) => (\S+)", re.M)
 
 
 def set_loader(tree: Path, home: Path, programs: Iterable[Path]) -> None:

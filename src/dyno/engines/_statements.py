@@ -22,9 +22,9 @@ EXPLAINS = frozenset({"EXPLAIN", "DESCRIBE", "DESC", "ANALYZE"})
 PLACEHOLDER = re.compile(
     r"(?<!\?)\?(?![?|&])|(?<![:\w]):[A-Za-z_]\w*|%s\b|%\(\w+\)s|(?<![@\w])@[pP]\d+\b|#?\{\w*\}|\$\w"
 )
-_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|--[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 #: `\d orders` of psql's, `.schema` of sqlite3's, and what mysql and psql have in the end: `\G`.
-COMMAND = re.compile(r"(^\s*[\\.][a-zA-Z!?]\w*\+?|\\\w+(?=\s*;?\s*$))")
+COMMAND = re.compile(r"(^\s*[\\.][a-zA-Z!?]\w*\+?|\\\w+(?=\s*+;?\s*+$))")
 
 StatementKind = Literal["reads", "writes"]
 

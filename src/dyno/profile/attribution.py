@@ -13,7 +13,8 @@ from dyno.profile.callgrind import Call, CodeFunction, InstructionProfile
 
 #: What compilers and linkers append to a function's name: copies of it, versions, recursion.
 SUFFIX = re.compile(
-    r"(\.(?:isra|part|constprop|cold|lto_priv|localalias)(?:\.\d+)*|@@?\S+|'\d+| \[clone [^]]+\])+$"
+    r"(\.(?:isra|part|constprop|cold|lto_priv|localalias)(?:\.\d{1,9}){0,9}"
+    r"|@@?[^\s@]{1,200}|'\d{1,9}| \[clone [^]]{1,200}\]){1,9}$"
 )
 #: The parameters of a C++ function, which change from version to version: overloads are one row.
 PARAMETERS = re.compile(r"(?<!operator)\((?!anonymous)[^()]*(?:\([^()]*\)[^()]*)*\)(?: const)?$")

@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 SILENT = re.compile(r"-W.*|-g\d?|-f(?:debug|file|macro)-prefix-map=.*|-D.*|-I.*|-pipe")
 LEVEL = re.compile(r"(?:^|\s)(-O\S*)")
 #: Compilers' names and releases, without who packed them.
-COMPILER = re.compile(r"(gcc|g\+\+|clang|cc)\b[^\d]*?(?:\([^)]*\)\s*)?(\d+(?:\.\d+)*)", re.I)
+COMPILER = re.compile(
+    r"(gcc|g\+\+|clang|cc)\b[^\d]{0,60}?(?:\([^)]{0,80}\)\s{0,9})?(\d+(?:\.\d+)*)", re.I
+)
 #: SQLite's own words of its compiler.
 COMPILED_BY = re.compile(r"\bCOMPILER=(\S+)")
 #: Options of a build that a program reports, by what they are: the report's name.

@@ -94,7 +94,7 @@ def _add_required(script: Path, found: list[Path]) -> list[Path]:
         return found
     found.append(script)
     source = script.read_text(errors="replace")
-    for name in re.findall(r"""require\s*\(?\s*["']([\w./-]+)["']""", source):
+    for name in re.findall(r"""require\s*+\(?\s*+["']([\w./-]+)["']""", source):
         file = f"{name.replace('.', '/')}.lua"
         near = (Path.cwd(), found[0].parent)  # the driver's order (lua/sysbench.lua)
         near = near[::-1] if file.startswith("_") else near

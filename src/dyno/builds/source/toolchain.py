@@ -192,7 +192,7 @@ def _read_openssl_version() -> str:
 
 
 def _format_number(text: str) -> str:
-    found = re.search(r"\d+(?:\.\d+)+", text)
+    found = re.search(r"(?<!\d)\d++(?:\.\d++)+", text)
     return found[0] if found else ""
 
 

@@ -14,7 +14,7 @@ from dyno.record.capacity import LimitTerm
 UNITS_NS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9}
 PERCENTILES = (50.0, 99.99)
 HINT = "for instance p99<10ms, mean<2ms or errors<0.1%, several joined by a comma"
-_TERM = re.compile(r"\s*([a-z]+)([\d.]*)\s*<=?\s*([\d.]+)\s*([a-zµ%]*)\s*", re.IGNORECASE)
+_TERM = re.compile(r"\s*+([a-z]++)([\d.]*+)\s*+<=?\s*+([\d.]++)\s*+([a-zµ%]*+)\s*+", re.IGNORECASE)
 
 
 def parse_limits(words: str) -> tuple[LimitTerm, ...]:

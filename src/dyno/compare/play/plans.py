@@ -30,8 +30,8 @@ EXPLAINED: frozenset[StatementKind] = frozenset({"read", "insert", "update", "de
 NOT_EXPLAINED = "it is no statement that engines explain"
 #: What engines explain, after comments and brackets.
 _EXPLAINABLE = re.compile(
-    r"(?:\s|\(|/\*(?!!).*?\*/|--[^\n]*\n)*(?:SELECT|WITH|INSERT|UPDATE|DELETE|REPLACE|TABLE|VALUES|"
-    r"MERGE|FROM)\b",
+    r"(?:\s|\(|/\*(?!!)(?>.*?\*/)|--[^\n]*+\n)*+"
+    r"(?:SELECT|WITH|INSERT|UPDATE|DELETE|REPLACE|TABLE|VALUES|MERGE|FROM)\b",
     re.IGNORECASE | re.DOTALL,
 )
 #: Words that set something or mark a place in a transaction.

@@ -26,7 +26,8 @@ _ORDER = (_CREATE, "-schema-sequence", "-schema", "", "-schema-view", *_OF_SEVER
 _TABLESPACES = "all-schema-create-tablespace.sql"
 #: The name in a file that makes a database: a file's own name has another where this is no word.
 _CREATED = re.compile(
-    rb"CREATE DATABASE\s+(?:/\*!.*?\*/\s*|IF NOT EXISTS\s+)*(?:`((?:[^`]|``)+)`|\"([^\"]+)\")"
+    rb"CREATE DATABASE\s{1,9}+(?:/\*!(?>.{0,200}?\*/)\s{0,9}+|IF NOT EXISTS\s{1,9}+){0,9}+"
+    rb"(?:`((?:[^`]|``){1,256}+)`|\"([^\"]{1,256}+)\")"
 )
 _PIECE = 1 << 20
 

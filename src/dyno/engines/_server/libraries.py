@@ -19,7 +19,7 @@ from dyno.builds.source.diagnosis import diagnose_start
 from dyno.errors import HostError
 
 #: The loader's words, at the start of a program and from `ldd`.
-MISSING = re.compile(r"error while loading shared libraries: (\S+):|(\S+) => not found")
+MISSING = re.compile(r"error while loading shared libraries: (\S+):|(?<!\S)(\S+) => not found")
 #: Debian's package of a library that old servers want; a `t64` follows the name since Debian 13.
 PACKAGES = {
     "libaio.so.1": "libaio1",

@@ -21,7 +21,9 @@ from dyno.errors import UsageError
 
 #: The variable, and a file of a user's that sets it.
 VARIABLE = "init_file"
-IN_FILE = re.compile(r"^\s*(?:loose[-_])?init[-_]file\s*=\s*(.+?)\s*$", re.MULTILINE)
+IN_FILE = re.compile(
+    r"^[ \t]*+(?:loose[-_])?init[-_]file[ \t]*+=[ \t]*+(\S(?:.*\S)?)[ \t]*+$", re.MULTILINE
+)
 #: From here on users are changed by `ALTER USER`, and MariaDB keeps them in a table of its own.
 ALTERS, OWN_TABLE = (5, 7), (10, 4)
 

@@ -15,11 +15,12 @@ from typing import Any
 from dyno.record.explanation import NodeReading
 
 _LINE = re.compile(r"^(?P<indent> *)-> (?P<name>.*)$")
+_NUMBER = r"\d++(?:\.\d++)?(?:e[-+]?\d++)?"
 _ACTUAL = re.compile(
-    r"\s*\(actual time=[\d.e+-]+\.\.(?P<ms>[\d.e+-]+) rows=(?P<rows>[\d.e+-]+)"
+    rf"(?<!\s)\s*+\(actual time={_NUMBER}\.\.(?P<ms>{_NUMBER}) rows=(?P<rows>{_NUMBER})"
     r" loops=(?P<loops>\d+)\)"
 )
-_COST = re.compile(r"\s*\((?:cost=[^()]*|never executed)\)")
+_COST = re.compile(r"(?<!\s)\s*+\((?:cost=[^()]*|never executed)\)")
 INDENT = 4
 
 

@@ -78,7 +78,7 @@ class _Form:
 
 #: "app@localhost on shop using Socket", "app@localhost as anonymous on shop".
 _CONNECTED = re.compile(r" on (.*?)(?: using \S.*)?$")
-_USE = re.compile(r"\s*use\s+`?([^`;]+?)`?[\s;]*", re.IGNORECASE)
+_USE = re.compile(r"\s*+use\s++`?([^`;\s](?:[^`;]*[^`;\s])?)`?[\s;]*+", re.IGNORECASE)
 
 
 class _Sessions:

@@ -139,7 +139,7 @@ def _find_writing_grants(grants: Sequence[str]) -> Iterator[str]:
         if found is None:
             yield "what its roles may"
             continue
-        rights = re.sub(r"\s*\([^)]*\)", "", found[1]).split(",")
+        rights = re.sub(r"(?<!\s)\s*+\([^()]*\)", "", found[1]).split(",")
         for right in rights:
             if right.strip().upper() not in _READING:
                 yield f"{right.strip()} on {found[2]}"

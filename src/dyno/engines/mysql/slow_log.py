@@ -25,16 +25,17 @@ from dyno.workloads.replay.logs import AS_WRITTEN, LeftOutStatements, Log, LogEn
 HEADS, HEAD = 64, 1 << 12
 _TIME = re.compile(rf"^# Time: (?:({ISO})|({OLD}))(?:\.\d*)?(?:\s|$)")
 _USER = re.compile(
-    r"^# (?:Time: .* # )?User(?:@Host)?: (.*?\[[^]]*\]) @ (.*?\[[^]]*\])(?:\s+Id:\s*(\d+))?\s*$"
+    r"^# (?:Time: [^#]*+# )?User(?:@Host)?: ([^\[]*+\[[^]]*+\]) @ ([^\[]*+\[[^]]*+\])"
+    r"(?:\s++Id:\s*+(\d++))?+\s*+$"
 )
 #: Other lines that a head may begin with.
 _FIRST = re.compile(
     r"^# (?:Time: \S+ +\d+:\d\d:\d\d|Thread_id: \d+ |Query_time: [\d.]+ +Lock_time: )"
 )
 _THREAD = re.compile(r"\bThread_id: (\d+)")
-_SCHEMA = re.compile(r"\bSchema: (.*?)(?:\s+\w+: |\s*$)")
+_SCHEMA = re.compile(r"\bSchema: (\S*+(?:\s++(?!\w++: )\S++)*+)")
 _CONNECTION = re.compile(r"^# Conn_ID: (\d+)")
-_DATABASE = re.compile(r"^# DB: (.*?)\s*$")
+_DATABASE = re.compile(r"^# DB: (.*\S|)\s*+$")
 _QUERY = re.compile(r"^# Query_time: ([\d.]+)")
 _SAMPLED = re.compile(r"\bLog_slow_rate_limit: (\d+)")
 #: Lines of the log itself before a statement, in this order.

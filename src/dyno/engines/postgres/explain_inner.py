@@ -37,7 +37,7 @@ _SETTINGS = {
 }
 AFTER = ["RESET auto_explain.log_min_duration"]
 #: A duration, and the plan as JSON.
-_PLAN = re.compile(r"[^{]*?([\d.]+) ms[^{]*(\{.*\})\s*", re.DOTALL)
+_PLAN = re.compile(r"(?>[^{]*?(?<![\d.])([\d.]++) ms)[^{]*+(\{.*\})\s*+", re.DOTALL)
 _FUNCTION = re.compile(r"^.*\bfunction .*$", re.MULTILINE)
 
 

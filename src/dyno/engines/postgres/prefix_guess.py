@@ -31,7 +31,8 @@ _DATABASES = (
 )
 _REMOTE = re.compile(
     r"\[local\](?:\(\d*\))?|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?:[(:]\d+\)?)?(?![\w.])"
-    r"|[\w.-]+\(\d+\)|(?<![\w:\0])[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,}(?:\(\d+\))?(?![\w:])"
+    r"|(?<![\w.-])[\w.-]++\(\d+\)"
+    r"|(?<![\w:\0])[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,}(?:\(\d+\))?(?![\w:])"
 )
 #: Virtual transactions, an error's code where there is none, and a tag of what a session does.
 _OTHER = re.compile(

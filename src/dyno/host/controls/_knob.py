@@ -40,7 +40,7 @@ def read_text(knob: Path) -> str:
 def read_current_value(knob: Path) -> str:
     """The value that holds: the one in brackets, where the file lists them all."""
     text = read_text(knob)
-    chosen = re.search(r"\[(\S+)\]", text)
+    chosen = re.search(r"\[([^\s\[\]]+)\]", text)
     return chosen[1] if chosen else text
 
 

@@ -38,7 +38,7 @@ from dyno.workloads.replay.tokens import Quoting, shorten
 QUOTING = Quoting(dollars=False, backslashes=True, names_in_double=False)
 #: Statements of which a plan may be asked: reading ones. What writes is refused where sessions
 #: only read.
-PLANNED = re.compile(r"\s*\(?\s*(select|with|table|values)\b", re.IGNORECASE)
+PLANNED = re.compile(r"\s*+\(?\s*+(select|with|table|values)\b", re.IGNORECASE)
 #: With the beginning of each statement, and with the whole of it.
 SESSIONS, WHOLE = "SHOW PROCESSLIST", "SHOW FULL PROCESSLIST"
 DIGESTS = "performance_schema.events_statements_summary_by_digest"

@@ -35,7 +35,7 @@ from dyno.workloads.replay.tokens import Quoting, shorten
 ANYWHERE = "postgres"
 QUOTING = Quoting(dollars=True, backslashes=False, names_in_double=True)
 #: What has a plan.
-PLANNED = re.compile(r"\s*\(?\s*(select|insert|update|delete|with|values|table|merge)\b", re.I)
+PLANNED = re.compile(r"\s*+\(?\s*+(select|insert|update|delete|with|values|table|merge)\b", re.I)
 #: The version, whether it sees what others do, and how much it keeps of their statements.
 ABOUT = (
     "SHOW server_version",

@@ -21,7 +21,9 @@ from dyno.workloads.replay.tokens import Quoting
 #: Letters of a statement that is judged; a longer one is left out.
 LETTERS_MOST = 1 << 20
 #: A session's statement that is written as an executable comment, as dumps have it.
-_WRAPPED = re.compile(r"\s*/\*!\d{5,6}\s+(SET\s[^*/\\]*?)\s*\*/[\s;]*", re.IGNORECASE)
+_WRAPPED = re.compile(
+    r"\s*+/\*!\d{5,6}\s++(SET\s(?:[^*/\\]*[^*/\\\s])?)\s*+\*/[\s;]*+", re.IGNORECASE
+)
 #: What stands for a byte that is no UTF-8.
 _NO_LETTER = re.compile("[\ud800-\udfff]")
 #: What may change how a session reads.
@@ -347,7 +349,7 @@ def _is_column_list(tokens: Sequence[Token], at: int) -> bool:
     return rest[:1] == ["("] and rest[1:2] in (["select"], ["with"], ["table"], ["("])
 
 
-_HINT = re.compile(r"(\w+)\s*\(")
+_HINT = re.compile(r"\b(\w+)\s*+\(")
 
 
 def _find_unknown_hint(rules: Harmless, tokens: Sequence[Token]) -> str:

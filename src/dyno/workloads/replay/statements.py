@@ -409,7 +409,8 @@ def _is_catalog(name: str, catalogs: tuple[str, ...]) -> bool:
 #: What a script that makes tables says.
 _MAKES = re.compile(
     r"\bCREATE\s+(?:OR\s+REPLACE\s+)?(?:GLOBAL\s+|LOCAL\s+)?(?:TEMP(?:ORARY)?\s+|UNLOGGED\s+)?"
-    r"(?:ALGORITHM\s*=\s*\w+\s+|DEFINER\s*=\s*\S+\s+|SQL\s+SECURITY\s+\w+\s+|/\*!\d+\s*|\*/\s*)*"
+    r"(?:ALGORITHM\s*=\s*\w+\s+|DEFINER\s*=\s*\S+\s+|SQL\s+SECURITY\s+\w+\s+|/\*!\d+\s*|\*/\s*)"
+    r"{0,9}+"
     r"(?:TABLE|(?:MATERIALIZED\s+|RECURSIVE\s+)?VIEW|FOREIGN\s+TABLE|VIRTUAL\s+TABLE)\s+"
     r"(?:IF\s+NOT\s+EXISTS\s+)?((?:[`\"]?[\w$]+[`\"]?\.)*[`\"]?[\w$]+[`\"]?)",
     re.IGNORECASE,
