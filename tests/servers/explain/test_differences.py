@@ -54,7 +54,7 @@ def test_alike_explanations_differ_in_no_stage(rng: random.Random, is_paired: bo
 
 
 def test_where_no_stage_is_certain_none_is_told_as_equal(rng: random.Random) -> None:
-    sides = explained(rng, {}, 4), explained(rng, {}, 4)
+    sides = explained(rng, {}), explained(rng, {})
     rows, whole = compare_stages(*sides, is_paired=True), compare_bare(*sides, is_paired=True)
     assert find_first(rows) is None
     assert describe_first(rows, whole).startswith("No stage is shown to differ by")
