@@ -7,7 +7,8 @@ import sys
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
+from scipy.special import nctdtr
 
 from dyno.judge.stats.components import compute_cov_interval, compute_cov_percent
 from dyno.judge.stats.interval import compute_t_interval
@@ -48,11 +49,23 @@ def test_the_interval_of_a_spread_is_that_of_a_variance() -> None:
     assert compute_cov_interval(values) == pytest.approx(tuple(wanted))
 
 
-def test_no_command_waits_for_scipy_stats() -> None:
+@pytest.mark.parametrize("blocks", [2, 5, 24, 400])
+@pytest.mark.parametrize("alpha", [0.2, 0.01, 1e-4])
+def test_a_root_is_where_scipy_finds_it(blocks: int, alpha: float) -> None:
+    critical = stats.t.isf(alpha / 2, blocks - 1)
+    for power in (0.5, 0.8, 0.99):
+        wanted = optimize.brentq(
+            lambda effect, power=power: nctdtr(blocks - 1, effect, critical) - 1.0 + power,
+            *(0.0, 3.0 * critical + 10.0),
+        )
+        assert solve_noncentrality(blocks, alpha, power) == pytest.approx(wanted, rel=1e-9)
+
+
+def test_no_command_waits_for_scipy_s_statistics_or_searches() -> None:
     said = (
         "import sys, dyno.compare.play.run, dyno.judge.analysis.judge, dyno.judge.counts;"
         " from dyno.judge.audits import load_audits; load_audits();"
-        " print('scipy.stats' in sys.modules)"
+        " print({'scipy.stats', 'scipy.optimize'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=False)
-    assert done.stdout.strip() == "False", done.stderr
+    assert done.stdout.strip() == "set()", done.stderr

@@ -15,10 +15,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import chdtri, nctdtr, stdtrit
 
-from dyno.judge.stats.interim_analyses import InterimAnalyses
+from dyno.judge.stats.interim_analyses import InterimAnalyses, find_root
 from dyno.judge.stats.log_ratio import Floats, to_percent
 from dyno.judge.stats.simulate import Rule, simulate_runs
 
@@ -33,7 +32,7 @@ def solve_noncentrality(blocks: int, alpha: float, power: float = POWER) -> floa
     def compute_missing(effect: float) -> float:
         return 1.0 - float(nctdtr(blocks - 1, effect, critical)) - power
 
-    return float(brentq(compute_missing, 0.0, 3.0 * critical + 10.0))
+    return find_root(compute_missing, 0.0, 3.0 * critical + 10.0)
 
 
 def compute_detectable(blocks: int, sd: float, alpha: float, power: float = POWER) -> float:
