@@ -121,7 +121,7 @@ def _find_edge(chance: Callable[[float], float], spend: float, farthest: float) 
 def find_root(compute: Callable[[float], float], low: float, high: float) -> float:
     """Where a monotonic function, of unlike signs at `low` and `high`, is 0 (Ridders's method).
 
-    `scipy.optimize` has such functions, and takes 0.2 s to import.
+    `scipy.optimize` has such functions, and is slow to import.
     """
     points, former = [(low, compute(low)), (high, compute(high))], math.inf
     while True:
