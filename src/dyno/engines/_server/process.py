@@ -29,8 +29,6 @@ TOOL_S = 300.0
 #: What the kernel may take over a process that was killed: it may have much to write.
 KILL_S = 60.0
 PAUSE_S = 0.02
-#: The watchdog's program: Python runs it by its path.
-WATCHDOG = Path(watchdog.__file__)
 #: Signals that a shell may have us ignore.
 PASSED_ON = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 
@@ -156,10 +154,10 @@ def begin_watchdog(
     """
     quiet, handle = subprocess.DEVNULL, os.open(home, os.O_RDONLY | os.O_DIRECTORY)
     folders = os.pathsep.join(map(str, find_folders(programs)))
-    about = [folders, home.resolve(), handle, int(death), folder or ""]
+    about = [watchdog.__file__, folders, home.resolve(), handle, int(death), folder or ""]
     try:
         return subprocess.Popen(
-            [sys.executable, "-IS", str(WATCHDOG), *map(str, about)],
+            [sys.executable, "-IS", "-c", watchdog.WAITING, *map(str, about)],
             stdin=subprocess.PIPE,
             stdout=quiet,
             stderr=quiet,

@@ -5,8 +5,9 @@ that ignores it or has no handler for it yet, and waits with one that stands sti
 waits beside each server and each tool of a server's, sends the signal to all of them, wakes them,
 and kills what is left after a while.
 
-It is run by its path and imports nothing of Dyno's, so it is small and there before the server
-is. It knows the server by its place: its programs' folders and the home it works in.
+It imports nothing of Dyno's, and until Dyno is gone nothing at all (`WAITING`), so it is small and
+there before the server is. It knows the server by its place: its programs' folders and the home it
+works in.
 """
 
 from __future__ import annotations
@@ -20,6 +21,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+#: The program that waits beside a server, its first word the path of this file. The end of its
+#: input means that Dyno is gone, and only then does it load what it takes to end the family.
+WAITING = """
+from posix import read
+while read(0, 1):
+    pass
+import runpy, sys
+runpy.run_path(sys.argv[1], run_name="__main__")
+"""
 #: What an orphan may take to end by itself: a server frees its shared memory.
 GRACE_S = 3.0
 #: How long nobody must have been seen: who is started just now is not to be told from nobody.
@@ -80,9 +90,7 @@ def _is_anothers(pid: int, home: Path, handle: int) -> bool:
 
 
 def main(programs: str, home: str, handle: str, death: str, folder: str = "") -> None:
-    """Sleeps until the pipe from Dyno ends, then ends the family; first goes `folder`."""
-    while os.read(0, 1):
-        pass
+    """Ends the family, once Dyno is gone; first goes `folder`."""
     if folder:
         # nobody is there to be told; what stays is swept by the next run, which says what it cannot
         shutil.rmtree(folder, ignore_errors=True)
@@ -90,4 +98,4 @@ def main(programs: str, home: str, handle: str, death: str, folder: str = "") ->
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(*sys.argv[2:])
