@@ -125,6 +125,15 @@ def test_a_library_that_no_package_holds_is_told(stub: Stub) -> None:
         deb.fetch_library("libaio1", "libaio.so.1", SAID.append)
 
 
+def test_apt_is_asked_again_only_once_its_lists_have_changed(stub: Stub, tmp_path: Path) -> None:
+    stub("apt-cache", f"echo Version: 1.0; echo >> {tmp_path}/times")
+    assert [deb.find_installable_version("thing") for _ in range(3)] == ["1.0"] * 3
+    assert (tmp_path / "times").read_text() == "\n"
+    (tmp_path / "lists" / "mirror_updates_Packages.lz4").touch()
+    assert deb.find_installable_version("thing") == "1.0"
+    assert (tmp_path / "times").read_text() == "\n\n"
+
+
 def test_a_system_without_lists_gets_lists_of_our_own_once_a_day(
     stub: Stub, tmp_path: Path
 ) -> None:

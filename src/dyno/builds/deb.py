@@ -14,7 +14,7 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dyno.builds import Say, apt, cache
@@ -22,6 +22,8 @@ from dyno.errors import HostError
 
 #: Where the system's lists of packages lie.
 LISTS = Path("/var/lib/apt/lists")
+#: What apt's choice of a version depends on besides: what is installed, sources, preferences.
+APT_STATE = (Path("/var/lib/dpkg/status"), Path("/etc/apt"))
 #: How long lists of our own are good for: a mirror drops what it has newer.
 LISTS_S = 86_400
 #: What follows a package's name since its types hold times of 64 bits (Debian 13, Ubuntu 24.04).
@@ -91,14 +93,31 @@ def fetch_library(package: str, soname: str, say: Say) -> Path:
 def find_installable_version(name: str, say: Say = lambda _: None) -> str:
     """The version of package `name` that apt would install now; nothing of it is fetched.
 
-    `HostError` where there is no apt, or it knows no such package.
+    apt takes a second to answer: an answer is kept for as long as what it is read from stays as it
+    is. `HostError` where there is no apt, or it knows no such package.
     """
     show = ["apt-cache", "show", "--no-all-versions", name, *_choose_lists(say)]
-    said = apt.run(show, Path("/"))
-    found = [line.partition(": ")[2] for line in said.splitlines() if line[:8] == "Version:"]
-    if not found:
-        raise HostError(f"apt has no version of {name}", hint="apt-get update refreshes its lists")
-    return found[0]
+
+    def make(folder: Path) -> None:
+        said = apt.run(show, Path("/"))
+        found = [line.partition(": ")[2] for line in said.splitlines() if line[:8] == "Version:"]
+        if not found:
+            hint = "apt-get update refreshes its lists"
+            raise HostError(f"apt has no version of {name}", hint=hint)
+        (folder / "version").write_text(found[0])
+
+    state = hashlib.sha256(repr([show, *_observe_apt()]).encode()).hexdigest()[:16]
+    kept = cache.ensure_entry("apt-version", f"{name}-{state}", make, say)
+    return (kept / "version").read_text()
+
+
+def _observe_apt() -> Iterator[tuple[str, int]]:
+    """Each file that an answer of `apt-cache` depends on, and when it was written."""
+    program = shutil.which("apt-cache")
+    for root in (*([Path(program)] if program else ()), LISTS, *APT_STATE):
+        for file in (root, *sorted(root.rglob("*"))):
+            if file.exists():
+                yield str(file), file.stat().st_mtime_ns
 
 
 def list_companions(name: str, say: Say) -> list[str]:
