@@ -116,3 +116,12 @@ def build_unknown_error(kind: str, name: str, known: Iterable[str]) -> UsageErro
     more = f", … and {len(names) - OFFERED} more" if len(names) > OFFERED else ""
     offer = ", ".join(names[:OFFERED]) + more or "none"
     return UsageError(f"unknown {kind} '{name}'", hint=f"known: {offer}")
+
+
+def describe_damage(error: Exception) -> str:
+    """Why a run cannot be read, in a line: the file and its field, where that is known."""
+    if isinstance(error, DynoError | OSError):
+        told = error.sentence if isinstance(error, DynoError) else str(error)
+    else:
+        told = f"its records make no sense: {type(error).__name__}: {error}"
+    return " ".join(told.split())

@@ -29,18 +29,20 @@ T = TypeVar("T")
 
 #: The largest file of a run that is read: trials of thousands of streams have some MB.
 LARGEST_BYTES = 256 << 20
+#: How deep a record is nested at most.
+DEPTH_MAX = 60
 
 
 def read_json(kind: type[T], file: Path) -> T:
     """A file of a run as a `kind`; `UsageError` where it is missing, broken, too new or too old."""
     try:
-        data = json.loads(_read_text(file))
+        data = load_json(_read_text(file))
     except FileNotFoundError:
         raise UsageError(f"there is no {file}") from None
-    except RecursionError:
-        raise _build_damage_error(file, "it is nested too deeply") from None
     except OSError as error:
         raise HostError(f"cannot read {file}", cause=(error.strerror or "").lower()) from error
+    except NestedTooDeeply as error:
+        raise _build_damage_error(file, error) from None
     except ValueError as error:
         raise _build_damage_error(
             file, f"it is not JSON, {str(error)[:1].lower()}{str(error)[1:]}"
@@ -52,6 +54,25 @@ def read_json(kind: type[T], file: Path) -> T:
         raise _build_newer_error(f"{file} was made by a newer dyno: {error}") from error
     except ValueError as error:
         raise _build_damage_error(file, error) from error
+
+
+class NestedTooDeeply(ValueError):
+    """JSON that is no record's."""
+
+
+def load_json(text: str) -> Any:
+    """JSON as data; `ValueError` for what is none, or is nested deeper than any record is."""
+    try:
+        data = json.loads(text)
+    except RecursionError:
+        raise NestedTooDeeply("it is nested too deeply") from None
+    level, depth = [data], 0
+    while level:
+        inner = [each for each in level if isinstance(each, dict | list)]
+        level = [it for each in inner for it in (each.values() if isinstance(each, dict) else each)]
+        if (depth := depth + 1) > DEPTH_MAX:
+            raise NestedTooDeeply("it is nested too deeply")
+    return data
 
 
 def _read_text(file: Path) -> str:

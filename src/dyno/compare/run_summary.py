@@ -21,7 +21,7 @@ from dyno.compare.run_folder import (
     RunFolder,
     read_json,
 )
-from dyno.errors import DynoError
+from dyno.errors import describe_damage
 from dyno.judge.capacity import judge_capacity
 from dyno.judge.capacity import judge_overall as judge_capacities
 from dyno.judge.counts import compare_counts
@@ -120,11 +120,8 @@ def summarize_run(place: RunPlace) -> RunSummary:
     plain = RunSummary(place.name, str(place.path), place.kind)
     try:
         return _SUMMARIZERS[place.kind](plain, place.path)
-    except (DynoError, OSError) as error:
-        told = error.sentence if isinstance(error, DynoError) else str(error)
     except Exception as error:  # whatever one record holds, the others are listed
-        told = f"its records make no sense: {type(error).__name__}: {error}"
-    return replace(plain, damage=" ".join(told.split()))
+        return replace(plain, damage=describe_damage(error))
 
 
 def _summarize_comparison(plain: RunSummary, path: Path) -> RunSummary:

@@ -121,6 +121,11 @@ def _play(opened: OpenSide, job: DiskJob, progress: DiskProgress, call: _Slot) -
         at_s = time.monotonic() - progress.began
         result = progress.play(call.fio, asked)
         after, io_after = read_counters(side.device.number), _read_own_io()
+    if not result.operations:
+        hint = "a longer --time, or a disk that answers"
+        raise HostError(
+            f"{job.name} on {side.name} did no operation in {call.play_s:g} s", hint=hint
+        )
     return DiskPlay(
         block=call.block,
         side=side.name,

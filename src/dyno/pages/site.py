@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -28,10 +28,10 @@ from dyno.compare.pack.archive import (
 from dyno.compare.pack.hidden import Hiding
 from dyno.compare.run_folder import RunFolder
 from dyno.compare.run_summary import RunPlace
-from dyno.errors import DynoError, HostError, UsageError, find_fullest
+from dyno.errors import HostError, UsageError, describe_damage, find_fullest
 from dyno.judge.analysis.judge import judge
 from dyno.pages.beside import build_beside_page, build_choice_page, list_pairs
-from dyno.pages.frame import SiteFrame, SitePage
+from dyno.pages.frame import SiteFrame, SitePage, build_problem_page
 from dyno.pages.heat import build_heat_page
 from dyno.pages.history import HistoryShelf, build_history_page, list_links
 from dyno.pages.library import Library, ListedRun
@@ -135,8 +135,9 @@ def _copy_runs(
         write_scrubbed(own, home / name, hiding)
         if place.kind == "comparison":
             folder = RunFolder(home / name)
-            verdict = judge(folder.read_run(), folder.read_trials(), counts=folder.read_counts())
-            folder.write_verdict(verdict)
+            with suppress(Exception):  # its page says what is wrong with it
+                run, trials = folder.read_run(), folder.read_trials()
+                folder.write_verdict(judge(run, trials, counts=folder.read_counts()))
     return hiding, names
 
 
@@ -155,16 +156,24 @@ def _write_pages(
     day = datetime.now(UTC).strftime("%Y-%m-%d")
     frame = SiteFrame("published", f"Written by dyno publish on {day}, {told}.")
     runs = library.list_runs()
-    pairs = _choose_pairs(library, runs, named)
-    files = []
-    for address, page in _list_pages(runs, pairs):
-        files.append(_write(site / address, frame.build(page)))
+    files, shown = [], []
     for run in runs:
+        address = site / f"runs/{run.key}.html"
         try:
-            report = read_report(run.place)
-        except DynoError as error:
-            raise UsageError(f"{run.key} cannot be published", cause=error.sentence) from None
-        files.append(_write(site / f"runs/{run.key}.html", frame.add_bar(report, 1, run.key)))
+            page = frame.add_bar(read_report(run.place), 1, run.key)
+            heat = build_heat_page(run) if run.summary.kind == "comparison" else None
+        except Exception as error:  # whatever one record holds, the others are published
+            told = describe_damage(error)
+            run = replace(run, summary=replace(run.summary, damage=told))
+            page, heat = frame.build(build_problem_page(told, "", 1)), None
+        files.append(_write(address, page))
+        if heat:
+            files.append(_write(site / f"heat/{run.key}.html", frame.build(heat)))
+        shown.append(run)
+    sound = [run for run in shown if not run.summary.damage]
+    pairs = _choose_pairs(library, sound, named)
+    for name, made in _list_pages(shown, sound, pairs):
+        files.append(_write(site / name, frame.build(made)))
     return files
 
 
@@ -176,17 +185,16 @@ def _choose_pairs(
     return list_pairs(runs) if len(runs) <= RUNS_PAIRED else []
 
 
-def _list_pages(runs: Sequence[ListedRun], pairs: Sequence[Pair]) -> Iterator[tuple[str, SitePage]]:
-    yield "index.html", build_list_page(runs, ListQuery(), served=False)
+def _list_pages(
+    shown: Sequence[ListedRun], runs: Sequence[ListedRun], pairs: Sequence[Pair]
+) -> Iterator[tuple[str, SitePage]]:
+    yield "index.html", build_list_page(shown, ListQuery(), served=False)
     yield "beside.html", build_choice_page(runs, pairs)
     for one, other in pairs:
         yield f"beside/{one.key}/{other.key}.html", build_beside_page(one, other)
     history = HistoryShelf().read(runs)
     links = list_links(runs, frozenset((one.key, other.key) for one, other in pairs))
     yield "history.html", build_history_page(history, links, served=False)
-    for run in runs:
-        if run.summary.kind == "comparison":
-            yield f"heat/{run.key}.html", build_heat_page(run)
 
 
 def _write(file: Path, text: str) -> Path:

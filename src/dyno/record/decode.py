@@ -13,8 +13,18 @@ from dyno.record.former_keys import FORMER_KEYS
 T = TypeVar("T")
 
 
+#: No counter of any engine goes further.
+INTEGER_MOST = 1 << 64
+
+
 class WrongShape(ValueError):
     """Data that does not have the shape of its type; says where."""
+
+
+def require(holds: object, field: str, wanted: str) -> None:
+    """`ValueError` for a record's field that is not as it must be: for types' own checks."""
+    if not holds:
+        raise ValueError(f"{field} must be {wanted}")
 
 
 class UnknownField(WrongShape):
@@ -69,7 +79,12 @@ def _make_dataclass_loader(kind: type) -> Loader:
         values = {
             n: _make_loader(hints[n])(_rename_keys(n, v), f"{place}.{n}") for n, v in data.items()
         }
-        return kind(**values)
+        try:
+            return kind(**values)
+        except WrongShape:
+            raise
+        except ValueError as error:
+            raise WrongShape(f"{place}: {error}") from None
 
     return load_it
 
@@ -118,6 +133,8 @@ def _make_literal_loader(allowed: tuple[Any, ...]) -> Loader:
 
 def _make_scalar_loader(kind: Any) -> Loader:
     def load_it(data: Any, place: str) -> Any:
+        if isinstance(data, int) and abs(data) > INTEGER_MOST:
+            raise WrongShape(f"{place}: a number of {len(str(data))} digits")
         if kind is float and isinstance(data, int) and not isinstance(data, bool):
             return float(data)
         if kind is not Any:

@@ -5,10 +5,12 @@ Times are in ns, sizes in bytes, rates per second. What could not be seen is Non
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from dyno.record.decode import require
 from dyno.record.schema import SCHEMA
 from dyno.record.verdict import Soundness, VerdictName
 
@@ -183,6 +185,10 @@ class DiskPlay:
     cached_after: int | None = None
     slice: int = 0
     rates: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        require(self.operations > 0, "operations", "1 or more")
+        require(0 < self.duration_s < math.inf, "duration_s", "above 0")
 
     @property
     def rate(self) -> float:

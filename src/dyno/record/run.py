@@ -9,12 +9,15 @@ from typing import Literal
 
 from dyno.record.calibration import Calibration
 from dyno.record.clients import ClientHost
+from dyno.record.decode import require
 from dyno.record.pilot import Pilot
 from dyno.record.profile import CpuSampling
 from dyno.record.schema import SCHEMA
 from dyno.record.share import DealtShare
 from dyno.record.workload import WorkloadPlan
 
+#: More blocks than any run plays.
+BLOCKS_MOST = 1_000_000
 #: Blocks are replayed up to so many times MAX (METHOD.md, Which blocks count).
 REPLAYS = 1.5
 
@@ -99,6 +102,10 @@ class Slice:
     length_s: float
     drain_s: float
 
+    def __post_init__(self) -> None:
+        require(0 < self.length_s < math.inf, "length_s", "above 0")
+        require(0 <= self.drain_s < math.inf, "drain_s", "0 or more")
+
     @property
     def ramp_in_s(self) -> float:
         """Its beginning, which counts for nothing: a tenth, but `WOKEN_S` where servers may have
@@ -163,6 +170,12 @@ class Design:
     interleaving: Interleaving | None = None
     precision_percent: float | None = None
 
+    def __post_init__(self) -> None:
+        rising = sorted({each for each in self.analyses if 0 < each < BLOCKS_MOST})
+        require(rising and (*rising,) == self.analyses, "analyses", "rising numbers of blocks")
+        require(0 < self.alpha < 1, "alpha", "above 0 and below 1")
+        require(0 < self.margin_percent < math.inf, "margin_percent", "above 0")
+
     @property
     def most_blocks(self) -> int:
         """Blocks of a workload that a run plays at the very most, those that do not count
@@ -208,6 +221,11 @@ class Run:
     gathered: GatheredRun | None = None
     client_hosts: tuple[ClientHost, ...] = ()
     schema: int = SCHEMA
+
+    def __post_init__(self) -> None:
+        names = [side.name for side in self.candidates]
+        require(len(names) == len({*names}), "candidates", "of different names")
+        require(not names or self.design.base in names, "design.base", "one of the candidates")
 
     @property
     def is_dealt(self) -> bool:

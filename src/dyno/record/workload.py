@@ -8,8 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from dyno.record.decode import require
+
 #: A phase that declares neither a time nor a guess (`prepare`) is ended after this.
 UNKNOWN_S = 3600.0
+#: No phase lasts longer.
+LONGEST_S = 1e7
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,9 @@ class Stream:
     unit: str
     units_per_event: int
 
+    def __post_init__(self) -> None:
+        require(self.connections > 0, "connections", "1 or more")
+
     @property
     def is_paced(self) -> bool:
         """Its rate was set and not measured."""
@@ -85,6 +92,10 @@ class Phase:
     expected_s: float = 0.0
     group: str = ""
     title: str = ""
+
+    def __post_init__(self) -> None:
+        require(0 <= self.warmup_s < LONGEST_S, "warmup_s", "0 or more, and less than months")
+        require(0 <= (self.stop.duration_s or 0) < LONGEST_S, "stop.duration_s", "of such a length")
 
     @property
     def measured_s(self) -> float:

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from dyno.errors import DynoError
+from dyno.errors import DynoError, describe_damage
 from dyno.pages.beside import build_beside_page, build_choice_page
 from dyno.pages.frame import (
     REPORT_POLICY,
@@ -74,7 +74,7 @@ class PagesApp:
             text = read_report(self.library.find(key).place)
         except StillReading as still:
             return self._tell_progress(still, request)
-        except (DynoError, OSError) as error:
+        except Exception as error:  # whatever one record holds, the server goes on
             return self._tell_problem(error, request)
         page = self.frame.add_bar(text, 1, key)
         return HTMLResponse(page, headers={"content-security-policy": REPORT_POLICY})
@@ -144,7 +144,7 @@ class PagesApp:
             page = build()
         except StillReading as still:
             return self._tell_progress(still, request)
-        except (DynoError, OSError) as error:
+        except Exception as error:  # whatever one record holds, the server goes on
             return self._tell_problem(error, request)
         return self._answer(page)
 
@@ -160,9 +160,9 @@ class PagesApp:
 
     def _tell_problem(self, error: Exception, request: Request) -> Response:
         """What is wrong with a run, as a page: a sentence, and what to do."""
-        sentence, hint = str(error), ""
+        sentence, hint = describe_damage(error), ""
         if isinstance(error, DynoError):
-            sentence, hint = error.sentence, error.hint
+            hint = error.hint
         status = 404 if "unknown run" in sentence else 500
         return self._answer(self._make_problem(request, sentence, hint), status)
 

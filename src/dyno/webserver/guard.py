@@ -24,6 +24,8 @@ from dyno.errors import UsageError
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+#: No header takes a longer one.
+TOKEN_MOST = 4096
 #: A shorter one could be guessed, and other letters would not travel in a cookie.
 TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{20,}")
 COOKIE = "dyno_token"
@@ -47,7 +49,10 @@ def read_token(file: Path) -> str:
     """The token in a file; `UsageError` where others may read it, or it is too short."""
     try:
         mode = file.stat().st_mode
-        text = file.read_text("utf-8").strip()
+        if not stat.S_ISREG(mode):
+            raise UsageError(f"{file} is not a plain file", hint="a token is in a file of its own")
+        with file.open(encoding="utf-8") as opened:
+            text = opened.read(TOKEN_MOST + 1).strip()
     except (OSError, ValueError) as error:
         raise UsageError(f"cannot read the token in {file}", cause=error) from None
     if mode & (stat.S_IRGRP | stat.S_IROTH):

@@ -36,8 +36,9 @@ def bind(options: ServeOptions) -> socket.socket:
     host, port = options.host.strip("[]"), options.port
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
+        host.encode()
         return socket.create_server((host, port), family=family, backlog=128)
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, UnicodeError) as error:
         code = getattr(error, "errno", None)
         if code == errno.EADDRINUSE:
             hint = "`dyno serve --port 0` takes any that is free"

@@ -11,6 +11,7 @@ import hashlib
 import json
 import re
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -18,7 +19,7 @@ from typing import Any
 
 from dyno import private_files, scratch
 from dyno.compare.pack.hidden import Hiding, Known
-from dyno.compare.run_folder import FLEET_RECORD, RECORDS
+from dyno.compare.run_folder import FLEET_RECORD, LARGEST_BYTES, RECORDS, load_json
 from dyno.errors import HostError, InternalError, UsageError, find_fullest
 
 SUFFIX = ".dyno.zip"
@@ -29,7 +30,7 @@ LEFT_OUT = {"home", "loaded", FLEET_RECORD, "files"}
 #: Text beside records that travels; anything else of a run (data, callgrind's files) stays behind.
 LOGS = {".log", ".txt", ".lua", ".sql", ".pgbench"}
 #: What an archive may unpack to, at most: a file from elsewhere may be made to fill a disk.
-BYTES_MAX, FILES_MAX = 2 << 30, 100_000
+BYTES_MAX, MEMBER_BYTES_MAX, FILES_MAX = 2 << 30, LARGEST_BYTES, 100_000
 #: A name of a member; one that begins with a dot or a dash means more than a name to programs.
 _NAME = re.compile(r"[A-Za-z0-9@_+=,][A-Za-z0-9@._+=, -]*")
 #: What may stand in the name of a folder in an archive.
@@ -95,7 +96,7 @@ def read_records(folder: Path) -> dict[str, Any]:
     records = {}
     for file in files:
         try:
-            records[str(file.relative_to(folder))] = json.loads(file.read_text())
+            records[str(file.relative_to(folder))] = load_json(file.read_text())
         except ValueError as error:
             raise UsageError(f"{file} is damaged", cause=str(error)) from None
     if not records:
@@ -357,14 +358,23 @@ def unpack_run(file: Path, home: Path) -> Path:
                 return _check_same(archive, members, target)
             with scratch.make_folder("unpack", parent=_make_home(home)) as parent:
                 for member in members:
-                    _write_bytes(parent / member.filename, archive.read(member))
+                    _write_bytes(parent / member.filename, _read_member(archive, member))
                 (parent / name).rename(target)
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, ValueError) as error:
         raise UsageError(f"{file} is no packed run", cause=str(error).lower()) from None
     except OSError as error:
         cause = f"{error.strerror}{find_fullest(error, home)}"
         raise HostError(f"cannot unpack {file}", cause=cause) from error
     return target
+
+
+def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
+    """What a member holds, which is no more than it says beforehand."""
+    with archive.open(member) as opened:
+        content = opened.read(member.file_size + 1)
+    if len(content) != member.file_size:
+        raise zipfile.BadZipFile(f"{member.filename[:80]} is not of the size that it says")
+    return content
 
 
 def _make_home(home: Path) -> Path:
@@ -380,6 +390,11 @@ def _check_members(file: Path, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo
     for member in members:
         parts = PurePosixPath(member.filename).parts
         plain = len(parts) > 1 and all(_NAME.fullmatch(part) and part != ".." for part in parts)
+        if member.flag_bits & 1:
+            raise UsageError(f"{file} is no packed run", cause="it is encrypted", hint=hint)
+        if member.file_size > MEMBER_BYTES_MAX:
+            cause = f"{member.filename[:80]} unpacks to {member.file_size:,} bytes"
+            raise UsageError(f"{file} unpacks to more than a run has", cause=cause, hint=hint)
         if member.is_dir() or not plain or member.external_attr >> 28 not in {0, 8}:
             cause = f"it has a member '{member.filename[:80]}'"
             raise UsageError(f"{file} is no packed run", cause=cause, hint=hint)
@@ -395,7 +410,7 @@ def _check_same(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], target
         place = target / member.filename.partition("/")[2]
         if place.name in DERIVED:
             continue
-        if not place.is_file() or place.read_bytes() != archive.read(member):
+        if not place.is_file() or place.read_bytes() != _read_member(archive, member):
             hint = "move it away, or name another folder for runs with DYNO_RUNS"
             raise UsageError(f"another run is in {target}", hint=hint)
     return target
