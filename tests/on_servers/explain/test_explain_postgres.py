@@ -180,7 +180,7 @@ def test_a_write_is_refused_and_with_rollback_leaves_nothing(server: Server) -> 
     [
         ("SELECT nextval('numbers')", "calls nextval"),
         ("SELECT setval('numbers', 1)", "calls setval"),
-        ("SELECT dblink_exec('x', 'y')", "calls dblink_exec"),
+        ("SELECT dblink_exec('x', 'y')", "calls public.dblink_exec"),
         ("SELECT lo_oid(lo_export(1, '/tmp/x')::oid)", "calls lo_"),
         ("SELECT pg_terminate_backend(1)", "calls pg_terminate_backend"),
         ("SELECT 1; DROP TABLE orders", "several statements"),

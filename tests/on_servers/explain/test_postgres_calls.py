@@ -60,6 +60,10 @@ CREATE SEQUENCE steps;
 SELECT lo_create(4711);
 CREATE FUNCTION strike() RETURNS int LANGUAGE plpgsql AS $$
 BEGIN PERFORM public.dblink_exec('{dsn}', 'INSERT INTO canary VALUES (1)'); RETURN 1; END $$;
+CREATE FUNCTION strike_now() RETURNS int LANGUAGE plpgsql IMMUTABLE AS
+$$ DECLARE sql text := 'SELECT public.strike()'; BEGIN EXECUTE sql; RETURN 1; END $$;
+CREATE FUNCTION taken(text, regtype) RETURNS text LANGUAGE sql AS 'SELECT public.strike()::text';
+CREATE OPERATOR || (leftarg = text, rightarg = regtype, function = taken);
 CREATE FUNCTION pierce(text, text) RETURNS text LANGUAGE c AS '$libdir/dblink', 'dblink_exec';
 CREATE FUNCTION alias(oid, text) RETURNS int LANGUAGE internal AS 'be_lo_export';
 CREATE SERVER program FOREIGN DATA WRAPPER file_fdw;
@@ -203,6 +207,14 @@ def test_of_200_harmless_statements_at_least_190_are_explained(modes: Modes) -> 
     assert len(HARMLESS) - len(refused) >= 190, "\n".join(refused)
 
 
+def test_a_profile_plans_them_and_what_planning_does_not_call(modes: Modes) -> None:
+    sampled = [it.removeprefix("!") for it in HARMLESS if "dblink" not in it][::9]
+    for sql in (*sampled, "INSERT INTO numbered (note) VALUES ($1)", "SELECT nextval('steps')"):
+        modes.profile(sql)
+    with pytest.raises(NotPlanned, match=r"calls public\.strike_now"):
+        modes.profile("SELECT strike_now()")
+
+
 def test_each_weapon_writes_where_nobody_refuses_it(modes: Modes) -> None:
     """Else the test below could not fail."""
     for blow in BLOWS[:-1]:  # no read-only transaction lets a sequence be set, a rollback keeps it
@@ -341,6 +353,7 @@ def test_what_calls_a_weapon_is_refused_in_every_mode_and_writes_nothing(modes: 
     named += [(f"SELECT {modes.aim(it)}", True) for it in BLOWS]
     modes.ask_now("DROP CAST (int AS pair)")
     modes.ask_now("DROP OPERATOR |+| (numeric, numeric)")
+    modes.ask_now("DROP OPERATOR || (text, regtype)")  # what stands in for one of the server's
     modes.rules = look_in_place(driver.ask, modes.server.session)
     dump = modes.dump()
     passed = [sql for sql, _ in named if modes.tries(modes.replay, sql)]

@@ -52,6 +52,7 @@ _TELL_NO_MORE = (
     "RESET debug_pretty_print",
 )
 _UNLOGGED = ("SET log_min_messages = panic", "RESET log_min_messages")
+_ONLY_OURS, _ALL = "SET search_path = pg_catalog", "RESET search_path"
 _TITLE = "parse tree:"
 _FIELD = re.compile(r":(\w++)\s++(?:(\d++)|\(o\s++([\d\s]++)\))")
 _CHANGES = re.compile(r":commandType\s++[2-5]\b")
@@ -98,12 +99,17 @@ def judge_calls(talk: Talk, sql: str, rules: CallRules) -> list[str]:
     that is not known to change nothing, or cannot be followed; nothing of it was executed.
     """
     walk = CallWalk(talk, rules)
+    # nothing of users' stands in for what the catalogue is asked with
+    talk([_ONLY_OURS], "counts")
     # a literal calls what its type reads it with while it is parsed
     for oid, via in talk([PARSED], "rows")[0].rows:
         walk.add("function", int(oid or 0), str(via), True)
     walk.follow()
+    talk([_ALL], "counts")
     walk.add_tree(ask_tree(talk, sql), "", not rules.plans)
+    talk([_ONLY_OURS], "counts")
     walk.follow()
+    talk([_ALL], "counts")
     return list(walk.followed)
 
 
