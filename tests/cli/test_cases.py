@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+from disk_runs import LOG, make_run, make_side
 
 from dyno.cli import run_words
+from dyno.cli.disk import tell_disks
+from dyno.cli.terminal.explanation import print_explanation
+from dyno.record.explanation import REST, Explanation, PathStage, StagePart
 
 
 @pytest.fixture(autouse=True)
@@ -71,3 +76,32 @@ def test_every_command_that_plays_one_workload_takes_sql(
     words = [*words, "null", "null@1us"] if words == ["count"] else words
     assert run_words([*words, "--sql", "none.sql"]) == 64
     assert "no SQL file at 'none.sql'" in capsys.readouterr().err
+
+
+def test_parts_of_a_stage_that_take_time_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """Case 31."""
+    parts = (
+        StagePart("JIT compilation", (374_194.0,)),
+        StagePart("trigger stamp", (20_000.0,)),
+        StagePart("trigger idle", (9.0,)),
+    )
+    stages = (PathStage("execute", (400_000.0,), "the server", parts), PathStage(REST, (0.0,)))
+    print_explanation(
+        Explanation("e", "1", "//s", "SELECT 1", "2026", stages=stages, bare_us=(400_000.0,))
+    )
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    (jit,) = [it for it in lines if it[:1] == ["JIT"]]
+    assert jit[:3] == ["JIT", "compilation", "374,194"] and jit[-2:] == ["94", "%"]
+    assert ["trigger", "stamp", "20,000"] in [it[:3] for it in lines]
+    assert "idle" not in str(lines), "it took nearly nothing"
+
+
+def test_the_p99_of_a_flush_is_told_and_in_json_all_of_each_job(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Case 32."""
+    tell_disks(tmp_path, make_run([make_side()], [LOG]), tmp_path / "x.json")
+    said = capsys.readouterr().out
+    assert "sync p99" in said and "900 µs" in said
+    (job,) = json.loads((tmp_path / "x.json").read_text())["jobs"]
+    assert (job["sync_p50"], job["sync_p99"]) == (400_000, 900_000) and job["rate"] > 0

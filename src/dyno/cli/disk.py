@@ -144,7 +144,7 @@ def tell_disks(folder: Path, run: DiskRun, json_file: Path | None) -> DiskVerdic
     verdict = judge_disks(run)
     page = derive_disk_page(folder, run, verdict)
     if json_file:
-        write_verdict(verdict, json_file)
+        write_verdict(run, verdict, json_file)
     print_disks(run, verdict)
     screen.print_line(f"report: {page}")
     if not is_over(run):
@@ -207,8 +207,12 @@ def choose_exit_code(verdict: DiskVerdict, strict: bool) -> int:
     return judged_run.EXITS[verdict.overall]
 
 
-def write_verdict(verdict: DiskVerdict, file: Path) -> None:
-    """`--json`: the verdict (`record/disk.py`, `DiskVerdict`)."""
+def write_verdict(run: DiskRun, verdict: DiskVerdict, file: Path) -> None:
+    """`--json`: the verdict (`record/disk.py`, `DiskVerdict`), and as `jobs` what each job did on
+    each side (`report/text/disks.py`, `JobSummary`; latencies in ns).
+    """
     from dyno.report.html.page import write_user_file
+    from dyno.report.text.disks import summarize_jobs
 
-    write_user_file(file, json.dumps(asdict(verdict), indent=1) + "\n")
+    told = asdict(verdict) | {"jobs": [asdict(each) for each in summarize_jobs(run)]}
+    write_user_file(file, json.dumps(told, indent=1) + "\n")

@@ -67,13 +67,15 @@ def _print_jobs(run: DiskRun) -> None:
             numbers.format_quantity(each.p50, "ns"),
             numbers.format_quantity(each.p99, "ns"),
             numbers.format_quantity(each.sync_p50, "ns") if each.sync_p50 else "",
+            numbers.format_quantity(each.sync_p99, "ns") if each.sync_p99 else "",
             text.format_bar(each.time),
         )
         for each in summaries
     ]
-    heads = ("job", *(("path",) if several else ()), "rate", "p50", "p99", "sync p50")
+    heads = ("job", *(("path",) if several else ()), "rate", "p50", "p99")
+    heads = (*heads, "sync p50", "sync p99")
     first = 2 if several else 1
-    screen.print_table((*heads, "time"), rows, tuple(range(first, first + 4)))
+    screen.print_table((*heads, "time"), rows, tuple(range(first, first + 5)))
     if rows:
         screen.print_paragraph(text.describe_parts([each.time for each in summaries]))
 

@@ -20,6 +20,8 @@ from dyno.servers.explain.spread import compute_median, find_middle
 
 #: Letters of a statement inside a function; of a node, which may hold a list of values.
 SHOWN, NODE_SHOWN = 70, 200
+#: Percent of the bare time that a part of a stage (JIT compilation, a trigger) is told from.
+PART_LEAST = 1.0
 
 
 def print_explanation(it: Explanation) -> None:
@@ -80,7 +82,7 @@ def describe_spread(it: Explanation) -> str:
 
 def _print_stages(it: Explanation) -> None:
     bare_us = compute_median(it.bare_us)
-    rows = [_format_stage(stage, bare_us) for stage in it.stages if _is_shown(stage)]
+    rows = [row for stage in it.stages if _is_shown(stage) for row in _list_stage(stage, bare_us)]
     rows.append(("bare time", *format_spread(it.bare_us), "100 %", "the client", ""))
     for name, us, what in (
         ("instrumented", it.instrumented_us, "the client"),
@@ -112,6 +114,14 @@ def _format_stage(stage: PathStage, bare_us: float) -> tuple[str, ...]:
         return stage.name, numbers.DASH, "", "", stage.source, facts
     share = f"{100 * compute_median(stage.us) / bare_us:.0f} %" if bare_us else ""
     return stage.name, *format_spread(stage.us), share, stage.source, facts
+
+
+def _list_stage(stage: PathStage, bare_us: float) -> Iterator[tuple[str, ...]]:
+    """A stage, and below it the parts that took a share of the time."""
+    yield _format_stage(stage, bare_us)
+    for part in stage.parts:
+        if (percent := 100 * compute_median(part.us) / bare_us if bare_us else 0) >= PART_LEAST:
+            yield f"  {part.name}", *format_spread(part.us), f"{percent:.0f} %", "", ""
 
 
 def format_us(us: float) -> str:

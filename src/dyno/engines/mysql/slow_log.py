@@ -5,7 +5,7 @@ with what they add: each statement when it had ended.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from dyno.engines.mysql.dialect import DIALECT
@@ -42,6 +42,12 @@ _SAMPLED = re.compile(r"\bLog_slow_rate_limit: (\d+)")
 _USE = re.compile(r"^use `?((?:[^`;]|``)+)`?;$", re.IGNORECASE)
 _STAMP = re.compile(
     r"^SET (?:last_insert_id=\d+,)?(?:insert_id=\d+,)?timestamp=(\d+(?:\.\d+)?);$", re.IGNORECASE
+)
+#: An entry on one line: its head, and what the log writes before a statement.
+_JOINED = re.compile(
+    r"(# Time: \S+(?: +\d+:\S+)?) +(# User@Host: .{0,400}?) +(# Query_time: [\d.]+ (?: ?\w+: \S+)*)"
+    r"(?: (# (?!User@Host).{0,900}?))? +(use [^;]+;)? *(SET timestamp=[\d.]+;) *(.+)$",
+    re.IGNORECASE,
 )
 #: What a statement prepared in SQL needs: the log has its text with its values where it ran.
 _PREPARES = re.compile(
@@ -99,7 +105,9 @@ class _Body:
 
     def add(self, line: str, cut: int) -> None:
         """One more line."""
-        self.is_ended = line.endswith(";")
+        if not line.strip() and not self.text.letters:
+            return  # between lines that somebody set apart
+        self.is_ended = line.endswith(";") or (self.is_ended and not line.strip())
         is_first = not cut and self.text.letters == 0
         self.is_empty = False
         if is_first and not self.stamp_s and (stamp := _STAMP.match(line)):
@@ -135,9 +143,18 @@ def _is_beginning(line: str, body: _Body) -> bool:
     return bool((user and user[3]) or is_first)
 
 
+def _split_joined(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """The lines, those of an entry that a service wrote on one taken apart."""
+    for number, line in lines:
+        if line.startswith("# ") and (joined := _JOINED.match(line)):
+            yield from ((number, it) for it in joined.groups() if it)
+        else:
+            yield number, line
+
+
 def _read_records(file: LogFile, limit: int, unread: Reasons) -> Iterator[_Record]:
     it, lines = _Record(1, [], _Body(limit)), file.read_lines(limit)
-    for number, line in lines:
+    for number, line in _split_joined(lines):
         is_head = line.startswith("#") and it.body.is_empty and not _COMMAND.match(line)
         # an entry without a head, or one of the three lines at a file's beginning
         is_other = it.body.is_ended and it.body.text.letters > 0 and bool(_COMMAND.match(line))

@@ -47,6 +47,7 @@ from dyno.engines.postgres.plans import ExplainsPostgresGeneric, plan_shape
 from dyno.engines.postgres.remarks import list_remarks
 from dyno.engines.postgres.settings import (
     STOCK,
+    check_compiler,
     check_settings,
     choose_settings,
     describe_options,
@@ -126,6 +127,7 @@ class Engine(
         """`UsageError` where this version has no such setting, or does not take its value."""
         if not build.attached:
             try_out(build, settings, _parse_major(build), others)
+            check_compiler(build, settings)
 
     def liken_settings(self, running: Build, build: Build) -> dict[str, str]:
         """What was set in a server that runs already, where `build` knows it."""
@@ -152,7 +154,8 @@ class Engine(
         # nobody else works in a private home, so its lock is a dead server's
         (data / "postmaster.pid").unlink(missing_ok=True)
         config = home / "dyno.conf"
-        config.write_text(format_settings_file(settings, _parse_major(build), socket.path.parent))
+        major, sockets = _parse_major(build), socket.path.parent
+        config.write_text(format_settings_file(settings, major, sockets, data))
         running = _server.start_server(
             _server.ServerLaunch(
                 f"postgres {build.version}",
@@ -163,7 +166,7 @@ class Engine(
                 libraries.build_environment(build.libraries),
                 stops_on=signal.SIGINT,
                 dies_on=signal.SIGQUIT,
-                asked=choose_settings(settings, _parse_major(build)),
+                asked=choose_settings(settings, major),
             )
         )
         session = Login(str(socket.path), NAME, NAME).to_session("postgres")

@@ -10,7 +10,7 @@ from dyno.errors import UsageError
 
 HINT = "name it as the server has it (SHOW log_line_prefix): --log-prefix '%m [%p] %q%u@%d '"
 TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?"
-ZONE = r" (?:[A-Z][A-Za-z]{1,5}|[+-]\d\d(?::?\d\d){0,2}|<[^>]*>)"
+ZONE = r" (?:[A-Z][A-Za-z]{1,5}(?![\w@])|[+-]\d\d(?::?\d\d){0,2}|<[^>]*>)"
 EPOCH = r"\d{9,11}\.\d{3}"
 #: What each escape writes; names of applications, users and databases may hold anything.
 _ESCAPES = {

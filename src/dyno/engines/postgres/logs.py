@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import NamedTuple
 
+from dyno.errors import UsageError
 from dyno.workloads.replay.logs import LogEntry, Reasons
 from dyno.workloads.replay.parameters import count_parameters
 
@@ -62,12 +63,57 @@ class Message(NamedTuple):
     lost: str = ""
 
 
+#: Hours before UTC of the zones that servers write (`log_timezone`), by PostgreSQL's abbreviations.
+#: What several zones of the world are called stands here where its summer time has a name of its
+#: own, by which its log is known: CST with CDT, BST with GMT.
+_HOURS = {
+    **{"UTC": 0, "GMT": 0, "Z": 0, "WET": 0, "WEST": 1, "BST": 1, "CET": 1, "CEST": 2, "MET": 1},
+    **{"MEST": 2, "EET": 2, "EEST": 3, "MSK": 3, "SAST": 2, "JST": 9, "KST": 9, "AWST": 8},
+    **{"ACST": 9.5, "ACDT": 10.5, "AEST": 10, "AEDT": 11, "NZST": 12, "NZDT": 13, "NST": -3.5},
+    **{"NDT": -2.5, "AST": -4, "ADT": -3, "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7},
+    **{"MDT": -6, "PST": -8, "PDT": -7, "AKST": -9, "AKDT": -8, "HST": -10},
+}
+_OFFSET = re.compile(r"<?([+-])(\d\d):?(\d\d)?:?(\d\d)?>?")
+
+
 def parse_seconds(text: str) -> float:
-    """A line's time in seconds since 1970, as if every zone were UTC."""
+    """A line's time in seconds since 1970; a zone that is not known counts as UTC."""
     if text[10:11] == " ":
-        fraction = text[19:].partition(" ")[0]
-        return _parse_second(text[:19]) + (float(fraction) if fraction else 0.0)
+        fraction, _, zone = text[19:].partition(" ")
+        second = _parse_second(text[:19]) - (parse_zone(zone) or 0.0)
+        return second + (float(fraction) if fraction else 0.0)
     return float(text) if _EPOCH.fullmatch(text) else 0.0
+
+
+@lru_cache(maxsize=64)
+def parse_zone(zone: str) -> float | None:
+    """Seconds before UTC; None of a name that is not known, 0 without one."""
+    if found := _OFFSET.fullmatch(zone):
+        hours, minutes, seconds = (int(it or 0) for it in found.groups()[1:])
+        return (-1 if found[1] == "-" else 1) * (3600.0 * hours + 60 * minutes + seconds)
+    hours_before = _HOURS.get(zone) if zone else 0
+    return None if hours_before is None else 3600.0 * hours_before
+
+
+class _Zones:
+    """The zones of a log's times: one that is not known may stand alone, where it shifts all."""
+
+    def __init__(self) -> None:
+        self._seen = set[str]()
+
+    def check(self, message: Message) -> None:
+        """`UsageError` where a zone is not known beside another."""
+        zone = message.time[19:].partition(" ")[2]
+        if zone in self._seen:
+            return
+        self._seen.add(zone)
+        unknown = sorted(it for it in self._seen if parse_zone(it) is None)
+        if unknown and len(self._seen) > 1:
+            raise UsageError(
+                f"line {message.line}: the time zone '{unknown[0]}' is not known",
+                cause=f"the log has times of {' and '.join(sorted(filter(None, self._seen)))}",
+                hint="write its offset in its place (+05:30), or log with log_timezone='UTC'",
+            )
 
 
 @lru_cache(maxsize=64)
@@ -105,10 +151,11 @@ class _Values:
 
 def read_entries(messages: Iterable[Message], unread: Reasons) -> Iterator[LogEntry]:
     """The statements of a log's messages."""
-    cut = _Values()
+    cut, zones = _Values(), _Zones()
     for message in messages:
         if message.severity != "LOG":
             continue
+        zones.check(message)
         found = STATEMENT.match(message.text)
         if found is None:
             _note_other(message, unread)

@@ -20,7 +20,7 @@ from dyno.engines.postgres.log_prefix import (
 )
 from dyno.errors import UsageError
 
-_TIMES = re.compile(rf"({TIME})(?:{ZONE})?|(?<![\d.])({EPOCH})(?!\d)")
+_TIMES = re.compile(rf"({TIME}(?:{ZONE})?)|(?<![\d.])({EPOCH})(?!\d)")
 _SESSION = re.compile(r"(?<![\w.])([0-9a-f]{6,8})\.[0-9a-f]{1,8}(?![\w.])")
 _LABELLED = re.compile(
     r"(?<![a-z])(?:pid|process(?:[_ ]?id)?|backend(?:[_ ]?pid)?)[=: ]{1,2}\[?(\d+)", re.IGNORECASE

@@ -13,7 +13,7 @@ from dyno import numbers, scratch
 from dyno.builds import Build
 from dyno.engines._idle_keys import OFF, Idle, find_idle_keys
 from dyno.engines._server import libraries, process
-from dyno.engines.postgres.settings import OURS, choose_settings
+from dyno.engines.postgres.settings import OURS, STOCK, choose_settings, has_compiler
 from dyno.errors import TrialFailed
 
 #: From PostgreSQL's documentation of each setting.
@@ -42,6 +42,8 @@ def list_remarks(build: Build, settings: Mapping[str, str], major: int) -> Itera
     """A clause for each key that can have no effect, and for each bare number that has a unit."""
     own = {name: value for name, value in settings.items() if name not in OURS}
     yield from find_idle_keys(own, DEFAULTS | choose_settings(settings, major), IDLE)
+    if settings.get("profile") == STOCK and major >= 12 and not has_compiler(build):
+        yield "jit is on by default, without effect: this build cannot compile expressions"
     for name, value in own.items():
         if value.isdecimal() and int(value) > 0 and (unit := _find_unit(build, name)):
             per, kind = unit

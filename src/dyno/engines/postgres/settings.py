@@ -155,6 +155,8 @@ def _check_spelling(name: str) -> None:
         raise UsageError(f"'{name}' is not one of the server's own settings", hint=hint)
 
 
+NO_COMPILER = "this build of postgres cannot compile expressions, so jit=on has no effect"
+NO_COMPILER_HINT = "dyno engines list postgres names others; Debian's have it"
 UNRECOGNISED = re.compile(r'unrecognized configuration parameter "([^"]+)"')
 #: Every setting with its unit, and where its value comes from; how the program was compiled.
 SETTINGS = "SELECT name, current_setting(name, true), source FROM pg_settings ORDER BY name"
@@ -172,9 +174,15 @@ def choose_settings(settings: Mapping[str, str], major: int) -> dict[str, str]:
     return values | (DURABLE if profile == "durable" else {}) | own
 
 
-def format_settings_file(settings: Mapping[str, str], major: int, sockets: Path) -> str:
-    """The text of the server's file; of two lines for a setting the last one holds."""
+def format_settings_file(
+    settings: Mapping[str, str], major: int, sockets: Path, data: Path | None = None
+) -> str:
+    """The text of the server's file; of two lines for a setting the last one holds. Stock is what
+    `initdb` wrote beside the `data`: up to 14 the program's own shared_buffers are fewer.
+    """
     lines = []
+    if data and settings.get("profile") == STOCK:
+        lines.append((data / "postgresql.conf").read_text())
     if "config" in settings:
         lines.append(Path(settings["config"]).expanduser().read_text())
     lines += [
@@ -183,6 +191,17 @@ def format_settings_file(settings: Mapping[str, str], major: int, sockets: Path)
     lines += [f"{name} = {value}" for name, value in HELD.items()]
     lines.append(f"unix_socket_directories = {_quote(str(sockets))}")
     return "\n".join(lines) + "\n"
+
+
+def check_compiler(build: Build, settings: Mapping[str, str]) -> None:
+    """`UsageError` where expressions are to be compiled and the build has no compiler of them."""
+    if settings.get("jit") == "on" and not has_compiler(build):
+        raise UsageError(NO_COMPILER, cause="there is no llvmjit.so", hint=NO_COMPILER_HINT)
+
+
+def has_compiler(build: Build) -> bool:
+    """Has the build its own library that compiles expressions?"""
+    return any(build.program.resolve().parents[1].rglob("llvmjit.so"))
 
 
 def try_out(
@@ -239,20 +258,34 @@ def read_settings(ask: Ask, server: Server) -> dict[str, str]:
     server's own judgement) has the last word.
     """
     started = server.handle is not None
+    asked = server.handle.launch.asked if server.handle is not None else {}
     rows, *built = ask(server.session, [SETTINGS, *([BUILT] if started else [])])
     found = {str(name): (value or "", source or "") for name, value, source in rows}
     places = [str(server.home)]
     if started:
-        _check_read(server.handle.launch.asked, found)
+        _check_read(asked, found)
         places.append(str(server.handle.launch.socket.path.parent))
     told = {
         name: value if source == "default" else f"{value} ({source})"
         for name, (value, source) in found.items()
         if not any(place in value for place in places)
     }
+    if found.get("jit", ("", ""))[0] == "on" and (why := _explain_no_compiler(ask, server)):
+        if asked.get("jit") == "on":
+            raise TrialFailed(NO_COMPILER, cause=why, hint=NO_COMPILER_HINT)
+        told["jit"] = f"{told['jit']}, without effect: {why}"
     if "debug_assertions" in found:
         told["assertions"] = found["debug_assertions"][0]  # in the word of the builds' facts
     return told | {str(name): value or "" for more in built for name, value in more}
+
+
+def _explain_no_compiler(ask: Ask, server: Server) -> str:
+    """Why a server cannot compile expressions, whatever `jit` says; empty where it can."""
+    try:
+        ((is_there,),) = ask(server.session, ["SELECT pg_jit_available()"])[-1:][0]
+    except TrialFailed as refused:
+        return str(refused).partition("\n")[0]
+    return "" if is_there == "t" else "pg_jit_available() is false"
 
 
 def _check_read(asked: Mapping[str, str], found: Mapping[str, tuple[str, str]]) -> None:

@@ -122,12 +122,13 @@ def _make_jobs(run: DiskRun) -> PagePart:
             TableCell(numbers.format_quantity(each.p50, "ns")),
             TableCell(numbers.format_quantity(each.p99, "ns")),
             TableCell(numbers.format_quantity(each.sync_p50, "ns") if each.sync_p50 else ""),
+            TableCell(numbers.format_quantity(each.sync_p99, "ns") if each.sync_p99 else ""),
             TableCell(numbers.format_percent(each.spread_percent)),
         ]
         group = each.job if several and each.job != before else ""
         rows.append(TableRow(each.side if several else each.job, cells, group=group))
         before = each.job
-    heads = ("rate", "p50", "p99", "sync p50", "blocks apart")
+    heads = ("rate", "p50", "p99", "sync p50", "sync p99", "blocks apart")
     head = "path" if several else "job"
     return PagePart("Jobs", "jobs", build_tables([HtmlTable("All jobs", head, heads, rows)]))
 

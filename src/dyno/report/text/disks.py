@@ -66,6 +66,7 @@ class JobSummary:
     p50: float
     p99: float
     sync_p50: float
+    sync_p99: float
     spread_percent: float
     time: RequestTime
 
@@ -93,6 +94,7 @@ def _summarize(run: DiskRun, job: DiskJob, side: DiskSide, trace: DiskTrace | No
         p50=median(play.total.p50 for play in plays),
         p99=median(play.total.p99 for play in plays),
         sync_p50=median(play.sync.p50 for play in plays),
+        sync_p99=median(play.sync.p99 for play in plays),
         spread_percent=100.0 * (max(rates) - min(rates)) / mean,
         time=measure_request_time(job, plays, trace),
     )

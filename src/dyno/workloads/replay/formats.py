@@ -12,7 +12,7 @@ from dyno.errors import UsageError
 from dyno.plugins import load_things
 from dyno.workloads.replay.lines import LogFile
 from dyno.workloads.replay.logs import LIMIT, Log, LogEntry
-from dyno.workloads.replay.shippers import DEPTH, Unwrapping, find_shipper
+from dyno.workloads.replay.shippers import DEPTH, Unwrapping, find_shipper, split_tailed
 
 #: Lines by which a log is known, and characters of each.
 LOOKED_AT, LINE = 500, 1 << 16
@@ -68,7 +68,8 @@ def read_log(file: LogFile, limit: int = LIMIT) -> Log:
     head[:1] = [line.removeprefix("\ufeff") for line in head[:1]]
     if not any(line.strip() for line in head):
         raise UsageError(f"the log {path} is empty", hint=_format_readers(readers))
-    file = replace(file, has_returns=has_returns and bool(lines))
+    tailed, head = _choose_tailed(head, readers, path)
+    file = replace(file, has_returns=has_returns and bool(lines), tailed=tailed)
     unwrappings, inner = _find_unwrappings(head, readers, path)
     for reader in readers:
         if reader.knows(inner):
@@ -77,6 +78,28 @@ def read_log(file: LogFile, limit: int = LIMIT) -> Log:
     cause = f"line 1 is '{head[0][:60]}'"
     raise UsageError(
         f"{path} is not a log that Dyno knows", cause=cause, hint=_format_readers(readers)
+    )
+
+
+def _choose_tailed(
+    head: list[str], readers: Sequence[LogReader], path: Path
+) -> tuple[str | None, list[str]]:
+    """Which of the files that `tail` joined is a log, and its first lines; None: it joined none."""
+    files = split_tailed(head)
+    known = [name for name, lines in files.items() if _is_known(lines, readers)]
+    if not known:
+        return None, head
+    if len(known) > 1:
+        raise _build_several(path, "tail", known, f"tail -F {known[0]} > one.log")
+    return known[0], files[known[0]]
+
+
+def _build_several(path: Path, by: str, known: Sequence[str], command: str) -> UsageError:
+    shown = " and ".join(f"'{it}'" for it in known[:3])
+    return UsageError(
+        f"{path} holds more than one log",
+        cause=f"{by} names {shown}",
+        hint=f"replay one of them: {command}",
     )
 
 
@@ -89,12 +112,8 @@ def _find_unwrappings(
         shipper, streams = found
         known = [it for it, lines in streams.items() if _is_known(lines, readers)]
         if len(known) > 1:
-            shown = " and ".join(f"'{it}'" for it in known[:3])
-            raise UsageError(
-                f"{path} holds more than one log",
-                cause=f"{shipper.name} names {shown}",
-                hint=f"replay one of them: grep -F '{known[0]}' {path} > one.log",
-            )
+            command = f"grep -F '{known[0]}' {path} > one.log"
+            raise _build_several(path, shipper.name, known, command)
         if not known:
             break
         unwrappings.append(Unwrapping(shipper, known[0]))

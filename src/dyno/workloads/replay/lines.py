@@ -13,7 +13,12 @@ from typing import IO
 
 from dyno.workloads.replay.compressed import open_log
 from dyno.workloads.replay.logs import BEGINNING, LogEntry, Reasons
-from dyno.workloads.replay.shippers import NumberedLine, Unwrapping, unpack_lines
+from dyno.workloads.replay.shippers import (
+    NumberedLine,
+    Unwrapping,
+    choose_tailed,
+    unpack_lines,
+)
 
 
 @dataclass(frozen=True)
@@ -21,7 +26,8 @@ class LogFile:
     """A log's file, and what is known of it: `prefix` is PostgreSQL's `log_line_prefix`, "" where
     nobody says it, and `likely_prefix` that of a server which may have written it; `unwrappings`
     what shippers wrote before its lines, the outermost first; does a carriage return end each line
-    (`has_returns`)? `skipped`: lines of others, once it was read.
+    (`has_returns`)? `tailed`: the one that is read of several files which `tail` joined (None: it
+    did not). `skipped`: lines of others, once it was read.
     """
 
     path: Path
@@ -29,6 +35,7 @@ class LogFile:
     unwrappings: tuple[Unwrapping, ...] = ()
     has_returns: bool = False
     likely_prefix: str = ""
+    tailed: str | None = None
     skipped: Reasons = field(default_factory=Reasons, compare=False)
 
     def read_lines(self, limit: int) -> Lines:
@@ -55,6 +62,8 @@ class Lines:
         """The numbers and the lines."""
         self._file.skipped.clear()
         lines: Iterator[NumberedLine] = self._read_raw()
+        if self._file.tailed is not None:
+            lines = choose_tailed(lines, self._file.tailed, self._file.skipped)
         for unwrapping in self._file.unwrappings:
             lines = unpack_lines(lines, unwrapping, self._file.skipped)
         for number, text, self.at, self.process in lines:

@@ -13,6 +13,7 @@ from dyno.workloads.replay.logs import LIMIT, Reasons
 
 NO_LINE_OF_IT = "a line that the shipper of the log did not write"
 OTHER_STREAM = "a line of another container or program"
+OTHER_FILE = "a line of another file that tail followed"
 
 
 class NumberedLine(NamedTuple):
@@ -61,7 +62,8 @@ YEAR = 2000
 def _convert_time(text: str) -> str:
     """A shipper's time as PostgreSQL writes one."""
     if text[:1].isdigit():
-        return f"{text[:10]} {re.split('[Z+-]', text[11:])[0]}"
+        time, offset = re.match(r"([\d:.]+)Z?(.*)", text[11:]).groups()  # type: ignore[union-attr]
+        return f"{text[:10]} {time} {offset}".rstrip()
     return f"{YEAR}-{_MONTHS.index(text[:3]) + 1:02d}-{int(text[4:6]):02d} {text[7:]}"
 
 
@@ -191,6 +193,35 @@ SHIPPERS: tuple[Shipper, ...] = (
 DEPTH, SHARE = 3, 0.9
 #: Characters of messages that wait for more of their lines.
 WAITING = 2 * LIMIT
+
+
+#: What `tail -F` writes between the lines of one file and those of another.
+TAIL_HEADER = re.compile(r"^==> (.+) <==$")
+
+
+def split_tailed(head: Iterable[str]) -> dict[str, list[str]]:
+    """The first lines of each file that `tail` followed, by its name; none without its headers."""
+    files, name = dict[str, list[str]](), ""
+    for line in head:
+        if header := TAIL_HEADER.match(line):
+            name = header[1]
+        else:
+            files.setdefault(name, []).append(line)
+    return files if files.keys() - {""} else {}
+
+
+def choose_tailed(
+    lines: Iterable[NumberedLine], name: str, skipped: Reasons
+) -> Iterator[NumberedLine]:
+    """Lines of one of the files that `tail` followed."""
+    current = ""
+    for line in lines:
+        if header := TAIL_HEADER.match(line.text):
+            current = header[1]
+        elif current == name:
+            yield line
+        elif line.text.strip():
+            skipped.add(OTHER_FILE, line.number)
 
 
 class Unwrapping(NamedTuple):

@@ -1,0 +1,28 @@
+"""PostgreSQL as its vendor starts it, and expressions that a build cannot compile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from private_servers import started
+
+from dyno import driver
+from dyno.compare.experiment.candidates import parse_candidate
+from dyno.engines import find_engine
+from dyno.errors import UsageError
+
+
+def test_stock_is_what_initdb_wrote_and_says_that_nothing_is_compiled() -> None:
+    """Cases 25 and 26 from the field."""
+    engine: Any = find_engine("postgres", driver.ask)
+    spec = parse_candidate("postgres@14?profile=stock")
+    build = engine.program(spec.with_password, {}, lambda _: None)
+    with started("postgres@14?profile=stock") as server:
+        told = engine.settings(server)
+    assert told["shared_buffers"].startswith("128MB")
+    assert told["max_wal_size"].startswith("1GB")
+    assert "without effect: pg_jit_available() is false" in told["jit"]
+    assert any("jit is on by default" in it for it in engine.list_remarks(build, spec.keys))
+    with pytest.raises(UsageError, match="cannot compile expressions"):
+        engine.accept(build, {"jit": "on"})
