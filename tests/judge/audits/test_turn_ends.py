@@ -13,6 +13,9 @@ from hdr import encoded
 from ways_to_be_fooled import assert_caught
 
 from dyno.compare.resolve.design import TURNS
+from dyno.judge.analysis.turn_ends import count_turn_ends
+from dyno.judge.stats.histogram import decode_histogram
+from dyno.judge.stats.turn_ends import Turn
 from dyno.record import Run, Stop, Suspended, Switches, Tally, Trial
 
 SLICE = TURNS.slice
@@ -190,3 +193,17 @@ def of_more_events(trial: Trial) -> Trial:
     latency = replace(tally.latency, count=round(1.025 * tally.latency.count))
     fuller = replace(record, streams=(replace(tally, latency=latency),))
     return replace(trial, phases=(fuller,))
+
+
+def test_what_an_event_can_gain_is_the_time_of_all_other_sides() -> None:
+    """Of two sides one other has its turn meanwhile, of three two."""
+    trial = made(Events(40), Events(40), blocks=1)[0]
+    pair = interleaved()
+    third = replace(pair.candidates[0], name="third")
+    more = replace(pair, candidates=(*pair.candidates, third))
+    (two,), (three,) = (count_turn_ends(run, trial, "run").values() for run in (pair, more))
+    histogram = decode_histogram(trial.phases[0].streams[0].latency.hdr)
+    turn_ns = 1e9 * (TURNS.slice.length_s + TURNS.slice.drain_s)
+    for found, others in ((two, 1), (three, 2)):
+        turn = Turn(1e9 * TURNS.slice.length_s, 1e9 * TURNS.slice.drain_s, others * turn_ns)
+        assert found.gained_most == turn.compute_gained_share(*histogram.list_values()) > 0
