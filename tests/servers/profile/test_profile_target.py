@@ -8,15 +8,18 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dyno.cli import run_words
+from dyno.driver import Conversation
+from dyno.driver.events import AskMode, Notice, TimedAnswer
 from dyno.driver.plan import Session
 from dyno.errors import TrialFailed, UsageError
 from dyno.servers.profile import postgres
-from dyno.servers.profile.source import NotPlanned, StatementCount, StatementText
+from dyno.servers.profile.source import NotPlanned, StatementCount, StatementServer, StatementText
 from dyno.servers.profile.statements import LINES_KEPT, StatementTimes
 from dyno.servers.profile.target import find_target
 
@@ -112,10 +115,29 @@ def test_the_name_of_a_server_has_no_password() -> None:
     assert found.server and "secret-word" not in found.name + repr(found.missing)
 
 
-def explain(text: str) -> str:
+class Telling(Conversation):
+    """A PostgreSQL's answers to what a statement calls, which is nothing."""
+
+    def __call__(self, session: Session, statements: Sequence[str]) -> Rows:
+        return [[["on"]] for _ in statements]
+
+    def ask_timed(
+        self, session: Session, statements: Sequence[str], mode: AskMode = "rows"
+    ) -> list[TimedAnswer]:
+        if mode == "prepares":
+            tree = Notice("parse tree:", "", "{QUERY :commandType 1}")
+            return [TimedAnswer([], 1, notices=(tree,))]
+        return [TimedAnswer([["on"]] if "superuser" in it else [], 1) for it in statements]
+
+
+def find_server() -> StatementServer:
     found = find_target(answer, "postgres://ann@localhost/shop").server
-    assert found
-    return found.explain(answer, StatementText("shop", text, text))
+    assert isinstance(found, postgres.PostgresServer)
+    return replace(found, converse=Telling)
+
+
+def explain(text: str) -> str:
+    return find_server().explain(answer, StatementText("shop", text, text))
 
 
 @pytest.mark.parametrize(
@@ -137,14 +159,13 @@ def test_a_semicolon_in_a_text_is_none() -> None:
 
 
 def test_a_refused_plan_says_why() -> None:
-    found = find_target(answer, "postgres://ann@localhost/shop").server
-    assert found
-
     def refuse(session: Session, statements: Sequence[str]) -> Rows:
         raise TrialFailed('EXPLAIN failed: relation "item" does not exist')
 
     with pytest.raises(NotPlanned, match=r'^relation "item" does not exist'):
-        found.explain(refuse, StatementText("shop", "SELECT 1 FROM item", "SELECT 1 FROM item"))
+        find_server().explain(
+            refuse, StatementText("shop", "SELECT 1 FROM item", "SELECT 1 FROM item")
+        )
 
 
 def test_counts_that_began_anew_are_whole() -> None:
@@ -160,13 +181,10 @@ def test_a_profile_of_another_engine_is_no_base(
 
 
 def test_a_plan_of_thousands_of_lines_is_cut_and_that_is_said() -> None:
-    found = find_target(answer, "postgres://ann@localhost/shop").server
-    assert found
-
     def tell_many(session: Session, statements: Sequence[str]) -> Rows:
         return [[[f"Scan {at}"] for at in range(5_000)]] * len(statements)
 
-    told = StatementTimes(tell_many, found)
+    told = StatementTimes(tell_many, find_server())
     plan, why = told.explain(StatementText("shop", "SELECT 1", "SELECT 1"))
     assert not why and plan.count("\n") == LINES_KEPT and plan.endswith("and 4900 lines more")
 

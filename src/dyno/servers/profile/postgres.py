@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dyno.compare.experiment.candidates import Spec
@@ -65,12 +65,13 @@ _WITH_TEXT, _WITHOUT_TEXT = "datid::text, left(query, 10000)", "'', ''"
 class PostgresServer(StatementServer):
     """A PostgreSQL that answers. `extension` is the schema of pg_stat_statements and its column of
     times, where it is; `databases` are names by number, `session_text_bytes` what the server keeps
-    of a session's statement.
+    of a session's statement. `converse` opens what a statement is judged over.
     """
 
     databases: Mapping[str, str]
     extension: tuple[str, str] | None
     session_text_bytes: int
+    converse: Callable[[], Conversation] = Conversation
     _waits: TellsPostgresWaits = field(default_factory=TellsPostgresWaits)
 
     @property
@@ -160,7 +161,7 @@ class PostgresServer(StatementServer):
         """`UsageError` where planning may execute what is not known to change nothing: functions
         that are said to be stable or immutable.
         """
-        with Conversation() as conversation:
+        with self.converse() as conversation:
             ((conforming,),) = conversation(session, ["SHOW standard_conforming_strings"])[0]
             quoting = replace(QUOTING, backslashes=conforming != "on")
             judge_calls(
