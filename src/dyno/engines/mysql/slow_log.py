@@ -45,8 +45,9 @@ _STAMP = re.compile(
 )
 #: An entry on one line: its head, and what the log writes before a statement.
 _JOINED = re.compile(
-    r"(# Time: \S+(?: +\d+:\S+)?) +(# User@Host: .{0,400}?) +(# Query_time: [\d.]+ (?: ?\w+: \S+)*)"
-    r"(?: (# (?!User@Host).{0,900}?))? +(use [^;]+;)? *(SET timestamp=[\d.]+;) *(.+)$",
+    r"(# Time: \S++(?: ++\d++:\S++)?+) ++(# User@Host: .{0,400}?)(?<! ) ++"
+    r"(# Query_time: [\d.]++(?: ++\w++: \S++)*+)(?: ++(# (?!User@Host).{0,900}?)(?<! ))? ++"
+    r"(use [^;]{1,200}+;)?+ *+(SET timestamp=[\d.]++;) *+(.+)$",
     re.IGNORECASE,
 )
 #: What a statement prepared in SQL needs: the log has its text with its values where it ran.
