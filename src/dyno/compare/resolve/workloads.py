@@ -220,6 +220,6 @@ def _describe(script: Path, options: dict[str, str]) -> Description:
         raise UsageError(
             f"{script.name} would be played with its marks as comments",
             cause=f"`{mark}` is a mark of an SQL file",
-            hint=f"--sql {script.name}, or --set marked=true; --set marked=off for comments",
+            hint="--set marked=true (`dyno compare --sql`); --set marked=off for comments",
         )
     return driver.describe(Plan(_NOTHING, Script(str(script), options), seed=0))
