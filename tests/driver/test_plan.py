@@ -139,7 +139,8 @@ def test_everything_that_the_driver_must_be_told_is_always_told() -> None:
 
 
 def test_the_question_has_the_fields_of_ask() -> None:
-    assert set(schemas()["Ask"]["properties"]) == {"version", "session", "statements", "mode"}
+    asked = {"version", "session", "statements", "mode", "closes"}
+    assert set(schemas()["Ask"]["properties"]) == asked
     assert "rows" in schemas()["Answer"]["required"]
     told = {field.name for field in dataclasses.fields(TimedAnswer)}
     assert told == set(schemas()["Answer"]["properties"])
