@@ -40,7 +40,7 @@ def a_run(
     ledger = (LedgerEntry("rows", COUNT, {"inserted": 1}),)
     plain = make_workload("select", [phase or make_phase(primary=primary)])
     workload = dataclasses.replace(plain, ledger=ledger)
-    return dataclasses.replace(make_run(workloads=[workload]), candidates=sides or (OLD, NEW))
+    return make_run(sides or (OLD, NEW), [workload])
 
 
 def a_trial(number: int, candidate: str, *, cpu_ns: float = 10_000, **tally: Any) -> Trial:

@@ -74,20 +74,21 @@ def make_design(**changes: Any) -> Design:
 
 
 def make_run(
-    candidates: Sequence[str] = ("old", "new"),
+    candidates: Sequence[str | Candidate] = ("old", "new"),
     workloads: Sequence[WorkloadPlan] = (),
     **design: Any,
 ) -> Run:
     """A run whose first candidate is the base; `design` changes `make_design`."""
+    sides = tuple(make_candidate(it) if isinstance(it, str) else it for it in candidates)
     return Run(
         name="fake",
         created_utc="2026-01-01T00:00:00Z",
         question="is new slower than old?",
         command="dyno compare old new --workload select",
         seed=1,
-        candidates=tuple(make_candidate(name) for name in candidates),
+        candidates=sides,
         workloads=tuple(workloads or (make_workload(),)),
-        design=make_design(base=candidates[0], **design),
+        design=make_design(base=sides[0].name, **design),
         host={"cpu": "two of them"},
     )
 

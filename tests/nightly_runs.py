@@ -36,13 +36,15 @@ def make_build(version: str, **changes: object) -> Candidate:
 
 
 def write_run(
-    runs: Path, day: int, logs: dict[str, float], restarts: int = 3, **changes: object
+    runs: Path, day: int, logs: dict[str, float], restarts: int = 3, **changes: Any
 ) -> Path:
-    """A run of that day: each version's log of time, so many restarts of 1 % around it."""
+    """A run of that day: each version's log of time, so many restarts of 1 % around it; `design`
+    among the changes are those of the design.
+    """
     stamp = f"2026-01-{day:02}T00:00:00Z"
-    sides = tuple(make_build(version) for version in logs)
-    made = dataclasses.replace(make_run(list(logs)), created_utc=stamp, candidates=sides)
-    made = dataclasses.replace(made, **changes)  # type: ignore[arg-type]
+    sides = changes.pop("candidates", [make_build(version) for version in logs])
+    made = make_run(sides, **changes.pop("design", {}))
+    made = dataclasses.replace(made, **{"created_utc": stamp} | changes)
     kept = create_run(made, runs)
     rng, numbers = np.random.default_rng(day), iter(range(1, 1000))
     for block in range(restarts):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-from fakes import make_run
+from fakes import make_candidate, make_run
 
 from dyno.builds import Build
 from dyno.cli.terminal.announcement import format_builds
@@ -14,13 +14,9 @@ from dyno.compare.resolve.draft import Prepared
 
 def prepared(program: Path, **facts: dict[str, str]) -> Prepared:
     """A run of two candidates whose builds carry these facts."""
-    run = make_run()
-    sides = tuple(
-        dataclasses.replace(each, name=name, build=told)
-        for each, (name, told) in zip(run.candidates, facts.items(), strict=True)
-    )
+    sides = [dataclasses.replace(make_candidate(name), build=it) for name, it in facts.items()]
     builds = {name: Build("real", "", "9.9", program) for name in facts}
-    return Prepared(dataclasses.replace(run, candidates=sides), {}, builds)
+    return Prepared(make_run(sides), {}, builds)
 
 
 def test_each_build_is_announced_with_its_compiler_and_optimisation(tmp_path: Path) -> None:

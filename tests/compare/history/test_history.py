@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import shlex
 from pathlib import Path
 
 import pytest
-from fakes import make_run
 from nightly_runs import HistoryCommand, history_command, make_build, write_nightly_runs, write_run
 
 from dyno.cli import command, run_words
-from dyno.record import Run
 
 
 @pytest.fixture
@@ -83,8 +80,7 @@ def test_the_same_run_named_twice_counts_once(runs: Path, shown: HistoryCommand)
 def test_runs_of_an_a_a_comparison_are_one_point_each(runs: Path, shown: HistoryCommand) -> None:
     for day in range(1, 11):
         sides = (make_build("1.0"), make_build("1.0", name="1.0#2"))
-        run: Run = dataclasses.replace(make_run(["1.0", "1.0#2"]), candidates=sides)
-        write_run(runs, day, {"1.0": 0.0, "1.0#2": 0.0}, candidates=sides, design=run.design)
+        write_run(runs, day, {"1.0": 0.0, "1.0#2": 0.0}, candidates=sides)
     assert " 10 " in shown()
 
 

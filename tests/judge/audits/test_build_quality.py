@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import subprocess
 from pathlib import Path
 
@@ -21,7 +20,7 @@ GOOD = {"assertions": "off", "optimisation": "-O2"}
 
 def _run(**builds: dict[str, str]) -> Run:
     sides = [Candidate(n, f"real@{n}", "real", False, b, {}, {}) for n, b in builds.items()]
-    return dataclasses.replace(make_run(), candidates=tuple(sides))
+    return make_run(sides)
 
 
 def _judged(run: Run, **settings: dict[str, str]) -> list[Finding]:

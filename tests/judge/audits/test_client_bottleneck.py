@@ -26,8 +26,7 @@ PINNED = Conditions(pinning=PinningCondition(driver=(3,), engine=(0, 1, 2)))
 def _run(primary: tuple[str, ...] = ("rate_per_s",)) -> Run:
     side = Candidate("new", "real@1", "real", False, {}, {}, {})
     workload = make_workload("select", [make_phase(primary=primary)])
-    run = dataclasses.replace(make_run(workloads=[workload]), candidates=(side,))
-    return dataclasses.replace(run, host={"cores": "4"})
+    return dataclasses.replace(make_run([side], [workload]), host={"cores": "4"})
 
 
 def _trial(driver: float, server: float | None, connections: int = 8, **tally: Any) -> Trial:

@@ -22,7 +22,7 @@ def _side(name: str, **changes: Any) -> Candidate:
 
 
 def _run(*sides: Candidate, aa: bool = False) -> Run:
-    return dataclasses.replace(make_run(aa=aa, controls={"aslr": "on"}), candidates=sides)
+    return make_run(sides, aa=aa, controls={"aslr": "on"})
 
 
 def _only(run: Run) -> Finding:
