@@ -54,9 +54,9 @@ def server_below(pid: int, home: Path) -> int:
 
 
 def driver_below(pid: int) -> int:
-    """The driver below `pid`; the sampler, which is the same program, is none."""
+    """The driver below `pid` that plays; the same program samples and answers questions, too."""
     drivers = (p for p in descendants(pid) if program_name(p) == DRIVER)
-    return next(p for p in drivers if "\0sample" not in _read(Path(f"/proc/{p}/cmdline")))
+    return next(p for p in drivers if "\0run" in _read(Path(f"/proc/{p}/cmdline")))
 
 
 def send_signal(pid: int, number: signal.Signals) -> None:
