@@ -41,8 +41,12 @@ CORE = {
     "mariadb": ("11.8", "innodb", "debian"),
     "duckdb": (),
 }
+#: What no parameter tells: clusters and packages, whose tests take up to a minute of a core each.
+LONG = re.compile(r"tests/compare/fleet/test_(ray|ssh)\.py|tests/test_wheel\.py")
+#: Where something is killed, a server of processes stands for all.
+KILLED = ("postgres@18", "mysql@8.0")
 #: Below these folders one server of any family stands for all ...
-ONE_SERVER = ("on_servers/kit/", "on_servers/watch/")
+ONE_SERVER = re.compile("on_servers/(kit|watch)/")
 ONE_OF = ("mysql@9.7", "mysql@8.0", "mariadb@11.8")
 #: ... but for what meets the server's own ways: these play on every build in `make test`, too.
 EVERY_BUILD = re.compile(
@@ -100,21 +104,27 @@ def find_servers(item: pytest.Item) -> list[tuple[str, str]]:
 def list_further(items: Iterable[pytest.Item]) -> list[pytest.Item]:
     """Return the tests that play on builds that do not stand for their family."""
     functions: dict[str, list[tuple[pytest.Item, list[tuple[str, str]]]]] = defaultdict(list)
+    further = [item for item in items if LONG.match(item.nodeid)]
     for item in items:
         is_meant = tier_of(item) in ("servers", "chaos") and not EVERY_BUILD.search(item.nodeid)
         if is_meant and (servers := find_servers(item)):
             functions[item.nodeid.partition("[")[0]].append((item, servers))
-    further = []
     for name, tests in functions.items():
-        chosen = choose_builds(name, [server for _, servers in tests for server in servers])
+        ranking = (
+            KILLED if tier_of(tests[0][0]) == "chaos" else ONE_OF if ONE_SERVER.search(name) else ()
+        )
+        chosen = choose_builds([server for _, servers in tests for server in servers], ranking)
         further += [item for item, servers in tests if chosen.isdisjoint(servers)]
     return further
 
 
-def choose_builds(name: str, servers: list[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Return the builds among `servers` on which `make test` plays the test of this name."""
-    if any(folder in name for folder in ONE_SERVER):
-        ranked = [it for text in ONE_OF for it in servers if "@".join(it).startswith(text)]
+def choose_builds(servers: list[tuple[str, str]], ranking: tuple[str, ...]) -> set[tuple[str, str]]:
+    """Return those of a test's `servers` on which `make test` plays it.
+
+    One, the first of `ranking`; without a ranking one of each family.
+    """
+    if ranking:
+        ranked = [it for text in ranking for it in servers if "@".join(it).startswith(text)]
         return {(ranked or servers)[0]}
     chosen = set()
     for family, core in CORE.items():
