@@ -24,6 +24,8 @@ BUDGET = Path(__file__).with_name("cpu_budget.toml")
 REFERENCE_S = 0.046
 #: A test that takes more names its reason in the budget.
 COSTLY_S = 3.0
+#: A crowded host, with cold caches, takes so much more.
+LEEWAY = 1.6
 BEGAN_S = pytest.StashKey[float]()
 
 Key = TypeVar("Key")
@@ -135,16 +137,17 @@ def judge(spent_s: Spent, slowness: float) -> list[str]:
     """
     with BUDGET.open("rb") as file:
         budget = tomllib.load(file)
+    grows = LEEWAY * max(1.0, slowness)
     faults = [
-        f"{folder} took {spent:.0f} CPU s, its budget is {limit * slowness:.0f}"
+        f"{folder} took {spent:.0f} CPU s, its budget is {limit * grows:.0f}"
         for folder, spent in add_up(spent_s).items()
-        if spent > (limit := budget["folders"].get(folder, COSTLY_S)) * slowness
+        if spent > (limit := budget["folders"].get(folder, COSTLY_S)) * grows
     ]
+    known = {f"tests/{file}" for entry in budget["costly"] for file in entry["files"]}
     return faults + [
-        f"{name} took {spent:.1f} CPU s, and cpu_budget.toml names no reason for it"
+        f"{name} took {spent:.1f} CPU s, and cpu_budget.toml names no reason for its file"
         for (name, _), spent in spent_s.items()
-        if spent > 2 * COSTLY_S * slowness
-        and not any(name.startswith(f"tests/{it}") for it in budget["costly"])
+        if spent > COSTLY_S * grows and name.partition("::")[0] not in known
     ]
 
 
