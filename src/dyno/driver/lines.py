@@ -8,6 +8,9 @@ import subprocess
 import time
 from contextlib import suppress
 
+#: What a process may take to read a line of ours.
+SAY_S = 60.0
+
 
 class DriverLines:
     """The stdin and stdout of a `process` that was started with unbuffered pipes for both."""
@@ -16,12 +19,21 @@ class DriverLines:
         self._process = process
         self._buffer = bytearray()
         self._searched = 0
+        if process.stdin:
+            os.set_blocking(process.stdin.fileno(), False)
 
-    def say(self, line: str) -> None:
-        """Sends a line. A process that died meanwhile is noticed where its answer is missing."""
+    def say(self, line: str, limit_s: float = SAY_S) -> None:
+        """Sends a line. A process that died meanwhile, or has not read it in `limit_s`, is noticed
+        where its answer is missing.
+        """
         assert self._process.stdin
-        with suppress(BrokenPipeError):
-            self._process.stdin.write(line.encode() + b"\n")
+        handle, poll = self._process.stdin.fileno(), select.poll()
+        poll.register(handle, select.POLLOUT)
+        left, until_s = memoryview(line.encode() + b"\n"), time.monotonic() + limit_s
+        with suppress(BrokenPipeError, BlockingIOError):
+            while left:
+                poll.poll(max(0.0, until_s - time.monotonic()) * 1000)
+                left = left[os.write(handle, left) :]
 
     def read(self, until_s: float, most_bytes: int) -> bytes:
         """The next line, without its end.

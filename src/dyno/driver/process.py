@@ -19,10 +19,12 @@ from dyno.driver.lines import DriverLines
 from dyno.driver.plan import VERSION, Plan
 from dyno.driver.questions import build_driver_environment, find_driver
 from dyno.errors import DynoError, HostError, InternalError, TrialFailed
-from dyno.tails import read_tail
+from dyno.tails import LOG_BYTES, DrainedPipe, read_tail
 
 #: What a line of the driver's may take; a phase of thousands of streams needs far less.
 LINE_BYTES = 64 << 20
+#: What a driver that has closed its output may take to end.
+END_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class DriverLaunch:
 
     That is a `log`, or `stderr`, a stream of ours; `passed` are files of ours that the programs
     which a script starts may write to. `command` is the whole command where it is not that of our
-    own driver.
+    own driver: of a client host's stderr both ends join the log, once it has ended.
     """
 
     log: Path | None
@@ -84,7 +86,7 @@ class DriverProcess:
                     command,
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
-                    stderr=stderr,
+                    stderr=subprocess.PIPE if launch.command else stderr,
                     pass_fds=launch.passed,
                     env=build_driver_environment()
                     | launch.environment
@@ -95,6 +97,8 @@ class DriverProcess:
             except OSError as error:
                 raise HostError(f"cannot start '{command[0]}'", cause=error.strerror) from error
         self.pid = self._process.pid
+        pipe = self._process.stderr
+        self._words = DrainedPipe(pipe) if pipe else None
         self.lines = DriverLines(self._process)
         if plan:
             self.lines.say(plan.to_line())
@@ -132,6 +136,10 @@ class DriverProcess:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
         self._process.wait()
+        words, self._words = self._words, None
+        if words and self._log and (said := words.read_words()):
+            with open(self._log, "a", opener=private_files.open_private) as log:
+                log.write(said)
 
     def __enter__(self) -> DriverProcess:
         return self
@@ -147,16 +155,23 @@ class DriverProcess:
         except EOFError:
             raise self.explain_end() from None
         except OverflowError:
-            raise build_overflow_error() from None
+            raise InternalError(
+                f"the driver sent a line of more than {LINE_BYTES >> 20} MB"
+            ) from None
 
     @property
     def exit_code(self) -> int | None:
         """How it has ended, once that is explained."""
         return self._process.returncode
 
-    def explain_end(self) -> DynoError:
+    def explain_end(self, limit_s: float = END_S) -> DynoError:
         """Why it has ended, where it gave no reason."""
-        return explain_silence(self._process.wait(), read_tail(self._log))
+        try:
+            code = self._process.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            return TrialFailed(f"the driver closed its output and did not end in {limit_s:g} s")
+        words = self._words.read_words() if self._words else read_tail(self._log)
+        return explain_silence(code, words[-LOG_BYTES:])
 
 
 def check_version(hello: Hello) -> None:
@@ -166,8 +181,3 @@ def check_version(hello: Hello) -> None:
             f"dyno-driver speaks version {hello.version} of the plan, dyno {VERSION}",
             hint="make setup builds both from one source",
         )
-
-
-def build_overflow_error() -> InternalError:
-    """For a line that is longer than any driver's."""
-    return InternalError(f"the driver sent a line of more than {LINE_BYTES >> 20} MB")

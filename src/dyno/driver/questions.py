@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -100,28 +100,45 @@ def identify() -> dict[str, Any]:
 
 def _ask_question(command: str, line: str) -> Any:
     """One question to a driver of its own, and its answer."""
-    pipe, limit_s = subprocess.PIPE, subprocesses.choose_limit(QUESTION_S)
+    program, content = [str(find_driver()), command], line.encode() + b"\n"
+    environment = build_driver_environment()
+    done = run_limited(program, content, _ASKED[command], QUESTION_S, environment)
+    return _read_answer(command, done)
+
+
+def run_limited(
+    command: Sequence[str],
+    content: bytes,
+    who: str,
+    limit_s: float,
+    environment: Mapping[str, str] | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """What a program ends with, `content` its input; `OSError` where it cannot be started.
+
+    `TrialFailed` naming `who` where it says more than `ANSWER_BYTES`, or is not over in `limit_s`.
+    """
+    pipe, limit_s = subprocess.PIPE, subprocesses.choose_limit(limit_s)
     with os.fdopen(os.memfd_create("question"), "w+b") as question:
-        question.write(line.encode() + b"\n")
+        question.write(content)
         question.seek(0)
         heed = subprocesses.Heed()
         with subprocess.Popen(
-            [find_driver(), command],
+            command,
             stdin=question,
             stdout=pipe,
             stderr=pipe,
-            env=build_driver_environment(),
+            env=environment,
             process_group=0,
         ) as process:
             try:
                 with subprocesses.wait_for(process, heed):
-                    said, words = _read(process, _ASKED[command], limit_s)
+                    said, words = _read(process, who, limit_s)
                     code = process.wait(limit_s)
             except subprocess.TimeoutExpired:
-                raise TrialFailed(tell_late(_ASKED[command], limit_s)) from None
+                raise TrialFailed(tell_late(who, limit_s)) from None
             finally:
-                process.kill()
-    return _read_answer(command, subprocess.CompletedProcess(command, code, said, words))
+                subprocesses.kill(process)
+    return subprocess.CompletedProcess(command, code, said, words)
 
 
 def _read(process: subprocess.Popen[bytes], who: str, limit_s: float) -> tuple[str, str]:

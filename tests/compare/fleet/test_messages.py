@@ -18,7 +18,7 @@ from dyno.compare.fleet.messages import (
     make_message,
     send_file,
 )
-from dyno.errors import UsageError
+from dyno.errors import HostError, UsageError
 
 
 def test_messages_are_the_same_wherever_they_are_cut(rng: random.Random) -> None:
@@ -84,3 +84,20 @@ def test_a_link_that_lies_there_is_not_followed(tmp_path: Path) -> None:
     FileReceiver(tmp_path / "in").take_piece(make_message("piece", FilePiece("a", last=True), b"x"))
     assert not (tmp_path / "stolen").exists()
     assert (tmp_path / "in" / "a").read_bytes() == b"x"
+
+
+@pytest.mark.parametrize("size", [PIECE_BYTES, 0])
+def test_a_share_that_has_no_end_is_refused_before_the_disk_is_full(
+    tmp_path: Path, size: int
+) -> None:
+    """Of whole pieces, and of files without content."""
+    receiver = FileReceiver(tmp_path, 3 * PIECE_BYTES, 3)
+    for number in range(4):
+        piece = make_message("piece", FilePiece(f"a{number}", False), bytes(size))
+        if number == 3:
+            with pytest.raises(HostError, match="what it sends of a share has no end: more than"):
+                receiver.take_piece(piece)
+        else:
+            receiver.take_piece(piece)
+    assert sum(file.stat().st_size for file in tmp_path.iterdir()) <= 3 * PIECE_BYTES
+    assert len(list(tmp_path.iterdir())) == 3

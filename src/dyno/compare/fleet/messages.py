@@ -6,6 +6,7 @@ The agent's first line is `GREETING`; what a login shell prints before it is pas
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
@@ -14,7 +15,7 @@ from typing import Any, TypeVar
 
 from dyno import private_files
 from dyno.compare.fleet import ConnectionLost
-from dyno.errors import UsageError
+from dyno.errors import HostError, UsageError
 from dyno.record import decode
 
 T = TypeVar("T")
@@ -25,6 +26,8 @@ GREETING = b"dyno-fleet 1\n"
 GREETING_MAX_BYTES = 64 << 10
 #: A line of JSON is no longer, and bytes behind it no more.
 LINE_MAX_BYTES, PIECE_BYTES = 1 << 20, 256 << 10
+#: What a host's share may bring here; a run of thousands of trials is far smaller.
+SHARE_BYTES, SHARE_FILES = 4 << 30, 200_000
 #: The caller says something that often, and the agent ends its play after so long without a word.
 PING_S, SILENCE_S = 3.0, 30.0
 
@@ -76,7 +79,7 @@ class MessageReader:
             try:
                 found = json.loads(line)
                 message, size = FleetMessage(found["kind"], found["data"]), int(found["bytes"])
-            except (ValueError, TypeError, KeyError):
+            except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
                 raise _build_error(line) from None
             if not 0 <= size <= PIECE_BYTES:
                 raise _build_error(line)
@@ -120,22 +123,32 @@ def send_file(file: Path, path: str, send: Callable[[FleetMessage], None]) -> in
 class FileReceiver:
     """Puts the files that come into a folder: each is there whole, or not at all."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.size_bytes = 0
+    def __init__(
+        self, folder: Path, most_bytes: float = math.inf, most_files: int = SHARE_FILES
+    ) -> None:
+        """`most_bytes` are for what a host sends; who sends files there knows how many they are."""
+        self.folder, self._most_bytes, self._most_files = folder, most_bytes, most_files
+        self.size_bytes = self._files = 0
         self.clear_torn()
 
     def take_piece(self, message: FleetMessage) -> None:
-        """Adds a part to its file; `UsageError` for a path that leads elsewhere."""
+        """Adds a part to its file; `UsageError` for a path that leads elsewhere, `HostError` for
+        more than a share has.
+        """
         piece = message.read_as(FilePiece)
         if not is_safe_path(piece.path):
             raise UsageError(f"'{piece.path[:80]}' is no file of a fleet's")
+        self.size_bytes += len(message.content)
+        self._files += len(message.content) < PIECE_BYTES  # as the last piece of each file
+        if self.size_bytes > self._most_bytes or self._files > self._most_files:
+            most = f"more than {self._most_bytes / (1 << 30):g} GiB or {self._most_files:,} files"
+            hint = "look at its run folder there"
+            raise HostError("what it sends of a share has no end", cause=most, hint=hint)
         file = self.folder / piece.path
         private_files.make_folder(file.parent, exist_ok=True)
         aside = file.with_name(f".{file.name}.part")
         with open(aside, "ab", opener=private_files.open_private) as out:
             out.write(message.content)
-        self.size_bytes += len(message.content)
         if piece.last:
             private_files.sync(aside)
             aside.replace(file)

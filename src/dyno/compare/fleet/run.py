@@ -11,7 +11,7 @@ from dyno.compare.fleet import ConnectionLost
 from dyno.compare.fleet.checks import HostState
 from dyno.compare.fleet.folder import FleetFolder, FleetPlan
 from dyno.compare.fleet.link import HostLink
-from dyno.compare.fleet.messages import Ended, FileReceiver
+from dyno.compare.fleet.messages import SHARE_BYTES, Ended, FileReceiver
 from dyno.compare.fleet.schedule import ShareSchedule, recover_schedule
 from dyno.errors import DynoError, HostError, TrialFailed
 from dyno.numbers import format_quantity
@@ -126,7 +126,7 @@ class FleetPlayer:
         records = self.folder.find_share(share, name)
         if share not in self._find_state(name).checked.begun:
             private_files.remove_all(records)  # of an attempt that the host has no more
-        receiver = FileReceiver(records)
+        receiver = FileReceiver(records, SHARE_BYTES)
         ended = link.play(
             share, receiver, self._stop, lambda line: self.tell(HostTold(name, line, share, True))
         )

@@ -10,7 +10,6 @@ import os
 import select
 import shutil
 import subprocess
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
@@ -20,8 +19,9 @@ from dyno.compare.fleet import ConnectionLost, FleetHost
 from dyno.compare.fleet.hosts_file import ListedHost, read_hosts
 from dyno.compare.fleet.messages import PIECE_BYTES
 from dyno.driver.clients.ssh import OPTIONS
+from dyno.driver.lines import SAY_S
 from dyno.errors import HostError
-from dyno.tails import extract_last_lines
+from dyno.tails import LOG_BYTES, DrainedPipe, extract_last_lines
 
 #: How long ssh has to end by itself.
 END_S = 3.0
@@ -63,23 +63,25 @@ class SshChannel:
     """One connection, in a session of its own: an interrupt of the terminal does not reach it."""
 
     def __init__(self, command: list[str]) -> None:
-        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the channel
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self._errors,
+            stderr=subprocess.PIPE,
             bufsize=0,
             start_new_session=True,
         )
         self._in: IO[bytes] = _require(self._process.stdin)
+        os.set_blocking(self._in.fileno(), False)
         self._out: IO[bytes] = _require(self._process.stdout)
+        self._errors = DrainedPipe(_require(self._process.stderr))
 
     def write(self, data: bytes) -> None:
         """Sends all of it."""
         view = memoryview(data)
         try:
             while view:
+                select.select([], [self._in], [], SAY_S)
                 view = view[os.write(self._in.fileno(), view) :]
         except (OSError, ValueError) as error:
             raise ConnectionLost("the connection has ended", cause=self.read_errors()) from error
@@ -95,11 +97,7 @@ class SshChannel:
 
     def read_errors(self) -> str:
         """What ssh said, or the host's dyno."""
-        with suppress(OSError, ValueError):
-            size = os.fstat(self._errors.fileno()).st_size
-            text = os.pread(self._errors.fileno(), 8000, max(0, size - 8000))
-            return extract_last_lines(text.decode(errors="replace"), ERROR_LINES)
-        return ""
+        return extract_last_lines(self._errors.read_words()[-LOG_BYTES:], ERROR_LINES)
 
     def close(self) -> None:
         """Ends the connection: the host's side sees its input end."""
@@ -110,7 +108,6 @@ class SshChannel:
         subprocesses.kill(self._process)
         self._process.wait()
         self._out.close()
-        self._errors.close()
 
 
 def _require(stream: IO[bytes] | None) -> IO[bytes]:

@@ -11,11 +11,14 @@ import time
 
 from dyno.driver.events import ClientPhase, Event, Hello, Pong, parse_event
 from dyno.driver.process import LINE_BYTES, DriverProcess
+from dyno.errors import TrialFailed
 from dyno.record.clients import ClockOffset
 
 #: Exchanges of one measurement, and what one of them may take.
 EXCHANGES = 24
 EXCHANGE_S = 5.0
+#: A driver that waits for an answer has said a few events; one that says more is broken.
+SAID_MOST = 64
 #: A slice may begin too early or too late on a host by this part of its length.
 SLICE_SHARE = 0.01
 #: A phase that nobody is interleaved with, likewise; and by `PHASE_LEAST_NS` in any case.
@@ -28,16 +31,19 @@ def measure_offset(
 ) -> ClockOffset:
     """The offset of a driver that waits for `go`; what it says meanwhile joins `beside`.
 
-    `TimeoutError` where an answer does not come, `EOFError` where the driver is gone; an error that
-    it tells is raised.
+    `TimeoutError` where an answer does not come, `EOFError` where the driver is gone,
+    `OverflowError` where its line has no end; an error that it tells is raised.
     """
     best: ClockOffset | None = None
     for number in range(exchanges):
         sent_ns = time.monotonic_ns()
         process.lines.say(f"ping {number}")
-        while not isinstance(event := _read_event(process), Pong):
+        until_s = time.monotonic() + EXCHANGE_S
+        while not isinstance(event := _read_event(process, until_s), Pong):
             if not isinstance(event, Hello):
-                beside.append(event)
+                append_event(beside, event)
+            if time.monotonic() > until_s:
+                raise TimeoutError
         had_ns = time.monotonic_ns()
         found = ClockOffset(
             event.monotonic_ns - (sent_ns + had_ns) // 2, (had_ns - sent_ns + 1) // 2, exchanges
@@ -47,8 +53,16 @@ def measure_offset(
     return best
 
 
-def _read_event(process: DriverProcess) -> Event | Hello | Pong | ClientPhase:
-    return parse_event(process.lines.read(time.monotonic() + EXCHANGE_S, LINE_BYTES))
+def append_event(said: list[Event | ClientPhase], event: Event | ClientPhase) -> None:
+    """Adds an event to those that nobody has answered; `TrialFailed` where they have no end."""
+    if len(said) == SAID_MOST:
+        hint = "look at what stands at the driver's path there"
+        raise TrialFailed(f"it sent {SAID_MOST} events and waited for no answer", hint=hint)
+    said.append(event)
+
+
+def _read_event(process: DriverProcess, until_s: float) -> Event | Hello | Pong | ClientPhase:
+    return parse_event(process.lines.read(until_s, LINE_BYTES))
 
 
 def compute_allowed_ns(slice_ns: int | None, length_s: float) -> int:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
-from dyno.driver.clients.clocks import compute_allowed_ns, measure_offset
+from dyno.driver.clients.clocks import append_event, compute_allowed_ns, measure_offset
 from dyno.driver.clients.merging import ToldPart, merge_ends, merge_progress, merge_records
 from dyno.driver.events import (
     ClientPhase,
@@ -35,7 +35,6 @@ from dyno.driver.process import (
     DriverLaunch,
     DriverProcess,
     Limit,
-    build_overflow_error,
     check_version,
 )
 from dyno.errors import DynoError, InternalError, TrialFailed
@@ -86,7 +85,7 @@ class PlayingHost:
             if isinstance(event, PhaseRecord):
                 self.told = {k: v for k, v in json.loads(line).items() if k != "event"}
             self.is_over = self.is_over or isinstance(event, End)
-            self.said.append(event)  # type: ignore[arg-type]
+            append_event(self.said, event)  # type: ignore[arg-type]
 
     def explain_end(self) -> DynoError:
         """Why its driver has ended, with the host's name; of `ssh` also that the way there has."""
@@ -94,6 +93,12 @@ class PlayingHost:
         if self.host.ssh and self.process.exit_code == SSH_EXIT:
             error = TrialFailed("the connection has ended", cause=error.cause)
         return self.name_error(error)
+
+    def refuse_line(self) -> DynoError:
+        """For a line that is longer than any driver's."""
+        cause = f"no driver's is longer than {LINE_BYTES >> 20} MB"
+        hint = "look at what stands at the driver's path there"
+        return self.name_error(TrialFailed("it sent a line without end", cause=cause, hint=hint))
 
     def name_error(self, error: DynoError) -> DynoError:
         """The error, with the host that it is of."""
@@ -203,6 +208,8 @@ class ClientStage:
             raise member.name_error(TrialFailed("its driver does not answer")) from None
         except EOFError:
             raise member.explain_end() from None
+        except OverflowError:
+            raise member.refuse_line() from None
         except DynoError as error:
             raise member.name_error(error) from None
 
@@ -249,7 +256,8 @@ class ClientStage:
                 by_handle[member.process.lines.handle] = member
                 poll.register(member.process.lines.handle, select.POLLIN)
         left_s = limit.began_s + limit.limit_s - time.monotonic()
-        ready = poll.poll(max(0.0, left_s) * 1000) if by_handle else []
+        # a host that never stops talking hides none that is late
+        ready = poll.poll(left_s * 1000) if by_handle and left_s > 0 else []
         if not ready:
             late = [m.host.name for m in self._members if not m.said]
             names = f"client host{'s' if len(late) > 1 else ''} {', '.join(late)}"
@@ -261,7 +269,7 @@ class ClientStage:
             except EOFError:
                 raise member.explain_end() from None
             except OverflowError:
-                raise member.name_error(build_overflow_error()) from None
+                raise member.refuse_line() from None
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ipaddress
 import json
-import subprocess
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -19,15 +18,17 @@ from typing import Any
 from dyno import scratch
 from dyno.driver.clients.clocks import compute_allowed_ns
 from dyno.driver.clients.drivers import ClientDrivers, ClientSeat
-from dyno.driver.clients.ssh import SshConnection
+from dyno.driver.clients.ssh import SshConnection, extract_cause
 from dyno.driver.plan import Plan, Session
 from dyno.driver.process import DriverLaunch
-from dyno.driver.questions import build_driver_environment, find_driver, identify
-from dyno.errors import HostError, UsageError
+from dyno.driver.questions import build_driver_environment, find_driver, identify, run_limited
+from dyno.errors import HostError, TrialFailed, UsageError
 from dyno.record.clients import ClientHost
 
 #: What a host's driver may take to say which it is.
 IDENTIFY_S = 30.0
+#: What is kept of the identity of its machine, or network: a record has it.
+NAME_LETTERS = 200
 
 
 @dataclass(frozen=True)
@@ -156,16 +157,17 @@ def _check_driver(reached: ReachedHost, ours: Mapping[str, Any]) -> ReachedHost:
     """The host with what its driver said of it; `HostError` where that is not our driver."""
     host, told = reached.host, _ask_identity(reached)
     if told.get("sha256") != ours["sha256"]:
-        cause = f"it is {told.get('driver', 'unknown')} ({str(told.get('sha256'))[:12]}), ours is "
+        driver, checksum = str(told.get("driver", "unknown"))[:40], str(told.get("sha256"))[:12]
+        cause = f"it is {driver} ({checksum}), ours is "
         cause += f"{ours['driver']} ({ours['sha256'][:12]})"
         hint = f"copy {find_driver()} to {reached.program} there"
         message = f"client host {host.name} has another dyno-driver"
         raise HostError(message, cause=cause, hint=hint)
     known = replace(
         host,
-        cores=int(told["cores"]),
-        machine=str(told["machine"]),
-        network=f"{told['machine']} {told['network']}",
+        cores=told["cores"],
+        machine=str(told["machine"])[:NAME_LETTERS],
+        network=f"{told['machine']} {told['network']}"[:NAME_LETTERS],
     )
     return replace(reached, host=known)
 
@@ -175,27 +177,17 @@ def _ask_identity(reached: ReachedHost) -> dict[str, Any]:
     message = f"client host {name} cannot run dyno-driver"
     hint = "the driver must be there at the path of ours, or at that of the key `driver`"
     try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=IDENTIFY_S,
-            env=build_driver_environment(),
-            check=False,
-        )
+        done = run_limited(command, b"", "it", IDENTIFY_S, build_driver_environment())
     except OSError as error:
         cause = f"{command[0]}: {(error.strerror or str(error)).lower()}"
         raise UsageError(message, cause=cause, hint=hint) from None
-    except subprocess.TimeoutExpired:
-        raise HostError(message, cause=f"no answer in {IDENTIFY_S:.0f} s") from None
+    except TrialFailed as error:
+        raise HostError(message, cause=error.message, hint=hint) from None
     try:
         told: dict[str, Any] = json.loads(done.stdout)
-        return told | {"cores": told["cores"]}
-    except (ValueError, KeyError, TypeError):
-        words = (done.stderr or done.stdout).strip().splitlines()[-1:]
-        cause = words[0] if words else f"exit code {done.returncode}"
+        return told | {"cores": int(told["cores"])}
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
+        cause = extract_cause(done.stderr or done.stdout) or f"exit code {done.returncode}"
         if "GLIBC" in cause:
             hint = "its C library is older than this host's: name a host of a newer system"
         raise HostError(message, cause=cause, hint=hint) from None

@@ -7,9 +7,7 @@ and removes the folder then, however we end. Nothing is asked at a terminal (`Ba
 from __future__ import annotations
 
 import io
-import os
 import platform
-import select
 import shlex
 import subprocess
 import tarfile
@@ -20,11 +18,19 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
+from dyno import subprocesses
+from dyno.driver.lines import DriverLines
+from dyno.driver.questions import run_limited
 from dyno.errors import HostError, TrialFailed
 from dyno.record.clients import ClientHost
+from dyno.tails import DrainedPipe, extract_last_lines
 
 #: What reaching a host, and copying a driver to it, may take.
 REACH_S, COPY_S = 30.0, 120.0
+#: What a login shell may print before our line.
+GREETING_BYTES = 1 << 20
+#: What an error shows of a host's words.
+CAUSE_LETTERS = 400
 #: Nothing is asked at a terminal, no agent goes along, and a host that is silent is given up.
 OPTIONS = (
     *("-o", "BatchMode=yes"),
@@ -71,7 +77,9 @@ class SshConnection:
 
     def _connect(self) -> None:
         self._control, self._shipped = next(self._sockets), dict[Path, str]()
-        self._keeper = self._start(("-M",), _KEEPER, stdin=subprocess.PIPE)
+        self._keeper = self._start_keeper()
+        assert self._keeper.stderr
+        self._words = DrainedPipe(self._keeper.stderr)
         try:
             self.folder = self._read_folder()
             self.program = self._copy_driver(self._driver) if self._driver else ""
@@ -109,22 +117,21 @@ class SshConnection:
         try:
             self._keeper.wait(5)
         except subprocess.TimeoutExpired:
-            self._keeper.kill()
+            subprocesses.kill(self._keeper)
             self._keeper.wait()
-        for pipe in (self._keeper.stdout, self._keeper.stderr):
-            if pipe:
-                pipe.close()
+        if self._keeper.stdout:
+            self._keeper.stdout.close()
 
     def _build(self, options: Sequence[str], remote: str) -> tuple[str, ...]:
         control = ("-o", f"ControlPath={self._control}", "-o", "ControlPersist=no")
         words = (*self._host.options, *OPTIONS, *control, *options)
         return ("ssh", *words, "--", self._host.ssh, remote)
 
-    def _start(self, options: Sequence[str], remote: str, stdin: int) -> subprocess.Popen[bytes]:
+    def _start_keeper(self) -> subprocess.Popen[bytes]:
         try:
             return subprocess.Popen(
-                self._build(options, remote),
-                stdin=stdin,
+                self._build(("-M",), _KEEPER),
+                stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 process_group=0,
@@ -135,40 +142,48 @@ class SshConnection:
             raise HostError("cannot start ssh", cause=error.strerror, hint=hint) from None
 
     def _read_folder(self) -> str:
-        until_s, told = time.monotonic() + REACH_S, bytearray()
-        assert self._keeper.stdout
-        assert self._keeper.stderr
-        while not told.endswith(b"\n"):
-            ready = select.select([self._keeper.stdout], [], [], max(0, until_s - time.monotonic()))
-            chunk = os.read(self._keeper.stdout.fileno(), 4096) if ready[0] else b""
-            if not chunk:
-                self._keeper.kill()
-                words = self._keeper.stderr.read().decode(errors="replace").strip()
-                cause = words.splitlines()[-1] if words else f"no answer in {REACH_S:.0f} s"
-                message = f"cannot reach client host {self._name}"
-                raise HostError(message, cause=cause, hint=_choose_hint(words, self._host.ssh))
-            told += chunk
-        machine, _, folder = told.decode(errors="replace").splitlines()[-1].partition(" ")
+        until_s, line = time.monotonic() + REACH_S, b""
+        lines = DriverLines(self._keeper)
+        try:
+            while b"/dyno-driver-" not in line:
+                line = lines.read(until_s, GREETING_BYTES)
+                if time.monotonic() > until_s:
+                    raise TimeoutError
+        except (TimeoutError, EOFError, OverflowError) as error:
+            subprocesses.kill(self._keeper)
+            words = self._words.read_words()
+            cause = extract_cause(words) or f"no answer in {REACH_S:.0f} s"
+            if isinstance(error, OverflowError):
+                cause = f"its login shell prints more than {GREETING_BYTES >> 20} MB"
+            message = f"cannot reach client host {self._name}"
+            hint = _choose_hint(words, self._host.ssh)
+            raise HostError(message, cause=cause, hint=hint) from None
+        machine, _, folder = line.decode(errors="replace").partition(" ")
         if machine != platform.machine():
-            cause = f"its processor is {machine}, and this host's is {platform.machine()}"
+            cause = f"its processor is {machine[:40]}, and this host's is {platform.machine()}"
             hint = "name client hosts with processors of this host's kind"
             message = f"client host {self._name} cannot run dyno-driver"
             raise HostError(message, cause=cause, hint=hint)
         return folder
 
     def _copy(self, remote: str, content: bytes, what: str) -> None:
-        with self._start((), remote, stdin=subprocess.PIPE) as process:
-            try:
-                _, words = process.communicate(content, COPY_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                words = f"it took longer than {COPY_S:.0f} s".encode()
-        if process.returncode != 0:
-            cause = words.decode(errors="replace").strip()
-            if self._keeper.poll() is not None:  # and what was copied there is gone with it
-                message = f"the connection to client host {self._name} has ended"
-                raise TrialFailed(message, cause=cause)
-            raise HostError(f"cannot copy {what} to client host {self._name}", cause=cause)
+        try:
+            done = run_limited(self._build((), remote), content, "it", COPY_S)
+            if done.returncode == 0:
+                return
+            cause = extract_cause(done.stderr)
+        except TrialFailed as error:
+            cause = error.message
+        if self._keeper.poll() is not None:  # and what was copied there is gone with it
+            message = f"the connection to client host {self._name} has ended"
+            raise TrialFailed(message, cause=cause)
+        hint = f"look at what `ssh {self._host.ssh} true` prints, and at the space there"
+        raise HostError(f"cannot copy {what} to client host {self._name}", cause=cause, hint=hint)
+
+
+def extract_cause(words: str) -> str:
+    """The last line of what a host has said, as much as an error shows."""
+    return extract_last_lines(words, 1)[-CAUSE_LETTERS:]
 
 
 def _choose_hint(words: str, destination: str) -> str:
