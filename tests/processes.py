@@ -53,10 +53,11 @@ def server_below(pid: int, home: Path) -> int:
     return next(p for p in descendants(pid) if p in there and program_name(p) in SERVERS)
 
 
-def driver_below(pid: int) -> int:
-    """The driver below `pid` that plays; the same program samples and answers questions, too."""
+def driver_below(pid: int, *commands: str) -> int:
+    """The driver below `pid` that plays, or does one of these `commands`, such as `answer`."""
     drivers = (p for p in descendants(pid) if program_name(p) == DRIVER)
-    return next(p for p in drivers if "\0run" in _read(Path(f"/proc/{p}/cmdline")))
+    words = ((p, _read(Path(f"/proc/{p}/cmdline")).split("\0")) for p in drivers)
+    return next(p for p, it in words if not {*it}.isdisjoint(commands or ("run",)))
 
 
 def send_signal(pid: int, number: signal.Signals) -> None:

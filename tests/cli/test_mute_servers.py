@@ -107,7 +107,7 @@ def end_by(
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     ) as process:
         try:
-            wait_until_found(lambda: driver_below(process.pid))
+            wait_until_found(lambda: driver_below(process.pid, "answer", "ask", "run"))
             time.sleep(0.5)  # its question is on its way
             process.send_signal(number)
             out, err = process.communicate(timeout=SOON_S)
