@@ -50,7 +50,6 @@ OURS = re.compile(
 )
 #: What servers put behind a text that is longer than they keep.
 CUT = "..."
-ABOUT = ("SELECT @@performance_schema", "SHOW GRANTS")
 _SAMPLES = (
     "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = 'performance_schema'"
     " AND table_name = 'events_statements_summary_by_digest' AND column_name = 'QUERY_SAMPLE_TEXT'"
@@ -190,12 +189,13 @@ def reach_mysql(ask: Ask, spec: Spec) -> MysqlServer:
     build = attached.locate_server(spec.engine, complete_url(spec, ANYWHERE), flags)
     ((version,),) = ask(attached.make_session(build), ["SELECT VERSION()"])[0]
     session = attached.make_session(replace(build, version=str(version)))
-    ((is_on,),), grants = ask(session, ABOUT)
+    (((is_on,),),) = ask(session, ["SELECT @@performance_schema"])
     missing = []
-    if (why := _find_missing_rights([str(grant) for (grant,) in grants])) and _sees_fewer(
-        ask, session
-    ):
-        missing.append(why)
+    if not _sees_others(ask, session):
+        missing.append(
+            "this user sees its own sessions only, so that the waits of others are missing:"
+            " GRANT PROCESS ON *.* TO it"
+        )
     has_digests, why = _find_digests(ask, session, is_on == "1")
     if why:
         missing.append(why)
@@ -207,23 +207,15 @@ def reach_mysql(ask: Ask, spec: Spec) -> MysqlServer:
     )
 
 
-def _find_missing_rights(grants: Sequence[str]) -> str:
-    """What a user without PROCESS does not see."""
-    everywhere = [match for grant in grants if (match := re.match(r"GRANT (.*) ON \*\.\* ", grant))]
-    if any({"PROCESS", "ALL PRIVILEGES"} & set(it[1].split(", ")) for it in everywhere):
-        return ""
-    return (
-        "this user sees its own sessions only, so that the waits of others are missing:"
-        " GRANT PROCESS ON *.* TO it"
-    )
-
-
-def _sees_fewer(ask: Ask, session: Session) -> bool:
-    """Does the process list hide sessions? A right may come by a role, which SHOW GRANTS hides."""
-    rows, ((_, connected),) = ask(
-        session, [SESSIONS, "SHOW GLOBAL STATUS LIKE 'Threads_connected'"]
-    )
-    return len([row for row in rows if row[4] != "Daemon"]) < int(connected or 0)
+def _sees_others(ask: Ask, session: Session) -> bool:
+    """Has the user PROCESS, by a role too? SHOW GRANTS hides what roles bring; this table asks
+    for that right alone, on every release from MySQL 5.6 and MariaDB 10.
+    """
+    try:
+        ask(session, ["SELECT 1 FROM information_schema.INNODB_TRX LIMIT 1"])
+    except TrialFailed as refused:
+        return "PROCESS" not in refused.message
+    return True
 
 
 def _find_digests(ask: Ask, session: Session, is_on: bool) -> tuple[bool, str]:
