@@ -254,9 +254,9 @@ def main() -> None:
     parser.add_argument("--groups", type=int, default=12, help="ABBAs of 6 s")
     parser.add_argument("--samplers", type=int, default=1, help="how many at once")
     words = parser.parse_args()
-    measure_loop(4 if words.quick else 60)
     for spec in words.server:
         measure(spec, 1 if words.quick else words.groups, words.samplers)
+    measure_loop(4 if words.quick else 60)
 
 
 if __name__ == "__main__":

@@ -6,19 +6,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import injected_faults
 import pytest
 from ways_to_be_fooled import assert_caught, every_way
 
-from dyno.compare.experiment import Measuring, compare_candidates
-from dyno.compare.play.run import play_run
-from dyno.compare.resolve.experiment import draft_run
-from dyno.compare.run_folder import create_run
-from dyno.judge.analysis.judge import judge
 from dyno.record import Finding
 
 pytestmark = [pytest.mark.timeout(300)]
 
-NEIGHBOURS = {"steal_percent": 100.0, "foreign_percent": 100.0}
 #: An engine's build, the setting by which the script knows the side that errs, and the question.
 ENGINES = {
     "sqlite": ("sqlite@system", "page_size=8192", "PRAGMA page_size", "8192"),
@@ -80,18 +75,13 @@ dyno.ledger = {
 
 
 def found(folder: Path, engine: str) -> list[Finding]:
-    """What the audits say of three blocks of 200 events; the second side errs."""
+    """What the audits say of a block of 200 events; the second side errs."""
     build, setting, question, answer = ENGINES[engine]
     script = folder / "injected.lua"
     script.write_text(SCRIPT.replace("QUESTION", question).replace("ANSWER", answer))
-    measuring = Measuring(blocks=3, fixed=True, limits=NEIGHBOURS, seed=3, loads=0)
     options = {"events": "200", "warmup_time": "0"}
     sides = (f"good={build}", f"bad={build}?{setting}")
-    made = compare_candidates(sides, str(script), options, measuring)
-    prepared = draft_run(made, lambda _: None).freeze()
-    kept = create_run(prepared.run, folder)
-    play_run(prepared, kept, lambda _: None)
-    return list(judge(prepared.run, kept.read_trials()).findings)
+    return injected_faults.findings(folder, sides, str(script), options)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
