@@ -50,6 +50,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     tiers.arrange(items)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    return tiers.make_scheduler(config, log) if config.getvalue("dist") == "loadgroup" else None
+
+
 def pytest_report_header() -> list[str]:
     missing = [f"{name} ({use})" for name, use in OUTSIDE.items() if not shutil.which(name)]
     lines = [f"dyno: seed {SEED} (DYNO_TEST_SEED)"]

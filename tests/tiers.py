@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 #: Tier -> what a test of it does, in the order in which `make test` plays them: groups that take
 #: minutes begin first, and the short ones fill the workers' last seconds.
@@ -63,12 +64,11 @@ def add_markers(config: pytest.Config) -> None:
 
 
 def arrange(items: list[pytest.Item]) -> None:
-    """Give each test its one tier and its group, and bring them in order."""
+    """Give each test its one tier, and bring them in order."""
     for item in items:
-        tier, group = tier_of(item), group_of(item)
+        tier = tier_of(item)
         if item.get_closest_marker(tier) is None:
             item.add_marker(tier)
-        item.add_marker(pytest.mark.xdist_group(group))
     for item in list_further(items):
         item.add_marker(FURTHER)
     if share := os.environ.get("DYNO_TEST_SHARE"):
@@ -134,9 +134,24 @@ def choose_builds(servers: list[tuple[str, str]], ranking: tuple[str, ...]) -> s
     return chosen
 
 
-def group_of(item: pytest.Item) -> str:
-    """Return the server that the test is about, so that it is started once; else its file."""
-    if tier_of(item) == "servers" and (servers := find_servers(item)):
-        name = "-".join(servers[0])
-        return BUILDS.get(name, name)
-    return "-".join(item.path.with_suffix("").parts[-2:])
+def group_of(name: str) -> str:
+    """Return the server that the test of this node id is about, so that it is started once; else
+    its file.
+    """
+    file, _, words = name.partition("::")
+    server = SERVER.search(words.partition("[")[2]) if "/on_servers/" in file else None
+    if server is None:
+        return file
+    build = "-".join(server.groups())
+    return BUILDS.get(build, build)
+
+
+def make_scheduler(config: pytest.Config, log: object) -> object:
+    """Return xdist's scheduler of whole groups: ours, in the order of `arrange`.
+
+    A marker cannot say them: xdist 3.8 tells groups by an attribute that pytest 9.2 no longer
+    reads, so that each worker set up each file's fixtures and each server anew.
+    """
+    scheduler = LoadScopeScheduling(config, log)
+    scheduler._split_scope = group_of
+    return scheduler

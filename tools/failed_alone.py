@@ -7,7 +7,6 @@ either way: they are races to be found, not noise to be forgotten.
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -16,8 +15,6 @@ LAST_FAILED = Path(".pytest_cache/v/cache/lastfailed")
 MOST = 10
 #: So many may have lost a race to a crowded host in one run.
 RACES_MOST = 2
-#: What xdist appends to a name: the group that the test was played in.
-GROUP = re.compile(r"@[\w.-]+$")
 
 
 def main() -> int:
@@ -38,7 +35,7 @@ def main() -> int:
 
 def read_failed() -> list[str]:
     """The names of those that failed last; pytest forgets one that passes."""
-    return sorted(GROUP.sub("", name) for name in json.loads(LAST_FAILED.read_text()))
+    return sorted(json.loads(LAST_FAILED.read_text()))
 
 
 if __name__ == "__main__":
