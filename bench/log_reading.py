@@ -28,12 +28,12 @@ from dyno.engines.mysql import harmless as mysql
 from dyno.engines.mysql.session_words import judge_session_words as words_of_mysql
 from dyno.engines.postgres import harmless as postgres
 from dyno.engines.postgres.session_words import judge_session_words as words_of_postgres
+from dyno.sql.tokens import Quoting
 from dyno.workloads.replay.formats import read_log
 from dyno.workloads.replay.in_place import ServerRules
 from dyno.workloads.replay.layout import lay_out
 from dyno.workloads.replay.lines import LogFile
 from dyno.workloads.replay.sessions import Bounds
-from dyno.workloads.replay.tokens import Quoting
 
 MB = 1_000_000
 SIZES_MB, QUICK_MB = (1, 10, 100, 1_000), (1,)

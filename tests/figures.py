@@ -67,7 +67,7 @@ ALLOWED: dict[str, dict[str, tuple[str, ...]]] = {
         "src/dyno/engines/postgres/session_words.py": ("1 GB",),
         "src/dyno/host/controls/_inject.c": ("5 us",),
         "src/dyno/record/run.py": ("10 ms",),
-        "src/dyno/workloads/replay/tokens.py": ("16 MB",),
+        "src/dyno/sql/tokens.py": ("16 MB",),
     },
     "what a protocol, file format, kernel or specification lays down": {
         "crates/driver/src/plan/event.rs": ("1 ns",),

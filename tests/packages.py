@@ -39,12 +39,18 @@ SHARED = {
 FOLDERS = {"compare", "compat", "host", "judge", "servers"}
 #: From the lowest to the highest: a package knows only those before it.
 PACKAGES = {
+    "sql": _package("SQL's tokens, as servers' own lexers read them"),
+    "answers": _package(
+        "when two results are the same: answers as data, what a text leaves open, the decision",
+        "sql",
+    ),
     "record": _package("run, trial, verdict, history as data; JSON to frozen dataclasses"),
     "builds": _package(
         "where an engine's program comes from; `source/` builds it from a tree; the cache"
     ),
     "driver": _package(
-        "the Python side of `dyno-driver`: the plan, `describe`, `ask`, the handshake", "record"
+        "the Python side of `dyno-driver`: the plan, `describe`, `ask`, the handshake",
+        "answers record",
     ),
     "access": _package(
         "as whom a server runs, where its socket lies, and how one that runs already is reached",
@@ -53,12 +59,12 @@ PACKAGES = {
     "workloads": _package(
         "one script per workload, in Lua or in pgbench's language; `replay/`: a server's log as a"
         " script that the driver plays",
-        "builds",
+        "sql builds",
     ),
     "engines": _package(
         "a package or a file per engine: program, start, settings, settle, stop; `_server/` for"
         " what all servers share",
-        "record builds driver access workloads",
+        "sql record builds driver access workloads",
     ),
     "host/processes": _package("what the kernel says of processes"),
     "host/checks": _package(
@@ -89,7 +95,7 @@ PACKAGES = {
     ),
     "judge/audits": _package(
         "one file per way in which a number can be wrong",
-        "record judge/stats judge/settings judge/analysis",
+        "answers record judge/stats judge/settings judge/analysis",
     ),
     "compare/experiments": _package("the experiments that come along, one TOML file each"),
     "compare/experiment": _package(
@@ -116,8 +122,8 @@ PACKAGES = {
     ),
     "compare/play": _package(
         "a run to blocks, trials, sessions with an engine, phases",
-        "record builds driver access workloads engines host/processes host/checks host/probes"
-        " host/controls profile judge/analysis compare/experiment compare/run_folder"
+        "answers record builds driver access workloads engines host/processes host/checks"
+        " host/probes host/controls profile judge/analysis compare/experiment compare/run_folder"
         " compare/resolve compare/forecast",
     ),
     "compare/pilot": _package(
@@ -191,7 +197,7 @@ PACKAGES = {
     ),
     "servers/profile": _package(
         "a server in use: its CPU time by layer, its sessions' waits, its statements with plans",
-        "record driver access workloads engines host/processes profile compare/experiment"
+        "sql record driver access workloads engines host/processes profile compare/experiment"
         " servers/kit",
     ),
     "servers/explain": _package(

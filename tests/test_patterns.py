@@ -32,7 +32,7 @@ RATIO_MAX = 5.5
 #: Characters of which one at least is in a class that excludes some.
 LETTERS = ["a", "1", " ", "-", ".", ":", '"', "'", "(", ",", "/", "\n", "Z", "é"]
 #: Asked with `match`, by a name of their own there.
-MATCHED = {f"dyno.workloads.replay.lexing.{name}" for name in ("_ESCAPED", "_PLAIN")}
+MATCHED = {f"dyno.sql.lexing.{name}" for name in ("_ESCAPED", "_PLAIN")}
 
 Items = list[tuple[Any, Any]]
 

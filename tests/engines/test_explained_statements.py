@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dyno.driver.events import Notice, TimedAnswer
+from dyno.driver.events import ServerNotice, TimedAnswer
 from dyno.engines import PathRequest
 from dyno.engines._statements import check_kind, read_statement, refuse_placeholders
 from dyno.engines.mysql.explain_events import list_switches
@@ -17,7 +17,7 @@ from dyno.engines.mysql.session_words import find_quoting
 from dyno.engines.postgres import attached
 from dyno.engines.postgres.explain import BEGUN, ExplainsPostgresPath
 from dyno.errors import UsageError
-from dyno.workloads.replay.tokens import Quoting
+from dyno.sql.tokens import Quoting
 
 POSTGRES = Quoting(True, False, names_in_double=True)
 MYSQL = find_quoting("") or POSTGRES
@@ -83,7 +83,9 @@ def begin(process: int | None, limit_ms: str, reads_only: str = "on") -> None:
             BEGUN: [["7", reads_only, limit_ms]],
             "SHOW is_superuser": [["on"]],
         }
-        notices = (Notice("parse tree:", "", "{QUERY :commandType 1}"),) * (mode == "prepares")
+        notices = (ServerNotice("parse tree:", "", "{QUERY :commandType 1}"),) * (
+            mode == "prepares"
+        )
         return [
             TimedAnswer(told.get(it, []), 1, process=process, notices=notices) for it in statements
         ]

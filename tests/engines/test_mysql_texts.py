@@ -13,8 +13,8 @@ from dyno.engines.mysql.texts import (
     find_table_places,
     is_write,
 )
-from dyno.workloads.replay.lexing import Token, UnreadableError, read_tokens
-from dyno.workloads.replay.tokens import Quoting
+from dyno.sql.lexing import Token, UnreadableError, read_tokens
+from dyno.sql.tokens import Quoting
 
 QUOTING = Quoting(dollars=False, backslashes=True, names_in_double=False)
 

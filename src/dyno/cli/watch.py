@@ -23,7 +23,7 @@ from dyno.cli.watch_words import MomentType, format_cell, format_time
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
-    from dyno.servers.watch.reading import Answer, Asked, Record, Span
+    from dyno.servers.watch.reading import Asked, ReadRows, Record, Span
 
 FOLDER = "watched"
 #: How much a watcher gives way (nice(1)): a tenth of a busy core's time is left to it.
@@ -289,7 +289,7 @@ def _format_heading(span: Span) -> str:
     )
 
 
-def _print(answer: Answer) -> None:
+def _print(answer: ReadRows) -> None:
     """A table where that is as wide as the screen, else a paragraph for each row."""
     shown = [[format_cell(it) for it in row] for row in answer.rows]
     width = sum(max(map(len, column)) + 2 for column in zip(answer.columns, *shown, strict=True))

@@ -71,7 +71,7 @@ AskMode = Literal["rows", "counts", "notices", "prepares", "executes"]
 
 
 @dataclass(frozen=True)
-class Notice:
+class ServerNotice:
     """What a server says beside an answer, inside which functions (empty: in none), and what it
     adds.
     """
@@ -99,7 +99,7 @@ class TimedAnswer:
     opened_ns: int | None = None
     process: int | None = None
     counts: dict[str, int] = field(default_factory=dict)
-    notices: tuple[Notice, ...] = ()
+    notices: tuple[ServerNotice, ...] = ()
     notices_dropped: int = 0
 
     @property
@@ -116,7 +116,7 @@ def extract_answers(said: Any, statements: int) -> list[TimedAnswer]:
         TimedAnswer(
             answer["rows"],
             columns=tuple(answer["columns"]),
-            notices=tuple(Notice(**each) for each in answer.get("notices", ())),
+            notices=tuple(ServerNotice(**each) for each in answer.get("notices", ())),
             **{name: answer[name] for name in names if name in answer},
         )
         for answer in said

@@ -13,7 +13,7 @@ from dyno.engines import PathRequest, Talk
 from dyno.engines._embedded_path import EmbeddedPath
 from dyno.errors import TrialFailed, UsageError
 from dyno.record.explanation import NodeReading, PathRound, StageName
-from dyno.workloads.replay.tokens import Quoting
+from dyno.sql.tokens import Quoting
 
 #: How each file of its goes on after a checksum.
 MAGIC, MAGIC_AT = b"DUCK", 8

@@ -16,7 +16,7 @@ from dyno.engines._statements import check_kind, read_statement
 from dyno.errors import UsageError
 from dyno.record.explanation import StageName
 from dyno.record.waits import SessionState
-from dyno.workloads.replay.tokens import Quoting
+from dyno.sql.tokens import Quoting
 
 
 def check_file(place: str, flags: Mapping[str, str]) -> Path:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Literal
 
 from dyno.errors import UsageError
+from dyno.sql.lexing import Token, UnreadableError, read_tokens
+from dyno.sql.tokens import Quoting
 from dyno.workloads.replay.in_place import ServerRules, list_unknown_calls
-from dyno.workloads.replay.lexing import Token, UnreadableError, read_tokens
-from dyno.workloads.replay.tokens import Quoting
 
 READS = frozenset({"select", "with", "values", "table"})
 WRITES = frozenset({"insert", "update", "delete", "replace", "merge"})

@@ -81,7 +81,7 @@ def list_host_names(more: Iterable[str] = ()) -> frozenset[str]:
 
 
 @dataclass(frozen=True)
-class Refusal:
+class HttpRefusal:
     """Why a request is not answered."""
 
     status: int
@@ -110,23 +110,23 @@ class Guard:
                 refusal = self._take_token(scope, query)
             elif not self._has_token(headers):
                 challenge = (("www-authenticate", "Bearer"),)
-                refusal = Refusal(401, "A token is asked for: ?token=… or a header", challenge)
+                refusal = HttpRefusal(401, "A token is asked for: ?token=… or a header", challenge)
         if refusal:
             await _refuse(refusal, scope, send)
             return
         await self._app(scope, receive, _add_headers(send))
 
-    def _check_method(self, scope: Scope) -> Refusal | None:
+    def _check_method(self, scope: Scope) -> HttpRefusal | None:
         if scope["method"] in METHODS:
             return None
         allowed = (("allow", ", ".join(METHODS)),)
-        return Refusal(405, "These pages are for reading only", allowed)
+        return HttpRefusal(405, "These pages are for reading only", allowed)
 
-    def _check_host(self, headers: dict[str, list[str]]) -> Refusal | None:
+    def _check_host(self, headers: dict[str, list[str]]) -> HttpRefusal | None:
         given = headers.get("host", [])
         if len(given) == 1 and is_name_allowed(given[0], self._names):
             return None
-        return Refusal(421, "These pages are not at that host name; --allow-host adds one")
+        return HttpRefusal(421, "These pages are not at that host name; --allow-host adds one")
 
     def _has_token(self, headers: dict[str, list[str]]) -> bool:
         for value in headers.get("authorization", []):
@@ -142,13 +142,15 @@ class Guard:
     def _is_token(self, given: str) -> bool:
         return secrets.compare_digest(given.encode(), self._token.encode())
 
-    def _take_token(self, scope: Scope, query: list[tuple[str, str]]) -> Refusal:
+    def _take_token(self, scope: Scope, query: list[tuple[str, str]]) -> HttpRefusal:
         """The same page without the token in its address, which a browser would keep."""
         rest = urlencode([pair for pair in query if pair[0] != "token"])
         path = scope["raw_path"].decode("latin-1").partition("?")[0]
         target = f"/{path.lstrip('/')}{f'?{rest}' if rest else ''}"
         cookie = f"{COOKIE}={self._token}; Path=/; HttpOnly; SameSite=Lax"
-        return Refusal(303, "The token is taken", (("location", target), ("set-cookie", cookie)))
+        return HttpRefusal(
+            303, "The token is taken", (("location", target), ("set-cookie", cookie))
+        )
 
 
 def is_name_allowed(host: str, names: frozenset[str]) -> bool:
@@ -196,7 +198,7 @@ def _encode(headers: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
     return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
 
 
-async def _refuse(refusal: Refusal, scope: MutableMapping[str, Any], send: Send) -> None:
+async def _refuse(refusal: HttpRefusal, scope: MutableMapping[str, Any], send: Send) -> None:
     body = f"{refusal.sentence}.\n".encode()
     headers = {
         "content-type": "text/plain; charset=utf-8",

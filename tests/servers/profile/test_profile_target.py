@@ -15,7 +15,7 @@ import pytest
 
 from dyno.cli import run_words
 from dyno.driver import Conversation
-from dyno.driver.events import AskMode, Notice, TimedAnswer
+from dyno.driver.events import AskMode, ServerNotice, TimedAnswer
 from dyno.driver.plan import Session
 from dyno.errors import TrialFailed, UsageError
 from dyno.servers.profile import postgres
@@ -125,7 +125,7 @@ class Telling(Conversation):
         self, session: Session, statements: Sequence[str], mode: AskMode = "rows"
     ) -> list[TimedAnswer]:
         if mode == "prepares":
-            tree = Notice("parse tree:", "", "{QUERY :commandType 1}")
+            tree = ServerNotice("parse tree:", "", "{QUERY :commandType 1}")
             return [TimedAnswer([], 1, notices=(tree,))]
         return [TimedAnswer([["on"]] if "superuser" in it else [], 1) for it in statements]
 

@@ -14,6 +14,8 @@ from dyno.engines.mysql import harmless as of_mysql
 from dyno.engines.mysql.session_words import judge_session_words as words_of_mysql
 from dyno.engines.postgres import harmless as of_postgres
 from dyno.engines.postgres.session_words import judge_session_words as words_of_postgres
+from dyno.sql.lexing import UnreadableError, read_tokens
+from dyno.sql.tokens import Quoting
 from dyno.workloads.replay.in_place import (
     Allowed,
     RefusedStatement,
@@ -21,8 +23,6 @@ from dyno.workloads.replay.in_place import (
     empty_literals,
     taint_definitions,
 )
-from dyno.workloads.replay.lexing import UnreadableError, read_tokens
-from dyno.workloads.replay.tokens import Quoting
 
 NASTY = tomllib.loads((ROOT / "tests" / "golden/nasty_statements.toml").read_text())
 DOLLARS, BACKTICKS = Quoting(True, False, True), Quoting(False, True, False)

@@ -11,8 +11,8 @@ import pytest
 
 from dyno.engines.mysql.dialect import DIALECT as MYSQL
 from dyno.engines.postgres.dialect import DIALECT as POSTGRES
+from dyno.sql.tokens import shorten
 from dyno.workloads.replay.statements import Dialect, read_statement
-from dyno.workloads.replay.tokens import shorten
 
 #: Texts that patterns which go back, or loops over what was read already, take long for.
 HOSTILE = {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dyno.sql.tokens import Quoting
 from dyno.workloads.replay.statements import Dialect
-from dyno.workloads.replay.tokens import Quoting
 
 SCHEMAS = ("information_schema", "performance_schema", "mysql", "sys")
 QUOTING = Quoting(dollars=False, backslashes=True, names_in_double=False)

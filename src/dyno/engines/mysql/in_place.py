@@ -17,8 +17,8 @@ from dyno.engines import Ask
 from dyno.engines.mysql.harmless import HARMLESS, LATER, STORAGE_ENGINES
 from dyno.engines.mysql.session_words import find_quoting, judge_session_words
 from dyno.errors import TrialFailed, UsageError
+from dyno.sql.tokens import Quoting
 from dyno.workloads.replay.in_place import Harmless, ServerRules, taint_definitions
-from dyno.workloads.replay.tokens import Quoting
 
 _OWN = "('information_schema', 'performance_schema', 'mysql', 'sys')"
 STATE = (

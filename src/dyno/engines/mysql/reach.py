@@ -30,9 +30,9 @@ from dyno.engines.mysql.texts import (
     is_write,
 )
 from dyno.errors import UsageError
+from dyno.sql.lexing import Token, UnreadableError, read_tokens
+from dyno.sql.tokens import Quoting
 from dyno.workloads.replay.in_place import ServerRules, is_harmless_call
-from dyno.workloads.replay.lexing import Token, UnreadableError, read_tokens
-from dyno.workloads.replay.tokens import Quoting
 
 #: Storage engines whose changes a rollback undoes. Others call themselves transactional, too:
 #: Spider and FederatedX hand the word on to another server.

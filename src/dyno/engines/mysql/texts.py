@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from dyno.workloads.replay.lexing import Token, UnreadableError
+from dyno.sql.lexing import Token, UnreadableError
 
 
 def _split_words(text: str) -> frozenset[str]:

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dyno.engines.postgres.harmless import split_words
-from dyno.workloads.replay.lexing import Token, UnreadableError, read_tokens
-from dyno.workloads.replay.tokens import Quoting
+from dyno.sql.lexing import Token, UnreadableError, read_tokens
+from dyno.sql.tokens import Quoting
 
 NAME_BYTES_MOST = 63
 _STATEMENTS = split_words("select with values table insert update delete merge")

@@ -38,7 +38,7 @@ from dyno.engines.postgres.harmless import (
 )
 from dyno.engines.postgres.in_place import USERS_FROM
 from dyno.errors import UsageError
-from dyno.workloads.replay.tokens import Quoting
+from dyno.sql.tokens import Quoting
 
 #: What has the server tell the tree of what it parses, to this session; and an end to it.
 _TELL = (

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dyno.sql.tokens import Quoting
 from dyno.workloads.replay.statements import Dialect
-from dyno.workloads.replay.tokens import Quoting
 
 QUOTING = Quoting(dollars=True, backslashes=False, names_in_double=True)
 DIALECT = Dialect(QUOTING, ("information_schema", "pg_catalog"))

@@ -27,7 +27,7 @@ from dyno.engines.postgres.waits import KINDS
 from dyno.errors import TrialFailed, UsageError, build_unknown_error
 from dyno.record.explanation import InnerStatement, PathRound, StageName
 from dyno.record.waits import SessionState
-from dyno.workloads.replay.tokens import Quoting
+from dyno.sql.tokens import Quoting
 
 #: What is asked first, without which nothing can be.
 STATE = (

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from dyno.driver.events import Notice, TimedAnswer
+from dyno.driver.events import ServerNotice, TimedAnswer
 from dyno.driver.plan import Session
 from dyno.engines import Ask
 from dyno.engines.postgres.explain_nodes import read_nodes
@@ -76,7 +76,7 @@ class _Run:
         self.rows = float(self.plan.get("Actual Rows", 0)) * float(self.plan.get("Actual Loops", 1))
 
 
-def _list_runs(notices: Sequence[Notice]) -> Iterator[_Run]:
+def _list_runs(notices: Sequence[ServerNotice]) -> Iterator[_Run]:
     """The statement itself is told, too, in no function."""
     for each in notices:
         found = _PLAN.fullmatch(each.message)

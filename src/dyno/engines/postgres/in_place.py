@@ -16,8 +16,8 @@ from dyno.engines import Ask
 from dyno.engines.postgres.harmless import EXTENSIONS, HARMLESS, VOLATILE
 from dyno.engines.postgres.session_words import judge_session_words
 from dyno.errors import UsageError
+from dyno.sql.tokens import Quoting
 from dyno.workloads.replay.in_place import Harmless, ServerRules, taint_definitions
-from dyno.workloads.replay.tokens import Quoting
 
 #: The first object that was not made with the cluster.
 USERS_FROM = 16384

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from dyno.sql.lexing import Token
+from dyno.sql.tokens import Quoting
 from dyno.workloads.replay.in_place import Allowed, Judgement, RefusedStatement, spell
-from dyno.workloads.replay.lexing import Token
-from dyno.workloads.replay.tokens import Quoting
 
 
 def _split_words(text: str) -> list[str]:

@@ -17,7 +17,7 @@ from dyno.engines.sqlite.builds import CRATES, find_library
 from dyno.engines.sqlite.plans import PlanStep, convert_steps
 from dyno.errors import UsageError
 from dyno.record.explanation import NodeReading, PathRound, StageName
-from dyno.workloads.replay.tokens import Quoting
+from dyno.sql.tokens import Quoting
 
 #: How each file of its begins.
 MAGIC = b"SQLite format 3\0"

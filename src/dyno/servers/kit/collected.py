@@ -52,7 +52,7 @@ SPAN = "k.ts > '{since}' AND k.ts <= '{until}'"
 
 
 @dataclass(frozen=True)
-class Column:
+class CollectedColumn:
     """A column of the server's; `kind` as CREATE TABLE says it."""
 
     name: str
@@ -82,7 +82,7 @@ class CollectedTable:
     """A table of performance_schema that is collected, under its own name."""
 
     name: str
-    columns: tuple[Column, ...]
+    columns: tuple[CollectedColumn, ...]
 
     @property
     def names(self) -> set[str]:
@@ -188,11 +188,11 @@ def read_tables(server: KitServer, schema: str = "performance_schema") -> dict[s
         f" FROM information_schema.columns WHERE table_schema = '{schema}'"
         " ORDER BY table_name, ordinal_position",
     )
-    found: dict[str, list[Column]] = {}
+    found: dict[str, list[CollectedColumn]] = {}
     for name, column, kind, charset, collation in rows:
         text = f" CHARACTER SET {charset} COLLATE {collation}" if charset else ""
         if COUNTED.fullmatch(str(name)) and column != LEFT_OUT:
-            found.setdefault(str(name), []).append(Column(str(column), f"{kind}{text}"))
+            found.setdefault(str(name), []).append(CollectedColumn(str(column), f"{kind}{text}"))
     return {name: CollectedTable(name, tuple(columns)) for name, columns in found.items()}
 
 

@@ -32,8 +32,8 @@ from dyno.servers.profile.source import (
     StatementText,
     complete_url,
 )
-from dyno.workloads.replay.lexing import UnreadableError, read_tokens
-from dyno.workloads.replay.tokens import Quoting, shorten
+from dyno.sql.lexing import UnreadableError, read_tokens
+from dyno.sql.tokens import Quoting, shorten
 
 QUOTING = Quoting(dollars=False, backslashes=True, names_in_double=False)
 #: Statements of which a plan may be asked: reading ones. What writes is refused where sessions

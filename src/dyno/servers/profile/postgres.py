@@ -29,7 +29,7 @@ from dyno.servers.profile.source import (
     StatementText,
     complete_url,
 )
-from dyno.workloads.replay.tokens import Quoting, shorten
+from dyno.sql.tokens import Quoting, shorten
 
 #: Whoever may log in may begin here.
 ANYWHERE = "postgres"

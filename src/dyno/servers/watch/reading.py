@@ -91,7 +91,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ReadRows:
     """A report's rows as text, None where there is nothing."""
 
     columns: tuple[str, ...]
@@ -202,7 +202,7 @@ class Record:
         return self.find_span(end, max(end - timedelta(seconds=length_s), self.begins))
 
     @_retry_without_damaged
-    def ask(self, report: Path, span: Span, most: int = -1, where: str = "TRUE") -> Answer:
+    def ask(self, report: Path, span: Span, most: int = -1, where: str = "TRUE") -> ReadRows:
         """Of a report's rows over this span those `where` it is true, the first `most` of them."""
         limit = f" WHERE {where}" + (f" LIMIT {most}" if most >= 0 else "")
         looked = self.find_asked(report, span)
@@ -261,7 +261,7 @@ class Record:
 
     def _answer_report(
         self, text: str, limit: str, span: Span, table: Callable[[WatchSource], str]
-    ) -> Answer:
+    ) -> ReadRows:
         length_s = (span.until - span.since).total_seconds() if span.since else 1.0
         width_s = max(math.ceil(length_s / BUCKETS), 1)
         tables = [
@@ -272,7 +272,7 @@ class Record:
         ]
         asked = f"SELECT * FROM ({text}){limit}"
         *_, described, rows = self._query([*MACROS, *tables, f"DESCRIBE {asked}", asked])
-        return Answer(tuple(str(row[0]) for row in described), rows)
+        return ReadRows(tuple(str(row[0]) for row in described), rows)
 
     def _query(self, statements: Sequence[str]) -> list[list[list[str | None]]]:
         return self._ask(self._duckdb, statements)

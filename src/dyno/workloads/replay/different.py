@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
+from dyno.sql.tokens import make_shortener
 from dyno.workloads.replay.logs import LogEntry
 from dyno.workloads.replay.statements import REMEMBERED, Dialect, Kind, Statement, read_statement
-from dyno.workloads.replay.tokens import make_shortener
 
 #: Statements that are numbered: what else a log holds is judged anew each time, and told together.
 NUMBERED = 1 << 14

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise, takewhile
 
-from dyno.workloads.replay.lexing import Token, UnreadableError, read_tokens
-from dyno.workloads.replay.tokens import Quoting
+from dyno.sql.lexing import Token, UnreadableError, read_tokens
+from dyno.sql.tokens import Quoting
 
 #: Letters of a statement that is judged; a longer one is left out.
 LETTERS_MOST = 1 << 20

@@ -20,9 +20,10 @@ from heapq import heappop, heappush
 from itertools import pairwise
 from typing import NamedTuple
 
+from dyno.sql.lexing import UnreadableError, read_tokens
+from dyno.sql.tokens import Quoting
 from dyno.workloads.replay.different import ANEW, Different
 from dyno.workloads.replay.in_place import Allowed, RefusedStatement, ServerRules, judge_for_all
-from dyno.workloads.replay.lexing import UnreadableError, read_tokens
 from dyno.workloads.replay.logs import LIMIT, Log, LogEntry, Reasons, has_odd_bytes
 from dyno.workloads.replay.spool import Chain, Spool, SpoolRecord
 from dyno.workloads.replay.statements import (
@@ -33,7 +34,6 @@ from dyno.workloads.replay.statements import (
     read_statement,
     strip_schema,
 )
-from dyno.workloads.replay.tokens import Quoting
 
 #: Letters of a digest that is told.
 DIGEST_LETTERS = 56

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
-from dyno.workloads.replay.tokens import LONGEST, Quoting, Token, shorten, split
+from dyno.sql.tokens import LONGEST, Quoting, Token, shorten, split
 
 #: What a statement does. `state`: to the session alone; `admin`: to the server, and never played.
 Kind = Literal["read", "write", "begin", "commit", "rollback", "state", "use", "admin", "unknown"]

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from dyno.workloads.replay.tokens import Quoting
+from dyno.sql.tokens import Quoting
 
 #: What a token is: a bare word, a quoted name, a text, a number, a parameter (`$1`), a variable
 #: (`@x`, `@@x`), an optimizer hint's text, or a single sign.

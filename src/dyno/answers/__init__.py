@@ -1,0 +1,8 @@
+"""When two results are the same: answers as data, what a statement's text leaves open, and the
+decision. Pure: no engine is asked here.
+"""
+
+from dyno.answers.answer import Answer, Column, Notice, Refusal
+from dyno.answers.sameness import Sameness, Word, compare_answers
+
+__all__ = ["Answer", "Column", "Notice", "Refusal", "Sameness", "Word", "compare_answers"]

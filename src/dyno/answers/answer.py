@@ -1,0 +1,47 @@
+"""All that a statement is answered with, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of an answer; `type` is the engine's own name of it, empty where nobody knows."""
+
+    name: str
+    type: str = ""
+
+
+@dataclass(frozen=True)
+class Notice:
+    """A warning or a notice beside an answer: its level, its code and its text."""
+
+    level: str
+    code: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The error that a statement ended with; its class is `code`: SQLSTATE, or the engine's own."""
+
+    code: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """All that a statement is answered with. A cell is as the engine spells it; None is NULL.
+
+    `cut` says why the rows are not all here: rows that are not whole are not compared. What the
+    engine does not tell (rows changed, an insert id) is None.
+    """
+
+    columns: tuple[Column, ...] = ()
+    rows: tuple[tuple[str | None, ...], ...] = ()
+    rows_changed: int | None = None
+    insert_id: int | None = None
+    notices: tuple[Notice, ...] = ()
+    refusal: Refusal | None = None
+    cut: str = ""
