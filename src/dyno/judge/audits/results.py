@@ -7,11 +7,15 @@ An engine that answers wrongly is not faster. Two accounts:
   In a block, where all have the same seed and the same load, candidates of one engine must answer
   them with the same rows, in any order: else invalid. Different engines must agree in the number of
   rows (their spelling of a padded text or a sum is their own): else doubtful.
-- Every answer's rows are counted while they come. Rows per query of a stream that differ from the
-  base's by more than 5 % are doubtful, by more than 20 % invalid: the same requests were sent, but
-  where a candidate is slower, not as many of them, so a share of chance remains: 1 / √events of
-  the side with fewer is added to both limits. Streams with fewer than 100 queries in a restart are
-  not judged.
+- Every answer's rows are counted while they come, text by text. Where both sides were sent the same
+  in the same order, any other number of rows is invalid (doubtful between different engines). Where
+  either side read one whole number of rows each time, in every restart of 100 executions or more,
+  so is any other average from 0.5 % on. Elsewhere a difference beyond chance (1 of 10,000 texts) is
+  doubtful from 5 % on, invalid from 20 %; where work per second changes, the share of one side's
+  further executions is added.
+- So are the rows per query of a whole stream, since engines of other dialects are sent other texts:
+  1 / √events of the side with fewer is added to both limits. Streams with fewer than 100 queries in
+  a restart are judged by their texts alone.
 
 `null` answers nothing, and is not judged. Cells that play a workload with other options are sent
 other requests: only those with the same options are compared, the first of them as their base.
@@ -35,6 +39,13 @@ from dyno.judge.audits._cases import (
     keeps_data,
     list_every_case,
 )
+from dyno.judge.audits._rows import (
+    PairOfStreams,
+    RowsOfText,
+    describe_compared,
+    list_uncompared,
+)
+from dyno.judge.audits._statements import pair_streams
 from dyno.record import Candidate, Evidence, Finding, Run, Soundness, Tally, Trial
 
 QUERIES_LEAST = 100
@@ -53,24 +64,49 @@ class Results:
         run, trials = view.run, view.trials
         sides = {side.name: side for side in run.candidates if keeps_data(side)}
         good = [t for t in trials if t.status == "ok" and t.candidate in sides and t.block >= 0]
-        findings = [*_compare_statements(run, sides, good), *_compare_streams(run, good)]
+        compared = list(_compare_texts(view))
+        findings = [*_compare_statements(run, sides, good)]
+        findings += [
+            it.stream.case.make_finding("results", word, f"{it.stream.name}: {words}")
+            for it in compared
+            if it.fault
+            for word, words in [it.fault]
+        ]
+        blamed = {it.stream.case.name for it in compared if it.fault}
+        streams = _compare_streams(run, good)
+        findings += [it for it in streams if not any(map(it.sentence.startswith, blamed))]
         answers = sum(bool(entry.digest) for trial in good for entry in trial.evidence)
         counted = any(
             _compute_rows_per_query([t for _, t in s]) is not None
             for case in list_every_case(run, good)
             for s in case.streams.values()
         )
-        told = ["candidates answer alike in rows per query"] if counted else []
+        alike = "candidates answer alike in rows per query"
+        texts = describe_compared(compared)
+        told = [alike + texts] if counted or texts else []
         told += [f"{answers} answers to check statements agree"] if answers else []
         unjudged: list[Unjudged] = []
         if not sides:
             unjudged.append(Inapplicable(KEEPS_NOTHING))
-        elif not counted:
+        elif not counted and not texts:
             unjudged.append(Unchecked(f"no stream asked {QUERIES_LEAST} queries in a restart"))
         if sides and not answers:
             why = "no answer was checksummed: no check statement is declared"
             unjudged.append(Inapplicable(why))
+        unjudged += list_uncompared(compared)
         return conclude("results", findings, "; ".join(told), unjudged)
+
+
+def _compare_texts(view: RunView) -> Iterator[RowsOfText]:
+    """Each text that brought rows back on a side, beside the base's."""
+    for own, base in pair_streams(view):
+        if not own.is_counted or not base.is_counted or own.is_load:
+            continue
+        pair = PairOfStreams(own, base, "read", lambda it: it.rows_read)
+        for digest, each in own.statements.items():
+            there = base.statements.get(digest)
+            if there and digest and each.rows_read + there.rows_read:
+                yield pair.compare(digest)
 
 
 def _compare_statements(

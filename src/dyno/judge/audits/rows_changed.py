@@ -10,11 +10,12 @@ costs little and looks like work.
   the base (or only on the candidate). So is a stream whose inserts changed no row, where another
   side's did, in whatever texts, by whatever options. Where all sides agree, *doubtful* if it is a
   tenth of what the stream sent.
-- Candidates of one engine are held against the base, text by text. Where either side changed one
-  and the same whole number of rows each time, in every restart, any other average is *invalid* from
-  0.5 % on. Elsewhere the average may depend on how far a candidate came (an upsert, a delete of
-  what may be gone), so only a phase that is declared stationary is judged: all restarts of one side
-  beyond all of the other, *doubtful* from 10 % on, *invalid* from 25 %.
+- Candidates of one engine are held against the base, text by text. Where both were sent the same in
+  the same order, any other number of rows is *invalid*. Where either side changed one and the same
+  whole number of rows each time, in every restart of 100 executions or more, so is any other
+  average from 0.5 % on. Elsewhere a difference beyond chance (1 of 10,000 texts) is *doubtful* from
+  5 % on, *invalid* from 20 %; where work per second changes, one side's further executions may
+  have changed other rows, and their share is added.
 
 A statement that returns its rows (`RETURNING`) may report none as changed. Requests of a batch and
 texts of several statements are judged together, by what they changed in all.
@@ -26,6 +27,12 @@ from collections.abc import Iterator, Sequence
 
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits._cases import Inapplicable, conclude
+from dyno.judge.audits._rows import (
+    PairOfStreams,
+    RowsOfText,
+    describe_compared,
+    list_uncompared,
+)
 from dyno.judge.audits._statements import (
     WRITES,
     StatementOutcome,
@@ -40,11 +47,8 @@ from dyno.record import Finding, Soundness
 ZERO_LEAST = 20
 #: Of what a stream sent.
 ZERO_SHARE = 0.10
-COMPARED_LEAST = 100
-#: How far an average may lie from a whole number that the other side always has.
-WHOLE_SHARE = 0.005
-DOUBTFUL_SHARE = 0.10
-INVALID_SHARE = 0.25
+#: What changes rows by itself; a procedure's count is engines' own.
+_COMPARED = WRITES | {"several", "batch"}
 
 _Fault = tuple[Soundness, str]
 
@@ -60,14 +64,19 @@ class RowsChanged:
         known = list(list_streams(view))
         counted = [it for it in known if it.is_counted]
         findings = [_make_finding(it, fault) for it in counted for fault in _check_alone(it)]
-        for own, base in pair_streams(view):
-            if own.is_counted and base.is_counted:
-                findings += [_make_finding(own, fault) for fault in _check_against(own, base)]
+        compared = [
+            each
+            for own, base in pair_streams(view)
+            if own.is_counted and base.is_counted
+            for each in _compare_texts(own, base)
+        ]
+        findings += [_make_finding(it.stream, it.fault) for it in compared if it.fault]
         findings += [_make_finding(it, f) for it in counted for f in _find_unchanged(it, counted)]
         left = list_unjudged(view, known)
         if counted and not _has_changed_rows(counted):
             left.append(Inapplicable("no statement that writes rows was sent"))
-        return conclude("rows_changed", findings, _describe_sound(counted), left)
+        left += list_uncompared(compared)
+        return conclude("rows_changed", findings, _describe_sound(counted, compared), left)
 
 
 def _make_finding(own: StreamView, fault: _Fault) -> Finding:
@@ -128,52 +137,19 @@ def _has_effect(each: StatementOutcome | None) -> bool:
     return each is not None and each.rows_changed + each.rows_read > 0
 
 
-def _check_against(own: StreamView, base: StreamView) -> Iterator[_Fault]:
-    """Against the base, where both are of one engine."""
+def _compare_texts(own: StreamView, base: StreamView) -> Iterator[RowsOfText]:
+    """Beside the base, where both are of one engine."""
     if own.candidate.engine != base.candidate.engine:
         return
-    is_stationary = own.case.plan is not None and own.case.plan.stationary
+    pair = PairOfStreams(own, base, "changed", lambda it: it.rows_changed)
     for digest, each in own.statements.items():
         there = base.statements.get(digest)
-        if there is None or each.rows_expected or _is_without_effect(each):
+        if there is None or not digest or each.rows_expected:
             continue
-        ours, theirs = _compute_averages(each), _compute_averages(there)
-        if not ours or not theirs or _is_without_effect(there):
+        if _is_without_effect(each) or _is_without_effect(there):
             continue
-        share = abs(_compute_average(each) - _compute_average(there)) / max(
-            _compute_average(each), _compute_average(there), 1e-9
-        )
-        if soundness := _judge(ours, theirs, share, is_stationary):
-            told = f"{_compute_average(each):.3g} rows on average, {_compute_average(there):.3g}"
-            yield soundness, f"{each.quoted} changed {told} on {base.candidate.name}"
-
-
-def _judge(
-    ours: Sequence[float], theirs: Sequence[float], share: float, is_stationary: bool
-) -> Soundness | None:
-    if _are_whole(ours) or _are_whole(theirs):
-        return "invalid" if share > WHOLE_SHARE else None
-    apart = max(ours) < min(theirs) or max(theirs) < min(ours)
-    if not (is_stationary and apart) or share <= DOUBTFUL_SHARE:
-        return None
-    return "invalid" if share > INVALID_SHARE else "doubtful"
-
-
-def _are_whole(averages: Sequence[float]) -> bool:
-    """Are all the same whole number, but 0?"""
-    return averages[0] >= 1 and averages[0].is_integer() and len(set(averages)) == 1
-
-
-def _compute_average(each: StatementOutcome) -> float:
-    return each.rows_changed / each.answered if each.answered else 0.0
-
-
-def _compute_averages(each: StatementOutcome) -> list[float]:
-    """The rows changed by an execution, in each restart; none where too few were sent."""
-    counts = [it for it in each.counts if it and it.sent - it.failed >= COMPARED_LEAST]
-    if not each.rows_changed or any(it.kind not in WRITES | {"several", "batch"} for it in counts):
-        return []
-    return [it.rows_changed / (it.sent - it.failed) for it in counts]
+        if each.kind in _COMPARED and each.rows_changed + there.rows_changed:
+            yield pair.compare(digest)
 
 
 def _has_changed_rows(counted: Sequence[StreamView]) -> bool:
@@ -182,12 +158,13 @@ def _has_changed_rows(counted: Sequence[StreamView]) -> bool:
     return any(each.kind in WRITES or each.rows_changed for each in every)
 
 
-def _describe_sound(counted: Sequence[StreamView]) -> str:
+def _describe_sound(counted: Sequence[StreamView], compared: Sequence[RowsOfText]) -> str:
     if not _has_changed_rows(counted):
         return ""
     writes = [e for it in counted for e in it.statements.values() if e.kind in WRITES]
     rows = sum(each.rows_changed for each in writes)
-    return f"{len(writes)} statements changed {rows:,} rows, as declared or as on the base"
+    told = f"{len(writes)} statements changed {rows:,} rows, as declared or as on the base"
+    return told + describe_compared(compared)
 
 
 AUDIT = RowsChanged()
