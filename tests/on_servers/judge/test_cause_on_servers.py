@@ -105,7 +105,9 @@ def test_a_function_that_a_preloaded_library_slows_is_named_with_its_layer_and_s
     recipe = Recipe("known-cause", source, flags, f"WORK={work}", ("dl",))
     library = str(compile_library(recipe, lambda _: None).program)
     monkeypatch.setattr(inject.CONTROL, "ensure_library", lambda: library)
-    options = {"table_size": "1000", "threads": "1", "time": "1", "db_ps_mode": "disable"}
+    # so many events, and not a time: a crowded host would leave few samples
+    options = {"table_size": "1000", "threads": "1", "db_ps_mode": "disable"}
+    options |= {"events": "10000", "warmup_time": "0.1"}
     with make_sampler() as sampler:
         base, slow = (
             play_sampled(sampler, f"{server}?inject={ns}ns", "oltp_point_select", **options)
@@ -115,7 +117,21 @@ def test_a_function_that_a_preloaded_library_slows_is_named_with_its_layer_and_s
     first = cpu.layers[0]
     assert (first.layer, first.functions[0].name) == (layer, function)
     truth_ns = find_injected_ns(slow) - find_injected_ns(base)
-    assert abs(first.difference_ns - truth_ns) < 0.2 * truth_ns, (first, truth_ns)
+    error = abs(first.difference_ns / truth_ns - 1)
+    assert error < find_allowance(slow, layer), (first.difference_ns, truth_ns)
+
+
+def find_allowance(trial: Trial, layer: str) -> float:
+    """Return by what share the samples of a layer may be off: three standard errors, and what the
+    kernel charged without a sample. That is the first microseconds of each run, which a virtual
+    machine's timer misses: 6 % on a quiet host, 15 % and more where others take the core. Samples
+    share it out.
+    """
+    record = trial.phases[-1]
+    assert record.profile is not None
+    met = sum(it.samples for it in record.profile.functions if it.layer == layer)
+    assert met > 300, f"{met} samples are too few to tell"
+    return 3 / met**0.5 + max(0.0, 1 - record.profile.period_ns / record.sample_ns)
 
 
 def find_injected_ns(trial: Trial) -> float:
