@@ -29,7 +29,7 @@ def test_one_build_of_sqlite_counts_the_same_and_its_driver_is_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sides = ("a=sqlite@3.46.0", "b=sqlite@3.46.0")
-    code, row = count(tmp_path, monkeypatch, *sides, "--events", "500", "--before", "100")
+    code, row = count(tmp_path, monkeypatch, *sides, "--events", "200", "--before", "50")
     assert code == 0
     assert abs(row["change_percent"]) < 0.02
     assert 2_000 < row["base_value"] < 10_000
@@ -41,7 +41,7 @@ def test_a_backend_of_postgres_counts_the_same_after_a_restart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sides = ("a=postgres@18", "b=postgres@18", "--repeat", "1")
-    code, row = count(tmp_path, monkeypatch, *sides, "--events", "1000", "--before", "200")
+    code, row = count(tmp_path, monkeypatch, *sides, "--events", "400", "--before", "100")
     assert code == 2 and row["word"] == "inconclusive", "counted once, which claims nothing"
     assert abs(row["change_percent"]) < 0.5
     assert row["base_value"] > 10_000
@@ -72,8 +72,17 @@ def test_a_comparison_counts_beside_its_blocks_and_says_what_that_explains(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("DYNO_RUNS", str(tmp_path))
-    words = ["compare", "sqlite@3.24.0", "sqlite@3.54.1", *PLAYED, "--set", "threads=2"]
-    assert run_words([*words, "--quick", "--count", "--count-events", "500"]) in (0, 1, 2, 3)
+    words = [
+        "compare",
+        "sqlite@3.24.0",
+        "sqlite@3.54.1",
+        *PLAYED,
+        "--set",
+        "threads=2",
+        "--set",
+        "time=0.3",
+    ]
+    assert run_words([*words, "--quick", "--count", "--count-events", "200"]) in (0, 1, 2, 3)
     told = " ".join(capsys.readouterr().out.split())
     assert "what changed: " in told
     assert "% an event (" in told, "instructions of one user, though two are played"

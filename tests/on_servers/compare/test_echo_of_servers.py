@@ -6,6 +6,7 @@ import dataclasses
 from pathlib import Path
 
 import pytest
+from fake_driver import ONE_BLOCK
 
 from dyno.compare.experiment import Measuring, compare_candidates
 from dyno.compare.play.run import play_run
@@ -36,7 +37,7 @@ def test_a_slow_way_makes_a_servers_figures_doubtful(server: str, home: Path) ->
         compare_candidates(sides, "oltp_point_select", OPTIONS, measuring), lambda _: None
     ).freeze()
     kept = create_run(prepared.run, home)
-    play_run(prepared, kept, lambda _: None)
+    play_run(prepared, kept, lambda _: None, ONE_BLOCK)
     run, trials = prepared.run, kept.read_trials()
     echoes = [t for t in trials if t.is_client_baseline]
     assert {t.candidate for t in echoes} == {name_echo("a")}, "b stands as a does"

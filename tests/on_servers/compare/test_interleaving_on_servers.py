@@ -79,7 +79,8 @@ EACH = [*(("null@1ms", when) for when in Once.MOMENTS), *FROZEN]
 
 
 def _begun(server: str, home: Path, time_s: str = "1") -> RunFolder:
-    return create_run(_prepared(server, "oltp_point_select", time=time_s).run, home)
+    """A run at a low rate: what is killed need not be busy."""
+    return create_run(_prepared(server, "oltp_point_select", time=time_s, rate="200").run, home)
 
 
 def _of_blocks(folder: RunFolder) -> list[Trial]:

@@ -22,7 +22,7 @@ from dyno.errors import UsageError
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(300)]
 
 CALM = {"steal_percent": 100.0, "foreign_percent": 100.0}
-OPTIONS = {"time": "0.2", "warmup_time": "0", "table_size": "60000"}
+OPTIONS = {"time": "0.2", "warmup_time": "0", "rate": "200"}
 #: Goes on with a run, and is killed in a phase, once a table is there.
 KILLED = """
 import os, signal, sys, time
@@ -54,8 +54,14 @@ def theirs(request: pytest.FixtureRequest) -> Iterator[tuple[str, Server]]:
 
 
 @pytest.fixture
+def rows() -> int:
+    """How many rows are loaded."""
+    return 1_000
+
+
+@pytest.fixture
 def begun(
-    theirs: tuple[str, Server], home: Path, monkeypatch: pytest.MonkeyPatch
+    theirs: tuple[str, Server], rows: int, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[tuple[RunFolder, Server]]:
     """A run of two candidates in a new database of that server, not yet played."""
     monkeypatch.setenv("DYNO_TMP", str(home))
@@ -67,7 +73,8 @@ def begun(
     place = str(server.session["host"]).replace("/", "%2F")
     url = f"{engine}://{server.session['user']}@{place}/bench"
     measuring = Measuring(blocks=3, fixed=True, seed=1, limits=CALM, aa=True)
-    made = compare_candidates([f"a={url}", f"b={url}"], "oltp_point_select", OPTIONS, measuring)
+    options = OPTIONS | {"table_size": str(rows)}
+    made = compare_candidates([f"a={url}", f"b={url}"], "oltp_point_select", options, measuring)
     prepared = draft_run(made, lambda _: None).freeze()
     yield create_run(prepared.run, home), bench(server)
     driver.ask(server.session, ["DROP DATABASE bench"])
@@ -115,6 +122,7 @@ def test_what_somebody_made_since_stays_and_stops_the_run(begun: tuple[RunFolder
     assert tables(kept) == ["theirs"]
 
 
+@pytest.mark.parametrize("rows", [60_000])
 def test_a_kill_within_the_load_leaves_no_list_and_all_stays(
     begun: tuple[RunFolder, Server],
 ) -> None:
