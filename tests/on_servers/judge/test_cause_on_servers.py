@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from pathlib import Path
 
@@ -131,7 +132,7 @@ def find_allowance(trial: Trial, layer: str) -> float:
     assert record.profile is not None
     met = sum(it.samples for it in record.profile.functions if it.layer == layer)
     assert met > 300, f"{met} samples are too few to tell"
-    return 3 / met**0.5 + max(0.0, 1 - record.profile.period_ns / record.sample_ns)
+    return 3 / math.sqrt(met) + max(0.0, 1 - record.profile.period_ns / record.sample_ns)
 
 
 def find_injected_ns(trial: Trial) -> float:
