@@ -2,7 +2,17 @@
 decision. Pure: no engine is asked here.
 """
 
-from dyno.answers.answer import Answer, Column, Notice, Refusal
-from dyno.answers.sameness import Sameness, Word, compare_answers
+from dyno.answers.answer import Answer, Column, Notice, Refusal, Sameness, Word
+from dyno.answers.cells import matches_number
+from dyno.answers.sameness import compare_answers
 
-__all__ = ["Answer", "Column", "Notice", "Refusal", "Sameness", "Word", "compare_answers"]
+__all__ = [
+    "Answer",
+    "Column",
+    "Notice",
+    "Refusal",
+    "Sameness",
+    "Word",
+    "compare_answers",
+    "matches_number",
+]

@@ -1,8 +1,11 @@
-"""All that a statement is answered with, as data."""
+"""All that a statement is answered with, as data, and what a comparison of two answers says."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+Word = Literal["same", "differs", "undecidable", "not compared"]
 
 
 @dataclass(frozen=True)
@@ -45,3 +48,16 @@ class Answer:
     notices: tuple[Notice, ...] = ()
     refusal: Refusal | None = None
     cut: str = ""
+
+
+@dataclass(frozen=True)
+class Sameness:
+    """The word and why; `kind` is what differs (error, columns, rows, …); the first rows that
+    differ: `ours` are of the base, `theirs` of the other.
+    """
+
+    word: Word
+    why: str = ""
+    kind: str = ""
+    ours: tuple[str, ...] = ()
+    theirs: tuple[str, ...] = ()
