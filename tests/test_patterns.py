@@ -166,9 +166,9 @@ def find_worst(work: Callable[[Any], object], make: Callable[[int], Any]) -> flo
 
 
 def list_modules() -> list[Any]:
-    """Every module of the package; a library of the servers' is none."""
+    """Every module of the package; a library that others load is none."""
     names = [each.name for each in pkgutil.walk_packages([str(HOME)], "dyno.")]
-    plain = [name for name in names if not name.endswith(("__main__", ".dyno_kit"))]
+    plain = [name for name in names if not name.endswith(("__main__", ".dyno_kit", "._flushes"))]
     return [importlib.import_module(name) for name in plain]
 
 

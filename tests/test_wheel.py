@@ -46,6 +46,7 @@ def test_one_wheel_installs_in_a_bare_environment_and_plays_there(tmp_path: Path
     assert "one restart" in run(dyno, "play", "null@200us", *words, cwd=tmp_path)
     package = next(bare.glob("lib/python3*/site-packages/dyno"))
     assert (package / "servers/kit/dyno_kit.so").is_file()
+    assert (package / "host/probes/_flushes.so").is_file()
     share = bare / "share"
     assert "\n.nf\ndyno compare null@200us" in (share / "man/man1/dyno-compare.1").read_text()
     script = (share / "bash-completion/completions/dyno").read_text()

@@ -106,6 +106,13 @@ WAYS: dict[str, tuple[Way, ...]] = {
         Way(
             "commit-lost", "commits of one side do not wait for the disk", "durability", "doubtful"
         ),
+        played(
+            "silent-sync",
+            "one side says that its commits survive a power cut, and its fsync does nothing",
+            "durability",
+            "invalid",
+            ("sqlite", "duckdb", "postgres", "mysql"),
+        ),
     ),
     "The data": (
         played("lost-rows", "one side loses rows that it is given", "ledger", "invalid", EVERY),

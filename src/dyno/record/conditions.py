@@ -67,8 +67,9 @@ class DataCondition:
     the profile claims of the two (`cached`, `io-bound`); None and empty: not known.
 
     `survives` is what outlives a commit (`engines.SURVIVES`), `decided_by` the settings it follows
-    from. `autocommits` says whether a statement outside a transaction commits by itself; None: not
-    known.
+    from. `flushes_per_commit` is what each commit that changed rows needs for itself then; 0: those
+    of several connections may share one. `autocommits` says whether a statement outside a
+    transaction commits by itself; None: not known.
     """
 
     size_bytes: int | None = None
@@ -77,6 +78,7 @@ class DataCondition:
     survives: str = ""
     decided_by: dict[str, str] = field(default_factory=dict)
     autocommits: bool | None = None
+    flushes_per_commit: int = 0
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,13 @@ import dataclasses
 from pathlib import Path
 
 import pytest
-from audit_records import NEW, OLD, a_run, a_trial, only
+from audit_records import NEW, OLD, a_run, a_trial, engine, findings, only, recorded
+from fakes import make_tally
 from ways_to_be_fooled import assert_caught
 
 from dyno import engines
 from dyno.engines import SURVIVES, Server, WeighsData
-from dyno.record import Candidate, Conditions, DataCondition, Trial
+from dyno.record import Candidate, Conditions, DataCondition, Reading, StatementTally, Trial
 
 
 def _trial(number: int, candidate: str, found: DataCondition) -> Trial:
@@ -41,6 +42,88 @@ def test_a_commit_that_survives_less_is_told(
     assert finding.soundness == soundness
     if found == UNSAFE:
         assert "survives nothing on new (fsync=off) and a power cut on old" in finding.sentence
+
+
+SERVERS = engine("old", embedded=False), engine("new", embedded=False)
+
+
+def _committing(number: int, side: str, found: DataCondition = SAFE, **read: float) -> Trial:
+    """800 commits of four connections, and these readings."""
+    numbers = {"server_commits": 800.0, "synced_writes": 0.0} | read
+    readings = tuple(
+        Reading("", name, "", "lower", value, False, True) for name, value in numbers.items()
+    )
+    tally = dataclasses.replace(make_tally(100), commits=800, connections=4)
+    return recorded(_trial(number, side, found), readings=readings, streams=(tally,))
+
+
+@pytest.mark.parametrize(
+    ("read", "soundness"),
+    [
+        ({"flushes": 200}, "sound"),
+        ({"flushes": 150, "synced_writes": 50}, "sound"),
+        ({"fsyncs": 200}, "sound"),
+        ({"flushes": 199}, "invalid"),
+        ({"flushes": 0, "fsyncs": 800}, "invalid"),
+        ({"fsyncs": 199}, "doubtful"),
+        ({"fsyncs": 0}, "not checked"),
+        ({}, "not checked"),
+        ({"flushes": 0, "io_rings": 1}, "not checked"),
+    ],
+)
+def test_a_commit_is_said_to_survive_a_power_cut_where_enough_flushes_were_counted(
+    read: dict[str, float], soundness: str
+) -> None:
+    run = a_run(*SERVERS)
+    (found,) = findings(
+        "durability", run, _committing(2, "old", flushes=900), _committing(3, "new", SAFE, **read)
+    )
+    assert found.soundness == soundness
+    assert ("survives a power cut:" in found.sentence) == (soundness == "sound")
+    if soundness == "sound":
+        assert "800 commits, 900 flushes on old, 800 commits, 200 flushes on new" in found.sentence
+    if soundness in ("invalid", "doubtful"):
+        assert found.trials == (3,) and "200 are needed" in found.sentence
+    if "fsyncs" in read and soundness == "invalid":
+        assert "itself counted 800, which did not reach the kernel" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("read", "each", "soundness"),
+    [
+        ({"flushes": 1600}, 2, "sound"),
+        ({"flushes": 799, "write_calls": 9000}, 2, "invalid"),
+        ({"flushes": 801, "write_calls": 9000}, 2, "doubtful"),
+        ({"flushes": 0, "write_calls": 799}, 1, "not checked"),
+    ],
+)
+def test_an_engine_that_shares_no_flush_needs_those_of_each_commit(
+    read: dict[str, float], each: int, soundness: str
+) -> None:
+    safe = dataclasses.replace(SAFE, flushes_per_commit=each)
+    base = _committing(2, "old", safe, flushes=1600)
+    (found,) = findings("durability", a_run(), base, _committing(3, "new", safe, **read))
+    assert found.soundness == soundness
+
+
+def test_without_a_promise_flushes_are_told_and_not_judged() -> None:
+    some = _committing(2, "old", UNSAFE, flushes=3), _committing(3, "new", UNSAFE, flushes=0)
+    found = only("durability", a_run(*SERVERS), *some)
+    assert found.soundness == "sound" and "800 commits, 3 flushes on old" in found.sentence
+    asked = a_run(SERVERS[0], dataclasses.replace(SERVERS[1], settings={"fsync": "off"}))
+    found = only("durability", asked, _committing(2, "old", flushes=800), some[1])
+    assert found.soundness == "sound" and "fsync=off; 800 commits, 0 flushes" in found.sentence
+
+
+@pytest.mark.parametrize("text", ["SET synchronous_commit = off", "INSERT INTO t -- TEMPORARY"])
+def test_commits_that_statements_say_less_of_are_not_judged(text: str) -> None:
+    trial = _committing(3, "new", flushes=0)
+    (tally,) = trial.phases[0].streams
+    told = (StatementTally(text, "1", "other", 1, 0, 0, 0),)
+    changed = recorded(trial, streams=(dataclasses.replace(tally, statements_before=told),))
+    base = _committing(2, "old", flushes=800)
+    found = only("durability", a_run(*SERVERS), base, changed)
+    assert found.soundness == "not checked" and "0 flushes, but a statement" in found.sentence
 
 
 INNODB = {"default_storage_engine": "InnoDB", "innodb_flush_log_at_trx_commit": "1"}

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from dyno.compare.play.job import TrialJob, TrialNotes
 from dyno.compare.resolve.controls import make_control_target
-from dyno.engines import MISSED, Engine, Preloads, Server
+from dyno.engines import MISSED, Engine, Preloads, Server, WeighsData
 from dyno.host.controls import AfterRestore, AfterStart, ControlResult
+from dyno.host.probes import flushes
 from dyno.record import ControlCondition, PinningCondition
 
 #: Why a control of a load's copy rests.
@@ -56,6 +57,18 @@ def _merge_environments(ours: Mapping[str, str], more: Mapping[str, str]) -> dic
     """Two environments in one; libraries to be preloaded are a list, and two may be wanted."""
     libraries = [each["LD_PRELOAD"] for each in (ours, more) if "LD_PRELOAD" in each]
     return {**ours, **more, **({"LD_PRELOAD": ":".join(libraries)} if libraries else {})}
+
+
+def build_engine_environment(job: TrialJob, held: ControlStack) -> dict[str, str]:
+    """What joins the environment of the engine's process: what the controls want and, where it
+    keeps data, the library that counts its flushes. That comes last, so that it counts what no
+    other leaves out; callgrind and sanitizers bear none.
+    """
+    (job.home / flushes.FILE).unlink(missing_ok=True)  # a copied load brings its own
+    instrumented = held.executor or "instrumentation" in job.build.facts
+    if instrumented or not isinstance(job.engine, WeighsData) or not flushes.LIBRARY.is_file():
+        return held.environment
+    return _merge_environments(held.environment, {"LD_PRELOAD": str(flushes.LIBRARY)})
 
 
 def hold_controls(job: TrialJob, notes: TrialNotes, stack: ExitStack) -> ControlStack:

@@ -16,7 +16,12 @@ from pathlib import Path
 
 from dyno import driver
 from dyno.compare.play.attached_tables import CLEANUP, PREPARE, LoadedTables, is_prepared
-from dyno.compare.play.controls import ControlStack, act_after_start, fill_cache
+from dyno.compare.play.controls import (
+    ControlStack,
+    act_after_start,
+    build_engine_environment,
+    fill_cache,
+)
 from dyno.compare.play.evidence import (
     measure_data_condition,
     measure_storage_condition,
@@ -79,7 +84,8 @@ class EngineSession:
         """
         job = self.job
         held = self.controls
-        under = StartConditions(held.prefix, held.environment, held.executor, held.shown_as)
+        environment = {} if job.engine.embedded else build_engine_environment(job, held)
+        under = StartConditions(held.prefix, environment, held.executor, held.shown_as)
         server = job.engine.start(job.build, job.home, job.candidate.settings, under)
         try:
             with explain_death(server):
@@ -235,7 +241,8 @@ def _launch(job: TrialJob, held: ControlStack, notes: TrialNotes) -> driver.Driv
     words = " ".join(f"{k}={v}" for k, v in driver.build_driver_environment().items())
     prefix = (*engine.prefix, *engine.executor)
     notes.driver = DriverCondition(words, " ".join(prefix), held.cpus, job.seed)
-    environment = engine.environment | {"TMPDIR": str(job.home)}
+    own = build_engine_environment(job, held) if job.candidate.embedded else {}
+    environment = own | {"TMPDIR": str(job.home)}
     return driver.DriverLaunch(job.log, prefix, environment)
 
 

@@ -71,7 +71,8 @@ class CountsTransactions:
 
 
 SIZES = (
-    "SELECT pg_database_size(current_database()), pg_size_bytes(current_setting('shared_buffers'))"
+    "SELECT pg_database_size(current_database()), pg_size_bytes(current_setting('shared_buffers')),"
+    " (SELECT count(*) FROM pg_class WHERE relkind = 'r' AND relpersistence = 'u')"
 )
 #: What decides of a commit's safety (PostgreSQL's documentation, "Reliability").
 DECIDING = ("fsync", "full_page_writes", "synchronous_commit")
@@ -91,7 +92,9 @@ def weigh_database(
         return DataCondition(
             cache_bytes=cache_bytes, survives=survives, decided_by=decided_by, autocommits=True
         )
-    (((data, cache),),) = ask(server.session, [SIZES])
+    (((data, cache, unlogged),),) = ask(server.session, [SIZES])
+    if unlogged != "0":  # a crash empties them, and their commits wait for nothing
+        survives, decided_by = SURVIVES[0], decided_by | {"unlogged tables": str(unlogged)}
     claim = "" if "config" in requested else CLAIMS[requested.get("profile", "cached")]
     sizes = int(data or 0), int(cache or 0)
     return DataCondition(*sizes, claim, survives, decided_by, autocommits=True)

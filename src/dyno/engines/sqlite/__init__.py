@@ -184,6 +184,7 @@ class Engine(ExplainsSqlitePath):
             survives=SURVIVES[_rank_safety(**decided_by)],
             decided_by=decided_by,
             autocommits=True,
+            flushes_per_commit=1 if decided_by["journal_mode"] == "wal" else 2,
         )
 
 
