@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+import scipy
 from fakes import make_run, make_trial, make_trials
 from judging import judge_unaudited, logs, primary
-from scipy.stats import fisher_exact
 
 from dyno.judge.stats.verdict import compute_fisher_p
 from dyno.record import Failure, Trial, Verdict
@@ -51,5 +51,5 @@ def test_a_mean_over_all_workloads_counts_the_failures_of_all() -> None:
 def test_the_exact_test_is_scipy_s(table: tuple[int, int, int, int]) -> None:
     failed, ended, base_failed, base_ended = table
     rows = [[failed, ended - failed], [base_failed, base_ended - base_failed]]
-    theirs = fisher_exact(rows, alternative="greater").pvalue if ended else 1.0
+    theirs = scipy.stats.fisher_exact(rows, alternative="greater").pvalue if ended else 1.0
     assert compute_fisher_p(*table) == pytest.approx(theirs)

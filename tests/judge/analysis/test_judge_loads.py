@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+import scipy
 from fakes import make_load, make_run, make_trials
 from judging import judge_unaudited
-from scipy import stats
 
 from dyno.judge.stats.log_ratio import to_percent
 from dyno.record import Comparison, Conditions, Trial
@@ -40,7 +40,7 @@ def row(trials: Sequence[Trial]) -> Comparison:
 
 def test_the_interval_is_that_of_the_loads_and_not_of_the_blocks() -> None:
     found = row(kept(TRIALS, 3))
-    limits = stats.ttest_1samp(MEANS, 0.0).confidence_interval(0.95)
+    limits = scipy.stats.ttest_1samp(MEANS, 0.0).confidence_interval(0.95)
     expected = [to_percent(limits.low), to_percent(limits.high)]
     assert [found.low_percent, found.high_percent] == pytest.approx(expected, abs=1e-4)
     assert found.blocks == len(LOGS)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
-from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.power import TTestPower
+import scipy
 
 from dyno.judge.stats.interim_analyses import InterimAnalyses
 from dyno.judge.stats.interval import (
@@ -23,7 +21,7 @@ P_VALUES = np.array([0.012, 0.4, 0.001, 0.03, 0.049, 1.0])
 
 
 def test_the_interval_is_that_of_the_t_test() -> None:
-    ours, theirs = compute_t_interval(LOGS, 0.05), stats.ttest_1samp(LOGS, 0.0)
+    ours, theirs = compute_t_interval(LOGS, 0.05), scipy.stats.ttest_1samp(LOGS, 0.0)
     limits = theirs.confidence_interval(0.95)
     assert (ours.low, ours.high) == pytest.approx((limits.low, limits.high))
     assert ours.p == pytest.approx(theirs.pvalue)
@@ -51,7 +49,9 @@ def test_blocks_that_agree_exactly_give_an_interval_without_width() -> None:
 @pytest.mark.parametrize("blocks", [8, 9, 12])
 def test_the_sign_flip_test_is_exact(blocks: int) -> None:
     logs = LOGS[:blocks]
-    every = stats.permutation_test((logs,), np.mean, permutation_type="samples", n_resamples=np.inf)
+    every = scipy.stats.permutation_test(
+        (logs,), np.mean, permutation_type="samples", n_resamples=np.inf
+    )
     assert compute_sign_flip_p(logs) == pytest.approx(every.pvalue)
 
 
@@ -78,6 +78,8 @@ def test_hodges_lehmann_of_three_is_the_median_of_six_means() -> None:
 
 @pytest.mark.parametrize("blocks", [3, 6, 24])
 def test_what_can_be_detected_is_what_statsmodels_says(blocks: int) -> None:
+    from statsmodels.stats.power import TTestPower  # loads pandas
+
     effect = TTestPower().solve_power(nobs=blocks, alpha=0.05, power=0.8, alternative="two-sided")
     assert solve_noncentrality(blocks, 0.05) / blocks**0.5 == pytest.approx(effect, rel=0.01)
 
@@ -99,6 +101,8 @@ def test_two_blocks_at_a_strict_level_still_have_a_number() -> None:
 
 @pytest.mark.slow
 def test_holm_and_benjamini_hochberg_are_those_of_statsmodels() -> None:
+    from statsmodels.stats.multitest import multipletests
+
     assert adjust_holm(P_VALUES) == pytest.approx(multipletests(P_VALUES, method="holm")[1])
     found = adjust_benjamini_hochberg(P_VALUES)
     assert found == pytest.approx(multipletests(P_VALUES, method="fdr_bh")[1])

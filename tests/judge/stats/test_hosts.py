@@ -6,7 +6,6 @@ import warnings
 
 import numpy as np
 import pytest
-from statsmodels.regression.mixed_linear_model import MixedLM
 
 from dyno.judge.stats.hosts import align_hosts, estimate_heterogeneity
 from dyno.judge.stats.interval import compute_t_interval, extract_independent_data
@@ -51,6 +50,8 @@ def test_blocks_taken_alone_would_leave_the_truth_out_in_half_of_runs() -> None:
 def test_of_balanced_blocks_mean_error_and_spread_are_those_of_reml(
     sizes: tuple[int, ...], seed: int
 ) -> None:
+    from statsmodels.regression.mixed_linear_model import MixedLM  # loads pandas
+
     (logs,), hosts = make_logs(sizes, 0.05, 1, seed), list_hosts(sizes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
