@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -75,7 +76,10 @@ def recorded(trial: Trial, **changes: Any) -> Trial:
 
 
 def findings(name: str, run: Run, *trials: Trial) -> list[Finding]:
-    return load_audits()[name].judge(RunView(run, trials))
+    found = load_audits()[name].judge(RunView(run, trials))
+    told = [f.sentence for f in found if f.soundness == "sound"]
+    assert all(re.search(r"\d| as was asked$", words) for words in told), "of how much is it told?"
+    return found
 
 
 def only(name: str, run: Run, *trials: Trial) -> Finding:

@@ -20,7 +20,7 @@ def found(values: list[float], blocks: set[int], host: dict[str, float]) -> Find
 
 
 def test_without_a_dropped_block_there_is_nothing_to_ask() -> None:
-    assert found(CALM, set(), NOISY).sentence == "no block was dropped for noise"
+    assert found(CALM, set(), NOISY).sentence == "none of 10 blocks was dropped for noise"
 
 
 def test_slow_blocks_that_were_dropped_make_a_pass_doubtful() -> None:

@@ -85,7 +85,8 @@ def _describe_sound(busy: dict[str, float]) -> str:
     if not busy:
         return ""
     most = max(busy, key=lambda name: busy[name])
-    return f"the driver's busiest thread worked {busy[most]:.0f} % of the time at most ({most})"
+    worked = f"the driver's busiest thread worked {busy[most]:.0f} % of the time at most"
+    return f"{worked} (of {len(busy)}, {most})"
 
 
 def _compute_hosts_percent(case: Case) -> dict[str, float]:

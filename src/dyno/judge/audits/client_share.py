@@ -105,7 +105,7 @@ def _describe_sound(shares: dict[str, float]) -> str:
     if not shares:
         return ""
     largest = max(shares, key=lambda name: shares[name])
-    return f"the client's share is {shares[largest]:.1f} % at most ({largest})"
+    return f"the client's share is {shares[largest]:.1f} % at most (of {len(shares)}, {largest})"
 
 
 def _compute_share_percent(case: Case, trials: Sequence[Trial]) -> float | None:

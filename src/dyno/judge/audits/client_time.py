@@ -75,8 +75,8 @@ class ClientTime:
 
 
 def _describe_sound(compared: Sequence[float]) -> str:
-    told = "the client took {} for an event at most, alike on all candidates"
-    return told.format(_format_us(max(compared))) if compared else ""
+    told = "the client took {} for an event at most, alike on all candidates ({} compared)"
+    return told.format(_format_us(max(compared)), len(compared)) if compared else ""
 
 
 def _compute_client_ns(tallies: Sequence[Tally]) -> list[float]:

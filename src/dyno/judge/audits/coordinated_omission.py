@@ -31,7 +31,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits._cases import Case, Unchecked, conclude, list_cases
+from dyno.judge.audits._cases import Case, Unchecked, conclude, count_of, list_cases
 from dyno.record import Finding, PhaseRecord, Soundness, Tally
 
 DOUBTFUL_FILLED = 0.9
@@ -72,7 +72,8 @@ class CoordinatedOmission:
             for case in judged
             if any(_is_unfilled(case, seen) for seen in case.streams.values())
         ]
-        checked = len(silent) < len(judged)
+        checked = sum(len(case.streams) for case in judged if case not in silent)
+        told += f" in {count_of(checked, 'stream')}"
         return conclude("coordinated_omission", findings, told if checked else "", unchecked)
 
 

@@ -97,7 +97,8 @@ def _describe_sound(checked: Sequence[Case]) -> str:
     if not percents:
         return ""
     low, high = f"{percents[0]:.0f}", f"{percents[-1]:.0f}"
-    return f"samples hold {low if low == high else f'{low} to {high}'} % of the CPU time used"
+    shares = low if low == high else f"{low} to {high}"
+    return f"samples hold {shares} % of the CPU time used, in {len(percents)} phases"
 
 
 def _list_unchecked(case: Case) -> Iterator[Unjudged]:

@@ -83,7 +83,7 @@ def _describe_sound(sizes: list[float]) -> str:
     if not sizes:
         return ""
     least, most = _format_mb(min(sizes)), _format_mb(max(sizes))
-    return f"the engines held {least} to {most} MB, about what the scripts say"
+    return f"the engines held {least} to {most} MB ({len(sizes)}), about what the scripts say"
 
 
 def _format_mb(size: float) -> str:

@@ -148,10 +148,12 @@ def _compute_waited_percent(case: Case) -> float | None:
 def _describe_sound(judged: Sequence[Case]) -> str:
     waits = {case.name: p for case in judged if (p := _compute_waited_percent(case)) is not None}
     if not waits:
-        return "no stream began its events late though a user was free"
+        streams = sum(len(case.streams) for case in judged)
+        return f"no stream of {streams} began its events late though a user was free"
     most = max(waits, key=lambda name: waits[name])
     return (
-        f"the driver's threads waited {waits[most]:.0f} % of the time for a core at most ({most})"
+        f"the driver's threads waited {waits[most]:.0f} % of the time for a core at most (of "
+        f"{len(waits)}, {most})"
     )
 
 

@@ -41,8 +41,11 @@ class DroppedBlocks:
         if not dropped and not any(map(_is_read, view.played_trials)):
             why = "nothing of the host's noise was read, so that no block could be dropped"
             return [Finding("dropped_blocks", "not checked", why)]
+        kept = sum(view.valid_blocks.values())
         if not dropped:
-            return [Finding("dropped_blocks", "sound", "no block was dropped for noise")]
+            return [
+                Finding("dropped_blocks", "sound", f"none of {kept} blocks was dropped for noise")
+            ]
         words = f"with the {dropped} dropped blocks included, every primary is judged the same"
         return list(_find_turned(view)) or [Finding("dropped_blocks", "sound", words)]
 

@@ -77,7 +77,11 @@ class ErrorsAudit:
                 base = shares.get((case.workload, run.design.base, *place))
                 findings += _make_findings(case, stream, own, base)
         most = max((share.failed_percent for share in shares.values()), default=0.0)
-        told = f"{most:.2g} % of the events of a stream failed at most" if shares else ""
+        told = (
+            f"{most:.2g} % of the events of a stream failed at most, of {len(shares)}"
+            if shares
+            else ""
+        )
         if not shares and not unchecked:
             unchecked = [Unchecked("no event was counted")]
         return conclude("errors", findings, told, unchecked)

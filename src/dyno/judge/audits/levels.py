@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits._cases import Inapplicable, Unchecked, Unjudged, conclude
+from dyno.judge.audits._cases import Inapplicable, Unchecked, Unjudged, conclude, count_of
 from dyno.record import Factor, Finding, Run, Trial
 
 #: How a control says that it was not held (`dyno.host.controls`).
@@ -38,7 +38,8 @@ class LevelsAudit:
             each for factor in run.factors if (each := _find_unchecked(factor, good))
         ]
         checked = len(unchecked) < len(run.factors)
-        sound = "every factor was at the level of its cell" if checked else ""
+        restarts = count_of(len(good), "restart")
+        sound = f"every factor was at the level of its cell in {restarts}" if checked else ""
         return conclude("levels", found, sound, unchecked or _list_without_factors(run))
 
 

@@ -34,7 +34,7 @@ class LoadsAudit:
             why = "no trial tells how its data were loaded"
             return [Finding("loads", "not checked", why)]
         if not kept:
-            return [Finding("loads", "sound", "every trial loaded its data anew")]
+            return [Finding("loads", "sound", f"every trial of {len(trials)} loaded its data anew")]
         findings = [each for name, own in kept.items() if (each := _find_few(name, own))]
         told = ", ".join(f"{_count_loads(own)} for {name}" for name, own in kept.items())
         return findings or [Finding("loads", "sound", f"loads of each candidate: {told}")]

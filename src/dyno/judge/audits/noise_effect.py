@@ -24,7 +24,7 @@ from scipy.special import stdtr
 from dyno.judge.analysis.comparisons import PairedMetric, pair_metrics
 from dyno.judge.analysis.host_noise import compute_noise_shares
 from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits._cases import Unchecked, conclude
+from dyno.judge.audits._cases import Unchecked, conclude, count_of
 from dyno.judge.stats.log_ratio import Floats, to_percent
 from dyno.record import Finding, Trial, WorkloadPlan
 
@@ -48,8 +48,11 @@ class NoiseEffect:
         plans = view.run.workloads
         found = [f for plan in plans for f in _judge_workload(whole, plan)]
         unchecked = [each for plan in plans if (each := _find_unchecked(whole, plan))]
-        sound = "no difference is shown to go with the noise" if len(unchecked) < len(plans) else ""
-        return conclude("noise_effect", found, sound, unchecked)
+        judged = count_of(len(plans) - len(unchecked), "workload")
+        sound = f"no difference is shown to go with the noise in {judged}"
+        return conclude(
+            "noise_effect", found, sound if len(unchecked) < len(plans) else "", unchecked
+        )
 
 
 def _find_unchecked(view: RunView, plan: WorkloadPlan) -> Unchecked | None:

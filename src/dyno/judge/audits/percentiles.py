@@ -24,6 +24,7 @@ from dyno.judge.audits._cases import (
     Unchecked,
     Unjudged,
     conclude,
+    count_of,
     list_cases,
 )
 from dyno.record import Finding
@@ -50,7 +51,8 @@ class Percentiles:
         primary = [(case, each) for case in judged for each in _list_primary(case)]
         known = [each for case, each in primary if any(_list_counts(case, each[0]))]
         shown = _describe_shown(judged)
-        told = f"each percentile judged has enough events beyond it{shown}" if known else ""
+        judged_of = count_of(len(known), "percentile")
+        told = f"of {judged_of} judged each has enough events beyond it{shown}" if known else ""
         why = f"no primary metric is a percentile{shown}"
         left: list[Unjudged] = [Inapplicable(why)] if judged and not primary else []
         left += [

@@ -76,12 +76,12 @@ class Results:
         streams = _compare_streams(run, good)
         findings += [it for it in streams if not any(map(it.sentence.startswith, blamed))]
         answers = sum(bool(entry.digest) for trial in good for entry in trial.evidence)
-        counted = any(
+        counted = sum(
             _compute_rows_per_query([t for _, t in s]) is not None
             for case in list_every_case(run, good)
             for s in case.streams.values()
         )
-        alike = "candidates answer alike in rows per query"
+        alike = f"candidates answer alike in rows per query of {counted} streams"
         texts = describe_compared(compared)
         told = [alike + texts] if counted or texts else []
         told += [f"{answers} answers to check statements agree"] if answers else []

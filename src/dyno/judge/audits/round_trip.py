@@ -111,9 +111,9 @@ def _find_fault(way: _Way) -> Finding | None:
 def _describe_sound(found: list[_Way], busy: list[Case]) -> str:
     if found:
         most = max(found, key=lambda way: way.share_percent)
-        return f"{most.words} at most ({most.case.name})"
+        return f"{most.words} at most (of {len(found)}, {most.case.name})"
     if busy:
-        return f"the server was busy nearly all the time ({busy[0].name})"
+        return f"the server was busy nearly all the time (of {len(busy)}, {busy[0].name})"
     return ""
 
 

@@ -34,9 +34,9 @@ class SameProgram:
         unknown = [side.name for side, it in zip(run.candidates, sides, strict=True) if it is None]
         if run.design.aa:
             differing = [(a.name, b.name) for (a, it), (b, other) in pairs if it != other]
-            return _with_unknown([_make_declared_finding(differing)], unknown)
+            return _with_unknown([_make_declared_finding(differing, len(sides))], unknown)
         same = [(a.name, b.name) for (a, it), (b, other) in pairs if it and it == other]
-        return _with_unknown([_make_undeclared_finding(same, trials)], unknown)
+        return _with_unknown([_make_undeclared_finding(same, trials, len(sides))], unknown)
 
 
 def _with_unknown(found: list[Finding], unknown: list[str]) -> list[Finding]:
@@ -47,17 +47,20 @@ def _with_unknown(found: list[Finding], unknown: list[str]) -> list[Finding]:
     return conclude("same_program", faults, sound, unchecked)
 
 
-def _make_declared_finding(differing: list[tuple[str, str]]) -> Finding:
+def _make_declared_finding(differing: list[tuple[str, str]], sides: int) -> Finding:
     if not differing:
-        return Finding("same_program", "sound", "an A/A comparison, as declared")
+        return Finding("same_program", "sound", f"an A/A comparison of {sides}, as declared")
     a, b = differing[0]
     words = f"declared A/A, but {a} and {b} differ in program, settings or controls"
     return Finding("same_program", "invalid", words)
 
 
-def _make_undeclared_finding(same: list[tuple[str, str]], trials: Sequence[Trial]) -> Finding:
+def _make_undeclared_finding(
+    same: list[tuple[str, str]], trials: Sequence[Trial], sides: int
+) -> Finding:
     if not same:
-        return Finding("same_program", "sound", "no two candidates are known to be the same")
+        words = f"no two of {sides} candidates are known to be the same"
+        return Finding("same_program", "sound", words)
     a, b = same[0]
     words = (
         f"{a} and {b} are the same program with the same settings: an A/A comparison, which was "

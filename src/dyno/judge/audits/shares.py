@@ -25,7 +25,7 @@ class Shares:
         numbers = tuple(trial.number for trial in view.trials)
         wrong = filter(None, (describe_absent(view.run), _describe_clones(view)))
         found = [Finding("shares", "doubtful", sentence, numbers) for sentence in wrong]
-        return found or [Finding("shares", "sound", "all shares are there")]
+        return found or [Finding("shares", "sound", f"all {len(view.shares)} shares are there")]
 
 
 def _describe_clones(view: RunView) -> str:

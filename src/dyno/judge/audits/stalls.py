@@ -104,7 +104,8 @@ def _describe_sound(seen: Sequence[tuple[Case, str, _Stalls]]) -> str:
     if worst is None:
         return ""
     if not worst[2].stalled:
-        return "no stationary phase with a primary metric stood still for a whole second"
+        streams = f"none of {len(seen)} streams of stationary phases with a primary metric"
+        return f"{streams} stood still for a whole second"
     case, stream, stalls = worst
     return f"{case.name}, {stream}: {stalls.words}, less than the margin"
 

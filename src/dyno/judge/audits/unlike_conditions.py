@@ -86,12 +86,16 @@ class UnlikeConditions:
                 meant = tuple(trial.number for trial in side.trials)
                 findings.append(Finding("unlike_conditions", "doubtful", words, meant))
         known = ", ".join(each for each in KNOWN if each not in unknown)
-        alike = f"candidates ran under like conditions: {known}" if known else ""
+        alike = (
+            f"{sum(bool(it.trials) for it in sides)} candidates ran under like conditions: {known}"
+        )
         idle = [side.name for side in sides if not side.trials]
         unchecked = [Unchecked("no trial ended well", name) for name in idle]
         checked = len(idle) < len(sides) - 1
         unchecked += [Unchecked(why, each) for each, why in unknown.items() if checked]
-        return conclude("unlike_conditions", findings, alike if checked else "", unchecked)
+        return conclude(
+            "unlike_conditions", findings, alike if checked and known else "", unchecked
+        )
 
 
 def _list_unknown(base: Side, side: Side) -> Iterator[tuple[str, str]]:
