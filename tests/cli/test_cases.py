@@ -1,17 +1,40 @@
-"""Cases from the field: small inputs that Dyno once read, played or judged wrongly."""
+"""Cases from the field: small inputs that Dyno once read, played or judged wrongly. A page's table
+names the tests of all; what belongs to no other module is tested here."""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from disk_runs import LOG, make_run, make_side
+from repository import ROOT
 
 from dyno.cli import run_words
 from dyno.cli.disk import tell_disks
 from dyno.cli.terminal.explanation import print_explanation
 from dyno.record.explanation import REST, Explanation, PathStage, StagePart
+
+CASES = ROOT / "docs/evidence/log-fixtures.md"
+ROW = re.compile(r"^\| ([^|]+) \| [^|]+ \| `(tests/[^`]+)` \| (.+) \|$", re.MULTILINE)
+
+
+def test_the_page_has_every_case() -> None:
+    numbers = {
+        int(it)
+        for said, *_ in ROW.findall(CASES.read_text())
+        for it in said.split(", ")
+        if it != "–"
+    }
+    assert numbers == set(range(1, 36))
+
+
+@pytest.mark.parametrize(("said", "file", "tests"), ROW.findall(CASES.read_text()))
+def test_each_case_names_tests_that_are_there(said: str, file: str, tests: str) -> None:
+    text, names = (ROOT / file).read_text(), re.findall(r"`(\w+)`", tests)
+    assert names, said
+    assert [name for name in names if f"def {name}(" not in text] == []
 
 
 @pytest.fixture(autouse=True)

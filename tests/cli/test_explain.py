@@ -112,6 +112,7 @@ def test_a_statement_without_end_is_ended(shop: Path, capsys: pytest.CaptureFixt
         ("{folder}/notes.txt", "is no database that is known here"),
         ("sqlite@system:/nowhere/shop.db", "there is no file"),
         ("sqlite@system", "is started without tables"),
+        ("sqlite@99.9", "is started without tables"),
         ("nowhere.db", "there is no file nowhere.db"),
         ("SELECT 1", "the DSN stands first, then the statement"),
         ("host=127.0.0.1 port=1 user=me password=secret dbname=shop", "127.0.0.1"),

@@ -9,7 +9,14 @@ import pytest
 
 from dyno.cli.terminal.count import print_count
 from dyno.record import Candidate
-from dyno.record.count import CandidateCount, Count, CountComparison, CountedFunction
+from dyno.record.count import (
+    CallChange,
+    CandidateCount,
+    Count,
+    CountComparison,
+    CountedFunction,
+    FunctionChange,
+)
 from dyno.report.html.counts import render_count
 from dyno.report.text.counts import build_count_headline
 
@@ -66,3 +73,26 @@ def test_a_count_is_drawn_with_its_own_words_on_terminal_and_page(
     page = render_count(count, [ROW])
     assert "▼ lighter" in page
     assert "<h1>sqlite 3.54 is lighter than 3.46" in page
+
+
+def test_terminal_and_page_have_the_same_numbers_and_say_what_they_leave_out(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    changes = tuple(
+        FunctionChange(f"f{n}", "o", "parser", 900.0, 1000.0 + n, 90.0 + n, 110.0 + n)
+        for n in range(45)
+    )
+    tree = tuple(CallChange(0, f"c{n}", 0.0, 7.0) for n in range(31))
+    row = dataclasses.replace(ROW, layers=changes[:1], changes=changes, tree=tree)
+    count = make_count("sqlite@3.46", "sqlite@3.54")
+    once = dataclasses.replace(count.counts[1], repeats=(4172.0,), beside=(0.0,))
+    count = dataclasses.replace(count, counts=(count.counts[0], once))
+    print_count(count, [row], verbose=True)
+    said, page = capsys.readouterr().out, render_count(count, [row])
+    for text in (said, page):
+        assert text.count("+100.0 [+90, +110]") == 2, "as layer and as function"
+        assert "+7.0" in text
+        assert "sqlite@3.54: counted once, so nothing says how far it varies" in text
+    assert "… and 35 more (functions)" in said and "… and 1 more (calls)" in said
+    assert "… and 5 more (functions)" in page
+    assert page.count("not known") == 1, "restarts of one that was counted once"

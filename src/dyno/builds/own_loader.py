@@ -2,8 +2,9 @@
 
 A program names its loader, and a C library newer than the system's is opened by no other. So the
 loader's path is written into a private copy, and where it looks for libraries (DT_RPATH, which the
-libraries inherit, unlike DT_RUNPATH). The process still has the program's name, for `ps`, for
-profilers and for `/proc/PID/exe`, and what it starts inherits no variable.
+libraries inherit, unlike DT_RUNPATH; a library with a DT_RUNPATH of its own would ask nobody else
+and take the system's, so that becomes a DT_RPATH). The process still has the program's name, for
+`ps`, for profilers and for `/proc/PID/exe`, and what it starts inherits no variable.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ def set_loader(tree: Path, home: Path, programs: Iterable[Path]) -> None:
 
     `HostError` where it has none, patchelf is not at hand, or a library is missing all the same.
     """
+    _let_inherit(tree)
     for program in programs:
         loader = find_loader(tree, home)
         folders = [os.path.relpath(folder, program.parent) for folder in find_library_folders(tree)]
@@ -41,6 +43,21 @@ def set_loader(tree: Path, home: Path, programs: Iterable[Path]) -> None:
         words = ["--force-rpath", "--set-rpath", found_by, "--set-interpreter", str(at)]
         _run([_find_patchelf(), *words, str(program)], f"cannot give {program.name} a loader")
         _check(tree, loader, program)
+
+
+def _let_inherit(tree: Path) -> None:
+    for library in (it for at in find_library_folders(tree) for it in sorted(at.glob("lib*.so*"))):
+        if library.is_symlink() or not _is_elf(library):
+            continue
+        message = f"cannot tell where {library.name} looks for others"
+        if own := _run([_find_patchelf(), "--print-rpath", str(library)], message).strip():
+            words = ["--force-rpath", "--set-rpath", own, str(library)]
+            _run([_find_patchelf(), *words], message)
+
+
+def _is_elf(file: Path) -> bool:
+    with file.open("rb") as opened:
+        return opened.read(4) == b"\x7fELF"
 
 
 def find_loader(tree: Path, home: Path) -> Path:

@@ -117,6 +117,7 @@ def command(dsn: str, sql: str, against: str | None, json_file: Path | None, **w
 def reach(dsn: str, request: PathRequest, setup: Path | None) -> Iterator[StatementPath]:
     """The statement's path there; an engine that is named by its version is up meanwhile."""
     from dyno import driver
+    from dyno.engines import find_engine
     from dyno.servers.explain.target import find_started, open_path, open_started
 
     if (started := find_started(driver.ask, dsn)) is None:
@@ -124,8 +125,11 @@ def reach(dsn: str, request: PathRequest, setup: Path | None) -> Iterator[Statem
         return
     from dyno.compare.play.loaded_engine import run_loaded
 
+    if find_engine(started.engine, driver.ask).embedded and not setup:
+        hint = "write the path of a file, or name an SQL file that makes them: --setup FILE"
+        raise UsageError(f"{dsn} is started without tables", hint=hint)
     with _draft_start(dsn, setup) as draft:
-        _check_start(dsn, draft.candidates[0], setup)
+        _check_keys(dsn, draft.candidates[0])
         with run_loaded(draft) as server:
             yield open_started(driver.ask, started, server.session, request)
 
@@ -148,16 +152,13 @@ def _draft_start(dsn: str, setup: Path | None) -> Iterator[RunDraft]:
         yield draft_run(experiment, judged_run.print_progress)
 
 
-def _check_start(dsn: str, side: Candidate, setup: Path | None) -> None:
-    """`UsageError` for keys that a statement's session would not have, and for an empty file."""
+def _check_keys(dsn: str, side: Candidate) -> None:
+    """`UsageError` for keys that a statement's session would not have."""
     keys = {**side.settings, **side.controls} if side.embedded else side.controls
     if keys:
         name = next(iter(keys))
         hint = "dyno compare has them"
         raise UsageError(f"dyno explain does not take the key '{name}' in {dsn}", hint=hint)
-    if side.embedded and not setup:
-        hint = "write the path of a file, or name an SQL file that makes them: --setup FILE"
-        raise UsageError(f"{dsn} is started without tables", hint=hint)
 
 
 def _check_setup(dsns: Sequence[str]) -> None:

@@ -27,18 +27,33 @@ def test_a_dump_of_one_database_is_loaded_into_ours_and_that_is_said(tmp_path: P
     assert said == "the database shop of it.sql is loaded into the candidate's own"
 
 
-@pytest.mark.parametrize("candidate", ["mysql@8.0", "mysql://root@localhost/mine"])
-def test_a_dump_that_names_its_database_before_its_tables_would_not_come_into_ours(
-    candidate: str, tmp_path: Path
+NAMES_ITSELF = [
+    # as mysqlpump writes them
+    "CREATE DATABASE `shop`;\nCREATE TABLE `shop`.`t` (i INT);\nUSE `shop`;\n",
+    "CREATE SCHEMA shop;\nDROP TABLE IF EXISTS shop . t;\nCREATE TABLE shop.t (i INT);\n",
+    "USE shop;\nCREATE TABLE t (i INT);\nCREATE VIEW v AS SELECT i FROM shop.t;\n",
+    "USE shop;\nCREATE TABLE t (i INT);\nDELIMITER ;;\n"
+    "CREATE DEFINER=`a`@`b` PROCEDURE p() BEGIN SELECT `shop`.`t`.i FROM t; END ;;\n",
+]
+
+
+@pytest.mark.parametrize("candidate", ["mysql@8.0", "mariadb://root@localhost/mine"])
+@pytest.mark.parametrize("text", NAMES_ITSELF)
+def test_a_dump_that_names_its_own_database_comes_into_ours(
+    text: str, candidate: str, tmp_path: Path
 ) -> None:
-    """As mysqlpump writes them."""
-    begin = "-- Dump created by MySQL pump utility, version: 8.0.33\nCREATE DATABASE `shop`;\n"
-    for made in ("CREATE TABLE `shop`.`t` (i INT)", "DROP TABLE IF EXISTS shop . t"):
-        with pytest.raises(UsageError, match="names its database before its tables") as refused:
-            ready(f"{begin}{made};\nUSE `shop`;\n", tmp_path, candidate)
-        assert "line 3 says" in str(refused.value.cause)
-    other = "CREATE TABLE `shop` (i INT);\nCREATE VIEW v AS SELECT `shop`.`i` FROM `shop`;\n"
-    assert ready(f"{begin}USE shop;\n{other}", tmp_path, candidate).database == ""
+    """Case 29 from the field. What the driver takes out of it is tested there."""
+    found = ready(text, tmp_path, candidate)
+    assert found.list_options()["setup_database"] == "shop"
+    assert "'shop.' before names is left out" in "".join(found.describe())
+
+
+def test_of_databases_that_only_their_tables_name_all_are_loaded_or_none(tmp_path: Path) -> None:
+    text = "CREATE DATABASE a;\nCREATE TABLE a.t (i INT);\nINSERT INTO `b`.t VALUES (1);\n"
+    assert ready(text, tmp_path, "mysql@8.0").database == "*"
+    with pytest.raises(UsageError, match="holds 2 databases") as refused:
+        ready(text, tmp_path, "mysql://root@localhost/mine")
+    assert refused.value.cause == "a, b"
 
 
 def test_what_is_left_out_is_counted_with_its_line(tmp_path: Path) -> None:
@@ -73,12 +88,33 @@ def test_of_a_dump_of_all_databases_the_one_that_is_not_the_servers_is_loaded(
     assert ready(text, tmp_path, "postgres@18").database == "shop"
 
 
+PG_DUMP = "--\n-- PostgreSQL database dump\n--\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "candidate"),
+    [
+        (f"{PG_DUMP}CREATE TABLE item (id int);\nINSERT INTO item VALUES (1);\n", "postgres@18"),
+        ("-- MySQL dump 10.13\nCREATE TABLE item (id int);\n", "mysql@8.0"),
+    ],
+)
+def test_a_file_put_together_under_a_dump_s_head_needs_no_end(
+    text: str, candidate: str, tmp_path: Path
+) -> None:
+    """Case 30 from the field."""
+    (said,) = ready(text, tmp_path, candidate).describe()
+    assert said.startswith("note: it.sql ends on line ") and "if it was cut" in said
+
+
 @pytest.mark.parametrize(
     ("text", "candidate", "said"),
     [
         (MYSQLDUMP.format(""), "postgres@18", "a dump of MySQL or MariaDB cannot be loaded"),
         (MYSQLDUMP.format(""), "sqlite@system", "a dump of MySQL or MariaDB cannot be loaded"),
-        ("-- MySQL dump 10.13\nSELECT 1;\n", "mysql@8.0", "is not whole"),
+        ("-- MySQL dump 10.13\nSELECT 1\n", "mysql@8.0", "is not whole"),
+        ("-- MySQL dump 10.13\n-- Server version 8\nSELECT 1;\n", "mysql@8.0", "is not whole"),
+        (f"{PG_DUMP}-- Dumped by pg_dump version 18\nSELECT 1;\n", "postgres@18", "is not whole"),
+        (f"{PG_DUMP}COPY t FROM stdin;\n1\n", "postgres@18", "ends amid the rows"),
         ("INSERT INTO t VALUES ('a", "mysql@8.0", "ends amid a quoted text"),
         ("COPY t FROM stdin;\n1\n", "postgres@18", "ends amid the rows"),
         ("\\i other.sql\n", "postgres@18", "a command of psql cannot be played"),

@@ -100,6 +100,20 @@ def test_a_script_that_asks_no_database_has_no_sql_statistics(plays: Plays) -> N
     assert sum(map(int, bars)) == 3
 
 
+def test_a_loop_of_the_scripts_own_has_sql_statistics_though_it_begins_no_event(
+    plays: Plays,
+) -> None:
+    loop = "for i = 1, 3 do con:query('SELECT 1') end con:query('UPDATE t SET a = 1')"
+    Path("o.lua").write_text(
+        "function thread_init() con = sysbench.sql.driver():connect() end function event() end "
+        f"function thread_run() {loop} end"
+    )
+    code, said = plays("o.lua", DRY, "--threads=2", "--events=9", "run")
+    assert code == 0, said
+    counted = dict(re.findall(r"^ +(read|write|other|total|transactions): +(\d+)", said, re.M))
+    assert counted == {"read": "6", "write": "2", "other": "0", "total": "8", "transactions": "0"}
+
+
 def test_a_line_of_progress_tells_the_interval(plays: Plays) -> None:
     text = "function event() c = c or sysbench.sql.driver():connect(); c:query('SELECT 1') end"
     Path("p.lua").write_text(text)

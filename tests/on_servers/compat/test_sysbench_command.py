@@ -122,6 +122,38 @@ def test_an_error_ends_a_line_as_it_ends_sysbench(
             assert theirs.stdout.startswith("FATAL: ")
 
 
+#: Loops of a script's own: without any event, with some, and with statements beside these.
+LOOPS = {
+    "none": "for i = 1, 3 do con:query('SELECT 1') end",
+    "some": "for i = 1, 3 do ffi.C.sb_event_start(tid) con:query('SELECT 1') "
+    "ffi.C.sb_event_stop(tid) end",
+    "beside": "con:query('DO 0') while ffi.C.sb_more_events(tid) do ffi.C.sb_event_start(tid) "
+    "con:query('SELECT 1') ffi.C.sb_event_stop(tid) con:query('DELETE FROM d') end",
+}
+COUNTED = re.compile(
+    r"^ +(read|write|other|total|transactions|total number of events): +(\d+)", re.M
+)
+
+
+def test_a_loop_of_the_scripts_own_is_counted_as_sysbench_counts_it(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sysbench = outside("sysbench")
+    monkeypatch.chdir(tmp_path)
+    head = 'ffi = require("ffi") function event() end '
+    head += "function thread_init() con = sysbench.sql.driver():connect() end "
+    with serving("mysql-8.0") as server:
+        driver.ask(server.session, ["CREATE TABLE d (a INT)"])
+        for case, loop in LOOPS.items():
+            Path(f"{case}.lua").write_text(f"{head} function thread_run(tid) {loop} end")
+            line = (f"{case}.lua", *options_of(server), "--threads=2", "--events=10", "run")
+            theirs = subprocess.run((sysbench, *line), capture_output=True, text=True, timeout=60)
+            assert run_words(("sysbench", *line)) == theirs.returncode == 0, theirs.stdout
+            ours = COUNTED.findall(capfd.readouterr().out)
+            assert (case, ours) == (case, COUNTED.findall(theirs.stdout))
+            assert dict(ours)["total"] != "0"
+
+
 def test_a_wrong_password_is_told_and_never_shown(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -126,6 +126,27 @@ def test_what_mydumper_writes_is_loaded_as_it_was(server: str, tmp_path: Path) -
         make_ready(tmp_path / "folder", [parse_candidate("mysql@8.0")], lambda _: None)
 
 
+#: Below the case: what names the database within bodies.
+BODIES = """
+DELIMITER ;;
+CREATE DEFINER=`a`@`%` TRIGGER shop.g BEFORE INSERT ON shop.item FOR EACH ROW
+  SET NEW.name = shop.shout(NEW.name);;
+CREATE FUNCTION `shop`.`shout`(it VARCHAR(40)) RETURNS VARCHAR(40) DETERMINISTIC
+  RETURN CONCAT(it, (SELECT COUNT(shop.item.id) FROM `shop`.`item`), ' shop.x');;
+DELIMITER ;
+INSERT INTO shop.item VALUES (2, 'two');
+"""
+
+
+def test_a_dump_that_names_its_own_database_within_it_is_loaded_into_ours(tmp_path: Path) -> None:
+    """Case 29 from the field."""
+    (tmp_path / "it.sql").write_text((GOLDEN / "cases" / "29.sql").read_text() + BODIES)
+    with SHARED.use("mysql@8.0.33") as running:
+        load(running.session, tmp_path / "it.sql", tmp_path)
+        asked = ["SELECT name FROM item ORDER BY id", "SELECT COUNT(*) FROM v"]
+        assert driver.ask(running.session, asked) == [[["one"], ["two1 shop.x"]], [["2"]]]
+
+
 #: The server and the program's version, and options; the endings that pack them.
 OF_POSTGRES = [
     ("postgres@18", "18", ()),

@@ -11,7 +11,6 @@ from dyno.workloads.replay.shippers import SHIPPERS
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs/guides/log-formats.md"
-CASES = ROOT / "docs/evidence/log-fixtures.md"
 #: A word of the table for each that is refused, and each shipper.
 REFUSED = {
     "MySQL's binary log": "binary log",
@@ -52,14 +51,3 @@ def test_the_table_names_all_that_is_refused() -> None:
 def test_the_table_names_all_shippers() -> None:
     assert {it.name for it in SHIPPERS} == set(SHIPPED)
     assert [word for word in SHIPPED.values() if not rows(re.escape(word))] == []
-
-
-def test_each_case_from_the_field_names_tests_that_are_there() -> None:
-    row = re.compile(r"^\| ([^|]+) \| [^|]+ \| `(tests/[^`]+)` \| (.+) \|$", re.MULTILINE)
-    cases = row.findall(CASES.read_text())
-    numbers = [int(each) for said, *_ in cases for each in re.findall(r"\d+", said)]
-    assert sorted(numbers) == list(range(1, 25))
-    for _, file, names in cases:
-        text = (ROOT / file).read_text()
-        assert re.findall(r"`(\w+)`", names)
-        assert [name for name in re.findall(r"`(\w+)`", names) if f"def {name}(" not in text] == []

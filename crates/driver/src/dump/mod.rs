@@ -6,10 +6,12 @@
 //! window    the part of the file that is looked at      scanner  where a statement ends
 //! rows      what follows a COPY … FROM stdin            rules    what is played, what is left out
 //! client    lines that are for mysql or psql            outline  what a file holds, for who asks
+//! qualifiers  a database before a table's name
 //! ```
 
 mod client;
 mod outline;
+mod qualifiers;
 mod rows;
 mod rules;
 mod scanner;
@@ -35,6 +37,9 @@ use rows::Rows;
 use rules::{Family, Treatment, treat};
 use scanner::{Scanner, executable};
 use window::Window;
+
+/// What else programs write below their heads.
+const AS_WRITTEN: [&str; 3] = ["Dumped by ", "Dumped from ", "Server version"];
 
 /// Bytes that tell how something begins.
 const AHEAD: usize = 64;
@@ -87,6 +92,10 @@ pub struct Dump {
     pub program: String,
     /// Ends that its head promises: `-- Dump completed`.
     promised: Vec<&'static str>,
+    /// It has more lines that only a program writes: without its end it was cut.
+    is_as_written: bool,
+    /// The last statement had its end.
+    is_ended: bool,
     databases: Databases,
     /// The database that the file has gone to.
     pub database: Option<String>,
@@ -119,6 +128,8 @@ impl Dump {
             family: family_of(kind),
             program: String::new(),
             promised: Vec::new(),
+            is_as_written: false,
+            is_ended: false,
             databases,
             database: None,
             entered: BTreeSet::new(),
@@ -206,6 +217,7 @@ impl Dump {
         if self.text.len() < self.text.capacity() / 8 {
             self.text.shrink_to(2 * self.text.len());
         }
+        self.is_ended = end.next > end.text;
         window.take(end.next);
         Ok(())
     }
@@ -217,11 +229,13 @@ impl Dump {
             self.belongs_to(Family::Sqlite, "sqlite3's .dump")?;
         }
         let Some(family) = self.family else { return Ok(true) };
-        let is_elsewhere = match (&self.databases, &self.database) {
-            (Databases::Named(wanted), Some(here)) => wanted != here,
-            _ => false,
-        };
+        let is_elsewhere = matches!((&self.databases, &self.database),
+            (Databases::Named(wanted), Some(here)) if wanted != here);
         let treatment = treat(&self.scanner.words, &mut self.text, family)?;
+        if let (Databases::Named(own), Family::Mysql) = (&self.databases, family) {
+            let quoting = [Quoting::Standard, Quoting::Mysql][usize::from(self.scanner.escapes)];
+            qualifiers::take(&mut self.text, own, quoting);
+        }
         Ok(match treatment {
             Treatment::Use(name) => self.go_to(name)?,
             Treatment::Database => {
@@ -299,12 +313,17 @@ impl Dump {
         }
     }
 
-    /// What its head promised has come.
-    fn finish(&self) -> Result<(), Error> {
+    /// What its head promised has come; a file that somebody put together under such a head may do
+    /// without.
+    fn finish(&mut self) -> Result<(), Error> {
         match self.promised.first() {
+            Some(_) if self.is_ended && !self.is_as_written => {
+                self.note("the line that ends such a dump");
+                Ok(())
+            }
             Some(end) => Err(Error::user(format!("{} is not whole", self.path.display()))
                 .because(format!("it ends on line {} without '-- {end}'", self.line))
-                .hint("the dump or its copy was cut: make it again")),
+                .hint(format!("it was cut: make it again; end it with '-- {end}' if it is whole"))),
             None => Ok(()),
         }
     }
@@ -413,9 +432,11 @@ impl Dump {
                 if !end.is_empty() {
                     self.promised.push(end);
                 }
+                self.is_as_written |= head.contains("cluster");
                 return self.belongs_to(*family, text);
             }
         }
+        self.is_as_written |= AS_WRITTEN.iter().any(|it| text.starts_with(it));
         if let Some(at) = self.promised.iter().rposition(|it| text.starts_with(it)) {
             self.promised.remove(at);
         }

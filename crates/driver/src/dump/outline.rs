@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::rules::Family;
-use super::{Databases, Dump, Part, Seen};
+use super::{Databases, Dump, Part, Seen, qualifiers};
 use crate::plan::error::Error;
 use crate::sessions::sql::Quoting;
 use crate::sessions::template::digest;
@@ -30,8 +30,8 @@ pub struct Outline {
     pub program: String,
     /// Its statements, as far as they are played.
     pub statements: u64,
-    /// Statements that bring tables, views or rows, by the database that the file has gone to;
-    /// empty: to none yet.
+    /// Statements that bring tables, views or rows, by the database that they name, or that the
+    /// file has gone to; empty: neither.
     pub databases: BTreeMap<String, u64>,
     /// What is left out or altered.
     pub left_out: BTreeMap<String, Seen>,
@@ -63,7 +63,9 @@ pub fn outline(path: &Path, engine: (&'static str, Quoting)) -> Result<Outline, 
         outline.events +=
             u64::from(makes(dump.words(), "EVENT") && dump.family == Some(Family::Mysql));
         let brought = u64::from(brings(dump.words()));
-        let database = dump.database.clone().unwrap_or_default();
+        let is_named = brought == 1 && dump.family == Some(Family::Mysql);
+        let named = is_named.then(|| qualifiers::target(text)).flatten();
+        let database = named.or(dump.database.clone()).unwrap_or_default();
         *outline.databases.entry(database).or_insert(0) += brought;
         if part == Part::Copy {
             dump.skip_rows().map_err(|error| error.at(dump.place()))?;

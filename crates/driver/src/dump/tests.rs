@@ -187,6 +187,52 @@ fn one_of_several_databases_is_loaded_or_none() {
 }
 
 #[test]
+fn a_dump_s_own_database_is_taken_out_before_names_and_nowhere_else() {
+    for (text, wanted) in [
+        (
+            "CREATE TABLE IF NOT EXISTS `shop` . `t` (i INT)",
+            "CREATE TABLE IF NOT EXISTS `t` (i INT)",
+        ),
+        (
+            "CREATE VIEW v AS SELECT a.i FROM`shop`.t a JOIN shop.u",
+            "CREATE VIEW v AS SELECT a.i FROM t a JOIN u",
+        ),
+        (
+            "/*!50001 VIEW `shop`.`v` AS select `shop`.`t`.`i` AS `i` from `shop`.`t` */",
+            "/*!50001 VIEW `v` AS select `t`.`i` AS `i` from `t` */",
+        ),
+        (
+            "INSERT INTO shop.t VALUES ('shop.t', \"it\\'s shop.t\") -- shop.t",
+            "INSERT INTO t VALUES ('shop.t', \"it\\'s shop.t\") -- shop.t",
+        ),
+        (
+            "CREATE TRIGGER shop.g BEFORE INSERT ON shop.t FOR EACH ROW CALL shop.p(shop.f(NEW.i), @shop)",
+            "CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW CALL p(f(NEW.i), @shop)",
+        ),
+        // a table, an alias or a column of that name: what is surely the database goes
+        ("SELECT shop.i FROM shop", "SELECT shop.i FROM shop"),
+        (
+            "SELECT shop.i, shop.shop.j FROM t AS shop JOIN shop.u",
+            "SELECT shop.i, shop.j FROM t AS shop JOIN u",
+        ),
+        ("CREATE TABLE `shop`.`shop` (i INT)", "CREATE TABLE `shop` (i INT)"),
+        ("SELECT shop.* FROM t", "SELECT shop.* FROM t"),
+        (
+            "SELECT myshop.i, shop2.i, a.shop.i, other.t.i FROM other.t",
+            "SELECT myshop.i, shop2.i, a.shop.i, other.t.i FROM other.t",
+        ),
+    ] {
+        assert_eq!(played(text, "mysql", "shop").unwrap(), [format!("1: {wanted}")], "{text}");
+        assert_eq!(played(text, "mysql", "*").unwrap(), [format!("1: {text}")], "{text}");
+    }
+    let text = "SET sql_mode='NO_BACKSLASH_ESCAPES';INSERT INTO shop.t VALUES ('\\', ' shop.t');";
+    let sent = played(text, "mysql", "shop").unwrap();
+    assert_eq!(sent[1], "1: INSERT INTO t VALUES ('\\', ' shop.t')");
+    let schema = "CREATE TABLE shop.t (i int)";
+    assert_eq!(played(schema, "postgres", "shop").unwrap(), [format!("1: {schema}")]);
+}
+
+#[test]
 fn a_dump_of_another_server_is_refused_by_name() {
     let mysql = "-- MySQL dump 10.13  Distrib 8.0.33\nSELECT 1;\n-- Dump completed on x";
     let postgres = "--\n-- PostgreSQL database dump\n--\n\n\\restrict x\n--\n\
@@ -204,12 +250,22 @@ fn a_dump_of_another_server_is_refused_by_name() {
 #[test]
 fn a_dump_that_was_cut_is_refused() {
     for (text, kind, said) in [
-        ("-- MySQL dump 10.13\nSELECT 1;\n", "mysql", "without '-- Dump completed'"),
-        ("-- MariaDB dump 10.19\nSELECT 1;\n", "mysql", "without '-- Dump completed'"),
+        ("-- MySQL dump 10.13\n", "mysql", "without '-- Dump completed'"),
+        ("-- MySQL dump 10.13\nSELECT 1\n", "mysql", "without '-- Dump completed'"),
         (
-            "-- PostgreSQL database dump\nSELECT 1;\n",
+            "-- MariaDB dump 10.19\n--\n-- Server version\t11.8.3\nSELECT 1;\n",
+            "mysql",
+            "without '-- Dump completed'",
+        ),
+        (
+            "-- PostgreSQL database dump\n-- Dumped from database version 18\nSELECT 1;\n",
             "postgres",
             "without '-- PostgreSQL database dump complete'",
+        ),
+        (
+            "-- PostgreSQL database cluster dump\nCREATE ROLE a;\n",
+            "postgres",
+            "cluster dump complete'",
         ),
         (
             "-- PostgreSQL database cluster dump\n-- PostgreSQL database dump\n\
@@ -226,6 +282,16 @@ fn a_dump_that_was_cut_is_refused() {
 }
 
 #[test]
+fn a_file_put_together_under_a_dump_s_head_needs_no_end() {
+    for (text, kind) in [
+        ("-- MySQL dump 10.13\nSELECT 1;\n", "mysql"),
+        ("-- PostgreSQL database dump\n--\nSELECT 1;\n-- the end\n", "postgres"),
+    ] {
+        assert_eq!(played(text, kind, "").unwrap().len(), 1, "{text}");
+    }
+}
+
+#[test]
 fn what_only_a_client_can_do_is_refused_with_its_line() {
     for (text, kind) in
         [("\\i x.sql", "postgres"), ("source x.sql", "mysql"), (".read x", "sqlite")]
@@ -238,7 +304,8 @@ fn what_only_a_client_can_do_is_refused_with_its_line() {
 #[test]
 fn an_outline_has_all_but_rows() {
     let text = "CREATE TABLE a (i int);\nINSERT INTO a VALUES (1);\nINSERT INTO a VALUES (2);\n\
-        USE b;\nINSERT INTO b.c VALUES (1);\nGRANT ALL ON a TO x;";
+        USE b;\nINSERT INTO b.c VALUES (1);\nGRANT ALL ON a TO x;\n\
+        CREATE TABLE IF NOT EXISTS `d`.`e` (i int);\nCREATE PROCEDURE p() INSERT INTO f.g VALUES (1);";
     let file = tempfile(text);
     let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file));
     let found = outline(Path::new(&path), reading("mysql").unwrap()).unwrap();
@@ -250,11 +317,13 @@ fn an_outline_has_all_but_rows() {
             "2: INSERT INTO a VALUES",
             "4: USE b",
             "5: INSERT INTO b.c VALUES",
+            "7: CREATE TABLE IF NOT EXISTS `d`.`e` (i int)",
+            "8: CREATE PROCEDURE p() INSERT INTO f.g VALUES (1)",
         ]
     );
     assert_eq!(
         found.databases.into_iter().collect::<Vec<_>>(),
-        [(String::new(), 3), ("b".to_owned(), 1)]
+        [(String::new(), 3), ("b".to_owned(), 1), ("d".to_owned(), 1)]
     );
     assert_eq!(found.left_out.len(), 1);
 }

@@ -20,7 +20,11 @@ impl Worker<'_> {
             slot.user.answer(true)
         } else {
             own.is_started = true;
-            slot.user.begin(&self.shares[slot.share].stream.declared.function)
+            let share = &mut self.shares[slot.share];
+            // It may send statements, and begin no event ever: they count all the same.
+            let measured = share.is_measured(*now);
+            slot.hand_counts_over(share, measured);
+            slot.user.begin(&share.stream.declared.function)
         };
         // The event under way is the loop's own: this one stands for none.
         let none = EventTimes { intended_ns, begun_ns: *now, answered_ns: NEVER };

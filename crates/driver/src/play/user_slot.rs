@@ -238,7 +238,13 @@ impl UserSlot {
                 self.played = (self.played.0 + 1, self.played.1 + latency_ns);
             }
         }
-        let before = &self.handed_over;
+        self.show_counts(report);
+    }
+
+    /// Shows the statements that the user has sent: those of a loop of its own may be in no event.
+    #[cold]
+    pub fn show_counts(&self, report: &LiveReport) {
+        let (live, before) = (&report.users[self.in_worker], &self.handed_over);
         self.user.show_counts(|since, is_sql| live.show(before, since, is_sql));
     }
 

@@ -367,6 +367,7 @@ impl<'a> Worker<'a> {
         let held_up = HeldUp::of(&self.phase.timeline(), &mut self.slots);
         for slot in &mut self.slots {
             let share = &mut self.shares[slot.share];
+            share.report.iter().for_each(|report| slot.show_counts(report));
             slot.hand_counts_over(share, false);
             if self.error.is_none() && !slot.disconnected && self.phase.phase_ref.is_load() {
                 let ended = slot

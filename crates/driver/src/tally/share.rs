@@ -209,9 +209,15 @@ impl<'a> StreamShare<'a> {
     /// Notes the beginning of an event; true if it is measured.
     #[inline]
     pub fn begin(&mut self, intended_ns: u64) -> bool {
-        let measured = intended_ns >= self.measured_ns && self.timeline.is_counted(intended_ns);
+        let measured = self.is_measured(intended_ns);
         self.begun += u64::from(measured);
         measured
+    }
+
+    /// Is what begins at a time measured?
+    #[inline]
+    pub fn is_measured(&self, at_ns: u64) -> bool {
+        at_ns >= self.measured_ns && self.timeline.is_counted(at_ns)
     }
 
     /// Counts an event that ended well, in a phase that was to end at `stop_ns`.

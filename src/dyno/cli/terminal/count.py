@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dyno.cli.terminal import screen
-from dyno.report.text.counts import format_ends
+from dyno.report.text.counts import describe_rest, format_change
 
 if TYPE_CHECKING:
-    from dyno.record.count import CallChange, Count, CountComparison, FunctionChange
+    from dyno.record.count import Count, CountComparison
 
 #: Rows of the tables of functions and of calls on a terminal; the page has more.
 FUNCTIONS_SHOWN, CALLS_SHOWN = 10, 30
@@ -92,25 +92,20 @@ def print_functions(count: Count) -> None:
 
 def _print_tables(row: CountComparison) -> None:
     sides = (row.base, row.candidate, "change")
-    layers = [(each.layer, *_format_layer_cells(each)) for each in row.layers]
+    layers = [(each.layer, *format_change(each)) for each in row.layers]
     screen.print_table(("layer", *sides), layers, right=(1, 2, 3))
     screen.print_gap()
     functions = [
-        (each.name, each.layer, *_format_cells(each)) for each in row.changes[:FUNCTIONS_SHOWN]
+        (each.name, each.layer, *format_change(each)) for each in row.changes[:FUNCTIONS_SHOWN]
     ]
     screen.print_table(("function", "layer", *sides), functions, right=(2, 3, 4))
+    if rest := describe_rest("functions", len(row.changes), FUNCTIONS_SHOWN):
+        screen.print_line(rest)
     if row.tree:
         screen.print_gap()
-        calls = [(f"{'  ' * it.depth}{it.name}", *_format_cells(it)) for it in row.tree]
+        calls = [(f"{'  ' * it.depth}{it.name}", *format_change(it)) for it in row.tree]
         screen.print_table(
             ("call, with all it calls", *sides), calls[:CALLS_SHOWN], right=(1, 2, 3)
         )
-
-
-def _format_cells(each: FunctionChange | CallChange) -> tuple[str, str, str]:
-    return f"{each.before:,.1f}", f"{each.after:,.1f}", f"{each.change:+,.1f}"
-
-
-def _format_layer_cells(each: FunctionChange) -> tuple[str, str, str]:
-    before, after, change = _format_cells(each)
-    return before, after, f"{change}{format_ends(each)}"
+        if rest := describe_rest("calls", len(calls), CALLS_SHOWN):
+            screen.print_line(rest)

@@ -19,6 +19,8 @@ from dyno.workloads.replay.statements import compile_names
 _ANY = "null"
 #: A database that is loaded, where a file has several: all, as they are named.
 _ALL = "*"
+#: What the driver calls the end that a file put together by hand lacks.
+NO_END = "the line that ends such a dump"
 #: Names that are told.
 _TOLD = 5
 
@@ -45,12 +47,19 @@ class ReadyFile:
         for outline in self.outlines[:1]:
             yield from self._describe_databases(outline)
             left = [
-                f"{it.count:,} {what} (line {it.line})" for what, it in outline.left_out.items()
+                f"{it.count:,} {what} (line {it.line})"
+                for what, it in outline.left_out.items()
+                if what != NO_END
             ]
             if left:
                 yield (
                     f"left out of {self.named.name}: {', '.join(left)}; "
                     "what it makes belongs to the account that loads it"
+                )
+            if end := outline.left_out.get(NO_END):
+                yield (
+                    f"note: {self.named.name} ends on line {end.line} without {NO_END}: if it was "
+                    "cut, tables or rows are missing"
                 )
             if outline.events:
                 yield (
@@ -66,6 +75,8 @@ class ReadyFile:
             loaded = self.database or names[0]
             others = [name for name in names if name != loaded]
             rest = f"; {_join(others)} of it is left out" if others else ""
+            if self.database:
+                rest = f"; '{loaded}.' before names is left out{rest}"
             yield (
                 f"the database {loaded} of {self.named.name} is loaded into the candidate's own"
                 f"{rest}"
@@ -82,27 +93,19 @@ def make_ready(named: Path, candidates: Sequence[Spec], say: Say) -> ReadyFile:
     moves = not any(spec.is_url for spec in candidates) and all(it.has_use for it in reading)
     servers = frozenset[str]().union(*(it.own_databases for it in reading))
     database = _choose_database(named, outlines[0], servers, moves)
-    if database != _ALL and any(it.has_use for it in reading):
-        _check_names(named, outlines[0])
+    if any(it.has_use for it in reading):
+        database = database or _find_named(outlines[0])
     return ReadyFile(path, named, outlines, database)
 
 
-#: Words after which a dump names what it makes and fills.
-_MAKES = "INTO|TABLE|TABLES|EXISTS"
-
-
-def _check_names(named: Path, outline: Outline) -> None:
-    """`UsageError` where a file that goes to a database names it before its tables, too: they would
-    be made there, and not where the rest of it is loaded.
+def _find_named(outline: Outline) -> str:
+    """The file's only database if statements may name it before tables, views or routines, which
+    the driver then takes out; else "".
     """
-    form = compile_names([name for name in outline.databases if name], _MAKES)
-    for each in outline.texts:
-        if form and (found := form.search(each.text)) and "." in found[0]:
-            raise UsageError(
-                f"{named.name} names its database before its tables",
-                cause=f"line {each.line} says '{' '.join(each.text[: found.end()].split())}'",
-                hint="dump it by a program that names none there",
-            )
+    names = [name for name in outline.databases if name]
+    form = compile_names(names)
+    found = (it for text in outline.texts for it in form.finditer(text.text)) if form else ()
+    return names[0] if any("." in it[0] for it in found) else ""
 
 
 def _choose_database(named: Path, outline: Outline, servers: Collection[str], moves: bool) -> str:

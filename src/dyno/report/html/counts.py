@@ -18,9 +18,11 @@ from dyno.report.text.counts import (
     describe_cause,
     describe_comparison,
     describe_others,
+    describe_rest,
     describe_spread,
     describe_unnamed,
-    format_ends,
+    format_change,
+    format_spread,
     name_count_rows,
 )
 
@@ -58,7 +60,7 @@ def _make_verdict(count: Count, rows: Sequence[CountComparison]) -> list[PagePar
                 each.candidate,
                 (
                     TableCell(f"{each.instructions:,.1f}"),
-                    TableCell(f"{each.spread_percent:.4f}"),
+                    TableCell(format_spread(each)),
                     TableCell(f"{sum(each.beside) / len(each.beside):,.0f}"),
                 ),
             )
@@ -87,7 +89,9 @@ def _make_changes(rows: Sequence[CountComparison]) -> list[PagePart]:
             calls = [_make_row("\u2003" * it.depth + it.name, "", it, row) for it in row.tree]
             tables.append(HtmlTable("Calls, with all that they call", "call", columns, calls))
         title = f"What changed: {row.base} → {row.candidate}"
-        parts.append(PagePart(title, f"changes-{at}", build_tables(tables)))
+        rest = [it for it in (describe_rest("functions", len(row.changes), SHOWN),) if it]
+        body = build_tables(tables) + _render_paragraphs(rest)
+        parts.append(PagePart(title, f"changes-{at}", body))
     return parts
 
 
@@ -95,9 +99,7 @@ def _make_row(
     name: str, detail: str, each: FunctionChange | CallChange, row: CountComparison
 ) -> TableRow:
     share = 100.0 * each.change / row.base_value
-    ends = format_ends(each) if isinstance(each, FunctionChange) else ""
-    change = f"{each.change:+,.1f}{ends}"
-    values = (f"{each.before:,.1f}", f"{each.after:,.1f}", change, f"{share:+.2f}")
+    values = (*format_change(each), f"{share:+.2f}")
     mark = "low" if each.change > 0 else "high" if each.change < 0 else ""
     marks = ("", "", mark, mark)
     return TableRow(name, [TableCell(*pair) for pair in zip(values, marks, strict=True)], detail)

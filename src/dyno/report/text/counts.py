@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from dyno.numbers import format_percent
 from dyno.record import Comparison, Metric, VerdictName
 from dyno.record.build_facts import read_build_facts
-from dyno.record.count import CandidateCount, Count, CountComparison, CountWord, FunctionChange
+from dyno.record.count import (
+    CallChange,
+    CandidateCount,
+    Count,
+    CountComparison,
+    CountWord,
+    FunctionChange,
+)
 from dyno.report.names import NamedRow, name_pair
 
 #: The shape and colour of a count's word: those of time's.
@@ -114,11 +121,25 @@ def list_changes(row: CountComparison) -> str:
     return "; ".join(found) or "no function"
 
 
-def format_ends(each: FunctionChange) -> str:
-    """` [+7,540, +7,592]`; empty where the repetitions agree, or are not on record."""
-    if each.low is None or each.high is None or each.high - each.low < 0.2:
-        return ""
-    return f" [{each.low:+,.0f}, {each.high:+,.0f}]"
+def format_change(each: FunctionChange | CallChange) -> tuple[str, str, str]:
+    """Before, after, and the change, as `+7,566.0 [+7,540, +7,592]`; without an interval where the
+    repetitions agree, or are not on record.
+    """
+    cells = f"{each.before:,.1f}", f"{each.after:,.1f}", f"{each.change:+,.1f}"
+    low, high = (each.low, each.high) if isinstance(each, FunctionChange) else (None, None)
+    if low is None or high is None or high - low < 0.2:
+        return cells
+    return *cells[:2], f"{cells[2]} [{low:+,.0f}, {high:+,.0f}]"
+
+
+def format_spread(each: CandidateCount) -> str:
+    """How far its restarts lie apart, in percent; a lone one says nothing of that."""
+    return f"{each.spread_percent:.4f}" if len(each.repeats) > 1 else "not known"
+
+
+def describe_rest(what: str, count: int, shown: int) -> str:
+    """How many rows a table leaves out; empty where it has all."""
+    return f"… and {count - shown:,} more ({what})" if count > shown else ""
 
 
 def describe_spread(counts: Sequence[CandidateCount]) -> list[str]:
@@ -137,7 +158,7 @@ def describe_spread(counts: Sequence[CandidateCount]) -> list[str]:
                 "is claimed: --repeat 2 tells."
             )
             continue
-        line = f"{each.candidate}: {len(each.repeats)} restarts lie {each.spread_percent:.4f} % "
+        line = f"{each.candidate}: {len(each.repeats)} restarts lie {format_spread(each)} % "
         line += "apart"
         if each.spread_percent > SPREAD_PERCENT and each.varied:
             line += f", most in {', '.join(each.varied[:3])}"
