@@ -206,7 +206,8 @@ fn a_dump_s_own_database_is_taken_out_before_names_and_nowhere_else() {
             "INSERT INTO t VALUES ('shop.t', \"it\\'s shop.t\") -- shop.t",
         ),
         (
-            "CREATE TRIGGER shop.g BEFORE INSERT ON shop.t FOR EACH ROW CALL shop.p(shop.f(NEW.i), @shop)",
+            "CREATE TRIGGER shop.g BEFORE INSERT ON shop.t FOR EACH ROW \
+             CALL shop.p(shop.f(NEW.i), @shop)",
             "CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW CALL p(f(NEW.i), @shop)",
         ),
         // a table, an alias or a column of that name: what is surely the database goes
@@ -305,7 +306,8 @@ fn what_only_a_client_can_do_is_refused_with_its_line() {
 fn an_outline_has_all_but_rows() {
     let text = "CREATE TABLE a (i int);\nINSERT INTO a VALUES (1);\nINSERT INTO a VALUES (2);\n\
         USE b;\nINSERT INTO b.c VALUES (1);\nGRANT ALL ON a TO x;\n\
-        CREATE TABLE IF NOT EXISTS `d`.`e` (i int);\nCREATE PROCEDURE p() INSERT INTO f.g VALUES (1);";
+        CREATE TABLE IF NOT EXISTS `d`.`e` (i int);\nCREATE PROCEDURE p() \
+        INSERT INTO f.g VALUES (1);";
     let file = tempfile(text);
     let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file));
     let found = outline(Path::new(&path), reading("mysql").unwrap()).unwrap();
