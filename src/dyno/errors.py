@@ -118,10 +118,14 @@ def build_unknown_error(kind: str, name: str, known: Iterable[str]) -> UsageErro
     return UsageError(f"unknown {kind} '{name}'", hint=f"known: {offer}")
 
 
+#: How a page or a list begins to tell what no record should have brought about.
+OWN_FAULT = "a fault of Dyno's own: "
+
+
 def describe_damage(error: Exception) -> str:
-    """Why a run cannot be read, in a line: the file and its field, where that is known."""
+    """Why a run cannot be read, in a line: the file and its field, or `OWN_FAULT`."""
     if isinstance(error, DynoError | OSError):
         told = error.sentence if isinstance(error, DynoError) else str(error)
     else:
-        told = f"its records make no sense: {type(error).__name__}: {error}"
+        told = f"{OWN_FAULT}{type(error).__name__}: {error}"
     return " ".join(told.split())

@@ -124,9 +124,12 @@ def test_a_host_that_answers_without_end_is_named(
             """yes '{"event":"answered","phase":"run"}' | head -n 100000""",
             "client host a: it sent 64 events and waited for no answer",
         ),
+        ("echo nonsense", "client host a: cannot parse the driver's event: "),
+        ("""echo '{"event":"ready"}'""", "client host a: cannot parse the driver's event: Ready"),
+        ("""echo '{"event":"done","phase":[]}'""", "client host a: cannot parse the driver's"),
     ],
 )
-def test_a_driver_that_talks_without_end_ends_the_trial_with_its_host(
+def test_a_driver_that_talks_nonsense_or_without_end_ends_the_trial_with_its_host(
     folder: Path, deed: str, says: str
 ) -> None:
     with reach(folder, RUN, deed) as fleet, pytest.raises(TrialFailed) as torn:

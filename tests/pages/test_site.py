@@ -37,7 +37,7 @@ def site(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def write_few(home: Path, out: Path, options: SiteOptions = SCRUBBED) -> int:
-    return write_site(list_run_places(home), out, options)
+    return write_site(list_run_places(home), out, options).pages
 
 
 def name_somebody(home: Path) -> None:

@@ -10,10 +10,11 @@ import click
 from dyno.cli.options import RUN
 from dyno.cli.runs import find_capacity, find_count, find_disk_run, find_run, unpack
 from dyno.cli.terminal import screen
-from dyno.errors import UsageError
+from dyno.errors import InternalError, UsageError
 
 if TYPE_CHECKING:
     from dyno.compare.run_summary import RunPlace
+    from dyno.pages.site import WrittenSite
 
 
 @click.command("publish")
@@ -55,10 +56,20 @@ def command(runs: tuple[str, ...], folder: Path, **words: Any) -> None:
     )
     hidden = PackOptions(frozenset(list_own_names()), words["hide"])
     asked = SiteOptions(None if words["unscrubbed"] else hidden, pairs)
-    count = write_site(list(own), folder, asked)
-    screen.print_line(f"{format_count(count, 'page')}: {folder / 'index.html'}")
+    site = write_site(list(own), folder, asked)
+    screen.print_line(f"{format_count(site.pages, 'page')}: {folder / 'index.html'}")
     if words["unscrubbed"]:
         screen.print_line("note: they show all that the records hold", err=True)
+    require_no_fault(site)
+
+
+def require_no_fault(site: WrittenSite) -> None:
+    """`InternalError` for a site that tells one of ours in the place of a run."""
+    from dyno.report.words import format_count
+
+    if site.faults:
+        told = f"{format_count(len(site.faults), 'run')} could not be shown, and the page says so"
+        raise InternalError(told, cause=site.faults[0])
 
 
 def find_places(word: str) -> list[RunPlace]:

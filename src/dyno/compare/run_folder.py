@@ -21,6 +21,7 @@ from dyno import private_files, scratch
 from dyno.errors import HostError, UsageError, build_unknown_error, find_fullest
 from dyno.locks import is_marked, mark, try_lock
 from dyno.record import CLIENT_BASELINE, SCHEMA, Run, Trial, Verdict, decode, name_echo
+from dyno.record.capacity import CapacityBlock, CapacityPlan
 from dyno.record.count import Count
 from dyno.record.former_keys import encode_with_former_keys
 from dyno.record.profile import StackProfile
@@ -138,6 +139,8 @@ COUNTED = "callgrind"
 DISK_RECORD = "disk.json"
 #: The plan of a run of `dyno capacity`.
 CAPACITY_RECORD = "capacity.json"
+#: The folder of its blocks.
+CAPACITY_BLOCKS = "blocks"
 #: Where `dyno profile` keeps its profiles, a file each, beside the runs.
 SERVER_PROFILES = "server-profiles"
 #: The plan of a run over a fleet.
@@ -270,6 +273,20 @@ class RunFolder:
         empty where none do.
         """
         return private_files.remove_folder(self.find_homes())
+
+
+def read_capacity_blocks(path: Path) -> list[CapacityBlock]:
+    """The blocks of a capacity run that are over, in order; `UsageError` for another plan's."""
+    plan = read_json(CapacityPlan, path / CAPACITY_RECORD)
+    found = []
+    for file in sorted((path / CAPACITY_BLOCKS).glob("[0-9]*.json")):
+        block = read_json(CapacityBlock, file)
+        try:
+            block.check_plan(plan)
+        except ValueError as error:
+            raise _build_damage_error(file, error) from None
+        found.append(block)
+    return found
 
 
 def find_runs_home() -> Path:

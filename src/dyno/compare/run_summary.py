@@ -19,6 +19,7 @@ from dyno.compare.run_folder import (
     DISK_RECORD,
     SERVER_PROFILES,
     RunFolder,
+    read_capacity_blocks,
     read_json,
 )
 from dyno.errors import describe_damage
@@ -26,7 +27,7 @@ from dyno.judge.capacity import judge_capacity
 from dyno.judge.capacity import judge_overall as judge_capacities
 from dyno.judge.counts import compare_counts
 from dyno.judge.counts import judge_overall as judge_counts
-from dyno.record.capacity import CapacityBlock, CapacityPlan, CapacityResult
+from dyno.record.capacity import CapacityPlan, CapacityResult
 from dyno.record.count import Count
 from dyno.record.disk import DiskRun
 from dyno.record.run import Run
@@ -186,8 +187,7 @@ def _summarize_count(plain: RunSummary, path: Path) -> RunSummary:
 
 def _summarize_capacity(plain: RunSummary, path: Path) -> RunSummary:
     plan = read_json(CapacityPlan, path / CAPACITY_RECORD)
-    files = sorted((path / "blocks").glob("[0-9]*.json"))
-    blocks = [read_json(CapacityBlock, file) for file in files]
+    blocks = read_capacity_blocks(path)
     made = replace(_take_run(plain, plan.run), question=f"Which rate holds {plan.limit_words}?")
     if not blocks:
         return replace(made, sentence=NOT_JUDGED, is_playing=RunFolder(path).is_played())

@@ -322,8 +322,15 @@ _EVENTS: dict[str, type[Any]] = {
 }
 
 
+class UnreadableEvent(InternalError):
+    """A line that is no event of a driver of ours: our own fault, unless the driver is a host's."""
+
+
 def parse_event(line: bytes) -> Hello | Event | ClientEvent:
-    """The event of a line; the driver's own error is raised as the exception it stands for."""
+    """The event of a line; the driver's own error is raised as the exception it stands for.
+
+    `UnreadableEvent` for any other line.
+    """
     try:
         said = json.loads(line)
         kind = said.pop("event")
@@ -331,5 +338,5 @@ def parse_event(line: bytes) -> Hello | Event | ClientEvent:
             raise convert_error(said)
         event: Hello | Event | ClientEvent = decode.decode(_EVENTS[kind], said)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise InternalError("cannot parse the driver's event", cause=error) from error
+        raise UnreadableEvent("cannot parse the driver's event", cause=error) from error
     return event

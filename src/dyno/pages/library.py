@@ -14,7 +14,7 @@ from pathlib import Path
 from dyno.compare.run_folder import DISK_RECORD, RunFolder, read_json
 from dyno.compare.run_summary import RunPlace, has_run, list_run_places, summarize_run
 from dyno.disk.verdict import judge_disks
-from dyno.errors import UsageError, build_unknown_error
+from dyno.errors import UsageError, build_unknown_error, describe_damage
 from dyno.pages.summaries import Known, keep, read_kept
 from dyno.pages.waiting import ReadProgress, start_aside, wait_for_promise
 from dyno.record import RunSummary
@@ -123,7 +123,7 @@ def _add_disk_word(summary: RunSummary) -> RunSummary:
     try:
         verdict = judge_disks(read_json(DiskRun, Path(summary.path) / DISK_RECORD))
     except Exception as error:  # whatever one record holds, the others are listed
-        return replace(summary, damage=f"its records make no sense: {error}")
+        return replace(summary, damage=describe_damage(error))
     return replace(summary, overall=verdict.overall or "", sentence=verdict.sentence)
 
 

@@ -11,7 +11,7 @@ import ctypes
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -28,7 +28,7 @@ from dyno.compare.pack.archive import (
 from dyno.compare.pack.hidden import Hiding
 from dyno.compare.run_folder import RunFolder
 from dyno.compare.run_summary import RunPlace
-from dyno.errors import HostError, UsageError, describe_damage, find_fullest
+from dyno.errors import OWN_FAULT, HostError, UsageError, describe_damage, find_fullest
 from dyno.judge.analysis.judge import judge
 from dyno.pages.beside import build_beside_page, build_choice_page, list_pairs
 from dyno.pages.frame import SiteFrame, SitePage, build_problem_page
@@ -50,16 +50,25 @@ Pair = tuple[ListedRun, ListedRun]
 @dataclass(frozen=True)
 class SiteOptions:
     """What is hidden (None: nothing), and which runs stand side by side, by their folders' names;
-    none named: every two of `RUNS_PAIRED` runs or fewer.
+    none named: every two of `RUNS_PAIRED` runs or fewer. `read` makes a run's report.
     """
 
     hidden: PackOptions | None
     pairs: tuple[tuple[str, str], ...] = ()
+    read: Callable[[RunPlace], str] = read_report
 
 
-def write_site(runs: Sequence[RunPlace], out: Path, options: SiteOptions) -> int:
-    """Writes the site into `out` and answers how many pages it has. `UsageError` where `out` holds
-    something else, or a run cannot be read; then nothing is changed.
+@dataclass(frozen=True)
+class WrittenSite:
+    """How many pages were written, and the faults of Dyno's own that some tell in a run's place."""
+
+    pages: int
+    faults: tuple[str, ...]
+
+
+def write_site(runs: Sequence[RunPlace], out: Path, options: SiteOptions) -> WrittenSite:
+    """Writes the site into `out`. `UsageError` where `out` holds something else, or a run cannot be
+    read; then nothing is changed.
     """
     out = out.resolve()
     _check_target(out)
@@ -74,14 +83,15 @@ def write_site(runs: Sequence[RunPlace], out: Path, options: SiteOptions) -> int
             site = staging / "site"
             site.mkdir()
             pairs = tuple((names[one], names[other]) for one, other in options.pairs)
-            files = _write_pages(Library([copies / "runs"]), site, hiding, pairs)
+            renamed = replace(options, pairs=pairs)
+            files, faults = _write_pages(Library([copies / "runs"]), site, hiding, renamed)
             check_hidden(files if hiding else (), hiding or Hiding(()))
             _write(site / MARKER, json.dumps(sorted(str(it.relative_to(site)) for it in files)))
             _put_in_place(site, out)
     except OSError as error:
         cause = f"{error.strerror or error}{find_fullest(error, out.parent)}"
         raise HostError(f"cannot write {out}", cause=cause) from error
-    return len(files)
+    return WrittenSite(len(files), faults)
 
 
 def _check_target(out: Path) -> None:
@@ -150,8 +160,8 @@ def _read_records(place: RunPlace) -> dict[str, object]:
 
 
 def _write_pages(
-    library: Library, site: Path, hiding: Hiding | None, named: Sequence[tuple[str, str]]
-) -> list[Path]:
+    library: Library, site: Path, hiding: Hiding | None, options: SiteOptions
+) -> tuple[list[Path], tuple[str, ...]]:
     told = "without names and secrets" if hiding else "with all that the records hold"
     day = datetime.now(UTC).strftime("%Y-%m-%d")
     frame = SiteFrame("published", f"Written by dyno publish on {day}, {told}.")
@@ -160,7 +170,7 @@ def _write_pages(
     for run in runs:
         address = site / f"runs/{run.key}.html"
         try:
-            page = frame.add_bar(read_report(run.place), 1, run.key)
+            page = frame.add_bar(options.read(run.place), 1, run.key)
             heat = build_heat_page(run) if run.summary.kind == "comparison" else None
         except Exception as error:  # whatever one record holds, the others are published
             told = describe_damage(error)
@@ -171,10 +181,11 @@ def _write_pages(
             files.append(_write(site / f"heat/{run.key}.html", frame.build(heat)))
         shown.append(run)
     sound = [run for run in shown if not run.summary.damage]
-    pairs = _choose_pairs(library, sound, named)
+    pairs = _choose_pairs(library, sound, options.pairs)
     for name, made in _list_pages(shown, sound, pairs):
         files.append(_write(site / name, frame.build(made)))
-    return files
+    damages = (run.summary.damage for run in shown)
+    return files, tuple(told for told in damages if told.startswith(OWN_FAULT))
 
 
 def _choose_pairs(

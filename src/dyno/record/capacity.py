@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dyno.record.clients import ClientLoad
+from dyno.record.decode import require
 from dyno.record.run import Run
 from dyno.record.schema import SCHEMA
 
@@ -53,6 +54,12 @@ class CapacityStep:
     driver_busy_percent: float | None = None
     clients: tuple[ClientLoad, ...] = ()
 
+    def __post_init__(self) -> None:
+        require(self.rate_per_s > 0, "rate_per_s", "above 0")
+        require(self.duration_s > 0, "duration_s", "above 0")
+        numbers = (*self.values, self.load)
+        require(all(it is None or it >= 0 for it in numbers), "values and load", "0 or more")
+
     @property
     def holds(self) -> bool:
         """Was every limit held?"""
@@ -72,6 +79,10 @@ class CapacityRestart:
     steps: tuple[CapacityStep, ...]
     exhausted: bool = False
 
+    def __post_init__(self) -> None:
+        require(self.steps, "steps", "one or more")
+        require(self.closed_per_s >= 0, "closed_per_s", "0 or more")
+
 
 @dataclass(frozen=True)
 class CapacityBlock:
@@ -86,6 +97,19 @@ class CapacityBlock:
     baseline_closed_per_s: float
     baselines: tuple[CapacityStep, ...]
     schema: int = SCHEMA
+
+    def __post_init__(self) -> None:
+        require(self.baseline_closed_per_s > 0, "baseline_closed_per_s", "above 0")
+        require(self.baselines, "baselines", "one or more")
+
+    def check_plan(self, plan: CapacityPlan) -> None:
+        """`ValueError` where it is none of the plan's: of other candidates, or other limits."""
+        names = [each.candidate for each in self.restarts]
+        known = sorted(side.name for side in plan.run.candidates)
+        require(sorted(names) == known, "CapacityBlock.restarts", "one of each of the candidates")
+        steps = [*self.baselines, *(step for each in self.restarts for step in each.steps)]
+        alike = all(len(step.values) == len(plan.terms) for step in steps)
+        require(alike, "CapacityBlock.steps.values", "one for each limit")
 
 
 @dataclass(frozen=True)
@@ -102,6 +126,15 @@ class CapacityPlan:
     margin_percent: float
     together: bool
     schema: int = SCHEMA
+
+    def __post_init__(self) -> None:
+        require(self.terms, "terms", "one or more")
+        require(all(term.limit > 0 for term in self.terms), "terms.limit", "above 0")
+        require(self.blocks > 0, "blocks", "1 or more")
+        require(self.margin_percent > 0, "margin_percent", "above 0")
+        streams = [phase.streams for plan in self.run.workloads for phase in plan.phases]
+        require([len(each) for each in streams] == [1], "run.workloads", "one, of one stream")
+        require(self.run.candidates, "run.candidates", "one or more")
 
     @property
     def limit_words(self) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from dyno.record.decode import require
 from dyno.record.run import Candidate
 from dyno.record.schema import SCHEMA
 
@@ -59,6 +60,16 @@ class CandidateCount:
     calls: tuple[CountedCall, ...] = ()
     waiting: tuple[float, ...] = ()
     layer_repeats: dict[str, tuple[float, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        require(self.repeats and min(self.repeats) > 0, "repeats", "above 0, one or more")
+        size = len(self.repeats)
+        require(0 < self.inputs <= size and size % self.inputs == 0, "inputs", "a part of repeats")
+        for name in ("beside", "waiting"):
+            own = getattr(self, name)
+            require(len(own) in (0, size), name, "one for each of repeats")
+        layers = self.layer_repeats.values()
+        require(all(len(each) == size for each in layers), "layer_repeats", "as many as repeats")
 
     @property
     def by_input(self) -> list[tuple[float, ...]]:
@@ -117,6 +128,16 @@ class Count:
     dyno: str = ""
     controls: dict[str, str] = field(default_factory=dict)
     schema: int = SCHEMA
+
+    def __post_init__(self) -> None:
+        names = [side.name for side in self.candidates]
+        require(names and len(names) == len({*names}), "candidates", "of different names")
+        counted = [each.candidate for each in self.counts]
+        require(counted == names, "counts", "one for each of candidates, in their order")
+        require(self.margin_percent > 0, "margin_percent", "above 0")
+        require(self.unit, "unit", "a word")
+        inputs = {each.inputs for each in self.counts}
+        require(len(inputs) == 1, "counts.inputs", "the same of all candidates")
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import types
 from collections.abc import Callable
 from functools import cache
@@ -15,6 +16,12 @@ T = TypeVar("T")
 
 #: No counter of any engine goes further.
 INTEGER_MOST = 1 << 64
+#: No measured number goes further, and its fourth power is still a number.
+FLOAT_MOST = 1e60
+
+
+#: Records that are derived, in which an estimate may have no bound.
+DERIVED = ("Verdict", "SeriesAnalysis")
 
 
 class WrongShape(ValueError):
@@ -25,6 +32,11 @@ def require(holds: object, field: str, wanted: str) -> None:
     """`ValueError` for a record's field that is not as it must be: for types' own checks."""
     if not holds:
         raise ValueError(f"{field} must be {wanted}")
+
+
+def require_word(text: str, field: str) -> None:
+    """The same for a name of an engine or the like, which names a file of ours, too."""
+    require(re.fullmatch(r"[\w.-]{0,60}", text), field, "a word of 60 letters at most")
 
 
 class UnknownField(WrongShape):
@@ -137,6 +149,12 @@ def _make_scalar_loader(kind: Any) -> Loader:
             raise WrongShape(f"{place}: a number of {len(str(data))} digits")
         if kind is float and isinstance(data, int) and not isinstance(data, bool):
             return float(data)
+        if (
+            isinstance(data, float)
+            and not abs(data) <= FLOAT_MOST
+            and not place.startswith(DERIVED)
+        ):
+            raise WrongShape(f"{place}: {data!r} is no number that was measured")
         if kind is not Any:
             _expect(data, kind, place)
         return data

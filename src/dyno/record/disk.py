@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from dyno.record.decode import require
+from dyno.record.run import BLOCKS_MOST
 from dyno.record.schema import SCHEMA
 from dyno.record.verdict import Soundness, VerdictName
 
@@ -272,6 +273,22 @@ class DiskRun:
     is_traced: bool = False
     dyno: str = ""
     schema: int = SCHEMA
+
+    def __post_init__(self) -> None:
+        names, jobs = ([each.name for each in them] for them in (self.sides, self.jobs))
+        require(names and len(names) == len({*names}), "sides", "of different names")
+        require(jobs and len(jobs) == len({*jobs}), "jobs", "of different names")
+        own = all([each.name for each in side.jobs] in ([], jobs) for side in self.sides)
+        require(own, "sides.jobs", "of the same names as jobs")
+        rising = sorted({each for each in self.analyses if 0 < each < BLOCKS_MOST})
+        require(rising and (*rising,) == self.analyses, "analyses", "rising numbers of blocks")
+        require(self.margin_percent > 0, "margin_percent", "above 0")
+        played: dict[tuple[str, str], set[int]] = {(it, job): set() for it in names for job in jobs}
+        for play in self.plays:
+            require((play.side, play.job) in played, "plays", "of jobs on sides of the run")
+            played[play.side, play.job].add(play.block)
+        alike = len({frozenset(blocks) for blocks in played.values()}) == 1
+        require(alike, "plays", "of the same blocks for each job on each side")
 
     @property
     def blocks(self) -> int:

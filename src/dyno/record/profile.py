@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from dyno.record.decode import require
 from dyno.record.schema import SCHEMA
 
 #: The name under which a phase's record says why it has no profile (`PhaseRecord.unread`).
@@ -55,6 +56,12 @@ class CpuProfile:
     scope: str = "cpus"
     kernel: bool = True
 
+    def __post_init__(self) -> None:
+        require(self.period_ns >= 0, "period_ns", "0 or more")
+        frames = (place for each in self.stacks for place in each.frames)
+        most = len(self.functions)
+        require(all(0 <= it < most for it in frames), "stacks.frames", "places in functions")
+
     @property
     def cpu_ns(self) -> int:
         """The CPU time that its samples stand for."""
@@ -67,6 +74,10 @@ class CpuSlice:
 
     elapsed_ns: int
     functions: tuple[tuple[int, ...], ...]
+
+    def __post_init__(self) -> None:
+        require(self.elapsed_ns > 0, "elapsed_ns", "above 0")
+        require(all(len(each) == 2 for each in self.functions), "functions", "pairs of numbers")
 
 
 @dataclass(frozen=True)

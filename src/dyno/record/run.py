@@ -9,7 +9,7 @@ from typing import Literal
 
 from dyno.record.calibration import Calibration
 from dyno.record.clients import ClientHost
-from dyno.record.decode import require
+from dyno.record.decode import require, require_word
 from dyno.record.pilot import Pilot
 from dyno.record.profile import CpuSampling
 from dyno.record.schema import SCHEMA
@@ -63,6 +63,9 @@ class Candidate:
     controls: dict[str, str]
     levels: dict[str, str] = field(default_factory=dict)
     options: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        require_word(self.engine, "engine")
 
     @property
     def attached(self) -> bool:
@@ -226,6 +229,10 @@ class Run:
         names = [side.name for side in self.candidates]
         require(len(names) == len({*names}), "candidates", "of different names")
         require(not names or self.design.base in names, "design.base", "one of the candidates")
+        plans = {plan.name for plan in self.workloads}
+        require(len(plans) == len(self.workloads), "workloads", "of different names")
+        if self.share:
+            require(plans <= self.share.blocks.keys(), "share.blocks", "those of all workloads")
 
     @property
     def is_dealt(self) -> bool:

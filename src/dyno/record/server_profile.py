@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from dyno.record.decode import require, require_word
 from dyno.record.profile import CpuProfile, CpuSlice
 from dyno.record.schema import SCHEMA
 from dyno.record.waits import SessionState
@@ -28,6 +29,11 @@ class CpuTimes:
     slices: tuple[CpuSlice, ...]
     charged_ns: int | None = None
 
+    def __post_init__(self) -> None:
+        most = len(self.profile.functions)
+        places = (place for each in self.slices for place, _ in each.functions)
+        require(all(0 <= it < most for it in places), "slices.functions", "those of the profile")
+
     @property
     def sample_ns(self) -> float:
         """The CPU time that a sample stands for: its share of what was charged, else the period."""
@@ -44,6 +50,11 @@ class WaitSlice:
     elapsed_ns: int
     samples: int
     states: tuple[SessionState, ...]
+
+    def __post_init__(self) -> None:
+        require(self.elapsed_ns > 0, "elapsed_ns", "above 0")
+        least = 1 if self.states else 0
+        require(self.samples >= least, "samples", "above 0 where sessions were met")
 
 
 @dataclass(frozen=True)
@@ -94,3 +105,17 @@ class ServerProfile:
     ended: str = ""
     missing: tuple[str, ...] = ()
     schema: int = SCHEMA
+
+    def __post_init__(self) -> None:
+        require_word(self.engine, "engine")
+        require(self.slice_s > 0, "slice_s", "above 0")
+        require(self.elapsed_s > 0, "elapsed_s", "above 0")
+        require(self.cores > 0, "cores", "1 or more")
+        require(
+            all(each > 0 for each in self.statement_slices_ns), "statement_slices_ns", "above 0"
+        )
+        whole = {len(self.statement_slices_ns)}
+        sizes = {len(each.slices_ns) for each in self.statements}
+        require(sizes <= whole, "statements.slices_ns", "one for each of statement_slices_ns")
+        sizes = {len(each.slices_calls) for each in self.statements if each.slices_calls}
+        require(sizes <= whole, "statements.slices_calls", "one for each of statement_slices_ns")

@@ -176,8 +176,7 @@ class PagesApp:
 
     def tell_fault(self, request: Request, error: Exception) -> Response:
         """A fault of ours: its kind, and no traceback."""
-        told = f"a fault of Dyno's own: {type(error).__name__}: {error}"
-        return self._answer(self._make_problem(request, told), 500)
+        return self._answer(self._make_problem(request, describe_damage(error)), 500)
 
 
 def _count_depth(request: Request) -> int:

@@ -4,22 +4,24 @@ ends in a fault of Dyno's own, and one odd run stops no other.
 
 from __future__ import annotations
 
-import copy
 import json
 import random
+import re
 import shutil
-import time
 import zipfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
+from mixed_runs import write_capacity, write_count, write_disks, write_profile
+from mutated_records import mutate
 from repository import ROOT
 
+from dyno.cli.publish import require_no_fault
 from dyno.compare.pack.archive import unpack_run
 from dyno.compare.run_folder import read_json
-from dyno.compare.run_summary import RunPlace
-from dyno.errors import DynoError, UsageError
+from dyno.compare.run_summary import RunPlace, list_run_places, summarize_run
+from dyno.errors import OWN_FAULT, DynoError, InternalError, UsageError
 from dyno.pages.reports import read_report
 from dyno.pages.site import SiteOptions, write_site
 from dyno.record.disk import DiskPlay
@@ -27,9 +29,8 @@ from dyno.webserver.guard import read_token
 from dyno.webserver.serve import ServeOptions, bind
 
 EXAMPLE = ROOT / "docs" / "example-run"
-ODD: list[Any] = [None, 0, -1, 10**400, 1e308, float("nan"), "", "é", "a" * 5000, [], {}, [0], True]
-#: CPU seconds of mutations.
-FUZZED_S = 4.0
+#: How many of each kind: what takes a second of CPU.
+MUTATIONS = {"comparison": 40, "count": 200, "capacity": 100, "disk": 150, "profile": 100}
 
 
 def write_archive(file: Path, name: str = "x/run.json", content: bytes = b"{}") -> None:
@@ -97,53 +98,98 @@ def test_an_endless_file_is_no_token_and_half_a_letter_no_host() -> None:
         bind(ServeOptions(host="\udc80", port=0))
 
 
-def list_places(value: Any, before: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """The place of each value of a record, of lists the first three."""
-    found = [before] if before else []
-    inner = list(value.items()) if isinstance(value, dict) else []
-    inner = list(enumerate(value))[:3] if isinstance(value, list) else inner
-    return found + [place for key, it in inner for place in list_places(it, (*before, key))]
-
-
-def mutate(record: Any, draw: random.Random) -> Any:
-    """The record with one value replaced, removed, emptied or made large."""
-    made = copy.deepcopy(record)
-    *above, key = draw.choice(list_places(made))
-    holder = made
-    for each in above:
-        holder = holder[each]
-    value = holder[key]
-    way = draw.choice(["replace", "remove", "empty", "scale"])
-    if way == "remove":
-        del holder[key]
-    elif way == "scale" and isinstance(value, int | float):
-        holder[key] = type(value)(value * draw.choice([0, -1, 1000, 1e12]))
-    elif way == "empty" and isinstance(value, list | dict | str):
-        holder[key] = type(value)()
+@pytest.mark.parametrize("kind", ["comparison", "count", "capacity", "disk", "profile"])
+def test_a_mutated_record_is_shown_or_refused_by_its_file(tmp_path: Path, kind: str) -> None:
+    draw, home = random.Random(53), tmp_path / "runs"
+    if kind == "comparison":
+        shutil.copytree(EXAMPLE, home / "run")
     else:
-        holder[key] = draw.choice(ODD)
-    return made
-
-
-def test_a_mutated_record_is_shown_or_refused_by_its_file(tmp_path: Path) -> None:
-    draw, run = random.Random(53), tmp_path / "run"
-    records = {file: json.loads(file.read_text()) for file in EXAMPLE.rglob("*.json")}
-    chosen = [EXAMPLE / "run.json", EXAMPLE / "trials" / "0003.json"]
-    shutil.copytree(EXAMPLE, run)
+        {
+            "count": write_count,
+            "capacity": write_capacity,
+            "disk": write_disks,
+            "profile": write_profile,
+        }[kind](home)
+    (place,) = list_run_places(home)
+    files = sorted(home.rglob("*.json"))
+    chosen = [file for file in files if file.stem in ("run", "0003")] or files
     refused = shown = 0
-    end = time.thread_time() + FUZZED_S
-    while time.thread_time() < end:
+    for _ in range(MUTATIONS[kind]):
         file = draw.choice(chosen)
-        target = run / file.relative_to(EXAMPLE)
-        target.write_text(json.dumps(mutate(records[file], draw)))
+        sound = file.read_text()
+        file.write_text(json.dumps(mutate(json.loads(sound), draw)))
         try:
-            read_report(RunPlace("comparison", run))
+            read_report(place)
             shown += 1
         except UsageError as error:
-            assert target.name in error.sentence, error.sentence
+            assert re.search(rf"{file.name}.*(\b[A-Z]\w+|schema)", error.sentence), error.sentence
             refused += 1
-        shutil.copy(file, target)
+        file.write_text(sound)
     assert refused > 3 and shown > 3
+
+
+def replace_value(file: Path, place: Sequence[str | int], value: object) -> None:
+    """Write the record with another value in that place."""
+    record = json.loads(file.read_text())
+    holder = record
+    for each in place[:-1]:
+        holder = holder[each]
+    holder[place[-1]] = value
+    file.write_text(json.dumps(record))
+
+
+@pytest.mark.parametrize(
+    ("write", "name", "change", "told"),
+    [
+        (write_disks, "disk.json", (["plays", 3, "block"], 0), "DiskRun: plays must be"),
+        (write_disks, "disk.json", (["analyses"], []), "DiskRun: analyses must be"),
+        (write_capacity, "0002.json", (["restarts", 0, "candidate"], "C"), "restarts must be"),
+        (write_capacity, "0001.json", (["baselines", 0, "values"], []), "values must be"),
+        (write_count, "count.json", (["counts", 0, "repeats"], [0.0, 0.0]), "repeats must be"),
+        (write_count, "count.json", (["candidates", 0, "engine"], "../x"), "engine must be"),
+        (
+            write_profile,
+            "20260112-000000.json",
+            (["cpu", "slices", 0, "functions"], [[0]]),
+            "pairs",
+        ),
+        (write_profile, "20260112-000000.json", (["waits", 0, "samples"], 0), "samples must be"),
+    ],
+)
+def test_a_value_that_no_dyno_wrote_is_refused_by_its_field(
+    tmp_path: Path,
+    write: Callable[[Path], Path],
+    name: str,
+    change: tuple[Sequence[str | int], object],
+    told: str,
+) -> None:
+    write(tmp_path)
+    (file,) = tmp_path.rglob(name)
+    replace_value(file, *change)
+    (run,) = list_run_places(tmp_path)
+    with pytest.raises(UsageError, match=rf"{re.escape(name)}.*{told}"):
+        read_report(run)
+    damage = summarize_run(run).damage
+    assert name in damage and OWN_FAULT not in damage
+
+
+def test_a_fault_of_our_own_is_published_as_one_and_ends_with_70(
+    tmp_path: Path,
+) -> None:
+    sound, odd = (shutil.copytree(EXAMPLE, tmp_path / "runs" / name) for name in ("a", "b"))
+
+    def read_or_fail(place: RunPlace) -> str:
+        if place.name == odd.name:
+            raise KeyError("x")
+        return read_report(place)
+
+    site, places = tmp_path / "site", list_run_places(tmp_path / "runs")
+    written = write_site(places, site, SiteOptions(None, read=read_or_fail))
+    with pytest.raises(InternalError, match=r"1 run could not be shown.*KeyError") as told:
+        require_no_fault(written)
+    assert told.value.exit_code == 70
+    assert "a fault of Dyno&#39;s own: KeyError" in (site / "runs" / "b.html").read_text()
+    assert (site / "heat" / f"{sound.name}.html").is_file()
 
 
 def test_one_odd_run_stops_no_other_from_being_published(tmp_path: Path) -> None:

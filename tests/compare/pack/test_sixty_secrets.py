@@ -183,7 +183,17 @@ def test_a_secret_that_was_seen_once_is_hidden_wherever_it_stands() -> None:
         "::1 and 127.0.0.1 and ::",
         "std::sort and a::b",
         "password authentication failed",
+        "SET GLOBAL default_password_lifetime=3",
+        "password_history=6 password_require_current=on",
     ],
 )
-def test_a_version_a_time_a_name_of_code_and_a_loopback_address_stay(text: str) -> None:
+def test_a_version_a_time_a_setting_a_name_of_code_and_a_loopback_address_stay(text: str) -> None:
     assert Hiding((), [text]).hide(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["password_lifetime=Sx9qLw", "app_password_lifetime_x=3", "password=31", "pwd_history=7"],
+)
+def test_a_setting_about_passwords_lets_no_secret_through(text: str) -> None:
+    assert Hiding((), [text]).hide(text).endswith("=***")

@@ -6,11 +6,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from dyno import private_files
-from dyno.compare.run_folder import CAPACITY_RECORD, make_run_folder, read_json, write_json
+from dyno.compare.run_folder import (
+    CAPACITY_BLOCKS,
+    CAPACITY_RECORD,
+    make_run_folder,
+    read_capacity_blocks,
+    read_json,
+    write_json,
+)
 from dyno.record.capacity import CapacityBlock, CapacityPlan
-
-#: The folder of the blocks.
-BLOCKS = "blocks"
 
 
 @dataclass(frozen=True)
@@ -25,17 +29,16 @@ class CapacityFolder:
 
     def read_blocks(self) -> list[CapacityBlock]:
         """The blocks that are over, in order."""
-        files = sorted((self.path / BLOCKS).glob("[0-9]*.json"))
-        return [read_json(CapacityBlock, file) for file in files]
+        return read_capacity_blocks(self.path)
 
     def write_block(self, block: CapacityBlock) -> None:
         """Writes a block once, whole or not at all."""
-        write_json(self.path / BLOCKS / f"{block.block:04}.json", asdict(block))
+        write_json(self.path / CAPACITY_BLOCKS / f"{block.block:04}.json", asdict(block))
 
 
 def create_folder(plan: CapacityPlan, runs: Path) -> CapacityFolder:
     """A new folder under `runs` with the plan in it."""
     path = make_run_folder(runs, plan.run.created_utc, f"capacity-{plan.run.name}")
-    private_files.make_folder(path / BLOCKS)
+    private_files.make_folder(path / CAPACITY_BLOCKS)
     write_json(path / CAPACITY_RECORD, asdict(plan))
     return CapacityFolder(path)

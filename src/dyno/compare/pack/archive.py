@@ -119,7 +119,8 @@ def name_groups_and_hosts(value: Any) -> dict[str, str]:
     found: dict[str, str] = {}
     for record in _walk(value):
         host, label = record.get("host"), record.get("label")
-        if isinstance(host, dict) and (group := host.get("group")):
+        group = host.get("group") if isinstance(host, dict) else None
+        if isinstance(host, dict) and isinstance(group, str) and group:
             host["group"] = found.setdefault(group, _name_by_digest("group", group))
         if isinstance(label, str) and label and "suite_sha256" in record:
             record["label"] = found.setdefault(label, _name_by_digest("host", label))
@@ -146,7 +147,7 @@ def list_names(value: Any) -> set[str]:
     """What candidates, workloads and runs of records are called."""
     keys = ("candidates", "workloads")
     lists = [each[key] for each in _walk(value) for key in keys if isinstance(each.get(key), list)]
-    inner = {it.get("name", "") for own in lists for it in own if isinstance(it, dict)}
+    inner = {str(it.get("name", "")) for own in lists for it in own if isinstance(it, dict)}
     runs = {str(each.get("name", "")) for each in _walk(value) if "candidates" in each}
     return inner | runs
 
@@ -158,8 +159,8 @@ def name_client_hosts(value: Any) -> dict[str, str]:
     found: dict[str, str] = {}
     if isinstance(value, dict):
         hosts = value.get("client_hosts")
-        for host in hosts if isinstance(hosts, list) else ():
-            for name in (host.get("name", ""), host.get("ssh", "")):
+        for host in (it for it in hosts if isinstance(it, dict)) if isinstance(hosts, list) else ():
+            for name in (str(host.get("name", "")), str(host.get("ssh", ""))):
                 found.setdefault(name, f"client{len({*found.values()}) + 1}")
                 found.setdefault(name.rpartition("@")[2], found[name])
             for key in host.keys() - {"name", "cores"}:

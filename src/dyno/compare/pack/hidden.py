@@ -69,6 +69,12 @@ _OPTION = re.compile(
 )
 #: `-psecret` of MySQL's programs.
 _SHORT_OPTION = re.compile(r"(?P<key>(?<![\w-])-p)(?P<sign>)(?P<value>'[^'\n]{1,500}+'|[^\s'\"]++)")
+#: Settings that are about passwords and hold none, where their value is a number or a switch.
+_ABOUT_SECRETS = re.compile(
+    r"(?i)passw(?:or)?d_(?:lifetime|history|reuse_interval|reuse_time|require_current|expire"
+    r"|lock_time|grace_time|min_length|length)[\"'`\])]*+\Z"
+)
+_ABOUT_VALUE = re.compile(r"(?i)\d{1,4}|on|off|true|false|default|never")
 #: Statements that may hold a password, up to their end: none of their literals is shown.
 _ACCOUNT = re.compile(
     r"(?is)\b(?:identified"
@@ -245,6 +251,8 @@ class Hiding:
         return mask_password(line)
 
     def _hide_secret(self, found: re.Match[str]) -> str:
+        if _ABOUT_SECRETS.search(found["key"]) and _ABOUT_VALUE.fullmatch(found["value"]):
+            return found[0]
         self._note_secret(found["value"])
         return f"{found['key']}{found['sign']}{HIDDEN}"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 
-from dyno.driver.events import ClientPhase, Event, Hello, Pong, parse_event
+from dyno.driver.events import ClientPhase, Event, Hello, Pong, UnreadableEvent, parse_event
 from dyno.driver.process import LINE_BYTES, DriverProcess
 from dyno.errors import TrialFailed
 from dyno.record.clients import ClockOffset
@@ -61,8 +61,17 @@ def append_event(said: list[Event | ClientPhase], event: Event | ClientPhase) ->
     said.append(event)
 
 
+def parse_host_event(line: bytes) -> Event | Hello | Pong | ClientPhase:
+    """As `parse_event`; what cannot be read is a failure of its host, and no fault of ours."""
+    try:
+        return parse_event(line)
+    except UnreadableEvent as error:
+        hint = "look at what stands at the driver's path there"
+        raise TrialFailed(error.message, cause=error.cause, hint=hint) from error
+
+
 def _read_event(process: DriverProcess, until_s: float) -> Event | Hello | Pong | ClientPhase:
-    return parse_event(process.lines.read(until_s, LINE_BYTES))
+    return parse_host_event(process.lines.read(until_s, LINE_BYTES))
 
 
 def compute_allowed_ns(slice_ns: int | None, length_s: float) -> int:

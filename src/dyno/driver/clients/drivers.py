@@ -17,7 +17,12 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
-from dyno.driver.clients.clocks import append_event, compute_allowed_ns, measure_offset
+from dyno.driver.clients.clocks import (
+    append_event,
+    compute_allowed_ns,
+    measure_offset,
+    parse_host_event,
+)
 from dyno.driver.clients.merging import ToldPart, merge_ends, merge_progress, merge_records
 from dyno.driver.events import (
     ClientPhase,
@@ -27,7 +32,6 @@ from dyno.driver.events import (
     Hello,
     Progress,
     Ready,
-    parse_event,
 )
 from dyno.driver.plan import LoadShare, Plan
 from dyno.driver.process import (
@@ -37,7 +41,7 @@ from dyno.driver.process import (
     Limit,
     check_version,
 )
-from dyno.errors import DynoError, InternalError, TrialFailed
+from dyno.errors import DynoError, TrialFailed
 from dyno.record import PhaseRecord
 from dyno.record.clients import ClientHost, ClockOffset
 
@@ -74,7 +78,7 @@ class PlayingHost:
 
     def take_event(self, line: bytes) -> None:
         """Notes an event."""
-        event = parse_event(line)
+        event = parse_host_event(line)
         if isinstance(event, Hello):
             check_version(event)
         elif isinstance(event, ClientPhase):
@@ -185,8 +189,11 @@ class ClientStage:
         first = events[0]
         places = {(type(each), getattr(each, "phase", "")) for each in events}
         if len(places) > 1:
-            said = ", ".join(sorted(f"{kind.__name__} {phase}" for kind, phase in places))
-            raise InternalError("the client hosts are not in step", cause=said)
+            said = ", ".join(
+                f"{member.host.name} {type(each).__name__} {getattr(each, 'phase', '')}".rstrip()
+                for member, each in zip(self._members, events, strict=True)
+            )
+            raise TrialFailed("the client hosts are not in step", cause=said)
         if isinstance(first, Ready):
             self._measure_clocks(first)
         elif isinstance(first, PhaseRecord):
@@ -236,7 +243,7 @@ class ClientStage:
         for member in self._members:
             clock, about = member.clock, member.about
             if clock is None or about is None:
-                raise member.name_error(InternalError("its record came before its phase"))
+                raise member.name_error(TrialFailed("its record came before its phase"))
             after = clock if self._is_interrupted else self._measure(member)
             if not self._is_interrupted:
                 drift_ns = abs(after.offset_ns - clock.offset_ns)
