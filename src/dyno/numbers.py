@@ -1,14 +1,12 @@
 """How numbers are written: three significant digits and the reader's units, everywhere alike.
 
-And how a size is read, from people and from engines, and a value that engines spell in their own
-ways. Knows nothing else of ours.
+And how a size is read, from people and from engines. Knows nothing else of ours.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from decimal import Context, Decimal
 
 DASH = "—"
 _PERCENT_MAX = 9999
@@ -124,37 +122,3 @@ def parse_size_bytes(text: str, bare_bytes: float = 1.0) -> float | None:
     if found[0] == found[1]:
         return float(found[1]) * bare_bytes
     return float(found[1]) * 1024.0 ** " kmgt".index((found[2] or " ").lower())
-
-
-#: A number as engines write it; `007` is a text.
-_NUMBER = re.compile(r"[+-]?(?:0|[1-9]\d*)(?:\.\d*)?(?:e[+-]?\d{1,4})?", re.IGNORECASE)
-#: A time with the zeros at the end of its fraction, which some write and some do not.
-_FRACTION = re.compile(r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)(?:\.((?:\d*[1-9])?)0*)?")
-_SWITCHES = {"t": "1", "true": "1", "f": "0", "false": "0"}
-#: Digits that a double has for sure: what some engines write beyond them is its binary form's.
-_DOUBLE = Context(prec=15)
-_EXACT = Context(prec=1000)
-
-
-def normalize_value(text: str) -> str:
-    """A value of an answer in one spelling, so that texts are equal where values are.
-
-    `619348737.0`, `619348737` and `6.19348737E8` are one number, so are `-0` and `0`; `t`, `true`
-    and `1` are one switch, and `12:00:00` and `12:00:00.000` one time of a day. Fractions are
-    compared to 15 digits.
-    """
-    if word := _SWITCHES.get(text.lower()):
-        return word
-    if _NUMBER.fullmatch(text) and len(text) <= _EXACT.prec:
-        number = Decimal(text)
-        whole = number == number.to_integral_value()
-        number = number.normalize(_EXACT if whole else _DOUBLE)
-        return str(number) if number else "0"
-    if found := _FRACTION.fullmatch(text):
-        return f"{found[1]}.{found[2]}" if found[2] else found[1]
-    return text
-
-
-def are_equal(one: str, other: str) -> bool:
-    """Are two values of answers one and the same, however they are spelled?"""
-    return normalize_value(one) == normalize_value(other)

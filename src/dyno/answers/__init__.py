@@ -4,6 +4,7 @@ decision. Pure: no engine is asked here.
 
 from dyno.answers.answer import Answer, Column, Notice, Refusal, Sameness, Word
 from dyno.answers.cells import matches_number
+from dyno.answers.ordering import are_ordered
 from dyno.answers.sameness import compare_answers
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "Refusal",
     "Sameness",
     "Word",
+    "are_ordered",
     "compare_answers",
     "matches_number",
 ]

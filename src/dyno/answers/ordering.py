@@ -122,6 +122,12 @@ def read_openness(sql: str, columns: Sequence[str], rows: int, kind: str) -> Ope
     )
 
 
+def are_ordered(sql: str, *, kind: str) -> bool:
+    """Return whether the rows that answer `sql` may have an order: it says so, or is not read."""
+    found = read_openness(sql, (), 0, kind)
+    return found.is_ordered or bool(found.unread)
+
+
 def _leave_unread(why: str, sql: str) -> Openness:
     has_limit = re.search(r"\b(?:limit|fetch|top)\b", sql, re.IGNORECASE)
     chooses = f"the text is not read ({why}), and it has a LIMIT" if has_limit else ""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dyno.answers import matches_number
 from dyno.cli import options
 from dyno.cli.headings import HeadedCommand
 from dyno.cli.judged_run import print_progress, quote_command, sweep
@@ -18,7 +19,6 @@ from dyno.cli.replay_words import add_replay_options, rewrite_candidates
 from dyno.cli.terminal import screen
 from dyno.cli.terminal.live import format_stream
 from dyno.errors import UsageError
-from dyno.numbers import are_equal
 
 if TYPE_CHECKING:
     from dyno.compare.play.watch import Event
@@ -183,7 +183,7 @@ def describe_ledger(trial: Trial) -> list[str]:
     """Whether the database holds what the driver says it did."""
     return [
         f"ledger: {e.name}: {e.found.removesuffix('.0')} found, {e.expected} expected"
-        + ("" if are_equal(e.found, str(e.expected)) else "  <- they differ")
+        + ("" if matches_number(e.found, e.expected) else "  <- they differ")
         for e in trial.evidence
         if not e.digest
     ]

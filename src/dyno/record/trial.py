@@ -356,8 +356,10 @@ class Evidence:
     """What the ledger saw: a statement's number beside the driver's own; without a statement, a sum
     of the script's counters.
 
-    Where nothing is foretold, nothing is `expected`: the rows are `found` as their number and
-    `digest`, to be held against those of other candidates.
+    Where nothing is foretold, nothing is `expected`: the rows are `found` as their number, and held
+    against those of other candidates. All of them are `rows` where they are few. `digest` is 16
+    digits of the rows as they came and 16 of them in any order; older records have 16 in all, of
+    values in one spelling. `session` is the kind of the driver's session, which quotes `sql`.
     """
 
     name: str
@@ -365,6 +367,8 @@ class Evidence:
     expected: int
     found: str
     digest: str = ""
+    rows: tuple[tuple[str | None, ...], ...] = ()
+    session: str = ""
 
 
 @dataclass(frozen=True)

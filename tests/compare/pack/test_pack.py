@@ -54,6 +54,17 @@ def test_no_name_or_secret_is_in_a_packed_file(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "x.dyno.zip").stat().st_mode) == 0o600
 
 
+def test_rows_of_peoples_tables_are_not_in_a_packed_file(tmp_path: Path) -> None:
+    run = name_somebody(tmp_path)
+    file = run / "trials" / "0002.json"
+    record = json.loads(file.read_text())
+    entry = {"name": "all", "sql": "SELECT 1", "expected": 0, "found": "1", "digest": "1f" * 16}
+    record["evidence"] = [entry | {"rows": [["48151623", "sesame"]], "session": "sqlite"}]
+    file.write_text(json.dumps(record))
+    held = pack(run, tmp_path / "x.dyno.zip")
+    assert b"1f" * 16 in held and b"48151623" not in held and b"sesame" not in held
+
+
 def test_client_hosts_have_words_of_their_own_and_no_way_to_them(tmp_path: Path) -> None:
     run = name_somebody(tmp_path)
     record = json.loads((run / "run.json").read_text())

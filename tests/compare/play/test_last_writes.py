@@ -1,9 +1,11 @@
-"""Values written last, held against an engine's rows."""
+"""What an engine is asked for the ledger: values written last, and rows that a record holds."""
 
 from __future__ import annotations
 
-from dyno.compare.play.evidence import LastWrites, compute_digest
+from dyno.compare.play.evidence import LastWrites, compute_digest, read_ledger
+from dyno.compare.play.job import Tools
 from dyno.driver import WrittenKey, WrittenKeys
+from dyno.driver.plan import Description, Plan, Script
 from dyno.record import LedgerEntry
 
 ENTRY = LedgerEntry("c", "SELECT id, c FROM t WHERE id IN (?)", written="c")
@@ -26,3 +28,21 @@ def test_rows_are_kept_whose_values_were_written_last_with_or_without_blanks() -
 
 def test_without_a_key_that_is_known_no_row_is_asked_for() -> None:
     assert LastWrites().build_question(ENTRY) == "SELECT id, c FROM t WHERE id IN (NULL)"
+
+
+def test_a_record_holds_few_rows_whole_and_of_more_their_digests() -> None:
+    answers: dict[str, list[list[str | None]]] = {
+        "SELECT 1": [["1", None]],
+        "SELECT 2": [["1"]] * 201,
+        "SELECT 3": [["x" * 16_385]],
+        "SELECT 4": [],
+    }
+    ledger = tuple(LedgerEntry(sql, sql) for sql in answers)
+    tools = Tools(
+        describe=lambda _: Description("", (), (), (), ledger, 0),
+        ask=lambda _, statements: [answers[sql] for sql in statements],
+    )
+    found = read_ledger(Plan({"kind": "sqlite"}, Script(""), 1), {}, (), tools)
+    assert [it.rows for it in found] == [(("1", None),), (), (), ()]
+    assert [it.found for it in found] == ["1", "201", "1", "0"]
+    assert {len(it.digest) for it in found} == {32} and {it.session for it in found} == {"sqlite"}

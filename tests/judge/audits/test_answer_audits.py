@@ -12,6 +12,12 @@ from dyno.compare.play.evidence import compute_rows_digest
 from dyno.record import Evidence, Finding, Trial
 
 ASKED = "SELECT c FROM t"
+ORDERED = "SELECT a, c FROM t ORDER BY a"
+Rows = tuple[tuple[str | None, ...], ...]
+BOUNDARY: tuple[Rows, Rows] = ((("0.12345678901234549",),), (("0.12345678901234551",),))
+ABB: Rows = (("1", "a"), ("1", "b"), ("2", "c"))
+UNSORTED: Rows = (ABB[0], ABB[2], ABB[1])
+OTHER: Rows = (*ABB[:2], ("2", "x"))
 
 
 def _answered(
@@ -88,21 +94,60 @@ def test_few_queries_and_null_prove_nothing() -> None:
     assert only("results", null, a_trial(2, "old"), nothing).soundness == "sound"
 
 
-def test_a_digest_knows_no_order_of_rows_and_every_value() -> None:
+def test_a_digest_knows_every_value_and_the_order_apart() -> None:
     rows: list[list[str | None]] = [["1", None], ["2", "b"]]
-    assert compute_rows_digest(rows) == compute_rows_digest(rows[::-1])
-    assert (
-        len(
-            {
-                compute_rows_digest(rows),
-                compute_rows_digest([["1", ""], ["2", "b"]]),
-                compute_rows_digest(rows[:1]),
-                compute_rows_digest([]),
-            }
-        )
-        == 4
-    )
+    one, turned = compute_rows_digest(rows), compute_rows_digest(rows[::-1])
+    assert one != turned and one[16:] == turned[16:]
+    others: list[list[list[str | None]]] = [[["1", ""], ["2", "b"]], rows[:1], []]
+    others.append([["1", None], ["2.0", "b"]])
+    digests = {compute_rows_digest(each)[16:] for each in (rows, *others)}
+    assert len(digests) == 5
     assert compute_rows_digest([["1"], ["2"]]) != compute_rows_digest([["1", "2"]])
+
+
+def _answered_with(number: int, candidate: str, sql: str, rows: Rows, held: bool) -> Trial:
+    """A trial whose check statement was answered so, its rows in the record or not."""
+    digest = compute_rows_digest([list(row) for row in rows])
+    entry = Evidence("Q", sql, 0, str(len(rows)), digest, rows if held else (), "sqlite")
+    return dataclasses.replace(
+        a_trial(number, candidate, queries=10_000), block=0, evidence=(entry,)
+    )
+
+
+@pytest.mark.parametrize(
+    ("sql", "rows", "held", "words"),
+    [
+        (ORDERED, (ABB, UNSORTED), True, "invalid: in another order: '2', 'c' and '1', 'b'"),
+        (ORDERED, (ABB, (ABB[1], ABB[0], ABB[2])), True, "sound: 2 answers to check"),
+        (ASKED, (ABB, ABB[::-1]), True, "sound: 2 answers to check"),
+        (ASKED, (ABB, OTHER), True, "invalid: other values: '2', 'x' and '2', 'c'"),
+        (f"{ORDERED} LIMIT 3", (ABB, OTHER), True, "not checked: rows that tie"),
+        (ASKED, ((("t",),), (("true",),)), True, "invalid: other values: 'true' and 't'"),
+        (ASKED, ((("1.0",),), (("1",),)), True, "not checked: knows the column's type"),
+        (ASKED, BOUNDARY, True, "not checked: knows the column's type"),
+        (ASKED, (ABB, ABB[::-1]), False, "sound: 2 answers to check"),
+        (ORDERED, (ABB, ABB[::-1]), False, "not checked: too many for a record"),
+        (ASKED, (ABB, OTHER), False, "doubtful: other checksums"),
+    ],
+)
+def test_check_statements_are_held_to_their_order_and_their_types(
+    sql: str, rows: tuple[Rows, Rows], held: bool, words: str
+) -> None:
+    """A sorter that does not sort passed, `t` was `true` in text, and a rounding boundary parted
+    two floats.
+    """
+    sides = ((2, "old", rows[0]), (3, "new", rows[1]))
+    trials = [_answered_with(number, name, sql, each, held) for number, name, each in sides]
+    soundness, _, said = words.partition(": ")
+    found = findings("results", a_run(), *trials)
+    assert [it.soundness for it in found if said in it.sentence] == [soundness], found
+
+
+def test_checksums_of_two_versions_of_dyno_are_not_compared() -> None:
+    new = dataclasses.replace(BASE.evidence[0], digest="2e" * 16)
+    trials = BASE, dataclasses.replace(a_trial(3, "new", queries=10_000), block=0, evidence=(new,))
+    found = findings("results", a_run(), *trials)
+    assert "not checked" in {it.soundness for it in found}
 
 
 def _told(asked: dict[str, str], *told: dict[str, str]) -> tuple[str, str]:

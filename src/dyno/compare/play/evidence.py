@@ -12,7 +12,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dyno.compare.play.job import Tools
@@ -20,11 +20,12 @@ from dyno.driver import WrittenKeys
 from dyno.driver.plan import Plan
 from dyno.engines import Engine, Server, WeighsData
 from dyno.host.checks import find_file_system
-from dyno.numbers import normalize_value
 from dyno.record import DataCondition, Evidence, LedgerEntry, StorageCondition
 
 #: Rows as the driver hands them over.
 _Rows = list[list[str | None]]
+#: A record holds an answer's rows up to so many, and so many letters.
+HELD_ROWS, HELD_LETTERS = 200, 16_384
 
 
 def read_ledger(
@@ -38,6 +39,7 @@ def read_ledger(
     if plan.session["kind"] == "null":
         return ()
     known = {each.name: LastWrites.from_written(each) for each in written}
+    kind = str(plan.session["kind"])
     ledger = [
         (entry, known.get(entry.written, LastWrites()))
         for entry in tools.describe(plan).ledger
@@ -46,7 +48,7 @@ def read_ledger(
     asked = [last.build_question(entry) for entry, last in ledger if entry.sql]
     answers = iter(tools.ask(plan.session, asked) if asked else ())
     return tuple(
-        _compute_evidence(entry, next(answers), counters, last)
+        replace(_compute_evidence(entry, next(answers), counters, last), session=kind)
         if entry.sql
         else _compare_own_sum(entry, counters)
         for entry, last in ledger
@@ -62,7 +64,8 @@ def _compute_evidence(
     if entry.counters or entry.equals is not None:
         expected = (entry.equals or 0) + _sum_counters(entry, counters)
         return Evidence(entry.name, entry.sql, expected, _extract_cell(rows))
-    return Evidence(entry.name, entry.sql, 0, str(len(rows)), compute_rows_digest(rows))
+    digest = compute_rows_digest(rows)
+    return Evidence(entry.name, entry.sql, 0, str(len(rows)), digest, _hold_rows(rows))
 
 
 def _compare_own_sum(entry: LedgerEntry, counters: dict[str, int]) -> Evidence:
@@ -75,12 +78,17 @@ def _sum_counters(entry: LedgerEntry, counters: dict[str, int]) -> int:
 
 
 def compute_rows_digest(rows: _Rows) -> str:
-    """A checksum of the rows in any order: the same values, the same digest, however an engine or a
-    version of it spells them.
-    """
-    plain = ([None if cell is None else normalize_value(cell) for cell in row] for row in rows)
-    lines = sorted(json.dumps(row) for row in plain)
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+    """Checksums of the rows as they came, and of the same rows in any order; both are exact."""
+    lines = [json.dumps(row) for row in rows]
+    both = (hashlib.sha256("\n".join(each).encode()) for each in (lines, sorted(lines)))
+    return "".join(each.hexdigest()[:16] for each in both)
+
+
+def _hold_rows(rows: _Rows) -> tuple[tuple[str | None, ...], ...]:
+    """The rows for the record; none where they are too many for it."""
+    letters = sum(len(cell or "") for row in rows[:HELD_ROWS] for cell in row)
+    is_small = len(rows) <= HELD_ROWS and letters <= HELD_LETTERS
+    return tuple(map(tuple, rows)) if is_small else ()
 
 
 def _extract_cell(rows: _Rows) -> str:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from dyno.answers import matches_number
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits._cases import (
     KEEPS_NOTHING,
@@ -22,7 +23,6 @@ from dyno.judge.audits._cases import (
     conclude,
     keeps_data,
 )
-from dyno.numbers import are_equal
 from dyno.record import Evidence, Finding, LedgerEntry, Run, Soundness, Trial
 
 #: What is wrong with a trial: how badly, in words that other trials may share, and its own numbers.
@@ -87,7 +87,7 @@ def _keeps_nothing(run: Run, trial: Trial) -> bool:
 
 def is_as_expected(entry: Evidence) -> bool:
     """As numbers: one engine's 10 is another's `10.0` or `1e1`; NULL counts as no number."""
-    return are_equal(entry.found, str(entry.expected))
+    return matches_number(entry.found, entry.expected)
 
 
 def _name_trial(trial: Trial) -> str:

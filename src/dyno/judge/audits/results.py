@@ -5,8 +5,10 @@ An engine that answers wrongly is not faster. Two accounts:
 - Statements of the ledger without counters are asked of every candidate after the last phase, when
   nobody waits for them: checksums in the hot path would cost a client as much as the answer did.
   In a block, where all have the same seed and the same load, candidates of one engine must answer
-  them with the same rows, in any order: else invalid. Different engines must agree in the number of
-  rows (their spelling of a padded text or a sum is their own): else doubtful.
+  them with the same rows, in the order that the statement asks for: else invalid. What it leaves
+  open, as a LIMIT does among ties, is not checked. Of rows that are too many for a record the exact
+  checksums must agree: else doubtful. Different engines must agree in the number of rows (their
+  spelling of a padded text or a sum is their own): else doubtful.
 - Every answer's rows are counted while they come, text by text. Where both sides were sent the same
   in the same order, any other number of rows is invalid (doubtful between different engines). Where
   either side read one whole number of rows each time, in every restart of 100 executions or more,
@@ -28,6 +30,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from statistics import median
 
+from dyno.answers import Answer, are_ordered, compare_answers
 from dyno.judge.analysis.run_view import RunView
 from dyno.judge.audits._cases import (
     KEEPS_NOTHING,
@@ -51,6 +54,10 @@ from dyno.record import Candidate, Evidence, Finding, Run, Soundness, Tally, Tri
 QUERIES_LEAST = 100
 DOUBTFUL_SHARE = 0.05
 INVALID_SHARE = 0.20
+#: Digits of each checksum of rows: as they came, and in any order.
+HALF = 16
+OTHER_RECORDS = "their checksums are of an older Dyno and of this one"
+TOO_MANY = "the same rows in another order are too many for a record, which holds their checksums"
 
 
 class Results:
@@ -65,7 +72,7 @@ class Results:
         sides = {side.name: side for side in run.candidates if keeps_data(side)}
         good = [t for t in trials if t.status == "ok" and t.candidate in sides and t.block >= 0]
         compared = list(_compare_texts(view))
-        findings = [*_compare_statements(run, sides, good)]
+        findings, undecided = _compare_statements(sides, good)
         findings += [
             it.stream.case.make_finding("results", word, f"{it.stream.name}: {words}")
             for it in compared
@@ -84,7 +91,8 @@ class Results:
         alike = f"candidates answer alike in rows per query of {counted} streams"
         texts = describe_compared(compared)
         told = [alike + texts] if counted or texts else []
-        told += [f"{answers} answers to check statements agree"] if answers else []
+        agreed = answers - len(undecided)
+        told += [f"{agreed} answers to check statements agree"] if agreed > 0 else []
         unjudged: list[Unjudged] = []
         if not sides:
             unjudged.append(Inapplicable(KEEPS_NOTHING))
@@ -93,7 +101,7 @@ class Results:
         if sides and not answers:
             why = "no answer was checksummed: no check statement is declared"
             unjudged.append(Inapplicable(why))
-        unjudged += list_uncompared(compared)
+        unjudged += [*dict.fromkeys(undecided), *list_uncompared(compared)]
         return conclude("results", findings, "; ".join(told), unjudged)
 
 
@@ -110,21 +118,29 @@ def _compare_texts(view: RunView) -> Iterator[RowsOfText]:
 
 
 def _compare_statements(
-    run: Run, sides: dict[str, Candidate], good: Sequence[Trial]
-) -> Iterator[Finding]:
-    """Each candidate's answers against the first of its engine, and against the base, by block."""
+    sides: dict[str, Candidate], good: Sequence[Trial]
+) -> tuple[list[Finding], list[Unchecked]]:
+    """Each candidate's answers against the first of its engine, and against the base, by block:
+    what differs, and what could not be decided.
+    """
     faults: dict[tuple[Soundness, str], list[int]] = defaultdict(list)
+    undecided: list[Unchecked] = []
     for block in _group_blocks(good):
         ordered = [block[name] for name in sides if name in block]
         for position, trial in enumerate(ordered):
             for other in (each for each in ordered[:position] if each.options == trial.options):
                 same = sides[trial.candidate].engine == sides[other.candidate].engine
-                for name, words in _list_differences(trial, other, same):
-                    soundness: Soundness = "invalid" if same else "doubtful"
-                    where = f"{trial.workload}: {trial.candidate} and {other.candidate}"
-                    faults[soundness, f"{where} answer '{name}' with {words}"].append(trial.number)
-    for (soundness, words), numbers in faults.items():
-        yield Finding("results", soundness, words, tuple(numbers))
+                where = f"{trial.workload}: {trial.candidate} and {other.candidate} answer"
+                for name, soundness, words in _list_differences(trial, other, same):
+                    if soundness == "not checked":
+                        undecided.append(Unchecked(words, f"{where} '{name}'"))
+                    else:
+                        faults[soundness, f"{where} '{name}' with {words}"].append(trial.number)
+    findings = [
+        Finding("results", soundness, words, tuple(numbers))
+        for (soundness, words), numbers in faults.items()
+    ]
+    return findings, undecided
 
 
 def _group_blocks(good: Sequence[Trial]) -> list[dict[str, Trial]]:
@@ -136,20 +152,47 @@ def _group_blocks(good: Sequence[Trial]) -> list[dict[str, Trial]]:
     return [found for (w, b, a), found in blocks.items() if last[w, b] == a]
 
 
-def _list_differences(trial: Trial, other: Trial, same_engine: bool) -> Iterator[tuple[str, str]]:
+def _list_differences(
+    trial: Trial, other: Trial, same_engine: bool
+) -> Iterator[tuple[str, Soundness, str]]:
+    """The names of the statements that are answered otherwise, how bad that is, and with what."""
     theirs = {entry.name: entry for entry in other.evidence if entry.digest}
     for entry in trial.evidence:
         there = theirs.get(entry.name)
         if there is None or not entry.digest or entry.sql != there.sql:
             continue
         if entry.found != there.found:
-            yield entry.name, _describe_numbers(entry, there)
+            words = f"{entry.found} and {there.found} rows"
+            yield entry.name, "invalid" if same_engine else "doubtful", words
         elif same_engine and entry.digest != there.digest:
-            yield entry.name, "other values"
+            soundness, words = _compare_rows_of(entry, there)
+            if words:
+                yield entry.name, soundness, words
 
 
-def _describe_numbers(entry: Evidence, there: Evidence) -> str:
-    return f"{entry.found} and {there.found} rows"
+def _compare_rows_of(entry: Evidence, there: Evidence) -> tuple[Soundness, str]:
+    """As many rows of one engine, whose texts are not the same: how bad that is, and with what they
+    differ; nothing where they are the same all the same.
+    """
+    if not entry.rows or not there.rows:
+        return _compare_digests(entry, there)
+    answers = (Answer(rows=there.rows), Answer(rows=entry.rows))
+    found = compare_answers(*answers, entry.sql, kind=entry.session)
+    if found.word == "differs":
+        what = "rows in another order" if found.kind == "order" else "other values"
+        return "invalid", f"{what}: {found.theirs[0]} and {found.ours[0]}"
+    return "not checked", "" if found.word == "same" else found.why
+
+
+def _compare_digests(entry: Evidence, there: Evidence) -> tuple[Soundness, str]:
+    if len(entry.digest) != len(there.digest):
+        return "not checked", OTHER_RECORDS
+    if len(entry.digest) <= HALF:
+        return "invalid", "other values"
+    if entry.digest[HALF:] == there.digest[HALF:]:
+        is_open = not are_ordered(entry.sql, kind=entry.session)
+        return "not checked", "" if is_open else TOO_MANY
+    return "doubtful", "other checksums: their values differ, or their spelling"
 
 
 def _compare_streams(run: Run, good: Sequence[Trial]) -> Iterator[Finding]:
