@@ -96,3 +96,13 @@ def test_terminal_and_page_have_the_same_numbers_and_say_what_they_leave_out(
     assert "… and 35 more (functions)" in said and "… and 1 more (calls)" in said
     assert "… and 5 more (functions)" in page
     assert page.count("not known") == 1, "restarts of one that was counted once"
+
+
+def test_a_lone_count_has_no_interval(capsys: pytest.CaptureFixture[str]) -> None:
+    lone = dataclasses.replace(ROW, word="inconclusive", low_percent=-4.3, high_percent=-4.3)
+    count = make_count("sqlite@3.46", "sqlite@3.54")
+    print_count(count, [lone])
+    assert "−4.3 % [—, —]" in capsys.readouterr().out
+    assert "</b> [—, —]" in render_count(count, [lone])
+    exact = dataclasses.replace(lone, word="lighter")
+    assert "</b> [−4.3, −4.3]" in render_count(count, [exact])

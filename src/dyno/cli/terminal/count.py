@@ -94,11 +94,12 @@ def _print_tables(row: CountComparison) -> None:
     sides = (row.base, row.candidate, "change")
     layers = [(each.layer, *format_change(each)) for each in row.layers]
     screen.print_table(("layer", *sides), layers, right=(1, 2, 3))
-    screen.print_gap()
     functions = [
         (each.name, each.layer, *format_change(each)) for each in row.changes[:FUNCTIONS_SHOWN]
     ]
-    screen.print_table(("function", "layer", *sides), functions, right=(2, 3, 4))
+    if functions:
+        screen.print_gap()
+        screen.print_table(("function", "layer", *sides), functions, right=(2, 3, 4))
     if rest := describe_rest("functions", len(row.changes), FUNCTIONS_SHOWN):
         screen.print_line(rest)
     if row.tree:

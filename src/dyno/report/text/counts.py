@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import nan
 
 from dyno.numbers import format_percent
 from dyno.record import Comparison, Metric, VerdictName
@@ -79,7 +80,9 @@ def name_count_rows(count: Count, rows: Sequence[CountComparison]) -> list[Named
 
 
 def _convert_row(metric: Metric, row: CountComparison) -> Comparison:
-    """A count has no blocks; what it has not is left at nothing."""
+    """A count has no blocks; what it has not is left at nothing. A lone count has no interval."""
+    is_lone = row.word == "inconclusive" and row.low_percent == row.high_percent
+    low, high = (nan, nan) if is_lone else (row.low_percent, row.high_percent)
     return Comparison(
         metric=metric,
         primary=True,
@@ -89,8 +92,8 @@ def _convert_row(metric: Metric, row: CountComparison) -> Comparison:
         candidate_value=row.candidate_value,
         change_percent=row.change_percent,
         slowdown_percent=row.change_percent,
-        low_percent=row.low_percent,
-        high_percent=row.high_percent,
+        low_percent=low,
+        high_percent=high,
         margin_percent=row.margin_percent,
         blocks=0,
         dropped=0,
