@@ -7,6 +7,10 @@ from random import Random
 import pytest
 
 from dyno.answers import Answer, Column, Sameness, compare_answers
+from dyno.answers.ordering import read_openness
+from dyno.driver import describe
+from dyno.driver.plan import Plan, Script
+from dyno.workloads import find_workload
 
 TYPES = ("int4", "numeric", "float8", "text", "bpchar", "bool", "timestamp", "")
 STATEMENTS = (
@@ -127,3 +131,17 @@ def test_an_unsorted_answer_is_found_where_keys_are_columns() -> None:
         )
         wanted = "same" if mixed == ordered else "differs"
         assert compare(base, other, sql, random.choice(KINDS)).word == wanted
+
+
+@pytest.mark.parametrize(("workload", "ordered"), [("dbt3", 18), ("ssb", 10)])
+def test_the_keys_of_real_queries_are_found_among_their_columns(
+    workload: str, ordered: int
+) -> None:
+    session = {"kind": "sqlite", "library": "none", "database": "none", "pragmas": []}
+    queries = [
+        it.sql for it in describe(Plan(session, Script(str(find_workload(workload))), 1)).plans
+    ]
+    read = [[read_openness(sql, [""] * n, 5, "sqlite") for n in range(1, 12)] for sql in queries]
+    assert not any(each.unread for them in read for each in them)
+    assert sum(any(it.is_ordered for it in them) for them in read) == ordered
+    assert all(any(not it.hidden for it in them) for them in read), "a key is not found"

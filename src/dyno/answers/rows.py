@@ -218,12 +218,13 @@ class _Comparison:
         others = sorted((self._list_floats(self.other[at]), at) for at in theirs)
         columns = list(self._strip_open(self.base[ours[0]])[1])
         pairs = []
-        for floats, at in mine:
-            reach = others if len(mine) <= PAIRED else others[:1]
+        for place, (floats, at) in enumerate(mine):
+            reach = others if len(mine) <= PAIRED else others[place : place + 1]
             found = next((it for it in reach if self._are_close(floats, it[0], columns)), None)
             if found is None:
                 return None
-            others.remove(found)
+            if reach is others:
+                others.remove(found)
             pairs.append((at, found[1]))
         return pairs
 
