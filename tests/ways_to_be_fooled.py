@@ -115,6 +115,13 @@ WAYS: dict[str, tuple[Way, ...]] = {
         ),
     ),
     "The data": (
+        played(
+            "broken-keys",
+            "rows are left that break a foreign or a unique key",
+            "integrity",
+            "invalid",
+            ("sqlite", *SERVERS),
+        ),
         played("lost-rows", "one side loses rows that it is given", "ledger", "invalid", EVERY),
         played("wrong-answers", "one side answers with other values", "results", "invalid", EVERY),
         played("fewer-rows", "one side answers with fewer rows", "results", "invalid", EVERY),

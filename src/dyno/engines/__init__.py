@@ -44,6 +44,20 @@ class WeighsData(Protocol):
 
 
 @runtime_checkable
+class ChecksIntegrity(Protocol):
+    """An engine that can be asked whether what it holds is whole.
+
+    `integrity` are questions by name that answer no row where nothing is wrong. `keys_sql` lists
+    its unique and foreign keys, a row for each column, those of a key together: `unique` or
+    `foreign`, the key, its table, the column, and the table and column that it refers to; names
+    are quoted. A column that is NULL cannot be asked for.
+    """
+
+    integrity: ClassVar[Mapping[str, str]]
+    keys_sql: ClassVar[str]
+
+
+@runtime_checkable
 class Attaches(Protocol):
     """An engine of which a build may run already (`Build.attached`), in a database named by URL."""
 

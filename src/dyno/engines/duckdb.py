@@ -169,6 +169,18 @@ def _describe(build: str, program: Path, source: str) -> Build:
     return Build("duckdb", build, str(LIBRARY.ask(program)).removeprefix("v"), program, facts)
 
 
+#: One row a column; what a foreign key refers to, its older versions tell in words alone.
+KEYS = """
+SELECT CASE constraint_type WHEN 'FOREIGN KEY' THEN 'foreign' ELSE 'unique' END,
+  constraint_index, '"' || replace(table_name, '"', '""') || '"',
+  CASE WHEN constraint_type <> 'FOREIGN KEY' THEN '"' || replace(column_name, '"', '""') || '"' END,
+  NULL, NULL
+FROM (SELECT *, unnest(constraint_column_names) AS column_name FROM duckdb_constraints()
+  WHERE constraint_type IN ('PRIMARY KEY', 'UNIQUE', 'FOREIGN KEY') AND schema_name = 'main')
+ORDER BY table_name, constraint_index
+"""
+
+
 class Engine:
     """DuckDB inside the driver's process.
 
@@ -184,6 +196,8 @@ class Engine:
     """
 
     embedded: ClassVar[bool] = True
+    integrity: ClassVar[dict[str, str]] = {}
+    keys_sql: ClassVar[str] = KEYS
     session_kind: ClassVar[str] = "duckdb"
     own_databases: ClassVar[frozenset[str]] = frozenset()
     has_use: ClassVar[bool] = False

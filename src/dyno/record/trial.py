@@ -7,6 +7,7 @@ from typing import Literal
 
 from dyno.record.clients import ClientLoad, ClientPart
 from dyno.record.conditions import Conditions
+from dyno.record.integrity import IntegrityCheck
 from dyno.record.profile import CpuProfile
 from dyno.record.schema import SCHEMA
 from dyno.record.waits import WaitProfile
@@ -408,7 +409,8 @@ class Trial:
     statements that the script names or, where it names none, of each text that was sent, as the
     engine told them after the last phase; `plans_before` those before the first (not in a run's
     first block), `unexplained` says why others have none. `generic_plans` are those that PostgreSQL
-    has for prepared statements whatever their values.
+    has for prepared statements whatever their values. `integrity` is what the engine was asked of
+    its structures and keys (in a run's first block).
     `began_ns` and `over_ns` are when it was begun and when nothing of it was left (CLOCK_MONOTONIC;
     0 in older records). `left_behind` says, a sentence each, what could not be cleared away. In a
     run that was gathered, `share` is the index of the share that played it and `host` its host.
@@ -431,6 +433,7 @@ class Trial:
     plans_before: dict[str, str] = field(default_factory=dict)
     unexplained: dict[str, str] = field(default_factory=dict)
     generic_plans: dict[str, str] = field(default_factory=dict)
+    integrity: tuple[IntegrityCheck, ...] = ()
     size_bytes: int = 0
     failure: Failure | None = None
     log: str = ""

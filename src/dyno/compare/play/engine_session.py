@@ -23,6 +23,7 @@ from dyno.compare.play.controls import (
     fill_cache,
 )
 from dyno.compare.play.evidence import (
+    check_integrity,
     measure_data_condition,
     measure_storage_condition,
     read_ledger,
@@ -118,6 +119,7 @@ class EngineSession:
                 requested = job.candidate.settings
                 notes.storage = measure_storage_condition(job.engine, server)
                 notes.data = measure_data_condition(job.engine, server, requested, reported)
+                notes.integrity = check_integrity(job, server)
 
     @contextmanager
     def hold_tables(self, server: Server) -> Iterator[None]:

@@ -10,17 +10,21 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
 
-from dyno.compare.play.job import Tools
+from dyno.compare.play.job import Tools, TrialJob
 from dyno.driver import WrittenKeys
 from dyno.driver.plan import Plan
-from dyno.engines import Engine, Server, WeighsData
+from dyno.engines import ChecksIntegrity, Engine, Server, WeighsData
+from dyno.errors import DynoError
 from dyno.host.checks import find_file_system
 from dyno.record import DataCondition, Evidence, LedgerEntry, StorageCondition
+from dyno.record.integrity import IntegrityCheck
 
 #: Rows as the driver hands them over.
 _Rows = list[list[str | None]]
@@ -183,3 +187,72 @@ class LastWrites:
     def _is_kept(self, key: str | None, value: str | None) -> bool:
         wanted = self.digests.get(int(key), frozenset()) if key else frozenset()
         return value is not None and compute_digest(value.rstrip(" ").encode()) in wanted
+
+
+#: Rows that break a key, of which a record has so many.
+MOST = 3
+#: A row of `ChecksIntegrity.keys_sql`.
+_Column = Sequence[str | None]
+
+
+def check_integrity(job: TrialJob, server: Server) -> tuple[IntegrityCheck, ...]:
+    """Are structure, unique and foreign keys whole? Asked by SQL in a run's first block alone, and
+    of servers that we started: a fault of the program shows in every block, and each key costs a
+    scan of its table. Nothing where it is not asked.
+    """
+    engine = job.engine
+    if job.block != 0 or job.build.attached or not isinstance(engine, ChecksIntegrity):
+        return ()
+    found = [_ask(job, server, name, sql)[0] for name, sql in engine.integrity.items()]
+    listed, columns = _ask(job, server, "keys", engine.keys_sql)
+    if listed.unchecked:
+        return (*found, listed)
+    for name, sql in build_key_questions(columns):
+        unknown = IntegrityCheck(name, unchecked="no question is known for such a key")
+        found.append(_ask(job, server, name, sql)[0] if sql else unknown)
+    return tuple(found)
+
+
+def build_key_questions(columns: Sequence[_Column]) -> Iterator[tuple[str, str]]:
+    """For each key its name and a question that answers the rows that break it; an empty one where
+    a column cannot be asked for.
+    """
+    for (kind, key, table), group in groupby(columns, key=lambda row: row[:3]):
+        rows = [row[3:6] for row in group]
+        own = [str(column) for column, _, _ in rows]
+        name = f"{kind} key {key} of {table}"
+        if any(column is None for column, _, _ in rows):
+            yield name, ""
+        elif kind == "unique":
+            listed, filled = ", ".join(own), " AND ".join(f"{it} IS NOT NULL" for it in own)
+            yield (
+                name,
+                (
+                    f"SELECT {listed}, COUNT(*) FROM {table} WHERE {filled} GROUP BY {listed} "
+                    f"HAVING COUNT(*) > 1 LIMIT {MOST}"
+                ),
+            )
+        else:
+            listed = ", ".join(f"c.{it}" for it in own)
+            filled = " AND ".join(f"c.{it} IS NOT NULL" for it in own)
+            joined = " AND ".join(f"p.{other} = c.{it}" for it, _, other in rows)
+            yield (
+                name,
+                (
+                    f"SELECT {listed} FROM {table} c WHERE {filled} AND NOT EXISTS "
+                    f"(SELECT 1 FROM {rows[0][1]} p WHERE {joined}) LIMIT {MOST}"
+                ),
+            )
+
+
+def _ask(
+    job: TrialJob, server: Server, name: str, sql: str
+) -> tuple[IntegrityCheck, list[list[str | None]]]:
+    """What is wrong by a question, and the rows that it answered."""
+    began_s = time.monotonic()
+    try:
+        (rows,) = job.tools.ask(server.session, [sql])
+    except DynoError as error:
+        return IntegrityCheck(name, unchecked=error.sentence), []
+    faults = tuple(", ".join("NULL" if it is None else it for it in row) for row in rows[:MOST])
+    return IntegrityCheck(name, faults, time.monotonic() - began_s), rows

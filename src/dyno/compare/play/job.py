@@ -30,6 +30,7 @@ from dyno.record import (
     StorageCondition,
     WorkloadPlan,
 )
+from dyno.record.integrity import IntegrityCheck
 
 if TYPE_CHECKING:
     from dyno.driver.clients import ClientFleet
@@ -157,5 +158,6 @@ class TrialNotes:
     plans_before: dict[str, str] = field(default_factory=dict)
     unexplained: dict[str, str] = field(default_factory=dict)
     generic_plans: dict[str, str] = field(default_factory=dict)
+    integrity: tuple[IntegrityCheck, ...] = ()
     size_bytes: int = 0
     left_behind: list[str] = field(default_factory=list)

@@ -107,6 +107,7 @@ def _build_record(
         plans_before=notes.plans_before,
         unexplained=notes.unexplained,
         generic_plans=notes.generic_plans,
+        integrity=notes.integrity,
         size_bytes=notes.size_bytes,
         failure=_describe_failure(error) if isinstance(error, DynoError) else None,
         log=_log(job.log),

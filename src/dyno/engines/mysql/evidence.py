@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import ClassVar
 
 from dyno import numbers
 from dyno.engines import SURVIVES, Ask, Server
@@ -53,10 +54,30 @@ WITHOUT_COMMITS_SQL = (
 )
 
 
+#: A part of a column (`sub_part`), or an expression, is no column.
+KEYS = """
+SELECT 'unique', index_name, CONCAT('`', REPLACE(table_name, '`', '``'), '`'),
+  IF(sub_part IS NULL, CONCAT('`', REPLACE(column_name, '`', '``'), '`'), NULL), NULL, NULL,
+  table_name AS t, index_name AS k, seq_in_index AS n
+FROM information_schema.statistics WHERE table_schema = DATABASE() AND non_unique = 0
+UNION ALL
+SELECT 'foreign', constraint_name, CONCAT('`', REPLACE(table_name, '`', '``'), '`'),
+  CONCAT('`', REPLACE(column_name, '`', '``'), '`'),
+  CONCAT('`', referenced_table_schema, '`.`', REPLACE(referenced_table_name, '`', '``'), '`'),
+  CONCAT('`', REPLACE(referenced_column_name, '`', '``'), '`'),
+  table_name, constraint_name, ordinal_position
+FROM information_schema.key_column_usage
+WHERE table_schema = DATABASE() AND referenced_table_name IS NOT NULL
+ORDER BY 1, t, k, n
+"""
+
+
 class WeighsServer:
     """The verbs that weigh a server's data, and ask for its own counts."""
 
     _ask: Ask
+    integrity: ClassVar[dict[str, str]] = {}
+    keys_sql: ClassVar[str] = KEYS
 
     def count_work(self, server: Server, after_disconnect: bool) -> dict[str, int]:
         """`Questions`: statements that clients sent, as text or prepared, without the preparing and

@@ -105,3 +105,19 @@ def _rank_safety(settings: Mapping[str, str]) -> int:
     if settings["fsync"] == "off" or settings["full_page_writes"] == "off":
         return 1
     return 2 if settings["synchronous_commit"] == "off" else 3
+
+
+#: Of all tables of users; keys that ranges are part of, and those not validated, say less.
+KEYS = """
+SELECT CASE c.contype WHEN 'f' THEN 'foreign' ELSE 'unique' END, c.conname, c.conrelid::regclass,
+  quote_ident(a.attname), CASE WHEN c.contype = 'f' THEN c.confrelid::regclass END,
+  quote_ident(b.attname)
+FROM pg_constraint c
+CROSS JOIN LATERAL unnest(c.conkey, c.confkey) WITH ORDINALITY k(own, other, at)
+JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = k.own
+LEFT JOIN pg_attribute b ON b.attrelid = c.confrelid AND b.attnum = k.other
+WHERE c.contype IN ('p', 'u', 'f') AND c.convalidated
+  AND to_jsonb(c)->>'conperiod' IS DISTINCT FROM 'true'
+  AND c.connamespace NOT IN ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)
+ORDER BY c.oid, k.at
+"""

@@ -41,6 +41,15 @@ from dyno.engines.sqlite.settings import (
 from dyno.errors import TrialFailed, UsageError
 from dyno.record import DataCondition
 
+#: Those over all rows; each column with its index's collation. A rowid is the tree's own order.
+UNIQUE_KEYS = """
+SELECT 'unique', i.name, '"' || replace(t.name, '"', '""') || '"',
+  '"' || replace(c.name, '"', '""') || '" COLLATE ' || c.coll, NULL, NULL
+FROM sqlite_master t, pragma_index_list(t.name) i, pragma_index_xinfo(i.name) c
+WHERE t.type = 'table' AND i."unique" AND NOT i.partial AND c.key
+ORDER BY t.name, i.name, c.seqno
+"""
+
 
 class Engine(ExplainsSqlitePath):
     """SQLite inside the driver's process.
@@ -62,6 +71,11 @@ class Engine(ExplainsSqlitePath):
     flags: ClassVar[dict[str, tuple[str, str]]] = FLAGS
     versions: ClassVar[tuple[str, ...]] = tuple(CRATES)
     explain: ClassVar[str] = "EXPLAIN QUERY PLAN"
+    integrity: ClassVar[dict[str, str]] = {
+        "structure": "SELECT * FROM pragma_quick_check WHERE quick_check <> 'ok'",
+        "foreign keys": "PRAGMA foreign_key_check",
+    }
+    keys_sql: ClassVar[str] = UNIQUE_KEYS
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask

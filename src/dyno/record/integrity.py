@@ -1,0 +1,17 @@
+"""What an engine was asked of its own structures and keys, after a trial's last phase."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class IntegrityCheck:
+    """One question (`unique key PRIMARY of orders`): up to three rows that break it, how long it
+    took, and why it was not asked or not answered (empty: it was).
+    """
+
+    name: str
+    faults: tuple[str, ...] = ()
+    duration_s: float = 0.0
+    unchecked: str = ""

@@ -1,0 +1,87 @@
+"""Keys that an engine left unchecked are found by its own answers after the last phase."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from ways_to_be_fooled import assert_caught
+
+from dyno.compare.experiment import compare_candidates
+from dyno.compare.play.run import play_once
+from dyno.compare.resolve.experiment import draft_run
+from dyno.judge.analysis.run_view import RunView
+from dyno.judge.audits.integrity import AUDIT
+from dyno.record import Finding, Trial
+
+pytestmark = [pytest.mark.timeout(180)]
+
+TABLES = (
+    "CREATE TABLE parent (a int NOT NULL, b int NOT NULL, PRIMARY KEY (a, b))",
+    "CREATE TABLE child (id int PRIMARY KEY, a int, b int, u varchar(9), UNIQUE (u),"
+    " FOREIGN KEY (a, b) REFERENCES parent (a, b))",
+    "INSERT INTO parent VALUES (1, 1)",
+    "INSERT INTO child VALUES (1, 1, 1, 'x'), (2, NULL, 1, NULL), (3, 1, 1, NULL)",
+)
+ORPHAN = "INSERT INTO child VALUES (4, 7, 7, 'y')"
+#: Until when an engine does not look: a row without a parent, and where it can be had the same key
+#: twice.
+UNCHECKED = {
+    "sqlite": (ORPHAN,),
+    "mysql@8.0.33": ("SET foreign_key_checks = 0", ORPHAN),
+    "mariadb@11.8": ("SET foreign_key_checks = 0", ORPHAN),
+    "postgres@18": (
+        "SET session_replication_role = replica",
+        ORPHAN,
+        "UPDATE pg_index SET indisunique = false WHERE indexrelid = 'child_u_key'::regclass",
+        "INSERT INTO child VALUES (5, 1, 1, 'x')",
+        "UPDATE pg_index SET indisunique = true WHERE indexrelid = 'child_u_key'::regclass",
+    ),
+}
+SCRIPT = """
+sysbench.cmdline.options = {}
+function prepare()
+  local con = sysbench.sql.driver():connect()
+  for _, sql in ipairs({STATEMENTS}) do con:query(sql) end
+end
+function thread_init() con = sysbench.sql.driver():connect() end
+function event() con:query("SELECT COUNT(*) FROM child") end
+"""
+#: Questions about the two tables, by engine: SQLite's integer keys are the tree's own order.
+KEYS = {"sqlite": 5, "duckdb": 4}
+
+
+def _play(home: Path, engine: str, *statements: str) -> tuple[Trial, list[Finding]]:
+    script = home / "keys.lua"
+    script.write_text(SCRIPT.replace("STATEMENTS", json.dumps([*TABLES, *statements])[1:-1]))
+    options = {"time": "0.05", "warmup_time": "0"}
+    experiment = compare_candidates([engine], str(script), options)
+    prepared = draft_run(experiment, lambda _: None).freeze()
+    trial = play_once(prepared, lambda _: None)
+    assert trial.status == "ok", trial.failure
+    return trial, AUDIT.judge(RunView(prepared.run, (trial,)))
+
+
+@pytest.mark.parametrize("engine", UNCHECKED)
+def test_a_key_that_was_not_checked_is_found(
+    home: Path, monkeypatch: pytest.MonkeyPatch, engine: str
+) -> None:
+    monkeypatch.setenv("DYNO_TMP", str(home))
+    trial, findings = _play(home, engine, *UNCHECKED[engine])
+    assert_caught("broken-keys", findings, engine.partition("@")[0])
+    broken = [it for it in trial.integrity if it.faults]
+    assert len(broken) == (2 if engine == "postgres@18" else 1)
+    assert any("foreign key" in it.name for it in broken)
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb", "mysql@5.6.14", "postgres@12"])
+def test_whole_keys_are_sound_and_null_breaks_none(
+    home: Path, monkeypatch: pytest.MonkeyPatch, engine: str
+) -> None:
+    monkeypatch.setenv("DYNO_TMP", str(home))
+    trial, findings = _play(home, engine)
+    assert findings[0].soundness == "sound" and "found no fault" in findings[0].sentence
+    unasked = [it.name for it in trial.integrity if it.unchecked]
+    assert len(unasked) == (engine == "duckdb"), unasked
+    assert len(trial.integrity) == KEYS.get(engine, 4)
