@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_driver import GOOD, PHASE, FakeSetup, fake_setup
+from fake_driver import GOOD, ONE_BLOCK, PHASE, FakeSetup, fake_setup
 from fake_engine import Journal
 from fakes import make_candidate
 from small_scripts import PLAIN
@@ -140,7 +140,7 @@ def test_interleaved_each_engine_has_the_samples_of_its_own_processes(
     monkeypatch.chdir(tmp_path)
     prepared, folder = prepare_run(tmp_path)
     assert prepared.run.design.interleaving
-    play_run(prepared, folder, lambda _: None)
+    play_run(prepared, folder, lambda _: None, ONE_BLOCK)
     sampled = {"null@0us": 0, "null@50us": 0}
     for trial in list_good(folder):
         profile = trial.phases[-1].profile
@@ -196,7 +196,7 @@ def test_nobody_samples_where_it_is_not_wanted_and_the_run_says_so(
     monkeypatch.chdir(tmp_path)
     prepared, folder = prepare_run(tmp_path, cpu_profile=False)
     assert prepared.run.cpu_sampling and "--no-profile" in prepared.run.cpu_sampling.missing
-    play_run(prepared, folder, lambda _: None)
+    play_run(prepared, folder, lambda _: None, ONE_BLOCK)
     assert {trial.phases[-1].profile for trial in list_good(folder)} == {None}
 
 
@@ -236,7 +236,7 @@ def test_callers_are_sampled_in_a_trial_of_each_beside_the_blocks(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     prepared, folder = prepare_run(tmp_path, cpu_stacks=True)
-    play_run(prepared, folder, lambda _: None)
+    play_run(prepared, folder, lambda _: None, ONE_BLOCK)
     trials = list_good(folder)
     assert all(not p.stacks for t in trials for p in (t.phases[-1].profile,) if p)
     found = folder.read_profiles()
