@@ -135,7 +135,8 @@ class Count:
         counted = [each.candidate for each in self.counts]
         require(counted == names, "counts", "one for each of candidates, in their order")
         require(self.margin_percent > 0, "margin_percent", "above 0")
-        require(self.unit, "unit", "a word")
+        for name in ("workload", "phase", "unit"):
+            require(getattr(self, name), name, "a word")
         inputs = {each.inputs for each in self.counts}
         require(len(inputs) == 1, "counts.inputs", "the same of all candidates")
 

@@ -66,6 +66,7 @@ class Candidate:
 
     def __post_init__(self) -> None:
         require_word(self.engine, "engine")
+        require(self.name, "name", "a word")
 
     @property
     def attached(self) -> bool:

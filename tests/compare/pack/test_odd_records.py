@@ -146,6 +146,7 @@ def replace_value(file: Path, place: Sequence[str | int], value: object) -> None
         (write_capacity, "0002.json", (["restarts", 0, "candidate"], "C"), "restarts must be"),
         (write_capacity, "0001.json", (["baselines", 0, "values"], []), "values must be"),
         (write_count, "count.json", (["counts", 0, "repeats"], [0.0, 0.0]), "repeats must be"),
+        (write_count, "count.json", (["workload"], ""), "workload must be"),
         (write_count, "count.json", (["candidates", 0, "engine"], "../x"), "engine must be"),
         (
             write_profile,

@@ -16,7 +16,7 @@ from kit_servers import BETWEEN, Revived, choose_servers, reviving
 
 from dyno import driver
 from dyno.errors import DynoError, TrialFailed, UsageError
-from dyno.servers.kit import library, verbs
+from dyno.servers.kit import library, routines, verbs
 from dyno.servers.kit import server as kit_server
 from dyno.servers.kit.parts import find_parts
 from dyno.servers.kit.server import LIBRARY
@@ -26,6 +26,7 @@ pytestmark = [pytest.mark.chaos, pytest.mark.timeout(300)]
 
 LOST = "its library is missing; dyno kit uninstall"
 PARTS = ("bitmap", "json")
+COLUMN = "dyno.lost.doc"
 ROWS = f"SELECT COUNT(*) FROM mysql.func WHERE dl = '{LIBRARY}'"
 
 
@@ -103,6 +104,27 @@ def test_from_elsewhere_what_the_server_does_not_tell_is_not_checked(server: Rev
     with pytest.raises(UsageError):
         verbs.install(replace(server.now.reached(), near=False), find_parts(["files"]), print)
     assert server.now.one("SELECT 1") == "1"
+
+
+def test_an_index_over_json_is_refused_and_the_server_goes_on(
+    server: Revived, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.now.ask("CREATE DATABASE IF NOT EXISTS dyno")
+    server.now.ask("CREATE TABLE dyno.lost (id INT PRIMARY KEY, doc TEXT CHARACTER SET utf8mb4)")
+    server.now.ask("INSERT INTO dyno.lost VALUES (1, '{}')")
+    try:
+        far = replace(server.now.reached(), near=False)
+        routines.create_index(far, COLUMN)
+        lose(server)
+        assert server.now.kit("index-json", COLUMN, "--drop") == 0
+        assert server.now.kit("index-json", COLUMN) == 64
+        if server.now.reached().calls_lost:
+            assert "its library is missing" in capsys.readouterr().err
+        with pytest.raises(UsageError):
+            routines.create_index(replace(server.now.reached(), near=False), COLUMN)
+        assert server.now.one("SELECT COUNT(*) FROM dyno.lost") == "1"
+    finally:
+        server.now.ask("DROP TABLE dyno.lost")
 
 
 def test_a_server_that_dies_amid_the_first_function_keeps_its_library(revived: Revived) -> None:

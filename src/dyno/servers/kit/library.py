@@ -6,16 +6,16 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import dyno
 from dyno.builds import compute_sha256
-from dyno.errors import HostError, TrialFailed
-from dyno.servers.kit.parts import VERSION
-from dyno.servers.kit.server import LIBRARY, KitServer, build_host_error
+from dyno.errors import HostError, TrialFailed, UsageError
+from dyno.servers.kit.parts import FUNCTION_RIGHTS, VERSION, Function
+from dyno.servers.kit.server import LIBRARY, KitServer, build_host_error, run_all
 
 #: The package carries it beside this file.
 CARRIED = Path(__file__).parent / LIBRARY
@@ -58,6 +58,26 @@ def find_held(server: KitServer, registered: Collection[str]) -> HeldLibrary:
         return HeldLibrary(is_missing=True)
     is_own = compute_sha256(there) == compute_sha256(find_own_library())
     return HeldLibrary(dyno.__version__ if is_own else OTHER)
+
+
+def require_loaded(server: KitServer, functions: Iterable[Function]) -> None:
+    """`UsageError` where a call of these functions may end the server, since it lost their library.
+
+    Where that is not seen they are loaded anew, which fails without harm.
+    """
+    if not server.calls_lost:
+        return
+    registered = [name for name, owner in server.list_registered().items() if owner == LIBRARY]
+    held = find_held(server, registered)
+    if held.is_missing:
+        raise UsageError(
+            f"functions of {LIBRARY} are registered, its library is missing",
+            hint="dyno kit upgrade loads it anew; until then a call of one ends the server",
+        )
+    if not held.version:
+        for each in functions:
+            anew = [f"DROP FUNCTION {each.name}", each.create(LIBRARY)]
+            run_all(server, anew, f"load the function {each.name} anew", FUNCTION_RIGHTS)
 
 
 def _find_process(server: KitServer) -> str:

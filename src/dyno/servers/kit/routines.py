@@ -12,8 +12,9 @@ from pathlib import Path
 
 import dyno
 from dyno.errors import TrialFailed, UsageError
-from dyno.servers.kit import rights
+from dyno.servers.kit import library, rights
 from dyno.servers.kit.options import SETS
+from dyno.servers.kit.parts import PARTS
 from dyno.servers.kit.server import KitServer, extract_words, quote, run_all
 
 SCHEMA = "kit"
@@ -173,13 +174,19 @@ def list_indexes(server: KitServer) -> list[str]:
     return [str(name) for (name,) in rows]
 
 
+#: The functions that an index, its triggers and `kit.search` call.
+INDEXED = ("json_tokens", "json_holds")
+
+
 def create_index(server: KitServer, column: str) -> None:
     """Makes an index over a column that holds JSON; what a refusal leaves half-made goes again.
 
     `UsageError` with the server's words where there is no such column, it has one already, its
-    table has no primary key, a row holds no JSON, or a right is missing.
+    table has no primary key, a row holds no JSON, a right is missing, or the server lost the
+    library, so that filling it would end the server.
     """
     _check_installed(server)
+    library.require_loaded(server, (it for it in PARTS["json"].functions if it.name in INDEXED))
     made = _call_procedure(server, "index_json", column)
     try:
         run_all(server, made, f"make an index over {column}", INDEX_RIGHTS, apart=True)
