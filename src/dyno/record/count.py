@@ -131,7 +131,9 @@ class Count:
 
     def __post_init__(self) -> None:
         names = [side.name for side in self.candidates]
-        require(names and len(names) == len({*names}), "candidates", "of different names")
+        require(
+            names and all(names) and len(names) == len({*names}), "candidates", "of different names"
+        )
         counted = [each.candidate for each in self.counts]
         require(counted == names, "counts", "one for each of candidates, in their order")
         require(self.margin_percent > 0, "margin_percent", "above 0")

@@ -66,7 +66,6 @@ class Candidate:
 
     def __post_init__(self) -> None:
         require_word(self.engine, "engine")
-        require(self.name, "name", "a word")
 
     @property
     def attached(self) -> bool:
@@ -228,7 +227,7 @@ class Run:
 
     def __post_init__(self) -> None:
         names = [side.name for side in self.candidates]
-        require(len(names) == len({*names}), "candidates", "of different names")
+        require(all(names) and len(names) == len({*names}), "candidates", "of different names")
         require(not names or self.design.base in names, "design.base", "one of the candidates")
         plans = {plan.name for plan in self.workloads}
         require(len(plans) == len(self.workloads), "workloads", "of different names")
