@@ -150,6 +150,14 @@ def test_rows_that_are_close_are_paired_whatever_order_they_come_in() -> None:
     assert found.word == "undecidable" and "in which order is open" in found.why
 
 
+@pytest.mark.parametrize("types", ["", "float8", "real", "int8"])
+def test_a_sum_of_whole_numbers_is_exact(types: str) -> None:
+    sql = "SELECT SUM(a) FROM t"
+    for one, other in (("5820004120", "5820004121"), ("5820004120.0", "5820004121.0")):
+        found = compare(answer(one, types=types), answer(other, types=types), sql)
+        assert (found.word, found.kind) == ("differs", "rows")
+
+
 @pytest.mark.parametrize("types", ["text", "varchar", "json", ""])
 @pytest.mark.parametrize(
     ("one", "other"), [("t", "true"), ("true", "1"), ("3.0", "3"), ("1", "1 ")]

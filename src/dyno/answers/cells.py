@@ -177,8 +177,12 @@ def strip_case(text: str) -> str:
 
 
 def are_close(one: Hashable, other: Hashable, tolerance: float) -> bool:
-    """Return whether two forms of floats differ by no more than such a part of the larger."""
+    """Return whether two forms of floats differ by no more than such a part of the larger. Whole
+    numbers that a double holds exactly are added without a loss: they are equal or not.
+    """
     if isinstance(one, float) and isinstance(other, float):
+        if one.is_integer() and other.is_integer() and max(abs(one), abs(other)) < 2**53:
+            return one == other
         return math.isclose(one, other, rel_tol=tolerance)
     return one == other
 
