@@ -179,6 +179,9 @@ class RunFolder:
             if trial.workload not in workloads or trial.candidate not in candidates:
                 cause = f"'{trial.candidate}' on '{trial.workload}' is not in run.json"
                 raise _build_damage_error(file, cause)
+            if trial.block >= 0 and not 0 <= trial.order < len(names):
+                cause = f"Trial.order must be a place among {len(names)} candidates"
+                raise _build_damage_error(file, cause)
         return found
 
     def write_trial(self, trial: Trial) -> None:

@@ -174,6 +174,13 @@ def test_a_value_that_no_dyno_wrote_is_refused_by_its_field(
     assert name in damage and OWN_FAULT not in damage
 
 
+def test_a_trial_has_its_turn_among_the_candidates(tmp_path: Path) -> None:
+    run = shutil.copytree(EXAMPLE, tmp_path / "run")
+    replace_value(run / "trials" / "0012.json", ["order"], 7)
+    with pytest.raises(UsageError, match=r"0012\.json.*Trial\.order must be a place among 2"):
+        read_report(RunPlace("comparison", run))
+
+
 def test_a_fault_of_our_own_is_published_as_one_and_ends_with_70(
     tmp_path: Path,
 ) -> None:
