@@ -124,6 +124,7 @@ WAYS: dict[str, tuple[Way, ...]] = {
         ),
         played("lost-rows", "one side loses rows that it is given", "ledger", "invalid", EVERY),
         played("wrong-answers", "one side answers with other values", "results", "invalid", EVERY),
+        Way("other-answer", "one side answers one statement otherwise", "contents", "invalid"),
         played("fewer-rows", "one side answers with fewer rows", "results", "invalid", EVERY),
         Way(
             "small-data", "the data are a tenth of what the workload says", "data_size", "doubtful"

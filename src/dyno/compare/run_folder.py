@@ -20,7 +20,16 @@ from typing import Any, TypeVar
 from dyno import private_files, scratch
 from dyno.errors import HostError, UsageError, build_unknown_error, find_fullest
 from dyno.locks import is_marked, mark, try_lock
-from dyno.record import CLIENT_BASELINE, SCHEMA, Run, Trial, Verdict, decode, name_echo
+from dyno.record import (
+    CLIENT_BASELINE,
+    SCHEMA,
+    Run,
+    Trial,
+    Verdict,
+    decode,
+    name_contents,
+    name_echo,
+)
 from dyno.record.capacity import CapacityBlock, CapacityPlan
 from dyno.record.count import Count
 from dyno.record.former_keys import encode_with_former_keys
@@ -174,7 +183,8 @@ class RunFolder:
         run = self.read_run()
         workloads = {each.name for each in run.workloads}
         names = {each.name for each in run.candidates}
-        candidates = names | {name_echo(name) for name in names} | {CLIENT_BASELINE}
+        beside = {make(name) for name in names for make in (name_echo, name_contents)}
+        candidates = names | beside | {CLIENT_BASELINE}
         for file, trial in zip(files, found, strict=True):
             if trial.workload not in workloads or trial.candidate not in candidates:
                 cause = f"'{trial.candidate}' on '{trial.workload}' is not in run.json"

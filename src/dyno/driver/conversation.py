@@ -19,9 +19,11 @@ from dyno import subprocesses
 from dyno.driver.events import (
     AskMode,
     TimedAnswer,
+    WholeAnswer,
     explain_silence,
     extract_answers,
     extract_rows,
+    extract_whole_answers,
 )
 from dyno.driver.lines import DriverLines
 from dyno.driver.plan import VERSION, Session
@@ -222,6 +224,10 @@ class Conversation:
     ) -> list[TimedAnswer]:
         """The answers with their times; `LateAnswer` where one took longer than the limit."""
         return self._ask_for(session, statements, mode, extract_answers)
+
+    def ask_whole(self, session: Session, statements: Sequence[str]) -> list[WholeAnswer]:
+        """All that each is answered with; a refusal is an answer."""
+        return self._ask_for(session, statements, "contents", extract_whole_answers)
 
     def _ask_for(
         self,

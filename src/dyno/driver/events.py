@@ -8,8 +8,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any, Literal
 
+from dyno import answers
+from dyno.answers import Answer
 from dyno.errors import DynoError, HostError, InternalError, TrialFailed, UsageError
 from dyno.record import PhaseRecord, decode
 
@@ -66,8 +69,8 @@ def extract_rows(said: Any, statements: int) -> list[list[list[str | None]]]:
 
 #: What is done with the statements that are asked: their rows are answered, or counted only, also
 #: with the server's notices kept; or they are prepared and not executed, its notices kept, too; or
-#: prepared, and their execution alone is timed.
-AskMode = Literal["rows", "counts", "notices", "prepares", "executes"]
+#: prepared, and their execution alone is timed. Or all that they are answered with is told.
+AskMode = Literal["rows", "counts", "notices", "prepares", "executes", "contents"]
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,8 @@ class ServerNotice:
     message: str
     context: str
     detail: str = ""
+    level: str = ""
+    code: str = ""
 
 
 @dataclass(frozen=True)
@@ -121,6 +126,48 @@ def extract_answers(said: Any, statements: int) -> list[TimedAnswer]:
         )
         for answer in said
     ]
+
+
+@dataclass(frozen=True)
+class WholeAnswer:
+    """All that one statement was answered with. `digests` are of its rows in their order and in
+    any, also where the rows are too many to be told (`answer.cut`); `found` is their number.
+    """
+
+    answer: Answer
+    digests: tuple[str, str]
+    found: int
+    elapsed_ns: int
+
+
+def extract_whole_answers(said: Any, statements: int) -> list[WholeAnswer]:
+    """What so many statements were answered with, refusals among it; what ended the connection is
+    raised.
+    """
+    extract_rows(said, statements)
+    return [_read_whole_answer(each) for each in said]
+
+
+def _read_whole_answer(said: Mapping[str, Any]) -> WholeAnswer:
+    names, types = said["columns"], said.get("types", [])
+    refusal = said.get("refusal")
+    notices = (
+        answers.Notice(each.get("level", ""), each.get("code", ""), each["message"])
+        for each in said.get("notices", ())
+    )
+    answer = answers.Answer(
+        columns=tuple(
+            answers.Column(name, kind) for name, kind in zip_longest(names, types, fillvalue="")
+        ),
+        rows=tuple(map(tuple, said["rows"])),
+        rows_changed=said["changed"],
+        insert_id=said.get("insert_id"),
+        notices=tuple(notices),
+        refusal=answers.Refusal(refusal["code"], refusal["text"]) if refusal else None,
+        cut=said.get("cut", ""),
+    )
+    first, second = said.get("digests", ("", ""))
+    return WholeAnswer(answer, (first, second), said["found"], said["elapsed_ns"])
 
 
 @dataclass(frozen=True)
@@ -244,12 +291,22 @@ class End:
 class StatementExample:
     """One execution of a text, its values in it, by the digest of the text (`StatementTally`);
     `prepared` is what was prepared for it (PostgreSQL's parameters `$1`, …), empty where nothing
-    was.
+    was. `executions` are this and further ones.
     """
 
     digest: str
     sql: str
     prepared: str = ""
+    executions: tuple[Execution, ...] = ()
+
+
+@dataclass(frozen=True)
+class Execution:
+    """What a user sent, its values in it; `place` is how many of its texts were kept before."""
+
+    user: int
+    place: int
+    sql: str
 
 
 @dataclass(frozen=True)

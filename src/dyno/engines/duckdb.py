@@ -199,6 +199,10 @@ class Engine:
     integrity: ClassVar[dict[str, str]] = {}
     keys_sql: ClassVar[str] = KEYS
     session_kind: ClassVar[str] = "duckdb"
+    tables_sql: ClassVar[str] = (
+        """SELECT '"' || replace(table_name, '"', '""') || '"' FROM information_schema.tables"""
+        " WHERE table_type = 'BASE TABLE' ORDER BY 1"
+    )
     own_databases: ClassVar[frozenset[str]] = frozenset()
     has_use: ClassVar[bool] = False
     options: ClassVar[dict[str, tuple[str, str]]] = OPTIONS

@@ -23,6 +23,7 @@ from dyno.record.conditions import (
     PinningCondition,
     StorageCondition,
 )
+from dyno.record.contents import ComparedStatement, Contents
 from dyno.record.history import (
     AlarmSides,
     FlaggedChange,
@@ -70,6 +71,7 @@ from dyno.record.trial import (
     Tally,
     Trial,
     Usage,
+    name_contents,
     name_echo,
 )
 from dyno.record.verdict import (
@@ -111,8 +113,10 @@ __all__ = [
     "ClientLoad",
     "ClientPart",
     "ClockOffset",
+    "ComparedStatement",
     "Comparison",
     "Conditions",
+    "Contents",
     "ControlCondition",
     "CounterDifference",
     "Crossing",
@@ -183,5 +187,6 @@ __all__ = [
     "compute_host_score",
     "find_echo_stand",
     "list_share_runs",
+    "name_contents",
     "name_echo",
 ]

@@ -7,6 +7,7 @@ from typing import Literal
 
 from dyno.record.clients import ClientLoad, ClientPart
 from dyno.record.conditions import Conditions
+from dyno.record.contents import Contents
 from dyno.record.integrity import IntegrityCheck
 from dyno.record.profile import CpuProfile
 from dyno.record.schema import SCHEMA
@@ -394,6 +395,14 @@ Status = Literal["ok", "failed", "interrupted"]
 CLIENT_BASELINE = "(floor)"
 
 
+_CONTENTS = "(contents) "
+
+
+def name_contents(candidate: str) -> str:
+    """The candidate name of the trials in which its answers are compared."""
+    return f"{_CONTENTS}{candidate}"
+
+
 def name_echo(candidate: str) -> str:
     """The candidate name of the trials that play an echo in the place of a server."""
     return f"(echo) {candidate}"
@@ -412,7 +421,8 @@ class Trial:
     has for prepared statements whatever their values. `integrity` is what the engine was asked of
     its structures and keys (in a run's first block).
     `began_ns` and `over_ns` are when it was begun and when nothing of it was left (CLOCK_MONOTONIC;
-    0 in older records). `left_behind` says, a sentence each, what could not be cleared away. In a
+    0 in older records). `contents` are a candidate's answers beside the base's, in a trial of their
+    own. `left_behind` says, a sentence each, what could not be cleared away. In a
     run that was gathered, `share` is the index of the share that played it and `host` its host.
     """
 
@@ -441,6 +451,7 @@ class Trial:
     began_ns: int = 0
     over_ns: int = 0
     left_behind: tuple[str, ...] = ()
+    contents: Contents | None = None
     share: int = 0
     host: str = ""
     schema: int = SCHEMA
@@ -449,6 +460,11 @@ class Trial:
     def why_failed(self) -> str:
         """The first line of its failure; empty without one."""
         return self.failure.sentence if self.failure else ""
+
+    @property
+    def is_contents(self) -> bool:
+        """It played no phase, but asked for answers that are compared."""
+        return self.candidate.startswith(_CONTENTS)
 
     @property
     def is_client_baseline(self) -> bool:

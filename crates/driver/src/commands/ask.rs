@@ -6,22 +6,21 @@
 
 use std::process::ExitCode;
 
+use super::contents;
+use super::one_statement::{Played, send, text, too_large, wait};
 use crate::plan::answer::Answer;
-use crate::plan::error::{Error, shorten};
+use crate::plan::error::Error;
 use crate::plan::parent;
 use crate::plan::parent::Parent;
 use crate::plan::{self, Ask, AskMode};
 use crate::schedule::clock::now_ns;
 use crate::sessions::rows::{self, TOO_LARGE};
-use crate::sessions::{EngineCounts, Reply, Rows, Session};
+use crate::sessions::{EngineCounts, Session};
 use crate::{sessions, wire};
 
 /// What all answers may take: more than two of MySQL's packets, and less than what
 /// `src/dyno/driver/questions.py` reads, unless JSON writes much of it as escapes.
 const MOST_BYTES: usize = 40 << 20;
-
-/// Rows of one answer.
-const MOST_ROWS: usize = 500_000;
 
 /// Answers one question after the other, until there is none; the exit code is of the last answer.
 pub fn ask(parent: &Parent) -> Result<ExitCode, Error> {
@@ -66,6 +65,10 @@ fn answer(open: &mut Option<Open>, asked: &Ask) -> Result<Vec<Answer>, Error> {
 
 /// Answers all statements or, at the first that fails, none.
 fn answers(session: &mut dyn Session, asked: &Ask) -> Result<Vec<Answer>, Error> {
+    if asked.mode == AskMode::Contents {
+        let type_name = sessions::descriptor(&asked.session).type_name;
+        return contents::answers(session, &asked.statements, type_name);
+    }
     let (mut answers, mut bytes) = (Vec::new(), 0);
     session.keep_rows(asked.mode == AskMode::Rows);
     session.keep_notices(matches!(asked.mode, AskMode::Notices | AskMode::Prepares));
@@ -75,7 +78,7 @@ fn answers(session: &mut dyn Session, asked: &Ask) -> Result<Vec<Answer>, Error>
         let play = match asked.mode {
             AskMode::Prepares => prepare,
             AskMode::Executes => execute,
-            AskMode::Rows | AskMode::Counts | AskMode::Notices => send,
+            _ => send,
         };
         let Played { found, changed, elapsed_ns, scans } =
             play(session, sql).map_err(|error| bounded(error, sql))?;
@@ -95,22 +98,6 @@ fn answers(session: &mut dyn Session, asked: &Ask) -> Result<Vec<Answer>, Error>
         answers.push(answer);
     }
     Ok(answers)
-}
-
-/// What became of one statement: rows that came back, rows changed, what was timed, and a row for
-/// each scan that the engine counted: its words, loops, rows.
-struct Played {
-    found: u64,
-    changed: u64,
-    elapsed_ns: u64,
-    scans: Vec<Vec<Option<String>>>,
-}
-
-/// Sends a statement and waits for its answer.
-fn send(session: &mut dyn Session, sql: &str) -> Result<Played, Error> {
-    let began_ns = now_ns();
-    let reply = session.query(sql)?;
-    wait(session, reply, began_ns)
 }
 
 /// Prepares a statement, which waits for the answer, and closes it again.
@@ -136,37 +123,6 @@ fn execute(session: &mut dyn Session, sql: &str) -> Result<Played, Error> {
     Ok(played)
 }
 
-fn wait(session: &mut dyn Session, mut reply: Reply, began_ns: u64) -> Result<Played, Error> {
-    loop {
-        match reply {
-            Reply::Ready { rows, changed } => {
-                let elapsed_ns = now_ns() - began_ns;
-                return Ok(Played { found: rows, changed, elapsed_ns, scans: Vec::new() });
-            }
-            Reply::Pending { until_ns } => wire::wait_in_turn(until_ns),
-        }
-        reply = session.poll()?;
-    }
-}
-
-/// Names of columns, and rows of text.
-type Text = (Vec<String>, Vec<Vec<Option<String>>>);
-
-fn text(rows: &Rows, sql: &str) -> Result<Text, Error> {
-    let found = rows.fields();
-    let width = found.columns.len().max(1);
-    if found.ends.len() / width > MOST_ROWS {
-        return Err(too_large(&format!("{MOST_ROWS} rows"), sql));
-    }
-    let text = |field: Option<&[u8]>| field.map(|it| String::from_utf8_lossy(it).into_owned());
-    let mut fields = found.iter().map(text).peekable();
-    let mut rows_of_text = Vec::new();
-    while fields.peek().is_some() {
-        rows_of_text.push(fields.by_ref().take(width).collect());
-    }
-    Ok((found.columns.to_vec(), rows_of_text))
-}
-
 /// The session's own error, but for an answer that was too large: none of ours has to be.
 fn bounded(error: Error, sql: &str) -> Error {
     match error.engine_code() {
@@ -177,8 +133,4 @@ fn bounded(error: Error, sql: &str) -> Error {
 
 fn too_many_bytes(sql: &str) -> Error {
     too_large(&format!("{} MiB", MOST_BYTES >> 20), sql)
-}
-
-fn too_large(what: &str, sql: &str) -> Error {
-    Error::engine(format!("the engine answered with more than {what}")).because(shorten(sql))
 }

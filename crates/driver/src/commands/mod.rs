@@ -2,7 +2,9 @@
 //! `describe`, `outline`, `schema`.
 
 pub mod ask;
+mod contents;
 pub mod echo;
+mod one_statement;
 pub mod rows;
 pub mod run;
 pub mod sample;

@@ -34,9 +34,35 @@ pub struct Answer {
     /// Notices that were more than is kept.
     #[serde(default, skip_serializing_if = "is_none")]
     pub notices_dropped: u64,
+    /// The engine's words for the columns' types, where contents are asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub types: Vec<String>,
+    /// The engine's refusal, where contents are asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<Refusal>,
+    /// The number that the engine gave a new row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub insert_id: Option<u64>,
+    /// Digests of the rows, in their order and in any, where contents are asked for: 16 hexadecimal
+    /// digits each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digests: Option<(String, String)>,
+    /// Why the rows are not all here; empty: they are.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub cut: String,
     /// What an engine that works inside the call counted meanwhile.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counts: BTreeMap<String, u64>,
+}
+
+/// A statement that the engine did not execute.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Refusal {
+    /// The engine's own code.
+    pub code: String,
+    /// Its message.
+    pub text: String,
 }
 
 /// A notice of the server's.
@@ -50,6 +76,12 @@ pub struct Notice {
     /// What it adds, whole; empty: nothing.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub detail: String,
+    /// How grave it is, in the server's word.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub level: String,
+    /// Its code.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub code: String,
 }
 
 fn is_none(count: &u64) -> bool {

@@ -174,6 +174,9 @@ pub enum AskMode {
     /// They are prepared, executed, their rows counted only, and closed; the execution is timed.
     /// The answer's rows are the scans that an engine counts: words, loops, rows.
     Executes,
+    /// They are executed whatever becomes of each: a refusal is an answer, too. Columns' types,
+    /// notices, warnings and the rows' digests are answered; the rows of a long answer are not.
+    Contents,
 }
 
 /// How to reach a server, and as whom.

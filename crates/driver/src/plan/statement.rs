@@ -44,6 +44,21 @@ pub struct StatementExample {
     /// sent with its values each time.
     #[serde(default)]
     pub prepared: String,
+    /// This and further executions, of the first users the first ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub executions: Vec<Execution>,
+}
+
+/// One execution of a text among all that are kept.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Execution {
+    /// Who sent it, by number within its stream.
+    pub user: u32,
+    /// How many of its user's were kept before it.
+    pub place: u32,
+    /// What was sent, its values as literals.
+    pub sql: String,
 }
 
 /// What a statement does, by its first word.

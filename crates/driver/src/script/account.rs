@@ -2,16 +2,16 @@
 //! was committed, and how long some events were in the engine. Nothing is allocated for a statement
 //! that was sent before.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::plan::statement::StatementKind;
+use crate::plan::statement::{Execution, StatementKind};
 use crate::schedule::clock::now_ns;
 use crate::script::statement::Form;
 use crate::sessions::Value;
 use crate::sessions::literal::spell_out;
 use crate::sessions::sql::{Quoting, number_placeholders};
 use crate::sessions::template::{digest, kind_of, put_template};
-use crate::tally::examples::{Example, Examples};
+use crate::tally::examples::{Example, Examples, KEPT, KEPT_OF_OTHERS};
 use crate::tally::statements::{FURTHER, MOST, Sketch, StatementCount, Statements};
 
 /// The number of all texts beyond those kept apart.
@@ -29,8 +29,10 @@ const TIMED_EVERY: u64 = 61;
 const SKETCHED: u64 = 1024;
 /// Bytes at a text's end that are looked at for that.
 const LOOKED_AT: usize = 256;
-/// Bytes of a text that is kept as an example: beyond are a bulk insert's rows.
+/// Bytes of a text that is kept as an example: beyond are a bulk insert's rows; and of all further
+/// executions of it.
 const EXAMPLE_BYTES: usize = 8192;
+const EXECUTIONS_BYTES: usize = 4 * EXAMPLE_BYTES;
 
 /// What a user counted of its statements since it was last asked.
 pub struct Account {
@@ -48,6 +50,9 @@ pub struct Account {
     is_timed: bool,
     sent_ns: u64,
     engine_ns: u64,
+    /// Executions of each text that are kept, and how many were kept in all.
+    wanted: usize,
+    kept: u32,
 }
 
 /// A text, and what became of it.
@@ -64,8 +69,10 @@ struct Text {
     values: u64,
     /// The first text that it was made of; empty where that is too long.
     source: Vec<u8>,
-    /// The first execution, its values in it; none where nothing was sent.
-    example: Option<Vec<u8>>,
+    /// The first executions, their values in them.
+    executions: Vec<(u32, Vec<u8>)>,
+    /// No more of them are kept: there are enough, or they are too long.
+    is_full: bool,
     /// What was prepared for it, its parameters as PostgreSQL's quoting counts them; empty where it
     /// is parsed each time.
     prepared: Vec<u8>,
@@ -93,7 +100,8 @@ impl Text {
             rows_expected: None,
             values: 0,
             source: Vec::new(),
-            example: None,
+            executions: Vec::new(),
+            is_full: false,
             prepared: Vec::new(),
         }
     }
@@ -104,7 +112,9 @@ impl Text {
             return None;
         }
         let mut fresh = Self::new(self.digest, &self.template, self.kind);
-        (fresh.source, fresh.example) = (std::mem::take(&mut self.source), self.example.take());
+        fresh.source = std::mem::take(&mut self.source);
+        fresh.executions = std::mem::take(&mut self.executions);
+        fresh.is_full = self.is_full;
         fresh.prepared = std::mem::take(&mut self.prepared);
         let it = std::mem::replace(self, fresh);
         Some(StatementCount {
@@ -136,6 +146,8 @@ impl Default for Account {
             is_timed: false,
             sent_ns: 0,
             engine_ns: 0,
+            wanted: KEPT_OF_OTHERS,
+            kept: 0,
         }
     }
 }
@@ -207,18 +219,30 @@ impl Account {
         }
     }
 
-    /// Has nobody kept an execution of the text yet?
+    /// Keeps more executions: those of the first user are enough by themselves.
+    pub fn keep_many(&mut self) {
+        self.wanted = KEPT;
+    }
+
+    /// Is an execution of the text to be kept?
     #[inline]
     pub fn wants_example(&self, number: u32) -> bool {
-        self.texts[number as usize].example.is_none()
+        !self.texts[number as usize].is_full
     }
 
     /// Keeps a text that is sent as it is.
     #[cold]
     pub fn keep_text(&mut self, number: u32, sql: &[u8]) {
-        let is_short = number > BATCH && sql.len() <= EXAMPLE_BYTES;
-        let kept = if is_short { sql.to_vec() } else { Vec::new() };
-        self.texts[number as usize].example = Some(kept);
+        let text = &mut self.texts[number as usize];
+        let bytes = text.executions.iter().map(|(_, it)| it.len()).sum::<usize>() + sql.len();
+        let is_first = text.executions.is_empty() && sql.len() <= EXAMPLE_BYTES;
+        if number > BATCH && (is_first || bytes <= EXECUTIONS_BYTES) {
+            text.executions.push((self.kept, sql.to_vec()));
+            self.kept += 1;
+            text.is_full = text.executions.len() >= self.wanted;
+        } else {
+            text.is_full = true;
+        }
     }
 
     /// Keeps a text that is sent with values apart.
@@ -230,7 +254,7 @@ impl Account {
         quoting: Quoting,
     ) {
         let text = &mut self.texts[number as usize];
-        if matches!(form, Form::Prepared(_)) {
+        if text.prepared.is_empty() && matches!(form, Form::Prepared(_)) {
             text.prepared = match quoting {
                 Quoting::Postgres => number_placeholders(&text.source).into_owned(),
                 _ => text.source.clone(),
@@ -243,10 +267,16 @@ impl Account {
     /// Hands over what was kept, as that of the user with a number.
     pub fn take_examples(&mut self, user: u32) -> Examples {
         let example = |text: &mut Text| {
-            let sql = String::from_utf8(text.example.take()?).ok().filter(|it| !it.is_empty())?;
+            let mut executions = BTreeSet::new();
+            for (place, sql) in std::mem::take(&mut text.executions) {
+                if let Ok(sql) = String::from_utf8(sql) {
+                    executions.insert(Execution { user, place, sql });
+                }
+            }
+            let sql = executions.first()?.sql.clone();
             let prepared =
                 String::from_utf8(std::mem::take(&mut text.prepared)).unwrap_or_default();
-            Some((text.digest, Example { user, sql, prepared }))
+            Some((text.digest, Example { user, sql, prepared, executions }))
         };
         self.texts.iter_mut().filter_map(example).collect()
     }
@@ -359,9 +389,11 @@ mod tests {
         account.keep_text(long_number, long.as_bytes());
         assert!(!account.wants_example(long_number), "it is looked at once");
         let kept: Vec<_> = account.take_examples(3).into_values().collect();
-        let sql = r"SELECT c FROM t WHERE id=7 AND k='a\'b'".to_owned();
-        let prepared = "SELECT c FROM t WHERE id=? AND k=?".to_owned();
-        assert_eq!(kept, [Example { user: 3, sql, prepared }]);
+        let sql = |id| format!(r"SELECT c FROM t WHERE id={id} AND k='a\'b'");
+        assert_eq!((kept.len(), &kept[0].sql), (1, &sql(7)));
+        assert_eq!(kept[0].prepared, "SELECT c FROM t WHERE id=? AND k=?");
+        let places: Vec<_> = kept[0].executions.iter().map(|it| (it.place, &*it.sql)).collect();
+        assert_eq!(places, [(0, &*sql(7)), (1, &*sql(8))]);
         let number = account.number(b"SELECT c FROM u WHERE id=?", Quoting::Postgres);
         let values = [Value::Integer(7)];
         account.keep_execution(number, (&Form::Prepared(0), &values), Quoting::Postgres);
@@ -371,6 +403,20 @@ mod tests {
         kept.sort();
         let prepared = kept.iter().map(|it| it.prepared.as_str()).collect::<Vec<_>>();
         assert_eq!(prepared, ["SELECT c FROM u WHERE id=$1", ""]);
+    }
+
+    #[test]
+    fn so_many_executions_of_a_text_are_kept_and_no_more() {
+        let mut account = Account::default();
+        account.keep_many();
+        let number = account.number(b"SELECT 1", Quoting::Mysql);
+        let mut asked = 0;
+        while account.wants_example(number) && asked < 2 * KEPT {
+            account.keep_text(number, format!("SELECT {asked}").as_bytes());
+            asked += 1;
+        }
+        let mut kept = account.take_examples(0).into_values();
+        assert_eq!(kept.next().map(|it| it.executions.len()), Some(KEPT));
     }
 
     #[test]

@@ -51,6 +51,9 @@ impl LuaState {
         }
         let is_dealt = plan.client.is_some_and(|client| client.of > 1);
         shared.borrow_mut().pacing.is_dealt = is_dealt;
+        if identity.number == 0 {
+            shared.borrow_mut().account.keep_many();
+        }
         let raw = api::table(&lua, &shared).map_err(internal)?;
         let options = lua.create_table().map_err(internal)?;
         let engine = sessions::descriptor(&plan.session).engine;

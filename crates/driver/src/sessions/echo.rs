@@ -21,6 +21,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     dialect: None,
     quoting: Quoting::Standard,
     open,
+    type_name: |_| String::new(),
 };
 
 /// How a request begins: its own length and the answer's, as little-endian u32.

@@ -38,6 +38,8 @@ pub struct Descriptor {
     pub dialect: Option<&'static str>,
     /// How it reads quotes and comments.
     pub quoting: Quoting,
+    /// The engine's word for a column's type by its number ([`Rows::types`]); empty: it tells none.
+    pub type_name: fn(u32) -> String,
     /// Opens one connection by its part of the plan.
     pub open: fn(&plan::Session) -> Result<Box<dyn Session>, Error>,
 }
@@ -241,6 +243,11 @@ pub trait Session {
         Vec::new()
     }
 
+    /// What the last answer said beside rows and changes, where the engine says that.
+    fn aside(&self) -> Aside {
+        Aside::default()
+    }
+
     /// The rows of the last answer; valid until the next request.
     fn rows(&self) -> &Rows;
 
@@ -294,6 +301,15 @@ pub struct ScanCount {
     pub loops: i64,
     /// Rows that it visited.
     pub rows: i64,
+}
+
+/// What an answer says beside its rows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Aside {
+    /// The number that a new row was given.
+    pub insert_id: Option<u64>,
+    /// Warnings that may be asked for.
+    pub warnings: u16,
 }
 
 /// What a session counts beside the requests.

@@ -14,6 +14,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     dialect: None,
     quoting: Quoting::Standard,
     open,
+    type_name: |_| String::new(),
 };
 
 /// A connection to nothing. Anything may be prepared and sent; no rows come back.

@@ -14,6 +14,8 @@ pub struct Rows {
     pub width: u32,
     /// Column names, where rows are kept.
     pub columns: Names,
+    /// The engine's numbers of the columns' types, where rows are kept (`Descriptor::type_name`).
+    pub types: Vec<u32>,
     /// All fields' bytes, end to end.
     pub bytes: Vec<u8>,
     /// End of each field in `bytes`, row by row; [`Rows::NULL`] for NULL.
@@ -126,6 +128,7 @@ impl Rows {
         self.earlier.clear();
         self.results.clear();
         self.columns.clear();
+        self.types.clear();
         self.bytes.clear();
         self.ends.clear();
     }

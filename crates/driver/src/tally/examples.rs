@@ -1,9 +1,14 @@
-//! One execution of each text that users sent, its values in it: what an engine can explain.
+//! Executions of each text that users sent, their values in them: one that an engine can explain,
+//! and as many as are asked again where answers are compared.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::statements::MOST;
-use crate::plan::statement::StatementExample;
+use crate::plan::statement::{Execution, StatementExample};
+
+/// Executions of a text that are kept: of the first user so many, of each other one fewer.
+pub const KEPT: usize = 64;
+pub const KEPT_OF_OTHERS: usize = 8;
 
 /// An execution of a text.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,21 +19,33 @@ pub struct Example {
     pub sql: String,
     /// What was prepared; empty where nothing was.
     pub prepared: String,
+    /// This and further ones.
+    pub executions: BTreeSet<Execution>,
 }
 
 /// By the text's digest.
 pub type Examples = BTreeMap<u64, Example>;
 
-/// Adds examples to a sum. Of a text the lowest user's is kept, so that it does not depend on who
-/// came first.
+/// Adds examples to a sum. Of a text the lowest user's is kept, and the first executions of the
+/// lowest users, so that it does not depend on who came first.
 pub fn add(sum: &mut Examples, more: Examples) {
     for (digest, example) in more {
         let is_room = sum.len() < MOST;
         match sum.get_mut(&digest) {
-            Some(known) if example < *known => *known = example,
+            Some(known) => join(known, example),
             None if is_room => drop(sum.insert(digest, example)),
             _ => {}
         }
+    }
+}
+
+fn join(known: &mut Example, mut more: Example) {
+    if (more.user, &more.sql) < (known.user, &known.sql) {
+        std::mem::swap(known, &mut more);
+    }
+    known.executions.append(&mut more.executions);
+    while known.executions.len() > KEPT {
+        known.executions.pop_last();
     }
 }
 
@@ -38,6 +55,7 @@ pub fn list_examples(sum: Examples) -> Vec<StatementExample> {
         digest: format!("{digest:016x}"),
         sql: it.sql,
         prepared: it.prepared,
+        executions: it.executions.into_iter().collect(),
     };
     sum.into_iter().map(example).collect()
 }
@@ -48,8 +66,10 @@ mod tests {
 
     #[test]
     fn of_a_text_the_lowest_users_example_is_kept() {
-        let of =
-            |user: u32, sql: &str| Example { user, sql: sql.to_owned(), prepared: String::new() };
+        let of = |user: u32, sql: &str| {
+            let executions = [Execution { user, place: 0, sql: sql.to_owned() }].into();
+            Example { user, sql: sql.to_owned(), prepared: String::new(), executions }
+        };
         let mut sum = Examples::new();
         add(&mut sum, [(7, of(3, "SELECT 3"))].into());
         add(&mut sum, [(7, of(0, "SELECT 0")), (8, of(1, "SELECT a"))].into());
@@ -59,5 +79,7 @@ mod tests {
             told.iter().map(|it| it.sql.as_str()).collect::<Vec<_>>(),
             ["SELECT 0", "SELECT a"]
         );
+        let users = told[0].executions.iter().map(|it| it.user).collect::<Vec<_>>();
+        assert_eq!(users, [0, 2, 3]);
     }
 }

@@ -30,7 +30,7 @@ from dyno.compare.play.evidence import (
 )
 from dyno.compare.play.job import TrialJob, TrialNotes
 from dyno.compare.play.phases import PhaseLoop
-from dyno.compare.play.plans import read_plans, read_plans_before
+from dyno.compare.play.plans import note_texts, read_plans, read_plans_before
 from dyno.compare.play.watch import Watch
 from dyno.driver.plan import Excerpt, Plan, Script
 from dyno.engines import Server, StartConditions
@@ -111,6 +111,7 @@ class EngineSession:
             for name, count in part.counters.items():
                 notes.counters[name] = notes.counters.get(name, 0) + count
             if part.is_last:
+                note_texts(job, part.phases, part.examples)
                 notes.evidence = read_ledger(plan, notes.counters, part.written, job.tools)
                 found = read_plans(plan, job, part.phases, part.examples)
                 notes.plans, notes.unexplained = found.plans, found.unexplained

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from dyno import driver
 from dyno.builds import Build
+from dyno.compare.play.contents import Replies
 from dyno.compare.play.cpu_samples import PhaseSampler, Samples
 from dyno.compare.play.interleaving import TrialSlot
-from dyno.compare.play.known_statements import KnownStatements
+from dyno.compare.play.known_statements import KnownStatements, KnownText
 from dyno.compare.resolve.design import SLOW_LOAD_S
 from dyno.driver.plan import Description, Plan, Session
 from dyno.driver.sampler import CpuSampler
@@ -101,6 +102,14 @@ class LoadChoice:
 
 
 @dataclass(frozen=True)
+class AskedTexts:
+    """Statements that are asked on loaded data, and where the answers go."""
+
+    texts: Sequence[KnownText]
+    replies: Replies
+
+
+@dataclass(frozen=True)
 class TrialJob:
     """All that a trial needs to know: who, what, when, and where to leave its data and log.
 
@@ -111,7 +120,8 @@ class TrialJob:
     `progress_s` is how often the driver says how a phase goes; `seat` is its place among the trials
     of its block, where they are interleaved; `sampler` samples the engine's CPU time beside its
     phases (None: nobody does); `statements` are those that the run has sent so far; `clients` are
-    the hosts that play it together (None: this one).
+    the hosts that play it together (None: this one). `asked` is what is asked in the place of the
+    phases (None: they are played).
     """
 
     number: int
@@ -136,6 +146,7 @@ class TrialJob:
     statements: KnownStatements = field(default_factory=KnownStatements, repr=False)
     tools: Tools = field(default_factory=Tools, repr=False)
     clients: ClientFleet | None = field(default=None, repr=False)
+    asked: AskedTexts | None = field(default=None, repr=False)
 
 
 @dataclass

@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+
+from dyno.driver import Execution
+from dyno.record import StatementKind
 
 #: Workload and engine: engines have other words for the same.
 Place = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class KnownText:
+    """A statement's text without its literals, and executions of it; none where they are too long
+    to be kept.
+    """
+
+    text: str
+    kind: StatementKind
+    executions: tuple[Execution, ...]
 
 
 @dataclass
@@ -23,6 +37,7 @@ class KnownStatements:
     _examples: dict[Place, dict[str, str]] = field(default_factory=dict)
     _explained: dict[Place, dict[str, tuple[int, str]]] = field(default_factory=dict)
     _refused: set[Place] = field(default_factory=set)
+    _texts: dict[tuple[str, str], tuple[KnownText, ...]] = field(default_factory=dict)
 
     def add(self, place: Place, examples: Mapping[str, str]) -> dict[str, str]:
         """Takes in what a trial has sent; answers all that is known, by digest."""
@@ -31,6 +46,16 @@ class KnownStatements:
             for digest, sql in examples.items():
                 known.setdefault(digest, sql)
             return dict(known)
+
+    def note_texts(self, workload: str, candidate: str, texts: Iterable[KnownText]) -> None:
+        """Takes in what a candidate's trial has sent in its phases; the first one stays."""
+        with self._lock:
+            self._texts.setdefault((workload, candidate), tuple(texts))
+
+    def find_texts(self, workload: str, candidate: str) -> tuple[KnownText, ...]:
+        """What that was; empty where no trial has ended."""
+        with self._lock:
+            return self._texts.get((workload, candidate), ())
 
     def note_explained(self, place: Place, block: int, statements: Mapping[str, str]) -> None:
         """Takes in the statements of a block that the engine explained, by name."""

@@ -15,6 +15,7 @@ from itertools import accumulate
 
 from dyno.compare.play.attached_tables import CLEANUP, PREPARE
 from dyno.compare.play.job import TrialJob
+from dyno.compare.play.known_statements import KnownText
 from dyno.driver import StatementExample
 from dyno.driver.plan import Plan
 from dyno.engines import Ask, Explains, ExplainsGeneric
@@ -89,6 +90,19 @@ def read_plans(
     sources = {text: prepared.get(digests.get(text, ""), "") for text in found.plans}
     generic = _ask_generic(plan, job, {text: sql for text, sql in sources.items() if sql})
     return ReadPlans(found.plans, unexplained | found.unexplained, generic)
+
+
+def note_texts(
+    job: TrialJob, phases: Sequence[PhaseRecord], examples: Sequence[StatementExample]
+) -> None:
+    """Keeps what the phases sent, for whoever asks it again."""
+    runs = {each.digest: each.executions for each in examples}
+    texts = (
+        KnownText(each.text, each.kind, runs.get(each.digest, ()))
+        for each in _list_statements(phases)
+    )
+    if job.block >= 0:
+        job.statements.note_texts(job.workload.name, job.candidate.name, texts)
 
 
 def _find_place(job: TrialJob) -> tuple[str, str]:

@@ -20,10 +20,12 @@ from dyno.compare.play.blocks import (
     draw_block_order,
     find_always_failing,
 )
+from dyno.compare.play.contents import Replies
+from dyno.compare.play.contents_trials import AnsweredTrial, compare_sides, list_due_sides
 from dyno.compare.play.cpu_samples import PhaseSampler
 from dyno.compare.play.interleaving import InterleavedBlock, plan_turns
-from dyno.compare.play.job import LoadChoice, Tools, TrialJob
-from dyno.compare.play.known_statements import KnownStatements
+from dyno.compare.play.job import AskedTexts, LoadChoice, Tools, TrialJob
+from dyno.compare.play.known_statements import KnownStatements, KnownText
 from dyno.compare.play.loads import choose_load
 from dyno.compare.play.stack_trials import list_stack_profiles
 from dyno.compare.play.trial import (
@@ -54,7 +56,16 @@ from dyno.compare.run_folder import PROFILES, RunFolder
 from dyno.errors import InternalError, TrialFailed, UsageError
 from dyno.judge.analysis.blocks import sort_blocks
 from dyno.judge.analysis.judge import InterimResult, analyse_now
-from dyno.record import CLIENT_BASELINE, Candidate, Failure, Interleaving, Run, Trial, WorkloadPlan
+from dyno.record import (
+    CLIENT_BASELINE,
+    Candidate,
+    Failure,
+    Interleaving,
+    Run,
+    Trial,
+    WorkloadPlan,
+    name_contents,
+)
 
 
 def play_run(
@@ -272,6 +283,26 @@ class RunPlayer:
                 hint=why.hint or f"see {failed.log or 'dyno show'}",
             )
         self._play_echoes(workload)
+        self._compare_contents(workload)
+
+    def _compare_contents(self, workload: WorkloadPlan) -> None:
+        """What every candidate answers beside the first with the same options, once."""
+        for sides in list_due_sides(self.prepared, workload, self.played):
+            if texts := self.statements.find_texts(workload.name, sides[0].name):
+                for trial, error in compare_sides(
+                    sides, lambda side, beside: self._ask_side(workload, side, texts, beside)
+                ):
+                    self._keep_all([(trial, error)], None)
+
+    def _ask_side(
+        self, workload: WorkloadPlan, side: Candidate, texts: Sequence[KnownText], beside: int
+    ) -> AnsweredTrial:
+        asked = AskedTexts(texts, Replies())
+        job = self.make_job(workload, side, NextBlock(0, 1), 0, beside)
+        named = replace(side, name=name_contents(side.name))
+        job = replace(job, block=-1, candidate=named, sampler=None, asked=asked)
+        self._announce(job, 1)
+        return AnsweredTrial(*self.rules.play_trial(job, self.watch), asked.replies)
 
     def play_for_stacks(self) -> None:
         """A trial of each candidate on each workload beside the blocks, with callers sampled."""

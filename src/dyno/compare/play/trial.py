@@ -16,6 +16,7 @@ from pathlib import Path
 
 from dyno import private_files
 from dyno.compare.play.attached_tables import LoadedTables
+from dyno.compare.play.contents import ask_contents
 from dyno.compare.play.controls import (
     act_after_restore,
     describe_conditions,
@@ -29,6 +30,7 @@ from dyno.compare.play.loads import PREPARE, prepare_load
 from dyno.compare.play.watch import Event, Watch
 from dyno.compare.resolve.design import LOADS
 from dyno.disk_use import measure_file_bytes
+from dyno.engines import ReadsSql
 from dyno.errors import DynoError
 from dyno.record import Conditions, Failure, LoadCondition, Status, Trial
 
@@ -60,9 +62,15 @@ def play_trial(job: TrialJob, watch: Watch) -> Played:
             else:
                 record_no_copy(held, notes)
             with session.run_engine() as server:
-                session.play(
-                    server, SessionPart(commands, job.seed, is_last=True, phases=notes.phases)
-                )
+                if job.asked is None:
+                    session.play(
+                        server, SessionPart(commands, job.seed, is_last=True, phases=notes.phases)
+                    )
+                elif isinstance(job.engine, ReadsSql):
+                    if PREPARE in commands:
+                        session.play(server, SessionPart((PREPARE,), job.seed))
+                    asked = job.asked
+                    ask_contents(server.session, job.engine.tables_sql, asked.texts, asked.replies)
         notes.size_bytes = measure_file_bytes(job.home)
     except DynoError as failed:
         status, error = "failed", failed

@@ -120,6 +120,10 @@ class Family(WeighsServer, CountsMysqlInternals, TellsMysqlWaits, MysqlTables, E
 
     embedded: ClassVar[bool] = False
     session_kind: ClassVar[str] = "mysql"
+    tables_sql: ClassVar[str] = (
+        "SELECT CONCAT('`', REPLACE(table_name, '`', '``'), '`') FROM information_schema.tables"
+        " WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' ORDER BY 1"
+    )
     own_databases: ClassVar[frozenset[str]] = frozenset(SCHEMAS)
     has_use: ClassVar[bool] = True
     options: ClassVar[dict[str, tuple[str, str]]] = describe_options()

@@ -88,6 +88,10 @@ class Engine(
     integrity: ClassVar[dict[str, str]] = {}
     keys_sql: ClassVar[str] = KEYS
     session_kind: ClassVar[str] = "postgres"
+    tables_sql: ClassVar[str] = (
+        "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables"
+        " WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1"
+    )
     own_databases: ClassVar[frozenset[str]] = frozenset({"postgres", "template1"})
     has_use: ClassVar[bool] = False
     options: ClassVar[dict[str, tuple[str, str]]] = describe_options()

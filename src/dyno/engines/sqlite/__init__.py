@@ -65,6 +65,10 @@ class Engine(ExplainsSqlitePath):
 
     embedded: ClassVar[bool] = True
     session_kind: ClassVar[str] = "sqlite"
+    tables_sql: ClassVar[str] = (
+        """SELECT '"' || replace(name, '"', '""') || '"' FROM sqlite_master"""
+        " WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY 1"
+    )
     own_databases: ClassVar[frozenset[str]] = frozenset()
     has_use: ClassVar[bool] = False
     options: ClassVar[dict[str, tuple[str, str]]] = OURS | OPTIONS

@@ -37,11 +37,13 @@ def build_analyses(run: Run) -> InterimAnalyses:
 
 class RunView:
     """A run and its trials, torn and failed ones and the client-only baseline's included, as
-    they stand.
+    they stand. Those in which answers were compared have no phases, and are `contents`.
     """
 
     def __init__(self, run: Run, trials: Sequence[Trial]) -> None:
-        self.run, self.trials = run, tuple(trials)
+        self.run = run
+        self.trials = tuple(trial for trial in trials if not trial.is_contents)
+        self.contents = tuple(trial for trial in trials if trial.is_contents)
         self._numbers: dict[int, Numbers] = {}
 
     @cached_property
@@ -50,7 +52,14 @@ class RunView:
         none of another run. Hosts are never compared with each other.
         """
         return tuple(
-            RunView(own, [t for t in self.trials if own.share and t.share == own.share.index])
+            RunView(
+                own,
+                [
+                    t
+                    for t in (*self.trials, *self.contents)
+                    if own.share and t.share == own.share.index
+                ],
+            )
             for own in list_share_runs(self.run)
         )
 

@@ -61,6 +61,8 @@ impl AnswerReader<'_> {
         // SAFETY: the answer has these columns.
         let kind = |column| unsafe { (self.api.column_type)(&mut self.answer, column) };
         let kinds: Vec<c_int> = (0..columns).map(kind).collect();
+        rows.types.clear();
+        rows.types.extend(kinds.iter().map(|it| *it as u32));
         let rows = match kinds.iter().all(|it| READ.contains(it)) {
             true => self.chunks(&kinds, rows)?,
             false => self.texts(columns, rows)?,
@@ -142,6 +144,34 @@ impl AnswerReader<'_> {
             outcome
         }
     }
+}
+
+/// DuckDB's word for a `duckdb_type`.
+pub fn type_name(number: u32) -> String {
+    const NAMES: [&str; 20] = [
+        "invalid",
+        "boolean",
+        "tinyint",
+        "smallint",
+        "integer",
+        "bigint",
+        "utinyint",
+        "usmallint",
+        "uinteger",
+        "ubigint",
+        "float",
+        "double",
+        "timestamp",
+        "date",
+        "time",
+        "interval",
+        "hugeint",
+        "varchar",
+        "blob",
+        "decimal",
+    ];
+    let name = NAMES.get(number as usize);
+    name.map_or_else(|| format!("type {number}"), |it| (*it).to_owned())
 }
 
 /// A C text, copied; empty for none. The caller vouches for the pointer.

@@ -29,6 +29,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     dialect: Some("pgsql"),
     quoting: Quoting::Postgres,
     open,
+    type_name: answer::type_name,
 };
 
 /// One connection to one database file.

@@ -33,6 +33,9 @@ pub struct Answer {
     total: u64,
     changed: u64,
     error: Option<Error>,
+    /// What the last end of a result said: the number that a row was given, and how many warnings.
+    pub(super) insert_id: u64,
+    pub(super) warnings: u16,
     /// Results that followed the first of a request, since somebody last took their number.
     pub(super) further: u64,
 }
@@ -206,6 +209,7 @@ impl Answer {
         if !self.asked.is_batch {
             self.rows.name(name)?;
         }
+        self.rows.types.push(column.type_number());
         self.columns.push(column);
         self.next_packet = self.after_column(left);
         Ok(())
@@ -239,15 +243,19 @@ impl Answer {
             return self.ok(content);
         }
         let mut reader = Reader(content);
-        let status = reader.bytes(3).and_then(|_| reader.u16());
+        reader.u8();
+        self.warnings = reader.u16().unwrap_or(0);
+        let status = reader.u16();
         self.result_end(status.ok_or_else(|| garbage("an incomplete end of rows"))?, 0)
     }
 
     #[inline]
     fn ok(&mut self, content: &[u8]) -> Result<(), Error> {
         let mut reader = Reader(&content[1..]);
-        let mut parse = || Some((reader.number()?, reader.number()?, reader.u16()?));
-        let (changed, _, status) = parse().ok_or_else(|| garbage("a torn OK"))?;
+        let parse = |it: &mut Reader| Some((it.number()?, it.number()?, it.u16()?));
+        let (changed, insert_id, status) =
+            parse(&mut reader).ok_or_else(|| garbage("a torn OK"))?;
+        (self.insert_id, self.warnings) = (insert_id, reader.u16().unwrap_or(0));
         if changed > MOST_CHANGED {
             return Err(garbage("an impossible number of changed rows"));
         }

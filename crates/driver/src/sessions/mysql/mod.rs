@@ -50,6 +50,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     dialect: Some("mysql"),
     quoting: Quoting::Mysql,
     open,
+    type_name: rows::type_name,
 };
 
 /// One connection to a server.

@@ -38,6 +38,11 @@ impl Column {
         Some((name, Self { kind, flags, width, decimals: reader.u8()? }))
     }
 
+    /// Its type with the flag that says that it has no sign, for [`type_name`].
+    pub fn type_number(&self) -> u32 {
+        u32::from(self.kind) | u32::from(self.flags & UNSIGNED) << 8
+    }
+
     /// Appends the next field of a binary row as text.
     pub fn put(&self, reader: &mut Reader, out: &mut Vec<u8>) -> Option<()> {
         match self.kind {
@@ -122,6 +127,37 @@ impl Column {
 /// The engine writes a FLOAT with six digits, though it has a little more.
 fn short(n: f32) -> f64 {
     format!("{n:.5e}").parse().unwrap_or_else(|_| f64::from(n))
+}
+
+/// The server's word for a [`Column::type_number`].
+pub fn type_name(number: u32) -> String {
+    let name = match number & 0xff {
+        0 | 246 => "decimal",
+        1 => "tinyint",
+        2 => "smallint",
+        3 => "int",
+        4 => "float",
+        5 => "double",
+        6 => "null",
+        7 => "timestamp",
+        8 => "bigint",
+        9 => "mediumint",
+        10 | 14 => "date",
+        11 => "time",
+        12 => "datetime",
+        13 => "year",
+        16 => "bit",
+        245 => "json",
+        247 => "enum",
+        248 => "set",
+        249..=252 => "blob",
+        253 | 15 => "varchar",
+        254 => "char",
+        255 => "geometry",
+        other => return format!("type {other}"),
+    };
+    let sign = if number >> 8 == 0 { "" } else { " unsigned" };
+    format!("{name}{sign}")
 }
 
 // Rows that will be read, as text, whichever protocol they came in.

@@ -11,7 +11,8 @@ use crate::generate::Source;
 use crate::plan::error::Error;
 use crate::sessions::sql::{Quoting, parameters, refuse_parameters};
 use crate::sessions::{
-    Canceller, Counts, LONGEST_WAIT, MOST_READS, Reply, Rows, SOON, Session, Value, open_statement,
+    Aside, Canceller, Counts, LONGEST_WAIT, MOST_READS, Reply, Rows, SOON, Session, Value,
+    open_statement,
 };
 use crate::wire::Line;
 
@@ -108,6 +109,11 @@ impl Session for Mysql {
             return self.line.send();
         }
         Ok(())
+    }
+
+    fn aside(&self) -> Aside {
+        let (insert_id, warnings) = (Some(self.answer.insert_id), self.answer.warnings);
+        Aside { insert_id, warnings }
     }
 
     fn in_transaction(&self) -> bool {

@@ -249,7 +249,9 @@ impl Answer {
         if self.mode == AnswerMode::Rows {
             for _ in 0..width {
                 rows.name(body.text()?)?;
-                body.take(18)?;
+                body.take(6)?;
+                rows.types.push(body.long()?);
+                body.take(8)?;
             }
         }
         Ok(())

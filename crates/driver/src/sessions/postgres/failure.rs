@@ -80,7 +80,13 @@ impl ErrorResponse {
 
     /// As a notice.
     pub fn notice(self) -> Notice {
-        Notice { message: self.words, context: self.context, detail: self.whole_detail }
+        Notice {
+            message: self.words,
+            context: self.context,
+            detail: self.whole_detail,
+            level: self.severity,
+            code: self.state,
+        }
     }
 
     /// Does the server close the connection now?

@@ -43,7 +43,42 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     dialect: Some("pgsql"),
     quoting: Quoting::Postgres,
     open,
+    type_name,
 };
+
+/// The server's word for a type's object number, as `pg_type` has those that come along.
+fn type_name(number: u32) -> String {
+    let name = match number {
+        16 => "bool",
+        17 => "bytea",
+        18 => "char",
+        19 => "name",
+        20 => "int8",
+        21 => "int2",
+        23 => "int4",
+        25 => "text",
+        26 => "oid",
+        114 => "json",
+        700 => "float4",
+        701 => "float8",
+        705 => "unknown",
+        790 => "money",
+        1042 => "bpchar",
+        1043 => "varchar",
+        1082 => "date",
+        1083 => "time",
+        1114 => "timestamp",
+        1184 => "timestamptz",
+        1186 => "interval",
+        1266 => "timetz",
+        1560 => "bit",
+        1700 => "numeric",
+        2950 => "uuid",
+        3802 => "jsonb",
+        other => return format!("oid {other}"),
+    };
+    name.to_owned()
+}
 
 /// Connects and logs in.
 fn open(session: &plan::Session) -> Result<Box<dyn Session>, Error> {

@@ -35,6 +35,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     dialect: Some("pgsql"),
     quoting: Quoting::Standard,
     open,
+    type_name: statement::type_name,
 };
 
 /// One connection to one database file.

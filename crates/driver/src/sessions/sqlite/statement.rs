@@ -135,6 +135,8 @@ impl Statement {
         // SAFETY: a statement of ours.
         let columns = unsafe { (self.connection.api.column_count)(self.handle) };
         self.name_columns(columns, rows);
+        rows.types.clear();
+        rows.types.resize(columns as usize, 0);
         let mut count = 0;
         while code == ROW {
             for column in 0..columns {
@@ -191,7 +193,9 @@ impl Statement {
         // SAFETY: the statement stands on a row and has this column. The text is valid until the
         // next call on the statement and is copied at once.
         unsafe {
-            match (api.column_type)(statement, column) {
+            let class = (api.column_type)(statement, column);
+            rows.types[column as usize] |= 1 << (class & 7);
+            match class {
                 NULL => rows.push(None),
                 INTEGER => {
                     let number = (api.column_int64)(statement, column);
@@ -226,6 +230,21 @@ impl Statement {
             rows.columns.push(name.to_bytes());
         }
     }
+}
+
+/// The storage classes of a column's values, a bit each, in one word: its type, whatever the table
+/// declares.
+pub fn type_name(classes: u32) -> String {
+    match classes & !(1 << NULL) {
+        0 => "null",
+        2 => "integer",
+        4 => "real",
+        6 => "number",
+        8 => "text",
+        16 => "blob",
+        _ => "mixed",
+    }
+    .to_owned()
 }
 
 impl Drop for Statement {

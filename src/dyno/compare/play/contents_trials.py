@@ -1,0 +1,80 @@
+"""The trials in which every side is asked the same, and what their answers come to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from dyno.compare.play.contents import Replies, compare_replies
+from dyno.compare.play.loads import PREPARE
+from dyno.compare.play.trial import Played
+from dyno.compare.resolve.draft import Prepared
+from dyno.engines import ReadsSql
+from dyno.record import Candidate, Contents, Trial, WorkloadPlan, name_contents
+
+
+@dataclass(frozen=True)
+class AnsweredTrial:
+    """A trial that asked a side, what stopped it, and the answers."""
+
+    trial: Trial
+    error: BaseException | None
+    replies: Replies
+
+
+def list_due_sides(
+    prepared: Prepared, workload: WorkloadPlan, played: Sequence[Trial]
+) -> list[list[Candidate]]:
+    """The candidates whose answers to a workload are not compared yet, by their options: the base
+    or the first of its options, then the others. Not those that keep nothing, that run already, or
+    whose workload loads no data of its own.
+    """
+    done = {trial.candidate for trial in played if trial.workload == workload.name}
+    good = {t.candidate for t in played if t.workload == workload.name and t.status == "ok"}
+    groups: dict[tuple[tuple[str, str], ...], list[Candidate]] = {}
+    run = prepared.run
+    for side in sorted(run.candidates, key=lambda it: it.name != run.design.base):
+        keeps = isinstance(prepared.engines[side.name], ReadsSql)
+        loads = PREPARE in workload.with_options(side.options).commands
+        if keeps and loads and not prepared.builds[side.name].attached and not prepared.clients:
+            groups.setdefault(tuple(sorted(side.options.items())), []).append(side)
+    return [
+        sides
+        for sides in groups.values()
+        if len(sides) > 1
+        and all(side.name in good for side in sides)
+        and not any(name_contents(side.name) in done for side in sides)
+    ]
+
+
+def compare_sides(
+    sides: Sequence[Candidate], ask: Callable[[Candidate, int], AnsweredTrial]
+) -> Iterator[Played]:
+    """The trials of all sides with what their answers came to beside the first's; that one is asked
+    again where another answers otherwise. `ask` is told how many trials were not kept yet.
+    """
+    base = sides[0]
+    theirs = ask(base, 0)
+    yield _add(theirs, Contents("", theirs.replies.seconds)), theirs.error
+    again: AnsweredTrial | None = None
+    for side in sides[1:]:
+        own = ask(side, 0)
+        if theirs.error or own.error:
+            yield own.trial, own.error
+            continue
+        same = side.engine == base.engine
+        found = compare_replies(theirs.replies, own.replies, None, same_engine=same)
+        fresh: AnsweredTrial | None = None
+        if again is None and any(each.differs for each in found):
+            again = fresh = ask(base, 1)
+        if again is not None and not again.error:
+            found = compare_replies(theirs.replies, own.replies, again.replies, same_engine=same)
+        yield _add(own, Contents(base.name, own.replies.seconds, found)), None
+        if fresh is not None:
+            yield _add(fresh, Contents("", fresh.replies.seconds)), fresh.error
+
+
+def _add(answered: AnsweredTrial, contents: Contents) -> Trial:
+    if answered.error:
+        return answered.trial
+    return replace(answered.trial, contents=contents)

@@ -1,0 +1,175 @@
+"""Audit `contents`: does every candidate answer what the base answers?
+
+After the first block each candidate is asked every statement of the workload on a fresh copy of
+its data, and the answers are compared whole: columns, rows, order, NULL, refusals, warnings, rows
+changed, the rows that tables hold in the end, and what breaks a constraint
+(`compare/play/contents.py`).
+
+- An answer that differs is *invalid* between candidates of one engine. Different engines have
+  spellings and rules of their own: *doubtful*.
+- A candidate that dies of what the base answers is *invalid*.
+- Rows that may differ by right (a LIMIT over ties, what the base answers otherwise to itself) are
+  undecidable; both these and what was not compared are counted in the sentence, with a reason.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from dyno.judge.analysis.run_view import RunView
+from dyno.judge.audits._cases import (
+    KEEPS_NOTHING,
+    Inapplicable,
+    Unchecked,
+    Unjudged,
+    conclude,
+    keeps_data,
+)
+from dyno.record import (
+    Candidate,
+    ComparedStatement,
+    Finding,
+    Soundness,
+    Trial,
+    WorkloadPlan,
+    name_contents,
+)
+
+#: Statements that a finding names, letters of a text, and rows of each side that it shows.
+NAMED, QUOTED, ROWS = 3, 90, 1
+PREPARE = "prepare"
+DIED = "the server died"
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """A candidate's answers to a workload; none where they were not compared, and why."""
+
+    workload: str
+    candidate: Candidate
+    trial: Trial | None
+    base: Candidate | None = None
+    why: str = ""
+
+    @property
+    def statements(self) -> Sequence[ComparedStatement]:
+        return self.trial.contents.statements if self.trial and self.trial.contents else ()
+
+
+class AnswersCompared:
+    """What candidates answer to the same statements on fresh copies of the same data."""
+
+    summary = "all candidates answer every statement of the workload as the base does"
+
+    def judge(self, view: RunView) -> list[Finding]:
+        """A finding for each candidate that answers otherwise; else how much was compared."""
+        found = list(_list_compared(view))
+        findings = [it for each in found for it in _find_faults(each)]
+        told = [statement for each in found for statement in each.statements]
+        left: list[Unjudged] = [
+            Unchecked(each.why, f"{each.workload} on {each.candidate.name}")
+            for each in found
+            if each.why
+        ]
+        if not found:
+            left.append(_explain_nothing(view))
+        return conclude("contents", findings, _describe(told), left)
+
+
+def _explain_nothing(view: RunView) -> Unjudged:
+    if not any(map(keeps_data, view.run.candidates)):
+        return Inapplicable(KEEPS_NOTHING)
+    return Inapplicable("there is one candidate, or each has options of its own")
+
+
+def _list_compared(view: RunView) -> Iterator[_Compared]:
+    """Every candidate but the first of its options, in every workload."""
+    run = view.run
+    keeping = [side for side in run.candidates if keeps_data(side)]
+    ordered = sorted(keeping, key=lambda it: it.name != run.design.base)
+    for workload in run.workloads:
+        first: dict[tuple[tuple[str, str], ...], Candidate] = {}
+        for side in ordered:
+            base = first.setdefault(tuple(sorted(side.options.items())), side)
+            if base is not side:
+                yield _find_compared(view, workload, base, side)
+
+
+def _find_compared(
+    view: RunView, workload: WorkloadPlan, base: Candidate, side: Candidate
+) -> _Compared:
+    def find(name: str) -> Trial | None:
+        own = (workload.name, name_contents(name))
+        return next((t for t in view.contents if (t.workload, t.candidate) == own), None)
+
+    trial, theirs = find(side.name), find(base.name)
+    if trial and trial.contents:
+        return _Compared(workload.name, side, trial, base)
+    why = "no trial has asked for them yet"
+    if base.attached or side.attached:
+        why = "a server that runs already has no fresh copy of its data"
+    elif PREPARE not in workload.with_options(side.options).commands:
+        why = "the workload loads no data of its own"
+    elif theirs and theirs.failure:
+        why = f"the base failed: {theirs.why_failed}"
+    elif trial and trial.failure:
+        why = trial.why_failed
+    return _Compared(workload.name, side, trial, base, why)
+
+
+def _find_faults(each: _Compared) -> Iterator[Finding]:
+    soundness: Soundness = "doubtful"
+    if each.base and each.base.engine == each.candidate.engine:
+        soundness = "invalid"
+    where = f"{each.workload} on {each.candidate.name}"
+    numbers = (each.trial.number,) if each.trial else ()
+    if each.trial and each.why.startswith(DIED):
+        yield Finding("contents", soundness, f"{where}: {each.why}", numbers)
+    differing = [it for it in each.statements if it.differs]
+    if differing and each.base:
+        named = "; ".join(_describe_difference(it) for it in differing[:NAMED])
+        more = f"; and {len(differing) - NAMED} more" if len(differing) > NAMED else ""
+        words = f"{where} answers otherwise than {each.base.name}: {named}{more}"
+        yield Finding("contents", soundness, words, numbers)
+
+
+def _describe_difference(each: ComparedStatement) -> str:
+    of = each.same + each.differs + each.undecidable + each.not_compared
+    text = each.text if len(each.text) <= QUOTED else f"{each.text[:QUOTED]}…"
+    rows = ""
+    if each.base[:ROWS] != each.own[:ROWS]:
+        own, base = ("; ".join(side[:ROWS]) or "nothing" for side in (each.own, each.base))
+        rows = f" ({own}, not {base})"
+    return f"`{text}` {each.why}{rows} in {each.differs} of {of} executions"
+
+
+def _describe(told: Sequence[ComparedStatement]) -> str:
+    """How much was compared, and what was not; empty where nothing was."""
+    same = sum(each.same for each in told)
+    if not same:
+        return ""
+    sent = [each for each in told if each.kind not in ("table", "rule")]
+    compared = sum(bool(each.same) for each in sent)
+    kinds = Counter(each.kind for each in told if each.same)
+    words = (
+        f"{same:,} answers are the same: {compared} of {len(sent)} statements,"
+        f" {kinds['table']} tables, {kinds['rule']} broken constraints"
+    )
+    for name, word in (("undecidable", "undecidable"), ("not_compared", "not compared")):
+        if count := sum(getattr(each, name) for each in told):
+            words += f"; {count:,} {word} ({_find_reason(told, name)})"
+    return words
+
+
+def _find_reason(told: Iterable[ComparedStatement], name: str) -> str:
+    """The most frequent reason."""
+    reasons = Counter[str]()
+    for each in told:
+        if getattr(each, name) and not each.differs:
+            reasons[each.why] += getattr(each, name)
+    return reasons.most_common(1)[0][0] if reasons else "beside others that differ"
+
+
+AUDIT = AnswersCompared()

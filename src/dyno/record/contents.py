@@ -1,0 +1,40 @@
+"""What two sides answered to the same statements, on fresh copies of the same data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ComparedStatement:
+    """Executions of one statement, its literals aside: how many were answered alike, otherwise, by
+    rows that may differ by right, and how many were not compared.
+
+    `kind` is the driver's (`read`, `update`, …), `table` for the rows that a table held in the end,
+    `rule` for what breaks a constraint. `example` is the execution that `why` tells of: the first
+    that differs, else the first that could not be judged; `base` and `own` are rows of both sides
+    there.
+    """
+
+    text: str
+    kind: str
+    same: int = 0
+    differs: int = 0
+    undecidable: int = 0
+    not_compared: int = 0
+    why: str = ""
+    example: str = ""
+    base: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The answers of a candidate beside those of `base`; `seconds` is what asking for them took.
+
+    `base` is empty for the first side's own trial, which has nothing to be held against.
+    """
+
+    base: str
+    seconds: float
+    statements: tuple[ComparedStatement, ...] = ()

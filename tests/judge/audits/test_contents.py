@@ -1,0 +1,79 @@
+"""Audit `contents`: answers of all candidates beside the base's."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from audit_records import a_run, a_trial, engine, findings
+from ways_to_be_fooled import assert_caught
+
+from dyno.record import ComparedStatement, Contents, Failure, Finding, Run, Trial, name_contents
+
+READ = ComparedStatement("SELECT c FROM t WHERE id=?", "read", same=64)
+TABLE = ComparedStatement("rows of t", "table", same=3)
+OTHERWISE = dataclasses.replace(
+    READ, same=60, differs=4, why="the rows differ", base=("1",), own=("2",)
+)
+
+
+def prepared(run: Run, *commands: str) -> Run:
+    workload = dataclasses.replace(run.workloads[0], commands=commands or ("prepare", "run"))
+    return dataclasses.replace(run, workloads=(workload,))
+
+
+def compared(*statements: ComparedStatement, failure: Failure | None = None) -> list[Trial]:
+    base, own = (a_trial(number, name) for number, name in ((2, "old"), (3, "new")))
+    asked = [
+        dataclasses.replace(
+            trial,
+            number=trial.number + 10,
+            block=-1,
+            candidate=name_contents(trial.candidate),
+            phases=(),
+            status="failed" if failure and trial is own else "ok",
+            failure=failure if trial is own else None,
+            contents=None if failure and trial is own else Contents("old", 0.1, statements),
+        )
+        for trial in (base, own)
+    ]
+    return [base, own, *asked]
+
+
+def told(run: Run, *trials: Trial) -> Finding:
+    (found,) = findings("contents", run, *trials)
+    return found
+
+
+def test_the_same_answers_are_sound_and_counted() -> None:
+    unsure = dataclasses.replace(READ, undecidable=2, why="LIMIT over ties")
+    found = told(prepared(a_run()), *compared(unsure, TABLE))
+    assert found.soundness == "sound"
+    assert "67 answers are the same: 1 of 1 statements, 1 tables" in found.sentence
+    assert "2 undecidable (LIMIT over ties)" in found.sentence
+
+
+def test_one_answer_that_differs_is_invalid() -> None:
+    found = findings("contents", prepared(a_run()), *compared(OTHERWISE, TABLE))
+    assert_caught("other-answer", found)
+    assert "the rows differ (2, not 1) in 4 of 64 executions" in found[0].sentence
+
+
+def test_another_engine_may_spell_otherwise() -> None:
+    run = prepared(a_run())
+    sides = (engine("old"), engine("new", "another"))
+    found = told(dataclasses.replace(run, candidates=sides), *compared(OTHERWISE))
+    assert found.soundness == "doubtful"
+
+
+def test_a_candidate_that_dies_of_a_question_is_invalid_and_any_other_failure_not_checked() -> None:
+    died = findings("contents", prepared(a_run()), *compared(failure=Failure("the server died")))
+    assert "invalid" in {found.soundness for found in died}
+    found = told(prepared(a_run()), *compared(failure=Failure("no space left")))
+    assert found.soundness == "not checked" and "no space left" in found.sentence
+
+
+def test_nothing_asked_is_not_checked_with_its_reason() -> None:
+    found = told(prepared(a_run()), *compared()[:2])
+    assert found.soundness == "not checked" and "no trial has asked" in found.sentence
+    found = told(prepared(a_run(), "run"), *compared()[:2])
+    assert found.soundness == "not checked" and "loads no data of its own" in found.sentence
