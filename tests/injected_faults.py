@@ -13,7 +13,7 @@ from dyno.compare.play.run import play_run
 from dyno.compare.resolve.experiment import draft_run
 from dyno.compare.run_folder import create_run
 from dyno.judge.analysis.judge import judge
-from dyno.record import Finding
+from dyno.record import Finding, Run, Trial
 
 NEIGHBOURS = {"steal_percent": 100.0, "foreign_percent": 100.0}
 
@@ -126,6 +126,22 @@ end
 """
 
 
+def played(
+    folder: Path,
+    sides: tuple[str, ...],
+    workload: str,
+    options: Mapping[str, str],
+    blocks: int = 1,
+) -> tuple[Run, list[Trial]]:
+    """A run of so many blocks, fewer than a user may ask for."""
+    measuring = Measuring(blocks=3, fixed=True, limits=NEIGHBOURS, seed=3, loads=0)
+    draft = draft_run(compare_candidates(sides, workload, dict(options), measuring), lambda _: None)
+    prepared = replace(draft, design=replace(draft.design, analyses=(blocks,))).freeze()
+    kept = create_run(prepared.run, folder)
+    play_run(prepared, kept, lambda _: None)
+    return prepared.run, kept.read_trials()
+
+
 def findings(
     folder: Path,
     sides: tuple[str, ...],
@@ -133,13 +149,9 @@ def findings(
     options: Mapping[str, str],
     blocks: int = 1,
 ) -> list[Finding]:
-    """What the audits say of so many blocks, fewer than a user may ask for."""
-    measuring = Measuring(blocks=3, fixed=True, limits=NEIGHBOURS, seed=3, loads=0)
-    draft = draft_run(compare_candidates(sides, workload, dict(options), measuring), lambda _: None)
-    prepared = replace(draft, design=replace(draft.design, analyses=(blocks,))).freeze()
-    kept = create_run(prepared.run, folder)
-    play_run(prepared, kept, lambda _: None)
-    return list(judge(prepared.run, kept.read_trials()).findings)
+    """What the audits say of it."""
+    run, trials = played(folder, sides, workload, options, blocks)
+    return list(judge(run, trials).findings)
 
 
 def injected(

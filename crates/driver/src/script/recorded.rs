@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::recording::{CHECK, FORMS_MOST, LaidForm, Lane, Recording};
+use super::recording::{CHECK, FORMS_MOST, LaidEvent, LaidForm, Lane, Recording};
 use super::shared::{RequestState, Shared};
 use super::statement::Form;
 use crate::plan::error::Error;
-use crate::sessions::literal::TextStatement;
+use crate::sessions::literal::{TextStatement, spell_out};
 use crate::sessions::sql::{Quoting, mark_parameters, number_placeholders};
-use crate::sessions::{Engine, descriptor};
+use crate::sessions::{Engine, Value, descriptor};
 
 /// PostgreSQL answers nothing in a transaction that has failed, and nothing changes in it either.
 const ABORTED: &str = "25P02";
@@ -19,6 +19,23 @@ const ABORTED: &str = "25P02";
 fn text_form(sql: &[u8], quoting: Quoting) -> LaidForm {
     let (text, order) = mark_parameters(sql);
     LaidForm { form: Form::Text(TextStatement::new(&text, quoting)), order }
+}
+
+/// An event's statement with its values in it.
+#[cold]
+fn spell_event(event: &LaidEvent, quoting: Quoting) -> Cow<'_, [u8]> {
+    if !event.has_values {
+        return Cow::Borrowed(&event.text);
+    }
+    let (text, order) = mark_parameters(&event.text);
+    let arrange = |at: usize| event.values.get(at).cloned().unwrap_or(Value::Null);
+    match order {
+        Some(order) => {
+            let arranged: Vec<_> = order.into_iter().map(arrange).collect();
+            Cow::Owned(spell_out(&text, &arranged, quoting))
+        }
+        None => Cow::Owned(spell_out(&text, &event.values, quoting)),
+    }
 }
 
 impl Shared {
@@ -105,12 +122,16 @@ impl Shared {
         };
         let number = it.connection;
         // A log's values are its own.
-        self.account.send(it.texts.get(it.at).copied().unwrap_or_default(), || 0);
+        let text = it.texts.get(it.at).copied().unwrap_or_default();
+        self.account.send(text, || 0);
         it.at += 1;
         let reply = match it.lane.next_event() {
             Ok(true) => self.connections.at(number).and_then(|connection| {
                 let (session, event) = (connection.keeping(false), &it.lane.event);
                 it.is_check = event.text == CHECK;
+                if !it.is_check && self.account.wants_example(text) {
+                    self.account.keep_text(text, &spell_event(event, quoting));
+                }
                 if let Some(question) = it.question.as_ref().filter(|_| it.is_check) {
                     return session.query(question);
                 }

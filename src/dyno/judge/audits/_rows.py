@@ -192,7 +192,7 @@ def _is_replay(plan: Phase | None) -> bool:
 def _is_same(own: StreamView, trial: Trial, other: Trial) -> bool:
     """Did two trials do the same up to the end of the phase, with nothing left to chance?"""
     plan = own.case.plan
-    if plan is None or not (plan.stop.kind == "count" or len(plan.paced) == len(plan.streams)):
+    if plan and plan.stop.kind != "count" and len(plan.paced) < len(plan.streams):
         return False
     theirs = {record.phase: record for record in other.phases}
     for record in trial.phases:
@@ -234,7 +234,7 @@ def _is_sent_alike(record: PhaseRecord, there: PhaseRecord) -> bool:
 def list_uncompared(compared: Sequence[RowsOfText]) -> Iterator[Unchecked]:
     """The texts of which too little is known."""
     for each in compared:
-        if each.executions is None:
+        if each.executions is None and not each.stream.is_load:
             yield Unchecked("one restart tells no chance, and other work was sent", each.text)
 
 
