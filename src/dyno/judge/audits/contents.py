@@ -62,6 +62,7 @@ class AnswersCompared:
     """What candidates answer to the same statements on fresh copies of the same data."""
 
     summary = "all candidates answer every statement of the workload as the base does"
+    judges_every_trial = True
 
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each candidate that answers otherwise; else how much was compared."""
