@@ -15,12 +15,8 @@ from dyno.builds import crate
 from dyno.builds.compiler import Recipe, compile_library
 from dyno.engines.sqlite.builds import CRATE, CRATES, DEFINES
 from dyno.host.controls import inject
-from dyno.judge.audits import load_audits
 
 VERSION = "3.54.1"
-NEEDS_CONTENTS = pytest.mark.skipif(
-    "contents" not in load_audits(), reason="answers are not compared by an audit yet"
-)
 MARK = b"dyno faults none"
 #: Fault -> the letter that switches it, and text of the source with what stands in its place.
 SQLITE = {

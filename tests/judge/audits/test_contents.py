@@ -72,6 +72,15 @@ def test_a_candidate_that_dies_of_a_question_is_invalid_and_any_other_failure_no
     assert found.soundness == "not checked" and "no space left" in found.sentence
 
 
+def test_a_statement_of_which_nothing_was_compared_is_not_checked_by_name() -> None:
+    left = ComparedStatement("SELECT 1", "read", not_compared=2, why="it was not answered")
+    alone = told(prepared(a_run()), *compared(left, TABLE))
+    assert alone.soundness == "not checked" and "it was not answered" in alone.sentence
+    found = findings("contents", prepared(a_run()), *compared(READ, left))
+    assert {it.soundness for it in found} == {"sound", "not checked"}
+    assert "`SELECT 1`" in found[1].sentence
+
+
 def test_nothing_asked_is_not_checked_with_its_reason() -> None:
     found = told(prepared(a_run()), *compared()[:2])
     assert found.soundness == "not checked" and "no trial has asked" in found.sentence

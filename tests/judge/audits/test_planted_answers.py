@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from injected_faults import findings
 from planted_engines import (
-    NEEDS_CONTENTS,
     SCRIPT,
     SERVER_PLANTS,
     build_planted_sqlites,
@@ -18,7 +17,7 @@ from planted_engines import (
 from dyno.cli.setup_words import prepare_setup
 from dyno.workloads.replay.layout import lay_out
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), NEEDS_CONTENTS]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 @pytest.fixture(scope="module")

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 from injected_faults import played
-from planted_engines import ALL, NEEDS_CONTENTS, SCRIPT, SERVER_PLANTS, preload_plants
+from planted_engines import ALL, SCRIPT, SERVER_PLANTS, preload_plants
 
 from dyno.judge.analysis.judge import judge
 
 
-@NEEDS_CONTENTS
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("build", ["postgres@18", "mysql@8.0.33"])
 def test_each_fault_of_a_server_is_found_by_its_audit_and_none_of_a_clean_one(
@@ -26,7 +25,7 @@ def test_each_fault_of_a_server_is_found_by_its_audit_and_none_of_a_clean_one(
     asked = {
         trial.candidate: [it.text for it in contents.statements if it.differs]
         for trial in trials
-        if (contents := getattr(trial, "contents", None)) and contents.base
+        if (contents := trial.contents) and contents.base
     }
     clean, faulted = asked.values()
     assert not clean

@@ -41,6 +41,8 @@ from dyno.record import (
 NAMED, QUOTED, ROWS = 3, 90, 1
 PREPARE = "prepare"
 DIED = "the server died"
+#: Kinds of statements that the workload did not send.
+OURS = ("table", "rule")
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,11 @@ class AnswersCompared:
             Unchecked(each.why, f"{each.workload} on {each.candidate.name}")
             for each in found
             if each.why
+        ]
+        left += [
+            Unchecked(it.why, f"`{_cut(it.text)}`")
+            for it in told
+            if it.kind not in OURS and not it.same and not it.differs
         ]
         if not found:
             left.append(_explain_nothing(view))
@@ -138,21 +145,24 @@ def _find_faults(each: _Compared) -> Iterator[Finding]:
 
 def _describe_difference(each: ComparedStatement) -> str:
     of = each.same + each.differs + each.undecidable + each.not_compared
-    text = each.text if len(each.text) <= QUOTED else f"{each.text[:QUOTED]}…"
     rows = ""
     if each.base[:ROWS] != each.own[:ROWS]:
         own, base = ("; ".join(side[:ROWS]) or "nothing" for side in (each.own, each.base))
         rows = f" ({own}, not {base})"
-    return f"`{text}` {each.why}{rows} in {each.differs} of {of} executions"
+    return f"`{_cut(each.text)}` {each.why}{rows} in {each.differs} of {of} executions"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= QUOTED else f"{text[:QUOTED]}…"
 
 
 def _describe(told: Sequence[ComparedStatement]) -> str:
     """How much was compared, and what was not; empty where nothing was."""
     same = sum(each.same for each in told)
-    if not same:
-        return ""
-    sent = [each for each in told if each.kind not in ("table", "rule")]
+    sent = [each for each in told if each.kind not in OURS]
     compared = sum(bool(each.same) for each in sent)
+    if not compared:
+        return ""
     kinds = Counter(each.kind for each in told if each.same)
     words = (
         f"{same:,} answers are the same: {compared} of {len(sent)} statements,"
