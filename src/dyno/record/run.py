@@ -156,7 +156,7 @@ class Design:
     primary by itself, or their geometric mean over all workloads. `interleaving` is how the trials
     of a block are interleaved; None: they are played one after the other. `precision_percent` is
     how far the interval of what decides may reach to either side where a verdict ends the run;
-    None: any.
+    None: any. `accepted` are statements whose answers may differ, each with its reason.
     """
 
     base: str
@@ -172,6 +172,7 @@ class Design:
     gate: Gate = "each"
     interleaving: Interleaving | None = None
     precision_percent: float | None = None
+    accepted: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         rising = sorted({each for each in self.analyses if 0 < each < BLOCKS_MOST})

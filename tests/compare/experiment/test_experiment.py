@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from repository import ROOT
 
 from dyno.cli import compare, run_words
 from dyno.compare import experiment
-from dyno.compare.experiment import Measuring
+from dyno.compare.experiment import Measuring, read_accepted_file
 from dyno.compare.experiments import list_experiments
 from dyno.errors import UsageError
 
@@ -186,3 +187,19 @@ def test_a_comparison_is_an_experiment_too() -> None:
     made = experiment.compare_candidates(["null@1us", "null@2us"], "x.lua", {"table-size": "5"})
     assert made.workloads[0].options == {"table_size": "5"}
     assert made.name == "x-null@1us-null@2us"
+
+
+def test_answers_that_may_differ_have_a_reason(tmp_path: Path) -> None:
+    file = tmp_path / "accepted.toml"
+    file.write_text('[accepted]\n"SELECT ?" = "it is meant"\n')
+    assert read_accepted_file(file) == {"SELECT ?": "it is meant"}
+    for text, cause in (
+        ('[accepted]\n"SELECT ?" = " "\n', "accepted.toml:2: 'SELECT ?' is accepted without"),
+        ('[excepted]\n"SELECT ?" = "x"\n', "unknown key 'excepted'"),
+        ("[accepted\n", "is not TOML"),
+    ):
+        file.write_text(text)
+        with pytest.raises(UsageError, match=re.escape(cause)):
+            read_accepted_file(file)
+    with pytest.raises(UsageError, match="cannot read"):
+        read_accepted_file(tmp_path / "none.toml")

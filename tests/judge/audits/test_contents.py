@@ -58,6 +58,17 @@ def test_one_answer_that_differs_is_invalid() -> None:
     assert "the rows differ (2, not 1) in 4 of 64 executions" in found[0].sentence
 
 
+def test_a_difference_that_is_accepted_is_counted_with_its_reason() -> None:
+    run = prepared(a_run())
+    reason = "GROUP BY orders no more"
+    design = dataclasses.replace(run.design, accepted={READ.text: reason, "SELECT 9": "old"})
+    again = dataclasses.replace(OTHERWISE, text=f"{READ.text} (after the writes)")
+    found = told(dataclasses.replace(run, design=design), *compared(OTHERWISE, again))
+    assert found.soundness == "sound"
+    assert f"`{READ.text}` is accepted and differs ({reason})" in found.sentence
+    assert "`SELECT 9` is accepted and does not differ (old)" in found.sentence
+
+
 def test_another_engine_may_spell_otherwise() -> None:
     run = prepared(a_run())
     sides = (engine("old"), engine("new", "another"))

@@ -8,7 +8,7 @@ from dyno.compare.experiment.comparison import (
     check_unlike,
     compare_candidates,
 )
-from dyno.compare.experiment.toml_file import read_experiment
+from dyno.compare.experiment.toml_file import read_accepted_file, read_experiment
 
 __all__ = [
     "BLOCKS",
@@ -17,5 +17,6 @@ __all__ = [
     "Workload",
     "check_unlike",
     "compare_candidates",
+    "read_accepted_file",
     "read_experiment",
 ]

@@ -50,7 +50,8 @@ class Measuring:
     `hold_connections` keeps those of a trial that is interleaved, where users else connect anew
     about every second. `cpu_profile` samples where the engines' CPU time goes, where that can be
     had; `cpu_stacks` plays a trial of each candidate for its callers, too. A verdict ends the run;
-    with `precision_percent` only once each interval reaches no further to either side.
+    with `precision_percent` only once each interval reaches no further to either side. `accepted`
+    are statements that may be answered otherwise, each with its reason.
     """
 
     margin_percent: float | None = None
@@ -69,6 +70,7 @@ class Measuring:
     precision_percent: float | None = None
     cpu_profile: bool = True
     cpu_stacks: bool = False
+    accepted: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """`UsageError` for values that no run could be judged by."""

@@ -227,9 +227,22 @@ def read_measuring(top: TomlTable) -> Measuring:
             precision_percent=None if precision is None else float(precision),
             cpu_profile=top.read_flag("cpu_profile", default=True),
             cpu_stacks=top.read_flag("cpu_stacks"),
+            accepted=read_accepted(top),
         )
     except UsageError as error:
         raise top.locate_error(_find_blamed_key(error, top), error) from error
+
+
+def read_accepted(top: TomlTable) -> dict[str, str]:
+    """The table `accepted`: a statement's text, its literals as `?`, and the reason why it may be
+    answered otherwise; `UsageError` for one without a reason.
+    """
+    found = top.read_table("accepted")
+    reasons = {text: found.get(text, str) or "" for text in found.data}
+    for text, reason in reasons.items():
+        if not reason.strip():
+            raise found.locate_error(text, UsageError(f"'{text}' is accepted without a reason"))
+    return reasons
 
 
 def _find_blamed_key(error: UsageError, top: TomlTable) -> str:
@@ -259,14 +272,28 @@ def read_experiment(path: Path) -> Experiment:
     if file is None:
         raise _build_missing_error(path)
     try:
-        text = file.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{file} is not TOML", cause="it is not text in UTF-8") from error
-    try:
-        return _read_experiment(TomlTable(file, text, tomllib.loads(text)), f"dyno run {path}")
+        return _read_experiment(_parse(file), f"dyno run {path}")
     except RecursionError:
         hint = "dyno show experiments has examples"
         raise UsageError(f"{file} is nested too deeply", hint=hint) from None
+
+
+def read_accepted_file(file: Path) -> dict[str, str]:
+    """The table `accepted` of a TOML file that has nothing else; `UsageError` where it is not."""
+    try:
+        top = _parse(file)
+    except OSError as error:
+        raise UsageError(f"cannot read {file}", cause=(error.strerror or "").lower()) from None
+    top.allow_only(["accepted"])
+    return read_accepted(top)
+
+
+def _parse(file: Path) -> TomlTable:
+    try:
+        text = file.read_text(encoding="utf-8")
+        return TomlTable(file, text, tomllib.loads(text))
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{file} is not TOML", cause="it is not text in UTF-8") from error
     except tomllib.TOMLDecodeError as error:
         hint = "strings stand in quotes, lists end with ]; dyno show experiments has examples"
         raise UsageError(f"{file} is not TOML", cause=error, hint=hint) from error

@@ -59,6 +59,7 @@ def make_design(experiment: Experiment, base: str, controls: dict[str, str]) -> 
         aa=measuring.aa,
         gate="mean" if measuring.gate == "mean" else "each",
         precision_percent=measuring.precision_percent,
+        accepted=measuring.accepted,
     )
 
 

@@ -8,6 +8,7 @@ changed, the rows that tables hold in the end, and what breaks a constraint
 - An answer that differs is *invalid* between candidates of one engine. Different engines have
   spellings and rules of their own: *doubtful*.
 - A candidate that dies of what the base answers is *invalid*.
+- Statements that the experiment's table `accepted` (`--accept`) names are counted, with its reason.
 - Rows that may differ by right (a LIMIT over ties, what the base answers otherwise to itself) are
   undecidable; both these and what was not compared are counted in the sentence, with a reason.
 """
@@ -15,7 +16,7 @@ changed, the rows that tables hold in the end, and what breaks a constraint
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dyno.judge.analysis.run_view import RunView
@@ -43,6 +44,8 @@ PREPARE = "prepare"
 DIED = "the server died"
 #: Kinds of statements that the workload did not send.
 OURS = ("table", "rule")
+#: Stands behind the text of a statement that was asked once more.
+AGAIN = " (after the writes)"
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,8 @@ class AnswersCompared:
     def judge(self, view: RunView) -> list[Finding]:
         """A finding for each candidate that answers otherwise; else how much was compared."""
         found = list(_list_compared(view))
-        findings = [it for each in found for it in _find_faults(each)]
+        accepted = view.run.design.accepted
+        findings = [it for each in found for it in _find_faults(each, accepted)]
         told = [statement for each in found for statement in each.statements]
         left: list[Unjudged] = [
             Unchecked(each.why, f"{each.workload} on {each.candidate.name}")
@@ -83,7 +87,7 @@ class AnswersCompared:
         ]
         if not found:
             left.append(_explain_nothing(view))
-        return conclude("contents", findings, _describe(told), left)
+        return conclude("contents", findings, _describe(told, accepted), left)
 
 
 def _explain_nothing(view: RunView) -> Unjudged:
@@ -127,7 +131,7 @@ def _find_compared(
     return _Compared(workload.name, side, trial, base, why)
 
 
-def _find_faults(each: _Compared) -> Iterator[Finding]:
+def _find_faults(each: _Compared, accepted: Mapping[str, str]) -> Iterator[Finding]:
     soundness: Soundness = "doubtful"
     if each.base and each.base.engine == each.candidate.engine:
         soundness = "invalid"
@@ -135,7 +139,7 @@ def _find_faults(each: _Compared) -> Iterator[Finding]:
     numbers = (each.trial.number,) if each.trial else ()
     if each.trial and each.why.startswith(DIED):
         yield Finding("contents", soundness, f"{where}: {each.why}", numbers)
-    differing = [it for it in each.statements if it.differs]
+    differing = [it for it in each.statements if it.differs and _name(it) not in accepted]
     if differing and each.base:
         named = "; ".join(_describe_difference(it) for it in differing[:NAMED])
         more = f"; and {len(differing) - NAMED} more" if len(differing) > NAMED else ""
@@ -152,11 +156,16 @@ def _describe_difference(each: ComparedStatement) -> str:
     return f"`{_cut(each.text)}` {each.why}{rows} in {each.differs} of {of} executions"
 
 
+def _name(each: ComparedStatement) -> str:
+    """Its text, also where it was asked once more."""
+    return each.text.removesuffix(AGAIN)
+
+
 def _cut(text: str) -> str:
     return text if len(text) <= QUOTED else f"{text[:QUOTED]}…"
 
 
-def _describe(told: Sequence[ComparedStatement]) -> str:
+def _describe(told: Sequence[ComparedStatement], accepted: Mapping[str, str]) -> str:
     """How much was compared, and what was not; empty where nothing was."""
     same = sum(each.same for each in told)
     sent = [each for each in told if each.kind not in OURS]
@@ -171,6 +180,10 @@ def _describe(told: Sequence[ComparedStatement]) -> str:
     for name, word in (("undecidable", "undecidable"), ("not_compared", "not compared")):
         if count := sum(getattr(each, name) for each in told):
             words += f"; {count:,} {word} ({_find_reason(told, name)})"
+    met = {_name(each) for each in told if each.differs}
+    for text, reason in accepted.items():
+        word = "differs" if text in met else "does not differ"
+        words += f"; `{_cut(text)}` is accepted and {word} ({reason})"
     return words
 
 
