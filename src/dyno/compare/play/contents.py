@@ -27,8 +27,9 @@ from dyno.record import ComparedStatement
 #: committed by itself.
 READS = frozenset({"read"})
 LEFT_OUT = frozenset({"begin", "commit", "rollback", "batch"})
-#: Executions of one text, writes of all; what asking for reads may take, and one statement.
-EXECUTIONS, WRITES, STAGE_S, STATEMENT_S = 64, 256, 0.75, 10.0
+#: Executions of one text, writes of all; what further executions of reads may take, the first of
+#: each text, and one statement.
+EXECUTIONS, WRITES, STAGE_S, FIRST_S, STATEMENT_S = 64, 256, 0.75, 5.0, 10.0
 #: Values that most data end at, or hold nothing of.
 EDGES = ("0", "-1", "2147483647")
 #: Tables, their rows and their columns that are looked at.
@@ -131,11 +132,13 @@ def ask_contents(
             replies.replies.append(Reply(question, whole))
             return whole
 
-        _ask_reads(ask, reads)
+        firsts = list({it.text: it for it in reversed(reads)}.values())[::-1]
+        left = _ask_reads(ask, reads)
         replies.writes = sum(ask(each) is not None for each in writes[:WRITES])
-        for text in dict.fromkeys(it.text for it in reads):
-            first = next(it for it in reads if it.text == text)
-            ask(AskedStatement(f"{text} {AFTER}", first.kind, first.sql))
+        again = [AskedStatement(f"{it.text} {AFTER}", it.kind, it.sql) for it in firsts]
+        left += _ask_reads(ask, again)
+        why = f"others had taken {FIRST_S:g} s"
+        replies.replies += (Reply(each, None, why) for each in left)
         (tables,) = conversation.ask_whole(session, [tables_sql])
         for (table,) in tables.answer.rows[:TABLES]:
             _ask_table(ask, str(table))
@@ -143,14 +146,21 @@ def ask_contents(
 
 
 def _ask_reads(
-    ask: Callable[[AskedStatement], WholeAnswer | None], questions: Sequence[AskedStatement]
-) -> None:
-    """As many as there is time for, and one of each text at least."""
-    end_s, asked = time.monotonic() + STAGE_S, set[str]()
-    for question in questions:
-        if question.text not in asked or time.monotonic() < end_s:
-            asked.add(question.text)
-            ask(question)
+    ask: Callable[[AskedStatement], WholeAnswer | None], statements: Sequence[AskedStatement]
+) -> list[AskedStatement]:
+    """As many as there is time for, the first of each text for longer; those of which none was
+    asked.
+    """
+    began_s, asked = time.monotonic(), set[str]()
+    left: dict[str, AskedStatement] = {}
+    for each in statements:
+        spent_s = time.monotonic() - began_s
+        if spent_s < (STAGE_S if each.text in asked else FIRST_S):
+            asked.add(each.text)
+            ask(each)
+        elif each.text not in asked:
+            left.setdefault(each.text, each)
+    return list(left.values())
 
 
 def _ask_table(ask: Callable[[AskedStatement], WholeAnswer | None], table: str) -> None:
