@@ -12,6 +12,7 @@ import pytest
 
 from dyno import driver
 from dyno.driver import DriverLaunch, DriverProcess, Limit
+from dyno.driver.events import UnreadableEvent
 from dyno.driver.plan import Plan, Script
 from dyno.errors import DynoError, HostError, InternalError, TrialFailed, UsageError
 
@@ -54,12 +55,12 @@ def test_a_good_trial_is_told_event_by_event(tmp_path: Path) -> None:
         ("driver", InternalError, "mine.lua:7"),
         ("kill", TrialFailed, "the driver was killed (signal 9)"),
         ("exit", TrialFailed, "the driver ended early (exit code 7): a word in the log"),
-        ("babble", InternalError, "cannot parse the driver's event"),
+        ("babble", UnreadableEvent, "cannot parse the driver's event"),
         ("endless", InternalError, "a line of more than 64 MB"),
-        ("deep", InternalError, "cannot parse the driver's event"),
-        ("list", InternalError, "cannot parse the driver's event"),
+        ("deep", UnreadableEvent, "cannot parse the driver's event"),
+        ("list", UnreadableEvent, "cannot parse the driver's event"),
         ("untyped", InternalError, "it gives no reason"),
-        ("wrong", InternalError, "cannot parse the driver's event"),
+        ("wrong", UnreadableEvent, "cannot parse the driver's event"),
         ("old", HostError, "speaks version 9 of the plan"),
     ],
 )

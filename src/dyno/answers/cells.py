@@ -53,7 +53,7 @@ DIGITS_15 = 1e-15
 
 def find_family(name: str) -> Family:
     """Return the family of a type by the engine's name of it: `DECIMAL(10,2)` is `exact`."""
-    plain = re.sub(r"\(.*?\)", "", name).strip().lower()
+    plain = re.sub(r"\([^()]*+\)", "", name).strip().lower()
     if not plain:
         return "unknown"
     if plain.endswith("[]"):

@@ -468,5 +468,5 @@ class Trial:
 
     @property
     def is_client_baseline(self) -> bool:
-        """It played no engine, but `null` or an echo, and belongs to no block."""
+        """It belongs to no block: `null` or an echo was played, or answers were asked for."""
         return self.block < 0

@@ -116,7 +116,15 @@ def test_where_no_block_counts_nobody_calls_what_he_did_not_hear_sound() -> None
     heard = {f.audit for f in verdict.findings if f.sentence != "no trial counts"}
     assert heard == {
         *("dropped_blocks", "failed_restarts", "ledger", "noise", "noise_effect", "results"),
-        *("committed", "durability", "integrity", "rows_changed", "same_work", "shares"),
+        *(
+            "committed",
+            "contents",
+            "durability",
+            "integrity",
+            "rows_changed",
+            "same_work",
+            "shares",
+        ),
     }
     silent = {f.soundness for f in verdict.findings if f.audit not in heard}
     assert silent == {"not checked"}

@@ -144,7 +144,9 @@ def test_two_hosts_on_one_server_count_what_it_counts(theirs: str, tmp_path: Pat
         assert all(abs(p.clock.offset_ns) <= p.clock.error_ns for p in parts)
     for audit in ("server_count", "errors", "committed", "rows_changed"):
         found = [each for each in verdict.findings if each.audit == audit]
-        assert [each.soundness for each in found] == ["sound"], found
+        # one restart cannot tell other rows from other work: such texts are not checked
+        others = ["not checked"] if audit == "rows_changed" else []
+        assert [each.soundness for each in found] == ["sound", *others], found
     # how far apart is told; on a crowded host that is a fault
     told = [each.sentence for each in verdict.findings if each.audit == "client_hosts"]
     assert any(" started within " in each and " ± " in each for each in told), told

@@ -49,7 +49,9 @@ def test_a_line_with_two_builds_ends_in_a_verdict(
     assert EXITS[verdict["overall"]] == code
     trials = [json.loads(it.read_text()) for it in tmp_path.glob("runs/*/trials/*.json")]
     done = [
-        sum(it["done"] for phase in trial["phases"] for it in phase["streams"]) for trial in trials
+        sum(it["done"] for phase in trial["phases"] for it in phase["streams"])
+        for trial in trials
+        if not trial["contents"]
     ]
-    assert len(trials) >= 2 * 5 and all(done), done
+    assert len(done) >= 2 * 5 and all(done), done
     assert {trial["candidate"] for trial in trials} >= set(BUILDS[name])

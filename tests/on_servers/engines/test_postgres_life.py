@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from private_postgres import NEW, started
 from private_postgres import version as version
-from processes import processes_in, processes_left_in
+from processes import processes_in, processes_left_in, wait_for
 
 from dyno import driver
 from dyno.engines import find_engine
@@ -75,7 +75,7 @@ def test_nothing_outlives_a_starter_that_is_killed(
             os.kill(each, signal.SIGSTOP)
         starter.kill()
     assert not processes_left_in(deep, 20)
-    assert not Path(socket).parent.exists()
+    wait_for(lambda: not Path(socket).parent.exists())
 
 
 def test_a_killed_server_leaves_no_backend_after_its_stop(version: str, home: Path) -> None:

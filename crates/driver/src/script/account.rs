@@ -235,8 +235,7 @@ impl Account {
     pub fn keep_text(&mut self, number: u32, sql: &[u8]) {
         let text = &mut self.texts[number as usize];
         let bytes = text.executions.iter().map(|(_, it)| it.len()).sum::<usize>() + sql.len();
-        let is_first = text.executions.is_empty() && sql.len() <= EXAMPLE_BYTES;
-        if number > BATCH && (is_first || bytes <= EXECUTIONS_BYTES) {
+        if number > BATCH && sql.len() <= EXAMPLE_BYTES && bytes <= EXECUTIONS_BYTES {
             text.executions.push((self.kept, sql.to_vec()));
             self.kept += 1;
             text.is_full = text.executions.len() >= self.wanted;
