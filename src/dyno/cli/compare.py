@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -49,14 +48,7 @@ if TYPE_CHECKING:
     metavar="PERCENT",
     help="Continue until every interval's half-width is at most this.",
 )
-@click.option(
-    "--accept",
-    "accepted",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Statements that may be answered otherwise, each with its reason: a TOML table "
-    "`accepted`; they are counted and not judged.",
-)
+@options.ACCEPT
 @options.CLIENT_HOSTS
 @options.BLOCKS
 @options.BUDGET
@@ -185,7 +177,7 @@ def read_experiment(**words: Any) -> Experiment:
         precision_percent=words["precision"],
         cpu_profile=words["cpu_profile"],
         cpu_stacks=words["cpu_stacks"],
-        accepted=experiments.read_accepted_file(words["accepted"]) if words["accepted"] else {},
+        accepted=words["accepted"] or {},
     )
     words["candidates"] = rewrite_candidates(words, words["candidates"])
     (first, *others), chosen = choose_scripts(words)

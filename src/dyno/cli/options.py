@@ -106,6 +106,18 @@ class LimitValue(click.ParamType[tuple[str, float]]):
         return f"{plain}_percent", PERCENT.convert(percent, param, ctx)
 
 
+class AcceptedFile(click.ParamType[dict[str, str]]):
+    """A file of statements that may be answered otherwise, each with its reason."""
+
+    name = "file"
+
+    def convert(self, value: Any, param: Param, ctx: Context) -> dict[str, str]:
+        """Statement and reason."""
+        from dyno.compare.experiment import read_accepted_file
+
+        return value if isinstance(value, dict) else read_accepted_file(Path(value))
+
+
 class LevelsType(click.ParamType[tuple[str, tuple[str, ...]]]):
     """`key=on,off`: a factor with its levels."""
 
@@ -316,6 +328,13 @@ def _refuse_client_hosts(
         )
 
 
+ACCEPT: Decorator = click.option(
+    *("--accept", "accepted"),
+    type=AcceptedFile(),
+    metavar="FILE",
+    help="Statements that may be answered otherwise, each with its reason: a TOML table "
+    "`accepted`; they are counted and not judged.",
+)
 CLIENT_HOSTS: Decorator = click.option(
     "--client-hosts",
     metavar="FILE|ssh:HOST,...",
