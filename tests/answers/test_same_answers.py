@@ -340,3 +340,20 @@ def test_a_difference_for_certain_hides_behind_none_that_is_not() -> None:
 )
 def test_other_engines_are_held_to_what_both_mean(mine: Answer, theirs: Answer, word: str) -> None:
     assert compare(mine, theirs, same_engine=False).word == word
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "word"),
+    [
+        ("2.26929244127523e+15", "2269292441275226.0", "undecidable"),
+        ("0.100000000000000", "0.10000000000000001", "same"),
+        ("0.123456789012346", "0.12345678901234568", "undecidable"),
+        ("0.123456789012346", "0.12345678901234468", "differs"),
+        ("0.12345678901234567", "0.12345678901234568", "differs"),
+    ],
+)
+def test_a_float_that_one_side_writes_with_15_digits_may_be_the_same(
+    one: str, other: str, word: str
+) -> None:
+    base, own = (Answer((Column("c", "real"),), ((cell,),)) for cell in (one, other))
+    assert compare_answers(base, own, "SELECT c FROM t", kind="sqlite").word == word

@@ -47,8 +47,10 @@ _NUMBER = re.compile(
 )
 _EXACT = Context(prec=1000)
 _LONG_FRACTION = re.compile(r"\.\d{7}")
-#: A part in so many: what two doubles that agree to 15 digits may differ by.
-DIGITS_15 = 1e-15
+#: What two doubles that agree to 15 digits may differ by: half of the 15th of 1.00000000000000.
+DIGITS_15 = 5e-15
+#: Whole numbers below are written with all their digits wherever 15 are.
+WHOLE = 1e15
 
 
 def find_family(name: str) -> Family:
@@ -178,13 +180,25 @@ def strip_case(text: str) -> str:
 
 def are_close(one: Hashable, other: Hashable, tolerance: float) -> bool:
     """Return whether two forms of floats differ by no more than such a part of the larger. Whole
-    numbers that a double holds exactly are added without a loss: they are equal or not.
+    numbers of up to 15 digits are added and written without a loss: they are equal or not.
     """
     if isinstance(one, float) and isinstance(other, float):
-        if one.is_integer() and other.is_integer() and max(abs(one), abs(other)) < 2**53:
+        if one.is_integer() and other.is_integer() and max(abs(one), abs(other)) < WHOLE:
             return one == other
         return math.isclose(one, other, rel_tol=tolerance)
     return one == other
+
+
+def is_cut(one: str, other: str) -> bool:
+    """Return whether one side writes a float with 15 digits where the other writes more, as SQLite
+    did before it wrote 17.
+    """
+    fewer, more = sorted(_count_digits(each) for each in (one, other))
+    return fewer <= 15 < more
+
+
+def _count_digits(text: str) -> int:
+    return len(re.sub(r"[eE].*|\D", "", text).strip("0"))
 
 
 def describe_spelling(family: Family, one: str, other: str) -> str:

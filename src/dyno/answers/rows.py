@@ -18,6 +18,7 @@ from dyno.answers.cells import (
     are_close,
     describe_spelling,
     guess_form,
+    is_cut,
     make_form,
     strip_case,
 )
@@ -253,6 +254,8 @@ class _Comparison:
                 yield self.open.free[column], False
             elif family == "float" and column in self.open.added:
                 yield "floats were added, and in which order is open", False
+            elif family == "float" and other is not None and is_cut(one, other):
+                yield f"one side writes 15 digits of a float: {one} and {other}", False
             elif family == "float" and not self.reader.same_engine:
                 yield "floats are the same to 15 digits, on engines of other arithmetic", False
             elif family == "float":
