@@ -48,9 +48,10 @@ class KnownStatements:
             return dict(known)
 
     def note_texts(self, workload: str, candidate: str, texts: Iterable[KnownText]) -> None:
-        """Takes in what a candidate's trial has sent in its phases; the first one stays."""
+        """Takes in what a candidate's trial has sent in its phases; the first that sent any stays."""
         with self._lock:
-            self._texts.setdefault((workload, candidate), tuple(texts))
+            if found := tuple(texts):
+                self._texts.setdefault((workload, candidate), found)
 
     def find_texts(self, workload: str, candidate: str) -> tuple[KnownText, ...]:
         """What that was; empty where no trial has ended."""
