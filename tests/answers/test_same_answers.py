@@ -269,8 +269,8 @@ def test_a_text_that_is_not_read_leaves_its_order_unseen() -> None:
 @pytest.mark.parametrize(
     ("mine", "theirs", "kind"),
     [
-        ({"columns": (Column("a", "int4"),)}, {"columns": (Column("a", "int8"),)}, "columns"),
-        ({"columns": (Column("a"),)}, {"columns": (Column("b"),)}, "columns"),
+        ({"columns": (Column("a", "int4"),)}, {"columns": (Column("a", "int8"),)}, "types"),
+        ({"columns": (Column("a"),)}, {"columns": (Column("b"),)}, "types"),
         ({"columns": (Column("a"),)}, {"columns": (Column("a"), Column("b"))}, "columns"),
         ({"rows_changed": 165}, {"rows_changed": 110}, "rows changed"),
         ({"insert_id": 7}, {"insert_id": 8}, "insert id"),

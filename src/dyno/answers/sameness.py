@@ -40,10 +40,9 @@ def _compare_parts(
         yield _compare_refusals(base.refusal, other.refusal, same_engine)
         if not (base.refusal and other.refusal):
             return
-    columns = _compare_columns(base, other, same_engine)
-    yield columns
     if len(base.columns) == len(other.columns):
         yield _compare_all_rows(base, other, sql, kind, same_engine)
+    yield _compare_columns(base, other, same_engine)
     yield _compare_counts("rows changed", (base.rows_changed, other.rows_changed), same_engine)
     yield _compare_counts("insert id", (base.insert_id, other.insert_id), same_engine)
     if same_engine:
@@ -76,21 +75,21 @@ def _compare_columns(base: Answer, other: Answer, same_engine: bool) -> Sameness
     for at, (one, two) in enumerate(zip(base.columns, other.columns, strict=True), 1):
         families = (find_family(one.type), find_family(two.type))
         if same_engine and one.name != two.name:
-            return _describe_columns(base, other, f"column {at} is named otherwise")
+            return _describe_columns(base, other, f"column {at} is named otherwise", "types")
         if join_families(*families) is None:
             return _describe_columns(base, other, f"column {at} is a number in one of them only")
         if same_engine and "unknown" not in families and one.type != two.type:
             why = f"column {at} is {one.type} in one, {two.type} in the other"
-            return _describe_columns(base, other, why)
+            return _describe_columns(base, other, why, "types")
     return Sameness("same")
 
 
-def _describe_columns(base: Answer, other: Answer, why: str) -> Sameness:
+def _describe_columns(base: Answer, other: Answer, why: str, kind: str = "columns") -> Sameness:
     ours, theirs = (
         (", ".join(f"{it.name} {it.type}".strip() for it in each.columns),)
         for each in (base, other)
     )
-    return Sameness("differs", why, "columns", ours, theirs)
+    return Sameness("differs", why, kind, ours, theirs)
 
 
 def _compare_all_rows(

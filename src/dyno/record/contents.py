@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+#: What may differ in answers of the same rows.
+LESS_GRAVE = ("types", "warnings")
+
 
 @dataclass(frozen=True)
 class ComparedStatement:
@@ -13,7 +16,7 @@ class ComparedStatement:
     `kind` is the driver's (`read`, `update`, …), `table` for the rows that a table held in the end,
     `rule` for what breaks a constraint. `example` is the execution that `why` tells of: the first
     that differs, else the first that could not be judged; `base` and `own` are rows of both sides
-    there.
+    there; `what` differs in it (`rows`, `order`, `types`, `warnings`, …).
     """
 
     text: str
@@ -26,6 +29,7 @@ class ComparedStatement:
     example: str = ""
     base: tuple[str, ...] = ()
     own: tuple[str, ...] = ()
+    what: str = ""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import pytest
 from audit_records import a_run, a_trial, engine, findings
 from ways_to_be_fooled import assert_caught
 
@@ -67,6 +68,12 @@ def test_a_difference_that_is_accepted_is_counted_with_its_reason() -> None:
     assert found.soundness == "sound"
     assert f"`{READ.text}` is accepted and differs ({reason})" in found.sentence
     assert "`SELECT 9` is accepted and does not differ (old)" in found.sentence
+
+
+@pytest.mark.parametrize(("what", "word"), [("types", "doubtful"), ("rows", "invalid")])
+def test_the_same_rows_in_columns_of_other_types_are_doubtful(what: str, word: str) -> None:
+    found = told(prepared(a_run()), *compared(dataclasses.replace(OTHERWISE, what=what)))
+    assert found.soundness == word
 
 
 def test_another_engine_may_spell_otherwise() -> None:

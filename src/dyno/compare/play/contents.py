@@ -21,7 +21,7 @@ from dyno.answers import Sameness, compare_answers
 from dyno.compare.play.known_statements import KnownText
 from dyno.driver import Conversation, LateAnswer, WholeAnswer
 from dyno.driver.plan import Session
-from dyno.record import ComparedStatement
+from dyno.record import LESS_GRAVE, ComparedStatement
 
 #: Kinds of the driver's that only read, and those that are no statement of their own here: each is
 #: committed by itself.
@@ -286,7 +286,8 @@ def _sum_up(
 ) -> ComparedStatement:
     words = [each.word for _, each in judged]
     telling = [it for it in judged if it[1].word != "same"]
-    worst = next((it for it in telling if it[1].word == "differs"), telling[0] if telling else None)
+    telling.sort(key=lambda it: (it[1].word != "differs", it[1].kind in LESS_GRAVE))
+    worst = telling[0] if telling else None
     return ComparedStatement(
         text,
         kind,
@@ -298,4 +299,5 @@ def _sum_up(
         worst[0].sql[:500] if worst else "",
         worst[1].ours if worst else (),
         worst[1].theirs if worst else (),
+        worst[1].kind if worst else "",
     )

@@ -48,7 +48,7 @@ class KnownStatements:
             return dict(known)
 
     def note_texts(self, workload: str, candidate: str, texts: Iterable[KnownText]) -> None:
-        """Takes in what a candidate's trial has sent in its phases; the first that sent any stays."""
+        """Takes in what a candidate's trial has sent in its phases; the first to send any stays."""
         with self._lock:
             if found := tuple(texts):
                 self._texts.setdefault((workload, candidate), found)

@@ -6,7 +6,8 @@ changed, the rows that tables hold in the end, and what breaks a constraint
 (`compare/play/contents.py`).
 
 - An answer that differs is *invalid* between candidates of one engine. Different engines have
-  spellings and rules of their own: *doubtful*.
+  spellings and rules of their own: *doubtful*. So are the same rows in columns of other names or
+  types, or with other warnings.
 - A candidate that dies of what the base answers is *invalid*.
 - Statements that the experiment's table `accepted` (`--accept`) names are counted, with its reason.
 - Rows that may differ by right (a LIMIT over ties, what the base answers otherwise to itself) are
@@ -29,6 +30,7 @@ from dyno.judge.audits._cases import (
     keeps_data,
 )
 from dyno.record import (
+    LESS_GRAVE,
     Candidate,
     ComparedStatement,
     Finding,
@@ -140,11 +142,15 @@ def _find_faults(each: _Compared, accepted: Mapping[str, str]) -> Iterator[Findi
     if each.trial and each.why.startswith(DIED):
         yield Finding("contents", soundness, f"{where}: {each.why}", numbers)
     differing = [it for it in each.statements if it.differs and _name(it) not in accepted]
-    if differing and each.base:
-        named = "; ".join(_describe_difference(it) for it in differing[:NAMED])
-        more = f"; and {len(differing) - NAMED} more" if len(differing) > NAMED else ""
-        words = f"{where} answers otherwise than {each.base.name}: {named}{more}"
-        yield Finding("contents", soundness, words, numbers)
+    for group, word in (
+        ([it for it in differing if it.what not in LESS_GRAVE], soundness),
+        ([it for it in differing if it.what in LESS_GRAVE], "doubtful"),
+    ):
+        if group and each.base:
+            named = "; ".join(_describe_difference(it) for it in group[:NAMED])
+            more = f"; and {len(group) - NAMED} more" if len(group) > NAMED else ""
+            words = f"{where} answers otherwise than {each.base.name}: {named}{more}"
+            yield Finding("contents", word, words, numbers)
 
 
 def _describe_difference(each: ComparedStatement) -> str:

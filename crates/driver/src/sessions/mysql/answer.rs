@@ -77,6 +77,7 @@ impl Answer {
     pub fn expect(&mut self, requests: u32, asked: AnswerShape) {
         self.asked = asked;
         self.wanted = requests;
+        (self.insert_id, self.warnings) = (0, 0);
         self.to_come.clear();
         self.forget();
     }
