@@ -23,7 +23,7 @@ from dyno.record.conditions import (
     PinningCondition,
     StorageCondition,
 )
-from dyno.record.contents import LESS_GRAVE, ComparedStatement, Contents
+from dyno.record.contents import KINDS_OF_OURS, LESS_GRAVE, ComparedStatement, Contents
 from dyno.record.history import (
     AlarmSides,
     FlaggedChange,
@@ -101,6 +101,7 @@ __all__ = [
     "CLIENT_BASELINE",
     "FOREIGN_PERCENT",
     "IDLE_PERCENT",
+    "KINDS_OF_OURS",
     "LESS_GRAVE",
     "RUN_KINDS",
     "SCHEMA",

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 #: What may differ in answers of the same rows.
 LESS_GRAVE = ("types", "warnings")
+#: Kinds of statements that the workload did not send.
+KINDS_OF_OURS = ("table", "rule")
 
 
 @dataclass(frozen=True)
@@ -14,9 +16,10 @@ class ComparedStatement:
     rows that may differ by right, and how many were not compared.
 
     `kind` is the driver's (`read`, `update`, …), `table` for the rows that a table held in the end,
-    `rule` for what breaks a constraint. `example` is the execution that `why` tells of: the first
-    that differs, else the first that could not be judged; `base` and `own` are rows of both sides
-    there; `what` differs in it (`rows`, `order`, `types`, `warnings`, …).
+    `rule` for what breaks a constraint. `after_writes`: a read that was asked once more then.
+    `example` is the execution that `why` tells of: the first that differs, else the first that
+    could not be judged; `base` and `own` are rows of both sides there; `what` differs in it
+    (`rows`, `order`, `types`, `warnings`, …).
     """
 
     text: str
@@ -30,6 +33,7 @@ class ComparedStatement:
     base: tuple[str, ...] = ()
     own: tuple[str, ...] = ()
     what: str = ""
+    after_writes: bool = False
 
 
 @dataclass(frozen=True)

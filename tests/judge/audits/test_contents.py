@@ -63,7 +63,7 @@ def test_a_difference_that_is_accepted_is_counted_with_its_reason() -> None:
     run = prepared(a_run())
     reason = "GROUP BY orders no more"
     design = dataclasses.replace(run.design, accepted={READ.text: reason, "SELECT 9": "old"})
-    again = dataclasses.replace(OTHERWISE, text=f"{READ.text} (after the writes)")
+    again = dataclasses.replace(OTHERWISE, after_writes=True)
     found = told(dataclasses.replace(run, design=design), *compared(OTHERWISE, again))
     assert found.soundness == "sound"
     assert f"`{READ.text}` is accepted and differs ({reason})" in found.sentence

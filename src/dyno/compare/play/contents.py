@@ -14,14 +14,14 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
 from dyno.answers import Sameness, compare_answers
 from dyno.compare.play.known_statements import KnownText
 from dyno.driver import Conversation, LateAnswer, WholeAnswer
 from dyno.driver.plan import Session
-from dyno.record import LESS_GRAVE, ComparedStatement
+from dyno.record import KINDS_OF_OURS, LESS_GRAVE, ComparedStatement
 
 #: Kinds of the driver's that only read, and those that are no statement of their own here: each is
 #: committed by itself.
@@ -39,8 +39,6 @@ TOO_LONG = "x" * 70_000
 _OWN_FIGURES = re.compile(
     r"\b(?:information_schema|performance_schema|pg_[a-z]\w*|pragma\w*)\b", re.IGNORECASE
 )
-#: Stands behind a statement that is asked once more.
-AFTER = "(after the writes)"
 
 _LITERAL = re.compile(
     r"'(?:[^'\\]|''|\\.)*+'|\"[^\"]*+\"|`[^`]*+`|(?<![\w.$@])\d++(?:\.\d++)?(?![\w.])"
@@ -49,16 +47,19 @@ _LITERAL = re.compile(
 
 @dataclass(frozen=True)
 class AskedStatement:
-    """A statement to be asked; `text` names it without its literals."""
+    """A statement to be asked; `text` names it without its literals. `after_writes`: it is a read
+    that is asked once more then.
+    """
 
     text: str
     kind: str
     sql: str
+    after_writes: bool = False
 
     @property
     def is_after_writes(self) -> bool:
         """Does its answer depend on what was written before?"""
-        return self.kind in ("table", "rule") or self.text.endswith(AFTER)
+        return self.kind in KINDS_OF_OURS or self.after_writes
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,7 @@ def ask_contents(
         firsts = list({it.text: it for it in reversed(reads)}.values())[::-1]
         left = _ask_reads(ask, reads)
         replies.writes = sum(ask(each) is not None for each in writes[:WRITES])
-        again = [AskedStatement(f"{it.text} {AFTER}", it.kind, it.sql) for it in firsts]
+        again = [replace(it, after_writes=True) for it in firsts]
         left += _ask_reads(ask, again)
         why = f"others had taken {FIRST_S:g} s"
         replies.replies += (Reply(each, None, why) for each in left)
@@ -222,7 +223,7 @@ def compare_replies(
     """
     ours, theirs = _group_replies(own), _group_replies(base)
     repeated = _group_replies(again) if again else {}
-    found: dict[tuple[str, str], list[tuple[AskedStatement, Sameness]]] = {}
+    found: dict[tuple[str, bool], list[tuple[AskedStatement, Sameness]]] = {}
     for key, reply in theirs.items():
         judged = _judge(reply, ours.get(key), base.session_kind, same_engine)
         if base.writes != own.writes and reply.question.is_after_writes:
@@ -233,20 +234,19 @@ def compare_replies(
             beside = _judge(reply, repeated.get(key), base.session_kind, True)
             if beside.word != "same":
                 judged = Sameness("undecidable", "the base answers otherwise when asked again")
-        found.setdefault((reply.question.text, reply.question.kind), []).append(
-            (reply.question, judged)
-        )
-    return tuple(_sum_up(text, kind, judged) for (text, kind), judged in found.items())
+        name = reply.question.text, reply.question.after_writes
+        found.setdefault(name, []).append((reply.question, judged))
+    return tuple(_sum_up(judged) for judged in found.values())
 
 
-def _group_replies(side: Replies) -> dict[tuple[str, str, int], Reply]:
+def _group_replies(side: Replies) -> dict[tuple[AskedStatement, int], Reply]:
     """By statement and how often the same was asked before."""
-    found: dict[tuple[str, str, int], Reply] = {}
-    counts: dict[tuple[str, str], int] = {}
+    found: dict[tuple[AskedStatement, int], Reply] = {}
+    counts: dict[AskedStatement, int] = {}
     for reply in side.replies:
-        name = reply.question.text, reply.question.sql
+        name = reply.question
         counts[name] = counts.get(name, 0) + 1
-        found[(*name, counts[name])] = reply
+        found[name, counts[name]] = reply
     return found
 
 
@@ -281,16 +281,15 @@ def _judge_long(base: WholeAnswer, own: WholeAnswer) -> Sameness:
     return Sameness("not compared", why)
 
 
-def _sum_up(
-    text: str, kind: str, judged: Sequence[tuple[AskedStatement, Sameness]]
-) -> ComparedStatement:
+def _sum_up(judged: Sequence[tuple[AskedStatement, Sameness]]) -> ComparedStatement:
+    first = judged[0][0]
     words = [each.word for _, each in judged]
     telling = [it for it in judged if it[1].word != "same"]
     telling.sort(key=lambda it: (it[1].word != "differs", it[1].kind in LESS_GRAVE))
     worst = telling[0] if telling else None
     return ComparedStatement(
-        text,
-        kind,
+        first.text,
+        first.kind,
         words.count("same"),
         words.count("differs"),
         words.count("undecidable"),
@@ -300,4 +299,5 @@ def _sum_up(
         worst[1].ours if worst else (),
         worst[1].theirs if worst else (),
         worst[1].kind if worst else "",
+        first.after_writes,
     )

@@ -30,6 +30,7 @@ from dyno.judge.audits._cases import (
     keeps_data,
 )
 from dyno.record import (
+    KINDS_OF_OURS,
     LESS_GRAVE,
     Candidate,
     ComparedStatement,
@@ -44,10 +45,6 @@ from dyno.record import (
 NAMED, QUOTED, ROWS = 3, 90, 1
 PREPARE = "prepare"
 DIED = "the server died"
-#: Kinds of statements that the workload did not send.
-OURS = ("table", "rule")
-#: Stands behind the text of a statement that was asked once more.
-AGAIN = " (after the writes)"
 
 
 @dataclass(frozen=True)
@@ -85,7 +82,7 @@ class AnswersCompared:
         left += [
             Unchecked(it.why, f"`{_cut(it.text)}`")
             for it in told
-            if it.kind not in OURS and not it.same and not it.differs
+            if it.kind not in KINDS_OF_OURS and not it.same and not it.differs
         ]
         if not found:
             left.append(_explain_nothing(view))
@@ -141,7 +138,7 @@ def _find_faults(each: _Compared, accepted: Mapping[str, str]) -> Iterator[Findi
     numbers = (each.trial.number,) if each.trial else ()
     if each.trial and each.why.startswith(DIED):
         yield Finding("contents", soundness, f"{where}: {each.why}", numbers)
-    differing = [it for it in each.statements if it.differs and _name(it) not in accepted]
+    differing = [it for it in each.statements if it.differs and it.text not in accepted]
     for group, word in (
         ([it for it in differing if it.what not in LESS_GRAVE], soundness),
         ([it for it in differing if it.what in LESS_GRAVE], "doubtful"),
@@ -159,12 +156,8 @@ def _describe_difference(each: ComparedStatement) -> str:
     if each.base[:ROWS] != each.own[:ROWS]:
         own, base = ("; ".join(side[:ROWS]) or "nothing" for side in (each.own, each.base))
         rows = f" ({own}, not {base})"
-    return f"`{_cut(each.text)}` {each.why}{rows} in {each.differs} of {of} executions"
-
-
-def _name(each: ComparedStatement) -> str:
-    """Its text, also where it was asked once more."""
-    return each.text.removesuffix(AGAIN)
+    when = " after the writes" if each.after_writes else ""
+    return f"`{_cut(each.text)}`{when} {each.why}{rows} in {each.differs} of {of} executions"
 
 
 def _cut(text: str) -> str:
@@ -174,7 +167,7 @@ def _cut(text: str) -> str:
 def _describe(told: Sequence[ComparedStatement], accepted: Mapping[str, str]) -> str:
     """How much was compared, and what was not; empty where nothing was."""
     same = sum(each.same for each in told)
-    sent = [each for each in told if each.kind not in OURS]
+    sent = [each for each in told if each.kind not in KINDS_OF_OURS]
     compared = sum(bool(each.same) for each in sent)
     if not compared:
         return ""
@@ -186,7 +179,7 @@ def _describe(told: Sequence[ComparedStatement], accepted: Mapping[str, str]) ->
     for name, word in (("undecidable", "undecidable"), ("not_compared", "not compared")):
         if count := sum(getattr(each, name) for each in told):
             words += f"; {count:,} {word} ({_find_reason(told, name)})"
-    met = {_name(each) for each in told if each.differs}
+    met = {each.text for each in told if each.differs}
     for text, reason in accepted.items():
         word = "differs" if text in met else "does not differ"
         words += f"; `{_cut(text)}` is accepted and {word} ({reason})"
