@@ -19,7 +19,13 @@ class ComparedStatement:
     `rule` for what breaks a constraint. `after_writes`: a read that was asked once more then.
     `example` is the execution that `why` tells of: the first that differs, else the first that
     could not be judged; `base` and `own` are rows of both sides there; `what` differs in it
-    (`rows`, `order`, `types`, `warnings`, …).
+    (`error`, `rows`, `order`, `types`, `warnings`, …).
+
+    Of those that differ the candidate refuses `failed`, which the base answers; of those answered
+    alike both refuse `failed_both`, with the error in `why` where nothing else is told. The base
+    answers `unsteady` of the undecidable otherwise when it plays them again. `downstream` of what
+    is not compared differ in a table whose rows had differed before. `name` is what times of a
+    log's statements are counted under, empty where they have no name of their own.
     """
 
     text: str
@@ -34,15 +40,22 @@ class ComparedStatement:
     own: tuple[str, ...] = ()
     what: str = ""
     after_writes: bool = False
+    name: str = ""
+    failed: int = 0
+    failed_both: int = 0
+    unsteady: int = 0
+    downstream: int = 0
 
 
 @dataclass(frozen=True)
 class Contents:
     """The answers of a candidate beside those of `base`; `seconds` is what asking for them took.
 
-    `base` is empty for the first side's own trial, which has nothing to be held against.
+    `base` is empty for the first side's own trial, which has nothing to be held against. `is_log`:
+    a log was played in its order, session by session, and not its statements by themselves.
     """
 
     base: str
     seconds: float
     statements: tuple[ComparedStatement, ...] = ()
+    is_log: bool = False
