@@ -35,8 +35,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ([*LOG, "--data", "nosuch.sql"], "cannot read the data", "SQL file"),
         (
             [*LOG, "--data", "other.sql"],
-            "the copy that other.sql makes has no table 'item': 5 statements of the log name it",
-            "dump it",
+            "5 of tables that the copy does not have (lines 6: SELECT name FROM item WHERE id = ?",
+            "dump these tables, too",
         ),
         ([*LOG, "--in-place"], "--in-place is for servers that run already", "--data"),
         (["--speed", "2", "-w", "insert"], "--speed needs --log", "--log FILE"),
@@ -73,6 +73,18 @@ def test_a_comparison_of_little_is_told_first_and_a_play_is_none(
     assert "note: a block plays 6 statements once" in capsys.readouterr().err
     assert run_words(["play", "sqlite@system", *words]) == 64
     assert "a block" not in capsys.readouterr().err
+
+
+def test_one_statement_of_a_missing_table_refuses_no_log(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    odd = "2026-01-01T10:00:00.120000Z\t   10 Query\tSELECT name FROM gone WHERE id = 5\n"
+    write(tmp_path, "it.log", GENERAL + odd)
+    assert run_words(["play", "sqlite@system", *LOG, "--data", "shop.sql"]) == 0
+    told = "left out: 1 of tables that the copy does not have (line 24: SELECT name FROM gone WHERE"
+    assert told in capsys.readouterr().err
+    (script,) = (tmp_path / "cache").rglob("it.lua")
+    assert f"-- {told}" in script.read_text()
 
 
 def test_what_is_left_out_is_told(capsys: pytest.CaptureFixture[str]) -> None:

@@ -77,7 +77,7 @@ def add_replay_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def choose_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
     """The script that replays the log, and its options; None where none is to be replayed.
 
-    `UsageError` where there is no copy to play it on, or a table is missing there.
+    `UsageError` where there is no copy to play it on.
     """
     if not words["log"]:
         for name, word in NEEDS_LOG.items():
@@ -87,10 +87,11 @@ def choose_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
     from dyno.compare.experiment.candidates import parse_candidate
     from dyno.compare.resolve.copies import (
         Copy,
-        check_copies,
+        check_copy,
         find_databases_beside,
         find_rules_in_place,
         find_rules_of_copies,
+        find_tables,
     )
     from dyno.workloads.replay.layout import lay_out
     from dyno.workloads.replay.length import parse_repeat
@@ -115,12 +116,13 @@ def choose_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
     beside = find_databases_beside(specs) if is_bound else []
     if data and not words["in_place"] and not words["writes"]:
         rules = find_rules_of_copies(words["candidates"])
-    bounds = Bounds(tuple(rules), tuple(beside), is_reading, limit)
+    copy = Copy(data, words["in_place"], words["writes"], beside)
+    check_copy(copy, words["candidates"])
+    find_those = partial(find_tables, copy, words["candidates"])
+    bounds = Bounds(tuple(rules), tuple(beside), is_reading, limit, find_those)
     likely = next((each.log_prefix for each in rules if each.log_prefix), "")
     log_file = LogFile(Path(words["log"]), words["log_prefix"] or "", likely_prefix=likely)
     replay = lay_out(log_file, words["writes"], _say, bounds, repetition)
-    copy = Copy(data, words["in_place"], words["writes"], beside)
-    check_copies(replay.selection, copy, words["candidates"])
     _tell(replay)
     if len(words["candidates"]) > 1 and (note := replay.describe_length(words["speed"] or "")):
         screen.print_line(note, err=True)

@@ -86,6 +86,20 @@ def test_reads_of_tables_that_the_log_makes_are_left_out(spool: Spool) -> None:
     assert texts(found) == [["SELECT * FROM item"]] and found.count_tables() == {"item": 1}
 
 
+def test_tables_that_the_log_itself_makes_are_there_where_it_writes(spool: Spool) -> None:
+    said = [
+        *("CREATE TEMPORARY TABLE tmp (x INT)", "INSERT INTO tmp VALUES (1)", "SELECT x FROM tmp"),
+        *("ALTER TABLE tmp RENAME TO other", "SELECT x INTO third FROM other", "TABLE third"),
+        *("SELECT x FROM gone", "INSERT INTO item VALUES (1) ON DUPLICATE KEY UPDATE x = 2"),
+    ]
+    log = log_of(*((float(at), "1", sql) for at, sql in enumerate(said)))
+    bounds = Bounds(find_tables=lambda _: {"item"})
+    found = select_statements(log, True, spool, bounds)
+    assert texts(found) == [[*said[:6], said[7]]]
+    left = found.left_out["of tables that the copy does not have"]
+    assert (left.count, left.remarks) == (1, ["SELECT x FROM gone"])
+
+
 def test_use_is_played_where_there_are_several_databases(spool: Spool, tmp_path: Path) -> None:
     assert texts(chosen(spool, tmp_path, OLD_GENERAL)) == [
         ["SELECT name FROM item WHERE id = 1", "SELECT name FROM item WHERE id = 2"]

@@ -120,6 +120,16 @@ def test_what_a_statement_does_is_known_by_its_words(text: str) -> None:
         ("INSERT t (a) VALUES (1)", {"t"}),
         ("REPLACE LOW_PRIORITY t(a) SELECT a FROM u", {"t", "u"}),
         ("INSERT IGNORE INTO t VALUES (1)", {"t"}),
+        ("INSERT INTO t VALUES (1) ON DUPLICATE KEY UPDATE c = c + 1", {"t"}),
+        ("INSERT INTO t VALUES (1) ON CONFLICT (a) DO UPDATE SET c = 1", {"t"}),
+        ("MERGE INTO t USING s ON t.a = s.a WHEN MATCHED THEN UPDATE SET c = 1", {"t"}),
+        ("SELECT * FROM t FOR UPDATE SKIP LOCKED", {"t"}),
+        ("SELECT * FROM t FOR NO KEY UPDATE NOWAIT", {"t"}),
+        ("SELECT * FROM t AS a, u FOR UPDATE OF a WAIT 5", {"t", "u"}),
+        ("CREATE TABLE t (a int REFERENCES u ON UPDATE CASCADE)", {"t"}),
+        ("COPY t (a) FROM STDIN", {"t"}),
+        ("COPY (SELECT a FROM t) TO STDOUT", {"t"}),
+        ("SHOW TABLE STATUS FROM shop", set()),
     ],
 )
 def test_a_statement_names_its_tables(text: str, tables: set[str]) -> None:

@@ -7,7 +7,7 @@ where the user says so (`--in-place`), and read only unless that is said, too (`
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,11 +21,7 @@ from dyno.driver.plan import OutlinedText
 from dyno.engines import Engine, ReachesDatabases, ReadsInPlace, find_engine
 from dyno.errors import TrialFailed, UsageError
 from dyno.workloads.replay.in_place import ServerRules
-from dyno.workloads.replay.sessions import Selection
 from dyno.workloads.replay.statements import compile_names, find_made_tables, strip_schema
-
-#: Names of missing tables that are told.
-TOLD = 3
 
 
 @dataclass(frozen=True)
@@ -141,9 +137,8 @@ def check_setup(data: ReadyFile, specs: Sequence[Spec]) -> None:
             _refuse_other_database(data, each, found)
 
 
-def check_copies(selection: Selection, copy: Copy, candidates: Sequence[str]) -> None:
-    """`UsageError` where a candidate has no copy to play the statements on, or one without a table
-    that they name."""
+def check_copy(copy: Copy, candidates: Sequence[str]) -> None:
+    """`UsageError` where a candidate has no copy to play a log on."""
     specs = [parse_candidate(text) for text in candidates]
     attached = [spec for spec in specs if spec.is_url]
     if copy.in_place:
@@ -151,21 +146,26 @@ def check_copies(selection: Selection, copy: Copy, candidates: Sequence[str]) ->
     if copy.data is not None:
         if attached:
             _check_own_database(copy.data, copy.beside)
-        _check(selection, _find_made(copy.data), f"the copy that {copy.data.named.name} makes")
-    elif copy.in_place:
-        for spec in attached:
-            there = _find_existing(spec, selection.count_tables())
-            _check(selection, there, f"the database at {spec.name}")
-    elif attached:
+    elif attached and not copy.in_place:
         raise UsageError(
             "a log on a server that runs already needs --data or --in-place",
             cause=f"{attached[0].name} may be in use",
             hint="--data DUMP.sql fills an empty database of it; --in-place only reads in this one",
         )
-    elif needed := selection.count_tables():
-        name = strip_schema(min(needed))
+
+
+def find_tables(copy: Copy, candidates: Sequence[str], tables: Iterable[str]) -> set[str]:
+    """Those of the tables that every candidate's copy has, without schema and in lower case;
+    `UsageError` where there is no copy."""
+    if copy.data is not None:
+        return _find_made(copy.data)
+    needed = sorted(tables)
+    if not copy.in_place and needed:
         hint = "--data DUMP.sql makes the copy: an SQL dump of the database"
+        name = strip_schema(needed[0])
         raise UsageError(f"there is no table '{name}' to play the log on", hint=hint)
+    found = [_find_existing(spec, needed) for spec in map(parse_candidate, candidates)]
+    return set.intersection(*found) if found and needed else set()
 
 
 def _check_attached(attached: Sequence[Spec], specs: Sequence[Spec], has_data: bool) -> None:
@@ -173,21 +173,6 @@ def _check_attached(attached: Sequence[Spec], specs: Sequence[Spec], has_data: b
         hint = "--data FILE makes the copy for engines that Dyno starts, and in an empty database"
         raise UsageError(
             "--in-place is for servers that run already, and their own data", hint=hint
-        )
-
-
-def _check(selection: Selection, there: Collection[str], where: str) -> None:
-    needed = selection.count_tables()
-    missing = sorted(name for name in needed if strip_schema(name) not in there)
-    if missing:
-        count = sum(needed[name] for name in missing)
-        names = ", ".join(f"'{strip_schema(name)}'" for name in missing[:TOLD])
-        more = f" and {len(missing) - TOLD} more" if len(missing) > TOLD else ""
-        hint = "dump it, too; or cut what names it out of the log"
-        raise UsageError(
-            f"{where} has no table {names}{more}",
-            cause=f"{count:,} statements of the log name {'it' if len(missing) == 1 else 'them'}",
-            hint=hint,
         )
 
 

@@ -79,15 +79,19 @@ class Replay:
             f"{len(chosen.sessions):,} sessions on {self.connections} connections, over "
             f"{chosen.span_s:.1f} s" + (f", {self.times:,} times a block" * (self.times > 1))
         ]
-        for reason, left in sorted(chosen.left_out.items(), key=lambda each: -each[1].count):
-            told.append(f"left out: {left.count:,} {reason} ({left})")
-        for why, left in self.log.unread.items():
-            told.append(f"left out: {why}, {left.count:,} times ({left})")
-        return told
+        return told + _list_left_out(self.log, chosen)
 
     def describe_length(self, speed: str) -> str:
         """That a block compares little, where it does; `speed` as an option says it, empty: max."""
         return describe_length(self.selection, self.connections, speed, self.times, self.writes)
+
+
+def _list_left_out(log: Log, selection: Selection) -> list[str]:
+    """What is not played and why, a sentence each; most first."""
+    ordered = sorted(selection.left_out.items(), key=lambda each: -each[1].count)
+    told = [f"left out: {left.count:,} {reason} ({left})" for reason, left in ordered]
+    unread = log.unread.items()
+    return told + [f"left out: {why}, {left.count:,} times ({left})" for why, left in unread]
 
 
 def lay_out(
@@ -135,6 +139,7 @@ def lay_out(
                     _check_size(lane.tell(), times)
         kept = "all but those left out" if writes else "those that read"
         script = f"-- {selection.count:,} statements of {path.name}, {log.kind}: {kept}.\n"
+        script += "".join(f"-- {escape_line(it)}\n" for it in _list_left_out(log, selection))
         script += _build_script(selection, names, len(own), writes, times)
         summed.update(script.encode())
         script += f"-- sha256 of all beside it: {summed.hexdigest()}\n"

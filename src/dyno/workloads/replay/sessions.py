@@ -13,7 +13,7 @@ from __future__ import annotations
 import gc
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
@@ -30,7 +30,7 @@ from dyno.workloads.replay.statements import (
     Dialect,
     Statement,
     compile_names,
-    find_made_tables,
+    find_tables_made_by,
     read_statement,
     strip_schema,
 )
@@ -48,12 +48,14 @@ IN_NO_DATABASE = (
 )
 SEVERAL = "texts of several statements are sent as logged, each text in one request"
 WITHIN_WRITES, OF_MADE = "in transactions that write", "of tables that the log itself makes"
+OF_ABSENT = "of tables that the copy does not have"
 #: What would play a statement that is left out.
 WITH_WRITES = "--writes plays what writes, too"
 ON_A_COPY = "--data DUMP.sql --writes plays it on a copy"
 LONGER = "--statement-limit SIZE takes longer ones"
 WHOLE = "let the server log statements and their values whole"
 ONE_EACH = "an entry has to hold one statement, whole"
+DUMP_IT = "dump these tables, too"
 OTHER_URL = "name that database in the URL"
 
 
@@ -105,13 +107,15 @@ class LogSession:
 class Bounds:
     """What is played at most: statements of `limit` characters, and what attached servers allow:
     the rules of those that a log is only read in, and databases of theirs that were not named for
-    it (`beside`). `asks`: sessions are asked whether they still only read.
+    it (`beside`). `asks`: sessions are asked whether they still only read. `find_tables` says which
+    of these tables the copy has, without schema and in lower case (None: all).
     """
 
     rules: tuple[ServerRules, ...] = ()
     beside: tuple[str, ...] = ()
     asks: bool = True
     limit: int = LIMIT
+    find_tables: Callable[[Iterable[str]], Collection[str]] | None = None
 
 
 class Selection:
@@ -142,7 +146,8 @@ class Selection:
         self._dialect, self._writes, self._spool = dialect, writes, spool
         self._by_name = dict[str, LogSession]()
         self._databases = Counter[str]()
-        self._made = set[str]()
+        self._made, self._absent = set[str](), set[str]()
+        self._find_tables = bounds.find_tables
         #: The one database that is played where no statement changes it.
         self._only = ""
 
@@ -202,9 +207,7 @@ class Selection:
 
     def _leave(self, why: str, entry: LogEntry, statement: Statement, hint: str = "") -> None:
         """A statement that is not played for what its text says."""
-        digest = statement.digest
-        shown = f"{digest[: DIGEST_LETTERS - 1]}…" if len(digest) > DIGEST_LETTERS else digest
-        self.left_out.add(why, entry.line, shown, hint)
+        self.left_out.add(why, entry.line, _shorten(statement.digest), hint)
 
     def _meet(self, entry: LogEntry) -> LogSession:
         chain, at_s = Chain(self._spool), entry.at_s
@@ -217,8 +220,8 @@ class Selection:
         kind = statement.kind
         if kind == "use":
             self._databases[strip_schema(statement.digest.partition(" ")[2])] += 0
-        elif kind == "write" and "CREATE " in statement.digest:
-            self._made.update(find_made_tables(entry.sql))
+        elif kind == "write":
+            self._made.update(find_tables_made_by(statement))
         elif kind == "begin":
             session.end_transaction()
         if "state" in (kind, *statement.parts) and "autocommit" in statement.digest.lower():
@@ -304,8 +307,9 @@ class Selection:
         self.databases = tuple(sorted(filter(None, self._databases)))
         if len(self.databases) > 1 and not self._dialect.use:
             self._only = max(self._databases.items(), key=lambda it: (bool(it[0]), it[1]))[0]
+        self._absent = self._find_absent()
         for session in self._by_name.values():
-            if not session.working or self._only or self._made:
+            if not session.working or self._only or self._made or self._absent:
                 self._sift(session)
         found = [it for it in self._by_name.values() if it.working]
         self.sessions = tuple(sorted(found, key=lambda session: session.met_s))
@@ -316,6 +320,14 @@ class Selection:
         elif self._dialect.use:
             self.notes.update(self._homeless)
         return self
+
+    def _find_absent(self) -> set[str]:
+        """Tables that statements name, and neither the copy has nor the log makes."""
+        if self._find_tables is None:
+            return set()
+        needed = self.count_tables()
+        made = self._made if self._writes else set[str]()
+        return {strip_schema(it) for it in needed} - set(self._find_tables(needed)) - made
 
     def _sift(self, session: LogSession) -> None:
         """Counts what will not be played, for a reason or as nothing of its session works."""
@@ -328,20 +340,20 @@ class Selection:
                 if is_played and not why and statement.kind not in ("begin", "commit", "rollback"):
                     self.left_out.add("in sessions that read and write nothing", record.line)
                 if why and not is_played:
-                    hint = WITH_WRITES if why == OF_MADE else ""
-                    self.left_out.add(why, record.line, hint=hint)
+                    hint = {OF_MADE: WITH_WRITES, OF_ABSENT: DUMP_IT}.get(why, "")
+                    self.left_out.add(why, record.line, _shorten(statement.digest), hint)
                 if bool(why) != is_played:
                     self._take_back(session, record)
 
     def _explain_not(self, record: SpoolRecord, statement: Statement) -> str:
         if self._only and record.database not in ("", self._only):
             return f"in other databases than {self._only}"
-        if (
-            self._made
-            and not self._writes
-            and self._made.intersection(map(strip_schema, statement.tables))
-        ):
-            return OF_MADE
+        if statement.tables and (self._made or self._absent):
+            tables = set(map(strip_schema, statement.tables))
+            if not self._writes and not tables.isdisjoint(self._made):
+                return OF_MADE
+            if not tables.isdisjoint(self._absent):
+                return OF_ABSENT
         return ""
 
     def _build_use(self, database: str) -> str:
@@ -365,7 +377,8 @@ class Selection:
 
     def _find_records(self, session: LogSession) -> Iterator[tuple[SpoolRecord, Statement]]:
         """The records of a session that are played, each in the database that its log says."""
-        database, sifts, skips_use = "", self._only or self._made, len(self.databases) <= 1
+        database, skips_use = "", len(self.databases) <= 1
+        sifts = self._only or self._made or self._absent
         for record in session.kept:
             statement = self.different.number_statement(record.number, record.sql)
             if statement.kind == "use" and skips_use:
@@ -399,6 +412,10 @@ NO_LINE = 0
 def _read_used(sql: str) -> str:
     """The database that a USE names."""
     return sql.strip("; \t\r\n")[len("use") :].strip().strip("`").replace("``", "`")
+
+
+def _shorten(digest: str) -> str:
+    return f"{digest[: DIGEST_LETTERS - 1]}…" if len(digest) > DIGEST_LETTERS else digest
 
 
 def _is_autocommit_off(sql: str, quoting: Quoting) -> bool:

@@ -99,10 +99,17 @@ _KEYWORDS = frozenset(
     )
 )
 #: Statements that name their table without INTO or TABLE, too, and what may stand between.
-_BEFORE_BARE_TABLE = frozenset({"INSERT", "REPLACE", "TRUNCATE"})
+_BEFORE_BARE_TABLE = frozenset({"INSERT", "REPLACE", "TRUNCATE", "COPY"})
 _PRIORITIES = ("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED", "IGNORE")
+#: Words before a table whose columns may follow in parentheses; what else has them is a call.
+_BEFORE_COLUMNS = _BEFORE_BARE_TABLE | {"INTO", "TABLE", "EXISTS", *_PRIORITIES}
 #: What MariaDB's ANALYZE runs and explains.
 _ANALYZED = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE"})
+#: Words before an UPDATE that names no table: FOR UPDATE, ON DUPLICATE KEY UPDATE, and when a
+#: trigger or a foreign key acts. Where SET follows (DO UPDATE SET, THEN UPDATE SET), none does.
+_BEFORE_BARE_UPDATE = frozenset({"FOR", "KEY", "ON", "BEFORE", "AFTER", "OR"})
+#: What COPY reads from and writes to, which is no table.
+_STREAMS = frozenset({"STDIN", "STDOUT", "PROGRAM"})
 #: Words after which a table's name stands.
 _BEFORE_TABLE = frozenset({"FROM", "JOIN", "INTO", "UPDATE", "TABLE", "STRAIGHT_JOIN"})
 
@@ -155,8 +162,9 @@ def _judge_one(words: list[Token], dialect: Dialect) -> Statement:
     kind, why = _find_kind([token.upper() for each, token in inner if each == "word"], inner[0])
     if _is_for_server(inner):
         kind = "admin"
-    of_cursor = words[0][1].upper() in ("FETCH", "MOVE", "CLOSE")
-    tables = frozenset[str]() if of_cursor else _find_tables(words, dialect.catalogs)
+    # FETCH FROM names a cursor, SHOW … FROM a database
+    is_of_none = words[0][1].upper() in ("FETCH", "MOVE", "CLOSE", "SHOW")
+    tables = frozenset[str]() if is_of_none else _find_tables(words, dialect.catalogs)
     return Statement(kind, _build_digest(words), tables, why, _LEAVES.get(kind, ""))
 
 
@@ -321,8 +329,12 @@ def _find_tables(words: list[Token], catalogs: tuple[str, ...]) -> frozenset[str
     made, openers, found = _find_with_names(words), _find_openers(words), set[str]()
     at = _read_table_list(words, 1, found) if words[0][1].upper() in _BEFORE_BARE_TABLE else 0
     while at < len(words):
-        if words[at][0] == "word" and words[at][1].upper() in _BEFORE_TABLE:
-            if words[at][1].upper() == "FROM" and _is_within_call(words, openers, at):
+        word = words[at][1].upper() if words[at][0] == "word" else ""
+        if word in _BEFORE_TABLE:
+            is_bare = (word == "FROM" and _is_within_call(words, openers, at)) or (
+                word == "UPDATE" and _is_bare_update(words, at)
+            )
+            if is_bare:
                 at += 1
                 continue
             at = _read_table_list(words, at + 1, found)
@@ -331,6 +343,13 @@ def _find_tables(words: list[Token], catalogs: tuple[str, ...]) -> frozenset[str
     return frozenset(
         name for name in found if strip_schema(name) not in made and not _is_catalog(name, catalogs)
     )
+
+
+def _is_bare_update(words: list[Token], at: int) -> bool:
+    """Does no table stand behind this UPDATE?"""
+    before = words[at - 1][1].upper() if at else ""
+    after = words[at + 1][1].upper() if at + 1 < len(words) else ""
+    return before in _BEFORE_BARE_UPDATE or after == "SET"
 
 
 def _read_table_list(words: list[Token], at: int, found: set[str]) -> int:
@@ -345,9 +364,10 @@ def _read_table_list(words: list[Token], at: int, found: set[str]) -> int:
         while at + 1 < len(words) and words[at][1] == "." and words[at + 1][0] in ("word", "name"):
             name, at = f"{name}.{words[at + 1][1]}", at + 2
         is_call = at < len(words) and words[at][1] == "("
-        if is_call and before not in ("INTO", "TABLE", "EXISTS", "INSERT", "REPLACE", *_PRIORITIES):
+        if is_call and before not in _BEFORE_COLUMNS:
             return at
-        found.add(name)
+        if name.upper() not in _STREAMS:
+            found.add(name)
         at = _skip_alias(words, at)
         if not (at < len(words) and words[at][1] == ","):
             return at
@@ -415,11 +435,27 @@ _MAKES = re.compile(
     r"(?:IF\s+NOT\s+EXISTS\s+)?((?:[`\"]?[\w$]+[`\"]?\.)*[`\"]?[\w$]+[`\"]?)",
     re.IGNORECASE,
 )
+#: What a statement of a log may call a table anew by, beside: `SELECT … INTO t`, `RENAME … TO t`.
+_NAMES_ANEW = re.compile(
+    r"(?:(?<!INSERT )(?<!MERGE )\bINTO (?:(?:TEMP(?:ORARY)?|UNLOGGED) )?(?:TABLE )?|\bTO )"
+    r"((?:[`\"]?[\w$]+[`\"]?\.)*[`\"]?[\w$]+[`\"]?)",
+    re.IGNORECASE,
+)
+_RENAMES = re.compile(r"^RENAME TABLE\b|\bRENAME TO ", re.IGNORECASE)
 
 
 def find_made_tables(text: str) -> set[str]:
     """Tables and views that a script makes: their names without schema, in lower case."""
     return {strip_schema(name) for name in _MAKES.findall(text)}
+
+
+def find_tables_made_by(statement: Statement) -> set[str]:
+    """Tables and views that a writing statement of a log makes or renames, likewise."""
+    digest = statement.digest
+    found = find_made_tables(digest) if "CREATE " in digest else set()
+    if digest.startswith(("SELECT ", "WITH ", "(")) or _RENAMES.search(digest):
+        found.update(map(strip_schema, _NAMES_ANEW.findall(digest)))
+    return found
 
 
 def strip_schema(name: str) -> str:
