@@ -20,7 +20,7 @@ from dyno.engines.mysql.logs import (
     parse_seconds,
 )
 from dyno.workloads.replay.lines import Gathered, LogFile
-from dyno.workloads.replay.logs import Log, LogEntry, Reasons
+from dyno.workloads.replay.logs import NO_TIME, Log, LogEntry, Reasons
 
 
 class GeneralLog:
@@ -35,8 +35,9 @@ class GeneralLog:
 
     def read(self, file: LogFile, limit: int) -> Log:
         """All statements, in the order of the file."""
-        unread = Reasons()
-        return Log(self.kind, DIALECT, _read_general_log(file, limit, unread), unread)
+        unread, notes = Reasons(), Reasons()
+        entries = _read_general_log(file, limit, unread, notes)
+        return Log(self.kind, DIALECT, entries, unread, notes)
 
 
 class _Command(NamedTuple):
@@ -166,7 +167,9 @@ class _PreparedInSql:
         yield from self.held.values()
 
 
-def _read_general_log(file: LogFile, limit: int, unread: Reasons) -> Iterator[LogEntry]:
+def _read_general_log(
+    file: LogFile, limit: int, unread: Reasons, notes: Reasons
+) -> Iterator[LogEntry]:
     # what stands before the first time of an old log, which was cut there, is of that time
     first = find_first(file, TIMED)
     at_s, form = parse_first(first), _Form(first)
@@ -188,8 +191,10 @@ def _read_general_log(file: LogFile, limit: int, unread: Reasons) -> Iterator[Lo
             entry = None
         if found is None:
             continue
-        if found.time:
-            at_s = parse_seconds(found.time)
+        if found.time and (said_s := parse_seconds(found.time)) is not None:
+            at_s = said_s
+        elif found.time:
+            notes.add(NO_TIME, number)
         if prepared.held and (held := prepared.follow(sessions.name(found.number), found.name)):
             yield held
         database = sessions.databases.get(found.number, "")

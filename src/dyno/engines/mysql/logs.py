@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Literal
 
 from dyno.workloads.replay.lines import LogFile
+from dyno.workloads.replay.logs import TIME_MOST_S
 
 ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)"
 OLD = r"\d{6}\s+\d{1,2}:\d\d:\d\d"
@@ -50,20 +51,24 @@ def find_kind(head: Sequence[str]) -> Literal["general", "slow", ""]:
     return ""
 
 
-def parse_seconds(text: str) -> float:
-    """A time of either form, in seconds since 1970."""
+def parse_seconds(text: str) -> float | None:
+    """A time of either form, in seconds since 1970; None of one that cannot be."""
     if text[-1] == "Z" and text[19:20] == ".":
-        return _parse_second(f"{text[:19]}Z") + float(text[19:-1])
+        second = _parse_second(f"{text[:19]}Z")
+        return None if second is None else second + float(text[19:-1])
     return _parse_second(text)
 
 
 @lru_cache(maxsize=64)
-def _parse_second(text: str) -> float:
-    if "T" in text:
-        return datetime.fromisoformat(text).timestamp()
-    day, time = text.split()
-    at = datetime.strptime(f"{day} {time}", "%y%m%d %H:%M:%S")
-    return at.replace(tzinfo=UTC).timestamp()
+def _parse_second(text: str) -> float | None:
+    try:
+        if "T" in text:
+            at = datetime.fromisoformat(text)
+        else:
+            at = datetime.strptime(" ".join(text.split()), "%y%m%d %H:%M:%S").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    return at.timestamp() if 0 <= at.timestamp() < TIME_MOST_S else None
 
 
 def find_first(file: LogFile, form: re.Pattern[str]) -> re.Match[str] | None:
@@ -73,4 +78,4 @@ def find_first(file: LogFile, form: re.Pattern[str]) -> re.Match[str] | None:
 
 def parse_first(found: re.Match[str] | None) -> float:
     """The time of such a line; 0 without one."""
-    return parse_seconds(found[1] or found[2]) if found else 0.0
+    return (parse_seconds(found[1] or found[2]) if found else None) or 0.0

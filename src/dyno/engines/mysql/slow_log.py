@@ -19,7 +19,18 @@ from dyno.engines.mysql.logs import (
     parse_seconds,
 )
 from dyno.workloads.replay.lines import Gathered, LogFile
-from dyno.workloads.replay.logs import AS_WRITTEN, LeftOutStatements, Log, LogEntry, Reasons
+from dyno.workloads.replay.logs import (
+    ABSURD,
+    AS_WRITTEN,
+    DURATION_MOST_S,
+    NO_TIME,
+    TIME_MOST_S,
+    LeftOutStatements,
+    Log,
+    LogEntry,
+    Reasons,
+    parse_number,
+)
 
 #: Lines of an entry's head, and characters of each: more are not a server's.
 HEADS, HEAD = 64, 1 << 12
@@ -55,8 +66,8 @@ _PREPARES = re.compile(
     r"\s*(?:PREPARE\s+\S+\s+FROM|(?:DEALLOCATE|DROP)\s+PREPARE)\b", re.IGNORECASE
 )
 _COMMAND = re.compile(r"^# administrator command: ([^;]*);?$")
-#: Seconds: a longer statement, or a clock that is further away, is an error of the log.
-DURATION_MOST_S, OFFSET_MOST_S = 90 * 86400.0, 26 * 3600.0
+#: Seconds: a clock that is further away is an error of the log.
+OFFSET_MOST_S = 26 * 3600.0
 
 NO_NUMBER = (
     "entries without the number of their session (Id): all clients of one account at one host are "
@@ -76,7 +87,6 @@ ONLY_SLOW = (
 )
 #: With long_query_time = 0 something is always faster.
 SLOW_S = 0.01
-ABSURD = "entries with a duration that cannot be: they count as begun when they ended"
 
 
 class SlowLog:
@@ -112,7 +122,7 @@ class _Body:
         is_first = not cut and self.text.letters == 0
         self.is_empty = False
         if is_first and not self.stamp_s and (stamp := _STAMP.match(line)):
-            self.stamp_s = float(stamp[1])
+            self.stamp_s = parse_number(stamp[1], TIME_MOST_S) or 0.0
         elif is_first and not (self.stamp_s or self.used) and (use := _USE.match(line)):
             self.used = use[1].replace("``", "`")
         elif is_first and (command := _COMMAND.match(line)):
@@ -276,7 +286,10 @@ class _Reading:
         said = _Said()
         for line in record.head:
             if time := _TIME.match(line):
-                self._at_s = parse_seconds(time[1] or time[2])
+                said_s = parse_seconds(time[1] or time[2])
+                self._at_s = self._at_s if said_s is None else said_s
+                if said_s is None:
+                    self.notes.add(NO_TIME, record.line)
             if "User" in line and (user := _USER.match(line)):
                 said.number, said.account = user[3] or "", f"{user[1]} @ {user[2]}"
             elif query := _QUERY.match(line):
@@ -298,11 +311,7 @@ class _Reading:
 
     def _parse_duration(self, text: str, line: int) -> float:
         """A duration; 0 where a writer was interrupted in it, or a clock was set back."""
-        try:
-            duration_s = float(text)
-        except ValueError:
-            duration_s = DURATION_MOST_S
-        if duration_s < DURATION_MOST_S:
-            return duration_s
-        self.notes.add(ABSURD, line)
-        return 0.0
+        duration_s = parse_number(text, DURATION_MOST_S)
+        if duration_s is None:
+            self.notes.add(ABSURD, line)
+        return duration_s or 0.0

@@ -25,27 +25,31 @@ class CsvLog:
     def knows(self, head: Sequence[str]) -> bool:
         """Does it begin with a time, and have the columns?"""
         lines = [line for line in head if line.strip()]
-        row = next(_parse_csv_rows(f"{line}\n" for line in lines), [])
+        row = _parse_row(f"{line}\n" for line in lines)
         # of a row that goes on behind the first lines there is all up to its message
         has_columns = len(row) > _MESSAGE_AT and bool(TIME.match(row[_TIME_AT]))
         return has_columns and row[_PROCESS_AT].isdecimal()
 
     def read(self, file: LogFile, limit: int) -> Log:
         """All statements."""
-        unread = Reasons()
-        entries = read_entries(_read_csv_log(file, limit, unread), unread)
-        return Log(self.kind, DIALECT, entries, unread)
+        unread, notes = Reasons(), Reasons()
+        entries = read_entries(_read_csv_log(file, limit, unread), unread, notes)
+        return Log(self.kind, DIALECT, entries, unread, notes)
 
 
-def _parse_csv_rows(lines: Iterable[str]) -> Iterator[list[str]]:
+def _parse_row(lines: Iterable[str]) -> list[str]:
+    """The first row of these; empty where it is no CSV."""
     csv.field_size_limit(1 << 30)
-    return csv.reader(lines)
+    try:
+        return next(csv.reader(lines), [])
+    except csv.Error:
+        return []
 
 
 def _read_csv_log(file: LogFile, limit: int, unread: Reasons) -> Iterator[Message]:
     rows = _read_rows(file, limit)
     for number, text, letters in rows:
-        row = next(_parse_csv_rows((text,)))
+        row = _parse_row([text])
         if letters:
             yield _cut(row, number, letters)
         elif len(row) >= _CSV_COLUMNS:

@@ -10,7 +10,7 @@ from typing import Any
 from dyno.engines.postgres.dialect import DIALECT
 from dyno.engines.postgres.logs import LOGS_ALL, Message, read_entries
 from dyno.workloads.replay.lines import LogFile
-from dyno.workloads.replay.logs import AS_WRITTEN, BEGINNING, Log, Reasons
+from dyno.workloads.replay.logs import AS_WRITTEN, BEGINNING, Log, Reasons, replace_no_letters
 
 #: Names of what is read: PostgreSQL's own, and CloudNativePG's within `record`.
 _OWN = ("timestamp", "session_id", "dbname", "error_severity", "message", "detail")
@@ -34,18 +34,18 @@ class JsonLog:
 
     def read(self, file: LogFile, limit: int) -> Log:
         """All statements."""
-        unread = Reasons()
-        entries = read_entries(_read_json_log(file, limit, unread), unread)
-        return Log(self.kind, DIALECT, entries, unread)
+        unread, notes = Reasons(), Reasons()
+        entries = read_entries(_read_json_log(file, limit, unread), unread, notes)
+        return Log(self.kind, DIALECT, entries, unread, notes)
 
 
 def _find_words(said: dict[str, Any]) -> tuple[str, ...]:
     """Time, session, database, severity, message and detail; empty where it is no message."""
     record = said.get("record")
     if isinstance(record, dict) and "log_time" in record:
-        return tuple(str(record.get(it) or "") for it in _OPERATOR)
+        return tuple(replace_no_letters(str(record.get(it) or "")) for it in _OPERATOR)
     if "timestamp" in said and "error_severity" in said:
-        return tuple(str(said.get(it) or "") for it in _OWN)
+        return tuple(replace_no_letters(str(said.get(it) or "")) for it in _OWN)
     return ()
 
 
@@ -75,6 +75,6 @@ def _find_value(line: str, name: str) -> str:
 def _parse_object(line: str) -> dict[str, Any]:
     try:
         said = json.loads(line)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):  # also of a number of 5,000 digits
         return {}
     return said if isinstance(said, dict) else {}

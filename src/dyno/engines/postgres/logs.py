@@ -14,7 +14,15 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from dyno.errors import UsageError
-from dyno.workloads.replay.logs import LogEntry, Reasons
+from dyno.workloads.replay.logs import (
+    ABSURD,
+    DURATION_MOST_S,
+    NO_TIME,
+    TIME_MOST_S,
+    LogEntry,
+    Reasons,
+    parse_number,
+)
 from dyno.workloads.replay.parameters import count_parameters
 
 #: What logs statements.
@@ -76,13 +84,17 @@ _HOURS = {
 _OFFSET = re.compile(r"<?([+-])(\d\d):?(\d\d)?:?(\d\d)?>?")
 
 
-def parse_seconds(text: str) -> float:
-    """A line's time in seconds since 1970; a zone that is not known counts as UTC."""
+def parse_seconds(text: str) -> float | None:
+    """A line's time in seconds since 1970, None of one that cannot be; a zone that is not known
+    counts as UTC.
+    """
     if text[10:11] == " ":
         fraction, _, zone = text[19:].partition(" ")
-        second = _parse_second(text[:19]) - (parse_zone(zone) or 0.0)
-        return second + (float(fraction) if fraction else 0.0)
-    return float(text) if _EPOCH.fullmatch(text) else 0.0
+        second, part = _parse_second(text[:19]), parse_number(fraction or "0", 1.0)
+        if second is None or part is None:
+            return None
+        return second + part - (parse_zone(zone) or 0.0)
+    return parse_number(text, TIME_MOST_S) if _EPOCH.fullmatch(text) else None
 
 
 @lru_cache(maxsize=64)
@@ -117,9 +129,14 @@ class _Zones:
 
 
 @lru_cache(maxsize=64)
-def _parse_second(text: str) -> float:
-    at = datetime.strptime(text, "%Y-%m-%d %H:%M:%S")
-    return at.replace(tzinfo=UTC).timestamp()
+def _parse_second(text: str) -> float | None:
+    try:
+        at = datetime.strptime(text, "%Y-%m-%d %H:%M:%S")
+    except ValueError:
+        return None
+    # a day's offset of its zone may be taken off
+    second = at.replace(tzinfo=UTC).timestamp()
+    return second if 86400 <= second < TIME_MOST_S - 86400 else None
 
 
 def _parse_values(detail: str) -> tuple[str | None, ...]:
@@ -149,9 +166,11 @@ class _Values:
         return CUT if has_cut else ""
 
 
-def read_entries(messages: Iterable[Message], unread: Reasons) -> Iterator[LogEntry]:
+def read_entries(
+    messages: Iterable[Message], unread: Reasons, notes: Reasons
+) -> Iterator[LogEntry]:
     """The statements of a log's messages."""
-    cut, zones = _Values(), _Zones()
+    cut, zones, latest_s = _Values(), _Zones(), 0.0
     for message in messages:
         if message.severity != "LOG":
             continue
@@ -160,8 +179,13 @@ def read_entries(messages: Iterable[Message], unread: Reasons) -> Iterator[LogEn
         if found is None:
             _note_other(message, unread)
             continue
-        duration_s = float(found[1] or 0) / 1000
-        began_s = parse_seconds(message.time) - duration_s
+        at_s, duration_ms = parse_seconds(message.time), parse_number(found[1] or "0", _LONGEST_MS)
+        if at_s is None:
+            notes.add(NO_TIME, message.line)
+        if duration_ms is None:
+            notes.add(ABSURD, message.line)
+        latest_s, duration_s = at_s or latest_s, (duration_ms or 0.0) / 1000
+        began_s = latest_s - duration_s
         values: tuple[str | None, ...] = ()
         sql, lost = message.text[found.end() :], message.lost
         if found[2] != "statement":
@@ -173,6 +197,7 @@ def read_entries(messages: Iterable[Message], unread: Reasons) -> Iterator[LogEn
         yield LogEntry(began_s, *place, values, message.database, duration_s, message.letters, lost)
 
 
+_LONGEST_MS = DURATION_MOST_S * 1000
 _count_parameters = lru_cache(maxsize=1 << 10)(count_parameters)
 
 

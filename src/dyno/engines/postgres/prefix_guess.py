@@ -156,7 +156,7 @@ def _is_session_id(text: str, time: str) -> bool:
     """Is the first part of it the second when a session began, not long before this time?"""
     from dyno.engines.postgres.logs import parse_seconds
 
-    age_s = parse_seconds(time) - int(text.partition(".")[0], 16)
+    age_s = (parse_seconds(time) or 0.0) - int(text.partition(".")[0], 16)
     return -ZONES_S <= age_s <= AGE_MOST_S
 
 

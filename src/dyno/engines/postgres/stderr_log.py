@@ -46,9 +46,9 @@ class StderrLog:
 
     def read(self, file: LogFile, limit: int) -> Log:
         """All statements; `UsageError` where the prefix says no time or no session."""
-        unread = Reasons()
+        unread, notes = Reasons(), Reasons()
         messages = _join_messages(_read_stderr_log(file, limit, unread))
-        return Log(self.kind, DIALECT, read_entries(messages, unread), unread)
+        return Log(self.kind, DIALECT, read_entries(messages, unread, notes), unread, notes)
 
 
 def _split_line(line: str) -> tuple[str, str, str] | None:

@@ -19,8 +19,28 @@ LIMIT, BEGINNING = 16 << 20, 200
 PLACES = 3
 
 
-#: A byte that is no UTF-8, as `Lines` says it.
-_ODD = re.compile("[\udc80-\udcff]")
+#: A byte that is no UTF-8, as `Lines` says it; and what is neither that nor a letter (`\\ud800` in
+#: JSON), which no server sent.
+_ODD, _NO_LETTER = re.compile("[\udc80-\udcff]"), re.compile("[\ud800-\udc7f\udd00-\udfff]")
+
+#: Seconds: a longer statement, and a later time (since 1970), are errors of a log.
+DURATION_MOST_S, TIME_MOST_S = 90 * 86400.0, 1e10
+ABSURD = "entries with a duration that cannot be: they count as begun when they ended"
+NO_TIME = "entries with a time that cannot be: they count as logged when the one before was"
+
+
+def parse_number(text: str, most: float) -> float | None:
+    """A number of a log from 0 up to `most`; None where the log is damaged there."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if 0 <= number < most else None
+
+
+def replace_no_letters(text: str) -> str:
+    """A text of a log in which each code point that is no letter is U+FFFD."""
+    return text if text.isascii() else _NO_LETTER.sub("\ufffd", text)
 
 
 def has_odd_bytes(text: str) -> bool:

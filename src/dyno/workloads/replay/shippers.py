@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from dyno.workloads.replay.logs import LIMIT, Reasons
+from dyno.workloads.replay.logs import LIMIT, Reasons, replace_no_letters
 
 NO_LINE_OF_IT = "a line that the shipper of the log did not write"
 OTHER_STREAM = "a line of another container or program"
@@ -173,7 +173,7 @@ class JsonLines:
             return None
         try:
             said = json.loads(line)
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):  # also of a number of 5,000 digits
             return None
         for name, streams in self._forms if isinstance(said, dict) else ():
             text, stream = said.get(name), next((it for it in streams if it in said), "")
@@ -182,7 +182,8 @@ class JsonLines:
                 is_cut = name == "log" and not text.endswith("\n")
                 when = next((str(said[it]) for it in self._times if it in said), "")
                 at = _convert_time(when) if re.fullmatch(_ISO, when) else ""
-                return ShippedLine(which, text.removesuffix("\n"), is_cut=is_cut, at=at)
+                text = replace_no_letters(text.removesuffix("\n"))
+                return ShippedLine(which, text, is_cut=is_cut, at=at)
         return None
 
 
