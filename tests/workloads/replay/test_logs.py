@@ -113,6 +113,11 @@ def test_a_csvlogs_first_row_may_span_lines_and_quote_its_time(quote: str, tmp_p
     assert told(found) == told(read(tmp_path, CSV))[1:]
 
 
+def test_a_csvlogs_head_of_columns_is_no_row(tmp_path: Path) -> None:
+    head = f"log_time,user_name,database_name,process_id{',x' * 22}\n"
+    assert told(read(tmp_path, head + CSV)) == told(read(tmp_path, CSV))
+
+
 def test_csv_and_json_say_the_same(tmp_path: Path) -> None:
     csv, json = read(tmp_path, CSV), read(tmp_path, JSON)
     assert told(csv)[2] == (0.025, "695500.72", "SELECT id FROM item WHERE name = $1")

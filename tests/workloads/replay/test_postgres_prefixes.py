@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from dyno.engines.postgres.logs import FETCHED
 from dyno.errors import UsageError
 from dyno.workloads.replay.formats import read_log
 from dyno.workloads.replay.lines import LogFile
@@ -140,6 +141,61 @@ def test_a_prefix_that_is_not_named_is_guessed_rightly_or_asked_for(
         assert "--log-prefix" in refused.value.hint
 
 
+#: Lines that are read as they say, by sessions and databases; None: two readings remain.
+NAMED = {
+    "a database's name that may have a space": (
+        ["[7] app@my shop", "[8] app@my store"],
+        None,
+    ),
+    "one database's name with a space": (["[7] app@my shop", "[8] app@my shop"], ["my", "my"]),
+    "a label's name that may have a space": (["[7] db=my shop", "[8] db=my store"], None),
+    "two databases with labels behind": (
+        ["[7] db=my user=a", "[8] db=your user=b"],
+        ["my", "your"],
+    ),
+    "an application with an @": (["[7] a@1 app@shop", "[8] a@2 app@shop"], None),
+    "an application with an @ now and then": (["[7] job app@shop", "[8] a@b app@shop"], None),
+    "applications alone, one with an @": (["[7] psql", "[8] nightly@2"], None),
+    "one user with an @": (["[7] joe@corp@shop", "[8] joe@corp@till"], ["shop", "till"]),
+    "users with an @": (["[7] joe@corp@shop", "[8] ann@home@shop"], None),
+    "users' hosts": (["[7] app@shop@10.0.0.1", "[8] app@till@10.0.0.2"], ["shop", "till"]),
+    "the session's start first": (
+        ["09:00:00 UTC 10:00:01 UTC [7]", "10:00:01 UTC 10:00:02 UTC [8]"],
+        ["", ""],
+    ),
+    "pgBadger's": (["[7]: [2-1] "], [""]),
+}
+
+
+@pytest.mark.parametrize("case", NAMED)
+def test_names_of_a_prefix_are_read_where_one_reading_fits(case: str, tmp_path: Path) -> None:
+    lines, databases = NAMED[case]
+    text = "".join(
+        f"{'' if 'UTC' in it else '10:00:00 UTC '}{it} LOG:  statement: SELECT 1\n" for it in lines
+    )
+    text = re.sub(r"(?=\d\d:\d\d:\d\d)", "2026-01-01 ", text)
+    (tmp_path / "it.log").write_text(text)
+    log = read_log(LogFile(tmp_path / "it.log"))
+    if databases is None:
+        with pytest.raises(UsageError, match="more than one way"):
+            list(log.entries)
+        return
+    entries = list(log.entries)
+    assert [it.database for it in entries] == databases
+    assert [it.session for it in entries] == ["7", "8"][: len(lines)]
+    assert all(0 <= it.at_s - 1767261600 < 5 for it in entries), "the session's start is no time"
+
+
+def test_a_damaged_prefix_costs_its_own_line(tmp_path: Path) -> None:
+    form = "{} UTC [7] app@shop LOG:  statement: SELECT 1\n"
+    times = ["2026-01-01 10:00:00", "2026-01-01 10:00:01", "2026-0x-01 10:00:02"]
+    (tmp_path / "it.log").write_text("".join(map(form.format, [*times, times[0]])))
+    log = read_log(LogFile(tmp_path / "it.log"))
+    assert len(list(log.entries)) == 3
+    (left,) = log.unread.values()
+    assert left.lines == [3] and "2026-0x-01" in left.remarks[0]
+
+
 def test_two_numbers_of_which_each_may_be_the_process_are_asked_for(tmp_path: Path) -> None:
     form = "2026-01-01 10:00:0{}.000 UTC [{}] [{}] shop LOG:  statement: SELECT 1\n"
     rows = ((0, 1, 77), (1, 1, 78), (2, 2, 77))
@@ -194,8 +250,12 @@ def test_a_prepared_statements_name_may_have_colons(name: str, tmp_path: Path) -
     start = "2026-01-01 10:00:00.000 UTC [7] app@shop LOG:"
     text = f"{start}  execute {name}: SELECT 1\n{start}  execute fetch from {name}: SELECT 1\n"
     (tmp_path / "it.log").write_text(text)
-    (sql,) = (it.sql for it in read_log(LogFile(tmp_path / "it.log")).entries)
-    assert sql == "SELECT 1"
+    log = read_log(LogFile(tmp_path / "it.log"))
+    assert [it.sql for it in log.entries] == ["SELECT 1"]
+    assert log.unread[FETCHED].count == 1
+    (tmp_path / "it.log").write_text(text.splitlines(keepends=True)[1])
+    (alone,) = read_log(LogFile(tmp_path / "it.log")).entries
+    assert alone.sql == "SELECT 1", "only the fetch took long enough to be logged"
 
 
 def test_a_value_that_may_have_been_cut_is_left_out_by_name(tmp_path: Path) -> None:

@@ -61,6 +61,7 @@ KINDS: dict[str, Kind] = {
     "END": "commit",
     "ROLLBACK": "rollback",
     "ROLLBACK TO SAVEPOINT a": "state",
+    "SET STATEMENT max_statement_time = 5 FOR COMMIT": "commit",
     "SET autocommit = 0": "state",
     "SET GLOBAL max_connections = 5": "admin",
     "SET @@GLOBAL.max_connections = 5": "admin",

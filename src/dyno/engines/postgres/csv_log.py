@@ -25,6 +25,8 @@ class CsvLog:
     def knows(self, head: Sequence[str]) -> bool:
         """Does it begin with a time, and have the columns?"""
         lines = [line for line in head if line.strip()]
+        if lines and lines[0].strip('"').startswith("log_time"):
+            del lines[0]  # names of columns, as COPY … WITH HEADER writes them
         row = _parse_row(f"{line}\n" for line in lines)
         # of a row that goes on behind the first lines there is all up to its message
         has_columns = len(row) > _MESSAGE_AT and bool(TIME.match(row[_TIME_AT]))
@@ -52,10 +54,10 @@ def _read_csv_log(file: LogFile, limit: int, unread: Reasons) -> Iterator[Messag
         row = _parse_row([text])
         if letters:
             yield _cut(row, number, letters)
-        elif len(row) >= _CSV_COLUMNS:
+        elif len(row) >= _CSV_COLUMNS and row[_TIME_AT] != "log_time":
             place = (row[_TIME_AT], row[_SESSION_AT], row[_DATABASE_AT], row[_SEVERITY_AT])
             yield Message(number, *place, row[_MESSAGE_AT], detail=row[_DETAIL_AT])
-        elif text:
+        elif text and row[:1] != ["log_time"]:
             unread.add("a row with too few columns", number, hint=AS_WRITTEN)
 
 

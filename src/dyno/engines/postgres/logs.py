@@ -38,10 +38,10 @@ _VERBS = (
 )
 _BEGINS = rf"[\s(]*+(?:/\*|--|(?i:{_VERBS})\b)"
 #: What a statement's message begins with; the statement follows. The name of a prepared one may
-#: have colons in it, with a space behind them, too; one that is fetched from was logged before.
+#: have colons in it, with a space behind them, too.
 STATEMENT = re.compile(
     r"(?:[0-9A-Z]{5}: )?(?:duration: ([\d.]+) ms  )?"
-    rf"(statement|execute (?!fetch from )(?:[^\n]*?(?=: {_BEGINS})|[^\n]*?)): "
+    rf"(statement|execute (?:[^\n]*?(?=: {_BEGINS})|[^\n]*?)): "
 )
 #: The same in the languages that servers are set to.
 _TRANSLATED = re.compile(
@@ -166,11 +166,36 @@ class _Values:
         return CUT if has_cut else ""
 
 
+class _Fetched:
+    """Prepared statements that sessions have executed: of a log of slow statements only the fetch
+    may be there.
+    """
+
+    def __init__(self) -> None:
+        self._names = dict[str, set[str]]()
+
+    def has_read(self, session: str, what: str) -> bool:
+        """Does this only fetch from what was read?"""
+        if what == "statement":
+            return False
+        names = self._names.setdefault(session, set())
+        name = what.removeprefix("execute ").removeprefix("fetch from ")
+        has_read = what.startswith(_FETCHES) and name in names
+        if len(names) >= NAMES:
+            names.clear()
+        names.add(name)
+        return has_read
+
+
+#: Names that are remembered of a session, to know fetches.
+NAMES = 100
+
+
 def read_entries(
     messages: Iterable[Message], unread: Reasons, notes: Reasons
 ) -> Iterator[LogEntry]:
     """The statements of a log's messages."""
-    cut, zones, latest_s = _Values(), _Zones(), 0.0
+    cut, zones, fetched, latest_s = _Values(), _Zones(), _Fetched(), 0.0
     for message in messages:
         if message.severity != "LOG":
             continue
@@ -184,6 +209,9 @@ def read_entries(
             notes.add(NO_TIME, message.line)
         if duration_ms is None:
             notes.add(ABSURD, message.line)
+        if fetched.has_read(message.session, found[2]):
+            unread.add(FETCHED, message.line)
+            continue
         latest_s, duration_s = at_s or latest_s, (duration_ms or 0.0) / 1000
         began_s = latest_s - duration_s
         values: tuple[str | None, ...] = ()
@@ -197,6 +225,11 @@ def read_entries(
         yield LogEntry(began_s, *place, values, message.database, duration_s, message.letters, lost)
 
 
+#: A client asks for more rows of a statement that it has executed.
+_FETCHES, FETCHED = (
+    "execute fetch from ",
+    "a fetch of more rows of a statement that is read already",
+)
 _LONGEST_MS = DURATION_MOST_S * 1000
 _count_parameters = lru_cache(maxsize=1 << 10)(count_parameters)
 

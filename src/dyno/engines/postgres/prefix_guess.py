@@ -5,8 +5,8 @@ their sessions and databases fits, else it is asked for.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from dyno.engines.postgres.log_prefix import (
@@ -23,12 +23,15 @@ from dyno.errors import UsageError
 _TIMES = re.compile(rf"({TIME}(?:{ZONE})?)|(?<![\d.])({EPOCH})(?!\d)")
 _SESSION = re.compile(r"(?<![\w.])([0-9a-f]{6,8})\.[0-9a-f]{1,8}(?![\w.])")
 _LABELLED = re.compile(
-    r"(?<![a-z])(?:pid|process(?:[_ ]?id)?|backend(?:[_ ]?pid)?)[=: ]{1,2}\[?(\d+)", re.IGNORECASE
+    r"(?<![a-z])(?:pid|process(?:[_ ]?id)?|backend(?:[_ ]?pid)?)[=: ]{1,2}\[?(\d+)"
+    r"|\[(\d+)\]: \[\d+-\d+\]",  # pgBadger's %p and %l
+    re.IGNORECASE,
 )
-_DATABASES = (
-    re.compile(r"(?<![a-z])(?:db|dbname|datname|database)[=:] ?([^\s,;|\])]*)", re.IGNORECASE),
-    re.compile(r"(?<![^\s:|,(\[=])[^\s@:|,\[\]=]+@([^\s@:|,/()\[\]=]+)"),
-)
+_NAMED = re.compile(r"(?<![a-z])(?:db|dbname|datname|database)[=:] ?([^\s,;|\])]*)", re.IGNORECASE)
+#: A user or an application may have an @, too, and a host may stand behind it.
+_AT = re.compile(r"(?<![^\s:|,(\[=])[^\s@:|,\[\]=]+@([^\s:|,/()\[\]=]+)")
+#: Words behind a database that may be more of its name.
+_BEHIND = re.compile(r"\x01 +([^\0\x01\[\](){}|,:;=<>@/]*[^\0\x01\[\](){}|,:;=<>@/ ])(?![\w=])")
 _REMOTE = re.compile(
     r"\[local\](?:\(\d*\))?|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?:[(:]\d+\)?)?(?![\w.])"
     r"|(?<![\w.-])[\w.-]++\(\d+\)"
@@ -54,7 +57,8 @@ AGE_MOST_S, ZONES_S = 5 * 366 * 86400, 15 * 3600
 
 class _Parts(NamedTuple):
     """A prefix taken apart but for its time: what may be a session, its database (None: it names
-    none), and the words that are none of these.
+    none), and the words that are none of these. `beside`: what may be of the database's name, too;
+    `others`: what may be the database in its place.
     """
 
     ids: tuple[str, ...]
@@ -62,33 +66,85 @@ class _Parts(NamedTuple):
     numbers: tuple[int, ...]
     database: str | None
     words: tuple[str, ...]
+    beside: tuple[str, ...]
+    others: tuple[str, ...]
 
 
-def _take_apart(prefix: str) -> tuple[str, _Parts]:
-    """The time of a prefix, and its other parts."""
-    time = _TIMES.search(prefix)
-    if time is None:
-        return "", _take_rest_apart(prefix)
-    rest = f"{prefix[: time.start()]}\0{prefix[time.end() :]}"
-    return time[1] or time[2], _take_rest_apart(rest)
+def _take_apart(prefix: str) -> tuple[tuple[str, ...], _Parts]:
+    """The times of a prefix, and its other parts."""
+    times = tuple(it[0] for it in _TIMES.finditer(prefix))
+    return times, _take_rest_apart(_TIMES.sub("\0", prefix))
 
 
 @lru_cache(maxsize=1 << 12)
 def _take_rest_apart(rest: str) -> _Parts:
-    rest = _TIMES.sub("\0", rest)
     ids = tuple(it[0] for it in _SESSION.finditer(rest))
     labelled = _LABELLED.search(rest)
-    found = next((it for form in _DATABASES if (it := form.search(rest))), None)
-    if found and "@" in found[0] and ("." in found[1] or rest[found.end() :][:1] == "("):
-        found = None  # a host
+    named = _NAMED.search(rest)
+    found = [(it[0], parts) for it in _AT.finditer(rest) if (parts := _split_names(rest, it))]
+    if named:
+        found = [(named[0], [named[1]])]
     rest = _SESSION.sub("\0", rest)
+    database, beside = None, list[str]()
     if found:
-        rest = rest.replace(found[0], "\0", 1)
+        text, (*beside, database) = found[0]
+        rest = rest.replace(text, "\1", 1)
     rest = _OTHER.sub("\0", _REMOTE.sub("\0", rest))
+    behind = _BEHIND.search(rest)
+    if behind and not behind[1].isdecimal():
+        beside.append(behind[1])
     numbers = tuple(int(it) for it in _NUMBER.findall(rest))
     words = tuple(_WORD.findall(rest))
-    database = found[1] if found else None
-    return _Parts(ids, labelled[1] if labelled else "", numbers, database, words)
+    process = next(filter(None, labelled.groups())) if labelled else ""
+    others = tuple(parts[-1] for _, parts in found[1:])
+    return _Parts(ids, process, numbers, database, words, tuple(beside), others)
+
+
+def _split_names(prefix: str, at: re.Match[str]) -> list[str]:
+    """What stands behind each @ but for a host."""
+    names = at[1].split("@")
+    is_host = "." in names[-1] or prefix[at.end() :][:1] == "("
+    return names[:-1] if is_host else names
+
+
+class _Names:
+    """What lines name beside their sessions, as long as one reading of it fits; `UsageError` of the
+    line by which another one would have other databases.
+    """
+
+    def __init__(self) -> None:
+        self._first: _Parts | None = None
+        self._of = dict[str | None, tuple[str, ...]]()
+        self._others = dict[tuple[str, ...], str | None]()
+
+    @property
+    def has_database(self) -> bool:
+        """Do statements' lines name one?"""
+        return self._first is not None and self._first.database is not None
+
+    def check(self, prefix: str, parts: _Parts) -> None:
+        """One more line."""
+        first = self._first = self._first or parts
+        one: tuple[str, ...] = (first.database or "", *first.beside, *first.others)
+        other: tuple[str, ...] = (parts.database or "", *parts.beside, *parts.others)
+        is_alike = (first.database is None) == (parts.database is None)
+        if parts.database is None:
+            one, other = first.words, parts.words
+            is_alike = is_alike and one == other
+        else:
+            of = self._of.setdefault(parts.database, parts.beside)
+            is_alike = is_alike and of == parts.beside and len(first.others) == len(parts.others)
+            if is_alike and parts.others:
+                of = self._of.setdefault(f"\0{parts.database}", parts.others)
+                is_alike = of == parts.others
+                is_alike &= self._others.setdefault(of, parts.database) == parts.database
+        if not is_alike:
+            raise UsageError(
+                f"the prefix '{prefix.strip()[:60]}' can be read in more than one way",
+                cause=f"'{' '.join(filter(None, one))}' or '{' '.join(filter(None, other))}' may "
+                "name a database, or an application",
+                hint=HINT,
+            )
 
 
 class GuessedPrefix:
@@ -96,67 +152,82 @@ class GuessedPrefix:
     the n-th from the left.
     """
 
-    def __init__(self, at: int, is_id: bool, words: tuple[str, ...] | None) -> None:
-        self._at, self._is_id, self._words = at, is_id, words
+    def __init__(self, at: int, is_id: bool, names: _Names, time_at: int) -> None:
+        self._at, self._is_id, self._names, self._time_at = at, is_id, names, time_at
 
     def read(self, prefix: str, by: Shipped = NOT_SHIPPED) -> PrefixWords | None:
         """What a prefix says; None where it has another form; `UsageError` where it is the first
         that may name another database.
         """
-        time, parts = _take_apart(prefix)
-        session, time = parts.labelled or by.process, time or by.time
+        times, parts = _take_apart(prefix)
+        time = times[self._time_at] if len(times) > self._time_at else by.time
+        session = parts.labelled or by.process
         if self._at >= 0:
             found: Sequence[object] = parts.ids if self._is_id else parts.numbers
             session = str(found[self._at]) if self._at < len(found) else ""
         if not (time and session):
             return None
-        if self._words is not None and parts.database is None and parts.words != self._words:
-            _refuse_words(prefix, self._words, parts.words)
+        if parts.database is not None or not self._names.has_database:
+            self._names.check(prefix, parts)  # else a process without one
         return PrefixWords(time, session, parts.database or "")
-
-
-def _refuse_words(prefix: str, one: Iterable[str], other: Iterable[str]) -> None:
-    raise UsageError(
-        f"the prefix '{prefix.strip()[:60]}' can be read in more than one way",
-        cause=f"'{' '.join(one)}' or '{' '.join(other)}' may name a database, or an application",
-        hint=HINT,
-    )
 
 
 def guess_prefix(prefixes: list[str], every: list[str], by: Shipped = NOT_SHIPPED) -> GuessedPrefix:
     """The one reading of the prefixes of a log's first statements, and of `every` line among them;
     `UsageError` where there is none, or more than one. `by`: what their shipper says.
     """
-    times, rows = zip(*map(_take_apart, prefixes), strict=True)
-    first = prefixes[0].strip()[:60]
-    if not (by.time or any(times)):
+    first, taken = prefixes[0].strip()[:60], [(it, *_take_apart(it)) for it in prefixes]
+    if not by.time:  # a damaged line decides nothing
+        taken = [it for it in taken if it[1]]
+    if not taken:
         raise UsageError(
             f"the prefix '{first}' has no time", hint="a replay needs %m and %p in log_line_prefix"
         )
-    words = None
-    if any(row.database is None for row in rows):
-        words = next(row.words for row in rows if row.database is None)
-        for prefix, row in zip(prefixes, rows, strict=True):
-            if row.database is None and row.words != words:
-                _refuse_words(prefix, words, row.words)
+    names = _Names()
+    for prefix, _, row in taken:
+        names.check(prefix, row)
+    _, times, rows = zip(*taken, strict=True)
+    time_at = _find_time(times, first)
+    build = partial(GuessedPrefix, names=names, time_at=time_at)
     if all(row.labelled for row in rows):
-        return GuessedPrefix(-1, False, words)
+        return build(-1, False)
     ids = min(len(row.ids) for row in rows)
     for at in range(ids):
         told = zip(times, rows, strict=True)
-        if all(_is_session_id(row.ids[at], time or by.time) for time, row in told):
-            return GuessedPrefix(at, True, words)
+        if all(_is_session_id(row.ids[at], it[time_at] if it else by.time) for it, row in told):
+            return build(at, True)
     if by.process and not all(row.numbers for row in rows):
-        return GuessedPrefix(-1, False, words)
+        return build(-1, False)
     counted = [_take_apart(it)[1] for it in every]
-    return GuessedPrefix(_find_process(rows, counted, first), False, words)
+    return build(_find_process(rows, counted, first), False)
+
+
+def _find_time(rows: Sequence[tuple[str, ...]], first: str) -> int:
+    """Which time from the left is the line's: another one is when its session began, or coarser."""
+    width = min(map(len, rows))
+    seconds = [[_parse_known(it) for it in row[:width]] for row in rows]
+    for at in range(width):
+        if all(row[at] >= max(row) for row in seconds):
+            return at
+    if width:
+        shown = " or ".join(f"'{it}'" for it in rows[0])
+        raise UsageError(
+            f"the prefix '{first}' can be read in more than one way",
+            cause=f"{shown} may be its time",
+            hint=HINT,
+        )
+    return 0
+
+
+def _parse_known(time: str) -> float:
+    from dyno.engines.postgres.logs import parse_seconds
+
+    return parse_seconds(time) or 0.0
 
 
 def _is_session_id(text: str, time: str) -> bool:
     """Is the first part of it the second when a session began, not long before this time?"""
-    from dyno.engines.postgres.logs import parse_seconds
-
-    age_s = (parse_seconds(time) or 0.0) - int(text.partition(".")[0], 16)
+    age_s = _parse_known(time) - int(text.partition(".")[0], 16)
     return -ZONES_S <= age_s <= AGE_MOST_S
 
 

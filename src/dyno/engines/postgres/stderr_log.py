@@ -20,7 +20,6 @@ from dyno.engines.postgres.log_prefix import (
 )
 from dyno.engines.postgres.logs import LOGS_ALL, STATEMENT, Message, read_entries
 from dyno.engines.postgres.prefix_guess import guess_prefix
-from dyno.errors import UsageError
 from dyno.workloads.replay.lines import Gathered, LogFile
 from dyno.workloads.replay.logs import Log, Reasons
 
@@ -106,23 +105,16 @@ def _read_stderr_log(file: LogFile, limit: int, unread: Reasons) -> Iterator[Mes
         by = Shipped(lines.at, lines.process) if lines.at else NOT_SHIPPED
         words = reader.read(prefix, by) if reader is not None else None
         if words is None:
-            words = _read_other(prefix, severity, rest, number, file)
+            # of a process that is no session, or damaged
+            if severity == "LOG" and STATEMENT.match(rest):
+                what = "session" if re.search(TIME, prefix) else "time"
+                unread.add(f"a statement whose prefix has no {what}", number, prefix[:60], HINT)
+                severity = ""
+            words = PrefixWords("", "", "")
         begun, lost = (number, *words, severity), ""
         text.begin(rest, lines.cut)
     if begun is not None:
         yield Message(*begun, *text.end(), lost=lost)
-
-
-def _read_other(prefix: str, severity: str, rest: str, number: int, file: LogFile) -> PrefixWords:
-    """A prefix of another form: of a process that is no session, unless it has a statement."""
-    if severity == "LOG" and STATEMENT.match(rest):
-        what = "session" if re.search(TIME, prefix) else "time"
-        raise UsageError(
-            f"{file.path}, line {number}: the prefix '{prefix.strip()[:60]}' has no {what}",
-            cause="" if not file.prefix else f"it is not '{file.prefix}'",
-            hint=HINT,
-        )
-    return PrefixWords("", "", "")
 
 
 #: Characters of messages that a DETAIL may follow, which stands a few lines behind them; what each
