@@ -122,6 +122,13 @@ WAYS: dict[str, tuple[Way, ...]] = {
             "invalid",
             ("sqlite", *SERVERS),
         ),
+        played(
+            "damaged-index",
+            "an index lacks rows of its table, and --check full looks",
+            "integrity",
+            "invalid",
+            ("sqlite", "postgres"),
+        ),
         played("lost-rows", "one side loses rows that it is given", "ledger", "invalid", EVERY),
         played("wrong-answers", "one side answers with other values", "results", "invalid", EVERY),
         Way("other-answer", "one side answers one statement otherwise", "contents", "invalid"),

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     help="Continue until every interval's half-width is at most this.",
 )
 @options.ACCEPT
+@options.CHECK
 @options.CLIENT_HOSTS
 @options.BLOCKS
 @options.BUDGET
@@ -178,6 +179,7 @@ def read_experiment(**words: Any) -> Experiment:
         cpu_profile=words["cpu_profile"],
         cpu_stacks=words["cpu_stacks"],
         accepted=words["accepted"] or {},
+        check=words["check"],
     )
     words["candidates"] = rewrite_candidates(words, words["candidates"])
     (first, *others), chosen = choose_scripts(words)

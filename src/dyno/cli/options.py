@@ -335,6 +335,14 @@ ACCEPT: Decorator = click.option(
     help="Statements that may be answered otherwise, each with its reason: a TOML table "
     "`accepted`; they are counted and not judged.",
 )
+CHECK: Decorator = click.option(
+    "--check",
+    type=click.Choice(["quick", "full"]),
+    default="quick",
+    show_default=True,
+    help="How each engine's data are looked at after the first block, untimed: structure and keys, "
+    "or with `full` every page and index by the engine's own means.",
+)
 CLIENT_HOSTS: Decorator = click.option(
     "--client-hosts",
     metavar="FILE|ssh:HOST,...",

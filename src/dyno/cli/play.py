@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import nullcontext
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -34,6 +35,7 @@ PERCENTILES = ("50", "95", "99", "99.9")
 @options.CONTROL
 @options.TIME
 @options.THREADS
+@options.CHECK
 @options.CLIENT_HOSTS
 @click.option(
     "--command",
@@ -64,7 +66,7 @@ def command(engine: str, **words: Any) -> None:
     if len(scripts) > 1:
         raise UsageError("--workload and pgbench's scripts cannot be combined", hint="play one")
     (script,) = scripts
-    measuring = Measuring(controls=dict(words["controls"]))
+    measuring = Measuring(controls=dict(words["controls"]), check=words["check"])
     experiment = compare_candidates([engine], script, chosen, measuring, command=quote_command())
     experiment = replace(experiment, client_hosts=words["client_hosts"])
     sweep()
@@ -99,7 +101,8 @@ def print_summary(trial: Trial) -> None:
     if trial.phases:
         heads = ("phase", "stream", "rate/s", *(f"p{p}" for p in PERCENTILES), "max", "failed")
         screen.print_table(heads, format_stream_rows(trial), right=range(2, len(heads)))
-    for line in (*describe_clients(trial), *describe_errors(trial), *describe_ledger(trial)):
+    told = describe_clients(trial), describe_errors(trial), describe_ledger(trial)
+    for line in (*chain(*told), *describe_integrity(trial)):
         screen.print_line(line)
     if trial.status == "interrupted":
         raise KeyboardInterrupt
@@ -187,3 +190,18 @@ def describe_ledger(trial: Trial) -> list[str]:
         for e in trial.evidence
         if not e.digest
     ]
+
+
+def describe_integrity(trial: Trial) -> list[str]:
+    """What the engine found of its structures and keys, and what was not looked at."""
+    asked = [it for it in trial.integrity if not it.unchecked]
+    faults = [
+        f"integrity: {it.name} is broken: {'; '.join(it.faults)}" for it in asked if it.faults
+    ]
+    whole = len(asked) - len(faults)
+    left = [
+        f"integrity: {it.name} not checked: {it.unchecked}"
+        for it in trial.integrity
+        if it.unchecked
+    ]
+    return ([f"integrity: {whole} questions found no fault"] if whole else []) + faults + left

@@ -51,10 +51,15 @@ class ChecksIntegrity(Protocol):
     its unique and foreign keys, a row for each column, those of a key together: `unique` or
     `foreign`, the key, its table, the column, and the table and column that it refers to; names
     are quoted. A column that is NULL cannot be asked for.
+
+    `deep_sql` are statements for heavier means (`deep` says which); the last of them lists names
+    and questions, which answer no row but `OK` where nothing is wrong. Both are empty without any.
     """
 
     integrity: ClassVar[Mapping[str, str]]
     keys_sql: ClassVar[str]
+    deep: ClassVar[str]
+    deep_sql: ClassVar[Sequence[str]]
 
 
 @runtime_checkable

@@ -198,6 +198,8 @@ class Engine:
     embedded: ClassVar[bool] = True
     integrity: ClassVar[dict[str, str]] = {}
     keys_sql: ClassVar[str] = KEYS
+    deep: ClassVar[str] = ""
+    deep_sql: ClassVar[tuple[str, ...]] = ()
     session_kind: ClassVar[str] = "duckdb"
     tables_sql: ClassVar[str] = (
         """SELECT '"' || replace(table_name, '"', '""') || '"' FROM information_schema.tables"""

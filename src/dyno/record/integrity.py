@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+#: How thoroughly: by what is cheap, or by all means that an engine has.
+Check = Literal["quick", "full"]
 
 
 @dataclass(frozen=True)

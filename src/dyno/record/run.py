@@ -10,6 +10,7 @@ from typing import Literal
 from dyno.record.calibration import Calibration
 from dyno.record.clients import ClientHost
 from dyno.record.decode import require, require_word
+from dyno.record.integrity import Check
 from dyno.record.pilot import Pilot
 from dyno.record.profile import CpuSampling
 from dyno.record.schema import SCHEMA
@@ -156,7 +157,8 @@ class Design:
     primary by itself, or their geometric mean over all workloads. `interleaving` is how the trials
     of a block are interleaved; None: they are played one after the other. `precision_percent` is
     how far the interval of what decides may reach to either side where a verdict ends the run;
-    None: any. `accepted` are statements whose answers may differ, each with its reason.
+    None: any. `accepted` are statements whose answers may differ, each with its reason. `check`
+    says how thoroughly each engine's data are looked at after the last phase of the first block.
     """
 
     base: str
@@ -173,6 +175,7 @@ class Design:
     interleaving: Interleaving | None = None
     precision_percent: float | None = None
     accepted: dict[str, str] = field(default_factory=dict)
+    check: Check = "quick"
 
     def __post_init__(self) -> None:
         rising = sorted({each for each in self.analyses if 0 < each < BLOCKS_MOST})

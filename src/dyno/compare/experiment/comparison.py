@@ -21,6 +21,7 @@ MARGIN_PERCENT_MAX = 50.0
 PRECISION_PERCENT_LEAST = 0.1
 LIMITS = ("steal_percent", "foreign_percent")
 GATES = ("each", "mean")
+CHECKS = ("quick", "full")
 
 
 #: What says of two candidates that they are the same on purpose.
@@ -51,7 +52,8 @@ class Measuring:
     about every second. `cpu_profile` samples where the engines' CPU time goes, where that can be
     had; `cpu_stacks` plays a trial of each candidate for its callers, too. A verdict ends the run;
     with `precision_percent` only once each interval reaches no further to either side. `accepted`
-    are statements that may be answered otherwise, each with its reason.
+    are statements that may be answered otherwise, each with its reason. `check` is how thoroughly
+    an engine's data are looked at: `quick`, or `full` by means that read all of them.
     """
 
     margin_percent: float | None = None
@@ -71,6 +73,7 @@ class Measuring:
     cpu_profile: bool = True
     cpu_stacks: bool = False
     accepted: dict[str, str] = field(default_factory=dict)
+    check: str = "quick"
 
     def __post_init__(self) -> None:
         """`UsageError` for values that no run could be judged by."""
@@ -94,6 +97,8 @@ class Measuring:
             raise UsageError(message, hint="0.001 to 0.2")
         if self.gate not in GATES:
             raise build_unknown_error("gate", self.gate, GATES)
+        if self.check not in CHECKS:
+            raise build_unknown_error("check", self.check, CHECKS)
         for name, percent in self.limits.items():
             if name not in LIMITS:
                 raise build_unknown_error("limit", name, LIMITS)

@@ -228,6 +228,7 @@ def read_measuring(top: TomlTable) -> Measuring:
             cpu_profile=top.read_flag("cpu_profile", default=True),
             cpu_stacks=top.read_flag("cpu_stacks"),
             accepted=read_accepted(top),
+            check=top.get("check", str) or "quick",
         )
     except UsageError as error:
         raise top.locate_error(_find_blamed_key(error, top), error) from error
@@ -249,7 +250,7 @@ def _find_blamed_key(error: UsageError, top: TomlTable) -> str:
     """The key that a refusal of `Measuring` is about."""
     words = {"blocks": ("blocks", MAX_BLOCKS), "margin": ("margin_percent",)}
     words |= {"precision": ("precision_percent",)}
-    words |= {"alpha": ("alpha",), "loads": ("loads",), "gate": ("gate",)}
+    words |= {"alpha": ("alpha",), "loads": ("loads",), "gate": ("gate",), "check": ("check",)}
     keys = next((keys for word, keys in words.items() if word in error.message), ())
     named = re.search(r"'(\w+)'", error.message)
     return next((key for key in keys if key in top.data), named[1] if named else "")

@@ -191,6 +191,11 @@ class LastWrites:
 
 #: Rows that break a key, of which a record has so many.
 MOST = 3
+#: How an engine ends a row that tells no fault, and what it says of a table that it cannot check.
+WHOLE = frozenset({"OK", "ok", "", "Table is already up to date"})
+NO_CHECK = "storage engine for the table doesn't support check"
+#: SQLSTATEs of errors that tell of damaged data.
+DAMAGED = frozenset({"XX001", "XX002"})
 #: A row of `ChecksIntegrity.keys_sql`.
 _Column = Sequence[str | None]
 
@@ -203,14 +208,31 @@ def check_integrity(job: TrialJob, server: Server) -> tuple[IntegrityCheck, ...]
     engine = job.engine
     if job.block != 0 or job.build.attached or not isinstance(engine, ChecksIntegrity):
         return ()
-    found = [_ask(job, server, name, sql)[0] for name, sql in engine.integrity.items()]
-    listed, columns = _ask(job, server, "keys", engine.keys_sql)
+    found = [_ask(job, server, name, [sql])[0] for name, sql in engine.integrity.items()]
+    listed, columns = _ask(job, server, "keys", [engine.keys_sql])
     if listed.unchecked:
         return (*found, listed)
     for name, sql in build_key_questions(columns):
         unknown = IntegrityCheck(name, unchecked="no question is known for such a key")
-        found.append(_ask(job, server, name, sql)[0] if sql else unknown)
-    return tuple(found)
+        found.append(_ask(job, server, name, [sql])[0] if sql else unknown)
+    return (*found, *_check_deeply(job, server, engine))
+
+
+def _check_deeply(
+    job: TrialJob, server: Server, engine: ChecksIntegrity
+) -> Iterator[IntegrityCheck]:
+    """By the heavier means of the engine; where they were not asked for, what they look at."""
+    if not engine.deep:
+        yield IntegrityCheck("pages and indexes", unchecked="the engine has no means to check them")
+    elif job.check != "full":
+        yield IntegrityCheck(engine.deep, unchecked="only --check full looks at it")
+    else:
+        listed, rows = _ask(job, server, engine.deep, engine.deep_sql)
+        if listed.unchecked or not rows:
+            yield replace(listed, faults=(), unchecked=listed.unchecked or "there is no table")
+        for name, sql in rows:
+            unknown = IntegrityCheck(str(name), unchecked="this version has no means to check it")
+            yield _ask(job, server, str(name), [sql], WHOLE)[0] if sql else unknown
 
 
 def build_key_questions(columns: Sequence[_Column]) -> Iterator[tuple[str, str]]:
@@ -246,13 +268,24 @@ def build_key_questions(columns: Sequence[_Column]) -> Iterator[tuple[str, str]]
 
 
 def _ask(
-    job: TrialJob, server: Server, name: str, sql: str
+    job: TrialJob,
+    server: Server,
+    name: str,
+    statements: Sequence[str],
+    whole: frozenset[str] = frozenset(),
 ) -> tuple[IntegrityCheck, list[list[str | None]]]:
-    """What is wrong by a question, and the rows that it answered."""
+    """What is wrong by a question, and the rows that it answered: it is the last statement. A
+    row that ends with one of `whole` tells no fault.
+    """
     began_s = time.monotonic()
     try:
-        (rows,) = job.tools.ask(server.session, [sql])
+        rows = job.tools.ask(server.session, statements)[-1]
     except DynoError as error:
+        if error.state in DAMAGED:
+            return IntegrityCheck(name, (error.sentence,), time.monotonic() - began_s), []
         return IntegrityCheck(name, unchecked=error.sentence), []
-    faults = tuple(", ".join("NULL" if it is None else it for it in row) for row in rows[:MOST])
+    told = [row for row in rows if row[-1] not in whole]
+    if whole and any(NO_CHECK in (row[-1] or "") for row in told):
+        return IntegrityCheck(name, unchecked=NO_CHECK), []
+    faults = tuple(", ".join("NULL" if it is None else it for it in row) for row in told[:MOST])
     return IntegrityCheck(name, faults, time.monotonic() - began_s), rows

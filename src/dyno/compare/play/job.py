@@ -31,7 +31,7 @@ from dyno.record import (
     StorageCondition,
     WorkloadPlan,
 )
-from dyno.record.integrity import IntegrityCheck
+from dyno.record.integrity import Check, IntegrityCheck
 
 if TYPE_CHECKING:
     from dyno.driver.clients import ClientFleet
@@ -121,7 +121,7 @@ class TrialJob:
     of its block, where they are interleaved; `sampler` samples the engine's CPU time beside its
     phases (None: nobody does); `statements` are those that the run has sent so far; `clients` are
     the hosts that play it together (None: this one). `asked` is what is asked in the place of the
-    phases (None: they are played).
+    phases (None: they are played). `check` says how thoroughly the data are looked at in the end.
     """
 
     number: int
@@ -139,6 +139,7 @@ class TrialJob:
     loaded: Path
     load: LoadChoice | None = None
     run_seed: int = 0
+    check: Check = "quick"
     driver_sha256: str = ""
     progress_s: float = 1.0
     seat: TrialSlot | None = None

@@ -398,6 +398,7 @@ class RunPlayer:
             loaded=self.folder.find_loaded_list(number),
             load=self._choose_load(workload, place.block) if kept else None,
             run_seed=self.run.seed,
+            check=self.run.design.check,
             driver_sha256=self.run.driver_sha256,
             progress_s=self.prepared.progress_s,
             sampler=self.sampler if place.block >= 0 else None,

@@ -60,6 +60,7 @@ def make_design(experiment: Experiment, base: str, controls: dict[str, str]) -> 
         gate="mean" if measuring.gate == "mean" else "each",
         precision_percent=measuring.precision_percent,
         accepted=measuring.accepted,
+        check="full" if measuring.check == "full" else "quick",
     )
 
 

@@ -72,12 +72,22 @@ ORDER BY 1, t, k, n
 """
 
 
+CHECKS = """
+SELECT CONCAT('table ', table_name),
+  CONCAT('CHECK TABLE `', REPLACE(table_name, '`', '``'), '` EXTENDED')
+FROM information_schema.tables
+WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' ORDER BY 1
+"""
+
+
 class WeighsServer:
     """The verbs that weigh a server's data, and ask for its own counts."""
 
     _ask: Ask
     integrity: ClassVar[dict[str, str]] = {}
     keys_sql: ClassVar[str] = KEYS
+    deep: ClassVar[str] = "every page and index by CHECK TABLE … EXTENDED"
+    deep_sql: ClassVar[tuple[str, ...]] = (CHECKS,)
 
     def count_work(self, server: Server, after_disconnect: bool) -> dict[str, int]:
         """`Questions`: statements that clients sent, as text or prepared, without the preparing and

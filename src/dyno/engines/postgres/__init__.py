@@ -36,7 +36,7 @@ from dyno.engines.postgres.builds import RELEASES, check_build_name, find_build,
 from dyno.engines.postgres.counters import CountsPostgresInternals
 from dyno.engines.postgres.csv_log import CsvLog
 from dyno.engines.postgres.data import FILED, NAME, close, estimate_cluster_bytes, lay_cluster
-from dyno.engines.postgres.evidence import KEYS, CountsTransactions
+from dyno.engines.postgres.evidence import CHECKS, KEYS, CountsTransactions
 from dyno.engines.postgres.explain import ExplainsPostgresPath
 from dyno.engines.postgres.json_log import JsonLog
 from dyno.engines.postgres.libpq import convert_address as convert_address
@@ -87,6 +87,8 @@ class Engine(
     embedded: ClassVar[bool] = False
     integrity: ClassVar[dict[str, str]] = {}
     keys_sql: ClassVar[str] = KEYS
+    deep: ClassVar[str] = "each page, and each index against its rows, by amcheck"
+    deep_sql: ClassVar[tuple[str, ...]] = ("CREATE EXTENSION IF NOT EXISTS amcheck", CHECKS)
     session_kind: ClassVar[str] = "postgres"
     tables_sql: ClassVar[str] = (
         "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables"

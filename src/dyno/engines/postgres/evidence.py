@@ -121,3 +121,19 @@ WHERE c.contype IN ('p', 'u', 'f') AND c.convalidated
   AND c.connamespace NOT IN ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)
 ORDER BY c.oid, k.at
 """
+#: What amcheck looks at of everybody's tables and B-trees; what a version cannot has no question:
+#: indexes against their rows since 11, rows since 14. A function of no value answers an empty text.
+CHECKS = """
+SELECT 'index ' || c.oid::regclass, CASE WHEN to_regprocedure('bt_index_check(regclass,boolean)')
+  IS NOT NULL THEN format('SELECT bt_index_check(%L::regclass, true)', c.oid::regclass) END
+FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am a ON a.oid = c.relam
+WHERE a.amname = 'btree' AND i.indisvalid AND c.relpersistence <> 't'
+  AND c.relnamespace::regnamespace::text !~ '^pg_|^information_schema$' AND c.relkind = 'i'
+UNION ALL
+SELECT 'rows of ' || c.oid::regclass, CASE WHEN EXISTS
+  (SELECT 1 FROM pg_proc WHERE proname = 'verify_heapam') THEN
+  format('SELECT blkno, offnum, attnum, msg FROM verify_heapam(%L::regclass)', c.oid::regclass) END
+FROM pg_class c WHERE c.relkind IN ('r', 'm') AND c.relpersistence <> 't'
+  AND c.relnamespace::regnamespace::text !~ '^pg_|^information_schema$'
+ORDER BY 1
+"""

@@ -80,6 +80,10 @@ class Engine(ExplainsSqlitePath):
         "foreign keys": "PRAGMA foreign_key_check",
     }
     keys_sql: ClassVar[str] = UNIQUE_KEYS
+    deep: ClassVar[str] = "each index against its rows by PRAGMA integrity_check"
+    deep_sql: ClassVar[tuple[str, ...]] = (
+        "SELECT 'every page and index', 'PRAGMA integrity_check(3)'",
+    )
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask

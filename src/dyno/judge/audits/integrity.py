@@ -4,8 +4,12 @@ A build that skips the check of a key, or that breaks its own pages, may be fast
 every question of the workload. So each engine is asked in a run's first block, after the last phase
 and untimed: SQLite for its structure (`PRAGMA quick_check`) and its foreign keys, and every engine
 for rows that share a unique key and for rows whose foreign key refers to nothing, by one question a
-key. A fault is *invalid*. *Not checked*: a question that was refused, a key over an expression or a
-part of a column, DuckDB's foreign keys, servers that run already.
+key. With `--check full` it is also asked to check every page, and every index against its rows, by
+its own means: SQLite by `PRAGMA integrity_check`, MySQL and MariaDB by `CHECK TABLE … EXTENDED`,
+PostgreSQL by amcheck (indexes since 11, rows since 14). A fault is *invalid*, and so is an answer
+that the data are damaged. *Not checked*: what only `--check full` looks at, a question that was
+refused, a key over an expression or a part of a column, DuckDB's foreign keys and pages, servers
+that run already.
 """
 
 from __future__ import annotations

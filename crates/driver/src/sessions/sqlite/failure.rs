@@ -99,6 +99,8 @@ fn state(code: i32, message: &str) -> &'static str {
     }
     match code & 0xff {
         BUSY => "55P03",
+        // CORRUPT and NOTADB, by PostgreSQL's word for data that are damaged
+        11 | 26 => "XX001",
         1 if message.contains("syntax error") => "42601",
         1 => STATES
             .iter()

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::open;
+use super::{failure, open};
 use crate::generate::Source;
 use crate::plan;
 use crate::plan::error::Error;
@@ -111,6 +111,13 @@ fn foreign_words_get_the_engines_words_and_a_hint() {
     assert!(error.failure(None).hint.starts_with("is it written for another engine? CREATE TABLE"));
     let error = session.prepare(b"SELECT sleep(1)").unwrap_err();
     assert_eq!(error.state(), "42883");
+}
+
+#[test]
+fn damaged_data_have_the_sqlstate_of_damage() {
+    for code in [11, 26] {
+        assert_eq!(failure::error(code, "malformed", "SELECT 1").state(), "XX001");
+    }
 }
 
 #[test]

@@ -1,0 +1,87 @@
+"""An index that does not hold its rows is found by `--check full`, and only by that."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from ways_to_be_fooled import assert_caught
+
+from dyno.compare.experiment import Measuring, compare_candidates
+from dyno.compare.play.run import play_once
+from dyno.compare.resolve.experiment import draft_run
+from dyno.judge.analysis.run_view import RunView
+from dyno.judge.audits.integrity import AUDIT
+from dyno.record import Finding, Trial
+
+pytestmark = [pytest.mark.timeout(180)]
+
+#: Without the table's last row in one of its indexes.
+DAMAGED = {
+    "sqlite@3.54.1": (
+        "CREATE TABLE parent (id integer PRIMARY KEY, a int, b int)",
+        "CREATE INDEX parent_a ON parent (a)",
+        "INSERT INTO parent VALUES (1, 1, 2)",
+        "PRAGMA writable_schema = 1",
+        "UPDATE sqlite_master SET sql = 'CREATE INDEX parent_a ON parent (b)'"
+        " WHERE name = 'parent_a'",
+    ),
+    "postgres@18": (
+        "CREATE TABLE parent (id int PRIMARY KEY, a int)",
+        "CREATE INDEX parent_a ON parent (a)",
+        "UPDATE pg_index SET indisready = false WHERE indexrelid = 'parent_a'::regclass",
+        "INSERT INTO parent VALUES (1, 1)",
+        "UPDATE pg_index SET indisready = true WHERE indexrelid = 'parent_a'::regclass",
+    ),
+}
+SCRIPT = """
+sysbench.cmdline.options = {}
+function prepare()
+  local con = sysbench.sql.driver():connect()
+  for _, sql in ipairs({STATEMENTS}) do con:query(sql) end
+end
+function thread_init() con = sysbench.sql.driver():connect() end
+function event() con:query("SELECT COUNT(*) FROM parent") end
+"""
+WHOLE = ("CREATE TABLE parent (id int PRIMARY KEY, a int)", "INSERT INTO parent VALUES (1, 1)")
+
+
+def _play(home: Path, engine: str, check: str, *statements: str) -> tuple[Trial, list[Finding]]:
+    script = home / "indexes.lua"
+    script.write_text(SCRIPT.replace("STATEMENTS", json.dumps(statements)[1:-1]))
+    options = {"time": "0.05", "warmup_time": "0"}
+    measuring = Measuring(check=check)
+    experiment = compare_candidates([engine], str(script), options, measuring)
+    prepared = draft_run(experiment, lambda _: None).freeze()
+    trial = play_once(prepared, lambda _: None)
+    assert trial.status == "ok", trial.failure
+    return trial, AUDIT.judge(RunView(prepared.run, (trial,)))
+
+
+@pytest.mark.parametrize("engine", DAMAGED)
+def test_an_index_without_its_rows_is_found_by_a_full_check(
+    home: Path, monkeypatch: pytest.MonkeyPatch, engine: str
+) -> None:
+    monkeypatch.setenv("DYNO_TMP", str(home))
+    _, findings = _play(home, engine, "full", *DAMAGED[engine])
+    assert_caught("damaged-index", findings, engine.partition("@")[0])
+    if engine.startswith("sqlite"):  # the server's answer is the same, and costs more
+        _, (sound, left) = _play(home, engine, "quick", *DAMAGED[engine])
+        assert (sound.soundness, left.soundness) == ("sound", "not checked")
+        assert "only --check full looks at it" in left.sentence
+
+
+@pytest.mark.parametrize(
+    "engine", ["sqlite@3.24.0", "mysql@8.0.33", "mariadb@10.2.11", "postgres@12"]
+)
+def test_what_is_whole_is_sound_by_a_full_check(
+    home: Path, monkeypatch: pytest.MonkeyPatch, engine: str
+) -> None:
+    monkeypatch.setenv("DYNO_TMP", str(home))
+    trial, (sound, *left) = _play(home, engine, "full", *WHOLE)
+    assert sound.soundness == "sound", sound.sentence
+    deep = [it for it in trial.integrity if it.name.startswith(("table ", "index ", "every page"))]
+    assert deep and not any(it.unchecked for it in deep)
+    unchecked = [it.name for it in trial.integrity if it.unchecked]
+    assert unchecked == (["rows of parent"] if engine == "postgres@12" else []), left
