@@ -12,7 +12,7 @@ import click
 import pytest
 from repository import ROOT
 
-from dyno.cli import command, judged_run, run_words
+from dyno.cli import bisect, command, judged_run, run_words, shard
 from dyno.cli.options import Word
 from dyno.errors import UsageError
 from dyno.servers.kit.parts import PARTS
@@ -56,6 +56,38 @@ def test_time_threads_and_limit_mean_the_same_in_every_comparison(
     (workload,) = experiment.workloads
     chosen = {name: float(workload.options[name]) for name in ("time", "threads")}
     assert chosen == {"time": 2.0, "threads": 3.0}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["compare", "null", "null@1us", "-w", "oltp_point_select"],
+        ["bisect", "sqlite@3.24..3.54", "-w", "oltp_point_select"],
+        ["shard", "1/1", "x.toml"],
+    ],
+)
+def test_a_file_of_accepted_answers_is_taken_by_every_command_that_compares(
+    line: list[str], asked: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def seen(experiment: Any, *_: object) -> None:
+        asked.append(experiment)
+        raise UsageError("seen")
+
+    monkeypatch.setattr(bisect, "play_quietly", seen)
+    monkeypatch.setattr(shard, "play_share", seen)
+    Path("accepted.toml").write_text('[accepted]\n"SELECT ?" = "it is meant"\n')
+    assert run_words([*line, "--accept", "accepted.toml"]) == 64
+    (experiment,) = asked
+    assert experiment.measuring.accepted == {"SELECT ?": "it is meant"}
+
+
+def test_a_count_takes_no_accepted_answers(
+    asked: list[Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("accepted.toml").write_text('[accepted]\n"SELECT ?" = "it is meant"\n')
+    line = ["bisect", "sqlite@3.24..3.54", "-w", "insert", "--count", "--accept", "accepted.toml"]
+    assert run_words(line) == 64 and not asked
+    assert "--accept does not apply to --count" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

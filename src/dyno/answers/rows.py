@@ -6,6 +6,7 @@ with tolerance, pair by pair, so that nothing is rounded before it is hashed or 
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
@@ -33,6 +34,9 @@ SHOWN, CELL_LETTERS, ROW_LETTERS = 3, 80, 240
 PAIRED = 64
 #: What a sum of floats may lose by another order of its addends, as a part of it.
 SUM_TOLERANCE = 1e-9
+#: To how many digits sums must agree to be called the same; to fewer it is undecidable.
+SUM_DIGITS = 12
+ADDED = "floats were added, and in which order is open"
 
 
 @dataclass(frozen=True)
@@ -173,10 +177,33 @@ class _Comparison:
             return self._say("differs", f"{len(ours)} rows differ", "rows", ours, theirs)
         reasons = dict(reason for pair in pairs for reason in self._list_reasons(*pair))
         hard = next((why for why, is_hard in reasons.items() if is_hard), "")
+        if list(reasons) == [ADDED] and self._are_in_place(pairs):
+            digits = min(self._count_digits(*pair) for pair in pairs)
+            if digits >= SUM_DIGITS:
+                return Sameness("same", f"sums are the same to {digits} digits: {ADDED}")
         shown = [one for one, _ in pairs], [other for _, other in pairs]
         if hard:
             return self._say("differs", hard, "digits", *shown)
         return self._say("undecidable", "; ".join(reasons), "rows", *shown)
+
+    def _are_in_place(self, pairs: Sequence[tuple[int, int]]) -> bool:
+        """Do the rows come in one order, where the text asks for any? What ties may not."""
+        paired = {one for one, _ in pairs}
+        left = (at for at in range(len(self.ours)) if at not in paired)
+        return not self.open.is_ordered or (
+            all(one == other for one, other in pairs)
+            and all(self.ours[at] == self.theirs[at] for at in left)
+        )
+
+    def _count_digits(self, ours: int, theirs: int) -> int:
+        """To how many digits all floats of two rows agree."""
+        floats = zip(
+            self._list_floats(self.base[ours]), self._list_floats(self.other[theirs]), strict=True
+        )
+        parts = (
+            abs(one - other) / max(abs(one), abs(other)) for one, other in floats if one != other
+        )
+        return int(-math.log10(max(parts)))
 
     def _pair(self, ours: list[int], theirs: list[int]) -> list[tuple[int, int]] | None:
         """Pairs of rows that are the same but for what is open; None where some have no other."""
@@ -253,7 +280,7 @@ class _Comparison:
             if column in self.open.free:
                 yield self.open.free[column], False
             elif family == "float" and column in self.open.added:
-                yield "floats were added, and in which order is open", False
+                yield ADDED, False
             elif family == "float" and other is not None and is_cut(one, other):
                 yield f"one side writes 15 digits of a float: {one} and {other}", False
             elif family == "float" and not self.reader.same_engine:

@@ -49,6 +49,7 @@ FOUND_EXIT, NOTHING_EXIT, UNSURE_EXIT = 0, 1, 2
 @options.SET
 @options.CONTROL
 @options.LIMIT
+@options.ACCEPT
 @options.BLOCKS
 @options.BUDGET
 @options.QUICK
@@ -139,12 +140,15 @@ def make_experiment(words: dict[str, Any], points: Sequence[BisectPoint]) -> Exp
 
     if words["is_counted"] and (words["budget"] or words["blocks"] or words["quick"]):
         raise UsageError("--count has no blocks", hint="--events says how much is counted")
+    if words["is_counted"] and words["accepted"]:
+        raise UsageError("--accept does not apply to --count", cause="it compares no answers")
     measuring = experiments.Measuring(
         margin_percent=words["margin"],
         blocks=words["blocks"],
         quick=words["quick"],
         controls=dict(words["controls"]),
         limits=dict(words["limits"]),
+        accepted=words["accepted"] or {},
     )
     name, marked = choose_workload(words)
     chosen = dict(words["settings"]) | marked

@@ -67,6 +67,7 @@ class ShareType(click.ParamType[tuple[int, int]]):
 @options.BLOCKS
 @options.CONTROL
 @options.LIMIT
+@options.ACCEPT
 @options.QUICK
 @click.option("--seed", type=int, metavar="N", help="The seed.  [default: the experiment's]")
 @options.VERBOSE
@@ -110,8 +111,10 @@ def command(share: tuple[int, int], experiments: tuple[str, ...], **words: Any) 
 
 def _read_experiment(name: str, words: dict[str, Any]) -> Experiment:
     read = read_experiment_file(name, words)
-    seed = words["seed"]
-    measuring = read.measuring if seed is None else replace(read.measuring, seed=seed)
+    seed, accepted = words["seed"], read.measuring.accepted | (words["accepted"] or {})
+    measuring = replace(read.measuring, accepted=accepted)
+    if seed is not None:
+        measuring = replace(measuring, seed=seed)
     return replace(read, measuring=measuring)
 
 

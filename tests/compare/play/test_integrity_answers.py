@@ -14,7 +14,7 @@ from dyno.compare.play.evidence import check_integrity
 from dyno.engines import Engine
 from dyno.errors import TrialFailed
 
-SAID = {
+SAID: dict[str, list[list[str | None]]] = {
     "list": [["table a", "check a"], ["table b", "check b"], ["table m", "check m"]],
     "check a": [["a", "check", "status", "OK"]],
     "check b": [["b", "check", "error", "Corrupt"]],

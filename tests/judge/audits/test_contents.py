@@ -53,6 +53,18 @@ def test_the_same_answers_are_sound_and_counted() -> None:
     assert "2 undecidable (LIMIT over ties)" in found.sentence
 
 
+def test_values_spelled_otherwise_and_the_cost_are_told() -> None:
+    spelled = dataclasses.replace(READ, why="sums are the same to 13 digits")
+    trials = [
+        dataclasses.replace(each, began_ns=0, over_ns=1_500_000_000 * (each.block < 0))
+        for each in compared(spelled, TABLE)
+    ]
+    found = told(prepared(a_run()), *trials)
+    assert found.soundness == "sound"
+    assert "1 have values of another spelling (sums are the same to 13 digits)" in found.sentence
+    assert found.sentence.endswith("asked in 3.0 s beside the blocks")
+
+
 def test_one_answer_that_differs_is_invalid() -> None:
     found = findings("contents", prepared(a_run()), *compared(OTHERWISE, TABLE))
     assert_caught("other-answer", found)

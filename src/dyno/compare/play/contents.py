@@ -294,7 +294,7 @@ def _sum_up(judged: Sequence[tuple[AskedStatement, Sameness]]) -> ComparedStatem
         words.count("differs"),
         words.count("undecidable"),
         words.count("not compared"),
-        worst[1].why if worst else "",
+        worst[1].why if worst else next((it.why for _, it in judged if it.why), ""),
         worst[0].sql[:500] if worst else "",
         worst[1].ours if worst else (),
         worst[1].theirs if worst else (),

@@ -86,7 +86,11 @@ class AnswersCompared:
         ]
         if not found:
             left.append(_explain_nothing(view))
-        return conclude("contents", findings, _describe(told, accepted), left)
+        words = _describe(told, accepted)
+        if words:
+            spent_s = sum(each.over_ns - each.began_ns for each in view.contents) / 1e9
+            words += f"; asked in {spent_s:.1f} s beside the blocks"
+        return conclude("contents", findings, words, left)
 
 
 def _explain_nothing(view: RunView) -> Unjudged:
@@ -176,6 +180,10 @@ def _describe(told: Sequence[ComparedStatement], accepted: Mapping[str, str]) ->
         f"{same:,} answers are the same: {compared} of {len(sent)} statements,"
         f" {kinds['table']} tables, {kinds['rule']} broken constraints"
     )
+    spelled = [each for each in told if each.why and each.same and not _has_other_word(each)]
+    if spelled:
+        (reason, _), *_ = Counter(each.why for each in spelled).most_common(1)
+        words += f"; {len(spelled)} have values of another spelling ({reason})"
     for name, word in (("undecidable", "undecidable"), ("not_compared", "not compared")):
         if count := sum(getattr(each, name) for each in told):
             words += f"; {count:,} {word} ({_find_reason(told, name)})"
@@ -184,6 +192,10 @@ def _describe(told: Sequence[ComparedStatement], accepted: Mapping[str, str]) ->
         word = "differs" if text in met else "does not differ"
         words += f"; `{_cut(text)}` is accepted and {word} ({reason})"
     return words
+
+
+def _has_other_word(each: ComparedStatement) -> bool:
+    return bool(each.differs or each.undecidable or each.not_compared)
 
 
 def _find_reason(told: Iterable[ComparedStatement], name: str) -> str:
