@@ -14,6 +14,7 @@ from repository import ROOT
 
 from dyno.cli import bisect, command, judged_run, run_words, shard
 from dyno.cli.options import Word
+from dyno.compare.bisect.points import list_points
 from dyno.errors import UsageError
 from dyno.servers.kit.parts import PARTS
 
@@ -58,27 +59,18 @@ def test_time_threads_and_limit_mean_the_same_in_every_comparison(
     assert chosen == {"time": 2.0, "threads": 3.0}
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        ["compare", "null", "null@1us", "-w", "oltp_point_select"],
-        ["bisect", "sqlite@3.24..3.54", "-w", "oltp_point_select"],
-        ["shard", "1/1", "x.toml"],
-    ],
-)
 def test_a_file_of_accepted_answers_is_taken_by_every_command_that_compares(
-    line: list[str], asked: list[Any], monkeypatch: pytest.MonkeyPatch
+    asked: list[Any],
 ) -> None:
-    def seen(experiment: Any, *_: object) -> None:
-        asked.append(experiment)
-        raise UsageError("seen")
-
-    monkeypatch.setattr(bisect, "play_quietly", seen)
-    monkeypatch.setattr(shard, "play_share", seen)
     Path("accepted.toml").write_text('[accepted]\n"SELECT ?" = "it is meant"\n')
-    assert run_words([*line, "--accept", "accepted.toml"]) == 64
-    (experiment,) = asked
-    assert experiment.measuring.accepted == {"SELECT ?": "it is meant"}
+    words = ["--accept", "accepted.toml"]
+    assert run_words(["compare", "null", "null@1us", "-w", "oltp_point_select", *words]) == 64
+    span = "sqlite@3.24..3.54"
+    context = bisect.command.make_context("bisect", [span, "-w", "oltp_point_select", *words])
+    asked.append(bisect.make_experiment(context.params, list_points(span, None)))
+    context = shard.command.make_context("shard", ["1/1", "x.toml", *words])
+    asked.append(shard.read_share_of("x.toml", context.params))
+    assert [it.measuring.accepted for it in asked] == [{"SELECT ?": "it is meant"}] * 3
 
 
 def test_a_count_takes_no_accepted_answers(

@@ -91,7 +91,7 @@ def command(share: tuple[int, int], experiments: tuple[str, ...], **words: Any) 
     boot, label = read_boot(), words["host"]
     host = identify_host(read_facts(), boot, label)
     place = SharePlace(*share, cast("Split | None", words["split"]), host, boot, label)
-    read = [_read_experiment(name, words) for name in experiments]
+    read = [read_share_of(name, words) for name in experiments]
     dealt = deal_shares(read, [count_blocks(each) for each in read], place)
     names = [each.name for each in read]
     if len(set(names)) < len(names):
@@ -109,7 +109,8 @@ def command(share: tuple[int, int], experiments: tuple[str, ...], **words: Any) 
     return 0
 
 
-def _read_experiment(name: str, words: dict[str, Any]) -> Experiment:
+def read_share_of(name: str, words: dict[str, Any]) -> Experiment:
+    """The experiment of a file or of that name, as every share of it is played."""
     read = read_experiment_file(name, words)
     seed, accepted = words["seed"], read.measuring.accepted | (words["accepted"] or {})
     measuring = replace(read.measuring, accepted=accepted)
