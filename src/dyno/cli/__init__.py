@@ -75,7 +75,7 @@ Without --gate, `run` ends with 0 once it is complete, and `history` whatever it
 
 HEADINGS = {
     "Measure and compare": (
-        *("play", "compare", "run", "count", "capacity", "bisect", "disk", "calibrate"),
+        *("play", "compare", "rehearse", "run", "count", "capacity", "bisect", "disk", "calibrate"),
     ),
     "Before a run": ("doctor", "plan", "engines", "show"),
     "After a run": ("resume", "report", "history", "serve", "publish", "pack"),

@@ -56,6 +56,8 @@ class RunOptions:
 
     def choose_exit_code(self, verdict: Verdict) -> int:
         """The exit code of a verdict."""
+        if verdict.rehearsal:
+            return verdict.rehearsal.exit_code
         if self.strict and verdict.doubts:
             return DOUBTFUL_EXIT
         code = EXITS[verdict.overall]
@@ -170,11 +172,15 @@ def show_progress(
 
 def tell_verdict(folder: RunFolder, asked: RunOptions) -> Verdict:
     """Judges the trials in the folder, writes the derived files, prints the verdict."""
+    from dyno.report.rehearsal import build_first_rows
+    from dyno.report.render.terminal import render_terminal
     from dyno.report.text import brief, first_screen
 
     book = derive_files(folder)
     screen.print_gap()
-    if asked.verbose:
+    if book.verdict.rehearsal:
+        screen.draw(render_terminal(build_first_rows(book)), screen.choose_screen_columns())
+    elif asked.verbose:
         screen.draw(brief.build_brief_table(book))
     else:
         columns = screen.choose_screen_columns()

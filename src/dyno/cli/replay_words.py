@@ -21,45 +21,46 @@ if TYPE_CHECKING:
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 _take = partial(click.option, cls=HeadedOption, heading="To replay a server's log")
-_TAKEN: tuple[Decorator, ...] = (
-    _take(
+#: By the parameter's name.
+LOG_OPTIONS: dict[str, Decorator] = {
+    "log": _take(
         "--log",
         metavar="FILE",
         help="Replay a server's log of statements (docs/guides/yours/log.md says which are known).",
     ),
-    _take(
+    "data": _take(
         "--data",
         metavar="FILE",
         help="The SQL file (a dump) that makes the copy on which --log is played.",
     ),
-    _take(
+    "speed": _take(
         "--speed",
         metavar="N|max",
         help="How fast --log is played: 1 as logged, 10 ten times as fast, max (default): each "
         "statement when its session's previous one is answered.",
     ),
-    _take(
+    "repeat": _take(
         "--repeat",
         metavar="N|auto",
         help="Play --log N times a block, where it only reads; auto: for about ten seconds.",
     ),
-    _take("--writes", is_flag=True, help="With --log, play statements that write, too."),
-    _take(
+    "writes": _take("--writes", is_flag=True, help="With --log, play statements that write, too."),
+    "in_place": _take(
         "--in-place",
         is_flag=True,
         help="With --log, play in the existing database of a server that runs already.",
     ),
-    _take(
+    "log_prefix": _take(
         "--log-prefix",
         metavar="FORMAT",
         help="The log_line_prefix of the server that wrote --log, where it cannot be guessed.",
     ),
-    _take(
+    "statement_limit": _take(
         "--statement-limit",
         metavar="SIZE",
         help="With --log, leave out statements of more characters than this (16M).",
     ),
-)
+}
 NEEDS_LOG = {
     **{"data": "--data", "speed": "--speed", "writes": "--writes", "in_place": "--in-place"},
     **{"log_prefix": "--log-prefix", "statement_limit": "--statement-limit"},
@@ -69,7 +70,7 @@ NEEDS_LOG = {
 
 def add_replay_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds a replay's options to a command."""
-    for option in reversed(_TAKEN):
+    for option in reversed(LOG_OPTIONS.values()):
         command = option(command)
     return command
 

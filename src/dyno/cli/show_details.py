@@ -38,6 +38,8 @@ def show_run(word: str) -> None:
         return
     from dyno.judge.analysis.judge import judge
     from dyno.report import Book
+    from dyno.report.rehearsal import build_rehearsal
+    from dyno.report.render.terminal import render_terminal
     from dyno.report.sections import components
     from dyno.report.text import brief, layers
 
@@ -53,6 +55,10 @@ def show_run(word: str) -> None:
     screen.print_line(f"{len(trials)} trials on {', '.join(w.name for w in run.workloads)}")
     screen.print_gap()
     book = Book(made.path, run, trials, judge(run, trials, counts=made.read_counts()))
+    if book.verdict.rehearsal:
+        screen.print_paragraph(book.verdict.sentence)
+        screen.draw(render_terminal(build_rehearsal(book)))
+        return
     screen.draw(brief.build_brief_table(book, everything=True))
     for part in layers.build_layer_tables(book.verdict):
         screen.draw(part)

@@ -34,6 +34,14 @@ from dyno.record.history import (
     LeftOutRun,
 )
 from dyno.record.pilot import FOREIGN_PERCENT, IDLE_PERCENT, SWEPT, Pilot, Saturation, TriedLoad
+from dyno.record.rehearsal import (
+    GRAVE,
+    ClassTime,
+    ClassVerdict,
+    ClassWord,
+    Rehearsal,
+    TimeWord,
+)
 from dyno.record.run import (
     Candidate,
     Crossing,
@@ -100,6 +108,7 @@ from dyno.record.workload import (
 __all__ = [
     "CLIENT_BASELINE",
     "FOREIGN_PERCENT",
+    "GRAVE",
     "IDLE_PERCENT",
     "KINDS_OF_OURS",
     "LESS_GRAVE",
@@ -111,6 +120,9 @@ __all__ = [
     "Calibration",
     "Candidate",
     "Cause",
+    "ClassTime",
+    "ClassVerdict",
+    "ClassWord",
     "ClientHost",
     "ClientLoad",
     "ClientPart",
@@ -158,6 +170,7 @@ __all__ = [
     "PlanChange",
     "Primary",
     "Reading",
+    "Rehearsal",
     "Run",
     "RunKind",
     "RunSummary",
@@ -178,6 +191,7 @@ __all__ = [
     "Suspended",
     "Switches",
     "Tally",
+    "TimeWord",
     "Trial",
     "TriedLoad",
     "Usage",

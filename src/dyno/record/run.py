@@ -159,6 +159,9 @@ class Design:
     how far the interval of what decides may reach to either side where a verdict ends the run;
     None: any. `accepted` are statements whose answers may differ, each with its reason. `check`
     says how thoroughly each engine's data are looked at after the last phase of the first block.
+    `rehearses`: the run rehearses an upgrade, in which answers that differ are the result and make
+    nothing invalid; `untimed`: it ends once the answers are compared, without a block; with
+    `hides_literals` its page shows classes and no values.
     """
 
     base: str
@@ -176,6 +179,9 @@ class Design:
     precision_percent: float | None = None
     accepted: dict[str, str] = field(default_factory=dict)
     check: Check = "quick"
+    rehearses: bool = False
+    untimed: bool = False
+    hides_literals: bool = False
 
     def __post_init__(self) -> None:
         rising = sorted({each for each in self.analyses if 0 < each < BLOCKS_MOST})

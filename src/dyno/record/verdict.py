@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from dyno.record.cause import Cause
+from dyno.record.rehearsal import Rehearsal
 from dyno.record.schema import SCHEMA
 from dyno.record.trial import Metric
 
@@ -196,7 +197,8 @@ class Verdict:
     primary metric, over the blocks judged. Where the design's gate is the mean, `means` holds a row
     for each candidate (or main effect), the geometric mean of the time ratios of all primaries, and
     `overall` is the worst of these alone; else it is empty.
-    `causes` say what changed on each candidate; none where nothing was looked at.
+    `causes` say what changed on each candidate; none where nothing was looked at. `rehearsal` has
+    the classes of a rehearsed log, and `sentence` is then its first line.
     """
 
     overall: VerdictName
@@ -210,6 +212,7 @@ class Verdict:
     means: tuple[Comparison, ...] = ()
     causes: tuple[Cause, ...] = ()
     reason: str = ""
+    rehearsal: Rehearsal | None = None
     schema: int = SCHEMA
 
     @property

@@ -26,13 +26,17 @@ def to_json_result(verdict: Verdict) -> dict[str, Any]:
 
     `overall` is the word of the run (`record/verdict.py`), `sentence` says it, and `doubts` are the
     audits that doubt it, each with its sentence; `complete` is false where a run was interrupted.
+    `rehearsal` has the classes of a rehearsal (`record/rehearsal.py`).
     `comparisons` are the rows of `to_json_rows`. What a failed run writes is `to_json_failure`.
     """
+    found = verdict.rehearsal
+    classes = {"rehearsal": asdict(found)} if found else {}
     return {
         "overall": verdict.overall,
         "sentence": verdict.sentence,
         "complete": verdict.complete,
         "doubts": [asdict(doubt) for doubt in verdict.doubts],
+        **classes,
         "comparisons": to_json_rows(verdict),
     }
 

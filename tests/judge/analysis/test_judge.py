@@ -149,3 +149,10 @@ def test_what_is_found_by_luck_is_said_to_exaggerate() -> None:
     assert lucky.mde80_percent > lucky.slowdown_percent
     assert any("true effect is probably smaller" in note for note in lucky.notes)
     assert not any("probably smaller" in note for note in sure.notes)
+
+
+def test_a_rehearsal_without_time_is_over_without_a_block() -> None:
+    run = make_run(untimed=True)
+    now = analyse_unaudited(run, [])
+    assert now.over and not now.missing
+    assert judge_unaudited(run, []).complete

@@ -116,3 +116,10 @@ def test_nothing_asked_is_not_checked_with_its_reason() -> None:
     assert found.soundness == "not checked" and "no trial has asked" in found.sentence
     found = told(prepared(a_run(), "run"), *compared()[:2])
     assert found.soundness == "not checked" and "loads no data of its own" in found.sentence
+
+
+def test_answers_of_a_rehearsal_make_nothing_invalid() -> None:
+    run = prepared(a_run())
+    run = dataclasses.replace(run, design=dataclasses.replace(run.design, rehearses=True))
+    found = told(run, *compared(OTHERWISE, TABLE))
+    assert found.soundness == "does not apply" and "rehearsal" in found.sentence

@@ -53,7 +53,8 @@ class Measuring:
     had; `cpu_stacks` plays a trial of each candidate for its callers, too. A verdict ends the run;
     with `precision_percent` only once each interval reaches no further to either side. `accepted`
     are statements that may be answered otherwise, each with its reason. `check` is how thoroughly
-    an engine's data are looked at: `quick`, or `full` by means that read all of them.
+    an engine's data are looked at: `quick`, or `full` by means that read all of them. `rehearses`,
+    `untimed` and `hides_literals` are as `Design` has them.
     """
 
     margin_percent: float | None = None
@@ -74,6 +75,9 @@ class Measuring:
     cpu_stacks: bool = False
     accepted: dict[str, str] = field(default_factory=dict)
     check: str = "quick"
+    rehearses: bool = False
+    untimed: bool = False
+    hides_literals: bool = False
 
     def __post_init__(self) -> None:
         """`UsageError` for values that no run could be judged by."""

@@ -61,6 +61,9 @@ def make_design(experiment: Experiment, base: str, controls: dict[str, str]) -> 
         precision_percent=measuring.precision_percent,
         accepted=measuring.accepted,
         check="full" if measuring.check == "full" else "quick",
+        rehearses=measuring.rehearses,
+        untimed=measuring.untimed,
+        hides_literals=measuring.hides_literals,
     )
 
 

@@ -19,9 +19,10 @@ from dyno.judge.analysis.audit import Audit
 from dyno.judge.analysis.blocks import Blocks
 from dyno.judge.analysis.cause import find_causes
 from dyno.judge.analysis.effects import note_interactions
+from dyno.judge.analysis.rehearsal import judge_rehearsal
 from dyno.judge.analysis.run_view import BLOCKS_LEAST, RunView
 from dyno.judge.analysis.sentence import build_sentence, find_worst_verdict, put_doubt_first
-from dyno.record import Comparison, Run, Trial, Verdict
+from dyno.record import GRAVE, Comparison, Rehearsal, Run, Trial, Verdict, VerdictName
 from dyno.record.count import Count
 
 State = Literal["go on", "decided", "undecided", "too noisy", "failed"]
@@ -102,7 +103,20 @@ def judge(
         causes=find_causes(analysis.view, rows, counts),
         reason="; ".join(filter(None, (reason, imprecise))),
     )
+    if run.design.rehearses:
+        return _as_rehearsal(verdict, judge_rehearsal(analysis.view))
     return replace(verdict, sentence=put_doubt_first(verdict.sentence, verdict.doubts))
+
+
+def _as_rehearsal(verdict: Verdict, found: Rehearsal) -> Verdict:
+    """The verdict with the classes, and what a list of runs says of them."""
+    word: VerdictName = "not slower"
+    if found.exit_code == 1:
+        words = {each.word for each in (*found.classes, *found.tables)} & {*GRAVE}
+        word = "invalid" if words - {"slower"} or found.failure else "slower"
+    elif found.exit_code or not found.blocks:
+        word = "inconclusive"
+    return replace(verdict, overall=word, sentence=found.sentence, rehearsal=found)
 
 
 def _describe_hidden(means: Sequence[Comparison], primaries: Sequence[Comparison]) -> str:
@@ -131,6 +145,8 @@ def _explain_imprecise(wanted: float | None, decisive: Sequence[Comparison], com
 def _analyse(analysis: Analysis) -> InterimResult:
     if analysis.run.is_dealt:
         return _analyse_dealt(analysis)
+    if analysis.run.design.untimed:
+        return InterimResult("undecided", 0, "no time is measured")
     analyses, valid = analysis.case.analyses, analysis.view.valid_blocks
     least = min(valid.values(), default=0)
     reached, of = analyses.find_last_reached(least), analysis.deciding

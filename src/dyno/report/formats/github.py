@@ -6,9 +6,10 @@ Source: "Workflow commands for GitHub Actions", GitHub's documentation.
 from __future__ import annotations
 
 from dyno.printable import escape_line
-from dyno.record import Comparison
+from dyno.record import GRAVE, ClassVerdict, Comparison
 from dyno.report import Book, words
 from dyno.report.formats._rows import list_primaries
+from dyno.report.rehearsal import describe_proof
 
 #: How loud a verdict is; what passes is a notice.
 LEVELS = {"slower": "error", "invalid": "error", "inconclusive": "warning"}
@@ -19,7 +20,12 @@ class _GitHub:
 
     def render(self, book: Book, strict: bool) -> str:
         """A line for each primary, and one for the run."""
-        lines = [_write_line(row, strict) for row in list_primaries(book)]
+        if found := book.verdict.rehearsal:
+            lines = [
+                _write_class(it) for it in found.classes if it.word in (*GRAVE, "plan changed")
+            ]
+        else:
+            lines = [_write_line(row, strict) for row in list_primaries(book)]
         overall = LEVELS.get(book.verdict.overall, "notice")
         lines.append(_write_annotation(overall, book.run.name, book.verdict.sentence))
         return "".join(f"{line}\n" for line in lines)
@@ -32,6 +38,11 @@ def _write_line(row: Comparison, strict: bool) -> str:
     doubts = "".join(f"\n{doubt.audit}: {doubt.sentence}" for doubt in row.doubts)
     title = f"{row.candidate}: {words.format_full_metric(row.metric)}"
     return _write_annotation(level, title, words.format_outcome(row) + doubts)
+
+
+def _write_class(it: ClassVerdict) -> str:
+    level = "error" if it.word in GRAVE else "warning"
+    return _write_annotation(level, f"{it.word}: {it.answers.text}", describe_proof(it))
 
 
 def _write_annotation(level: str, title: str, message: str) -> str:

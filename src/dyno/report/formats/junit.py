@@ -1,4 +1,5 @@
-"""Format: JUnit's XML, a test case for each primary, as Jenkins, GitLab and others read it.
+"""Format: JUnit's XML, a test case for each primary, as Jenkins, GitLab and others read it; of a
+rehearsal one for each statement class.
 
 *Slower* is a failure, *invalid* an error, *inconclusive* skipped with its reason. A doubtful one
 passes with its doubts as output, or fails where `--strict` is given.
@@ -8,10 +9,11 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from dyno.printable import escape_line
-from dyno.record import Comparison
+from dyno.printable import escape_line, escape_text
+from dyno.record import GRAVE, ClassVerdict, Comparison
 from dyno.report import Book, words
 from dyno.report.formats._rows import list_primaries, name_metric
+from dyno.report.rehearsal import describe_proof
 
 #: The element that a verdict is in a test case.
 ELEMENTS = {"slower": "failure", "invalid": "error", "inconclusive": "skipped"}
@@ -22,8 +24,10 @@ class _JUnit:
 
     def render(self, book: Book, strict: bool) -> str:
         """One suite, the run."""
-        rows = list_primaries(book)
-        cases = [_make_case(book, row, strict) for row in rows]
+        if found := book.verdict.rehearsal:
+            cases = [_make_class_case(book, it) for it in (*found.classes, *found.tables)]
+        else:
+            cases = [_make_case(book, row, strict) for row in list_primaries(book)]
         counts = {
             plural: str(sum(case.find(name) is not None for case in cases))
             for name, plural in (
@@ -55,6 +59,21 @@ def _make_case(book: Book, row: Comparison, strict: bool) -> ElementTree.Element
         ElementTree.SubElement(case, element, {"message": outcome}).text = doubts or outcome
     else:
         ElementTree.SubElement(case, "system-out").text = f"{outcome}\n{doubts}".strip()
+    return case
+
+
+def _make_class_case(book: Book, it: ClassVerdict) -> ElementTree.Element:
+    kind, name = it.answers.kind, escape_line(it.answers.text)
+    named = {"classname": f"{book.run.name}.{kind}", "name": name}
+    case = ElementTree.Element("testcase", named)
+    proof = escape_line(describe_proof(it))
+    if it.word in GRAVE:
+        failure = ElementTree.SubElement(case, "failure", {"message": f"{it.word}: {proof}"})
+        failure.text = escape_text(it.answers.example) or proof
+    elif it.word == "not compared":
+        ElementTree.SubElement(case, "skipped", {"message": proof})
+    else:
+        ElementTree.SubElement(case, "system-out").text = f"{it.word}: {proof}".rstrip(": ")
     return case
 
 

@@ -13,7 +13,11 @@ from dyno.printable import escape_line
 from dyno.record import Comparison
 from dyno.report import Book, words
 from dyno.report.basis import summarize_restarts
+from dyno.report.document import Document, Prose
 from dyno.report.formats._rows import list_primaries
+from dyno.report.rehearsal import build_rehearsal
+from dyno.report.render.markdown import escape_markdown as _escape
+from dyno.report.render.markdown import render_markdown
 
 #: Characters of a drawn interval; an odd number has a middle.
 WIDTH = 25
@@ -27,7 +31,13 @@ class _Markdown:
 
     def render(self, book: Book, strict: bool) -> str:
         """Sentence, table with drawn intervals, cause, what it rests on."""
+        if book.verdict.rehearsal:
+            return render_markdown(_build_rehearsal(book)) + "\n"
         return "\n".join(_write_lines(book)) + "\n"
+
+
+def _build_rehearsal(book: Book) -> Document:
+    return [Prose.from_text(book.verdict.sentence, "bad"), *build_rehearsal(book)]
 
 
 def _write_lines(book: Book) -> Iterator[str]:
@@ -93,14 +103,6 @@ def draw_interval(row: Comparison, reach: float) -> str:
 def _find_place(percent: float, reach: float) -> int:
     share = (max(-reach, min(percent, reach)) + reach) / (2 * reach)
     return round(share * (WIDTH - 1))
-
-
-def _escape(text: str) -> str:
-    """Text of ours or of users, so that it makes neither cells, nor tags, nor mentions."""
-    plain = escape_line(text).replace("&", "&amp;").replace("<", "&lt;")
-    for sign in ("\\", "|", "*", "_", "`", "["):
-        plain = plain.replace(sign, f"\\{sign}")
-    return plain.replace("@", "@\u200b")
 
 
 FORMAT = _Markdown()

@@ -14,9 +14,12 @@ from markupsafe import Markup
 
 from dyno import private_files
 from dyno.report import Book, load_sections
+from dyno.report.document import Block, Heading
 from dyno.report.headline import build_headline, describe_largest
 from dyno.report.html.markup import read_asset, render
 from dyno.report.names import describe_candidate
+from dyno.report.rehearsal import build_rehearsal
+from dyno.report.render.html import render_html
 
 
 def replace_file(path: Path, content: str | bytes, mode: int = private_files.FILE) -> Path:
@@ -87,6 +90,8 @@ def build_run_page(book: Book) -> str:
     """The page as text."""
     run = book.run
     verdict = book.verdict
+    if verdict.rehearsal:
+        return _build_rehearsal_page(book)
     largest = describe_largest(run, verdict)
     front = PageHead(
         title=f"{run.name}: {'doubtful: ' if verdict.doubts else ''}{verdict.overall}",
@@ -100,6 +105,27 @@ def build_run_page(book: Book) -> str:
         descriptions=[describe_candidate(side) for side in run.candidates],
     )
     return build_page(front, _build_parts(book))
+
+
+def _build_rehearsal_page(book: Book) -> str:
+    run = book.run
+    front = PageHead(
+        title=f"{run.name}: {book.verdict.sentence}",
+        eyebrow=f"Before an upgrade: {run.name}",
+        heading=book.verdict.sentence,
+        question="",
+        aside=run.created_utc,
+        candidates=book.view.candidates,
+        descriptions=[describe_candidate(side) for side in run.candidates],
+        leads=True,
+    )
+    parts: list[tuple[Heading, list[Block]]] = []
+    for block in build_rehearsal(book):
+        if isinstance(block, Heading):
+            parts.append((block, []))
+        else:
+            parts[-1][1].append(block)
+    return build_page(front, [PagePart(it.text, it.anchor, render_html(own)) for it, own in parts])
 
 
 def _build_parts(book: Book) -> list[PagePart]:

@@ -1,0 +1,286 @@
+"""A rehearsal judged: errors, answers, plans, time, class by class (docs/METHOD.md has the words).
+
+Answers are those of the trials that played the log in its order (`record/contents.py`). Times are
+the means of a class in the timed blocks, block by block, as a comparison has them; Holm counts all
+classes. Rates of single statements in a closed loop say nothing of these, and are not looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import get_args
+
+from dyno.judge.analysis.analysis import Analysis
+from dyno.judge.analysis.plans import compare_plans
+from dyno.judge.analysis.rows import judge_comparisons
+from dyno.judge.analysis.run_view import RunView
+from dyno.numbers import format_signed_percent
+from dyno.record import (
+    GRAVE,
+    KINDS_OF_OURS,
+    LESS_GRAVE,
+    Candidate,
+    ClassTime,
+    ClassVerdict,
+    ClassWord,
+    ComparedStatement,
+    Comparison,
+    Design,
+    PlanChange,
+    Rehearsal,
+    Run,
+    TimeWord,
+    Trial,
+    name_contents,
+)
+
+#: Of the executions, that may go unjudged before the page opens with them: exit code 2.
+UNJUDGED_PERCENT = 5.0
+ORDER: tuple[ClassWord, ...] = get_args(ClassWord)
+#: What all statements without a time of their own are counted under (`workloads/replay`).
+OTHERS = "all other statements"
+_WORDS: dict[str, TimeWord] = {
+    "slower": "slower",
+    "faster": "faster",
+    "not slower": "not slower",
+    "inconclusive": "not shown",
+}
+
+
+def judge_rehearsal(view: RunView) -> Rehearsal:
+    """Every class of the log's statements, judged; and the sentence that says it all."""
+    run = view.run
+    base, own = sorted(run.candidates, key=lambda it: it.name != run.design.base)[:2]
+    named = Rehearsal(shorten_side(base, own), shorten_side(own, base), "", 2)
+    trial = _find_contents(view, own)
+    if trial is None or trial.contents is None:
+        failed = next((t for t in view.contents if t.failure), None)
+        died = failed is not None and failed.candidate == name_contents(own.name)
+        side = named.own if died else named.base
+        why = f"the log failed on {side}: {failed.why_failed}" if failed else "not played yet"
+        sentence = f"Nothing was compared: {why}."
+        return replace(named, sentence=sentence, failure=why, exit_code=1 if died else 2)
+    found = compare_plans(view, own.name)
+    changed = {it.statement: it for it in found.changes if it.kind == "between"}
+    sent = [it for it in trial.contents.statements if it.kind not in KINDS_OF_OURS]
+    calls = Counter[str]()
+    for it in sent:
+        calls[it.name or OTHERS] += it.same + it.differs + it.undecidable + it.not_compared
+    times = _measure_classes(view, calls)
+    own_times = {name: it for name, it in times.items() if name != OTHERS}
+    named = replace(
+        named,
+        classes=_sort_classes(
+            judge_class(it, run.design, changed.get(it.name), own_times.get(it.name)) for it in sent
+        ),
+        tables=_sort_classes(
+            judge_class(it, run.design)
+            for it in trial.contents.statements
+            if it.kind in KINDS_OF_OURS
+        ),
+        others=times.get(OTHERS),
+        blocks=min(view.valid_blocks.values(), default=0),
+        plans=found.statements,
+    )
+    named = replace(named, exit_code=_choose_exit(named))
+    return replace(named, sentence=describe_rehearsal(named, run))
+
+
+def shorten_side(side: Candidate, other: Candidate) -> str:
+    """`18` where both are of one engine, and else the candidate's name."""
+    engine, at, version = side.name.partition("@")
+    plain = engine == side.engine == other.engine and at and "?" not in version
+    return version if plain and "/" not in version else side.name
+
+
+def _find_contents(view: RunView, side: Candidate) -> Trial | None:
+    own = [t for t in view.contents if t.candidate == name_contents(side.name) and t.contents]
+    return own[-1] if own else None
+
+
+def _measure_classes(view: RunView, calls: Mapping[str, int]) -> dict[str, ClassTime]:
+    """The time of each class that has a name, by that; none without two blocks that count."""
+    analysis = Analysis(view, {})  # what an audit doubts stands on the page, and takes no class off
+    lines = [
+        replace(line, primary=True)
+        for name, valid in view.valid_blocks.items()
+        for line in analysis.list_lines(analysis.case.analyses.find_last_reached(valid) or valid)
+        if line.metric.workload == name
+        and line.metric.name == "latency_ns_mean"
+        and line.metric.transaction.partition("/")[2] in calls
+    ]
+    rows = judge_comparisons(replace(analysis.case, primaries=len(lines)), lines)
+    named = {row.metric.transaction.partition("/")[2]: row for row in rows}
+    whole_ns = sum(calls[name] * row.base_value for name, row in named.items())
+    return {name: _make_time(row, calls[name], whole_ns) for name, row in named.items()}
+
+
+def _make_time(row: Comparison, calls: int, whole_ns: float) -> ClassTime:
+    word = _WORDS.get(row.verdict, "not shown")
+    wide = f"the interval reaches past the margin of {row.margin_percent:g} %"
+    return ClassTime(
+        base_ns=row.base_value,
+        own_ns=row.candidate_value,
+        change_percent=row.slowdown_percent,
+        low_percent=row.low_percent,
+        high_percent=row.high_percent,
+        cost_ns=calls * row.base_value * row.slowdown_percent / 100,
+        share_percent=100 * calls * row.base_value / whole_ns if whole_ns else 0.0,
+        word=word,
+        why=("; ".join(row.notes) or wide) if word == "not shown" else "",
+    )
+
+
+def judge_class(
+    it: ComparedStatement,
+    design: Design,
+    plan: PlanChange | None = None,
+    time: ClassTime | None = None,
+) -> ClassVerdict:
+    """The gravest word that holds of a class, and why."""
+    word, why = _judge_answers(it, design.accepted)
+    if word in ("same", "accepted") and plan:
+        word, why = "plan changed", f"{plan.step}, not {plan.base_step}"
+    if word in ("same", "accepted") and time and time.word in ("slower", "faster"):
+        word, why = time.word, ""
+    found = ClassVerdict(word, why, it, plan, time)
+    return _hide_values(found) if design.hides_literals else found
+
+
+#: Quoted words, and the values of a key, as servers' errors have them; in plans numbers, too.
+_VALUES = re.compile(r"'[^']*'|\"[^\"]*\"|(?<==)\([^)]*\)")
+_VALUES_OF_PLANS = re.compile(rf"{_VALUES.pattern}|\b\d[\d.]*")
+
+
+def _hide_values(it: ClassVerdict) -> ClassVerdict:
+    """The class without a value of its executions; quoted names that its text has stay."""
+
+    known = {*re.findall(r"\w+", it.answers.text)}
+
+    def hide(found: re.Match[str]) -> str:
+        return found[0] if {*re.findall(r"\w+", found[0])} <= known else "?"
+
+    why = _VALUES.sub(hide, it.why)
+    answers = replace(it.answers, why=_VALUES.sub(hide, it.answers.why))
+    answers = replace(answers, example="", base=(), own=())
+    plan = it.plan
+    if plan:
+        told = (plan.base_step, plan.step, plan.base_plan, plan.plan)
+        one, two, base, own = (_VALUES_OF_PLANS.sub(hide, each) for each in told)
+        plan = replace(plan, base_step=one, step=two, base_plan=base, plan=own)
+    return replace(it, why=why, answers=answers, plan=plan)
+
+
+def _judge_answers(it: ComparedStatement, accepted: Mapping[str, str]) -> tuple[ClassWord, str]:
+    if it.differs and it.text in accepted:
+        return "accepted", accepted[it.text]
+    if it.failed:
+        return "fails", it.why
+    if it.differs:
+        return ("warns otherwise" if it.what in LESS_GRAVE else "answers otherwise"), it.why
+    if it.same:
+        return "same", it.why if it.failed_both else ""
+    return "not compared", it.why
+
+
+def _sort_classes(found: Iterator[ClassVerdict]) -> tuple[ClassVerdict, ...]:
+    """The gravest first; among those of a word what costs most, then those called most often."""
+
+    def rank(it: ClassVerdict) -> tuple[int, float, int]:
+        return ORDER.index(it.word), -abs(it.time.cost_ns) if it.time else 0.0, -it.calls
+
+    return tuple(sorted(found, key=rank))
+
+
+def compute_unjudged_percent(found: Rehearsal) -> float:
+    """The share of executions that say nothing of NEW; all where there are none."""
+    return 100 * sum(found.unjudged.values()) / found.calls if found.calls else 100.0
+
+
+def _choose_exit(found: Rehearsal) -> int:
+    is_slower = found.others is not None and found.others.word == "slower"
+    if is_slower or any(each.word in GRAVE for each in (*found.classes, *found.tables)):
+        return 1
+    return 2 if compute_unjudged_percent(found) > UNJUDGED_PERCENT else 0
+
+
+def describe_rehearsal(found: Rehearsal, run: Run) -> str:
+    """`Of 310 statement classes 4 fail on 18, …; 287 are the same, 7 were not compared.`"""
+    counts = {word: [it for it in found.classes if it.word == word] for word in ORDER}
+    told = [
+        f"{_count(counts['fails'])} {_agree(counts['fails'], 'fail')} on {found.own}",
+        f"{_count(counts['answers otherwise'])} "
+        f"{_agree(counts['answers otherwise'], 'answer')} differently",
+    ]
+    for word, verb, rest in (
+        ("warns otherwise", "differ", "in types or warnings only"),
+        ("plan changed", "change", "plan"),
+        ("slower", "get", "slower"),
+        ("faster", "get", "faster"),
+    ):
+        if own := counts[word]:  # type: ignore[index]
+            rest = f"{'its' if len(own) == 1 else 'their'} plan" if rest == "plan" else rest
+            worst = f" ({_describe_worst(own)})" if word == "slower" else ""
+            told.append(f"{len(own)} {_agree(own, verb)} {rest}{worst}")
+    same = counts["same"]
+    rests = [f"{len(same):,} {'is' if len(same) == 1 else 'are'} the same{_describe_open(found)}"]
+    for word, phrase in (("accepted", "differ as accepted"), ("not compared", "not compared")):
+        if own := counts[word]:  # type: ignore[index]
+            was = ("was " if len(own) == 1 else "were ") if word == "not compared" else ""
+            phrase = phrase.replace("differ", _agree(own, "differ"))
+            rests.append(f"{len(own):,} {was}{phrase}")
+    classes = f"{len(found.classes):,} statement class{'es' * (len(found.classes) != 1)}"
+    sentence = f"Of {classes} {', '.join(told)}; {', '.join(rests)}."
+    return " ".join(filter(None, (_describe_unjudged(found), sentence, _describe_more(found))))
+
+
+def _count(own: Sequence[ClassVerdict]) -> str:
+    return f"{len(own):,}" if own else "none"
+
+
+def _agree(own: Sequence[ClassVerdict], verb: str) -> str:
+    return f"{verb}s" if len(own) < 2 else verb
+
+
+def _describe_worst(own: Sequence[ClassVerdict]) -> str:
+    worst = max(each.time.change_percent for each in own if each.time)
+    change = f"+{worst:,.0f}" if worst >= 100 else format_signed_percent(worst)
+    return f"{change} %" + (" the worst" if len(own) > 1 else "")
+
+
+def _describe_open(found: Rehearsal) -> str:
+    """What the time of the classes that are the same is not known to be."""
+    same = [it for it in found.classes if it.word == "same"]
+    shown = [it for it in same if it.time and it.time.word == "not slower"]
+    if len(shown) == len(same):
+        return ""
+    if not found.blocks or not any(it.time for it in found.classes):
+        return " (time was not compared)"
+    return f" (the time of {len(same) - len(shown):,} is open)"
+
+
+def _describe_unjudged(found: Rehearsal) -> str:
+    """What the page opens with where too much was not judged."""
+    percent = compute_unjudged_percent(found)
+    if percent <= UNJUDGED_PERCENT:
+        return ""
+    if not found.calls:
+        return "Nothing was compared: the log has no statement."
+    parts = (f"{count:,} {name}" for name, count in found.unjudged.items())
+    return f"Too little was judged: of {found.calls:,} executions {', '.join(parts)}."
+
+
+def _describe_more(found: Rehearsal) -> str:
+    """What no class tells: tables in the end, and the time of those that have none of their own."""
+    told = []
+    tables = [it for it in found.tables if it.answers.kind == "table"]
+    if other := [it for it in tables if it.word in GRAVE]:
+        noun = f"{len(tables):,} table{'s' * (len(tables) != 1)}"
+        told.append(f"{len(other):,} of {noun} {_agree(other, 'hold')} other rows in the end.")
+    if found.others and found.others.word == "slower":
+        change = format_signed_percent(found.others.change_percent)
+        told.append(f"The classes that are timed together get slower ({change} %).")
+    return " ".join(told)

@@ -1,0 +1,327 @@
+"""The sections of a rehearsal's page, each written once, as data (`document.py`)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+
+from dyno import numbers
+from dyno.judge.analysis.rehearsal import ORDER
+from dyno.record import (
+    ClassTime,
+    ClassVerdict,
+    ClassWord,
+    ComparedStatement,
+    Rehearsal,
+)
+from dyno.report import Book
+from dyno.report.document import (
+    Block,
+    Details,
+    Document,
+    Heading,
+    Listing,
+    Prose,
+    RowTable,
+    TableColumn,
+    TextSpan,
+    Tone,
+)
+from dyno.report.names import describe_candidate
+from dyno.report.words import format_count
+
+TONES: dict[ClassWord, Tone] = {
+    "fails": "bad",
+    "answers otherwise": "bad",
+    "warns otherwise": "doubt",
+    "plan changed": "doubt",
+    "slower": "bad",
+    "faster": "good",
+    "accepted": "quiet",
+    "not compared": "doubt",
+    "same": "",
+}
+#: Classes that a first screen shows, those that the page's tables do, and letters of a class there.
+FIRST, MOST, LETTERS = 12, 200, 160
+#: Audits of what both sides answered, which the classes tell in a rehearsal.
+ANSWERS = ("contents", "errors", "results", "rows_changed", "same_work")
+
+
+def build_rehearsal(book: Book) -> Document:
+    """All sections; the first line stands above them."""
+    found = find_rehearsal(book)
+    blocks: list[Block] = [Heading("Statement classes", "classes")]
+    blocks += [*list_classes(found.classes, MOST), *list_counts(found), *list_proofs(found)]
+    sections: tuple[tuple[Heading, list[Block]], ...] = (
+        (Heading("Time", "time"), list_times(found)),
+        (Heading("Rows that tables hold in the end", "tables"), list_classes(found.tables, MOST)),
+        (Heading("What was not compared", "uncompared"), list_unjudged(found)),
+        (Heading("Doubts and noise", "doubts"), list_doubts(book)),
+        (Heading("How it was played", "played"), list_facts(book)),
+    )
+    for heading, own in sections:
+        blocks += [heading, *own] if own else []
+    return blocks
+
+
+def build_first_rows(book: Book) -> Document:
+    """The first line, and the classes that need a reader."""
+    found = find_rehearsal(book)
+    grave = [it for it in found.classes if it.word not in ("same", "accepted", "not compared")]
+    line = Prose.from_text(found.sentence, choose_tone(found))
+    doubts = [it for it in list_doubts(book) if isinstance(it, Prose)]
+    return [line, *list_classes(grave, FIRST), *doubts[:1]]
+
+
+def find_rehearsal(book: Book) -> Rehearsal:
+    """The classes that the judge found."""
+    found = book.verdict.rehearsal
+    assert found is not None, "a section of a rehearsal, and the run is none"
+    return found
+
+
+def choose_tone(found: Rehearsal) -> Tone:
+    """How the first line is to be taken."""
+    tones: dict[int, Tone] = {0: "good", 1: "bad"}
+    return tones.get(found.exit_code, "doubt")
+
+
+def list_counts(found: Rehearsal) -> list[Block]:
+    """How many classes each word holds of, and how many executions these are."""
+    classes = Counter(it.word for it in found.classes)
+    calls = Counter[ClassWord]()
+    for it in found.classes:
+        calls[it.word] += it.calls
+    rows = [
+        (TextSpan(word, TONES[word]), TextSpan(f"{classes[word]:,}"), TextSpan(f"{calls[word]:,}"))
+        for word in ORDER
+        if classes[word]
+    ]
+    columns = (
+        TableColumn("verdict"),
+        TableColumn("classes", "number"),
+        TableColumn("executions", "number"),
+    )
+    return [RowTable(columns, tuple(rows))] if rows else []
+
+
+def list_classes(classes: Sequence[ClassVerdict], most: int) -> list[Block]:
+    """A row for each class that is not the same, with its proof."""
+    told = [it for it in classes if it.word != "same"]
+    if not told:
+        text = f"All are the same ({len(classes):,})."
+        return [Prose.from_text(text, "good")] if classes else []
+    rows = [
+        (
+            TextSpan(it.word, TONES[it.word]),
+            TextSpan(_cut(it.answers.text), code=True),
+            TextSpan(_format_calls(it)),
+            TextSpan(describe_proof(it), code=it.word == "fails"),
+        )
+        for it in told[:most]
+    ]
+    columns = (
+        TableColumn("verdict"),
+        TableColumn("class"),
+        TableColumn("calls", "number"),
+        TableColumn("proof"),
+    )
+    blocks: list[Block] = [RowTable(columns, tuple(rows))]
+    if more := len(told) - most:
+        blocks += [Prose.from_text(f"and {more:,} more", "quiet")] if more > 0 else []
+    return blocks
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LETTERS else f"{text[: LETTERS - 1]}…"
+
+
+def _format_calls(it: ClassVerdict) -> str:
+    """`120`, or `3 of 120` where some of them differ."""
+    answers = it.answers
+    some = answers.failed if it.word == "fails" else answers.differs
+    return f"{some:,} of {it.calls:,}" if some and some < it.calls else f"{it.calls:,}"
+
+
+def describe_proof(it: ClassVerdict) -> str:
+    """Why its word holds, in a line."""
+    answers = it.answers
+    if it.word in ("slower", "faster") and it.time:
+        return describe_time(it.time)
+    if it.word == "answers otherwise" and answers.base != answers.own:
+        return f"{it.why}: {_describe_first_row(answers)}"
+    return it.why
+
+
+def _describe_first_row(answers: ComparedStatement) -> str:
+    """`(2, y), not (1, x)`: the first rows that differ."""
+    pairs = zip_longest(answers.base, answers.own, fillvalue="")
+    base, own = next((base, own) for base, own in pairs if base != own)
+    told = (_cut(row) if row[:1] in ("", "(") else f"({_cut(row)})" for row in (own, base))
+    return ", not ".join(row or "no row" for row in told)
+
+
+def describe_time(time: ClassTime) -> str:
+    """`1.2 ms → 2.0 ms, +63 % [+46, +82]`; what keeps a word back stands behind."""
+    sides = (numbers.format_quantity(each, "ns") for each in (time.base_ns, time.own_ns))
+    change = numbers.format_signed_percent(time.change_percent)
+    bounds = numbers.format_interval(time.low_percent, time.high_percent)
+    told = f"{' → '.join(sides)}, {change} % {bounds}"
+    return f"{told}: {time.why}" if time.why else told
+
+
+def list_proofs(found: Rehearsal) -> Iterator[Block]:
+    """Each class that needs a reader, with all that is known of it."""
+    needing = [it for it in found.classes if it.word not in ("same", "not compared")]
+    for it in needing[:MOST]:
+        summary = (
+            TextSpan(it.word, TONES[it.word]),
+            TextSpan(" "),
+            TextSpan(_cut(it.answers.text), code=True),
+        )
+        yield Details(summary, tuple(_list_proof(it, found)))
+
+
+def _list_proof(it: ClassVerdict, found: Rehearsal) -> Iterator[Block]:
+    answers = it.answers
+    if it.why:
+        yield Prose.from_text(it.why)
+    yield Prose.from_text(_describe_executions(answers))
+    if len(answers.text) > LETTERS:
+        yield Listing(answers.text, "the class")
+    if answers.example:
+        yield Listing(_end_statement(answers.example), "an execution, to be pasted")
+    if answers.base != answers.own:
+        base, own = (side or ("no row",) for side in (answers.base, answers.own))
+        pairs = zip_longest(base, own, fillvalue="")
+        yield RowTable(
+            (TableColumn(found.base), TableColumn(found.own)),
+            tuple((TextSpan(one, code=True), TextSpan(two, code=True)) for one, two in pairs),
+        )
+    if it.plan:
+        yield Listing(it.plan.base_plan, f"plan on {found.base}")
+        yield Listing(it.plan.plan, f"plan on {found.own}")
+    if it.time:
+        yield Prose.from_text(f"time of an execution: {describe_time(it.time)}")
+
+
+def _end_statement(sql: str) -> str:
+    return f"{sql.rstrip().rstrip(';')};"
+
+
+def _describe_executions(it: ComparedStatement) -> str:
+    """`120 executions: 118 the same, 2 different`."""
+    of = it.same + it.differs + it.undecidable + it.not_compared
+    parts = (
+        (it.same, "the same"),
+        (it.failed, "failed"),
+        (it.differs - it.failed, "different"),
+        (it.unsteady, "unsteady on the base itself"),
+        (it.undecidable - it.unsteady, "undecidable"),
+        (it.downstream, "downstream of an earlier difference"),
+        (it.not_compared - it.downstream, "not compared"),
+    )
+    told = ", ".join(f"{count:,} {words}" for count, words in parts if count > 0)
+    return f"{format_count(of, 'execution')}: {told}."
+
+
+def list_times(found: Rehearsal) -> list[Block]:
+    """Classes by what they cost more on the whole: calls × difference of means."""
+    costs = {it.answers.text: abs(it.time.cost_ns) for it in found.classes if it.time}
+    timed = [it for it in found.classes if it.time]
+    timed.sort(key=lambda it: -costs[it.answers.text])
+    if not timed:
+        return [Prose.from_text("Time was not compared.", "quiet")]
+    rows = [
+        (
+            TextSpan(it.time.word, _choose_time_tone(it.time)),
+            TextSpan(_cut(it.answers.text), code=True),
+            TextSpan(f"{it.calls:,}"),
+            TextSpan(f"{it.time.share_percent:.1f} %"),
+            TextSpan(_format_cost(it.time)),
+            TextSpan(describe_time(it.time)),
+        )
+        for it in timed[:MOST]
+        if it.time
+    ]
+    columns = (
+        *(TableColumn("verdict"), TableColumn("class"), TableColumn("calls", "number")),
+        TableColumn(f"of {found.base}'s time", "number"),
+        *(TableColumn("in all", "number"), TableColumn("an execution, and its interval")),
+    )
+    said = (
+        "Means of an execution in the timed blocks; in all: calls × difference. Intervals and "
+        "words count all classes (Holm). An open interval is not shown to differ, and not the same."
+    )
+    told: list[Block] = [RowTable(columns, tuple(rows)), Prose.from_text(said, "quiet")]
+    if found.others:
+        words = f"All classes that are timed together: {describe_time(found.others)}."
+        told.append(Prose.from_text(words))
+    return told
+
+
+def _choose_time_tone(time: ClassTime) -> Tone:
+    tones: dict[str, Tone] = {"slower": "bad", "faster": "good", "not shown": "quiet"}
+    return tones.get(time.word, "")
+
+
+def _format_cost(time: ClassTime) -> str:
+    sign = "−" if time.cost_ns < 0 else "+"
+    return f"{sign}{numbers.format_quantity(abs(time.cost_ns), 'ns')}"
+
+
+def list_unjudged(found: Rehearsal) -> list[Block]:
+    """Executions that say nothing of NEW, by name and by reason."""
+    if not found.unjudged:
+        return []
+    rows = [(TextSpan(name), TextSpan(f"{count:,}")) for name, count in found.unjudged.items()]
+    reasons = Counter[str]()
+    for it in found.classes:
+        answers = it.answers
+        if answers.why and not answers.differs and answers.undecidable + answers.not_compared:
+            reasons[answers.why] += answers.undecidable + answers.not_compared
+    why = [(TextSpan(text), TextSpan(f"{count:,}")) for text, count in reasons.most_common(MOST)]
+    columns = (TableColumn("executions that were"), TableColumn("count", "number"))
+    blocks: list[Block] = [RowTable(columns, tuple(rows))]
+    if why:
+        blocks.append(
+            RowTable((TableColumn("reason"), TableColumn("executions", "number")), tuple(why))
+        )
+    return blocks
+
+
+def list_doubts(book: Book) -> list[Block]:
+    """What the audits say of the timed blocks, blocks that were dropped, and plans that flicker."""
+    blocks: list[Block] = [
+        Prose((TextSpan(it.soundness, "doubt"), TextSpan(f" by {it.audit}: {it.sentence}")))
+        for it in book.verdict.findings
+        if it.soundness in ("doubtful", "invalid") and it.audit not in ANSWERS
+    ]
+    blocks += [
+        Prose.from_text(f"block {it.block + 1} was dropped: {it.reason}")
+        for it in book.verdict.dropped
+    ]
+    changes = [it for cause in book.verdict.causes for it in cause.plan_changes]
+    blocks += [
+        Prose(
+            (
+                TextSpan("the plan of "),
+                TextSpan(_cut(it.statement), code=True),
+                TextSpan(f" varies from restart to restart: {it.step}, and {it.base_step}"),
+            )
+        )
+        for it in changes
+        if it.kind != "between"
+    ]
+    return blocks
+
+
+def list_facts(book: Book) -> list[Block]:
+    """Who was compared, and how to do so again."""
+    run, found = book.run, find_rehearsal(book)
+    sides = " and ".join(describe_candidate(side) for side in run.candidates)
+    parts = [f"{sides}; {found.calls:,} executions of {len(found.classes):,} classes"]
+    parts.append(format_count(found.blocks, "timed block"))
+    parts.append(f"plans compared: {found.plans}")
+    return [Prose.from_text("; ".join(parts)), Listing(run.command, "the same again")]

@@ -1,0 +1,1 @@
+"""A document drawn: one file for each way of drawing it."""

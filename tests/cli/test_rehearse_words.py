@@ -1,0 +1,91 @@
+"""The words of a rehearsal: what cannot be rehearsed is refused in one sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rehearsed import EVERY, SAME, make_contents, make_rehearsal_run
+from small_logs import GENERAL, SHOP, write
+
+from dyno.cli import judged_run, run_words
+from dyno.cli.judged_run import RunOptions
+from dyno.compare.experiment import Experiment
+from dyno.compare.run_folder import create_run
+from dyno.judge.analysis.judge import judge
+from dyno.record import Verdict
+
+SIDES = ["sqlite@3.24.0", "sqlite@3.54.1"]
+LOG, DATA = ["--log", "it.log"], ["--data", "shop.sql"]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a log and its data, and a cache of the test's own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DYNO_CACHE", str(tmp_path / "cache"))
+    write(tmp_path, "it.log", GENERAL)
+    write(tmp_path, "shop.sql", SHOP)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "words,sentence,hint",
+    [
+        ([*SIDES, *DATA], "a rehearsal needs a log", "--log FILE"),
+        ([*SIDES, *LOG], "a rehearsal needs a copy of the data", "--data FILE"),
+        ([*SIDES[:1], *LOG, *DATA], "a rehearsal has two sides (got 1)", "OLD NEW"),
+        ([*SIDES, "null", *LOG, *DATA], "a rehearsal has two sides (got 3)", "one upgrade"),
+        (
+            [SIDES[0], "mysql://root@127.0.0.1/shop", *LOG, *DATA],
+            "a server that runs already is not rehearsed on",
+            "name a build",
+        ),
+        ([*SIDES, *LOG, *DATA, "--no-time", "--blocks", "4"], "--blocks and --no-time", "leave"),
+        ([*SIDES, *LOG, *DATA, "--no-time", "--budget", "1m"], "--budget and --no-time", "leave"),
+        ([*SIDES, *LOG, *DATA, "--set", "threads=5"], "--set threads does not apply", "--speed"),
+        ([*SIDES, *DATA, "--log", "nosuch.log"], "cannot read the log nosuch.log", "--log FILE"),
+        ([*SIDES, *LOG, *DATA, "--blocks", "1"], "the number of blocks is out of range", "3 to"),
+    ],
+)
+def test_what_cannot_be_rehearsed_is_one_sentence_and_a_hint(
+    words: list[str], sentence: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_words(["rehearse", *words]) == 64
+    said = capsys.readouterr().err
+    assert sentence in said and hint in said.partition("hint: ")[2], said
+
+
+def test_a_rehearsal_plays_writes_and_its_design_says_what_it_is(
+    monkeypatch: pytest.MonkeyPatch, here: Path
+) -> None:
+    write(here, "known.toml", '[accepted]\n"SELECT 1" = "known"\n')
+    asked: list[Experiment] = []
+
+    def play(experiment: Experiment, options: RunOptions) -> Verdict:
+        asked.append(experiment)
+        return judge(make_rehearsal_run(), make_contents((SAME,)), audits={})
+
+    monkeypatch.setattr(judged_run, "play_and_judge", play)
+    words = ["--accept", "known.toml", "--hide-literals", "--blocks", "5"]
+    assert run_words(["rehearse", *SIDES, *LOG, *DATA, *words]) == 0
+    measuring = asked[0].measuring
+    assert measuring.rehearses and measuring.fixed and not measuring.untimed
+    assert (measuring.blocks, measuring.hides_literals) == (5, True)
+    assert measuring.accepted == {"SELECT 1": "known"}
+    assert "writes = true" in Path(asked[0].workloads[0].name).read_text()
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_report_of_a_rehearsal_is_the_rehearsals_page_and_words(
+    strict: bool, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = create_run(make_rehearsal_run(untimed=True), here / "runs")
+    for trial in make_contents(EVERY):
+        folder.write_trial(trial)
+    words = ["report", str(folder.path), *(["--strict"] if strict else [])]
+    assert run_words(words) == (1 if strict else 0)
+    assert "Of 8 statement classes 1 fails on 18" in " ".join(capsys.readouterr().out.split())
+    assert '<section id="classes"' in (folder.path / "report.html").read_text()
+    assert run_words(["show", str(folder.path)]) == 0
+    assert "an execution, to be pasted" in capsys.readouterr().out

@@ -1,0 +1,115 @@
+"""A rehearsal told: each section in all three renderers, and in the formats of other programs.
+
+`DYNO_GOLDEN=write pytest tests/report` makes the files again; read their diff before a commit.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from rehearsed import EVERY, FAILS, SAME, make_book
+from rich.console import Console
+
+from dyno.record import Finding
+from dyno.report import Book
+from dyno.report.document import Document, Listing, Prose, TextSpan
+from dyno.report.formats import find_format
+from dyno.report.html.page import build_run_page
+from dyno.report.rehearsal import build_first_rows, build_rehearsal
+from dyno.report.render.html import render_html
+from dyno.report.render.markdown import render_markdown
+from dyno.report.render.terminal import render_terminal
+from report.test_text import check
+
+HOSTILE = "<script>alert('@you')</script>\x1b[31m|`"
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Book:
+    """All words, with a doubt and a block that was dropped left out."""
+    made = make_book(tmp_path_factory.mktemp("run"))
+    doubt = Finding("noise", "doubtful", "others took 12 % of the CPU")
+    return dataclasses.replace(made, verdict=dataclasses.replace(made.verdict, findings=(doubt,)))
+
+
+def draw(document: Document, width: int = 80) -> str:
+    console = Console(width=width, color_system=None, highlight=False, markup=False)
+    with console.capture() as drawn:
+        console.print(render_terminal(document))
+    return "\n".join(line.rstrip() for line in drawn.get().splitlines()) + "\n"
+
+
+def test_every_section_on_a_terminal_is_as_it_was(book: Book) -> None:
+    check("rehearsal.txt", draw(build_rehearsal(book)))
+
+
+def test_every_section_in_html_is_as_it_was(book: Book) -> None:
+    check("rehearsal.html", f"{render_html(build_rehearsal(book))}\n")
+
+
+def test_every_section_in_markdown_is_as_it_was(book: Book) -> None:
+    check("rehearsal.md", render_markdown(build_rehearsal(book)) + "\n")
+
+
+def test_a_first_screen_begins_with_the_first_line_and_shows_each_grave_class(book: Book) -> None:
+    told = draw(build_first_rows(book), 110)
+    assert told.startswith("Of 8 statement classes 1 fails on 18, 1 answers differently")
+    for each in EVERY[:6]:
+        assert each.text in told
+    assert FAILS.why in " ".join(told.split()) or "does not exist" in told
+    assert SAME.text not in told and "doubtful by noise" in told
+
+
+@pytest.mark.parametrize("width", [60, 80, 110])
+def test_no_line_of_a_rehearsal_is_wider_than_the_screen(book: Book, width: int) -> None:
+    assert max(map(len, draw(build_first_rows(book), width).splitlines())) <= width
+
+
+def test_text_of_others_is_no_markup_anywhere() -> None:
+    document: Document = [
+        Prose((TextSpan(HOSTILE), TextSpan(HOSTILE, code=True))),
+        Listing(HOSTILE, HOSTILE),
+    ]
+    assert "<script" not in render_html(document)
+    told = render_markdown(document)
+    prose, _, listing = told.partition("```")
+    assert "<script" not in prose and "@you" not in prose and "\x1b" not in told
+    assert "\x1b" not in draw(document) and listing
+
+
+def test_the_page_has_the_first_line_as_its_title_and_every_section_once(book: Book) -> None:
+    page = build_run_page(book)
+    assert f"<h1>{book.verdict.sentence.replace(' %', chr(0xA0) + '%')}</h1>" in page
+    for anchor in ("classes", "time", "tables", "uncompared", "doubts", "played"):
+        assert page.count(f'<section id="{anchor}"') == 1
+    places = [page.index(f'<section id="{it}"') for it in ("classes", "time", "doubts", "played")]
+    assert places == sorted(places)
+
+
+def test_a_class_is_a_test_case_of_junit(book: Book) -> None:
+    suites = ElementTree.fromstring(str(find_format("junit").render(book, False)))
+    assert (suites.get("tests"), suites.get("failures"), suites.get("skipped")) == ("9", "4", "1")
+    first = suites.find(".//testcase/failure")
+    assert first is not None and first.text == FAILS.example
+    assert (first.get("message") or "").startswith("fails: ERROR: function gone")
+
+
+def test_github_is_told_of_each_class_that_needs_a_reader(book: Book) -> None:
+    told = str(find_format("github").render(book, False))
+    assert [line.partition(" ")[0] for line in told.splitlines()] == [
+        *("::error", "::error", "::error", "::warning", "::error", "::error")
+    ]
+
+
+def test_markdown_begins_with_the_first_line(book: Book) -> None:
+    told = str(find_format("markdown").render(book, False))
+    assert told.startswith("**Of 8 statement classes 1 fails on 18")
+
+
+def test_a_rehearsal_of_which_nothing_was_compared_says_why(tmp_path: Path) -> None:
+    book = make_book(tmp_path, ())
+    assert "Too little was judged" in build_run_page(book) or "Nothing was" in build_run_page(book)
+    assert draw(build_first_rows(book)).startswith("Nothing was compared: the log has no statement")
