@@ -120,15 +120,16 @@ def choose_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
     copy = Copy(data, words["in_place"], words["writes"], beside)
     check_copy(copy, words["candidates"])
     find_those = partial(find_tables, copy, words["candidates"])
-    bounds = Bounds(tuple(rules), tuple(beside), is_reading, limit, find_those)
+    made = tuple(it.text for outline in data.outlines for it in outline.texts) if data else ()
+    bounds = Bounds(tuple(rules), tuple(beside), is_reading, limit, find_those, made)
     likely = next((each.log_prefix for each in rules if each.log_prefix), "")
     log_file = LogFile(Path(words["log"]), words["log_prefix"] or "", likely_prefix=likely)
     replay = lay_out(log_file, words["writes"], _say, bounds, repetition)
     _tell(replay)
     if len(words["candidates"]) > 1 and (note := replay.describe_length(words["speed"] or "")):
         screen.print_line(note, err=True)
-    made = data.list_options() if data else {}
-    return str(replay.script), made | ({"speed": words["speed"]} if words["speed"] else {})
+    options = data.list_options() if data else {}
+    return str(replay.script), options | ({"speed": words["speed"]} if words["speed"] else {})
 
 
 def rewrite_candidates(words: Mapping[str, Any], candidates: Sequence[str]) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ class GeneralLog:
         """All statements, in the order of the file."""
         unread, notes = Reasons(), Reasons()
         entries = _read_general_log(file, limit, unread, notes)
-        return Log(self.kind, DIALECT, entries, unread, notes)
+        return Log(self.kind, DIALECT, entries, unread, notes, has_inner=True)
 
 
 class _Command(NamedTuple):

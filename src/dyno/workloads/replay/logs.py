@@ -123,7 +123,8 @@ class Reasons(dict[str, LeftOutStatements]):
 class Log:
     """A log that is read while its `entries` are gone through, once; `kind` in words. As far as it
     was read: `unread`, lines that say nothing a replay could use, and `notes`, what the log does
-    not tell apart, with what follows from that.
+    not tell apart, with what follows from that. `has_inner`: what triggers and functions sent is
+    written as the session's own.
     """
 
     kind: str
@@ -131,3 +132,4 @@ class Log:
     entries: Iterable[LogEntry]
     unread: Reasons = field(default_factory=Reasons)
     notes: Reasons = field(default_factory=Reasons)
+    has_inner: bool = False

@@ -15,7 +15,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from itertools import pairwise
 from typing import NamedTuple
@@ -25,6 +25,7 @@ from dyno.sql.tokens import Quoting
 from dyno.workloads.replay.different import ANEW, Different
 from dyno.workloads.replay.in_place import Allowed, RefusedStatement, ServerRules, judge_for_all
 from dyno.workloads.replay.logs import LIMIT, Log, LogEntry, Reasons, has_odd_bytes
+from dyno.workloads.replay.routines import RoutineStatements
 from dyno.workloads.replay.spool import Chain, Spool, SpoolRecord
 from dyno.workloads.replay.statements import (
     Dialect,
@@ -48,6 +49,7 @@ IN_NO_DATABASE = (
 )
 SEVERAL = "texts of several statements are sent as logged, each text in one request"
 WITHIN_WRITES, OF_MADE = "in transactions that write", "of tables that the log itself makes"
+OF_ROUTINES = "that triggers and stored functions sent: they do it again by themselves"
 OF_ABSENT = "of tables that the copy does not have"
 #: What would play a statement that is left out.
 WITH_WRITES = "--writes plays what writes, too"
@@ -108,7 +110,8 @@ class Bounds:
     """What is played at most: statements of `limit` characters, and what attached servers allow:
     the rules of those that a log is only read in, and databases of theirs that were not named for
     it (`beside`). `asks`: sessions are asked whether they still only read. `find_tables` says which
-    of these tables the copy has, without schema and in lower case (None: all).
+    of these tables the copy has, without schema and in lower case (None: all); `routines` are texts
+    that make triggers and routines there.
     """
 
     rules: tuple[ServerRules, ...] = ()
@@ -116,6 +119,7 @@ class Bounds:
     asks: bool = True
     limit: int = LIMIT
     find_tables: Callable[[Iterable[str]], Collection[str]] | None = None
+    routines: tuple[str, ...] = ()
 
 
 class Selection:
@@ -148,6 +152,7 @@ class Selection:
         self._databases = Counter[str]()
         self._made, self._absent = set[str](), set[str]()
         self._find_tables = bounds.find_tables
+        self._routines = RoutineStatements(bounds.routines, dialect)
         #: The one database that is played where no statement changes it.
         self._only = ""
 
@@ -176,6 +181,8 @@ class Selection:
             self.left_out.add(why, entry.line, hint=ONE_EACH)
             session.is_open |= statement.leaves == "open"
             return self._leave_possible_write(session)
+        if self._routines.has_sent(entry, statement):
+            return self._leave(OF_ROUTINES, entry, statement)
         if kind == "admin":
             return self._leave("for the server as a whole, never played", entry, statement)
         if self._others and _has_name(self._others, entry, statement):
@@ -444,6 +451,8 @@ def select_statements(
     log: Log, writes: bool, spool: Spool, bounds: Bounds | None = None
 ) -> Selection:
     """The statements of a log that are played; they lie in the spool."""
+    bounds = bounds or Bounds()
+    bounds = bounds if log.has_inner else replace(bounds, routines=())
     found = Selection(log.dialect, writes, spool, bounds)
     # of all that is made here nothing makes a cycle
     with _pause_collector():
