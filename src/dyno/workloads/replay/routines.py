@@ -26,7 +26,7 @@ CALLS = 1 << 12
 
 @dataclass
 class _Sending:
-    """What a session has sent last, and what was sent because of it: tables that these write to, and
+    """What a session has sent last, and what was sent because of it: tables written to, and
     the texts of both.
     """
 
