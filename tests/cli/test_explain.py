@@ -72,6 +72,7 @@ def test_an_index_that_is_gone_is_found_beside_an_earlier_file(
     said = " ".join(capsys.readouterr().out.split())
     assert re.search(r"The first stage that differs is execute: A takes [\d,.]+ µs more\.", said)
     assert "The plans differ." in said and "SCAN orders" in said
+    assert "The answers: not compared: a file keeps no rows." in said
 
 
 def test_two_files_are_explained_side_by_side(
@@ -85,6 +86,28 @@ def test_two_files_are_explained_side_by_side(
     assert explain(shop, BY_CUSTOMER, "--against", f"sqlite@system:{other}") == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "The first stage that differs is execute: B takes" in said
+    assert "The answers: same." in said and said.index("answers") < said.index("first stage")
+
+
+def test_rows_that_differ_are_told_before_any_stage(
+    shop: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other.db"
+    other.write_bytes(shop.read_bytes())
+    with sqlite3.connect(other) as changed:
+        changed.execute("UPDATE orders SET note = 'y' WHERE id = 507")
+    changed.close()
+    assert explain(shop, BY_CUSTOMER, "--runs", "1", "--against", f"sqlite@system:{other}") == 0
+    said = capsys.readouterr().out
+    assert "The answers: differs: 1 rows differ." in said
+    (ours,) = re.findall(r"A: '507', '7', 'x+'", said)
+    (theirs,) = re.findall(r"B: '507', '7', 'y'", said)
+    assert said.index(ours) < said.index(theirs) < said.index("stage")
+    # a write is rolled back, and its counts are compared
+    sql = "UPDATE orders SET note = '' WHERE note <> 'y' AND customer = 7"
+    words = ("--rollback", "--runs", "1", "--against", f"sqlite@system:{other}")
+    assert explain(shop, sql, *words) == 0
+    assert "The answers: differs: rows changed: 40 and 39." in capsys.readouterr().out
 
 
 def test_a_write_is_rolled_back_or_refused(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,8 +37,8 @@ class StatementCommand(click.Command):
 @click.option(
     "--against",
     metavar="DSN|FILE",
-    help="Show another server, or an earlier --json file, beside it, and the first stage that "
-    "differs.",
+    help="Show another server, or an earlier --json file, beside it: whether both answer the same, "
+    "and the first stage that differs.",
 )
 @click.option(
     "--setup",
@@ -89,10 +89,16 @@ def command(dsn: str, sql: str, against: str | None, json_file: Path | None, **w
     dyno explain postgres@13 "SELECT * FROM orders" --setup shop.sql --against postgres@18
     """
     from dyno import driver
+    from dyno.answers import Sameness
     from dyno.cli.terminal.explanation import print_comparison, print_explanation
     from dyno.engines import PathRequest
     from dyno.report.html.page import write_user_file
-    from dyno.servers.explain.explain import ExplainOptions, PathPlayer, explain_all
+    from dyno.servers.explain.explain import (
+        ExplainOptions,
+        PathPlayer,
+        compare_paths,
+        explain_all,
+    )
 
     options = ExplainOptions(words["runs"], words["for_s"], words["limit_s"], words["rollback"])
     request = PathRequest(sql, options.limit_s, options.writes)
@@ -110,7 +116,13 @@ def command(dsn: str, sql: str, against: str | None, json_file: Path | None, **w
     if len(found) == 1:
         print_explanation(found[0])
     else:
-        print_comparison(found[0], found[1], is_paired=earlier is None)
+        rows = Sameness("not compared", "a file keeps no rows")
+        print_comparison(
+            found[0],
+            found[1],
+            rows if earlier else compare_paths(*players),
+            is_paired=earlier is None,
+        )
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from dyno.driver.events import (
     WholeAnswer,
     WrittenKey,
     WrittenKeys,
+    compare_whole_answers,
 )
 from dyno.driver.process import DriverLaunch, DriverProcess, Limit
 from dyno.driver.questions import (
@@ -56,6 +57,7 @@ __all__ = [
     "WrittenKeys",
     "ask",
     "build_driver_environment",
+    "compare_whole_answers",
     "describe",
     "find_driver",
     "outline",

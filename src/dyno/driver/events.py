@@ -140,6 +140,30 @@ class WholeAnswer:
     elapsed_ns: int
 
 
+def compare_whole_answers(
+    base: WholeAnswer, other: WholeAnswer, sql: str, *, kind: str, same_engine: bool
+) -> answers.Sameness:
+    """Return whether two answers to `sql` are the same; those too long to be told by digests."""
+    if base.answer.cut or other.answer.cut:
+        return _compare_digests(base, other)
+    return answers.compare_answers(
+        base.answer, other.answer, sql, kind=kind, same_engine=same_engine
+    )
+
+
+def _compare_digests(base: WholeAnswer, other: WholeAnswer) -> answers.Sameness:
+    if not (all(base.digests) and all(other.digests)):
+        return answers.Sameness("not compared", base.answer.cut or other.answer.cut)
+    if base.found != other.found:
+        return answers.Sameness("differs", f"{base.found} and {other.found} rows", "rows")
+    if base.digests == other.digests:
+        return answers.Sameness("same")
+    why = "the rows are too many to be told apart from values spelled otherwise"
+    if base.digests[1] == other.digests[1]:
+        why = "the same rows come in another order, too many to be held against ORDER BY"
+    return answers.Sameness("not compared", why)
+
+
 def extract_whole_answers(said: Any, statements: int) -> list[WholeAnswer]:
     """What so many statements were answered with, refusals among it; what ended the connection is
     raised.

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from urllib.parse import unquote
 
 from dyno import numbers
+from dyno.answers import Sameness
 from dyno.cli.terminal import screen
 from dyno.record.explanation import REST, Explanation, NodeReading, PathStage, PlanNode
 from dyno.servers.explain.differences import (
@@ -195,14 +196,22 @@ def _print_waits(it: Explanation) -> None:
     screen.print_paragraph(f"Sampled while it ran, {it.wait_samples} times: {', '.join(shares)}.")
 
 
-def print_comparison(first: Explanation, second: Explanation, *, is_paired: bool) -> None:
-    """Two side by side, and the first stage that differs."""
+def print_comparison(
+    first: Explanation, second: Explanation, answers: Sameness, *, is_paired: bool
+) -> None:
+    """Two side by side: whether they answer the same, and the first stage that differs."""
     for name, it in (("A", first), ("B", second)):
         screen.print_paragraph(f"{name}: {describe_runs(it)}")
         if it.unfinished:
             screen.print_paragraph(f"{name} was {it.unfinished}.")
     if first.sql.split() != second.sql.split():
         screen.print_paragraph("note: A and B are different statements")
+    screen.print_gap()
+    why = f": {answers.why}" if answers.why else ""
+    screen.print_paragraph(f"The answers: {answers.word}{why}.")
+    for name, rows in (("A", answers.ours), ("B", answers.theirs)):
+        for row in rows:
+            screen.print_line(f"  {name}: {row}")
     screen.print_gap()
     if first.bare_us and second.bare_us:
         _print_differences(first, second, is_paired)

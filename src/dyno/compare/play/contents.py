@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
-from dyno.answers import Sameness, compare_answers
+from dyno.answers import Sameness
 from dyno.compare.play.known_statements import KnownText
-from dyno.driver import Conversation, LateAnswer, WholeAnswer
+from dyno.driver import Conversation, LateAnswer, WholeAnswer, compare_whole_answers
 from dyno.driver.plan import Session
 from dyno.record import KINDS_OF_OURS, LESS_GRAVE, ComparedStatement
 
@@ -259,26 +259,10 @@ def _judge(base: Reply, own: Reply | None, session_kind: str, same_engine: bool)
         return Sameness("not compared", own.why)
     if base.question.kind == "table" and (refused := base.whole.answer.refusal):
         return Sameness("not compared", refused.text)
-    if base.whole.answer.cut or own.whole.answer.cut:
-        return _judge_long(base.whole, own.whole)
     sql = base.question.sql
-    return compare_answers(
-        base.whole.answer, own.whole.answer, sql, kind=session_kind, same_engine=same_engine
+    return compare_whole_answers(
+        base.whole, own.whole, sql, kind=session_kind, same_engine=same_engine
     )
-
-
-def _judge_long(base: WholeAnswer, own: WholeAnswer) -> Sameness:
-    """Of answers too long to be told their digests."""
-    if not (all(base.digests) and all(own.digests)):
-        return Sameness("not compared", base.answer.cut or own.answer.cut)
-    if base.found != own.found:
-        return Sameness("differs", f"{base.found} and {own.found} rows", "rows")
-    if base.digests == own.digests:
-        return Sameness("same")
-    why = "the rows are too many to be told apart from values spelled otherwise"
-    if base.digests[1] == own.digests[1]:
-        why = "the same rows come in another order, too many to be held against ORDER BY"
-    return Sameness("not compared", why)
 
 
 def _sum_up(judged: Sequence[tuple[AskedStatement, Sameness]]) -> ComparedStatement:

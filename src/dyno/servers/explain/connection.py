@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from dyno.driver import Conversation, LateAnswer
+from dyno.driver import Conversation, LateAnswer, WholeAnswer
 from dyno.driver.events import AskMode, TimedAnswer
 from dyno.engines import Ask, StatementPath
 from dyno.errors import DynoError
@@ -67,6 +67,14 @@ class PathConnection:
         if answers and answers[0].opened_ns is not None:
             self.opened_us = answers[0].opened_ns / 1000
         return answers
+
+    def ask_whole(self, statements: Sequence[str]) -> list[WholeAnswer]:
+        """All that they are answered with; ends as a call does."""
+        try:
+            return self._talk.ask_whole(self._path.session, statements)
+        except BaseException:
+            self._end_statement()
+            raise
 
     def _check_times(self, answers: Sequence[TimedAnswer]) -> None:
         """Some statements answer as if nothing were when they are ended (MySQL's SLEEP)."""

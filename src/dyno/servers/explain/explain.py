@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from typing import get_args
 
 import dyno
+from dyno.answers import Sameness
+from dyno.driver import WholeAnswer, compare_whole_answers
 from dyno.engines import (
     Ask,
     ChecksRemains,
@@ -77,6 +79,7 @@ class PathPlayer:
     shape: str = ""
     unfinished: str = ""
     inner: tuple[InnerStatement, ...] = ()
+    answer: WholeAnswer | None = None
     _missing: str = ""
     _waits: list[SessionState] = field(default_factory=list)
     _connection: PathConnection | None = None
@@ -105,6 +108,15 @@ class PathPlayer:
             self._choose_repeats(self.first_us)
         except TrialFailed as refused:
             self._judge(refused)
+
+    def read_answer(self) -> None:
+        """All that the statement is answered with, to be held against another server's."""
+        if not self.unfinished:
+            try:
+                bare = self.path.bare
+                self.answer = self._connect().ask_whole(bare)[len(bare) // 2]
+            except TrialFailed as refused:
+                self._judge(refused)
 
     def _choose_repeats(self, bare_us: float) -> None:
         self.path.repeats = REPEATS if bare_us < REPEATED_US else 1
@@ -255,6 +267,8 @@ def explain_all(players: Sequence[PathPlayer], options: ExplainOptions) -> list[
     try:
         for each in players:
             each.begin()
+        for each in players if len(players) > 1 else ():
+            each.read_answer()
         ends_s = time.monotonic() + options.for_s
         for number in range(options.runs):
             order = players if number % 2 == 0 else players[::-1]
@@ -270,6 +284,16 @@ def explain_all(players: Sequence[PathPlayer], options: ExplainOptions) -> list[
         for each in players:
             with suppress(TrialFailed):
                 each.close()
+
+
+def compare_paths(first: PathPlayer, second: PathPlayer) -> Sameness:
+    """Return whether both servers answered the same."""
+    if first.answer is None or second.answer is None:
+        return Sameness("not compared", first.unfinished or second.unfinished)
+    kind = str(first.path.session["kind"])
+    same = first.path.engine == second.path.engine
+    answers = first.answer, second.answer
+    return compare_whole_answers(*answers, first.sql, kind=kind, same_engine=same)
 
 
 def _gather(
