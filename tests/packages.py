@@ -202,7 +202,7 @@ PACKAGES = {
     ),
     "servers/explain": _package(
         "one statement on a running server: its stages in repeated runs, and which differs first",
-        "record driver engines compare/experiment",
+        "answers record driver engines compare/experiment",
     ),
     "pages": _package(
         "pages over many runs: list, two side by side, history, heat map, what plays; as a site of"
