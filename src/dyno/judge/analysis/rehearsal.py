@@ -1,4 +1,5 @@
-"""A rehearsal judged: errors, answers, plans, time, class by class (docs/METHOD.md has the words).
+"""A rehearsal judged: errors, answers, plans, time, class by class; the words:
+docs/guides/before-an-upgrade.md.
 
 Answers are those of the trials that played the log in its order (`record/contents.py`). Times are
 the means of a class in the timed blocks, block by block, as a comparison has them; Holm counts all
