@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -70,6 +71,8 @@ def command(**words: Any) -> int:
     made = experiments.compare_candidates(
         words["candidates"], chosen[0], options, measuring, command
     )
+    old, new = (side.name for side in made.candidates)
+    made = replace(made, question=f"What would an upgrade from {old} to {new} change?")
     asked = judged_run.read_asked(words)
     return asked.choose_exit_code(judged_run.play_and_judge(made, asked))
 

@@ -54,7 +54,7 @@ def build_rehearsal(book: Book) -> Document:
     blocks: list[Block] = [Heading("Statement classes", "classes")]
     blocks += [*list_classes(found.classes, MOST), *list_counts(found), *list_proofs(found)]
     sections: tuple[tuple[Heading, list[Block]], ...] = (
-        (Heading("Time", "time"), list_times(found)),
+        (Heading("Time", "time"), list_times(book)),
         (Heading("Rows that tables hold in the end", "tables"), list_classes(found.tables, MOST)),
         (Heading("What was not compared", "uncompared"), list_unjudged(found)),
         (Heading("Doubts and noise", "doubts"), list_doubts(book)),
@@ -226,13 +226,16 @@ def _describe_executions(it: ComparedStatement) -> str:
     return f"{format_count(of, 'execution')}: {told}."
 
 
-def list_times(found: Rehearsal) -> list[Block]:
+def list_times(book: Book) -> list[Block]:
     """Classes by what they cost more on the whole: calls × difference of means."""
+    found = find_rehearsal(book)
     costs = {it.answers.text: abs(it.time.cost_ns) for it in found.classes if it.time}
     timed = [it for it in found.classes if it.time]
     timed.sort(key=lambda it: -costs[it.answers.text])
     if not timed:
-        return [Prose.from_text("Time was not compared.", "quiet")]
+        reason = book.verdict.reason or "no statement class was timed by itself"
+        why = "as --no-time asks" if book.run.design.untimed else reason
+        return [Prose.from_text(f"Time was not compared: {why}.", "quiet")]
     rows = [
         (
             TextSpan(it.time.word, _choose_time_tone(it.time)),

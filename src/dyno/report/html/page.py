@@ -111,10 +111,10 @@ def _build_rehearsal_page(book: Book) -> str:
     run = book.run
     front = PageHead(
         title=f"{run.name}: {book.verdict.sentence}",
-        eyebrow=f"Before an upgrade: {run.name}",
+        eyebrow=run.question or f"Dyno rehearsal: {run.name}",
         heading=book.verdict.sentence,
         question="",
-        aside=run.created_utc,
+        aside=f"{run.name}, {run.created_utc}",
         candidates=book.view.candidates,
         descriptions=[describe_candidate(side) for side in run.candidates],
         leads=True,
