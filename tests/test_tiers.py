@@ -18,6 +18,7 @@ def test_a_group_is_the_server_that_a_test_names_or_else_its_file() -> None:
     assert group_of(f"{file}::test_a[postgres@18]") == "postgres-18"
     assert group_of(f"{file}::test_a[some words]") == group_of(f"{file}::test_b") == file
     assert group_of("tests/cli/test_a.py::test_a[mysql@8.0]") == "tests/cli/test_a.py"
+    assert group_of("tests/test_tidy.py::test_a") == group_of("tests/test_words.py::test_b")
 
 
 @pytest.mark.slow

@@ -55,6 +55,9 @@ EVERY_BUILD = re.compile(
     r"|test_a_workload_plays_and_its_ledger_balances\[.*oltp_read_write"
 )
 
+#: Files whose tests read all sources: parsed once.
+READ_ALL = ("tests/test_tidy.py", "tests/test_words.py")
+
 
 def add_markers(config: pytest.Config) -> None:
     """Make the tiers known."""
@@ -75,7 +78,9 @@ def arrange(items: list[pytest.Item]) -> None:
         number, of = map(int, share.split("/"))
         items[:] = [it for it in items if zlib.crc32(it.nodeid.encode()) % of == number]
     order = list(TIERS)
-    items.sort(key=lambda item: order.index(tier_of(item)))
+    items.sort(
+        key=lambda item: (order.index(tier_of(item)), not item.nodeid.startswith("tests/test_"))
+    )
 
 
 def tier_of(item: pytest.Item) -> str:
@@ -136,9 +141,11 @@ def choose_builds(servers: list[tuple[str, str]], ranking: tuple[str, ...]) -> s
 
 def group_of(name: str) -> str:
     """Return the server that the test of this node id is about, so that it is started once; else
-    its file.
+    its file, or what several read.
     """
     file, _, words = name.partition("::")
+    if file in READ_ALL:
+        return "sources"
     server = SERVER.search(words.partition("[")[2]) if "/on_servers/" in file else None
     if server is None:
         return file

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tarfile
+import time
 from pathlib import Path
 from types import ModuleType
 
@@ -13,7 +14,7 @@ import pytest
 from processes import users_of, wait_for
 from stub_programs import SAID, stub
 
-from dyno.builds import cache, crate, npm, path
+from dyno.builds import SETTLED_S, cache, crate, keep_answers, npm, path
 from dyno.errors import HostError, UsageError
 from dyno.plugins import load_things
 
@@ -139,3 +140,32 @@ def test_a_package_that_reaches_out_of_its_folder_is_refused(
     with pytest.raises(HostError, match=r"cannot unpack it\.tgz"):
         npm.fetch("thing", "1.0.0", SAID.append)
     assert not list(tmp_path.rglob("evil"))
+
+
+def test_a_file_is_asked_again_once_it_changed_and_where_it_failed(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    @keep_answers
+    def read(file: Path, word: str) -> str:
+        asked.append(word)
+        return file.read_text() + word
+
+    program = tmp_path / "program"
+    for _ in range(2):
+        with pytest.raises(FileNotFoundError):
+            read(program, "a")
+    program.write_text("1")
+    assert read(program, "b") == read(program, "b") == "1b", "it may change at once"
+    assert asked == ["a", "a", "b", "b"]
+    _let_settle(program)
+    assert [read(program, word) for word in "cdcd"] == ["1c", "1d", "1c", "1d"]
+    assert asked[4:] == ["c", "d"]
+    program.write_text("2")
+    os.utime(program, (0, 0))
+    _let_settle(program)
+    assert read(program, "c") == "2c", "same length, and no time of writing tells"
+
+
+def _let_settle(file: Path) -> None:
+    while abs(time.time() - file.stat().st_ctime) < SETTLED_S:
+        time.sleep(0.05)

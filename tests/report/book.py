@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from fakes import make_run, make_workload
 
-from dyno.record import Calibration, Candidate, Observation, Run, Score
+from dyno.record import Calibration, Candidate, Observation, Run, Score, Trial, Verdict
 from dyno.report import Book
 from report.book_trials import EFFECTS, PHASES, made_trials
 from report.book_verdict import make_verdict
@@ -53,10 +54,19 @@ def make_book(
     **design: Any,
 ) -> Book:
     """A finished run of the workload `insert`, block 3 dropped and one trial torn and failed."""
+    run, trials, verdict = _judge(tuple(names), blocks, phases, tuple(design.items()))
+    return Book(folder, run, list(trials), verdict)
+
+
+@cache
+def _judge(
+    names: tuple[str, ...], blocks: int, phases: int, design: tuple[tuple[str, Any], ...]
+) -> tuple[Run, list[Trial], Verdict]:
+    """What a book holds, once for all tests: none changes it."""
     chosen = dict(list(PHASES.items())[:phases])
-    run = _run(names, list(chosen), design)
+    run = _run(names, list(chosen), dict(design))
     trials = made_trials(names, blocks, chosen)
-    return Book(folder, run, trials, make_verdict(run, trials))
+    return run, trials, make_verdict(run, trials)
 
 
 def _run(names: Sequence[str], phases: Sequence[str], design: dict[str, Any]) -> Run:

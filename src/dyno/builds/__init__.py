@@ -14,16 +14,22 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
 
 from dyno import subprocesses
 from dyno.errors import HostError
 
 #: Told what is going on, a clause at a time ("compiling sqlite 3.24.0"); the CLI shows it.
 Say = Callable[[str], None]
+Words = ParamSpec("Words")
+Answer = TypeVar("Answer")
+#: A file that changed later may change again before its time stamp does.
+SETTLED_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,30 @@ class Build:
     secret: str = field(default="", repr=False, compare=False)
 
 
+def keep_answers(
+    ask: Callable[Concatenate[Path, Words], Answer],
+) -> Callable[Concatenate[Path, Words], Answer]:
+    """Ask about a file, the first argument, only once until it changes. What fails is not kept."""
+    kept: dict[object, Answer] = {}
+
+    @wraps(ask)
+    def answer(file: Path, /, *args: Words.args, **words: Words.kwargs) -> Answer:
+        try:
+            found = file.stat()
+        except OSError:
+            return ask(file, *args, **words)
+        if abs(time.time() - found.st_ctime) < SETTLED_S:
+            return ask(file, *args, **words)
+        stamp = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+        key = (file, stamp, args, tuple(words.items()))
+        if key not in kept:
+            kept[key] = ask(file, *args, **words)
+        return kept[key]
+
+    return answer
+
+
+@keep_answers
 def compute_sha256(file: Path) -> str:
     """The checksum of a file, in hex."""
     with file.open("rb") as content:

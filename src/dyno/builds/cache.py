@@ -22,6 +22,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from dyno import numbers, private_files, subprocesses, tails
@@ -110,8 +111,12 @@ class CacheEntry:
     kind: str
     name: str
     path: Path
-    size_bytes: int
     used_s: float
+
+    @cached_property
+    def size_bytes(self) -> int:
+        """What its files take; looked for when asked, as some hold thousands."""
+        return measure_file_bytes(self.path)
 
 
 def find_root() -> Path:
@@ -298,8 +303,7 @@ def read_limit_bytes() -> int:
 
 
 def _read_entry(path: Path) -> CacheEntry:
-    size = measure_file_bytes(path)
-    return CacheEntry(path.parent.name, path.name, path, size, path.stat().st_mtime)
+    return CacheEntry(path.parent.name, path.name, path, path.stat().st_mtime)
 
 
 def _make(home: Path, make: Callable[[Path], None]) -> None:

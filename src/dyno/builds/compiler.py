@@ -7,13 +7,14 @@ import json
 import os
 import platform
 import shlex
+import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from dyno import subprocesses
-from dyno.builds import Say, cache, compute_sha256
+from dyno.builds import Say, cache, compute_sha256, keep_answers
 from dyno.errors import HostError, UsageError
 from dyno.tails import extract_last_lines
 
@@ -88,12 +89,16 @@ def _split_words(flags: str) -> list[str]:
 def _read_version(compiler: list[str]) -> str:
     """The first line of `cc --version`: it names the compiler and its release."""
     try:
-        command = [*compiler, "--version"]
-        done = subprocesses.run(command, VERSION_S)
+        said = _ask_version(Path(shutil.which(compiler[0]) or compiler[0]), tuple(compiler))
     except (OSError, subprocess.TimeoutExpired):
         hint = "install gcc or clang, or set CC to a compiler"
         raise HostError(f"no C compiler: {compiler[0]} does not run", hint=hint) from None
-    return (done.stdout.strip().splitlines() or [compiler[0]])[0]
+    return (said.strip().splitlines() or [compiler[0]])[0]
+
+
+@keep_answers
+def _ask_version(_: Path, compiler: tuple[str, ...]) -> str:
+    return subprocesses.run([*compiler, "--version"], VERSION_S).stdout
 
 
 def _run(command: list[str], recipe: Recipe) -> None:

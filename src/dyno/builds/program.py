@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import mmap
 import re
-from functools import lru_cache
 from pathlib import Path
+
+from dyno.builds import keep_answers
 
 #: What stands in the file (symbols are ended by a zero byte) to what it means.
 RUNTIMES = {
@@ -47,12 +48,11 @@ def read_build_facts(program: Path) -> dict[str, str]:
     Of several flags (a library in it was built by another hand) the strongest optimisation counts,
     of several compilers the newest.
     """
-    found = program.stat()
-    return dict(_read_facts(program, found.st_size, found.st_mtime_ns)) if found.st_size else {}
+    return dict(_read_facts(program)) if program.stat().st_size else {}
 
 
-@lru_cache
-def _read_facts(program: Path, _size: int, _changed_ns: int) -> dict[str, str]:
+@keep_answers
+def _read_facts(program: Path) -> dict[str, str]:
     """The same of a file that is not empty; reading some of them takes seconds."""
     with (
         program.open("rb") as file,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dyno import subprocesses
-from dyno.builds import Build
+from dyno.builds import Build, keep_answers
 from dyno.engines import Server
 from dyno.errors import UsageError
 
@@ -43,17 +43,22 @@ class LibraryKind:
 
         Not in our own process: what is something else may do anything when it is loaded.
         """
-        command = [sys.executable, "-I", "-S", "-c", self.inspect, str(library)]
-        try:
-            done = subprocesses.run(command, LOAD_S)
-        except subprocess.TimeoutExpired:
-            raise UsageError(f"loading {library} took over {LOAD_S:.0f} s") from None
-        if done.returncode:
-            last = (done.stderr.strip().splitlines() or ["it crashed on loading"])[-1]
-            hint = f"name a shared library of {self.name}, usually {self.file}"
-            cause = last.split(": ", 2)[-1]
-            raise UsageError(f"{library} is not a {self.name} library", cause=cause, hint=hint)
-        return json.loads(done.stdout)
+        return json.loads(_ask(library, self))
+
+
+@keep_answers
+def _ask(library: Path, kind: LibraryKind) -> str:
+    command = [sys.executable, "-I", "-S", "-c", kind.inspect, str(library)]
+    try:
+        done = subprocesses.run(command, LOAD_S)
+    except subprocess.TimeoutExpired:
+        raise UsageError(f"loading {library} took over {LOAD_S:.0f} s") from None
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["it crashed on loading"])[-1]
+        hint = f"name a shared library of {kind.name}, usually {kind.file}"
+        cause = last.split(": ", 2)[-1]
+        raise UsageError(f"{library} is not a {kind.name} library", cause=cause, hint=hint)
+    return done.stdout
 
 
 def read_all_settings(

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dyno import subprocesses
-from dyno.builds import Say, deb
+from dyno.builds import Say, deb, keep_answers
 from dyno.builds.source.diagnosis import diagnose_start
 from dyno.errors import HostError
 
@@ -99,8 +99,13 @@ def _find_missing_libraries(program: Path, more: Mapping[str, str]) -> list[str]
     """The libraries that the loader does not find; empty where it cannot be asked."""
     variables = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", **more}
     try:
-        done = subprocesses.run(["ldd", str(program)], 60.0, environment=variables)
+        said = MISSING.findall(_ask_loader(program, tuple(variables.items())))
     except (OSError, subprocess.TimeoutExpired):
         return []
-    said = MISSING.findall(done.stdout + done.stderr)
     return list(dict.fromkeys(started or listed for started, listed in said))
+
+
+@keep_answers
+def _ask_loader(program: Path, variables: tuple[tuple[str, str], ...]) -> str:
+    done = subprocesses.run(["ldd", str(program)], 60.0, environment=dict(variables))
+    return done.stdout + done.stderr

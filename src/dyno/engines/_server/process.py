@@ -19,6 +19,7 @@ from types import FrameType
 
 from dyno import scratch, subprocesses
 from dyno.access import account
+from dyno.builds import keep_answers
 from dyno.engines._server import log as _words
 from dyno.engines._server import watchdog
 from dyno.engines._server.watchdog import find_family, send
@@ -109,9 +110,14 @@ def ask_program(command: Sequence[str], more: Mapping[str, str] | None = None) -
     `more` joins the environment. `UsageError` where it is no program, `HostError` where it lacks a
     library.
     """
+    return _ask_program(Path(command[0]), tuple(command), tuple((more or {}).items()))
+
+
+@keep_answers
+def _ask_program(_: Path, command: tuple[str, ...], more: tuple[tuple[str, str], ...]) -> str:
     with scratch.make_folder("ask") as place:
         try:
-            return run_tool(command, place, more=more)
+            return run_tool(command, place, more=dict(more))
         except TrialFailed as failed:
             raise UsageError(f"{command[0]} does not run", cause=failed.cause) from None
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dyno import subprocesses
-from dyno.builds import Build, Say, compute_sha256, maven, npm, suite_tree
+from dyno.builds import Build, Say, compute_sha256, keep_answers, maven, npm, suite_tree
 from dyno.builds.suite_tree import SuiteProgram, Tree
 from dyno.engines import _builds, _source
 from dyno.engines._server import libraries
@@ -124,11 +124,9 @@ def read_version(prefix: Prefix) -> tuple[str, tuple[str, ...]]:
 
     `UsageError` where it is no such server.
     """
-    command = [str(prefix.program), "--no-defaults", "--version"]
     environment = {"PATH": os.defpath, "LC_ALL": "C", **prefix.build_environment()}
     try:
-        done = subprocesses.run(command, ANSWER_S, environment=environment)
-        said = done.stdout + done.stderr
+        said = _ask_version(prefix.program, tuple(environment.items()))
     except (OSError, subprocess.TimeoutExpired) as refused:
         said = str(refused)
     found = VERSION.search(said)
@@ -136,6 +134,13 @@ def read_version(prefix: Prefix) -> tuple[str, tuple[str, ...]]:
         last = (said.strip().splitlines() or ["it says nothing"])[-1]
         raise UsageError(f"{prefix.program} is not a server of MySQL's family", cause=last)
     return found[1], tuple(found[2].split("-")[1:])
+
+
+@keep_answers
+def _ask_version(program: Path, environment: tuple[tuple[str, str], ...]) -> str:
+    command = [str(program), "--no-defaults", "--version"]
+    done = subprocesses.run(command, ANSWER_S, environment=dict(environment))
+    return done.stdout + done.stderr
 
 
 #: What a server needs of an archive that also holds clients, tests and a debug build.
