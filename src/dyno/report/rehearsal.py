@@ -56,6 +56,7 @@ def build_rehearsal(book: Book) -> Document:
     sections: tuple[tuple[Heading, list[Block]], ...] = (
         (Heading("Time", "time"), list_times(book)),
         (Heading("Rows that tables hold in the end", "tables"), list_classes(found.tables, MOST)),
+        (Heading("Refused by both", "refused"), list_refused(found)),
         (Heading("What was not compared", "uncompared"), list_unjudged(found)),
         (Heading("Doubts and noise", "doubts"), list_doubts(book)),
         (Heading("How it was played", "played"), list_facts(book)),
@@ -149,6 +150,8 @@ def describe_proof(it: ClassVerdict) -> str:
     answers = it.answers
     if it.word in ("slower", "faster") and it.time:
         return describe_time(it.time)
+    if it.word == "fails" and answers.own:
+        return answers.own[0]
     if it.word == "answers otherwise" and answers.base != answers.own:
         return f"{it.why}: {_describe_first_row(answers)}"
     return it.why
@@ -272,6 +275,21 @@ def _choose_time_tone(time: ClassTime) -> Tone:
 def _format_cost(time: ClassTime) -> str:
     sign = "−" if time.cost_ns < 0 else "+"
     return f"{sign}{numbers.format_quantity(abs(time.cost_ns), 'ns')}"
+
+
+def list_refused(found: Rehearsal) -> list[Block]:
+    """Classes of which both sides refuse executions, with the error: the same, and worth a look."""
+    rows = [
+        (
+            TextSpan(_cut(it.answers.text), code=True),
+            TextSpan(f"{it.answers.failed_both:,}"),
+            TextSpan(it.answers.why, code=True),
+        )
+        for it in found.classes
+        if it.answers.failed_both
+    ]
+    columns = (TableColumn("class"), TableColumn("executions", "number"), TableColumn("error"))
+    return [RowTable(columns, tuple(rows[:MOST]))] if rows else []
 
 
 def list_unjudged(found: Rehearsal) -> list[Block]:
