@@ -188,8 +188,8 @@ def list_proofs(found: Rehearsal) -> Iterator[Block]:
 
 def _list_proof(it: ClassVerdict, found: Rehearsal) -> Iterator[Block]:
     answers = it.answers
-    if it.why:
-        yield Prose.from_text(it.why)
+    if proof := describe_proof(it):
+        yield Prose.from_text(proof)
     yield Prose.from_text(_describe_executions(answers))
     if len(answers.text) > LETTERS:
         yield Listing(answers.text, "the class")
@@ -205,7 +205,7 @@ def _list_proof(it: ClassVerdict, found: Rehearsal) -> Iterator[Block]:
     if it.plan:
         yield Listing(it.plan.base_plan, f"plan on {found.base}")
         yield Listing(it.plan.plan, f"plan on {found.own}")
-    if it.time:
+    if it.time and it.word not in ("slower", "faster"):
         yield Prose.from_text(f"time of an execution: {describe_time(it.time)}")
 
 

@@ -41,6 +41,8 @@ def announce(
 
 def _format_effort(run: Run, forecast: Forecast) -> str:
     """`6 to 24 blocks, margin 2 %, about 1 min, at worst 2 min`."""
+    if run.design.untimed:
+        return "no time is measured"
     analyses = run.design.analyses
     least, most = analyses[0], analyses[-1]
     blocks = f"{least} blocks" if least == most else f"{least} to {most} blocks"

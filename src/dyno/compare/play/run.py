@@ -213,12 +213,17 @@ class RunPlayer:
         return self.prepared.run
 
     def begin(self) -> InterimResult:
-        """Where the run stands; plays the client-only baseline, where anything is to be played."""
+        """Where the run stands; plays the client-only baseline, where anything is to be played, and
+        compares the answers where they are all that is asked for.
+        """
         blocks = {(t.workload, t.block) for t in self.played if t.block >= 0}
         self.watch(RunStarted(self.run, self.folder.path, len(blocks)))
         first = self.rules.analyse(self.run, self.played)
         if not first.over:
             self._play_baselines()
+        if self.run.design.untimed:
+            for workload in self.run.workloads:
+                self._compare_contents(workload)
         return first
 
     def find_lacking(self, state: InterimResult) -> list[WorkloadPlan]:
