@@ -5,6 +5,7 @@
 //! describe   says what a plan's script declares, without an engine
 //! ask        answers statements in order, one session or one after the other
 //! answer     the same, but ends at once when stdin does
+//! lockstep   plays a log's statements in its order, each in its session, and keeps the answers
 //! echo       answers requests of any size without an engine, as a server would
 //! rows       writes the rows of a bulk load
 //! outline    says what an SQL file holds, without its rows
@@ -33,7 +34,7 @@ mod wire;
 
 use std::process::ExitCode;
 
-use commands::{ask, echo, rows, run, sample, together};
+use commands::{ask, echo, lockstep, rows, run, sample, together};
 use plan::descriptors;
 use plan::error::Error;
 use plan::parent::{self, Parent};
@@ -66,6 +67,7 @@ fn command(word: &str) -> Result<ExitCode, Error> {
             parent.end_with_stdin();
             ask::ask(&parent)
         }),
+        "lockstep" => Parent::listen(now_ns).and_then(|parent| lockstep::lockstep(&parent)),
         "echo" => echo::echo(&std::env::args().nth(2).unwrap_or_default()),
         "rows" => rows::rows(&std::env::args().nth(2).unwrap_or_default()),
         "outline" => Parent::listen(now_ns).and_then(|parent| commands::outline(&parent)),
@@ -78,7 +80,8 @@ fn command(word: &str) -> Result<ExitCode, Error> {
 }
 
 fn unknown(word: &str) -> Error {
-    Error::user(format!("unknown command `{word}`")).hint(
-        "one of run, describe, ask, answer, echo, rows, outline, sample, identify, merge, schema",
-    )
+    Error::user(format!("unknown command `{word}`")).hint(concat!(
+        "one of run, describe, ask, answer, lockstep, echo, rows, outline, sample, identify, ",
+        "merge, schema"
+    ))
 }

@@ -169,10 +169,11 @@ def extract_whole_answers(said: Any, statements: int) -> list[WholeAnswer]:
     raised.
     """
     extract_rows(said, statements)
-    return [_read_whole_answer(each) for each in said]
+    return [read_whole_answer(each) for each in said]
 
 
-def _read_whole_answer(said: Mapping[str, Any]) -> WholeAnswer:
+def read_whole_answer(said: Mapping[str, Any]) -> WholeAnswer:
+    """All that one statement was answered with."""
     names, types = said["columns"], said.get("types", [])
     refusal = said.get("refusal")
     notices = (

@@ -58,6 +58,7 @@ _ASKED = {
     "describe": "the driver, running the script,",
     "outline": "the driver, reading the file,",
     "schema": "the driver",
+    "lockstep": "the driver, playing the log,",
     "merge": "the driver",
     "identify": "the driver",
 }
@@ -65,7 +66,7 @@ _ASKED = {
 
 def describe(plan: Plan) -> Description:
     """What the plan's script declares under the plan's options; an error of it is raised."""
-    return decode.decode(Description, _ask_question("describe", plan.to_line()))
+    return decode.decode(Description, ask_question("describe", plan.to_line()))
 
 
 def outline(path: Path, kind: str) -> Outline:
@@ -74,12 +75,12 @@ def outline(path: Path, kind: str) -> Outline:
     `UsageError` where the file is cut, or cannot be played there.
     """
     question = {"version": VERSION, "path": str(path), "kind": kind}
-    return decode.decode(Outline, _ask_question("outline", json.dumps(question)))
+    return decode.decode(Outline, ask_question("outline", json.dumps(question)))
 
 
 def read_schema() -> dict[str, Any]:
     """The JSON Schemas of everything that the driver reads and says, by type."""
-    said: dict[str, Any] = _ask_question("schema", "")
+    said: dict[str, Any] = ask_question("schema", "")
     return said
 
 
@@ -88,21 +89,23 @@ def merge_phases(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
     bucket by bucket.
     """
     question = {"version": VERSION, "parts": list(parts)}
-    said: dict[str, Any] = _ask_question("merge", json.dumps(question))
+    said: dict[str, Any] = ask_question("merge", json.dumps(question))
     return said
 
 
 def identify() -> dict[str, Any]:
     """Which driver ours is, and where it runs."""
-    said: dict[str, Any] = _ask_question("identify", "")
+    said: dict[str, Any] = ask_question("identify", "")
     return said
 
 
-def _ask_question(command: str, line: str) -> Any:
-    """One question to a driver of its own, and its answer."""
+def ask_question(command: str, line: str, limit_s: float = QUESTION_S) -> Any:
+    """One question to a driver of its own, and its answer; `TrialFailed` where there is none in
+    time.
+    """
     program, content = [str(find_driver()), command], line.encode() + b"\n"
     environment = build_driver_environment()
-    done = run_limited(program, content, _ASKED[command], QUESTION_S, environment)
+    done = run_limited(program, content, _ASKED[command], limit_s, environment)
     return _read_answer(command, done)
 
 

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 from dyno.builds import Build, Say
 from dyno.builds.source.plan import BuildPlan
 from dyno.driver.events import AskMode, TimedAnswer
+from dyno.driver.lockstep import ServerWords
 from dyno.driver.plan import Session
 from dyno.plugins import find as find_module
 from dyno.record import DataCondition
@@ -184,6 +185,13 @@ class ReadsSql(Protocol):
     tables_sql: ClassVar[str]
     own_databases: ClassVar[frozenset[str]]
     has_use: ClassVar[bool]
+
+
+@runtime_checkable
+class PlaysLogs(Protocol):
+    """A server on which a log of many sessions is played in its order, one statement at a time."""
+
+    in_order: ClassVar[ServerWords]
 
 
 #: Answers SQL statements over a session: for each, its rows as text (None for NULL).

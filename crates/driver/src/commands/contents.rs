@@ -1,6 +1,6 @@
 //! Answers whole, so that two engines' can be compared: types, refusals, warnings, digests.
 
-use super::one_statement::{send, text};
+use super::one_statement::{Played, send, text};
 use crate::plan::answer::{Answer, Notice, Refusal};
 use crate::plan::error::Error;
 use crate::sessions::rows::{Fields, TOO_LARGE};
@@ -30,15 +30,31 @@ fn answer(
     sql: &str,
     type_name: fn(u32) -> String,
 ) -> Result<Answer, Error> {
+    let outcome = send(session, sql);
+    let answer = tell(session, outcome, sql, type_name)?;
+    if answer.refusal.is_some() || !answer.cut.is_empty() {
+        session.reset()?;
+    }
+    Ok(answer)
+}
+
+/// All that came of a statement whose answer is there: the engine's refusal is an answer, what ends
+/// the connection is none.
+pub fn tell(
+    session: &mut dyn Session,
+    outcome: Result<Played, Error>,
+    sql: &str,
+    type_name: fn(u32) -> String,
+) -> Result<Answer, Error> {
     let mut answer = Answer::default();
-    match send(session, sql) {
+    match outcome {
         Ok(played) => {
             (answer.found, answer.changed) = (played.found, played.changed);
             answer.elapsed_ns = played.elapsed_ns;
             read(session.rows(), &mut answer, sql)?;
             answer.types = session.rows().types.iter().map(|it| type_name(*it)).collect();
         }
-        Err(error) => refuse(session, error, &mut answer)?,
+        Err(error) => refuse(error, &mut answer)?,
     }
     (answer.notices, answer.notices_dropped) = session.take_notices();
     let Aside { insert_id, warnings } = session.aside();
@@ -88,8 +104,7 @@ fn digest_rows(found: Fields<'_>) -> (u64, u64) {
     (in_order, in_any)
 }
 
-/// The engine's refusal is an answer; what ends the connection is none.
-fn refuse(session: &mut dyn Session, error: Error, answer: &mut Answer) -> Result<(), Error> {
+fn refuse(error: Error, answer: &mut Answer) -> Result<(), Error> {
     match error.engine_code() {
         Some(TOO_LARGE) => answer.cut = error.to_string(),
         Some(code) if !code.bytes().any(|it| it.is_ascii_lowercase()) => {
@@ -97,7 +112,7 @@ fn refuse(session: &mut dyn Session, error: Error, answer: &mut Answer) -> Resul
         }
         _ => return Err(error),
     }
-    session.reset()
+    Ok(())
 }
 
 fn read_warnings(session: &mut dyn Session) -> Result<Vec<Notice>, Error> {

@@ -1,9 +1,11 @@
-//! The commands of `dyno-driver`: `run`, `ask`, `echo`, `rows`, `sample` in files of their own,
+//! The commands of `dyno-driver`: `run`, `ask`, `lockstep`, `echo`, `rows`, `sample` in files of
+//! their own,
 //! `describe`, `outline`, `schema`.
 
 pub mod ask;
 mod contents;
 pub mod echo;
+pub mod lockstep;
 mod one_statement;
 pub mod rows;
 pub mod run;

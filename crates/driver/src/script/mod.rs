@@ -16,7 +16,7 @@ mod prelude;
 mod program;
 mod random;
 mod recorded;
-mod recording;
+pub mod recording;
 mod requests;
 mod setup;
 mod shared;

@@ -36,7 +36,7 @@ EDGES = ("0", "-1", "2147483647")
 TABLES, TABLE_ROWS, COLUMNS = 32, 100_000, 12
 TOO_LONG = "x" * 70_000
 #: A statement that asks for the engine's own figures: sizes, counts of pages, statistics.
-_OWN_FIGURES = re.compile(
+OWN_FIGURES = re.compile(
     r"\b(?:information_schema|performance_schema|pg_[a-z]\w*|pragma\w*)\b", re.IGNORECASE
 )
 
@@ -81,6 +81,12 @@ class Replies:
     session_kind: str = ""
     writes: int = 0
     seconds: float = 0.0
+
+    def compare(
+        self, own: Replies, again: Replies | None, *, same_engine: bool
+    ) -> tuple[ComparedStatement, ...]:
+        """Another side's answers beside these, by statement (`compare_replies`)."""
+        return compare_replies(self, own, again, same_engine=same_engine)
 
 
 def list_questions(
@@ -168,12 +174,18 @@ def _ask_reads(
     return list(left.values())
 
 
-def _ask_table(ask: Callable[[AskedStatement], WholeAnswer | None], table: str) -> None:
-    """Its rows, where they are not too many, then what breaks its constraints."""
+def ask_rows(ask: Callable[[AskedStatement], WholeAnswer | None], table: str) -> int | None:
+    """A table's rows, where they are not too many; answers their number."""
     name = f"rows of {table}"
     rows = _read_number(ask(AskedStatement(name, "table", f"SELECT count(*) FROM {table}")))
     if rows is not None and rows <= TABLE_ROWS:
         ask(AskedStatement(name, "table", f"SELECT * FROM {table}"))
+    return rows
+
+
+def _ask_table(ask: Callable[[AskedStatement], WholeAnswer | None], table: str) -> None:
+    """Its rows, then what breaks its constraints."""
+    name, rows = f"rows of {table}", ask_rows(ask, table)
     empty = ask(AskedStatement(name, "table", f"SELECT * FROM {table} WHERE 1 = 0"))
     if not rows or empty is None or not 0 < len(empty.answer.columns) <= COLUMNS:
         return
@@ -228,7 +240,7 @@ def compare_replies(
         judged = _judge(reply, ours.get(key), base.session_kind, same_engine)
         if base.writes != own.writes and reply.question.is_after_writes:
             judged = Sameness("not compared", "not every write came to its end on both sides")
-        if judged.word == "differs" and _OWN_FIGURES.search(reply.question.text):
+        if judged.word == "differs" and OWN_FIGURES.search(reply.question.text):
             judged = Sameness("undecidable", "it asks for the engine's own figures")
         elif judged.word == "differs" and again:
             beside = _judge(reply, repeated.get(key), base.session_kind, True)

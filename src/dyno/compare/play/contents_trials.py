@@ -4,30 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
-from dyno.compare.play.contents import Replies, compare_replies
+from dyno.compare.play.contents import Replies
 from dyno.compare.play.loads import PREPARE
+from dyno.compare.play.log_contents import LogReplies
 from dyno.compare.play.trial import Played
 from dyno.compare.resolve.draft import Prepared
 from dyno.engines import ReadsSql
 from dyno.record import Candidate, Contents, Trial, WorkloadPlan, name_contents
 
+Answers = TypeVar("Answers", Replies, LogReplies)
+
 
 @dataclass(frozen=True)
-class AnsweredTrial:
+class AnsweredTrial(Generic[Answers]):
     """A trial that asked a side, what stopped it, and the answers."""
 
     trial: Trial
     error: BaseException | None
-    replies: Replies
+    replies: Answers
 
 
 def list_due_sides(
-    prepared: Prepared, workload: WorkloadPlan, played: Sequence[Trial]
+    prepared: Prepared, workload: WorkloadPlan, played: Sequence[Trial], *, is_log: bool
 ) -> list[list[Candidate]]:
     """The candidates whose answers to a workload are not compared yet, by their options: the base
     or the first of its options, then the others. Not those that keep nothing, that run already, or
-    whose workload loads no data of its own.
+    whose workload loads no data of its own; nor, but for a log, before each has played a trial.
     """
     done = {trial.candidate for trial in played if trial.workload == workload.name}
     good = {t.candidate for t in played if t.workload == workload.name and t.status == "ok"}
@@ -42,39 +46,42 @@ def list_due_sides(
         sides
         for sides in groups.values()
         if len(sides) > 1
-        and all(side.name in good for side in sides)
+        and (is_log or all(side.name in good for side in sides))
         and not any(name_contents(side.name) in done for side in sides)
     ]
 
 
 def compare_sides(
-    sides: Sequence[Candidate], ask: Callable[[Candidate, int], AnsweredTrial]
+    sides: Sequence[Candidate], ask: Callable[[Candidate, int], AnsweredTrial[Answers]]
 ) -> Iterator[Played]:
     """The trials of all sides with what their answers came to beside the first's; that one is asked
     again where another answers otherwise. `ask` is told how many trials were not kept yet.
     """
     base = sides[0]
     theirs = ask(base, 0)
-    yield _add(theirs, Contents("", theirs.replies.seconds)), theirs.error
-    again: AnsweredTrial | None = None
+    is_log = isinstance(theirs.replies, LogReplies)
+    first = Contents("", theirs.replies.seconds, is_log=is_log)
+    yield _add(theirs, first), theirs.error
+    again: AnsweredTrial[Answers] | None = None
     for side in sides[1:]:
         own = ask(side, 0)
         if theirs.error or own.error:
             yield own.trial, own.error
             continue
         same = side.engine == base.engine
-        found = compare_replies(theirs.replies, own.replies, None, same_engine=same)
-        fresh: AnsweredTrial | None = None
+        found = theirs.replies.compare(own.replies, None, same_engine=same)
+        fresh: AnsweredTrial[Answers] | None = None
         if again is None and any(each.differs for each in found):
             again = fresh = ask(base, 1)
         if again is not None and not again.error:
-            found = compare_replies(theirs.replies, own.replies, again.replies, same_engine=same)
-        yield _add(own, Contents(base.name, own.replies.seconds, found)), None
+            found = theirs.replies.compare(own.replies, again.replies, same_engine=same)
+        yield _add(own, Contents(base.name, own.replies.seconds, found, is_log)), None
         if fresh is not None:
-            yield _add(fresh, Contents("", fresh.replies.seconds)), fresh.error
+            again_contents = Contents("", fresh.replies.seconds, is_log=is_log)
+            yield _add(fresh, again_contents), fresh.error
 
 
-def _add(answered: AnsweredTrial, contents: Contents) -> Trial:
+def _add(answered: AnsweredTrial[Answers], contents: Contents) -> Trial:
     if answered.error:
         return answered.trial
     return replace(answered.trial, contents=contents)

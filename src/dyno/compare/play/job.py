@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from dyno import driver
 from dyno.builds import Build
-from dyno.compare.play.contents import Replies
+from dyno.compare.play.contents import Replies, ask_contents
 from dyno.compare.play.cpu_samples import PhaseSampler, Samples
 from dyno.compare.play.interleaving import TrialSlot
 from dyno.compare.play.known_statements import KnownStatements, KnownText
+from dyno.compare.play.log_contents import LogReplies
 from dyno.compare.resolve.design import SLOW_LOAD_S
+from dyno.driver.lockstep import ServerWords
 from dyno.driver.plan import Description, Plan, Session
 from dyno.driver.sampler import CpuSampler
-from dyno.engines import Ask, Engine
+from dyno.engines import Ask, Engine, PlaysLogs, ReadsSql
 from dyno.host.controls import Control, load_controls
 from dyno.host.probes import Probe, load_probes
 from dyno.record import (
@@ -101,12 +103,35 @@ class LoadChoice:
     slow_s: float = SLOW_LOAD_S
 
 
+class AskedContents(Protocol):
+    """What a side is asked on loaded data in the place of phases."""
+
+    def ask(self, session: Session, engine: ReadsSql) -> None:
+        """Asks it; `TrialFailed` where the engine dies of it."""
+
+
 @dataclass(frozen=True)
 class AskedTexts:
-    """Statements that are asked on loaded data, and where the answers go."""
+    """Statements that are asked one by one, and where the answers go."""
 
     texts: Sequence[KnownText]
     replies: Replies
+
+    def ask(self, session: Session, engine: ReadsSql) -> None:
+        """Asks all of them (`ask_contents`)."""
+        ask_contents(session, engine.tables_sql, self.texts, self.replies)
+
+
+@dataclass(frozen=True)
+class AskedLog:
+    """A log that is played in its order, and where the answers go."""
+
+    replies: LogReplies
+
+    def ask(self, session: Session, engine: ReadsSql) -> None:
+        """Plays it."""
+        words = engine.in_order if isinstance(engine, PlaysLogs) else ServerWords()
+        self.replies.ask(session, words, engine.tables_sql)
 
 
 @dataclass(frozen=True)
@@ -147,7 +172,7 @@ class TrialJob:
     statements: KnownStatements = field(default_factory=KnownStatements, repr=False)
     tools: Tools = field(default_factory=Tools, repr=False)
     clients: ClientFleet | None = field(default=None, repr=False)
-    asked: AskedTexts | None = field(default=None, repr=False)
+    asked: AskedContents | None = field(default=None, repr=False)
 
 
 @dataclass

@@ -4,9 +4,10 @@ decide.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from dyno import engines, private_files, scratch
@@ -24,9 +25,10 @@ from dyno.compare.play.contents import Replies
 from dyno.compare.play.contents_trials import AnsweredTrial, compare_sides, list_due_sides
 from dyno.compare.play.cpu_samples import PhaseSampler
 from dyno.compare.play.interleaving import InterleavedBlock, plan_turns
-from dyno.compare.play.job import AskedTexts, LoadChoice, Tools, TrialJob
+from dyno.compare.play.job import AskedContents, AskedLog, AskedTexts, LoadChoice, Tools, TrialJob
 from dyno.compare.play.known_statements import KnownStatements, KnownText
 from dyno.compare.play.loads import choose_load
+from dyno.compare.play.log_contents import LogReplies
 from dyno.compare.play.stack_trials import list_stack_profiles
 from dyno.compare.play.trial import (
     Played,
@@ -66,6 +68,7 @@ from dyno.record import (
     WorkloadPlan,
     name_contents,
 )
+from dyno.workloads.replay.order import OrderedLog, read_order
 
 
 def play_run(
@@ -268,6 +271,7 @@ class RunPlayer:
 
     def play_block(self, workload: WorkloadPlan) -> None:
         """One block, until a trial of it fails; what failed and has never worked ends the run."""
+        self._compare_contents(workload)
         place = choose_next_block(self.run, workload.name, self.played)
         if self.run.find_next_block(workload.name, place.block - 1) != place.block:
             most = self.run.count_most_blocks(workload.name)
@@ -291,23 +295,49 @@ class RunPlayer:
         self._compare_contents(workload)
 
     def _compare_contents(self, workload: WorkloadPlan) -> None:
-        """What every candidate answers beside the first with the same options, once."""
-        for sides in list_due_sides(self.prepared, workload, self.played):
-            if texts := self.statements.find_texts(workload.name, sides[0].name):
-                for trial, error in compare_sides(
-                    sides, lambda side, beside: self._ask_side(workload, side, texts, beside)
-                ):
-                    self._keep_all([(trial, error)], None)
+        """What every candidate answers beside the first with the same options, once: a log in its
+        order, before anything is timed; other statements by themselves, once they were sent.
+        """
+        log = read_order(Path(workload.script))
+        for sides in list_due_sides(self.prepared, workload, self.played, is_log=bool(log)):
+            if log is not None:
+                ask = partial(self._ask_log, workload, log, [])
+                self._keep_answered(compare_sides(sides, ask))
+            elif texts := self.statements.find_texts(workload.name, sides[0].name):
+                self._keep_answered(compare_sides(sides, partial(self._ask_side, workload, texts)))
+
+    def _keep_answered(self, trials: Iterable[Played]) -> None:
+        for trial, error in trials:
+            self._keep_all([(trial, error)], None)
 
     def _ask_side(
-        self, workload: WorkloadPlan, side: Candidate, texts: Sequence[KnownText], beside: int
-    ) -> AnsweredTrial:
+        self, workload: WorkloadPlan, texts: Sequence[KnownText], side: Candidate, beside: int
+    ) -> AnsweredTrial[Replies]:
         asked = AskedTexts(texts, Replies())
+        return AnsweredTrial(*self._play_asked(workload, side, beside, asked), asked.replies)
+
+    def _ask_log(
+        self,
+        workload: WorkloadPlan,
+        log: OrderedLog,
+        before: list[LogReplies],
+        side: Candidate,
+        beside: int,
+    ) -> AnsweredTrial[LogReplies]:
+        file = self.folder.find_homes() / f"{workload.name}-{len(before)}.answers"
+        most = before[0].played.statements if before and before[0].played else 0
+        asked = AskedLog(LogReplies(log, file, most))
+        before.append(asked.replies)
+        return AnsweredTrial(*self._play_asked(workload, side, beside, asked), asked.replies)
+
+    def _play_asked(
+        self, workload: WorkloadPlan, side: Candidate, beside: int, asked: AskedContents
+    ) -> Played:
         job = self.make_job(workload, side, NextBlock(0, 1), 0, beside)
         named = replace(side, name=name_contents(side.name))
         job = replace(job, block=-1, candidate=named, sampler=None, asked=asked)
         self._announce(job, 1)
-        return AnsweredTrial(*self.rules.play_trial(job, self.watch), asked.replies)
+        return self.rules.play_trial(job, self.watch)
 
     def play_for_stacks(self) -> None:
         """A trial of each candidate on each workload beside the blocks, with callers sampled."""

@@ -16,7 +16,6 @@ from pathlib import Path
 
 from dyno import private_files
 from dyno.compare.play.attached_tables import LoadedTables
-from dyno.compare.play.contents import ask_contents
 from dyno.compare.play.controls import (
     act_after_restore,
     describe_conditions,
@@ -69,8 +68,7 @@ def play_trial(job: TrialJob, watch: Watch) -> Played:
                 elif isinstance(job.engine, ReadsSql):
                     if PREPARE in commands:
                         session.play(server, SessionPart((PREPARE,), job.seed))
-                    asked = job.asked
-                    ask_contents(server.session, job.engine.tables_sql, asked.texts, asked.replies)
+                    job.asked.ask(server.session, job.engine)
         notes.size_bytes = measure_file_bytes(job.home)
     except DynoError as failed:
         status, error = "failed", failed

@@ -22,6 +22,7 @@ from dyno.access.url import Login
 from dyno.builds import Build, Say
 from dyno.builds.available import Offer
 from dyno.builds.source.plan import BuildPlan
+from dyno.driver.lockstep import ServerWords
 from dyno.engines import NO_CONDITIONS, Ask, Server, StartConditions, _builds, _server, _source
 from dyno.engines._releases import Releases
 from dyno.engines._server import libraries
@@ -93,6 +94,10 @@ class Engine(
     tables_sql: ClassVar[str] = (
         "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables"
         " WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1"
+    )
+    in_order: ClassVar[ServerWords] = ServerWords(
+        process="SELECT pg_backend_pid()",
+        waits="SELECT 1 FROM pg_locks WHERE pid = {process} AND NOT granted",
     )
     own_databases: ClassVar[frozenset[str]] = frozenset({"postgres", "template1"})
     has_use: ClassVar[bool] = False

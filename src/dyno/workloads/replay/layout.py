@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -18,6 +17,7 @@ from pathlib import Path
 from dyno.builds import Say, cache
 from dyno.errors import UsageError
 from dyno.printable import escape_line
+from dyno.workloads.replay.events import EVENT, LENGTH, encode, encode_values
 from dyno.workloads.replay.formats import read_log
 from dyno.workloads.replay.in_place import Allowed, ServerRules, judge_for_all
 from dyno.workloads.replay.length import (
@@ -28,6 +28,7 @@ from dyno.workloads.replay.length import (
 )
 from dyno.workloads.replay.lines import LogFile
 from dyno.workloads.replay.logs import Log, LogEntry, has_odd_bytes
+from dyno.workloads.replay.order import write_order
 from dyno.workloads.replay.parameters import insert_values
 from dyno.workloads.replay.sessions import (
     Bounds,
@@ -39,7 +40,7 @@ from dyno.workloads.replay.sessions import (
 from dyno.workloads.replay.spool import Spool
 
 #: Counts with what is laid out: a change of the form makes other names.
-FORM = 4
+FORM = 5
 #: Digests with a histogram of their own; all others are counted together.
 DIGESTS = 60
 DIGEST_LETTERS = 56
@@ -52,9 +53,6 @@ PIECES = 3 << 10
 ONCE, UNBOUND = Repetition(), Bounds()
 #: A state of Lua for each.
 LANES_MOST = 4096
-#: An event: ns from the first statement of all; number of its type; bytes of its text, which
-#: follows; number of its values, -1 where it has no parameters, each with its bytes, -1 for NULL.
-_EVENT, _LENGTH = struct.Struct("<QIIi"), struct.Struct("<i")
 
 
 @dataclass(frozen=True)
@@ -145,6 +143,9 @@ def lay_out(
         script += f"-- sha256 of all beside it: {summed.hexdigest()}\n"
         stem = re.sub(r"\W+", "_", path.stem) or "log"
         (folder / f"{stem}.lua").write_text(script)
+        if not selection.asks:
+            own_names = {number: names.names[type_] for number, type_ in names.types.items()}
+            write_order(folder, selection, own_names)
         home = cache.ensure_entry(
             "replay", f"{stem}-{summed.hexdigest()[:16]}", lambda into: _move(folder, into), say
         )
@@ -250,9 +251,9 @@ def _build_lane(
     selection: Selection, sessions: Sequence[LogSession], names: _Names, times: int
 ) -> Iterator[bytes]:
     """A file's content, part by part: names of types, and the events to the end."""
-    yield _LENGTH.pack(len(names.names))
+    yield LENGTH.pack(len(names.names))
     for name in names.names:
-        yield _LENGTH.pack(len(name.encode())) + name.encode()
+        yield LENGTH.pack(len(name.encode())) + name.encode()
     period_s = find_period_s(selection) if times > 1 else 0.0
     for number in range(times):
         yield from _build_events(selection, sessions, names, number * period_s)
@@ -270,39 +271,25 @@ def _build_events(
         for at_s, sql, values, number, statement in selection.find_played(session):
             kind, at_ns = statement.kind, round((at_s + later_s) * 1e9)
             if is_first:
-                yield _EVENT.pack(at_ns, checked, len(CHECK), -1) + CHECK
+                yield EVENT.pack(at_ns, checked, len(CHECK), -1) + CHECK
                 is_first = False
-            text, marked, said = _encode(sql), -1, b""
+            text, marked, said = encode(sql), -1, b""
             if values:
-                marked, said = len(values), _encode_values(values)
-            yield _EVENT.pack(at_ns, names.types.get(number, others), len(text), marked)
+                marked, said = len(values), encode_values(values)
+            yield EVENT.pack(at_ns, names.types.get(number, others), len(text), marked)
             yield text
             yield said
             if is_asked and kind == "state":
-                yield _EVENT.pack(at_ns, checked, len(CHECK), -1) + CHECK
+                yield EVENT.pack(at_ns, checked, len(CHECK), -1) + CHECK
             if statement.leaves:
                 is_open = statement.leaves == "open"
         if is_open:
-            yield _EVENT.pack(at_ns, undone, len(UNDONE), -1) + UNDONE.encode()
+            yield EVENT.pack(at_ns, undone, len(UNDONE), -1) + UNDONE.encode()
         if is_asked:
-            yield _EVENT.pack(at_ns, checked, len(CHECK), -1) + CHECK
+            yield EVENT.pack(at_ns, checked, len(CHECK), -1) + CHECK
 
 
 def _join_pieces(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """Pieces put together to what is worth a write."""
     while batch := list(islice(pieces, PIECES)):
         yield b"".join(batch)
-
-
-def _encode(text: str) -> bytes:
-    """The bytes that were logged."""
-    return text.encode(errors="surrogateescape")
-
-
-def _encode_values(values: Sequence[str | None]) -> bytes:
-    """Values as a file has them."""
-    parts = list[bytes]()
-    for value in values:
-        said = _encode(value) if value is not None else b""
-        parts += (_LENGTH.pack(-1 if value is None else len(said)), said)
-    return b"".join(parts)

@@ -376,13 +376,13 @@ class Selection:
         """Statements that bring a session into its databases and stand in no log."""
         if not session.moves:
             return bool(self._build_use(session.database))
-        return sum(record.line == NO_LINE for record, _ in self._find_records(session))
+        return sum(record.line == NO_LINE for record, _ in self.find_records(session))
 
     def find_state(self, session: LogSession) -> tuple[str, ...]:
         """What a session does to its own state, as texts in order."""
         return tuple(dict.fromkeys([self._build_use(session.database), *session.state]))
 
-    def _find_records(self, session: LogSession) -> Iterator[tuple[SpoolRecord, Statement]]:
+    def find_records(self, session: LogSession) -> Iterator[tuple[SpoolRecord, Statement]]:
         """The records of a session that are played, each in the database that its log says."""
         database, skips_use = "", len(self.databases) <= 1
         sifts = self._only or self._made or self._absent
@@ -407,7 +407,7 @@ class Selection:
     def find_played(self, session: LogSession) -> Iterator[TimedStatement]:
         """The statements of a session that are played, in order."""
         began_s = self.began_s
-        for record, statement in self._find_records(session):
+        for record, statement in self.find_records(session):
             at_s, number, _, sql, values, _, _ = record
             yield TimedStatement(at_s - began_s, sql, values, number, statement)
 

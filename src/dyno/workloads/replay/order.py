@@ -1,0 +1,141 @@
+"""A log as its server met it: one statement after the other, each in its own session.
+
+The files lie beside the script that replays the log (`layout.py`). `order.events` has the form of
+a connection's file, without names, a session's number in the place of a type's; `order.numbers`
+says of each statement its class and its line; `order.json` names the classes.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from dyno.workloads.replay.events import EVENT, LENGTH, encode, encode_values
+from dyno.workloads.replay.sessions import LogSession, Selection
+from dyno.workloads.replay.spool import SpoolRecord
+from dyno.workloads.replay.statements import Statement
+
+EVENTS, NUMBERS, CLASSES = "order.events", "order.numbers", "order.json"
+#: In the place of a statement: its session has ended (crates/driver/src/commands/lockstep.rs).
+END = b"/* the session ends */"
+#: The class of those that are too many or too long to have one of their own.
+OTHERS = "all other statements"
+
+
+@dataclass(frozen=True)
+class StatementClass:
+    """Statements that are alike but for their literals; `name` is what a timed play counts them
+    under, empty where it counts them with others. `tables` are those that it names.
+    """
+
+    digest: str
+    kind: str
+    name: str
+    tables: tuple[str, ...]
+
+
+class OrderedStatement(NamedTuple):
+    """A statement in its place; `values` are those of its parameters, `number` is its class's."""
+
+    session: int
+    sql: str
+    values: tuple[str | None, ...]
+    number: int
+    line: int
+
+
+@dataclass(frozen=True)
+class OrderedLog:
+    """A log that was laid out in its order; `began_s` is when its first statement was sent, in
+    seconds since 1970.
+    """
+
+    folder: Path
+    began_s: float
+    classes: tuple[StatementClass, ...]
+
+    @property
+    def events(self) -> Path:
+        """What the driver plays."""
+        return self.folder / EVENTS
+
+    def list_statements(self) -> Iterator[OrderedStatement]:
+        """All statements in their order, without the ends of sessions."""
+        with self.events.open("rb") as events, (self.folder / NUMBERS).open("rb") as numbers:
+            events.read(LENGTH.size)
+            while head := events.read(EVENT.size):
+                _, session, length, marked = EVENT.unpack(head)
+                text = events.read(length)
+                if text == END:
+                    continue
+                values = tuple(_read_value(events) for _ in range(marked))
+                pair = array("i", numbers.read(2 * array("i").itemsize))
+                yield OrderedStatement(session, text.decode(errors="replace"), values, *pair)
+
+
+def _read_value(events: IO[bytes]) -> str | None:
+    (length,) = LENGTH.unpack(events.read(LENGTH.size))
+    return None if length < 0 else events.read(length).decode(errors="replace")
+
+
+def write_order(folder: Path, selection: Selection, names: dict[int, str]) -> None:
+    """Write the files; `names` are those of classes that a timed play counts by themselves."""
+    different = selection.different
+    found = [
+        StatementClass(it.digest, it.kind, names.get(number, ""), tuple(sorted(it.tables)))
+        for number, it in enumerate(different.statements)
+    ]
+    found.append(StatementClass(OTHERS, "unknown", "", ()))
+    written = {
+        "began_s": selection.began_s,
+        "classes": [[it.digest, it.kind, it.name, list(it.tables)] for it in found],
+    }
+    (folder / CLASSES).write_text(json.dumps(written))
+    with (folder / EVENTS).open("wb") as events, (folder / NUMBERS).open("wb") as numbers:
+        events.write(LENGTH.pack(0))
+        for session, record in _merge(selection, selection.sessions):
+            at_ns = round((record.at_s - selection.began_s) * 1e9) if record else 0
+            text = encode(record.sql) if record else END
+            marked = len(record.values) if record and record.values else -1
+            events.write(EVENT.pack(at_ns, session, len(text), marked) + text)
+            if record:
+                events.write(encode_values(record.values))
+                number = record.number if record.number >= 0 else len(found) - 1
+                array("i", [number, record.line]).tofile(numbers)
+
+
+def _merge(
+    selection: Selection, sessions: Sequence[LogSession]
+) -> Iterator[tuple[int, SpoolRecord | None]]:
+    """The records of all sessions by time, then by line; None where a session has ended."""
+
+    def follow(
+        session: int, records: Iterator[tuple[SpoolRecord, Statement]]
+    ) -> Iterator[tuple[float, int, int, SpoolRecord | None]]:
+        key = 0.0, 0
+        for record, _ in records:
+            key = record.at_s, record.line
+            yield *key, session, record
+        yield *key, session, None
+
+    chains = [follow(at, selection.find_records(each)) for at, each in enumerate(sessions)]
+    for _, _, session, record in heapq.merge(*chains, key=lambda it: it[:2]):
+        yield session, record
+
+
+def read_order(script: Path) -> OrderedLog | None:
+    """The log that a script replays, in its order; None where it was not laid out so."""
+    file = script.parent / CLASSES
+    if not file.is_file():
+        return None
+    said = json.loads(file.read_text())
+    classes = tuple(
+        StatementClass(digest, kind, name, tuple(tables))
+        for digest, kind, name, tables in said["classes"]
+    )
+    return OrderedLog(script.parent, said["began_s"], classes)
