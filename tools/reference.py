@@ -14,8 +14,10 @@ import runpy
 from collections.abc import Iterable
 from pathlib import Path
 
-from dyno import errors
+from dyno import engines, errors
 from dyno.cli.judged_run import DOUBTFUL_EXIT, EXITS
+from dyno.compare.play.contents import STATEMENT_S, TABLE_ROWS
+from dyno.driver import ask
 from dyno.judge.stats.scenarios import ANALYSES
 from dyno.plugins import load_modules
 
@@ -67,6 +69,17 @@ WORDS_OF_AUDITS = """\
 | *not checked* | it could not be looked at, for the reason that it gives; it is counted apart |
 | *doubtful* | the figures may not say what they seem to; the verdict says so first |
 | *invalid* | the figures say nothing, and the comparison is *invalid* |
+"""
+UNCHECKED = f"""\
+## What is not checked, by engine
+
+`contents` compares no table of over {TABLE_ROWS:,} rows, no statement of over 8 KB or with
+rows behind it (bulk loads that a phase plays), and none that takes {STATEMENT_S:g} s.
+`integrity` asks of no key over an expression or a part of a column.
+`durability` needs a count of flushes.
+
+| engine | `contents` | `integrity` | flushes for `durability` |
+|---|---|---|---|
 """
 STRICT = "doubtful where `--strict` asks for it"
 #: A function as a default is shown with its place in memory.
@@ -127,7 +140,22 @@ def audits() -> str:
     table = f"| audit | is sound where |\n|---|---|\n{rows}\n"
     parts = [f"## {name}\n\n{prose(module)}\n" for name, module in found.items()]
     head = "# audits\n\nMade from the docstrings by `make docs`.\n"
-    return "\n".join([head, WORDS_OF_AUDITS, table, *parts])
+    return "\n".join([head, WORDS_OF_AUDITS, table, unchecked(), *parts])
+
+
+def unchecked() -> str:
+    """What three audits do not look at, by engine, from what each engine offers."""
+    rows = []
+    for name in load_modules("dyno.engines"):
+        kind = engines.find_engine(name, ask)
+        if isinstance(kind, engines.ChecksIntegrity):
+            # who has no means (DuckDB) does not tell the columns of a foreign key either
+            without = f"without `--check full`: {kind.deep}"
+            deep = without if kind.deep else "pages, indexes, foreign keys"
+            runs = "servers that run already" if isinstance(kind, engines.Attaches) else ""
+            cells = (runs or "—", deep, "; ".join(filter(None, ["io_uring", runs])))
+            rows.append(f"| {name} | {' | '.join(cells)} |")
+    return UNCHECKED + "\n".join(rows) + "\n"
 
 
 def controls() -> str:

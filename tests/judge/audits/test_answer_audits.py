@@ -143,6 +143,27 @@ def test_check_statements_are_held_to_their_order_and_their_types(
     assert [it.soundness for it in found if said in it.sentence] == [soundness], found
 
 
+@pytest.mark.parametrize(
+    ("rows", "held", "words"),
+    [
+        ((ABB, OTHER), True, "doubtful: other values: '2', 'x' and '2', 'c'"),
+        (((("b   ", "1"),), (("b", "1"),)), True, "sound: 2 answers to check"),
+        (((("1.00", "-0.50"),), (("1", "-0.5"),)), True, "sound: 2 answers to check"),
+        (((("10",),), (("1",),)), True, "doubtful: other values: '1' and '10'"),
+        (((("1e1",),), (("10",),)), True, "not checked: knows the column's type"),
+        ((ABB, OTHER), False, "not checked: engines spell values otherwise"),
+    ],
+)
+def test_check_statements_of_two_engines_are_compared_by_their_values(
+    rows: tuple[Rows, Rows], held: bool, words: str
+) -> None:
+    sides = ((2, "old", rows[0]), (3, "new", rows[1]))
+    trials = [_answered_with(number, name, ASKED, each, held) for number, name, each in sides]
+    soundness, _, said = words.partition(": ")
+    found = findings("results", a_run(OLD, engine("new", "another")), *trials)
+    assert [it.soundness for it in found if said in it.sentence] == [soundness], found
+
+
 def test_checksums_of_two_versions_of_dyno_are_not_compared() -> None:
     new = dataclasses.replace(BASE.evidence[0], digest="2e" * 16)
     trials = BASE, dataclasses.replace(a_trial(3, "new", queries=10_000), block=0, evidence=(new,))

@@ -8,7 +8,16 @@ import pytest
 from audit_records import a_run, a_trial, engine, findings
 from ways_to_be_fooled import assert_caught
 
-from dyno.record import ComparedStatement, Contents, Failure, Finding, Run, Trial, name_contents
+from dyno.record import (
+    ClientHost,
+    ComparedStatement,
+    Contents,
+    Failure,
+    Finding,
+    Run,
+    Trial,
+    name_contents,
+)
 
 READ = ComparedStatement("SELECT c FROM t WHERE id=?", "read", same=64)
 TABLE = ComparedStatement("rows of t", "table", same=3)
@@ -116,6 +125,13 @@ def test_nothing_asked_is_not_checked_with_its_reason() -> None:
     assert found.soundness == "not checked" and "no trial has asked" in found.sentence
     found = told(prepared(a_run(), "run"), *compared()[:2])
     assert found.soundness == "not checked" and "loads no data of its own" in found.sentence
+
+
+def test_servers_that_client_hosts_load_are_not_checked_by_name() -> None:
+    run = prepared(a_run())
+    hosts = dataclasses.replace(run, client_hosts=(ClientHost("one"),))
+    found = told(hosts, *compared()[:2])
+    assert found.soundness == "not checked" and "no fresh copy of their data" in found.sentence
 
 
 def test_answers_of_a_rehearsal_make_nothing_invalid() -> None:

@@ -129,7 +129,9 @@ def _find_compared(
     if trial and trial.contents:
         return _Compared(workload.name, side, trial, base)
     why = "no trial has asked for them yet"
-    if base.attached or side.attached:
+    if view.run.client_hosts:
+        why = "client hosts load servers that run already, which have no fresh copy of their data"
+    elif base.attached or side.attached:
         why = "a server that runs already has no fresh copy of its data"
     elif PREPARE not in workload.with_options(side.options).commands:
         why = "the workload loads no data of its own"
@@ -164,7 +166,7 @@ def _describe_difference(each: ComparedStatement) -> str:
     of = each.same + each.differs + each.undecidable + each.not_compared
     rows = ""
     if each.base[:ROWS] != each.own[:ROWS]:
-        own, base = ("; ".join(side[:ROWS]) or "nothing" for side in (each.own, each.base))
+        own, base = (_cut("; ".join(side[:ROWS])) or "nothing" for side in (each.own, each.base))
         rows = f" ({own}, not {base})"
     when = " after the writes" if each.after_writes else ""
     return f"`{_cut(each.text)}`{when} {each.why}{rows} in {each.differs} of {of} executions"

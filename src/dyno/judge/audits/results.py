@@ -7,8 +7,9 @@ An engine that answers wrongly is not faster. Two accounts:
   In a block, where all have the same seed and the same load, candidates of one engine must answer
   them with the same rows, in the order that the statement asks for: else invalid. What it leaves
   open, as a LIMIT does among ties, is not checked. Of rows that are too many for a record the exact
-  checksums must agree: else doubtful. Different engines must agree in the number of rows (their
-  spelling of a padded text or a sum is their own): else doubtful.
+  checksums must agree: else doubtful. Different engines must agree in the number of rows and,
+  where a record has them, in their values: else doubtful. What may be a spelling of their own is
+  not checked.
 - Every answer's rows are counted while they come, text by text. Where both sides were sent the same
   in the same order, any other number of rows is invalid (doubtful between different engines). Where
   either side read one whole number of rows each time, in every restart of 100 executions or more,
@@ -26,6 +27,7 @@ other requests: only those with the same options are compared, the first of them
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from statistics import median
@@ -57,7 +59,12 @@ INVALID_SHARE = 0.20
 #: Digits of each checksum of rows: as they came, and in any order.
 HALF = 16
 OTHER_RECORDS = "their checksums are of an older Dyno and of this one"
+#: `1.0`, `-2.50`: a number whose fraction ends with zeros.
+FRACTION = re.compile(r"^(-?\d+)(?:\.0+|(\.\d*[1-9])0+)$", re.ASCII)
+NO_ROWS = "engines spell values otherwise, and the rows are too many for a record"
 TOO_MANY = "the same rows in another order are too many for a record, which holds their checksums"
+
+Rows = tuple[tuple[str | None, ...], ...]
 
 
 class Results:
@@ -164,24 +171,34 @@ def _list_differences(
         if entry.found != there.found:
             words = f"{entry.found} and {there.found} rows"
             yield entry.name, "invalid" if same_engine else "doubtful", words
-        elif same_engine and entry.digest != there.digest:
-            soundness, words = _compare_rows_of(entry, there)
+        elif entry.digest != there.digest:
+            soundness, words = _compare_rows_of(entry, there, same_engine)
             if words:
                 yield entry.name, soundness, words
 
 
-def _compare_rows_of(entry: Evidence, there: Evidence) -> tuple[Soundness, str]:
-    """As many rows of one engine, whose texts are not the same: how bad that is, and with what they
-    differ; nothing where they are the same all the same.
+def _compare_rows_of(entry: Evidence, there: Evidence, same_engine: bool) -> tuple[Soundness, str]:
+    """As many rows whose texts are not the same: how bad that is, and with what they differ;
+    nothing where they are the same all the same. Engines pad a CHAR and a number or do not.
     """
     if not entry.rows or not there.rows:
-        return _compare_digests(entry, there)
-    answers = (Answer(rows=there.rows), Answer(rows=entry.rows))
-    found = compare_answers(*answers, entry.sql, kind=entry.session)
+        return _compare_digests(entry, there) if same_engine else ("not checked", NO_ROWS)
+    base, own = (
+        Answer(rows=it.rows if same_engine else _strip_spelling(it.rows)) for it in (there, entry)
+    )
+    found = compare_answers(base, own, entry.sql, kind=entry.session, same_engine=same_engine)
     if found.word == "differs":
         what = "rows in another order" if found.kind == "order" else "other values"
-        return "invalid", f"{what}: {found.theirs[0]} and {found.ours[0]}"
+        soundness: Soundness = "invalid" if same_engine else "doubtful"
+        return soundness, f"{what}: {found.theirs[0]} and {found.ours[0]}"
     return "not checked", "" if found.word == "same" else found.why
+
+
+def _strip_spelling(rows: Rows) -> Rows:
+    """Without blanks at the end, and without zeros at the end of a number's fraction."""
+    return tuple(
+        tuple(cell and FRACTION.sub(r"\1\2", cell.rstrip(" ")) for cell in row) for row in rows
+    )
 
 
 def _compare_digests(entry: Evidence, there: Evidence) -> tuple[Soundness, str]:
