@@ -16,15 +16,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, get_args
 
 from dyno import private_files
 from dyno.errors import HostError, UsageError
 from dyno.locks import try_lock
 
+#: What a folder is made for: each has its name by it, and what is named so is swept.
+Use = Literal[
+    "play", "pgbench", "sysbench", "explain", "socket", "ask", "npm", "crate", "copies", "disk",
+    "clients", "pack", "unpack", "publish", "gather", "history",
+]  # fmt: skip
 #: A folder that is made here; a run's, or a play's, for its engines' data; a traceback of ours.
 OURS = re.compile(
-    r"dyno-(?:play|pgbench|sysbench|socket|ask|npm|crate|copies|disk|clients)-\w{8}"
-    r"|dyno-(?:pack|unpack|publish)-\w{8}"
+    rf"dyno-(?:{'|'.join(get_args(Use))})-\w{{8}}"
     r"|dyno-(?:\d{8}T\d{6}Z?-.+|dyno-play-\w{8})-[0-9a-f]{8}"
     r"|dyno-traceback-\w{8}\.txt"
 )
@@ -72,8 +77,8 @@ class Held:
             os.close(self.handle)
 
 
-def make(use: str, parent: Path | str | None = None) -> Held:
-    """A new folder that nobody else can look into, for one of the uses that `OURS` names.
+def make(use: Use, parent: Path | str | None = None) -> Held:
+    """A new folder that nobody else can look into, for a use that `OURS` knows.
 
     It lies in `parent`, or where temporary things lie. `OSError` where it cannot be made.
     """
@@ -89,13 +94,26 @@ def make(use: str, parent: Path | str | None = None) -> Held:
 
 
 @contextmanager
-def make_folder(use: str, parent: Path | str | None = None) -> Iterator[Path]:
+def make_folder(use: Use, parent: Path | str | None = None) -> Iterator[Path]:
     """A new folder, removed at the end."""
     held = make(use, parent)
     try:
         yield held.path
     finally:
         held.remove()
+
+
+@contextmanager
+def make_staging(use: Use, parent: Path) -> Iterator[Path]:
+    """The same in `parent`, for what is renamed out of it once it is whole; what killed Dynos left
+    there goes first.
+    """
+    for path in parent.glob(f"dyno-{use}-*"):
+        if _is_ours(path) and not is_held(path):
+            with suppress(OSError):
+                clear(path)
+    with make_folder(use, parent) as made:
+        yield made
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import errno
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -24,6 +25,8 @@ from typing import Any
 
 #: What may still be waited for once we were interrupted.
 AFTERWARDS_S = 10.0
+#: How often a program's end is looked for that another's end would end.
+LOOK_S = 0.2
 
 #: Those that are waited for, and how often we were interrupted. A signal's handler reads them in
 #: the middle of anything, so they have no lock: each change is one step of the interpreter's.
@@ -110,6 +113,34 @@ def run(
     return _run(command, limit_s, folder, environment, subprocess.DEVNULL)
 
 
+def run_beside(
+    pid: int, command: Sequence[str], limit_s: float
+) -> subprocess.CompletedProcess[str]:
+    """The same for a program that talks to process `pid`: `ProcessLookupError` as soon as that has
+    ended, for what talks to the dead may wait for ever.
+    """
+    watched = os.pidfd_open(pid)
+    try:
+        heed, ends_s = Heed(), time.monotonic() + choose_limit(limit_s)
+        process = _start(command, None, None, subprocess.DEVNULL)
+        with process, wait_for(process, heed):
+            try:
+                while True:
+                    with suppress(subprocess.TimeoutExpired):
+                        said, words = process.communicate(timeout=LOOK_S)
+                        break
+                    if select.select([watched], [], [], 0)[0]:
+                        raise ProcessLookupError(errno.ESRCH, os.strerror(errno.ESRCH))
+                    if time.monotonic() > ends_s:
+                        raise subprocess.TimeoutExpired(command, limit_s)
+            except BaseException:
+                kill(process)
+                raise
+    finally:
+        os.close(watched)
+    return subprocess.CompletedProcess(command, process.returncode, said, words)
+
+
 def run_guarded(
     command: Sequence[str],
     limit_s: float,
@@ -137,7 +168,16 @@ def _run(
     given: int,
 ) -> subprocess.CompletedProcess[str]:
     heed = Heed()
-    process = subprocess.Popen(
+    return finish(_start(command, folder, environment, given), heed, limit_s)
+
+
+def _start(
+    command: Sequence[str],
+    folder: Path | None,
+    environment: Mapping[str, str] | None,
+    given: int,
+) -> subprocess.Popen[str]:
+    return subprocess.Popen(
         command,
         stdin=given,
         stdout=subprocess.PIPE,
@@ -148,7 +188,6 @@ def _run(
         env=environment,
         start_new_session=True,
     )
-    return finish(process, heed, limit_s)
 
 
 def finish(

@@ -85,3 +85,18 @@ def test_nobody_elses_folder_has_such_a_name(place: Path) -> None:
     assert found(place) == [made.path]
     made.remove()
     assert not found(place) and not made.path.exists()
+
+
+def test_what_a_killed_dyno_staged_goes_with_the_next_and_a_living_ones_stays(
+    tmp_path: Path,
+) -> None:
+    others = [tmp_path / "dyno-gather-notes", tmp_path / "dyno-pack-abcdefgh"]
+    for path in (*others, tmp_path / "dyno-gather-abcdefgh"):
+        path.mkdir()
+    (tmp_path / "dyno-gather-abcdefgh" / "run.json").touch()
+    with (
+        scratch.make_staging("gather", tmp_path) as one,
+        scratch.make_staging("gather", tmp_path) as other,
+    ):
+        assert {*tmp_path.iterdir()} == {*others, one, other}
+    assert {*tmp_path.iterdir()} == {*others}

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from mixed_runs import STEADY, open_run, write_comparison, write_home
 
+from dyno import scratch
 from dyno.compare.run_summary import list_run_places, summarize_run
 from dyno.record import RunSummary
 
@@ -133,3 +134,10 @@ def test_links_are_not_followed_and_a_run_within_a_run_is_none(tmp_path: Path) -
     write_comparison(inner / "copies", {"null@120us": STEADY})
     assert [place.path for place in list_run_places(home)] == [inner]
     assert [place.path for place in list_run_places(inner)] == [inner]
+
+
+def test_a_run_that_is_not_written_whole_yet_is_none(home: Path) -> None:
+    known = list_run_places(home)
+    with scratch.make_staging("gather", home) as staging:
+        shutil.copytree(next(it.path for it in known if it.path.is_dir()), staging / "run")
+        assert list_run_places(home) == known

@@ -67,7 +67,7 @@ def compile_library(recipe: Recipe, say: Say) -> CompiledLibrary:
 
     def make(folder: Path) -> None:
         say(f"compiling {recipe.name} ({recipe.cflags})")
-        _run([*compiler, *_build_arguments(recipe), "-o", str(folder / file)], recipe)
+        _run([*compiler, *_build_arguments(recipe), "-o", str(folder / file)], recipe, folder)
 
     program = cache.ensure_entry("program", f"{recipe.name}-{key}", make, say) / file
     return CompiledLibrary(program, {**facts, "sha256": compute_sha256(program)})
@@ -101,9 +101,11 @@ def _ask_version(_: Path, compiler: tuple[str, ...]) -> str:
     return subprocesses.run([*compiler, "--version"], VERSION_S).stdout
 
 
-def _run(command: list[str], recipe: Recipe) -> None:
+def _run(command: list[str], recipe: Recipe, folder: Path) -> None:
+    """Compiles; what a compiler that is killed leaves of its own lies in `folder`, too."""
     try:
-        done = subprocesses.run_guarded(command, COMPILE_S)
+        own = {**os.environ, "TMPDIR": str(folder)}
+        done = subprocesses.run_guarded(command, COMPILE_S, environment=own)
     except subprocess.TimeoutExpired:
         hint = "name another compiler in CC"
         raise HostError(f"compiling {recipe.name} took over {COMPILE_S:.0f} s", hint=hint) from None

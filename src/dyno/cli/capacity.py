@@ -150,15 +150,11 @@ def choose_experiment(words: dict[str, Any], asked: CapacityAsked) -> tuple[Expe
 def play_and_tell(prepared: Prepared, folder: CapacityFolder, json_file: Path | None) -> int:
     """Plays what is left, prints the answer, and answers the exit code."""
     from dyno.cli.terminal.capacity import watch_search
+    from dyno.cli.terminal.live import tell_what_stays
     from dyno.compare.capacity.run import play_capacity
 
-    plan, name = folder.read_plan(), folder.path.name
-    try:
-        with watch_search(plan) as tell:
-            result = play_capacity(prepared, folder, tell)
-    except KeyboardInterrupt:
-        stays = f"what was measured stays in {folder.path}; `dyno resume {name}` goes on"
-        raise KeyboardInterrupt(stays) from None
+    with tell_what_stays(folder.path), watch_search(folder.read_plan()) as tell:
+        result = play_capacity(prepared, folder, tell)
     _tell_answer(folder, result, json_file)
     return choose_exit_code(result)
 

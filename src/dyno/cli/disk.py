@@ -14,7 +14,7 @@ from dyno.cli import judged_run, options
 from dyno.cli.options import DURATION, PERCENT, RUN, SIZE
 from dyno.cli.runs import find_run, find_runs_home
 from dyno.cli.terminal import screen
-from dyno.errors import DynoError, UsageError
+from dyno.errors import UsageError
 
 if TYPE_CHECKING:
     from dyno.disk.fio import Fio
@@ -122,16 +122,11 @@ def play_and_tell(run: DiskRun, fio: Fio, folder: Path, words: Mapping[str, Any]
     """Plays what is left, prints the verdict, and answers the exit code; what stops it says where
     the run stays.
     """
+    from dyno.cli.terminal.live import tell_what_stays
     from dyno.disk.run import play_disks
 
-    stays = f"what was measured stays in {folder}; `dyno resume {folder.name}` goes on"
-    try:
+    with tell_what_stays(folder):
         run = play_disks(run, fio, folder, judged_run.print_progress)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(stays) from None
-    except DynoError as error:
-        error.hint = f"{error.hint}; {stays}" if error.hint else stays
-        raise
     return choose_exit_code(tell_disks(folder, run, words["json_file"]), words["strict"])
 
 

@@ -14,8 +14,7 @@ from dyno.cli.options import FormatFile
 from dyno.cli.runs import find_runs_home, shorten_name
 from dyno.cli.terminal import screen
 from dyno.cli.terminal.announcement import announce
-from dyno.cli.terminal.live import watch_live
-from dyno.errors import DynoError
+from dyno.cli.terminal.live import tell_what_stays, watch_live
 
 if TYPE_CHECKING:
     from dyno.compare.experiment import Experiment
@@ -123,7 +122,8 @@ def play_and_judge(experiment: Experiment, asked: RunOptions) -> Verdict:
         folder = create_run(prepared.run, find_runs_home())
         announce(prepared, forecast, folder, asked.verbose)
         if counted:
-            counted.count(folder, print_progress)
+            with tell_what_stays(folder.path):
+                counted.count(folder, print_progress)
         with show_progress(folder, forecast, asked.verbose) as watch:
             play_run(prepared, folder, watch)
     verdict = tell_verdict(folder, asked)
@@ -157,17 +157,8 @@ def show_progress(
     folder: RunFolder, forecast: Forecast | None, verbose: bool = False
 ) -> Iterator[Watch]:
     """The live display of a run; whatever stops it, what was measured stays and can go on."""
-    name = folder.path.name
-    stays = f"what was measured stays in {folder.path}; `dyno resume {name}` goes on"
-    try:
-        with watch_live(forecast, verbose) as watch:
-            yield watch
-    except KeyboardInterrupt:
-        judges = f"`dyno report {name}` judges what there is"
-        raise KeyboardInterrupt(f"{stays}, {judges}") from None
-    except DynoError as error:
-        error.hint = f"{error.hint}; {stays}" if error.hint else stays
-        raise
+    with tell_what_stays(folder.path), watch_live(forecast, verbose) as watch:
+        yield watch
 
 
 def tell_verdict(folder: RunFolder, asked: RunOptions) -> Verdict:

@@ -9,6 +9,7 @@ import click
 from dyno.cli import judged_run, options
 from dyno.cli.options import RUN
 from dyno.cli.runs import find_capacity, find_disk_run, find_fleet, find_run
+from dyno.cli.terminal import screen
 from dyno.errors import UsageError
 
 
@@ -33,6 +34,7 @@ def command(run: str, **words: Any) -> int:
     `compare` does; of a share (`dyno shard`) with 0 once that is complete.
     """
     from dyno.compare.play.run import resume_run
+    from dyno.compare.run_folder import COUNTS
 
     if measured := find_disk_run(run):
         from dyno.cli.disk import resume_disks
@@ -53,6 +55,9 @@ def command(run: str, **words: Any) -> int:
     if record.gathered:
         raise UsageError(f"{made.path.name} was gathered", hint="resume the shares on their hosts")
     judged_run.sweep()
+    if (made.path / COUNTS).is_dir() and len(made.read_counts()) < len(record.workloads):
+        told = "its counts of instructions did not end, and are not made again"
+        screen.print_line(f"note: {told}", err=True)
     asked = judged_run.read_asked(words)
     with judged_run.show_progress(made, None, asked.verbose) as watch:
         resume_run(made, watch, judged_run.print_progress)

@@ -348,9 +348,18 @@ def open_run(path: Path, runs: Path) -> RunFolder:
     for folder in (path, runs / path):
         if (folder / "run.json").is_file():
             return RunFolder(folder)
+        if is_torn_count(folder):
+            hint = "a count cannot go on; start it again"
+            raise UsageError(f"{folder.name} is a count that did not end", hint=hint)
     if path.is_dir():
         raise UsageError(f"there is no run in {path}", hint="run.json is missing")
     raise build_unknown_error("run", str(path), [f.path.name for f in list_runs(runs)])
+
+
+def is_torn_count(folder: Path) -> bool:
+    """Is it of a count that has no record: one that is played, or was killed?"""
+    records = any((folder / name).exists() for name in RECORDS)
+    return (folder / COUNTED).is_dir() and not records
 
 
 def list_runs(runs: Path) -> list[RunFolder]:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dyno import numbers
+from dyno import numbers, scratch
 from dyno.compare.run_folder import (
     CAPACITY_RECORD,
     COUNT_RECORD,
@@ -97,6 +97,8 @@ def _walk_places(folder: Path, depth: int) -> Iterator[RunPlace]:
     files = {each.name for each in entries if each.is_file(follow_symlinks=False)}
     if kind := next((kind for name, kind in RECORDS.items() if name in files), None):
         yield RunPlace(kind, folder)
+        return
+    if scratch.OURS.fullmatch(folder.name):  # staged, and not whole yet
         return
     if COUNTED in {each.name for each in entries}:
         yield from _find_count_to_come(folder)

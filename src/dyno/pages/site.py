@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -42,7 +41,6 @@ MARKER = ".dyno-site.json"
 #: Of so many runs every two stand side by side; of more, those that were named.
 RUNS_PAIRED = 10
 #: Beside the site while it is written; what a killed Dyno left has such a name too.
-STAGING, STAGED = "publish", re.compile(r"dyno-publish-\w{8}")
 
 Pair = tuple[ListedRun, ListedRun]
 
@@ -74,10 +72,9 @@ def write_site(runs: Sequence[RunPlace], out: Path, options: SiteOptions) -> Wri
     _check_target(out)
     out.parent.mkdir(parents=True, exist_ok=True)
     try:
-        _sweep_staged(out.parent)
         with (
             scratch.make_folder("pack") as copies,
-            scratch.make_folder(STAGING, parent=out.parent) as staging,
+            scratch.make_staging("publish", out.parent) as staging,
         ):
             hiding, names = _copy_runs(runs, copies / "runs", options.hidden)
             site = staging / "site"
@@ -117,14 +114,6 @@ def _read_marker(out: Path) -> list[str]:
     except (OSError, ValueError):
         return []
     return [it for it in listed if isinstance(it, str)] if isinstance(listed, list) else []
-
-
-def _sweep_staged(parent: Path) -> None:
-    """Removes what a killed Dyno was writing there."""
-    for path in parent.iterdir():
-        if STAGED.fullmatch(path.name) and not path.is_symlink() and not scratch.is_held(path):
-            with suppress(OSError):
-                scratch.clear(path)
 
 
 def _copy_runs(

@@ -77,7 +77,9 @@ class Valgrind:
             ids = (f"--reuid={owner.st_uid}", f"--regid={owner.st_gid}", "--clear-groups")
             command = ["setpriv", *ids, *command]
         try:
-            done = subprocesses.run(command, self.limit_s)
+            done = subprocesses.run_beside(pid, command, self.limit_s)
+        except ProcessLookupError:
+            raise TrialFailed("the process whose instructions are counted was killed") from None
         except subprocess.TimeoutExpired:
             hint = (
                 "valgrind wakes a process by ptrace: is that allowed here (kernel.yama, container)?"

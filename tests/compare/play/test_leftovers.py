@@ -16,7 +16,7 @@ from processes import wait_for
 from dyno import scratch
 from dyno.builds import cache
 from dyno.compare.play.leftovers import sweep_leftovers
-from dyno.compare.run_folder import create_run
+from dyno.compare.run_folder import RunFolder, create_run
 
 PLAY = ["play", "null", "-w", "oltp_point_select", "--set", "warmup_time=0"]
 
@@ -56,8 +56,15 @@ def test_folders_of_the_dead_go_and_those_of_the_living_stay(place: Path) -> Non
     ]
     run = create_run(make_run(), place / "runs")
     dead.append(old(run.path / "home"))
+    for name in ("20260101T000000Z-count-a", "20260101T000000Z-count-played", "mine"):
+        (place / "runs" / name / "callgrind").mkdir(parents=True)
+        old(place / "runs" / name)
+    dead.append(place / "runs" / "20260101T000000Z-count-a")
     (place / "cache" / cache.LOCKS).mkdir()
+    playing = RunFolder(place / "runs" / "20260101T000000Z-count-played")
     stays = [
+        playing.path,
+        place / "runs" / "mine",
         old(place / "tmp" / "dyno-notes"),
         old(place / "tmp" / "other"),
         old(place / "cache" / "program" / "sqlite-3.24"),
@@ -66,14 +73,13 @@ def test_folders_of_the_dead_go_and_those_of_the_living_stay(place: Path) -> Non
     ]
     stays[-1].mkdir()
     (place / "tmp" / "dyno-npm-linklink").symlink_to(place / "tmp" / "other")
-    with scratch.make_folder("pgbench") as living:
+    with scratch.make_folder("pgbench") as living, playing.hold_alone():
         age(living)
         swept = sweep_leftovers(place / "runs")
-        assert living.exists()
+        assert living.exists() and sweep_leftovers(place / "runs").count == 0
     assert [it for it in dead if it.exists()] == []
     assert all(it.exists() for it in stays) and (place / "tmp" / "other" / "data").exists()
     assert swept.count == len(dead) and swept.size_bytes >= 5000 * len(dead)
-    assert sweep_leftovers(place / "runs").count == 0
 
 
 def test_what_somebody_is_at_stays(place: Path) -> None:

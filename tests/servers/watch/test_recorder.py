@@ -160,15 +160,27 @@ class Full(Written):
     """A disk that is full until a test frees it."""
 
     is_full = True
+    refusal: Exception = OSError(errno.ENOSPC, "No space left on device")
 
     def write(self, rows: Mapping[WatchSource, Sequence[list[Any]]], begins: datetime) -> None:
         if self.is_full:
-            raise OSError(errno.ENOSPC, "No space left on device")
+            raise self.refusal
         super().write(rows, begins)
 
 
-def test_what_a_full_disk_refused_is_kept_told_and_written_later(server: Server) -> None:
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        Full.refusal,
+        HostError("the engine cannot continue", cause="IO Error: No space left on device"),
+        TrialFailed("the driver was killed (signal 9): No space left"),
+    ],
+)
+def test_what_a_full_disk_refused_is_kept_told_and_written_later(
+    refusal: Exception, server: Server
+) -> None:
     written, said = Full(), list[str]()
+    written.refusal = refusal
     recorder = recorder_of(server, written)
     recorder.say = said.append
     recorder.sample()

@@ -10,9 +10,11 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dyno.cli.terminal import screen
+from dyno.errors import DynoError
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -283,3 +285,17 @@ def watch_live(forecast: Forecast | None, verbose: bool = False) -> Iterator[Wat
     panel = LivePanel(console, RunState(forecast))
     with Live(panel, console=console, refresh_per_second=2, transient=True):
         yield panel
+
+
+@contextmanager
+def tell_what_stays(path: Path) -> Iterator[None]:
+    """Adds to whatever stops a run that what was measured stays, and how to go on."""
+    stays = f"what was measured stays in {path}; `dyno resume {path.name}` goes on"
+    try:
+        yield
+    except KeyboardInterrupt:
+        judges = f"`dyno report {path.name}` judges what there is"
+        raise KeyboardInterrupt(f"{stays}, {judges}") from None
+    except DynoError as error:
+        error.hint = f"{error.hint}; {stays}" if error.hint else stays
+        raise

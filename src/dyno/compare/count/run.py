@@ -42,7 +42,12 @@ def count_run(draft: RunDraft, plan: CountPlan, runs: Path, say: Say) -> tuple[P
     valgrind = find_valgrind(say)
     folder = _make_folder(runs, draft, workload)
     with RunFolder(folder).hold_alone():
-        return folder, count_workload(CountContext(draft, workload, plan, valgrind, folder, say))
+        try:
+            given = CountContext(draft, workload, plan, valgrind, folder, say)
+            return folder, count_workload(given)
+        except BaseException:
+            private_files.remove_folder(folder)  # half a count tells nothing, and cannot go on
+            raise
 
 
 @dataclass(frozen=True)

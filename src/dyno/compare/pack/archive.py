@@ -359,7 +359,7 @@ def unpack_run(file: Path, home: Path) -> Path:
             target = home / name
             if target.exists():
                 return _check_same(archive, members, target)
-            with scratch.make_folder("unpack", parent=_make_home(home)) as parent:
+            with scratch.make_staging("unpack", _make_home(home)) as parent:
                 for member in members:
                     _write_bytes(parent / member.filename, _read_member(archive, member))
                 (parent / name).rename(target)

@@ -19,7 +19,7 @@ from pathlib import Path
 from dyno import private_files, scratch
 from dyno.access.account import find_server_account
 from dyno.builds import cache
-from dyno.compare.run_folder import RunFolder, list_runs
+from dyno.compare.run_folder import RunFolder, is_torn_count, list_runs
 from dyno.errors import DynoError
 
 #: What is younger may be in the making.
@@ -66,6 +66,9 @@ def _find_dead(runs: Path) -> Iterator[tuple[Path, Callable[[], object]]]:
         home = run.path / "home"
         if home.is_dir() and _is_old(home) and not run.is_played():
             yield home, partial(_clear_home, run)
+    for path in runs.glob("[0-9]*Z-count-*"):
+        if is_torn_count(path) and path.lstat().st_uid in owners and _is_old(path):
+            yield path, partial(scratch.clear, path)
     for path in cache.list_unfinished():
         if _is_old(path):
             yield path, partial(cache.remove_unfinished, path)

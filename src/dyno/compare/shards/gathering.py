@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from dyno import private_files
+from dyno import private_files, scratch
 from dyno.compare.run_folder import RunFolder, write_json
 from dyno.compare.shards.found_shares import FoundShare
 from dyno.compare.shards.hosts import name_hosts
@@ -141,33 +140,38 @@ def write_gathered(state: ShareState, path: Path, command: str) -> RunFolder:
     """Writes the run of these shares at `path`, which appears whole or not at all."""
     if path.exists() and (path.is_file() or any(path.iterdir())):
         raise UsageError(f"{path} already exists", hint="name another --out")
-    beside = path.with_name(f".{path.name}.part")
     try:
-        shutil.rmtree(beside, ignore_errors=True)
-        for folder in (beside, beside / "trials", beside / "logs"):
-            private_files.make_folder(folder)
-        target, number, torn = RunFolder(beside), 0, 0
-        names = name_hosts(state.found)
-        for each in state.found:
-            sides = len(each.run.candidates)
-            for trial in each.trials:
-                if is_torn(trial, each.trials, sides):
-                    torn += 1
-                    continue
-                number += 1
-                index = each.share.index
-                kept = replace(trial, number=number, share=index, host=names[index])
-                target.write_trial(_with_log(kept, each.folder.log(trial.number), target))
-        for profile in choose_profiles(state.found, names):
-            target.write_profile(profile)
-        write_json(beside / "run.json", asdict(make_run(state, command, torn)))
-        if path.is_dir():
-            path.rmdir()
-        beside.rename(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with scratch.make_staging("gather", path.parent) as staging:
+            _write_shares(state, staging / "run", command)
+            if path.is_dir():
+                path.rmdir()
+            (staging / "run").rename(path)
     except OSError as error:
         cause = f"{error.strerror}{find_fullest(error, path.parent)}"
         raise HostError(f"cannot write {path}", cause=cause, hint="name another --out") from error
     return RunFolder(path)
+
+
+def _write_shares(state: ShareState, folder: Path, command: str) -> None:
+    """Writes what `write_gathered` does, into a new folder."""
+    for each in (folder, folder / "trials", folder / "logs"):
+        private_files.make_folder(each)
+    target, number, torn = RunFolder(folder), 0, 0
+    names = name_hosts(state.found)
+    for share in state.found:
+        sides = len(share.run.candidates)
+        for trial in share.trials:
+            if is_torn(trial, share.trials, sides):
+                torn += 1
+                continue
+            number += 1
+            index = share.share.index
+            kept = replace(trial, number=number, share=index, host=names[index])
+            target.write_trial(_with_log(kept, share.folder.log(trial.number), target))
+    for profile in choose_profiles(state.found, names):
+        target.write_profile(profile)
+    write_json(folder / "run.json", asdict(make_run(state, command, torn)))
 
 
 def choose_profiles(

@@ -118,8 +118,8 @@ def _wait_ready(running: Running, probe: Callable[[], object], limit_s: float) -
     name, ends_s, heed = running.launch.name, time.monotonic() + limit_s, subprocesses.Heed()
     why = f"{name} did not answer in {limit_s:.0f} s"
     while time.monotonic() < ends_s:
-        if running.process.poll() is not None:
-            return f"{name} did not start"
+        if (code := running.process.poll()) is not None:
+            return f"{name} did not start" + (f" (killed by signal {-code})" if code < 0 else "")
         if running.launch.socket.path.exists():
             try:
                 probe()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dyno.builds import Say
 from dyno.engines import Ask
-from dyno.errors import HostError, TrialFailed, find_fullest
+from dyno.errors import DynoError, HostError, TrialFailed, find_fullest
 from dyno.servers.watch.changes import Changes, Recorded, SampleTime
 from dyno.servers.watch.reading import Record
 from dyno.servers.watch.servers import WatchedServer, list_sources
@@ -25,6 +25,9 @@ RETRY_MAX_S = 30.0
 ROUNDING_S = 1.5
 #: Rows that are kept in memory where the disk is full.
 KEPT_ROWS = 500_000
+#: How a write fails where the disk is full: ours, the library's that writes Parquet, or its
+#: driver's, which may be killed.
+REFUSED = (OSError, HostError, TrialFailed)
 
 
 @dataclass(frozen=True)
@@ -197,16 +200,16 @@ class Recorder:
         begins, now = self._begins, datetime.now(UTC)
         try:
             self.store.write(self._pending, begins)
-        except (OSError, TrialFailed) as refused:
+        except REFUSED as refused:
             self._keep(refused, last)
             return
         self._pending, self._begins = {}, None
         self._anew = self._tidy(now) or _truncate_hour(now) != _truncate_hour(begins)
 
-    def _keep(self, refused: OSError | TrialFailed, last: bool) -> None:
+    def _keep(self, refused: OSError | DynoError, last: bool) -> None:
         """Says why nothing could be written, and goes on."""
         place = getattr(self.store, "folder", Path())
-        why = refused.sentence if isinstance(refused, TrialFailed) else str(refused.strerror)
+        why = refused.sentence if isinstance(refused, DynoError) else str(refused.strerror)
         why += find_fullest(refused, place) if isinstance(refused, OSError) else ""
         rows = sum(map(len, self._pending.values()))
         if last or rows > KEPT_ROWS:
@@ -225,7 +228,7 @@ class Recorder:
         try:
             cut = self.store.forget(self.options.keep_bytes, self.options.keep_s, now)
             self.store.merge(_truncate_hour(now), self._sources)
-        except (OSError, TrialFailed) as refused:
+        except REFUSED as refused:
             self.say(f"the record's hours are not merged yet: {refused}")
         return cut
 
