@@ -8,6 +8,7 @@ import pytest
 from mysql_family import build, processes_left_in, running
 
 from dyno.engines import Accepts
+from dyno.engines.mysql.settings import sort_settings
 from dyno.errors import TrialFailed, UsageError
 
 pytestmark = [pytest.mark.timeout(1200)]
@@ -68,3 +69,22 @@ def test_a_server_that_cannot_start_tells_its_last_words(home: Path) -> None:
     said = str(caught.value)
     assert "[ERROR]" in said and "InnoDB" in said
     assert processes_left_in(home) == []
+
+
+@pytest.mark.parametrize("server", [OLD, NEW, "mariadb@debian"])
+@pytest.mark.parametrize(
+    ("asked", "implied"),
+    [
+        ("character_set_server=utf8mb4", ("collation_server", "utf8mb4_")),
+        ("collation_server=utf8mb4_bin", ("character_set_server", "utf8mb4")),
+        ("innodb_io_capacity=8000", ("innodb_io_capacity_max", "")),
+    ],
+)
+def test_a_default_of_ours_yields_to_what_is_asked_for(
+    server: str, asked: str, implied: tuple[str, str]
+) -> None:
+    engine, program, settings = build(f"{server}?{asked}")
+    assert isinstance(engine, Accepts)
+    engine.accept(program, settings)
+    name, begin = implied
+    assert sort_settings(settings, {}).list_all().get(name, begin).startswith(begin)

@@ -292,6 +292,7 @@ def sort_settings(settings: Mapping[str, str], adjusted: Mapping[str, str]) -> A
     table = (
         {name: row.choose_value(profile) for name, row in ROWS.items()} | dict(adjusted) | durable
     )
+    table |= _find_implied(own, table)
     stock = profile == STOCK
     if config or stock:
         table = {name: table[name] for name in PRIVATE}
@@ -305,6 +306,21 @@ def sort_settings(settings: Mapping[str, str], adjusted: Mapping[str, str]) -> A
         log_bin=is_logged(settings) if "log_bin" in mine or not (config or stock) else "",
         instrument=chosen["performance_schema_instrument"],
     )
+
+
+def _find_implied(own: Mapping[str, str], table: Mapping[str, str]) -> dict[str, str]:
+    """Rows that another value of the user's implies; empty: the server says which."""
+    implied = dict[str, str]()
+    if "character_set_server" in own:
+        implied["collation_server"] = ""
+    elif collation := own.get("collation_server"):
+        charset = collation.lower().partition("_")[0]
+        # MariaDB's uca1400_… are of any character set
+        implied["character_set_server"] = "" if charset.startswith("uca") else charset
+    capacity, most = own.get("innodb_io_capacity", ""), table.get("innodb_io_capacity_max", "")
+    if capacity.isdecimal() and most.isdecimal() and int(capacity) > int(most):
+        implied["innodb_io_capacity_max"] = ""
+    return implied
 
 
 def is_logged(settings: Mapping[str, str]) -> str:
