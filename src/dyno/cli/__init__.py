@@ -77,7 +77,7 @@ HEADINGS = {
     "Measure and compare": (
         *("play", "compare", "rehearse", "run", "count", "capacity", "bisect", "disk", "calibrate"),
     ),
-    "Before a run": ("doctor", "plan", "engines", "show"),
+    "Before a run": ("doctor", "plan", "engines", "show", "digest"),
     "After a run": ("resume", "report", "history", "serve", "publish", "pack"),
     "On several hosts": ("shard", "gather"),
     "On a server of your own": ("profile", "explain", "watch", "kit", "options"),

@@ -89,7 +89,7 @@ class _Sessions:
 
     def __init__(self) -> None:
         self._names, self._times = dict[str, str](), Counter[str]()
-        self.databases = dict[str, str]()
+        self.databases, self.users = dict[str, str](), dict[str, str]()
 
     def has_met(self, number: str) -> bool:
         """Was it seen before?"""
@@ -111,6 +111,7 @@ class _Sessions:
         if it.name in ("Connect", "Change user"):
             connected = _CONNECTED.search(it.rest)
             self.databases[number] = connected[1] if connected else ""
+            self.users[number] = it.rest.partition("@")[0]
         elif it.name == "Init DB":
             self.databases[number] = it.rest
 
@@ -204,7 +205,8 @@ def _read_general_log(
             sql = _find_sql(found, number, unread)
         if sql is not None:
             session = sessions.name(found.number)
-            entry = LogEntry(at_s, session, sql, number, (), database)
+            user = sessions.users.get(found.number, "")
+            entry = LogEntry(at_s, session, sql, number, (), database, user=user)
             text.begin(sql, lines.cut)
             if sql[:8].lstrip()[:3].lower() == "use" and (use := _USE.fullmatch(sql)):
                 sessions.databases[found.number] = use[1]

@@ -47,7 +47,10 @@ _THREAD = re.compile(r"\bThread_id: (\d+)")
 _SCHEMA = re.compile(r"\bSchema: (\S*+(?:\s++(?!\w++: )\S++)*+)")
 _CONNECTION = re.compile(r"^# Conn_ID: (\d+)")
 _DATABASE = re.compile(r"^# DB: (.*\S|)\s*+$")
-_QUERY = re.compile(r"^# Query_time: ([\d.]+)")
+_QUERY = re.compile(
+    r"^# Query_time: ([\d.]+)(?:\s++Lock_time: \S++\s++Rows_sent: (\d{1,18})"
+    r"\s++Rows_examined: (\d{1,18}))?"
+)
 _SAMPLED = re.compile(r"\bLog_slow_rate_limit: (\d+)")
 #: Lines of the log itself before a statement, in this order.
 _USE = re.compile(r"^use `?((?:[^`;]|``)+)`?;$", re.IGNORECASE)
@@ -157,7 +160,7 @@ def _is_beginning(line: str, body: _Body) -> bool:
 def _split_joined(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
     """The lines, those of an entry that a service wrote on one taken apart."""
     for number, line in lines:
-        if line.startswith("# ") and (joined := _JOINED.match(line)):
+        if line.startswith("# Time: ") and (joined := _JOINED.match(line)):
             yield from ((number, it) for it in joined.groups() if it)
         else:
             yield number, line
@@ -166,10 +169,16 @@ def _split_joined(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]
 def _read_records(file: LogFile, limit: int, unread: Reasons) -> Iterator[_Record]:
     it, lines = _Record(1, [], _Body(limit)), file.read_lines(limit)
     for number, line in _split_joined(lines):
-        is_head = line.startswith("#") and it.body.is_empty and not _COMMAND.match(line)
+        is_header = line[:1] != "#" and is_header_line(line)
+        if line[:1] != "#" and not is_header:
+            if it.head:
+                it.body.add(line, lines.cut)
+            elif line.strip():
+                unread.add("a line without an entry's head (#) before it", number)
+            continue
+        is_head = not is_header and it.body.is_empty and not _COMMAND.match(line)
         # an entry without a head, or one of the three lines at a file's beginning
         is_other = it.body.is_ended and it.body.text.letters > 0 and bool(_COMMAND.match(line))
-        is_header = line[:1] != "#" and is_header_line(line)
         if is_other or is_header or (not it.body.is_empty and _is_beginning(line, it.body)):
             if not it.body.is_empty:
                 yield it
@@ -184,7 +193,7 @@ def _read_records(file: LogFile, limit: int, unread: Reasons) -> Iterator[_Recor
                 it.head.append(line[:HEAD])
         elif it.head:
             it.body.add(line, lines.cut)
-        elif line.strip():
+        else:
             unread.add("a line without an entry's head (#) before it", number)
     if not it.body.is_empty:
         yield it
@@ -199,6 +208,8 @@ class _Said:
     database: str | None = None
     duration_s: float = 0.0
     is_internal: bool = False
+    rows_sent: int | None = None
+    rows_read: int | None = None
 
 
 class _Reading:
@@ -261,7 +272,9 @@ class _Reading:
             elif not letters and text.endswith("];") and " [arguments: " in text:
                 lost = "whose values stand behind them ([arguments: …])"
             duration_s = said.duration_s
-            return LogEntry(began_s, session, text, line, (), database, duration_s, letters, lost)
+            place = (began_s, session, text, line, (), database)
+            user, rows = said.account.partition("[")[0], (said.rows_sent, said.rows_read)
+            return LogEntry(*place, duration_s, letters, lost, user, *rows)
         return None
 
     def _set_time(self, said: _Said, body: _Body) -> None:
@@ -294,6 +307,8 @@ class _Reading:
                 said.number, said.account = user[3] or "", f"{user[1]} @ {user[2]}"
             elif query := _QUERY.match(line):
                 said.duration_s = self._parse_duration(query[1], record.line)
+                if query[2]:
+                    said.rows_sent, said.rows_read = int(query[2]), int(query[3])
             elif connection := _CONNECTION.match(line):
                 said.number = connection[1]
             elif database := _DATABASE.match(line):

@@ -11,7 +11,7 @@ from dyno.workloads.replay.lines import Gathered, LogFile
 from dyno.workloads.replay.logs import AS_WRITTEN, Log, Reasons
 
 #: Columns of csvlog.
-_TIME_AT, _DATABASE_AT, _PROCESS_AT, _SESSION_AT, _SEVERITY_AT = 0, 2, 3, 5, 11
+_TIME_AT, _USER_AT, _DATABASE_AT, _PROCESS_AT, _SESSION_AT, _SEVERITY_AT = 0, 1, 2, 3, 5, 11
 _MESSAGE_AT, _DETAIL_AT = 13, 14
 _CSV_COLUMNS = 23
 
@@ -56,7 +56,8 @@ def _read_csv_log(file: LogFile, limit: int, unread: Reasons) -> Iterator[Messag
             yield _cut(row, number, letters)
         elif len(row) >= _CSV_COLUMNS and row[_TIME_AT] != "log_time":
             place = (row[_TIME_AT], row[_SESSION_AT], row[_DATABASE_AT], row[_SEVERITY_AT])
-            yield Message(number, *place, row[_MESSAGE_AT], detail=row[_DETAIL_AT])
+            text, detail, user = row[_MESSAGE_AT], row[_DETAIL_AT], row[_USER_AT]
+            yield Message(number, *place, text, detail=detail, user=user)
         elif text and row[:1] != ["log_time"]:
             unread.add("a row with too few columns", number, hint=AS_WRITTEN)
 

@@ -13,8 +13,11 @@ from dyno.workloads.replay.lines import LogFile
 from dyno.workloads.replay.logs import AS_WRITTEN, BEGINNING, Log, Reasons, replace_no_letters
 
 #: Names of what is read: PostgreSQL's own, and CloudNativePG's within `record`.
-_OWN = ("timestamp", "session_id", "dbname", "error_severity", "message", "detail")
-_OPERATOR = ("log_time", "session_id", "database_name", "error_severity", "message", "detail")
+_OWN = ("timestamp", "session_id", "dbname", "error_severity", "message", "detail", "user")
+_OPERATOR = (
+    *("log_time", "session_id", "database_name", "error_severity", "message", "detail"),
+    "user_name",
+)
 
 
 class JsonLog:
@@ -40,7 +43,7 @@ class JsonLog:
 
 
 def _find_words(said: dict[str, Any]) -> tuple[str, ...]:
-    """Time, session, database, severity, message and detail; empty where it is no message."""
+    """Time, session, database, severity, message, detail and user; empty of no message."""
     record = said.get("record")
     if isinstance(record, dict) and "log_time" in record:
         return tuple(replace_no_letters(str(record.get(it) or "")) for it in _OPERATOR)
@@ -54,8 +57,9 @@ def _read_json_log(file: LogFile, limit: int, unread: Reasons) -> Iterator[Messa
     for number, line in lines:
         said = _parse_object(line) if not lines.cut else {}
         if words := _find_words(said):
-            time, session, database, severity, text, detail = words
-            yield Message(number, time, session, database, severity, text, detail=detail)
+            time, session, database, severity, text, detail, user = words
+            place = (time, session, database, severity)
+            yield Message(number, *place, text, detail=detail, user=user)
         elif lines.cut and (text := _find_value(line, "message")):
             session, letters = _find_value(line, "session_id"), len(line) + lines.cut
             severity = _find_value(line, "error_severity")

@@ -25,7 +25,10 @@ _ESCAPES = {
     "v": r"(?:-?\d+/\d+)?",
     **dict.fromkeys("adubhirL", ".*?"),
 }
-_GROUPS = {"t": "time", "m": "time", "n": "time", "c": "session", "p": "process", "d": "database"}
+_GROUPS = {
+    **{"t": "time", "m": "time", "n": "time", "c": "session", "p": "process"},
+    **{"d": "database", "u": "user"},
+}
 _ESCAPE = re.compile(r"%(-?\d*)(.)|([^%]+)|%", re.DOTALL)
 
 
@@ -35,6 +38,7 @@ class PrefixWords(NamedTuple):
     time: str
     session: str
     database: str
+    user: str = ""
 
 
 class Shipped(NamedTuple):
@@ -80,7 +84,8 @@ class KnownPrefix:
             return None
         said = found.groupdict("")
         session = said.get("session") or said.get("process") or by.process
-        return PrefixWords(said.get("time") or by.time, session, said.get("database", ""))
+        time = said.get("time") or by.time
+        return PrefixWords(time, session, said.get("database", ""), said.get("user", ""))
 
 
 @lru_cache(maxsize=8)

@@ -69,6 +69,7 @@ class Message(NamedTuple):
     letters: int = 0
     detail: str = ""
     lost: str = ""
+    user: str = ""
 
 
 #: Hours before UTC of the zones that servers write (`log_timezone`), by PostgreSQL's abbreviations.
@@ -222,7 +223,8 @@ def read_entries(
             if not lost and len(values) < _count_parameters(sql):
                 lost = WITHOUT_VALUES
         place = (message.session, sql, message.line)
-        yield LogEntry(began_s, *place, values, message.database, duration_s, message.letters, lost)
+        database, letters, user = message.database, message.letters, message.user
+        yield LogEntry(began_s, *place, values, database, duration_s, letters, lost, user)
 
 
 #: A client asks for more rows of a statement that it has executed.

@@ -72,8 +72,14 @@ class _Parts(NamedTuple):
 
 def _take_apart(prefix: str) -> tuple[tuple[str, ...], _Parts]:
     """The times of a prefix, and its other parts."""
-    times = tuple(it[0] for it in _TIMES.finditer(prefix))
-    return times, _take_rest_apart(_TIMES.sub("\0", prefix))
+    time = _TIMES.search(prefix)
+    if time is None:
+        return (), _take_rest_apart(prefix)
+    end = time.end()
+    if _TIMES.search(prefix, end):
+        times = tuple(it[0] for it in _TIMES.finditer(prefix))
+        return times, _take_rest_apart(_TIMES.sub("\0", prefix))
+    return (time[0],), _take_rest_apart(f"{prefix[: time.start()]}\0{prefix[end:]}")
 
 
 @lru_cache(maxsize=1 << 12)

@@ -88,7 +88,7 @@ def _read_stderr_log(file: LogFile, limit: int, unread: Reasons) -> Iterator[Mes
     reader = _choose_reader(file)
     lines, text = file.read_lines(limit), Gathered(limit)
     begun: tuple[int, str, str, str, str] | None = None
-    lost = ""
+    lost = user = ""
     for number, line in lines:
         found = None if line.startswith("\t") else _split_line(line)
         if found is None:
@@ -100,7 +100,7 @@ def _read_stderr_log(file: LogFile, limit: int, unread: Reasons) -> Iterator[Mes
             text.add(line.removeprefix("\t"), lines.cut)
             continue
         if begun is not None:
-            yield Message(*begun, *text.end(), lost=lost)
+            yield Message(*begun, *text.end(), lost=lost, user=user)
         prefix, severity, rest = found
         by = Shipped(lines.at, lines.process) if lines.at else NOT_SHIPPED
         words = reader.read(prefix, by) if reader is not None else None
@@ -111,10 +111,11 @@ def _read_stderr_log(file: LogFile, limit: int, unread: Reasons) -> Iterator[Mes
                 unread.add(f"a statement whose prefix has no {what}", number, prefix[:60], HINT)
                 severity = ""
             words = PrefixWords("", "", "")
-        begun, lost = (number, *words, severity), ""
+        time, session, database, user = words
+        begun, lost = (number, time, session, database, severity), ""
         text.begin(rest, lines.cut)
     if begun is not None:
-        yield Message(*begun, *text.end(), lost=lost)
+        yield Message(*begun, *text.end(), lost=lost, user=user)
 
 
 #: Characters of messages that a DETAIL may follow, which stands a few lines behind them; what each

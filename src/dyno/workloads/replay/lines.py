@@ -61,7 +61,10 @@ class Lines:
     def __iter__(self) -> Iterator[tuple[int, str]]:
         """The numbers and the lines."""
         self._file.skipped.clear()
-        lines: Iterator[NumberedLine] = self._read_raw()
+        if self._file.tailed is None and not self._file.unwrappings:
+            yield from self._read_raw()
+            return
+        lines: Iterator[NumberedLine] = (NumberedLine(*line) for line in self._read_raw())
         if self._file.tailed is not None:
             lines = choose_tailed(lines, self._file.tailed, self._file.skipped)
         for unwrapping in self._file.unwrappings:
@@ -69,7 +72,7 @@ class Lines:
         for number, text, self.at, self.process in lines:
             yield number, text
 
-    def _read_raw(self) -> Iterator[NumberedLine]:
+    def _read_raw(self) -> Iterator[tuple[int, str]]:
         limit, end = self._limit, "\r\n" if self._file.has_returns else "\n"
         with open_log(self._file.path) as opened, _decode(opened) as file:
             readline, number = file.readline, 0
@@ -83,10 +86,10 @@ class Lines:
                         self.cut_quotes += more.count('"')
                         if more[-1] == "\n":
                             break
-                    yield NumberedLine(number, line)
+                    yield number, line
                     self.cut = self.cut_quotes = 0
                 else:
-                    yield NumberedLine(number, line.removesuffix(end).removesuffix("\n"))
+                    yield number, line.removesuffix(end).removesuffix("\n")
 
 
 @contextmanager

@@ -55,7 +55,8 @@ class LogEntry(NamedTuple):
     `database` is where the session was, "" where the log does not say; `line` where it begins.
     Bytes that are no UTF-8 are escaped by surrogates. `letters` is 0, or how many there are of one
     that is longer than the limit, of which `sql` is the beginning. `lost` says why another is not
-    there as it was sent, and completes "left out: 3 …".
+    there as it was sent, and completes "left out: 3 …". `user` is "", rows are None where the log
+    does not say it.
     """
 
     at_s: float
@@ -67,6 +68,9 @@ class LogEntry(NamedTuple):
     duration_s: float = 0.0
     letters: int = 0
     lost: str = ""
+    user: str = ""
+    rows_sent: int | None = None
+    rows_read: int | None = None
 
 
 @dataclass

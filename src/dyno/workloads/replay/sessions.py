@@ -454,15 +454,15 @@ def select_statements(
     bounds = bounds or Bounds()
     bounds = bounds if log.has_inner else replace(bounds, routines=())
     found = Selection(log.dialect, writes, spool, bounds)
-    # of all that is made here nothing makes a cycle
-    with _pause_collector():
+    with pause_collector():
         for entry in log.entries:
             found.add(entry)
         return found.end()
 
 
 @contextmanager
-def _pause_collector() -> Iterator[None]:
+def pause_collector() -> Iterator[None]:
+    """Pauses what looks for cycles: a log's entries make none, and are many."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
