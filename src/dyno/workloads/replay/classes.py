@@ -15,8 +15,9 @@ from dyno.workloads.replay.statements import Kind
 
 #: The class of statements beyond those that are told apart.
 OTHERS = "all other statements"
-#: Durations are counted in steps of 5 %, so that a percentile is within 2.5 %.
-_STEPS = 1 / math.log(1.05)
+#: Durations are counted in steps of this ratio; a percentile is within half of one.
+RATIO = 1.05
+_STEPS = 1 / math.log(RATIO)
 #: Users and hours that are counted apart.
 APART = 1000
 HOUR_S = 3600
@@ -68,7 +69,7 @@ class StatementClass:
         return self.total_s / self.timed if self.timed else None
 
     def find_percentile_s(self, percent: float) -> float | None:
-        """Likewise, within 2.5 %."""
+        """Likewise, within half a step."""
         wanted, seen = math.ceil(self.timed * percent / 100), 0
         for step, count in sorted(self._steps.items()):
             seen += count
