@@ -13,7 +13,7 @@ import click
 from dyno.cli.terminal import screen
 
 if TYPE_CHECKING:
-    from dyno.workloads.replay.classes import LogDigest, StatementClass
+    from dyno.workloads.replay.classes import LogDigest, LoggedClass
     from dyno.workloads.replay.logs import Log
 
 HOUR_S = 3600
@@ -37,12 +37,12 @@ def command(log: Path, limit: int, log_prefix: str, as_json: bool) -> None:
     Nothing is played, and no server is needed. LOG is any that `--log` replays. Statements that
     differ in literals only are one class.
     """
-    from dyno.workloads.replay.classes import digest_log
+    from dyno.workloads.replay.classes import count_classes
     from dyno.workloads.replay.formats import read_log
     from dyno.workloads.replay.lines import LogFile
 
     read = read_log(LogFile(log, log_prefix))
-    found = digest_log(read)
+    found = count_classes(read)
     if as_json:
         screen.print_verbatim(json.dumps(_build_record(read, found), indent=1))
         return
@@ -95,19 +95,19 @@ def _format_ms(seconds: float | None) -> str:
     return "" if seconds is None else f"{seconds * 1000:,.3g}"
 
 
-def _format_rows(it: StatementClass) -> str:
+def _format_rows(it: LoggedClass) -> str:
     if it.rows_sent is None or it.rows_read is None:
         return ""
     return f"{it.rows_sent / it.calls:,.4g}/{it.rows_read / it.calls:,.4g}"
 
 
-def _format_users(it: StatementClass) -> str:
+def _format_users(it: LoggedClass) -> str:
     names = [name for name, _ in it.users.most_common(1)]
     more = f" +{len(it.users) - 1}" if len(it.users) > 1 else ""
     return f"{names[0]}{more}" if names else ""
 
 
-def _format_hour(it: StatementClass) -> str:
+def _format_hour(it: LoggedClass) -> str:
     ((hour, count),) = it.hours.most_common(1)
     return f"{_tell_hour(hour)} ({count / it.calls:.0%})"
 

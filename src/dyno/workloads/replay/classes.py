@@ -24,7 +24,7 @@ HOUR_S = 3600
 
 
 @dataclass
-class StatementClass:
+class LoggedClass:
     """Statements that differ in literals only; those of which the log says a duration are `timed`,
     and rows are None where it says none. `hours` since 1970.
     """
@@ -84,7 +84,7 @@ class LogDigest:
     frequent), and what belongs to none.
     """
 
-    classes: list[StatementClass] = field(default_factory=list)
+    classes: list[LoggedClass] = field(default_factory=list)
     left_out: Reasons = field(default_factory=Reasons)
     began_s: float = math.inf
     ended_s: float = 0.0
@@ -100,15 +100,15 @@ class LogDigest:
         return sum(it.total_s for it in self.classes)
 
 
-def digest_log(log: Log) -> LogDigest:
+def count_classes(log: Log) -> LogDigest:
     """The classes of a log, which is read to its end."""
     with pause_collector():
-        return _digest_entries(log)
+        return _count_entries(log)
 
 
-def _digest_entries(log: Log) -> LogDigest:
+def _count_entries(log: Log) -> LogDigest:
     different, found = Different(log.dialect), LogDigest()
-    by_number = dict[int, StatementClass]()
+    by_number = dict[int, LoggedClass]()
     for entry in log.entries:
         at_s = entry.at_s
         if at_s < found.began_s:
@@ -126,7 +126,7 @@ def _digest_entries(log: Log) -> LogDigest:
                 found.left_out.add(f"not understood: {statement.why}", entry.line, entry.sql[:60])
                 continue
             kind, digest = statement.kind, statement.digest if number >= 0 else OTHERS
-            known = by_number[number] = StatementClass(digest, kind, entry.line)
+            known = by_number[number] = LoggedClass(digest, kind, entry.line)
         known.add(entry)
     found.classes = sorted(by_number.values(), key=lambda it: (-it.total_s, -it.calls, it.line))
     return found
