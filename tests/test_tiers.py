@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from collections import defaultdict
 
 import pytest
 from repository import ROOT
-from tiers import group_of
+from tiers import LONG, group_of
 
 
 def test_a_group_is_the_server_that_a_test_names_or_else_its_file() -> None:
@@ -19,6 +20,15 @@ def test_a_group_is_the_server_that_a_test_names_or_else_its_file() -> None:
     assert group_of(f"{file}::test_a[some words]") == group_of(f"{file}::test_b") == file
     assert group_of("tests/cli/test_a.py::test_a[mysql@8.0]") == "tests/cli/test_a.py"
     assert group_of("tests/test_tidy.py::test_a") == group_of("tests/test_words.py::test_b")
+
+
+def test_what_catches_the_injected_faults_is_played_by_make_test() -> None:
+    mutations = tomllib.loads((ROOT / "tools/mutations.toml").read_text())["mutation"]
+    names = {name for it in mutations for name in it.get("tests", ())}
+    files = {str(file.relative_to(ROOT)) for it in names for file in (ROOT / "tests").rglob(it)}
+    assert len(files) >= len(names) > 30
+    # of what stands there, a part by its build is of the further tier
+    assert not [it for it in files if LONG.match(it) or "/on_servers/" in it]
 
 
 @pytest.mark.slow

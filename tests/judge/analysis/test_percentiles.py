@@ -95,6 +95,6 @@ def test_the_driver_adds_up_the_streams_of_a_unit_as_we_do(tmp_path: Path) -> No
     record = trial.played(Plan(session, Script(str(path)), 7, commands=("run",), progress_s=0))
     assert list(record.together) == ["event"]
     whole = added_up([tally.latency.hdr for tally in record.streams[:2]])
-    assert record.together["event"].count == whole.counts.sum() > 1000
+    assert record.together["event"].count == whole.counts.sum() > 100
     found = compute_joint_percentiles(record)["event"]
     assert found == {name: percentile(whole, float(name)) for name in found} != {}

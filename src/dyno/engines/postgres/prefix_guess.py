@@ -31,7 +31,7 @@ _NAMED = re.compile(r"(?<![a-z])(?:db|dbname|datname|database)[=:] ?([^\s,;|\])]
 #: A user or an application may have an @, too, and a host may stand behind it.
 _AT = re.compile(r"(?<![^\s:|,(\[=])[^\s@:|,\[\]=]+@([^\s:|,/()\[\]=]+)")
 #: Words behind a database that may be more of its name.
-_BEHIND = re.compile(r"\x01 +([^\0\x01\[\](){}|,:;=<>@/]*[^\0\x01\[\](){}|,:;=<>@/ ])(?![\w=])")
+_BEHIND = re.compile(r"\x01 ++([^\0\x01\[\](){}|,:;=<>@/]*[^\0\x01\[\](){}|,:;=<>@/ ])(?![\w=])")
 _REMOTE = re.compile(
     r"\[local\](?:\(\d*\))?|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?:[(:]\d+\)?)?(?![\w.])"
     r"|(?<![\w.-])[\w.-]++\(\d+\)"
