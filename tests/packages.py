@@ -175,7 +175,8 @@ PACKAGES = {
         " compare/run_folder compare/play",
     ),
     "report": _package(
-        "`sections/` one file each; `html/` the page, `text/` the terminal, `export.py` the files",
+        "`sections/` one file each; `html/` the page, `text/` the terminal, `export.py` the files;"
+        " `document.py` a page as data, `render/` draws it",
         "record judge/stats judge/settings judge/analysis",
     ),
     "compat/sysbench": _package(

@@ -122,6 +122,13 @@ class EngineSession:
                 notes.data = measure_data_condition(job.engine, server, requested, reported)
                 notes.integrity = check_integrity(job, server)
 
+    def explain_loaded(self, server: Server) -> None:
+        """Settles loaded data, and reads the plans of the statements that the script names."""
+        self.job.engine.settle(server)
+        plan = self._make_plan(server, SessionPart((), self.job.seed))
+        found = read_plans(plan, self.job, (), ())
+        self.notes.plans, self.notes.unexplained = found.plans, found.unexplained
+
     @contextmanager
     def hold_tables(self, server: Server) -> Iterator[None]:
         """Loads the script's tables for parts that keep them, and drops them in the end where the

@@ -146,7 +146,8 @@ class TrialJob:
     of its block, where they are interleaved; `sampler` samples the engine's CPU time beside its
     phases (None: nobody does); `statements` are those that the run has sent so far; `clients` are
     the hosts that play it together (None: this one). `asked` is what is asked in the place of the
-    phases (None: they are played). `check` says how thoroughly the data are looked at in the end.
+    phases (None: they are played); with `explains` plans are read before that. `check` says how
+    thoroughly the data are looked at in the end.
     """
 
     number: int
@@ -173,6 +174,7 @@ class TrialJob:
     tools: Tools = field(default_factory=Tools, repr=False)
     clients: ClientFleet | None = field(default=None, repr=False)
     asked: AskedContents | None = field(default=None, repr=False)
+    explains: bool = False
 
 
 @dataclass

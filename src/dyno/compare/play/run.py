@@ -336,6 +336,7 @@ class RunPlayer:
         job = self.make_job(workload, side, NextBlock(0, 1), 0, beside)
         named = replace(side, name=name_contents(side.name))
         job = replace(job, block=-1, candidate=named, sampler=None, asked=asked)
+        job = replace(job, explains=self.run.design.untimed)
         self._announce(job, 1)
         return self.rules.play_trial(job, self.watch)
 

@@ -68,6 +68,8 @@ def play_trial(job: TrialJob, watch: Watch) -> Played:
                 elif isinstance(job.engine, ReadsSql):
                     if PREPARE in commands:
                         session.play(server, SessionPart((PREPARE,), job.seed))
+                    if job.explains:
+                        session.explain_loaded(server)
                     job.asked.ask(server.session, job.engine)
         notes.size_bytes = measure_file_bytes(job.home)
     except DynoError as failed:

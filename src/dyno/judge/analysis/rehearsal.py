@@ -64,7 +64,7 @@ def judge_rehearsal(view: RunView) -> Rehearsal:
         why = f"the log failed on {side}: {failed.why_failed}" if failed else "not played yet"
         sentence = f"Nothing was compared: {why}."
         return replace(named, sentence=sentence, failure=why, exit_code=1 if died else 2)
-    found = compare_plans(view, own.name)
+    found = compare_plans(_find_explained(view), own.name)
     changed = {it.statement: it for it in found.changes if it.kind == "between"}
     sent = [it for it in trial.contents.statements if it.kind not in KINDS_OF_OURS]
     calls = Counter[str]()
@@ -95,6 +95,15 @@ def shorten_side(side: Candidate, other: Candidate) -> str:
     engine, at, version = side.name.partition("@")
     plain = engine == side.engine == other.engine and at and "?" not in version
     return version if plain and "/" not in version else side.name
+
+
+def _find_explained(view: RunView) -> RunView:
+    """The trials that explained statements: of a run without blocks those that played the log."""
+    if not view.run.design.untimed:
+        return view
+    names = {name_contents(side.name): side.name for side in view.run.candidates}
+    own = [replace(it, candidate=names[it.candidate], block=0) for it in view.contents]
+    return RunView(view.run, own)
 
 
 def _find_contents(view: RunView, side: Candidate) -> Trial | None:

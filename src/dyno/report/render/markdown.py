@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from html import escape
 
 from dyno.printable import escape_line, escape_text
 from dyno.report.document import (
@@ -40,7 +41,7 @@ def _write_block(block: Block) -> Iterator[str]:
             yield from (f"| {' | '.join(map(_write_span, row))} |" for row in block.rows)
             yield ""
         case Details():
-            yield f"<details><summary>{''.join(map(_write_span, block.summary))}</summary>"
+            yield f"<details><summary>{''.join(map(_write_html, block.summary))}</summary>"
             yield ""
             yield from (line for own in block.blocks for line in _write_block(own))
             yield from ("</details>", "")
@@ -51,6 +52,12 @@ def _write_span(span: TextSpan) -> str:
     if span.code and text:
         return f"<code>{text}</code>"
     return f"**{text}**" if span.tone == "bad" and text.strip() else text
+
+
+def _write_html(span: TextSpan) -> str:
+    """Words of a line in which Markdown is not read."""
+    text = escape(escape_line(span.text), quote=False).replace("@", "@\u200b")
+    return f"<code>{text}</code>" if span.code else text
 
 
 def escape_markdown(text: str) -> str:
