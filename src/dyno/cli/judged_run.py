@@ -125,7 +125,7 @@ def play_and_judge(experiment: Experiment, asked: RunOptions) -> Verdict:
             with tell_what_stays(folder.path):
                 counted.count(folder, print_progress)
         with show_progress(folder, forecast, asked.verbose) as watch:
-            play_run(prepared, folder, watch)
+            play_run(prepared, folder, watch, budget_s=asked.budget_s)
     verdict = tell_verdict(folder, asked)
     if verdict.overall == "inconclusive" and asked.inconclusive == "retry":
         screen.print_gap()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from dyno.compare.play.run import Rules, play_run
 from dyno.compare.resolve.draft import Prepared
 from dyno.compare.run_folder import RunFolder
 from dyno.errors import DynoError, HostError, TrialFailed, UsageError
-from dyno.record import CLIENT_BASELINE, Failure, Trial
+from dyno.record import CLIENT_BASELINE, Failure, Stop, Trial
 
 
 @pytest.fixture
@@ -51,6 +52,33 @@ def test_a_run_plays_blocks_until_the_judge_is_done(setup: FakeSetup, tmp_path: 
     assert isinstance(setup.events[-1], watch.RunEnded)
     assert not kept.find_homes().exists()
     assert _seeds(trials, 0) != _seeds(trials, 1)
+
+
+def test_a_log_ends_within_its_budget_and_says_what_its_blocks_take(
+    setup: FakeSetup, tmp_path: Path
+) -> None:
+    """A script by count guesses its length; every look at the clock is 50 s after the last."""
+    prepared, kept = begin_run(setup, tmp_path)
+    (plan,) = prepared.run.workloads
+    counted = [dataclasses.replace(it, stop=Stop("count", events=0)) for it in plan.phases]
+    plan = dataclasses.replace(plan, phases=tuple(counted))
+    prepared = dataclasses.replace(
+        prepared, run=dataclasses.replace(prepared.run, workloads=(plan,))
+    )
+    clock = itertools.count(0.0, 50.0)
+    rules = Rules(
+        analyse=judge_by_blocks((4,), decided=4),
+        needs_baseline=lambda _: False,
+        tools=setup.tools,
+        clock=lambda: next(clock),
+    )
+    play_run(prepared, kept, setup.events.append, rules, budget_s=160.0)
+    assert {trial.block for trial in kept.read_trials()} == {0}
+    told = [it.sentence for it in setup.events if isinstance(it, watch.LengthLearnt)]
+    assert told[0].startswith("a block takes 50 s, not ")
+    assert told[1:] == ["the budget of 160 s is spent before a verdict"]
+    play_run(prepared, kept, setup.events.append, rules)
+    assert {trial.block for trial in kept.read_trials()} == {0, 1, 2, 3}, "resumed"
 
 
 def test_a_run_that_is_over_plays_nothing_more(setup: FakeSetup, tmp_path: Path) -> None:

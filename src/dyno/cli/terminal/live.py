@@ -39,7 +39,13 @@ class LinePrinter:
 
     def __call__(self, event: Event) -> None:
         """Prints what is over: a trial, or a block."""
-        from dyno.compare.play.watch import BlockDropped, BlockJudged, RunStarted, TrialEnded
+        from dyno.compare.play.watch import (
+            BlockDropped,
+            BlockJudged,
+            LengthLearnt,
+            RunStarted,
+            TrialEnded,
+        )
 
         if isinstance(event, RunStarted):
             self.run = event.run
@@ -49,6 +55,8 @@ class LinePrinter:
                 self._print(format_trial(self.run, event.trial))
         elif isinstance(event, BlockDropped) and not self.verbose:
             self._print(f"block {event.block + 1} dropped: {event.reason}")
+        elif isinstance(event, LengthLearnt):
+            self._print(event.sentence)
         elif isinstance(event, BlockJudged) and self.run:
             for workload in dict.fromkeys(t.workload for t in self.trials if not self.verbose):
                 own = [trial for trial in self.trials if trial.workload == workload]
@@ -152,6 +160,8 @@ class RunState:
                 return format_trial(self.run, event.trial)
             case watch.BlockDropped():
                 return f"block {event.block + 1} dropped: {event.reason}"
+            case watch.LengthLearnt():
+                return event.sentence
             case watch.BlockJudged():
                 self.judged = event
         return ""

@@ -4,6 +4,7 @@ decide.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -27,6 +28,7 @@ from dyno.compare.play.cpu_samples import PhaseSampler
 from dyno.compare.play.interleaving import InterleavedBlock, plan_turns
 from dyno.compare.play.job import AskedContents, AskedLog, AskedTexts, LoadChoice, Tools, TrialJob
 from dyno.compare.play.known_statements import KnownStatements, KnownText
+from dyno.compare.play.length import RunLength
 from dyno.compare.play.loads import choose_load
 from dyno.compare.play.log_contents import LogReplies
 from dyno.compare.play.stack_trials import list_stack_profiles
@@ -40,6 +42,7 @@ from dyno.compare.play.trial import (
 from dyno.compare.play.watch import (
     BlockDropped,
     BlockJudged,
+    LengthLearnt,
     RunEnded,
     RunStarted,
     TrialEnded,
@@ -72,10 +75,15 @@ from dyno.workloads.replay.order import OrderedLog, read_order
 
 
 def play_run(
-    prepared: Prepared, folder: RunFolder, watch: Watch, rules: Rules | None = None
+    prepared: Prepared,
+    folder: RunFolder,
+    watch: Watch,
+    rules: Rules | None = None,
+    budget_s: float | None = None,
 ) -> Run:
     """Plays what is left of `prepared` into `folder` (made by `create_run`): the client-only
-    baseline, then a block of every workload that lacks one, until the judge is done.
+    baseline, then a block of every workload that lacks one, until the judge is done, or another
+    one of phases that say no length (a log) would not end within the budget.
 
     Everything measured stays in the folder, whatever is raised: `TrialFailed` where a candidate
     does not work at all, `HostError` where the disk is full, `KeyboardInterrupt` as it came.
@@ -84,15 +92,20 @@ def play_run(
         check_folder_space(folder, prepared)
         with _share_entries(prepared), make_engine_homes(folder):
             rules, played = rules or Rules(), folder.read_trials()
+            length = RunLength(prepared, budget_s, rules.clock)
             with _sample_phases(prepared.run, rules.tools) as sampler:
                 player = RunPlayer(prepared, folder, watch, played, rules, sampler=sampler)
                 state = player.begin()
-                while not state.over:
+                while not state.over and length.has_room():
                     for workload in player.find_lacking(state):
                         player.play_block(workload)
                     state = player.analyse(state)
+                    if told := length.learn():
+                        watch(LengthLearnt(told))
             if prepared.run.samples_stacks and not (folder.path / PROFILES).is_dir():
                 player.play_for_stacks()
+            if not state.over:
+                watch(LengthLearnt(f"the budget of {budget_s:g} s is spent before a verdict"))
             watch(RunEnded(state.sentence))
     return prepared.run
 
@@ -196,6 +209,7 @@ class Rules:
     needs_baseline: Callable[[Sequence[Candidate]], bool] = needs_baseline
     choose_load: LoadChooser = choose_load
     tools: Tools = field(default_factory=Tools)
+    clock: Callable[[], float] = time.monotonic
 
 
 @dataclass

@@ -99,6 +99,13 @@ class BlockJudged:
 
 
 @dataclass(frozen=True)
+class LengthLearnt:
+    """A run takes longer than foretold, or as long as it may; `sentence` says it."""
+
+    sentence: str
+
+
+@dataclass(frozen=True)
 class RunEnded:
     """Nothing is left to play; `reason` says why in words."""
 
@@ -115,6 +122,7 @@ Event = (
     | TrialEnded
     | BlockDropped
     | BlockJudged
+    | LengthLearnt
     | RunEnded
 )
 
@@ -122,6 +130,7 @@ __all__ = [
     "BlockDropped",
     "BlockJudged",
     "Event",
+    "LengthLearnt",
     "PhaseEnded",
     "PhaseStarted",
     "Printed",
