@@ -74,7 +74,8 @@ UNCHECKED = f"""\
 ## What is not checked, by engine
 
 `contents` compares no table of over {TABLE_ROWS:,} rows, no statement of over 8 KB or with
-rows behind it (bulk loads that a phase plays), and none that takes {STATEMENT_S:g} s.
+rows behind it, and none that takes {STATEMENT_S:g} s. What a phase loads in bulk
+is compared by sums of all columns (`results`).
 `integrity` asks of no key over an expression or a part of a column.
 `durability` needs a count of flushes.
 

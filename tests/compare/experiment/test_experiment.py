@@ -48,6 +48,14 @@ def test_an_experiment_is_read_with_everything_it_says(tmp_path: Path) -> None:
     assert read.measuring == Measuring(3, blocks=6, fixed=True, seed=7, limits=limits)
 
 
+def test_how_thoroughly_data_are_looked_at_is_quick_or_full(tmp_path: Path) -> None:
+    full = written(tmp_path, GOOD.replace("margin_percent = 3", 'check = "full"'))
+    assert experiment.read_experiment(full).measuring.check == "full"
+    wrong = written(tmp_path, GOOD.replace("margin_percent = 3", 'check = "deep"'))
+    with pytest.raises(UsageError, match=r"\.toml:\d+: .*check 'deep'"):
+        experiment.read_experiment(wrong)
+
+
 def test_what_decides_a_suite_is_each_workload_or_their_mean(tmp_path: Path) -> None:
     by_mean = written(tmp_path, GOOD.replace("margin_percent = 3", 'gate = "mean"'))
     assert experiment.read_experiment(by_mean).measuring.gate == "mean"

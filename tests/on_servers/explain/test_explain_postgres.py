@@ -312,6 +312,25 @@ def test_an_answer_that_is_larger_than_we_would_keep_is_explained_all_the_same(
     assert explain(url_of(server), large, replace(QUICK, runs=1)).rows == 45
 
 
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        ("SELECT repeat('x', 1000000) FROM orders LIMIT 4", "The answers: same."),
+        ("SELECT repeat('x', 1000000) FROM orders LIMIT 45", "The answers: not compared: "),
+        ("SELECT * FROM orders ORDER BY id LIMIT 9", "The answers: same."),
+        ("SELECT pg_backend_pid()", "The answers: differs: 1 rows differ."),
+        ("UPDATE orders SET note = '' WHERE id < 8 RETURNING id", "The answers: same."),
+    ],
+)
+def test_answers_of_two_servers_are_compared_however_large_they_are(
+    server: Server, capsys: pytest.CaptureFixture[str], sql: str, words: str
+) -> None:
+    url = url_of(server)
+    line = ["explain", url, sql, "--against", url, "--runs", "1", "--rollback"]
+    assert run_words(line) == 0
+    assert words in capsys.readouterr().out
+
+
 def test_a_server_of_a_version_is_started_with_tables_and_is_gone_afterwards(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

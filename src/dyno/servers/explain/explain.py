@@ -115,6 +115,8 @@ class PathPlayer:
             try:
                 bare = self.path.bare
                 self.answer = self._connect().ask_whole(bare)[len(bare) // 2]
+                # after a refusal or a long answer the driver has reset what the session began with
+                self._close_connection()
             except TrialFailed as refused:
                 self._judge(refused)
 
