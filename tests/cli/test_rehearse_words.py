@@ -64,7 +64,8 @@ def test_a_rehearsal_plays_writes_and_its_design_says_what_it_is(
 
     def play(experiment: Experiment, options: RunOptions) -> Verdict:
         asked.append(experiment)
-        return judge(make_rehearsal_run(), make_contents((SAME,)), audits={})
+        run = make_rehearsal_run(untimed=True)
+        return judge(run, make_contents((SAME,)), audits={})
 
     monkeypatch.setattr(judged_run, "play_and_judge", play)
     words = ["--accept", "known.toml", "--hide-literals", "--blocks", "5"]

@@ -54,6 +54,7 @@ def test_without_blocks_time_is_not_compared_and_nothing_is_said_of_it() -> None
     found = rehearse((SAME, SLOW), {}, untimed=True)
     assert "2 are the same (time was not compared)." in found.sentence
     assert found.exit_code == 0 and not any(it.time for it in found.classes)
+    assert rehearse((SAME, SLOW), {}).exit_code == 2, "time was asked for, and no block counts"
 
 
 def test_an_interval_that_is_open_is_not_shown_and_says_why() -> None:
@@ -72,7 +73,7 @@ def test_what_is_accepted_is_counted_and_not_judged(statement: ComparedStatement
 
 def test_too_much_that_was_not_judged_opens_the_page_and_has_an_exit_of_its_own() -> None:
     many = dataclasses.replace(LEFT, undecidable=600, unsteady=500, not_compared=90, downstream=80)
-    found = rehearse((SAME, many), {})
+    found = rehearse((SAME, many), {}, untimed=True)
     assert found.exit_code == 2
     assert found.sentence.startswith(
         "Too little was judged: of 9,690 executions 10 not compared, 500 unsteady on OLD itself, "

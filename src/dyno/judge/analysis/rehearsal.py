@@ -86,7 +86,7 @@ def judge_rehearsal(view: RunView) -> Rehearsal:
         blocks=min(view.valid_blocks.values(), default=0),
         plans=found.statements,
     )
-    named = replace(named, exit_code=_choose_exit(named))
+    named = replace(named, exit_code=_choose_exit(named, run))
     return replace(named, sentence=describe_rehearsal(named, run))
 
 
@@ -210,11 +210,13 @@ def compute_unjudged_percent(found: Rehearsal) -> float:
     return 100 * sum(found.unjudged.values()) / found.calls if found.calls else 100.0
 
 
-def _choose_exit(found: Rehearsal) -> int:
+def _choose_exit(found: Rehearsal, run: Run) -> int:
     is_slower = found.others is not None and found.others.word == "slower"
     if is_slower or any(each.word in GRAVE for each in (*found.classes, *found.tables)):
         return 1
-    return 2 if compute_unjudged_percent(found) > UNJUDGED_PERCENT else 0
+    is_untimed = not found.others and not any(it.time for it in found.classes)
+    is_little = compute_unjudged_percent(found) > UNJUDGED_PERCENT
+    return 2 if is_little or (is_untimed and not run.design.untimed) else 0
 
 
 def describe_rehearsal(found: Rehearsal, run: Run) -> str:

@@ -63,7 +63,9 @@ def _render_block(block: Block) -> Markup:
         case Details():
             summary = _render_spans(block.summary)
             inner = render_html(block.blocks)
-            return Markup("<details><summary>{}</summary>\n{}\n</details>").format(summary, inner)
+            return Markup('<details class="proof"><summary>{}</summary>\n{}\n</details>').format(
+                summary, inner
+            )
 
 
 def _render_spans(spans: Sequence[TextSpan]) -> Markup:
