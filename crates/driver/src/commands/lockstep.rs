@@ -35,6 +35,8 @@ const QUEUED_MOST: usize = 20_000;
 /// statement is given to end once it was cancelled.
 const PATIENCE_NS: u64 = 20_000_000;
 const CANCELLED_NS: u64 = 5_000_000_000;
+/// How long an answer may take once a lock was freed, before the server is asked who still waits.
+const FREED_NS: u64 = 3_000_000;
 /// Stands in a log's file in the place of a statement: its session has ended.
 const END: &[u8] = b"/* the session ends */";
 
@@ -224,30 +226,45 @@ impl<'a> Player<'a> {
         self.users.get_mut(&number).ok_or_else(|| Error::driver("a session was not opened"))
     }
 
+    /// What a session has answered, at the latest at a time; none where it has not.
+    fn poll_until(
+        &mut self,
+        number: usize,
+        until_ns: u64,
+    ) -> Result<Option<Result<Reply, Error>>, Error> {
+        let session = &mut self.user(number)?.session;
+        loop {
+            match session.poll() {
+                Ok(Reply::Pending { .. }) if now_ns() >= until_ns => return Ok(None),
+                Ok(Reply::Pending { until_ns: soon_ns }) => {
+                    wire::wait_in_turn(soon_ns.min(until_ns));
+                }
+                other => return Ok(Some(other)),
+            }
+        }
+    }
+
+    /// When a session's statement has taken as long as it may.
+    fn find_limit(&mut self, number: usize) -> Result<u64, Error> {
+        let limit_ns = (self.question.limit_s * 1e9) as u64;
+        Ok(self.user(number)?.sent.as_ref().map_or(0, |(_, began_ns)| began_ns + limit_ns))
+    }
+
     /// Waits for an answer; false where the server says that it waits for a lock. What takes too
     /// long is cancelled.
     fn await_answer(&mut self, number: usize) -> Result<bool, Error> {
-        let limit_ns = (self.question.limit_s * 1e9) as u64;
-        let mut ask_ns = now_ns() + PATIENCE_NS;
+        let limit_ns = self.find_limit(number)?;
         loop {
-            let user = self.user(number)?;
-            let began_ns = user.sent.as_ref().map_or(0, |(_, began_ns)| *began_ns);
-            match user.session.poll() {
-                Ok(Reply::Pending { until_ns }) => wire::wait_in_turn(until_ns.min(ask_ns)),
-                other => {
-                    self.note(number, other)?;
-                    return Ok(true);
-                }
+            if let Some(reply) = self.poll_until(number, limit_ns.min(now_ns() + PATIENCE_NS))? {
+                self.note(number, reply)?;
+                return Ok(true);
             }
-            if now_ns() > began_ns + limit_ns {
+            if now_ns() > limit_ns {
                 self.give_up(number)?;
                 return Ok(true);
             }
-            if now_ns() > ask_ns {
-                if self.waits_for_lock(number)? {
-                    return Ok(false);
-                }
-                ask_ns = now_ns() + PATIENCE_NS;
+            if self.waits_for_lock(number)? {
+                return Ok(false);
             }
         }
     }
@@ -277,12 +294,10 @@ impl<'a> Player<'a> {
         let mut at = 0;
         while at < self.waiting.len() {
             let number = self.waiting[at];
-            let user = self.user(number)?;
-            let went_on = match user.session.poll() {
-                Ok(Reply::Pending { .. }) => {
-                    frees && !self.waits_for_lock(number)? && self.await_answer(number)?
-                }
-                other => self.note(number, other).map(|()| true)?,
+            let until_ns = if frees { now_ns() + FREED_NS } else { 0 };
+            let went_on = match self.poll_until(number, until_ns)? {
+                Some(reply) => self.note(number, reply).map(|()| true)?,
+                None => frees && !self.waits_for_lock(number)? && self.await_answer(number)?,
             };
             if went_on {
                 self.waiting.remove(at);
@@ -316,23 +331,10 @@ impl<'a> Player<'a> {
     /// Nobody who could end the oldest wait goes on: it is waited for, and given up in the end.
     fn end_oldest_wait(&mut self) -> Result<(), Error> {
         let Some(number) = self.waiting.first().copied() else { return Ok(()) };
-        let limit_ns = (self.question.limit_s * 1e9) as u64;
-        loop {
-            let user = self.user(number)?;
-            let began_ns = user.sent.as_ref().map_or(0, |(_, began_ns)| *began_ns);
-            match user.session.poll() {
-                Ok(Reply::Pending { until_ns }) if now_ns() < began_ns + limit_ns => {
-                    wire::wait_in_turn(until_ns.min(now_ns() + PATIENCE_NS));
-                }
-                Ok(Reply::Pending { .. }) => {
-                    self.give_up(number)?;
-                    break;
-                }
-                other => {
-                    self.note(number, other)?;
-                    break;
-                }
-            }
+        let limit_ns = self.find_limit(number)?;
+        match self.poll_until(number, limit_ns)? {
+            Some(reply) => self.note(number, reply)?,
+            None => self.give_up(number)?,
         }
         self.waiting.remove(0);
         self.go_on(number)?;
@@ -346,19 +348,10 @@ impl<'a> Player<'a> {
         let cut = format!("it was not answered within {} s", self.question.limit_s);
         let user = self.user(number)?;
         cancel_all(user.session.canceller().into_iter().collect());
-        while now_ns() < until_ns {
-            match user.session.poll() {
-                Ok(Reply::Pending { until_ns }) => {
-                    wire::wait_in_turn(until_ns.min(now_ns() + PATIENCE_NS));
-                }
-                Ok(_) => break,
-                Err(error) => {
-                    if error.engine_code() == Some("lost") || error.state() == "08006" {
-                        self.replace(number)?;
-                    }
-                    break;
-                }
-            }
+        match self.poll_until(number, until_ns)? {
+            Some(Err(error)) if !is_sound_after(&error) => self.replace(number)?,
+            None => self.replace(number)?,
+            _ => {}
         }
         self.write(number, Answer { cut, ..Answer::default() })
     }
@@ -422,6 +415,11 @@ impl<'a> Player<'a> {
         self.answers.flush().map_err(|error| unwritten(&error))?;
         Ok(self.summary)
     }
+}
+
+/// Does the connection go on after the error of a statement that was cancelled?
+fn is_sound_after(error: &Error) -> bool {
+    error.engine_code() != Some("lost") && error.state() != "08006" && error.is_engine()
 }
 
 #[cold]
