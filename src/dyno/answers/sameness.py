@@ -74,12 +74,12 @@ def _compare_columns(base: Answer, other: Answer, same_engine: bool) -> Sameness
         return _describe_columns(base, other, why)
     for at, (one, two) in enumerate(zip(base.columns, other.columns, strict=True), 1):
         families = (find_family(one.type), find_family(two.type))
-        if same_engine and one.name != two.name:
-            return _describe_columns(base, other, f"column {at} is named otherwise", "types")
         if join_families(*families) is None:
             return _describe_columns(base, other, f"column {at} is a number in one of them only")
-        if same_engine and "unknown" not in families and one.type != two.type:
-            why = f"column {at} is {one.type} in one, {two.type} in the other"
+        is_typed_alike = "unknown" in families or one.type == two.type
+        if same_engine and not (is_typed_alike and one.name == two.name):
+            ours, theirs = (f"{it.name} {it.type}".strip() for it in (one, two))
+            why = f"column {at} is `{ours}` in one, `{theirs}` in the other"
             return _describe_columns(base, other, why, "types")
     return Sameness("same")
 
