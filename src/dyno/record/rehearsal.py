@@ -12,7 +12,7 @@ from dyno.record.contents import ComparedStatement
 ClassWord = Literal[
     "fails",
     "answers otherwise",
-    "warns otherwise",
+    "types or warnings",
     "plan changed",
     "slower",
     "faster",
@@ -21,7 +21,7 @@ ClassWord = Literal[
     "same",
 ]
 #: Of these an upgrade is not to be made unread: exit code 1.
-GRAVE: tuple[ClassWord, ...] = ("fails", "answers otherwise", "warns otherwise", "slower")
+GRAVE: tuple[ClassWord, ...] = ("fails", "answers otherwise", "types or warnings", "slower")
 
 #: `not shown`: the interval is open, which is not *same*.
 TimeWord = Literal["slower", "not slower", "faster", "not shown"]

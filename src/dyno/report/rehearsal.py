@@ -34,7 +34,7 @@ from dyno.report.words import format_count
 TONES: dict[ClassWord, Tone] = {
     "fails": "bad",
     "answers otherwise": "bad",
-    "warns otherwise": "doubt",
+    "types or warnings": "doubt",
     "plan changed": "doubt",
     "slower": "bad",
     "faster": "good",

@@ -31,7 +31,7 @@ def test_each_class_has_its_gravest_word_and_the_first_line_counts_them() -> Non
     found = rehearse()
     words = [it.word for it in found.classes]
     assert words == [
-        *("fails", "answers otherwise", "warns otherwise", "plan changed", "slower"),
+        *("fails", "answers otherwise", "types or warnings", "plan changed", "slower"),
         *("faster", "not compared", "same"),
     ]
     assert found.sentence == (

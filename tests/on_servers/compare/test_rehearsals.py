@@ -28,7 +28,7 @@ ALIKE = (
 POSTGRES = {
     "SELECT 5 ! AS factorial FROM item WHERE id = 1": "fails",
     "SELECT 0x1F": "answers otherwise",
-    "SELECT extract(epoch FROM made) FROM item WHERE id = 1": "warns otherwise",
+    "SELECT extract(epoch FROM made) FROM item WHERE id = 1": "types or warnings",
 }
 MYSQL = {
     "SELECT 1 AS qualify FROM item WHERE id = 1": "fails",
@@ -37,7 +37,7 @@ MYSQL = {
 
 
 #: Words that no time can give a class.
-ANSWERED = ("fails", "answers otherwise", "warns otherwise")
+ANSWERED = ("fails", "answers otherwise", "types or warnings")
 
 
 def write_postgres(statements: list[str]) -> str:

@@ -190,7 +190,7 @@ def _judge_answers(it: ComparedStatement, accepted: Mapping[str, str]) -> tuple[
     if it.failed:
         return "fails", it.why
     if it.differs:
-        return ("warns otherwise" if it.what in LESS_GRAVE else "answers otherwise"), it.why
+        return ("types or warnings" if it.what in LESS_GRAVE else "answers otherwise"), it.why
     if it.same:
         return "same", it.why if it.failed_both else ""
     return "not compared", it.why
@@ -228,7 +228,7 @@ def describe_rehearsal(found: Rehearsal, run: Run) -> str:
         f"{_agree(counts['answers otherwise'], 'answer')} differently",
     ]
     for word, verb, rest in (
-        ("warns otherwise", "differ", "in types or warnings only"),
+        ("types or warnings", "differ", "in types or warnings only"),
         ("plan changed", "change", "plan"),
         ("slower", "get", "slower"),
         ("faster", "get", "faster"),
