@@ -124,10 +124,10 @@ WAYS: dict[str, tuple[Way, ...]] = {
         ),
         played(
             "damaged-index",
-            "an index lacks rows of its table, and --check full looks",
+            "an index lacks rows of its table, or a partition has another's, and --check full looks",
             "integrity",
             "invalid",
-            ("sqlite", "postgres"),
+            ("sqlite", *SERVERS),
         ),
         played("lost-rows", "one side loses rows that it is given", "ledger", "invalid", EVERY),
         played("wrong-answers", "one side answers with other values", "results", "invalid", EVERY),
