@@ -124,7 +124,7 @@ WAYS: dict[str, tuple[Way, ...]] = {
         ),
         played(
             "damaged-index",
-            "an index lacks rows of its table, or a partition has another's, and --check full looks",
+            "an index lacks rows, or a partition has another's, and --check full looks",
             "integrity",
             "invalid",
             ("sqlite", *SERVERS),
