@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from source_trees import amalgamation, commit_all
+from stub_programs import stub
 
 from dyno.builds import cache
 from dyno.cli import run_words
@@ -99,29 +100,40 @@ def test_a_build_that_fails_names_the_line_and_its_log(
 
 
 @pytest.mark.slow
-def test_on_a_terminal_a_step_of_unknown_length_shows_no_percentage(tree: Path) -> None:
-    # long enough for the bar to be drawn
-    slow = "#if 1\n" + "".join(f"int f{n}(int a) {{ return a * {n}; }}\n" for n in range(9000))
-    (tree / "sqlite3.c").write_text((tree / "sqlite3.c").read_text() + slow + "#endif\n")
+def test_on_a_terminal_a_step_of_unknown_length_shows_no_percentage(
+    tree: Path, tmp_path: Path
+) -> None:
+    # the compiler goes on once the bar is drawn
+    drawn = tmp_path / "drawn"
+    wait = f'case "$*" in *sqlite3*) while [ ! -e {drawn} ]; do sleep 0.1; done;; esac'
+    stub(tmp_path / "bin", "slow-cc", f'{wait}; exec cc "$@"')
     ours, theirs = os.openpty()
     words = [sys.executable, "-m", "dyno.cli", "engines", "build", "sqlite", str(tree)]
-    environment = os.environ | {"TERM": "xterm", "COLUMNS": "80"}
+    environment = os.environ | {
+        "TERM": "xterm",
+        "COLUMNS": "80",
+        "CC": str(tmp_path / "bin" / "slow-cc"),
+    }
     with subprocess.Popen(
         words, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, env=environment
     ) as process:
         os.close(theirs)
-        said = read_terminal(ours)
+        said = read_terminal(ours, "compile (2 of 2)", drawn)
         assert process.wait(60) == 0, said
     assert "compile (2 of 2)" in said and "use it as sqlite@source:" in said
     assert " %" not in said
 
 
-def read_terminal(ours: int) -> str:
-    """All that is written to a terminal until nobody has it open any more."""
+def read_terminal(ours: int, awaited: str, seen: Path) -> str:
+    """All that is written to a terminal until nobody has it open any more; `seen` is made once
+    `awaited` is among it.
+    """
     said = b""
     try:
         while some := os.read(ours, 1 << 16):
             said += some
+            if awaited.encode() in said:
+                seen.touch()
     except OSError:  # so Linux tells the end
         pass
     finally:

@@ -93,8 +93,9 @@ def _load(trial: Trial) -> LoadCondition:
 def test_blocks_take_turns_with_the_loads_and_the_ledger_stays_true(tmp_path: Path) -> None:
     trials = _played(tmp_path, 2, "sqlite@system", "sqlite@system?cache_size=-100")
     assert {trial.status for trial in trials} == {"ok"}
-    turns = {(t.block, _load(t).number) for t in trials}
-    assert turns == {(0, 1), (1, 2), (2, 1)}
+    # a block in which Dyno stood still is followed by one in its place
+    assert {0, 1, 2} <= {t.block for t in trials}
+    assert {_load(t).number - t.block % 2 for t in trials} == {1}
     assert {_load(t).of for t in trials} == {2}
     assert all(e.found == str(e.expected) and e.expected > 0 for t in trials for e in t.evidence)
     assert {tuple(p.phase for p in t.phases) for t in trials} == {("run",)}
