@@ -114,7 +114,7 @@ def _change_order(k: int, family: Family) -> Case:
 
 
 def _warn(k: int, is_postgres: bool) -> Case:
-    words = ("warns otherwise",)
+    words = ("types or warnings",)
     if is_postgres:
         name, head = f"warn_{k}", "RETURNS int LANGUAGE plpgsql AS $f$ BEGIN"
         both = (f"CREATE FUNCTION {name}(a int) {head} RETURN a; END $f$",)

@@ -65,6 +65,16 @@ class ClassVerdict:
         it = self.answers
         return it.same + it.differs + it.undecidable + it.not_compared
 
+    @property
+    def is_grave(self) -> bool:
+        """It is not to be met unread: by its word, or because its other plan is slower."""
+        return self.word in GRAVE or self.is_slower
+
+    @property
+    def is_slower(self) -> bool:
+        """Its time is, whatever its word."""
+        return self.time is not None and self.time.word == "slower"
+
 
 @dataclass(frozen=True)
 class Rehearsal:
@@ -96,7 +106,7 @@ class Rehearsal:
         """Executions that say nothing of NEW, by the reason's name. Not of classes that answer
         otherwise on NEW: what their other executions would say adds nothing.
         """
-        told = ("fails", "answers otherwise", "warns otherwise")
+        told = ("fails", "answers otherwise", "types or warnings")
         answers = [each.answers for each in self.classes if each.word not in told]
         unsteady = sum(it.unsteady for it in answers)
         downstream = sum(it.downstream for it in answers)

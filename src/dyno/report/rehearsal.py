@@ -150,6 +150,8 @@ def describe_proof(it: ClassVerdict) -> str:
     answers = it.answers
     if it.word in ("slower", "faster") and it.time:
         return describe_time(it.time)
+    if it.word == "plan changed" and it.is_slower and it.time:
+        return f"{it.why}; {describe_time(it.time)}"
     if it.word == "fails" and answers.own:
         return answers.own[0]
     if it.word == "answers otherwise" and answers.base != answers.own:

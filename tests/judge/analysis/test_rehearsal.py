@@ -103,6 +103,13 @@ def test_classes_without_a_time_of_their_own_are_timed_together() -> None:
     assert "The classes that are timed together get slower (+100 %)." in found.sentence
 
 
+def test_a_changed_plan_that_is_slower_too_says_both_and_fails_the_rehearsal() -> None:
+    found = rehearse((PLANNED,), {"planned": 2.0})
+    assert found.exit_code == 1
+    assert "1 changes its plan (1 slower, +100 %); 0 are the same" in found.sentence
+    assert rehearse((PLANNED,), {"planned": 1.0}).exit_code == 0
+
+
 def test_a_plan_that_two_blocks_of_new_have_not_is_no_change() -> None:
     (found,) = rehearse((dataclasses.replace(PLANNED, name="unknown"),)).classes
     assert found.word == "same" and not found.plan

@@ -22,7 +22,7 @@ from dyno.judge.analysis.effects import note_interactions
 from dyno.judge.analysis.rehearsal import judge_rehearsal
 from dyno.judge.analysis.run_view import BLOCKS_LEAST, RunView
 from dyno.judge.analysis.sentence import build_sentence, find_worst_verdict, put_doubt_first
-from dyno.record import GRAVE, Comparison, Rehearsal, Run, Trial, Verdict, VerdictName
+from dyno.record import Comparison, Rehearsal, Run, Trial, Verdict, VerdictName
 from dyno.record.count import Count
 
 State = Literal["go on", "decided", "undecided", "too noisy", "failed"]
@@ -112,8 +112,9 @@ def _as_rehearsal(verdict: Verdict, found: Rehearsal) -> Verdict:
     """The verdict with the classes, and what a list of runs says of them."""
     word: VerdictName = "not slower"
     if found.exit_code == 1:
-        words = {each.word for each in (*found.classes, *found.tables)} & {*GRAVE}
-        word = "invalid" if words - {"slower"} or found.failure else "slower"
+        told = {it.word for it in (*found.classes, *found.tables) if it.is_grave}
+        is_time = told <= {"slower", "plan changed"} and not found.failure
+        word = "slower" if is_time else "invalid"
     elif found.exit_code or not found.blocks:
         word = "inconclusive"
     return replace(verdict, overall=word, sentence=found.sentence, rehearsal=found)

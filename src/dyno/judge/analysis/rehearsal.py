@@ -20,7 +20,6 @@ from dyno.judge.analysis.rows import judge_comparisons
 from dyno.judge.analysis.run_view import RunView
 from dyno.numbers import format_signed_percent
 from dyno.record import (
-    GRAVE,
     KINDS_OF_OURS,
     LESS_GRAVE,
     Candidate,
@@ -212,7 +211,7 @@ def compute_unjudged_percent(found: Rehearsal) -> float:
 
 def _choose_exit(found: Rehearsal, run: Run) -> int:
     is_slower = found.others is not None and found.others.word == "slower"
-    if is_slower or any(each.word in GRAVE for each in (*found.classes, *found.tables)):
+    if is_slower or any(each.is_grave for each in (*found.classes, *found.tables)):
         return 1
     is_untimed = not found.others and not any(it.time for it in found.classes)
     is_little = compute_unjudged_percent(found) > UNJUDGED_PERCENT
@@ -235,7 +234,9 @@ def describe_rehearsal(found: Rehearsal, run: Run) -> str:
     ):
         if own := counts[word]:  # type: ignore[index]
             rest = f"{'its' if len(own) == 1 else 'their'} plan" if rest == "plan" else rest
-            worst = f" ({_describe_worst(own)})" if word == "slower" else ""
+            slower = [it for it in own if it.is_slower and word in ("slower", "plan changed")]
+            of = f"{len(slower)} slower, " if word == "plan changed" else ""
+            worst = f" ({of}{_describe_worst(slower)})" if slower else ""
             told.append(f"{len(own)} {_agree(own, verb)} {rest}{worst}")
     same = counts["same"]
     rests = [f"{len(same):,} {'is' if len(same) == 1 else 'are'} the same{_describe_open(found)}"]
@@ -289,7 +290,7 @@ def _describe_more(found: Rehearsal) -> str:
     """What no class tells: tables in the end, and the time of those that have none of their own."""
     told = []
     tables = [it for it in found.tables if it.answers.kind == "table"]
-    if other := [it for it in tables if it.word in GRAVE]:
+    if other := [it for it in tables if it.is_grave]:
         noun = f"{len(tables):,} table{'s' * (len(tables) != 1)}"
         told.append(f"{len(other):,} of {noun} {_agree(other, 'hold')} other rows in the end.")
     if found.others and found.others.word == "slower":

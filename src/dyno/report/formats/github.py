@@ -6,7 +6,7 @@ Source: "Workflow commands for GitHub Actions", GitHub's documentation.
 from __future__ import annotations
 
 from dyno.printable import escape_line
-from dyno.record import GRAVE, ClassVerdict, Comparison
+from dyno.record import ClassVerdict, Comparison
 from dyno.report import Book, words
 from dyno.report.formats._rows import list_primaries
 from dyno.report.rehearsal import describe_proof
@@ -22,7 +22,7 @@ class _GitHub:
         """A line for each primary, and one for the run."""
         if found := book.verdict.rehearsal:
             lines = [
-                _write_class(it) for it in found.classes if it.word in (*GRAVE, "plan changed")
+                _write_class(it) for it in found.classes if it.is_grave or it.word == "plan changed"
             ]
         else:
             lines = [_write_line(row, strict) for row in list_primaries(book)]
@@ -41,7 +41,7 @@ def _write_line(row: Comparison, strict: bool) -> str:
 
 
 def _write_class(it: ClassVerdict) -> str:
-    level = "error" if it.word in GRAVE else "warning"
+    level = "error" if it.is_grave else "warning"
     return _write_annotation(level, f"{it.word}: {it.answers.text}", describe_proof(it))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 from dyno.printable import escape_line, escape_text
-from dyno.record import GRAVE, ClassVerdict, Comparison
+from dyno.record import ClassVerdict, Comparison
 from dyno.report import Book, words
 from dyno.report.formats._rows import list_primaries, name_metric
 from dyno.report.rehearsal import describe_proof
@@ -67,7 +67,7 @@ def _make_class_case(book: Book, it: ClassVerdict) -> ElementTree.Element:
     named = {"classname": f"{book.run.name}.{kind}", "name": name}
     case = ElementTree.Element("testcase", named)
     proof = escape_line(describe_proof(it))
-    if it.word in GRAVE:
+    if it.is_grave:
         failure = ElementTree.SubElement(case, "failure", {"message": f"{it.word}: {proof}"})
         failure.text = escape_text(it.answers.example) or proof
     elif it.word == "not compared":
