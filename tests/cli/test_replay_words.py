@@ -87,6 +87,19 @@ def test_one_statement_of_a_missing_table_refuses_no_log(
     assert f"-- {told}" in script.read_text()
 
 
+def test_a_dump_is_loaded_to_its_end_and_all_that_is_refused_is_told(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    twice = "INSERT INTO item VALUES (1, 'x', 3);\nCREATE VIEW v AS SELECT FROM;\n"
+    write(tmp_path, "shop.sql", f"INSERT INTO gone VALUES (1);\n{SHOP}{twice}")
+    assert run_words(["play", "sqlite@system", *LOG, "--data", "shop.sql"]) == 64
+    said = capsys.readouterr()
+    lines = [line for line in said.out.splitlines() if "shop.sql:" in line]
+    assert [line.rpartition("shop.sql:")[2].split(":")[0] for line in lines] == ["1", "4", "5"]
+    assert "3 statements of the file are refused: line 1: no such table: gone; line 4" in said.err
+    assert "hint: mend them there" in said.err
+
+
 def test_what_is_left_out_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_words(["play", "sqlite@system", *LOG, "--data", "shop.sql"]) == 0
     said = capsys.readouterr()

@@ -108,7 +108,7 @@ impl Error {
     }
 
     /// Codes of ours (`lost`) are in lower case.
-    fn has_engines_code(&self) -> bool {
+    pub fn has_engines_code(&self) -> bool {
         self.engine_code().is_some_and(|it| !it.bytes().any(|byte| byte.is_ascii_lowercase()))
     }
 

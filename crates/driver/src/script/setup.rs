@@ -8,6 +8,12 @@ use crate::dump::{Databases, Dump, Part};
 use crate::plan::error::Error;
 use crate::sessions;
 
+/// Refusals of a file that are told in an error, and that are listed before it is given up.
+const TOLD: usize = 5;
+const LISTED: usize = 1000;
+/// PostgreSQL's word for what follows an error within a transaction.
+const ABORTED: &str = "25P02";
+
 impl Shared {
     /// Opens the file, of whose databases those are played.
     pub fn open_dump(&mut self, path: &str, databases: &str) -> Result<(), Error> {
@@ -46,6 +52,49 @@ impl Shared {
         let reply = self.connections.at(connection);
         let reply = reply.and_then(|it| it.session().load(&sql, dump.rows()));
         self.take_reply(connection, reply)
+    }
+
+    /// Notes that the server refused the statement sent last, and says where and why (nothing of
+    /// what only follows another's refusal); none where nothing more can be sent.
+    pub fn note_refusal(&mut self) -> Option<String> {
+        let place = self.explain_dump();
+        let failure = self.errors.failure.as_ref()?;
+        if !failure.has_engines_code() || self.refused.len() == LISTED {
+            return None;
+        }
+        let follows = failure.engine_code() == Some(ABORTED) && !self.refused.is_empty();
+        let failure = self.errors.failure.take();
+        let error = self.errors.stop.take().or(failure)?;
+        if follows {
+            return Some(String::new());
+        }
+        let said = format!("{place}: {}", error.engine_words());
+        self.refused.push((place, error));
+        Some(said)
+    }
+
+    /// What the refusals come to, at the end of the file: the place of the first; none where all
+    /// was taken.
+    pub fn sum_refusals(&mut self) -> Option<String> {
+        let refused = std::mem::take(&mut self.refused);
+        let (place, first) = refused.first()?.clone();
+        let error = if refused.len() == 1 {
+            first
+        } else {
+            let line = |place: &str| place.rsplit(':').next().unwrap_or_default().to_owned();
+            let told = refused.iter().take(TOLD);
+            let told = told.map(|(at, it)| format!("line {}: {}", line(at), it.engine_words()));
+            let told = told.collect::<Vec<_>>().join("; ");
+            let more = if refused.len() > TOLD { "; …" } else { "" };
+            Error::user(format!("{} statements of the file are refused", refused.len()))
+                .because(format!("{told}{more}"))
+                .hint("mend them there, or dump without what they need")
+        };
+        if !error.is_engine() {
+            self.errors.stop = Some(error.clone());
+        }
+        self.errors.failure = Some(error);
+        Some(place)
     }
 
     /// The place of the statement that failed; an extension that the server lacks is said.

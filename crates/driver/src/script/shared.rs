@@ -47,6 +47,8 @@ pub struct Shared {
     pub written: Written,
     /// The SQL file that makes its tables, while it is loaded.
     pub dump: Option<Dump>,
+    /// What the server has refused of it, and where.
+    pub refused: Vec<(String, Error)>,
 }
 
 /// What a user may send.
@@ -129,6 +131,7 @@ impl Shared {
             account: Account::default(),
             written: Written::default(),
             dump: None,
+            refused: Vec::new(),
         }
     }
 

@@ -157,7 +157,9 @@ impl RawTable<'_> {
             let sent = it.send_of_dump(connection).map_err(|error| stop(it, error))?;
             sent.map(|sent| answer(lua, it, sent)).transpose()
         })?;
-        self.add("explain_dump", |_, it, ()| Ok(it.explain_dump()))
+        self.add("explain_dump", |_, it, ()| Ok(it.explain_dump()))?;
+        self.add("note_refusal", |_, it, ()| Ok(it.note_refusal()))?;
+        self.add("sum_refusals", |_, it, ()| Ok(it.sum_refusals()))
     }
 }
 
