@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+import processes
 import pytest
 from private_servers import started
 
 from dyno import driver
 from dyno.compare.experiment.candidates import parse_candidate
+from dyno.driver.plan import Session
 from dyno.engines import find_engine
-from dyno.errors import UsageError
+from dyno.errors import TrialFailed, UsageError
 
 
 def test_stock_is_what_initdb_wrote_and_says_that_nothing_is_compiled() -> None:
@@ -26,3 +30,19 @@ def test_stock_is_what_initdb_wrote_and_says_that_nothing_is_compiled() -> None:
     assert any("jit is on by default" in it for it in engine.list_remarks(build, spec.keys))
     with pytest.raises(UsageError, match="cannot compile expressions"):
         engine.accept(build, {"jit": "on"})
+
+
+def test_a_compiler_that_does_not_load_is_refused_before_anything_is_played(home: Path) -> None:
+    """As of a cached tree of 13.16, whose LLVM wants the system's libraries."""
+
+    def ask(session: Session, statements: Sequence[str], *more: Any) -> Any:
+        if "SELECT pg_jit_available()" in statements:
+            raise TrialFailed("could not load library llvmjit.so: GLIBC_2.33 not found")
+        return driver.ask(session, statements, *more)
+
+    engine: Any = find_engine("postgres", ask)
+    build = engine.program("18", {}, lambda _: None)
+    with pytest.raises(UsageError, match="could not load library"):
+        engine.start(build, home, {"jit": "on"})
+    assert not processes.processes_left_in(home, patience_s=20)
+    engine.stop(engine.start(build, home, {"jit": "off"}))

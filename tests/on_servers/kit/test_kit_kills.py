@@ -4,16 +4,22 @@ upgrade mends it.
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
 import pytest
 from kit_servers import BETWEEN, Revived, reviving
 
+from dyno import driver
 from dyno.errors import DynoError
-from dyno.servers.kit import history, jobs, rights
+from dyno.servers.kit import history, jobs, rights, verbs
+from dyno.servers.kit.parts import find_parts
+from dyno.servers.kit.server import LIBRARY, reach_server
 from dyno.servers.kit.verbs import ABSENT, DAMAGED, INSTALLED, UNSAFE, read_status
 
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(300)]
@@ -113,3 +119,53 @@ def test_a_server_that_is_killed_amid_an_upgrade_is_mended(server: Revived) -> N
     assert server.now.one("SELECT COUNT(*) > 1 FROM ps_history.psh_collections") == "1"
     for part in PARTS:
         assert server.now.kit("uninstall", part) == 0
+
+
+def die_amid(server: Revived, verb: str, words: str) -> None:
+    """Has a Dyno do something that is killed as it asks for what has these words."""
+    child = os.fork()
+    if child == 0:
+
+        def ask(session: Any, statements: Sequence[str], *more: Any) -> Any:
+            if any(words in it for it in statements):
+                os.kill(os.getpid(), signal.SIGKILL)
+            return driver.ask(session, statements, *more)
+
+        try:
+            reached = reach_server(ask, server.now.url)
+            getattr(verbs, verb)(reached, find_parts(PARTS), lambda _: None)
+        finally:
+            os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+
+
+def test_a_dyno_that_is_killed_amid_its_work_is_told_of_and_the_next_one_mends_it(
+    server: Revived,
+) -> None:
+    before = server.now.inventory()
+    for verb, words, damaged, mend in (
+        ("install", "CREATE DATABASE async_1", "async", "install"),
+        ("uninstall", "DROP DATABASE async", "async", "install"),
+        ("uninstall", "DROP DATABASE ps_history", "history", "uninstall"),
+        ("install", "EVENT ps_history", "history", "uninstall"),
+    ):
+        die_amid(server, verb, words)
+        assert states(server)[damaged][0] == DAMAGED, (verb, words)
+        assert server.now.kit(mend, *PARTS) == 0
+        if mend == "install":
+            assert {state for state, _ in states(server).values()} == {INSTALLED}, (verb, words)
+        else:
+            assert server.now.inventory() == before, (verb, words)
+
+
+def test_half_a_library_that_a_killed_dyno_left_goes_and_one_in_the_making_stays(
+    server: Revived,
+) -> None:
+    old, young = (server.now.plugins / f".{LIBRARY}-{it}" for it in ("abcdefgh", "ijklmnop"))
+    for path in (old, young):
+        path.touch()
+    os.utime(old, (time.time() - 3600,) * 2)
+    assert server.now.kit("install", "bitmap") == 0
+    assert young.exists() and not old.exists()
+    assert server.now.kit("uninstall", "bitmap") == 0
+    young.unlink()

@@ -55,6 +55,7 @@ from dyno.engines.postgres.settings import (
     format_settings_file,
     read_held_value,
     read_settings,
+    require_compiler,
     try_out,
 )
 from dyno.engines.postgres.stderr_log import StderrLog
@@ -184,7 +185,14 @@ class Engine(
         )
         session = Login(str(socket.path), NAME, NAME).to_session("postgres")
         _server.wait_ready(running, lambda: self._ask(session, ["SELECT 1"]))
-        return Server(session, home, running.process.pid, running.log, running)
+        server = Server(session, home, running.process.pid, running.log, running)
+        if settings.get("jit") == "on":
+            try:
+                require_compiler(self._ask, server)
+            except BaseException:
+                _server.kill_server(running)
+                raise
+        return server
 
     def select_file_settings(self, settings: dict[str, str]) -> dict[str, str]:
         """Checksums change every page, and a file of the user's may change anything."""

@@ -271,12 +271,19 @@ def read_settings(ask: Ask, server: Server) -> dict[str, str]:
         if not any(place in value for place in places)
     }
     if found.get("jit", ("", ""))[0] == "on" and (why := _explain_no_compiler(ask, server)):
-        if asked.get("jit") == "on":
-            raise TrialFailed(NO_COMPILER, cause=why, hint=NO_COMPILER_HINT)
         told["jit"] = f"{told['jit']}, without effect: {why}"
     if "debug_assertions" in found:
         told["assertions"] = found["debug_assertions"][0]  # in the word of the builds' facts
     return told | {str(name): value or "" for more in built for name, value in more}
+
+
+def require_compiler(ask: Ask, server: Server) -> None:
+    """`UsageError` where the library that compiles is there and does not load: before any phase,
+    since without it every trial would be another one than was asked for.
+    """
+    if why := _explain_no_compiler(ask, server):
+        hint = f"dyno clean, and fetch it anew; {NO_COMPILER_HINT}"
+        raise UsageError(NO_COMPILER, cause=why, hint=hint)
 
 
 def _explain_no_compiler(ask: Ask, server: Server) -> str:

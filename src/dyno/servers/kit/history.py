@@ -111,9 +111,9 @@ def install(server: KitServer) -> bool:
     """
     found, _ = read_state(server)
     unsafe = rights.find_unsafe(server, PART)
-    if found == dyno.__version__ and not unsafe:
+    if found == dyno.__version__ and not unsafe and is_whole(server):
         return False
-    if found == BEGUN:
+    if found == BEGUN or (found == dyno.__version__ and not unsafe):  # it was cut off
         return upgrade(server)
     if found:
         older = f"{found}, with {unsafe[0]}" if unsafe else found
@@ -140,8 +140,7 @@ def install(server: KitServer) -> bool:
         run_all(server, made_by, "install history", RIGHTS)
     except BaseException:
         with suppress(TrialFailed, UsageError):  # the first error is told; `status` shows the rest
-            server.query(f"DROP DATABASE {SCHEMA}")
-            _drop_reading(server)
+            _drop_all(server)
         raise
     return True
 
@@ -164,11 +163,6 @@ def _check_reading(server: KitServer) -> None:
             f"the schema '{READING}' is there already, and is not the kit's",
             hint="the history needs that name: rename yours",
         )
-
-
-def _drop_reading(server: KitServer) -> None:
-    if _has_reports_schema(server):
-        run_all(server, [f"DROP DATABASE {READING}"], f"drop {READING}", RIGHTS)
 
 
 def _check_counting(server: KitServer) -> None:
@@ -354,6 +348,12 @@ def uninstall(server: KitServer) -> bool:
             f"the schema '{SCHEMA}' is not one of this kit's, or damaged",
             hint=f"DROP DATABASE {SCHEMA} by hand",
         )
-    run_all(server, [NO_EVENT, f"DROP DATABASE {SCHEMA}"], "uninstall history", RIGHTS)
-    _drop_reading(server)
+    run_all(server, [NO_EVENT], "uninstall history", RIGHTS)
+    _drop_all(server)
     return True
+
+
+def _drop_all(server: KitServer) -> None:
+    """Drops both schemas, that by which the part is known last: what is cut off is told."""
+    drops = [f"DROP DATABASE {READING}"] if _has_reports_schema(server) else []
+    run_all(server, [*drops, f"DROP DATABASE {SCHEMA}"], "uninstall history", RIGHTS)

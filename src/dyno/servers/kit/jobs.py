@@ -95,7 +95,8 @@ def explain_stopped(server: KitServer) -> str:
 
 def install(server: KitServer, names: Sequence[str]) -> list[str]:
     """Makes the part where it is not there, and lets these accounts queue, and the one that
-    installs: those that were let now. What a refusal leaves half-made goes again.
+    installs: those that were let now, or all where it had been cut off. What a refusal leaves
+    half-made goes again.
     """
     wanted = [parse_account(name) for name in names]
     check_scheduler(server, "jobs run by it")
@@ -110,9 +111,13 @@ def install(server: KitServer, names: Sequence[str]) -> list[str]:
         )
     for account in wanted:
         _check_account(server, account)
+    mended: list[str] = []
     try:
         if found != dyno.__version__:
             _make(server)
+        elif list_accounts(server) and not is_whole(server):  # it was cut off
+            upgrade(server)
+            mended = [account.name for account in list_accounts(server)]
         known = {account.name for account in list_accounts(server)}
         ((own,),) = server.query("SELECT CURRENT_USER()")
         new = dict.fromkeys([str(own), *(it.name for it in wanted)])
@@ -123,7 +128,7 @@ def install(server: KitServer, names: Sequence[str]) -> list[str]:
         if not found:
             uninstall(server)
         raise
-    return let
+    return [*mended, *let]
 
 
 def _check_account(server: KitServer, account: QueueAccount) -> None:

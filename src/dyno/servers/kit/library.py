@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from dyno.servers.kit.server import LIBRARY, KitServer, build_host_error, run_al
 CARRIED = Path(__file__).parent / LIBRARY
 
 
+#: What a put of another Dyno may take.
+YOUNG_S = 60.0
 #: In place of a version: it is not this package's.
 OTHER = "version unknown"
 
@@ -115,6 +118,7 @@ def put(server: KitServer) -> bool:
     if not server.near or not place.is_dir():
         return False
     there = place / LIBRARY
+    _sweep(place)
     if there.is_file() and compute_sha256(there) == compute_sha256(source):
         return False
     try:
@@ -146,6 +150,7 @@ def take_away(server: KitServer) -> bool:
     there = server.plugins / LIBRARY
     if not server.near or not server.plugins.is_dir():
         return False
+    _sweep(server.plugins)
     kept = server.query("SHOW GLOBAL VARIABLES LIKE 'innodb_flush_log_at_trx_commit'")
     if kept and kept[0][1] == "0":  # rows that were dropped would come back if the server died now
         try:
@@ -161,3 +166,11 @@ def take_away(server: KitServer) -> bool:
     with suppress(OSError):  # whether it went is looked at
         there.unlink(missing_ok=True)
     return not there.exists()
+
+
+def _sweep(place: Path) -> None:
+    """Remove the half of a library that a killed Dyno left; what is young may be in the making."""
+    for path in place.glob(f".{LIBRARY}-????????"):
+        with suppress(OSError):
+            if time.time() - path.lstat().st_mtime > YOUNG_S:
+                path.unlink()
