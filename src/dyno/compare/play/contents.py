@@ -37,7 +37,8 @@ TABLES, TABLE_ROWS, COLUMNS = 32, 100_000, 12
 TOO_LONG = "x" * 70_000
 #: A statement that asks for the engine's own figures: sizes, counts of pages, statistics.
 OWN_FIGURES = re.compile(
-    r"\b(?:information_schema|performance_schema|pg_[a-z]\w*|txid_\w+|pragma\w*)\b", re.IGNORECASE
+    r"\b(?:information_schema|performance_schema|pg_[a-z]\w*|txid_\w+|connection_id|pragma\w*)\b",
+    re.IGNORECASE,
 )
 
 _LITERAL = re.compile(

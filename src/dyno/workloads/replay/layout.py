@@ -42,7 +42,7 @@ from dyno.workloads.replay.spool import Spool
 #: Counts with what is laid out: a change of the form makes other names.
 FORM = 5
 #: Digests with a histogram of their own; all others are counted together.
-DIGESTS = 60
+DIGESTS = 200
 DIGEST_LETTERS = 56
 OTHERS, UNDONE, CHECKED = "all other statements", "ROLLBACK", "read-only check"
 #: In its place a session that only reads is asked whether it still does (recording.rs).
