@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
 import random
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +18,11 @@ from dyno.workloads.replay.formats import read_log
 from dyno.workloads.replay.layout import lay_out
 from dyno.workloads.replay.lines import LogFile
 from dyno.workloads.replay.logs import ABSURD, NO_TIME
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 LOGS = {
     **{"general": GENERAL, "old": OLD_GENERAL, "slow": SLOW},
@@ -46,6 +56,23 @@ def test_a_value_that_cannot_be_is_told_and_its_statement_read(kind: str, tmp_pa
         times = [it.at_s for it in log.entries]
         assert len(times) == count and max(times) - min(times) < 60
         assert log.notes[ABSURD if "1.2.3" in damaged else NO_TIME].count >= 1
+
+
+@pytest.mark.parametrize("pack", [bz2.compress, gzip.compress, lzma.compress, zstd.compress])
+def test_a_packed_log_that_was_damaged_is_refused_or_read(
+    pack: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    path, chance, refused = tmp_path / "it.log", random.Random(3), 0
+    packed = pack(GENERAL.encode() * 300)
+    for _ in range(12):
+        damaged = bytearray(packed)
+        damaged[chance.randrange(8, len(packed))] ^= 1 << chance.randrange(8)
+        path.write_bytes(damaged)
+        try:
+            assert list(read_log(LogFile(path)).entries)
+        except UsageError:
+            refused += 1
+    assert refused
 
 
 #: What fuzzing puts into a log.

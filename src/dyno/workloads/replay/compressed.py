@@ -55,7 +55,9 @@ def open_log(path: Path, kind: str = "log") -> Iterator[IO[bytes]]:
         opener = next((it for magic, it in _OPENERS.items() if begin.startswith(magic)), None)
         with cast(IO[bytes], opener(path)) if opener else path.open("rb") as opened:
             yield opened
-    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, zstd.ZstdError) as error:
+    except (EOFError, OSError, zlib.error, lzma.LZMAError, zstd.ZstdError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # the disk's; what unpacks has no number
         raise UsageError(
             f"the {kind} {path} cannot be unpacked", cause=error, hint="was it copied whole?"
         ) from None
