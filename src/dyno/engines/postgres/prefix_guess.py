@@ -153,6 +153,9 @@ class _Names:
             )
 
 
+CHECKED = 1 << 10
+
+
 class GuessedPrefix:
     """Prefixes of which one reading fits: the session is the labelled number, an id or a number,
     the n-th from the left.
@@ -160,6 +163,8 @@ class GuessedPrefix:
 
     def __init__(self, at: int, is_id: bool, names: _Names, time_at: int) -> None:
         self._at, self._is_id, self._names, self._time_at = at, is_id, names, time_at
+        #: Those that were checked, by their places in memory: most lines' parts are known objects.
+        self._checked = dict[int, _Parts]()
 
     def read(self, prefix: str, by: Shipped = NOT_SHIPPED) -> PrefixWords | None:
         """What a prefix says; None where it has another form; `UsageError` where it is the first
@@ -173,8 +178,12 @@ class GuessedPrefix:
             session = str(found[self._at]) if self._at < len(found) else ""
         if not (time and session):
             return None
-        if parts.database is not None or not self._names.has_database:
-            self._names.check(prefix, parts)  # else a process without one
+        if parts is not self._checked.get(id(parts)):
+            if parts.database is not None or not self._names.has_database:
+                self._names.check(prefix, parts)  # else a process without one
+            if len(self._checked) >= CHECKED:
+                self._checked.clear()
+            self._checked[id(parts)] = parts
         return PrefixWords(time, session, parts.database or "")
 
 
