@@ -104,7 +104,10 @@ def test_what_is_left_out_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_words(["play", "sqlite@system", *LOG, "--data", "shop.sql"]) == 0
     said = capsys.readouterr()
     assert "6 of 12 statements are played, of 3 sessions on 2 connections" in said.err
-    assert "left out: 1 not understood: it ends within a quoted text (line 17)" in said.err
+    assert (
+        "left out: 1 not understood: it ends within a quoted text (line 17: SELECT 'cut off"
+        in said.err
+    )
     assert "3 in all" in said.out and "failed" in said.out
 
 

@@ -150,7 +150,7 @@ def test_a_log_is_laid_out_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert first.script != lay_out(path, True, lambda _: None).script
     words = "\n".join(first.describe())
     assert "6 of 12 statements are played, of 3 sessions on 2 connections" in words
-    assert "left out: 3 in transactions that write (lines 11, 12, 14)" in words
+    assert "left out: 3 in transactions that write (lines 11: BEGIN, 12: SELECT stock FROM" in words
 
 
 def test_what_brings_a_session_into_its_database_is_no_statement_of_the_log(
@@ -194,7 +194,7 @@ HEAD = "2026-01-01 10:00:00.000 UTC [7] app@shop "
     "entries,cause,hint",
     [
         ("LOG:  statement: DELETE FROM item\n", "1 that write (line 1", "--writes plays"),
-        ("LOG:  statement: SELECT 'cut\n", "within a quoted text (line 1)", "one statement, whole"),
+        ("LOG:  statement: SELECT 'cut\n", "within a quoted text (line 1: SELECT", "one statement, whole"),
         (
             "LOG:  execute a: SELECT id FROM item WHERE name = $1\n"
             f"{HEAD}DETAIL:  Parameters: $1 = 'customer n...'\n",

@@ -178,7 +178,8 @@ class Selection:
         kind = statement.kind
         if kind == "unknown":
             why = f"not understood: {statement.why}"
-            self.left_out.add(why, entry.line, hint=ONE_EACH)
+            start = " ".join(entry.sql[:200].split())[:40]
+            self.left_out.add(why, entry.line, start, ONE_EACH)
             session.is_open |= statement.leaves == "open"
             return self._leave_possible_write(session)
         if self._routines.has_sent(entry, statement):
@@ -245,10 +246,10 @@ class Selection:
         if session.place is None:
             session.place = len(session.kept)
         if statement.kind == "write":
-            self.left_out.add("that write", entry.line, hint=self._writes_hint)
+            self._leave("that write", entry, statement, self._writes_hint)
             self._leave_transaction(session)
         elif session.has_written:
-            self.left_out.add(WITHIN_WRITES, entry.line, hint=self._writes_hint)
+            self._leave(WITHIN_WRITES, entry, statement, self._writes_hint)
         else:
             self._keep(session, entry, number, statement)
 
@@ -259,7 +260,8 @@ class Selection:
         session.has_written = True
         for record in session.kept.take_back(session.place):
             self._take_back(session, record)
-            self.left_out.add(WITHIN_WRITES, record.line, hint=self._writes_hint)
+            digest = self.different.number_statement(record.number, record.sql).digest
+            self.left_out.add(WITHIN_WRITES, record.line, _shorten(digest), self._writes_hint)
 
     def _leave_damaged(self, entry: LogEntry, session: LogSession) -> None:
         """A statement whose text is not there as it was: it may have written."""
@@ -345,7 +347,8 @@ class Selection:
                 statement = self.different.number_statement(record.number, record.sql)
                 why = self._explain_not(record, statement)
                 if is_played and not why and statement.kind not in ("begin", "commit", "rollback"):
-                    self.left_out.add("in sessions that read and write nothing", record.line)
+                    why_not = "in sessions that read and write nothing"
+                    self.left_out.add(why_not, record.line, _shorten(statement.digest))
                 if why and not is_played:
                     hint = {OF_MADE: WITH_WRITES, OF_ABSENT: DUMP_IT}.get(why, "")
                     self.left_out.add(why, record.line, _shorten(statement.digest), hint)
