@@ -194,7 +194,11 @@ HEAD = "2026-01-01 10:00:00.000 UTC [7] app@shop "
     "entries,cause,hint",
     [
         ("LOG:  statement: DELETE FROM item\n", "1 that write (line 1", "--writes plays"),
-        ("LOG:  statement: SELECT 'cut\n", "within a quoted text (line 1: SELECT", "one statement, whole"),
+        (
+            "LOG:  statement: SELECT 'cut\n",
+            "within a quoted text (line 1: SELECT",
+            "one statement, whole",
+        ),
         (
             "LOG:  execute a: SELECT id FROM item WHERE name = $1\n"
             f"{HEAD}DETAIL:  Parameters: $1 = 'customer n...'\n",
