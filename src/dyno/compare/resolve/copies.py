@@ -160,12 +160,14 @@ def find_tables(copy: Copy, candidates: Sequence[str], tables: Iterable[str]) ->
     if copy.data is not None:
         return _find_made(copy.data)
     needed = sorted(tables)
-    if not copy.in_place and needed:
+    if not needed:
+        return set()
+    if not copy.in_place:
         hint = "--data DUMP.sql makes the copy: an SQL dump of the database"
         name = strip_schema(needed[0])
         raise UsageError(f"there is no table '{name}' to play the log on", hint=hint)
     found = [_find_existing(spec, needed) for spec in map(parse_candidate, candidates)]
-    return set.intersection(*found) if found and needed else set()
+    return set.intersection(*found)
 
 
 def _check_attached(attached: Sequence[Spec], specs: Sequence[Spec], has_data: bool) -> None:
