@@ -56,6 +56,10 @@ EVERY = (FAILS, OTHERWISE, WARNS, PLANNED, SLOW, FAST, SAME, LEFT, TABLE)
 FACTORS = {"slow": 11.04, "fast": 0.5, "SELECT 1": 1.0, "planned": 1.0}
 PLANS = {OLD: {"planned": "Index Scan using p_i\n  Cond: i=5"}, NEW: {"planned": "Seq Scan on p"}}
 BLOCKS = 8
+SETTINGS = {
+    OLD: {"gone_option": "1", "jit": "off", "work_mem": "4MB", "version": "13.1"},
+    NEW: {"new_option": "2", "jit": "on", "work_mem": "4MB (override)", "version": "18.0"},
+}
 
 
 def make_rehearsal_run(**design: Any) -> Run:
@@ -75,7 +79,10 @@ def make_contents(statements: Sequence[ComparedStatement], **changes: Any) -> li
             -1,
             1,
             phases=(),
-            **({"contents": contents} | (changes if name == NEW else {})),
+            **(
+                {"contents": contents, "settings": SETTINGS[name]}
+                | (changes if name == NEW else {})
+            ),
         )
         for number, (name, contents) in enumerate(told.items(), 1)
     ]

@@ -18,7 +18,7 @@ from dyno.report import Book
 from dyno.report.document import Document, Listing, Prose, TextSpan
 from dyno.report.formats import find_format
 from dyno.report.html.page import build_run_page
-from dyno.report.rehearsal import build_first_rows, build_rehearsal
+from dyno.report.rehearsal import build_first_rows, build_rehearsal, list_settings
 from dyno.report.render.html import render_html
 from dyno.report.render.markdown import render_markdown
 from dyno.report.render.terminal import render_terminal
@@ -87,6 +87,14 @@ def test_the_page_has_the_first_line_as_its_title_and_every_section_once(book: B
         assert page.count(f'<section id="{anchor}"') == 1
     places = [page.index(f'<section id="{it}"') for it in ("classes", "time", "doubts", "played")]
     assert places == sorted(places)
+
+
+def test_settings_of_one_release_and_other_values_are_listed(book: Book) -> None:
+    told = draw(list_settings(book))
+    for words in ("1 setting only 13 has", "1 setting at another value", "1 setting only 18 has"):
+        assert words in told
+    assert all(name in told for name in ("gone_option", "jit", "new_option"))
+    assert "work_mem" not in told and "version" not in told
 
 
 def test_a_class_is_a_test_case_of_junit(book: Book) -> None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
 from dyno import numbers
 from dyno.judge.analysis.rehearsal import ORDER
+from dyno.judge.settings.values import is_same_value
 from dyno.record import (
     ClassTime,
     ClassVerdict,
     ClassWord,
     ComparedStatement,
     Rehearsal,
+    name_contents,
 )
 from dyno.report import Book
 from dyno.report.document import (
@@ -57,6 +60,7 @@ def build_rehearsal(book: Book) -> Document:
         (Heading("Time", "time"), list_times(book)),
         (Heading("Rows that tables hold in the end", "tables"), list_classes(found.tables, MOST)),
         (Heading("Refused by both", "refused"), list_refused(found)),
+        (Heading("Settings", "settings"), list_settings(book)),
         (Heading("What was not compared", "uncompared"), list_unjudged(found)),
         (Heading("Doubts and noise", "doubts"), list_doubts(book)),
         (Heading("How it was played", "played"), list_facts(book)),
@@ -292,6 +296,56 @@ def list_refused(found: Rehearsal) -> list[Block]:
     ]
     columns = (TableColumn("class"), TableColumn("executions", "number"), TableColumn("error"))
     return [RowTable(columns, tuple(rows[:MOST]))] if rows else []
+
+
+#: Settings that name a release, a place or a moment.
+_OWN_SETTINGS = re.compile(r"built with|(?:server_|innodb_)?version|timestamp$|.*uuid$|pid_file$")
+
+
+def list_settings(book: Book) -> list[Block]:
+    """Settings that only one release has, and those that it has at another value."""
+    found, run = find_rehearsal(book), book.run
+    base, own = sorted(run.candidates, key=lambda it: it.name != run.design.base)[:2]
+    old, new = (_find_settings(book, side.name) for side in (base, own))
+    if not (old and new):
+        return []
+    columns = (TableColumn("setting"), TableColumn(found.base), TableColumn(found.own))
+    groups = (
+        (f"only {found.base} has", sorted(old.keys() - new)),
+        (
+            "at another value",
+            [it for it in sorted(old.keys() & new) if not is_same_value(old[it], new[it])],
+        ),
+        (f"only {found.own} has", sorted(new.keys() - old)),
+    )
+    blocks: list[Block] = []
+    for words, names in groups:
+        rows = [
+            (
+                TextSpan(it, code=True),
+                *(TextSpan(side.get(it, ""), code=True) for side in (old, new)),
+            )
+            for it in names
+        ]
+        if rows:
+            summary = TextSpan(f"{format_count(len(rows), 'setting')} {words}")
+            blocks.append(Details((summary,), (RowTable(columns, tuple(rows)),)))
+    said = (
+        "As the servers report them; what Dyno sets on both is alike, and ?profile=stock sets none."
+    )
+    return [*blocks, Prose.from_text(said, "quiet")] if blocks else []
+
+
+def _find_settings(book: Book, candidate: str) -> dict[str, str]:
+    """What a side's server reported first, without what is its own by nature."""
+    names = (candidate, name_contents(candidate))
+    trials = [*book.view.played_trials, *book.view.contents]
+    read = next((t.settings for t in trials if t.candidate in names and t.settings), {})
+    return {
+        name: value
+        for name, value in read.items()
+        if not (_OWN_SETTINGS.match(name) or value.startswith("/"))
+    }
 
 
 def list_unjudged(found: Rehearsal) -> list[Block]:

@@ -70,6 +70,7 @@ def play_trial(job: TrialJob, watch: Watch) -> Played:
                         session.play(server, SessionPart((PREPARE,), job.seed))
                     if job.explains:
                         session.explain_loaded(server)
+                        notes.settings = job.engine.settings(server)
                     job.asked.ask(server.session, job.engine)
         notes.size_bytes = measure_file_bytes(job.home)
     except DynoError as failed:
