@@ -30,6 +30,9 @@ def test_instructions_explain_at_most_their_share_of_the_times_change() -> None:
     assert counted.explained_percent == pytest.approx(50.0, abs=0.1)
     assert counted.explained_low_percent is not None
     assert counted.explained_low_percent < 50.0 < (counted.explained_high_percent or 0.0)
+    # the time's interval in logs is around 0.20, the instructions' 0.10 has no width
+    ends = (10.0 / counted.explained_low_percent, 10.0 / (counted.explained_high_percent or 1.0))
+    assert sum(ends) == pytest.approx(0.40, abs=0.001)
     assert (
         "instructions +10.5 % an event (1,000 → 1,105), most in b-tree +105: they explain at "
         "most 50 % [4" in cause.sentence

@@ -125,14 +125,15 @@ def test_a_latency_has_no_seconds_of_its_own() -> None:
     assert "with the seconds in them" in give_advice(found)
 
 
-def test_a_stream_that_stood_still_has_no_seconds_either() -> None:
+@pytest.mark.parametrize(("events", "counts"), [(0, False), (1, True)])
+def test_a_stream_that_stood_still_for_a_second_has_no_seconds(events: int, counts: bool) -> None:
     trials = played(Truth(restart=0.02, second=0.1))
     (record,) = trials[0].phases
     (tally,) = record.streams
-    still = dataclasses.replace(tally.series, done=(0, *tally.series.done[1:]))
+    still = dataclasses.replace(tally.series, done=(events, *tally.series.done[1:]))
     record = dataclasses.replace(record, streams=(dataclasses.replace(tally, series=still),))
     trials[0] = dataclasses.replace(trials[0], phases=(record,))
-    assert only(trials).found.seconds is None
+    assert (only(trials).found.seconds is not None) is counts
 
 
 def test_too_few_blocks_or_one_candidate_say_nothing() -> None:
