@@ -126,7 +126,8 @@ def choose_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
     log_file = LogFile(Path(words["log"]), words["log_prefix"] or "", likely_prefix=likely)
     replay = lay_out(log_file, words["writes"], _say, bounds, repetition)
     _tell(replay)
-    if len(words["candidates"]) > 1 and (note := replay.describe_length(words["speed"] or "")):
+    is_timed = len(words["candidates"]) > 1 and not words.get("untimed")
+    if is_timed and (note := replay.describe_length(words["speed"] or "")):
         screen.print_line(note, err=True)
     options = data.list_options() if data else {}
     return str(replay.script), options | ({"speed": words["speed"]} if words["speed"] else {})
