@@ -59,6 +59,7 @@ def command(**words: Any) -> int:
     measuring = experiments.Measuring(
         blocks=words["blocks"] or BLOCKS,
         fixed=True,
+        sequential=True,
         accepted=words["accepted"] or {},
         rehearses=True,
         untimed=words["untimed"],

@@ -10,8 +10,9 @@ import pytest
 
 from dyno.compare.play.contents import AskedStatement, Replies, Reply
 from dyno.compare.play.log_contents import LogReplies
+from dyno.compare.play.log_times import build_phase
 from dyno.driver.events import read_whole_answer
-from dyno.driver.lockstep import read_log_answers
+from dyno.driver.lockstep import LogPlayed, read_log_answers
 from dyno.record import ComparedStatement
 from dyno.workloads.replay.layout import lay_out
 from dyno.workloads.replay.order import OrderedLog, read_order
@@ -152,3 +153,17 @@ def test_what_was_not_answered_is_not_compared(tmp_path: Path) -> None:
     case = Case(tmp_path, READ)
     cut = {**rows(), "cut": "it was not answered", "digests": ["", ""]}
     assert counts(case.compare(case.side(cut), case.side(cut))[READ]) == (0, 0, 0, 1)
+
+
+def test_a_class_s_time_is_that_of_its_statements_but_for_those_that_waited(
+    tmp_path: Path,
+) -> None:
+    case = Case(tmp_path, READ, READ, OTHER, WRITE)
+    side = case.side(rows("x"), rows("x"), refused("42P01"), rows())
+    side.answers.write_text('0\t100\t{}\n1\t300\t{}\n2\t50\t{"refusal":{}}\n3\t0\t{}\n')
+    side.played, side.span_ns = LogPlayed(4, 1, 1, 0, 0), (1_000, 2_000)
+    phase = build_phase(side)
+    (tally,) = phase.streams
+    assert {it: one.mean_ns for it, one in tally.transactions.items()} == {READ: 200.0, OTHER: 50.0}
+    assert (tally.done, tally.failed, tally.intended) == (3, 1, 4)
+    assert tally.latency.count == 3 and phase.duration_s == pytest.approx(1e-6)

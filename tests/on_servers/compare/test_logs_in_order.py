@@ -68,7 +68,9 @@ def test_a_statement_that_waits_for_a_lock_waits_while_others_go_on(
         log = lay(tmp_path, WAITS)
         first, second = (play(kind, server.session, log, tmp_path / it) for it in "ab")
         assert first.played and (first.played.waited, first.played.given_up) == (1, 0)
-        found = [it.read().answer for it in read_log_answers(first.answers)]
+        told = list(read_log_answers(first.answers))
+        assert [not it.elapsed_ns for it in told] == [at == 2 for at in range(len(told))]
+        found = [it.read().answer for it in told]
         assert [it.rows for it in found if it.rows] == [(("22",),), (("30",),), (("22",),)]
         # the next of the session that waited came last but one, and is told in its place
         assert found[3].rows == (("22",),) and found[2].rows_changed == 1

@@ -50,7 +50,8 @@ struct Question {
     /// The log as `src/dyno/workloads/replay/order.py` lays it out: a session's number in the place
     /// of a type's.
     log: PathBuf,
-    /// A line per statement: its place in the log, ns until its answer, the answer as JSON.
+    /// A line per statement: its place in the log, ns until its answer (0 where it waited for a
+    /// lock), the answer as JSON.
     answers: PathBuf,
     /// What every session is sent first, `{second}` when its first statement was sent (since 1970).
     opening: Vec<String>,
@@ -103,6 +104,7 @@ struct User {
     process: String,
     /// What was sent and is not answered, and when.
     sent: Option<(Step, u64)>,
+    has_waited: bool,
     queue: VecDeque<Step>,
 }
 
@@ -185,7 +187,7 @@ impl<'a> Player<'a> {
                 String::from_utf8_lossy(&value.unwrap_or_default()).into_owned()
             }
         };
-        Ok(User { session, process, sent: None, queue: VecDeque::new() })
+        Ok(User { session, process, sent: None, has_waited: false, queue: VecDeque::new() })
     }
 
     fn begin_session(&self, session: &mut dyn Session, event: &LaidEvent) -> Result<(), Error> {
@@ -200,9 +202,7 @@ impl<'a> Player<'a> {
     /// Sends a statement, and comes back once it is answered or waits for a lock.
     fn play(&mut self, number: usize, step: Step) -> Result<(), Error> {
         if self.begin(number, step)? && !self.await_answer(number)? {
-            self.summary.waited += 1;
-            self.waiting.push(number);
-            return Ok(());
+            return self.note_wait(number);
         }
         let frees = !self.user(number)?.session.in_transaction();
         self.look_after_waiting(frees)
@@ -320,11 +320,17 @@ impl<'a> Player<'a> {
                 return Ok(());
             }
             if self.begin(number, step)? && !self.await_answer(number)? {
-                self.summary.waited += 1;
-                self.waiting.push(number);
-                return Ok(());
+                return self.note_wait(number);
             }
         }
+        Ok(())
+    }
+
+    /// A session waits for a lock from now on.
+    fn note_wait(&mut self, number: usize) -> Result<(), Error> {
+        self.user(number)?.has_waited = true;
+        self.summary.waited += 1;
+        self.waiting.push(number);
         Ok(())
     }
 
@@ -398,11 +404,14 @@ impl<'a> Player<'a> {
     }
 
     fn write(&mut self, number: usize, mut answer: Answer) -> Result<(), Error> {
-        let Some((step, began_ns)) = self.user(number)?.sent.take() else { return Ok(()) };
+        let user = self.user(number)?;
+        let has_waited = std::mem::take(&mut user.has_waited);
+        let Some((step, began_ns)) = user.sent.take() else { return Ok(()) };
+        let elapsed_ns = if has_waited { 0 } else { now_ns() - began_ns };
         answer.elapsed_ns = 0;
         let json = serde_json::to_string(&answer)
             .map_err(|cause| Error::driver("cannot write JSON").because(cause))?;
-        writeln!(self.answers, "{}\t{}\t{json}", step.place, now_ns() - began_ns)
+        writeln!(self.answers, "{}\t{elapsed_ns}\t{json}", step.place)
             .map_err(|error| unwritten(&error))
     }
 

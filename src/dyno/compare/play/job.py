@@ -15,11 +15,12 @@ from dyno.compare.play.cpu_samples import PhaseSampler, Samples
 from dyno.compare.play.interleaving import TrialSlot
 from dyno.compare.play.known_statements import KnownStatements, KnownText
 from dyno.compare.play.log_contents import LogReplies
+from dyno.compare.play.log_times import build_phase
 from dyno.compare.resolve.design import SLOW_LOAD_S
 from dyno.driver.lockstep import ServerWords
 from dyno.driver.plan import Description, Plan, Session
 from dyno.driver.sampler import CpuSampler
-from dyno.engines import Ask, Engine, PlaysLogs, ReadsSql
+from dyno.engines import Ask, Engine, PlaysLogs, ReadsSql, Server
 from dyno.host.controls import Control, load_controls
 from dyno.host.probes import Probe, load_probes
 from dyno.record import (
@@ -106,8 +107,10 @@ class LoadChoice:
 class AskedContents(Protocol):
     """What a side is asked on loaded data in the place of phases."""
 
-    def ask(self, session: Session, engine: ReadsSql) -> None:
-        """Asks it; `TrialFailed` where the engine dies of it."""
+    def ask(self, server: Server, engine: ReadsSql) -> tuple[PhaseRecord, ...]:
+        """Asks it, and answers the phases that were timed; `TrialFailed` where the engine dies of
+        it.
+        """
 
 
 @dataclass(frozen=True)
@@ -117,21 +120,31 @@ class AskedTexts:
     texts: Sequence[KnownText]
     replies: Replies
 
-    def ask(self, session: Session, engine: ReadsSql) -> None:
+    def ask(self, server: Server, engine: ReadsSql) -> tuple[PhaseRecord, ...]:
         """Asks all of them (`ask_contents`)."""
-        ask_contents(session, engine.tables_sql, self.texts, self.replies)
+        ask_contents(server.session, engine.tables_sql, self.texts, self.replies)
+        return ()
 
 
 @dataclass(frozen=True)
 class AskedLog:
-    """A log that is played in its order, and where the answers go."""
+    """A log that is played in its order, and where the answers go; `is_timed`: its times count, and
+    its answers were compared before.
+    """
 
     replies: LogReplies
+    is_timed: bool = False
 
-    def ask(self, session: Session, engine: ReadsSql) -> None:
+    def ask(self, server: Server, engine: ReadsSql) -> tuple[PhaseRecord, ...]:
         """Plays it."""
         words = engine.in_order if isinstance(engine, PlaysLogs) else ServerWords()
-        self.replies.ask(session, words, engine.tables_sql)
+        if not self.is_timed:
+            self.replies.ask(server.session, words, engine.tables_sql)
+            return ()
+        self.replies.ask(server.session, words, "")
+        phase = build_phase(self.replies)
+        self.replies.answers.unlink()
+        return (phase,)
 
 
 @dataclass(frozen=True)

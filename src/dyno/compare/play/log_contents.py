@@ -67,16 +67,26 @@ class LogReplies:
     most: int = 0
     session_kind: str = ""
     seconds: float = 0.0
+    span_ns: tuple[int, int] = (0, 0)
     played: LogPlayed | None = None
     tables: Replies = field(default_factory=Replies)
 
     def ask(self, session: Session, words: ServerWords, tables_sql: str) -> None:
-        """Plays the log on loaded data; `TrialFailed` where the server dies of it."""
+        """Plays the log on loaded data, then asks for tables' rows (`tables_sql` lists them; empty:
+        none is looked at); `TrialFailed` where the server dies of it.
+        """
         began_s, self.session_kind = time.monotonic(), str(session["kind"])
         began, stop_s = self.log.began_s, PATIENCE * LOG_S if self.most else LOG_S
         times = STATEMENT_S, stop_s, self.most
         question = LogQuestion(self.log.events, self.answers, began, *times)
+        began_ns = time.monotonic_ns()
         self.played = play_log(session, question, words)
+        self.span_ns = began_ns, time.monotonic_ns()
+        if tables_sql:
+            self._ask_tables(session, tables_sql)
+        self.seconds = time.monotonic() - began_s
+
+    def _ask_tables(self, session: Session, tables_sql: str) -> None:
         self.tables.session_kind = self.session_kind
         with Conversation(STATEMENT_S) as conversation:
 
@@ -88,7 +98,6 @@ class LogReplies:
             (tables,) = conversation.ask_whole(session, [tables_sql])
             for (table,) in tables.answer.rows[:TABLES]:
                 ask_rows(ask, str(table))
-        self.seconds = time.monotonic() - began_s
 
     def compare(
         self, own: LogReplies, again: LogReplies | None, *, same_engine: bool

@@ -295,7 +295,10 @@ class RunPlayer:
             played, stopped = play_together(jobs, block, self.rules.play_trial, self.watch)
             self._keep_all(played, stopped)
         else:
-            for job in (jobs := self._list_jobs(workload, place)):
+            jobs = self._list_jobs(workload, place)
+            if self.run.design.rehearses and (log := read_order(Path(workload.script))):
+                jobs = [self._make_timed(job, log) for job in jobs]
+            for job in jobs:
                 if self._play_trial(job, len(jobs)).status != "ok":
                     break
         if failed := find_always_failing(workload.name, self.played):
@@ -343,6 +346,12 @@ class RunPlayer:
         asked = AskedLog(LogReplies(log, file, most))
         before.append(asked.replies)
         return AnsweredTrial(*self._play_asked(workload, side, beside, asked), asked.replies)
+
+    def _make_timed(self, job: TrialJob, log: OrderedLog) -> TrialJob:
+        """The job that plays a log one statement at a time, as the answers were compared."""
+        file = self.folder.find_homes() / f"{job.number:04}.answers"
+        asked = AskedLog(LogReplies(log, file), is_timed=True)
+        return replace(job, sampler=None, explains=True, asked=asked)
 
     def _play_asked(
         self, workload: WorkloadPlan, side: Candidate, beside: int, asked: AskedContents

@@ -71,7 +71,9 @@ def play_trial(job: TrialJob, watch: Watch) -> Played:
                     if job.explains:
                         session.explain_loaded(server)
                         notes.settings = job.engine.settings(server)
-                    job.asked.ask(server.session, job.engine)
+                    if job.block >= 0:
+                        job.engine.settle(server)
+                    notes.phases += job.asked.ask(server, job.engine)
         notes.size_bytes = measure_file_bytes(job.home)
     except DynoError as failed:
         status, error = "failed", failed
