@@ -58,7 +58,10 @@ def build_rehearsal(book: Book) -> Document:
     blocks += [*list_classes(found.classes, MOST), *list_counts(found), *list_proofs(found)]
     sections: tuple[tuple[Heading, list[Block]], ...] = (
         (Heading("Time", "time"), list_times(book)),
-        (Heading("Rows that tables hold in the end", "tables"), list_classes(found.tables, MOST)),
+        (
+            Heading("Tables in the end: rows, and what breaks constraints", "tables"),
+            list_classes(found.tables, MOST),
+        ),
         (Heading("Refused by both", "refused"), list_refused(found)),
         (Heading("Settings", "settings"), list_settings(book)),
         (Heading("What was not compared", "uncompared"), list_unjudged(found)),

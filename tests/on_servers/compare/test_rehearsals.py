@@ -95,4 +95,5 @@ def test_an_upgrade_is_rehearsed_to_a_first_line(
     assert made["sentence"].startswith(f"{begins}answers differently"), made["sentence"]
     assert {it["answers"]["example"]: it["word"] for it in classes if it["word"] in ANSWERED} == odd
     assert made["rehearsal"]["plans"] >= len(ALIKE)
-    assert [it["word"] for it in made["rehearsal"]["tables"]] == ["same"]
+    tables = made["rehearsal"]["tables"]
+    assert {it["answers"]["kind"]: it["word"] for it in tables} == {"table": "same", "rule": "same"}

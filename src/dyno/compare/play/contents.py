@@ -153,7 +153,7 @@ def ask_contents(
         replies.replies += (Reply(each, None, why) for each in left)
         (tables,) = conversation.ask_whole(session, [tables_sql])
         for (table,) in tables.answer.rows[:TABLES]:
-            _ask_table(ask, str(table))
+            ask_table(ask, str(table))
     replies.seconds = time.monotonic() - began_s
 
 
@@ -175,18 +175,12 @@ def _ask_reads(
     return list(left.values())
 
 
-def ask_rows(ask: Callable[[AskedStatement], WholeAnswer | None], table: str) -> int | None:
-    """A table's rows, where they are not too many; answers their number."""
+def ask_table(ask: Callable[[AskedStatement], WholeAnswer | None], table: str) -> None:
+    """Its rows, where they are not too many, then what breaks its constraints."""
     name = f"rows of {table}"
     rows = _read_number(ask(AskedStatement(name, "table", f"SELECT count(*) FROM {table}")))
     if rows is not None and rows <= TABLE_ROWS:
         ask(AskedStatement(name, "table", f"SELECT * FROM {table}"))
-    return rows
-
-
-def _ask_table(ask: Callable[[AskedStatement], WholeAnswer | None], table: str) -> None:
-    """Its rows, then what breaks its constraints."""
-    name, rows = f"rows of {table}", ask_rows(ask, table)
     empty = ask(AskedStatement(name, "table", f"SELECT * FROM {table} WHERE 1 = 0"))
     if not rows or empty is None or not 0 < len(empty.answer.columns) <= COLUMNS:
         return

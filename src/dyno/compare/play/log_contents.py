@@ -25,7 +25,7 @@ from dyno.compare.play.contents import (
     AskedStatement,
     Replies,
     Reply,
-    ask_rows,
+    ask_table,
     compare_replies,
 )
 from dyno.driver import Conversation, WholeAnswer, compare_whole_answers
@@ -72,8 +72,9 @@ class LogReplies:
     tables: Replies = field(default_factory=Replies)
 
     def ask(self, session: Session, words: ServerWords, tables_sql: str) -> None:
-        """Plays the log on loaded data, then asks for tables' rows (`tables_sql` lists them; empty:
-        none is looked at); `TrialFailed` where the server dies of it.
+        """Plays the log on loaded data, then asks for tables' rows, and what breaks constraints
+        (`tables_sql` lists the tables; empty: none is looked at); `TrialFailed` where the server
+        dies of it.
         """
         began_s, self.session_kind = time.monotonic(), str(session["kind"])
         began, stop_s = self.log.began_s, PATIENCE * LOG_S if self.most else LOG_S
@@ -97,7 +98,7 @@ class LogReplies:
 
             (tables,) = conversation.ask_whole(session, [tables_sql])
             for (table,) in tables.answer.rows[:TABLES]:
-                ask_rows(ask, str(table))
+                ask_table(ask, str(table))
 
     def compare(
         self, own: LogReplies, again: LogReplies | None, *, same_engine: bool
@@ -270,7 +271,7 @@ class _Comparison:
 
     def judge_table(self, table: ComparedStatement) -> ComparedStatement:
         """The rows of a table in the end: others by what a statement did are told there."""
-        name = table.text.rpartition(".")[2].removeprefix("rows of ").strip('`"')
+        name = table.text.rpartition(" ")[2].rpartition(".")[2].strip('`"')
         if not table.differs or name not in self._tainted:
             return table
         return ComparedStatement(
