@@ -48,6 +48,22 @@ def test_a_dump_that_names_its_own_database_comes_into_ours(
     assert "'shop.' before names is left out" in "".join(found.describe())
 
 
+@pytest.mark.parametrize(
+    ("candidate", "text", "count", "first"),
+    [
+        ("postgres@18", "CREATE DATABASE d;\nALTER DATABASE d SET jit='off';\n", 2, "1: CREATE"),
+        ("mysql@8.0", "CREATE DATABASE d;\nALTER DATABASE d CHARACTER SET ascii;\n", 1, "2: ALTER"),
+    ],
+)
+def test_what_is_set_for_a_database_is_left_out_and_told(
+    candidate: str, text: str, count: int, first: str, tmp_path: Path
+) -> None:
+    use = "USE d;\n" if candidate.startswith("mysql") else ""
+    found = ready(f"{text}{use}CREATE TABLE t (i INT);\n", tmp_path, candidate)
+    said = " ".join(found.describe())
+    assert f"what it says of databases ({count} times; line {first}" in said
+
+
 def test_of_databases_that_only_their_tables_name_all_are_loaded_or_none(tmp_path: Path) -> None:
     text = "CREATE DATABASE a;\nCREATE TABLE a.t (i INT);\nINSERT INTO `b`.t VALUES (1);\n"
     assert ready(text, tmp_path, "mysql@8.0").database == "*"

@@ -3,6 +3,7 @@ their server's kind, and known for what of it is not loaded."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,9 +11,10 @@ from pathlib import Path
 from dyno import driver
 from dyno.builds import Say
 from dyno.compare.experiment.candidates import Spec
-from dyno.driver.plan import Outline
+from dyno.driver.plan import Outline, OutlinedText
 from dyno.engines import ReadsSql, find_engine, find_plain_dump
 from dyno.errors import UsageError
+from dyno.printable import escape_line
 from dyno.workloads.replay.statements import compile_names
 
 #: The session that takes any statement and answers none.
@@ -21,8 +23,12 @@ _ANY = "null"
 _ALL = "*"
 #: What the driver calls the end that a file put together by hand lacks.
 NO_END = "the line that ends such a dump"
-#: Names that are told.
-_TOLD = 5
+#: Names that are told, and letters of a statement.
+_TOLD, _SHOWN = 5, 60
+#: What makes a database, or sets something for it.
+_OF_DATABASES = re.compile(
+    r"\s*(?:ALTER|COMMENT\s+ON|(?P<makes>CREATE))\s+DATABASE\b", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,12 @@ class ReadyFile:
                     f"left out of {self.named.name}: {', '.join(left)}; "
                     "what it makes belongs to the account that loads it"
                 )
+            if self.database != _ALL and (own := _find_databases(outline)):
+                yield (
+                    f"left out of {self.named.name}: what it says of databases "
+                    f"({len(own):,} times; line {own[0].line}: {escape_line(own[0].text)[:_SHOWN]})"
+                    "; the candidate has one of its own"
+                )
             if end := outline.left_out.get(NO_END):
                 yield (
                     f"note: {self.named.name} ends on line {end.line} without {NO_END}: if it was "
@@ -81,6 +93,13 @@ class ReadyFile:
                 f"the database {loaded} of {self.named.name} is loaded into the candidate's own"
                 f"{rest}"
             )
+
+
+def _find_databases(outline: Outline) -> list[OutlinedText]:
+    """The statements of databases; those that make one only where no name of one is told."""
+    is_named = any(outline.databases)
+    found = [(it, _OF_DATABASES.match(it.text)) for it in outline.texts]
+    return [it for it, match in found if match and not (is_named and match["makes"])]
 
 
 def make_ready(named: Path, candidates: Sequence[Spec], say: Say) -> ReadyFile:
