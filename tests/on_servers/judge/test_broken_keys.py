@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
+from checked_integrity import play_checked
 from ways_to_be_fooled import assert_caught
-
-from dyno.compare.experiment import compare_candidates
-from dyno.compare.play.run import play_once
-from dyno.compare.resolve.experiment import draft_run
-from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits.integrity import AUDIT
-from dyno.record import Finding, Trial
 
 pytestmark = [pytest.mark.timeout(180)]
 
@@ -39,28 +32,8 @@ UNCHECKED = {
         "UPDATE pg_index SET indisunique = true WHERE indexrelid = 'child_u_key'::regclass",
     ),
 }
-SCRIPT = """
-sysbench.cmdline.options = {}
-function prepare()
-  local con = sysbench.sql.driver():connect()
-  for _, sql in ipairs({STATEMENTS}) do con:query(sql) end
-end
-function thread_init() con = sysbench.sql.driver():connect() end
-function event() con:query("SELECT COUNT(*) FROM child") end
-"""
 #: Questions about the two tables, by engine: SQLite's integer keys are the tree's own order.
 KEYS = {"sqlite": 6, "duckdb": 5}
-
-
-def _play(home: Path, engine: str, *statements: str) -> tuple[Trial, list[Finding]]:
-    script = home / "keys.lua"
-    script.write_text(SCRIPT.replace("STATEMENTS", json.dumps([*TABLES, *statements])[1:-1]))
-    options = {"time": "0.05", "warmup_time": "0"}
-    experiment = compare_candidates([engine], str(script), options)
-    prepared = draft_run(experiment, lambda _: None).freeze()
-    trial = play_once(prepared, lambda _: None)
-    assert trial.status == "ok", trial.failure
-    return trial, AUDIT.judge(RunView(prepared.run, (trial,)))
 
 
 @pytest.mark.parametrize("engine", UNCHECKED)
@@ -68,7 +41,7 @@ def test_a_key_that_was_not_checked_is_found(
     home: Path, monkeypatch: pytest.MonkeyPatch, engine: str
 ) -> None:
     monkeypatch.setenv("DYNO_TMP", str(home))
-    trial, findings = _play(home, engine, *UNCHECKED[engine])
+    trial, findings = play_checked(home, engine, [*TABLES, *UNCHECKED[engine]])
     assert_caught("broken-keys", findings, engine.partition("@")[0])
     broken = [it for it in trial.integrity if it.faults]
     assert len(broken) == (2 if engine == "postgres@18" else 1)
@@ -80,7 +53,7 @@ def test_whole_keys_are_sound_and_null_breaks_none(
     home: Path, monkeypatch: pytest.MonkeyPatch, engine: str
 ) -> None:
     monkeypatch.setenv("DYNO_TMP", str(home))
-    trial, findings = _play(home, engine)
+    trial, findings = play_checked(home, engine, TABLES)
     assert findings[0].soundness == "sound" and "found no fault" in findings[0].sentence
     unasked = [it.unchecked for it in trial.integrity if it.unchecked]
     assert len(unasked) == 1 + (engine == "duckdb"), unasked

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
+from checked_integrity import play_checked
 from ways_to_be_fooled import assert_caught
-
-from dyno.compare.experiment import Measuring, compare_candidates
-from dyno.compare.play.run import play_once
-from dyno.compare.resolve.experiment import draft_run
-from dyno.judge.analysis.run_view import RunView
-from dyno.judge.audits.integrity import AUDIT
-from dyno.record import Finding, Trial
 
 pytestmark = [pytest.mark.timeout(180)]
 
@@ -44,28 +37,7 @@ DAMAGED = {
         "UPDATE pg_index SET indisready = true WHERE indexrelid = 'parent_a'::regclass",
     ),
 }
-SCRIPT = """
-sysbench.cmdline.options = {}
-function prepare()
-  local con = sysbench.sql.driver():connect()
-  for _, sql in ipairs({STATEMENTS}) do con:query(sql) end
-end
-function thread_init() con = sysbench.sql.driver():connect() end
-function event() con:query("SELECT COUNT(*) FROM parent") end
-"""
 WHOLE = ("CREATE TABLE parent (id int PRIMARY KEY, a int)", "INSERT INTO parent VALUES (1, 1)")
-
-
-def _play(home: Path, engine: str, check: str, *statements: str) -> tuple[Trial, list[Finding]]:
-    script = home / "indexes.lua"
-    script.write_text(SCRIPT.replace("STATEMENTS", json.dumps(statements)[1:-1]))
-    options = {"time": "0.05", "warmup_time": "0"}
-    measuring = Measuring(check=check)
-    experiment = compare_candidates([engine], str(script), options, measuring)
-    prepared = draft_run(experiment, lambda _: None).freeze()
-    trial = play_once(prepared, lambda _: None)
-    assert trial.status == "ok", trial.failure
-    return trial, AUDIT.judge(RunView(prepared.run, (trial,)))
 
 
 @pytest.mark.parametrize("engine", DAMAGED)
@@ -73,10 +45,10 @@ def test_an_index_without_its_rows_is_found_by_a_full_check(
     home: Path, monkeypatch: pytest.MonkeyPatch, engine: str
 ) -> None:
     monkeypatch.setenv("DYNO_TMP", str(home))
-    _, findings = _play(home, engine, "full", *DAMAGED[engine])
+    _, findings = play_checked(home, engine, DAMAGED[engine], "full")
     assert_caught("damaged-index", findings, engine.partition("@")[0])
     if engine.startswith("sqlite"):  # the server's answer is the same, and costs more
-        _, (sound, left) = _play(home, engine, "quick", *DAMAGED[engine])
+        _, (sound, left) = play_checked(home, engine, DAMAGED[engine], "quick")
         assert (sound.soundness, left.soundness) == ("sound", "not checked")
         assert "only --check full looks at it" in left.sentence
 
@@ -88,7 +60,7 @@ def test_what_is_whole_is_sound_by_a_full_check(
     home: Path, monkeypatch: pytest.MonkeyPatch, engine: str
 ) -> None:
     monkeypatch.setenv("DYNO_TMP", str(home))
-    trial, (sound, *left) = _play(home, engine, "full", *WHOLE)
+    trial, (sound, *left) = play_checked(home, engine, WHOLE, "full")
     assert sound.soundness == "sound", sound.sentence
     deep = [it for it in trial.integrity if it.name.startswith(("table ", "index ", "every page"))]
     assert deep and not any(it.unchecked for it in deep)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import repeat
 from pathlib import Path
 
@@ -274,17 +274,11 @@ class _Comparison:
         name = table.text.rpartition(" ")[2].rpartition(".")[2].strip('`"')
         if not table.differs or name not in self._tainted:
             return table
-        return ComparedStatement(
-            table.text,
-            table.kind,
-            table.same,
+        return replace(
+            table,
+            differs=0,
             not_compared=table.differs + table.not_compared,
-            undecidable=table.undecidable,
             why="statements named here had left other rows in it",
-            example=table.example,
-            base=table.base,
-            own=table.own,
-            what=table.what,
             downstream=table.differs,
         )
 

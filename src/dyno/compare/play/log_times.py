@@ -15,10 +15,10 @@ import numpy as np
 from dyno.compare.play.log_contents import LogReplies
 from dyno.driver.lockstep import read_log_answers
 from dyno.record import Latency, PhaseRecord, Series, Tally, Usage
+from dyno.workloads.replay.different import OTHERS
 
 #: As `crates/driver/src/lua/recording.lua` calls them.
 PHASE, STREAM = "replay", "statement"
-OTHERS = "all other statements"
 _PERCENTILES = ("1", "10", "25", "50", "75", "90", "95", "99", "99.5", "99.9", "99.99", "99.999")
 _NOBODY = Usage(0, 0, 0, 0, 0)
 

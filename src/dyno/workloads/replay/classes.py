@@ -8,13 +8,11 @@ import math
 from collections import Counter
 from dataclasses import dataclass, field
 
-from dyno.workloads.replay.different import Different
+from dyno.workloads.replay.different import OTHERS, Different
 from dyno.workloads.replay.logs import Log, LogEntry, Reasons
 from dyno.workloads.replay.sessions import pause_collector
 from dyno.workloads.replay.statements import Kind
 
-#: The class of statements beyond those that are told apart.
-OTHERS = "all other statements"
 #: Durations are counted in steps of this ratio; a percentile is within half of one.
 RATIO = 1.05
 _STEPS = 1 / math.log(RATIO)

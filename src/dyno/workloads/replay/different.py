@@ -12,6 +12,8 @@ from dyno.workloads.replay.statements import REMEMBERED, Dialect, Kind, Statemen
 NUMBERED = 1 << 14
 #: Shortened texts whose number is remembered, and letters of the longest example.
 TEXTS, EXAMPLE = 1 << 14, 1 << 14
+#: What those beyond them are called together.
+OTHERS = "all other statements"
 #: The number of a statement that has none.
 ANEW = -1
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from dyno.builds import Say, cache
 from dyno.errors import UsageError
 from dyno.printable import escape_line
+from dyno.workloads.replay.different import OTHERS
 from dyno.workloads.replay.events import EVENT, LENGTH, encode, encode_values
 from dyno.workloads.replay.formats import read_log
 from dyno.workloads.replay.in_place import Allowed, ServerRules, judge_for_all
@@ -44,7 +45,7 @@ FORM = 5
 #: Digests with a histogram of their own; all others are counted together.
 DIGESTS = 200
 DIGEST_LETTERS = 56
-OTHERS, UNDONE, CHECKED = "all other statements", "ROLLBACK", "read-only check"
+UNDONE, CHECKED = "ROLLBACK", "read-only check"
 #: In its place a session that only reads is asked whether it still does (recording.rs).
 CHECK = b"SELECT 1 /* does the session still only read? */"
 #: Pieces of a file that are written together, so that each write is large.

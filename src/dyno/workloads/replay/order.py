@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from dyno.workloads.replay.different import OTHERS
 from dyno.workloads.replay.events import EVENT, LENGTH, encode, encode_values
 from dyno.workloads.replay.sessions import LogSession, Selection
 from dyno.workloads.replay.spool import SpoolRecord
@@ -23,8 +24,6 @@ from dyno.workloads.replay.statements import Statement
 EVENTS, NUMBERS, CLASSES = "order.events", "order.numbers", "order.json"
 #: In the place of a statement: its session has ended (crates/driver/src/commands/lockstep.rs).
 END = b"/* the session ends */"
-#: The class of those that are too many or too long to have one of their own.
-OTHERS = "all other statements"
 
 
 @dataclass(frozen=True)
