@@ -84,7 +84,6 @@ def test_a_file_with_marks_is_played_by_its_option_and_as_pgbench_would(
         (["--sql", str(file)], True),
         (["-w", str(file), "--set", "marked=true"], True),
         (["-w", str(file), "--set", "marked=off"], False),
-        (["-f", str(file)], False),
     ):
         assert run_words(["play", "null", *words, "--set", "events=40"]) == 0
         assert ("two" in capsys.readouterr().out) is is_marked

@@ -38,7 +38,6 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ([*ASLR, *ASLR], "the factor 'aslr' is given twice", "list all its levels at once"),
         (["--factor", "table_size=1,2"], "is a factor and is set in the workload", "leave out"),
         ([*ASLR, "--aa"], "an A/A comparison takes no factors", "leave out the factors"),
-        (["--one-at-a-time"], "--one-at-a-time needs a factor", "--factor"),
         (["--factor", f"threads={','.join(map(str, range(1, 66)))}"], "make 65 cells", "64"),
     ],
 )

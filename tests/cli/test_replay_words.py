@@ -42,6 +42,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["--speed", "2", "-w", "insert"], "--speed needs --log", "--log FILE"),
         ([*LOG, "--time", "5"], "--time does not apply to a replay", "--speed"),
         ([*LOG, "--set", "threads=5"], "--set threads does not apply to a replay", "--speed"),
+        (
+            [*LOG, "--set", "statement_limit=1T"],
+            "--set statement_limit cannot be '1T'",
+            "up to 512M",
+        ),
         ([*LOG, "--data", "shop.sql", "-w", "insert"], "cannot be combined", "play one"),
         ([*LOG, "--data", "shop.sql", "--speed", "fast"], "speed of a replay cannot be 'f", "max"),
     ],
@@ -109,6 +114,12 @@ def test_what_is_left_out_is_told(capsys: pytest.CaptureFixture[str]) -> None:
         in said.err
     )
     assert "3 in all" in said.out and "failed" in said.out
+
+
+def test_the_longest_statement_that_is_played_is_set(capsys: pytest.CaptureFixture[str]) -> None:
+    words = [*LOG, "--data", "shop.sql", "--set", "statement_limit=40"]
+    assert run_words(["play", "sqlite@system", *words]) == 64
+    assert "3 too long (lines 6" in capsys.readouterr().err
 
 
 def test_what_is_shown_of_a_log_is_neither_masked_nor_obeyed(

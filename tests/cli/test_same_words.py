@@ -87,7 +87,6 @@ def test_a_count_takes_no_accepted_answers(
     [
         (["compare", "null", "null@1us", "--set", "time=1"], "--time and --set time are the same"),
         (["play", "null", "--set", "threads=1"], "--threads and --set threads are the same"),
-        (["play", "null", "--client", "1"], "--threads and --client are the same"),
         (["run", "x.toml", "--set", "time=1"], "--time and --set time are the same"),
     ],
 )
@@ -125,6 +124,75 @@ def test_the_same_text_twice_is_compared_where_that_is_declared(asked: list[Any]
     assert [each.measuring.aa for each in asked] == [True, True]
 
 
+SETTINGS = [
+    ("--gate", 'gate = "mean"', "gate", "mean"),
+    ("--hold-connections", "hold_connections = true", "hold_connections", True),
+    ("--count-events", "count_events = 2000", "count_events", 2000),
+    ("--one-at-a-time", 'design = "one at a time"', "", ""),
+]
+
+
+@pytest.mark.parametrize(("option", "line", "name", "value"), SETTINGS)
+def test_an_option_that_left_is_a_setting_of_an_experiments_file_and_says_so(
+    option: str,
+    line: str,
+    name: str,
+    value: object,
+    asked: list[Any],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run_words(["compare", "null", "null@1us", "-w", "insert", option]) == 64
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert f"a setting of an experiment's file: {line.split('=')[0]}" in said and not asked
+    factor = '[[factor]]\nname = "aslr"\nlevels = ["on", "off"]\n' if not name else ""
+    Path("x.toml").write_text(f"{line}\n{EXPERIMENT}{factor}")
+    assert run_words(["run", "x.toml"]) == 64 and asked
+    made = asked[0]
+    assert getattr(made.measuring, name) == value if name else made.crossed.crossing in line
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        (["compare", "null", "null@1us", "-w", "insert", "--stacks"], "--profile stacks"),
+        (["compare", "null", "null@1us", "-w", "insert", "--no-profile"], "--profile off"),
+        (["play", "null", "--log", "a.log", "--statement-limit", "1M"], "--set statement_limit="),
+        (["run", "x.toml", "--host-group", "ci"], "DYNO_HOST_GROUP=NAME"),
+        (["count", "null", "null@1us", "-w", "insert", "--host-group=ci"], "DYNO_HOST_GROUP=NAME"),
+    ],
+)
+def test_an_option_that_another_word_replaced_says_which(
+    line: list[str], hint: str, asked: list[Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_words(line) == 64 and not asked
+    assert hint in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_where_cpu_time_goes_is_sampled_flat_with_callers_or_not_at_all(asked: list[Any]) -> None:
+    for words in ([], ["--profile", "off"], ["--profile", "stacks"]):
+        assert run_words(["compare", "null", "null@1us", "-w", "insert", *words]) == 64
+    chosen = [(it.measuring.cpu_profile, it.measuring.cpu_stacks) for it in asked]
+    assert chosen == [(True, False), (False, False), (True, True)]
+
+
+def test_a_share_counts_no_instructions(
+    asked: list[Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("x.toml").write_text(f"count_events = 2000\n{EXPERIMENT}")
+    assert run_words(["shard", "1/2", "x.toml"]) == 64
+    assert "a share of x counts nothing" in capsys.readouterr().err and not asked
+
+
+#: What a person can choose from.
+OPTIONS_MOST = {"compare": 40, "play": 20}
+
+
+@pytest.mark.parametrize("name", OPTIONS_MOST)
+def test_a_command_has_no_more_options_than_a_person_reads(name: str) -> None:
+    found = [it.name for it in command.commands[name].params if isinstance(it, click.Option)]
+    assert 10 < len(found) <= OPTIONS_MOST[name], found
+
+
 def _list_options(group: click.Command, name: str = "") -> Iterator[tuple[str, set[str]]]:
     if isinstance(group, click.Group):
         for each, below in group.commands.items():
@@ -154,8 +222,8 @@ READERS = {
     "servers/watch": ("watch",),
     "servers/kit": ("kit install",),
     "workloads/replay": ("compare", "play"),
-    "cli/pgbench_words": ("compare", "play"),
     "cli/replay_words": ("compare", "play"),
+    "cli/workload_words": ("compare", "play"),
     "cli/server_options": ("options",),
 }
 #: Programs of others, whose own options a hint may spell out.

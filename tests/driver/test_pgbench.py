@@ -150,12 +150,10 @@ INSERT INTO r VALUES ('u', :u), ('g', :g), ('z', :z), ('e', :e);
     assert all(abs(s - x) < 60 for s, x in zip(shares, [250, 683, 414, 632], strict=True)), shares
 
 
-def test_the_command_line_takes_a_file_by_pgbench(tmp_path: Path) -> None:
-    script = tmp_path / "mine.bench"
+def test_the_command_line_takes_a_file_of_pgbench(tmp_path: Path) -> None:
+    script = tmp_path / "mine.pgbench"
     script.write_text("\\set x random(1, 10)\nSELECT :x;\n")
-    done = CliRunner().invoke(
-        command, ["play", "null", "--pgbench", str(script), "--set", "events=5"]
-    )
+    done = CliRunner().invoke(command, ["play", "null", "-w", str(script), "--set", "events=5"])
     assert done.exit_code == 0, done.output
     assert "transaction" in done.output
 

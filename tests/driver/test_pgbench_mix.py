@@ -155,7 +155,7 @@ def test_the_first_sigint_ends_a_program_that_a_script_waits_for(
 ) -> None:
     script, started = tmp_path / "file.sql", tmp_path / "started"
     script.write_text(command.format(f"touch {started}; sleep 300"))
-    words = ["play", "null", "-w", str(script), "--allow-shell"]
+    words = ["play", "null", "-w", str(script), "--set", "allow_shell=on"]
     with subprocess.Popen(
         [sys.executable, "-m", "dyno.cli", *words],
         cwd=tmp_path,

@@ -11,7 +11,7 @@ import pytest
 from pgbench_files import EXPRESSIONS, NULL, play
 from repository import ROOT
 
-from dyno.cli import command, run_words
+from dyno.cli import command, pgbench, run_words
 from dyno.compat.pgbench import words
 
 DOCS = ROOT / "docs/guides/workloads/pgbench-words.md"
@@ -65,7 +65,7 @@ def test_the_table_has_every_word_and_no_other() -> None:
     options = [f"--{name}" for name in OPTIONS]
     known = {*COMMANDS, *FUNCTIONS, *OPERATORS, *VARIABLES, *options}
     assert set(STATES) == known
-    assert set(STATES.values()) == {"done", "refused", "same as"}
+    assert set(STATES.values()) == {"done", "refused", "same as", "left out"}
 
 
 def test_the_real_pgbench_has_no_option_that_the_table_lacks() -> None:
@@ -97,13 +97,21 @@ def test_every_function_and_operator_that_is_done_was_held_against_pgbench() -> 
         assert STATES[sign] == "done" and sign.lower() in tried.lower(), sign
 
 
-def test_every_option_is_taken_or_answered(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_option_is_played_left_out_or_refused_as_the_table_says() -> None:
+    told = {name for name in OPTIONS if STATES[f"--{name}"] == "done"}
+    assert told == pgbench.PLAYED
+    told = {name for name in OPTIONS if STATES[f"--{name}"] in ("left out", "same as")}
+    assert told - {"help", "version"} == pgbench.SILENT
+
+
+def test_every_option_that_play_does_not_take_is_answered(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     play_command = command.commands["play"]
     taken = {name for it in play_command.params for name in (*it.opts, *it.secondary_opts)}
+    assert taken & STATES.keys() == OTHERS | {"--time"}
     for option in (f"--{name}" for name in OPTIONS):
-        if STATES[option] != "refused":
-            assert option in taken | {"--help", "--version"}, option
-            continue
-        assert option not in taken - OTHERS and run_words(["play", "null", option, "1"]) == 64
-        hint = capsys.readouterr().err.partition("hint: ")[2]
-        assert hint and "shows what it takes" not in hint, option
+        if option not in taken | {"--help", "--version"}:
+            assert run_words(["play", "null", option, "1"]) == 64
+            hint = capsys.readouterr().err.partition("hint: ")[2]
+            assert hint and "shows what it takes" not in hint, option

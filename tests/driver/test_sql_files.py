@@ -140,10 +140,10 @@ def test_a_query_without_rows_or_with_other_columns_ends_the_trial(
 def test_the_command_line_takes_a_file_of_sql(tmp_path: Path) -> None:
     script = tmp_path / "mine.txt"
     script.write_text("-- :x = 1..10\n-- weight: 2\nSELECT :x;\nSELECT 2;\n")
-    done = CliRunner().invoke(command, ["play", "null", "--sql", str(script), "-t", "60"])
+    done = CliRunner().invoke(command, ["play", "null", "--sql", str(script), "--set", "events=60"])
     assert done.exit_code == 0, done.output
     assert re.search(r"select:3 .*\n.*select:4", done.output)
-    both = ["play", "null", "--sql", str(script), "-f", str(script)]
+    both = ["play", "null", "--sql", str(script), "-w", str(script)]
     for words, says in [
         (both, "cannot be combined"),
         ([*both[:3], "nosuch.sql"], "no SQL file at"),

@@ -214,7 +214,7 @@ def test_a_run_that_is_played_moves_on_the_page_and_leaves_it_at_its_end(
     write_home(home)
     words = ["compare", "null@200us", "null@210us", "-w", "oltp_point_select", "--time", "0.4"]
     words += ["--set", "warmup_time=0", "--set", "table_size=100", "--blocks", "6"]
-    words += ["--limit", "foreign=100", "--limit", "steal=100", "--sequential", "--no-profile"]
+    words += ["--limit", "foreign=100", "--limit", "steal=100", "--sequential", "--profile", "off"]
     line = [sys.executable, "-P", "-m", "dyno.cli", *words]
     with serving(home) as it:
         tab.open(f"{it.address}/live.html")

@@ -11,10 +11,10 @@ import click
 from dyno.cli import judged_run, options
 from dyno.cli.judged_run import RunOptions
 from dyno.cli.options import PERCENT
-from dyno.cli.pgbench_words import SQL, choose_workload
 from dyno.cli.runs import find_runs_home
 from dyno.cli.setup_words import prepare_workloads
 from dyno.cli.terminal import screen
+from dyno.cli.workload_words import SQL, choose_workload
 from dyno.errors import UsageError, build_unknown_error
 
 if TYPE_CHECKING:
@@ -54,7 +54,6 @@ FOUND_EXIT, NOTHING_EXIT, UNSURE_EXIT = 0, 1, 2
 @options.BUDGET
 @options.QUICK
 @options.NO_CLIENT_HOSTS
-@options.HOST_GROUP
 def command(span: str, **words: Any) -> int:
     """Find the version or commit that changed an engine's speed.
 

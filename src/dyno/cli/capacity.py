@@ -12,10 +12,10 @@ import click
 
 from dyno.cli import judged_run, options
 from dyno.cli.options import DURATION, ENGINE, PERCENT
-from dyno.cli.pgbench_words import SQL, choose_workload
 from dyno.cli.runs import find_runs_home
 from dyno.cli.setup_words import prepare_experiment
 from dyno.cli.terminal import screen
+from dyno.cli.workload_words import SQL, choose_workload
 from dyno.errors import UsageError
 from dyno.numbers import keep_finite
 
@@ -74,7 +74,6 @@ NOTHING_EXIT, CLIENT_EXIT = 2, 3
 @click.option("--sequential", is_flag=True, help="Restart one candidate after the other.")
 @click.option("--seed", type=int, metavar="N", help="Draws arrivals, requests and order.")
 @options.CLIENT_HOSTS
-@options.HOST_GROUP
 @options.JSON
 def command(**words: Any) -> int:
     """Find the highest rate that holds a limit on latency.

@@ -11,12 +11,15 @@ from dyno.cli import judged_run, options
 from dyno.cli.exits import print_error
 from dyno.cli.headings import HeadedCommand, HeadedOption
 from dyno.cli.options import ENGINE, PERCENT, WORKLOAD
-from dyno.cli.pgbench_words import add_pgbench_options, choose_scripts
 from dyno.cli.replay_words import add_replay_options, rewrite_candidates
+from dyno.cli.workload_words import SQL, choose_scripts
 from dyno.errors import HostError, TrialFailed, UsageError
 
 if TYPE_CHECKING:
     from dyno.compare.experiment import Experiment
+
+#: Those that `--count` counts, under valgrind, which is some 50 times slower.
+COUNT_EVENTS = 10_000
 
 
 @click.command("compare", cls=HeadedCommand)
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     help="What is played: a workload's name, a Lua script, or a script file of pgbench; may be "
     "repeated.",
 )
-@add_pgbench_options
+@SQL
 @add_replay_options
 @options.TIME
 @options.THREADS
@@ -56,12 +59,10 @@ if TYPE_CHECKING:
 @options.QUICK
 @options.STRICT
 @options.VERBOSE
-@options.HOST_GROUP
 @options.JSON
 @options.FORMAT
 @options.INCONCLUSIVE
 @options.FACTOR
-@options.ONE_AT_A_TIME
 @click.option(
     "--like",
     metavar="NAME",
@@ -72,13 +73,6 @@ if TYPE_CHECKING:
     "--aa", is_flag=True, help="The candidates are the same on purpose: an A/A comparison."
 )
 @click.option(
-    "--gate",
-    type=click.Choice(["each", "mean"]),
-    default="each",
-    show_default=True,
-    help="What decides: each workload, or the geometric mean of all.",
-)
-@click.option(
     "--interleaved/--sequential",
     "interleaved",
     default=None,
@@ -86,26 +80,19 @@ if TYPE_CHECKING:
     "where that is sound and memory holds all engines at once]",
 )
 @click.option(
-    "--hold-connections",
-    is_flag=True,
-    help="Keep connections for a whole trial: interleaved, they are renewed about every second.",
+    "--profile",
+    type=click.Choice(["off", "flat", "stacks"]),
+    default="flat",
+    show_default=True,
+    help="Sample where the engines' CPU time goes, where the kernel permits it; stacks: play a "
+    "trial of each candidate for the callers of functions, too, after the last block.",
 )
-@options.PROFILE
-@options.STACKS
 @click.option(
     "--count",
     "is_counted",
     is_flag=True,
     help="Before the blocks, count each candidate's instructions per operation of one user "
     "(`dyno count`); the report says how much of the time's change they explain.",
-)
-@click.option(
-    "--count-events",
-    type=click.IntRange(2),
-    default=10_000,
-    show_default=True,
-    metavar="N",
-    help="How many events --count counts, under valgrind, which is some 50 times slower.",
 )
 @click.option(
     judged_run.FOR_GIT,
@@ -134,11 +121,7 @@ def command(**words: Any) -> int:
     dyno compare null@200us slow=null@210us?aslr=off -w insert --budget 10m
     dyno compare sqlite --factor journal_mode=wal,delete --factor aslr=on,off -w insert
     """
-    events = words["count_events"] if words["is_counted"] else 0
-    if events and words["factors"]:
-        hint = "count two candidates at a time with dyno count"
-        raise UsageError("--count does not apply to --factor", hint=hint)
-    asked = judged_run.read_asked(words, events)
+    asked = judged_run.read_asked(words)
     experiment = read_experiment(**words)
     try:
         verdict = judged_run.play_and_judge(experiment, asked)
@@ -155,10 +138,7 @@ def read_experiment(**words: Any) -> Experiment:
     from dyno.compare import experiment as experiments
     from dyno.compare.experiment.factors import cross_factors
 
-    command, moved = judged_run.quote_command(), words["one_at_a_time"]
-    crossed = cross_factors(words["factors"], "one at a time" if moved else "factorial")
-    if moved and not crossed.levels:
-        raise UsageError("--one-at-a-time needs a factor", hint="add --factor KEY=A,B")
+    command, crossed = judged_run.quote_command(), cross_factors(words["factors"], "factorial")
     if len(words["candidates"]) < 2 and not crossed.levels:
         raise UsageError(
             "a comparison needs two candidates",
@@ -172,12 +152,11 @@ def read_experiment(**words: Any) -> Experiment:
         controls=dict(words["controls"]),
         limits=dict(words["limits"]),
         aa=words["aa"],
-        gate=words["gate"],
         sequential=None if words["interleaved"] is None else not words["interleaved"],
-        hold_connections=words["hold_connections"],
         precision_percent=words["precision"],
-        cpu_profile=words["cpu_profile"],
-        cpu_stacks=words["cpu_stacks"],
+        cpu_profile=words["profile"] != "off",
+        cpu_stacks=words["profile"] == "stacks",
+        count_events=COUNT_EVENTS if words["is_counted"] else 0,
         accepted=words["accepted"] or {},
         check=words["check"],
     )

@@ -11,9 +11,9 @@ import click
 
 from dyno.cli import judged_run, options
 from dyno.cli.options import ENGINE, PERCENT
-from dyno.cli.pgbench_words import SQL, choose_workload
 from dyno.cli.runs import find_runs_home
 from dyno.cli.setup_words import prepare_experiment
+from dyno.cli.workload_words import SQL, choose_workload
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
@@ -73,7 +73,6 @@ EXITS = {"not heavier": 0, "lighter": 0, "heavier": 1, "inconclusive": 2}
 @click.option("--seed", type=int, default=1, show_default=True, help="Draws the requests.")
 @options.VERBOSE
 @options.NO_CLIENT_HOSTS
-@options.HOST_GROUP
 @options.JSON
 def command(**words: Any) -> int:
     """Count instructions per operation: is CANDIDATE heavier than BASE?

@@ -93,7 +93,6 @@ INVALID_EXIT = judged_run.EXITS["invalid"]
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Draws blocks and orders.")
 @options.STRICT
-@options.HOST_GROUP
 @options.JSON
 def command(**words: Any) -> int:
     """Measure what a disk does under a database: is a later PATH slower than the first?

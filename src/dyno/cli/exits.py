@@ -18,8 +18,8 @@ from typing import Any, NoReturn
 import click
 
 from dyno.cli import memory
-from dyno.cli.pgbench_words import explain_option
 from dyno.cli.terminal import screen
+from dyno.cli.unknown_options import explain_option
 from dyno.errors import (
     INTERNAL_EXIT,
     INTERRUPTED_EXIT,
@@ -186,13 +186,14 @@ def convert_click_error(error: click.ClickException) -> UsageError:
 
 def _suggest_remedy(error: click.ClickException, path: str) -> str:
     """What may have been meant; who comes from sysbench gives a workload's options as our own."""
-    taken = error.ctx.command.params if isinstance(error, click.NoSuchOption) and error.ctx else ()
-    if isinstance(error, click.NoSuchOption) and (
-        answer := explain_option(error.option_name, taken)
-    ):
-        return answer
+    command = error.ctx.command if isinstance(error, click.NoSuchOption) and error.ctx else None
+    if isinstance(error, click.NoSuchOption) and command:
+        explained = explain_option(error.option_name, command.name or "")
+        if explained:
+            return explained
     if isinstance(error, click.MissingParameter) and error.param and error.param.name == "run":
         return "`last` is the newest run; `dyno show runs` lists them"
+    taken = command.params if command else ()
     hidden = {name for it in taken if getattr(it, "hidden", False) for name in it.opts}
     near = [it for it in getattr(error, "possibilities", None) or () if it not in hidden]
     help_words = f"`{path} --help` shows what it takes"

@@ -41,12 +41,11 @@ INCONCLUSIVE_EXITS = {"pass": 0, "fail": 1}
 class RunOptions:
     """What a user asked of a run beside the experiment itself, and of its verdict.
 
-    `count_events` are those whose instructions are counted, 0 for none; `inconclusive` is `pass`,
-    `fail`, `retry` or empty. `verbose` prints all that the report has in words.
+    `inconclusive` is `pass`, `fail`, `retry` or empty. `verbose` prints all that the report has in
+    words.
     """
 
     budget_s: float | None = None
-    count_events: int = 0
     json_file: Path | None = None
     formats: tuple[FormatFile, ...] = ()
     strict: bool = False
@@ -73,11 +72,10 @@ def convert_exit_for_git(code: int) -> int:
     return SKIP_EXIT if code in (*EXITS.values(), DOUBTFUL_EXIT) else max(code, STOP_EXIT)
 
 
-def read_asked(words: Mapping[str, Any], count_events: int = 0) -> RunOptions:
+def read_asked(words: Mapping[str, Any]) -> RunOptions:
     """What a command's words ask for; a command may have some of them."""
     return RunOptions(
         budget_s=words.get("budget"),
-        count_events=count_events,
         json_file=words.get("json_file"),
         formats=tuple(words.get("formats", ())),
         strict=words.get("strict", False),
@@ -110,11 +108,10 @@ def play_and_judge(experiment: Experiment, asked: RunOptions) -> Verdict:
     sweep()
     draft = draft_run(experiment, print_progress)
     counted = None
-    if asked.count_events:
+    if experiment.measuring.count_events:
         from dyno.compare.count.run import plan_count_beside
 
-        events = asked.count_events
-        counted = plan_count_beside(experiment, draft.seed, events, print_progress)
+        counted = plan_count_beside(experiment, draft.seed, print_progress)
     quote_error_rates(draft)
     with draft.clients or nullcontext():
         prepared = prepare(draft, print_progress, asked.budget_s)

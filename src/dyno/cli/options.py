@@ -310,9 +310,6 @@ FACTOR: Decorator = click.option(
     help="Vary KEY (a build flag, an engine setting, a control, or an option of the workload) and "
     "say what it does; may be repeated: every combination is played. The first level is the base.",
 )
-ONE_AT_A_TIME: Decorator = click.option(
-    "--one-at-a-time", is_flag=True, help="Vary one factor at a time: fewer cells."
-)
 
 
 def _refuse_client_hosts(
@@ -361,17 +358,6 @@ QUICK: Decorator = click.option(
 BLOCKS: Decorator = click.option(
     "--blocks", type=int, metavar="MAX", help="Blocks at the last analysis.  [default: 24]"
 )
-PROFILE: Decorator = click.option(
-    *("--profile/--no-profile", "cpu_profile"),
-    default=True,
-    help="Sample where the engines' CPU time goes, or not.  [default: where the kernel permits it]",
-)
-STACKS: Decorator = click.option(
-    *("--stacks", "cpu_stacks"),
-    is_flag=True,
-    help="Play a trial of each candidate for the callers of functions, too, after the last block: "
-    "as far as a build's frame pointers lead.",
-)
 _tell = partial(click.option, cls=HeadedOption, heading="How the result is told")
 STRICT: Decorator = _tell(
     "--strict", is_flag=True, help="Exit with 4 if an audit doubts the result."
@@ -412,23 +398,6 @@ def _keep_failure(
     return file
 
 
-def _join_host_group(context: click.Context, option: click.Parameter, name: str | None) -> None:
-    """Has the records of this command name the group."""
-    del option
-    if name is not None:
-        from dyno.host.checks import join_host_group
-
-        context.with_resource(join_host_group(name))
-
-
-HOST_GROUP: Decorator = click.option(
-    "--host-group",
-    metavar="NAME",
-    expose_value=False,
-    callback=_join_host_group,
-    help="This host is one of a group, such as a CI's runners: `dyno history` takes the group's "
-    "runs as one series.  [default: $DYNO_HOST_GROUP]",
-)
 INCONCLUSIVE: Decorator = _tell(
     "--inconclusive",
     type=click.Choice(["pass", "fail", "retry"]),

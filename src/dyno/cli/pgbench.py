@@ -8,22 +8,24 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dyno.cli.pgbench_words import explain_word
 from dyno.cli.shim import split_comparison
 from dyno.cli.terminal import screen
+from dyno.cli.unknown_options import explain_pgbench_word
 from dyno.errors import DynoError, UsageError
 
 if TYPE_CHECKING:
     from dyno.compat.pgbench.play import PlayedRun
-    from dyno.compat.pgbench.scripts import ScriptWord
     from dyno.compat.pgbench.words import PgbenchSettings
     from dyno.driver.plan import Session
 
 REFUSED_EXIT, ABORTED_EXIT = 1, 2
-#: pgbench's own log; `compare` means a server's by these words.
-LOGGING = {"log", "log-prefix"}
-#: What a comparison leaves out; all else that it does not know it refuses by name.
-SILENT = ("jobs", "no-vacuum", "progress", "report-per-command", "progress-timestamp", "debug")
+#: What a comparison plays, what it leaves out; all else it refuses by name.
+PLAYED = {"builtin", "file", "select-only", "skip-some-updates", "client", "transactions", "time"}
+PLAYED |= {"rate", "protocol", "define", "scale", "exit-on-abort"}
+SILENT = {"jobs", "no-vacuum", "progress", "report-per-command", "progress-timestamp", "debug"}
+SILENT |= {"continue-on-error"}
+#: No word of pgbench's: who compares plays other people's scripts, too.
+ALLOW_SHELL = "--allow-shell"
 
 
 @click.command(
@@ -36,8 +38,8 @@ def command(words: tuple[str, ...]) -> int:
     """Run a pgbench command line, with pgbench's output and exit codes.
 
     It plays on the server that ARGS name, as it runs. With --compare BUILD BUILD the line becomes a
-    comparison with a verdict, and takes --quick, --strict, --limit and others as `dyno compare`
-    does. docs/guides/workloads/pgbench-words.md lists every option.
+    comparison with a verdict, and takes --quick, --strict, --limit, --set and others as `dyno
+    compare` does. docs/guides/workloads/pgbench-words.md lists every option.
 
     \b
     dyno pgbench -h /tmp -S -c 4 -T 10 bench
@@ -137,36 +139,48 @@ def finish(settings: PgbenchSettings, played: PlayedRun, lines: Iterable[str]) -
 def play_comparison(words: Sequence[str]) -> int:
     """The same line as `dyno compare` of two builds."""
     from dyno.cli import compare as comparison
-    from dyno.compat.pgbench.words import OPTIONS, read_words
+    from dyno.compat.pgbench.words import read_words
 
-    others, builds, own = split_comparison(words)
+    others, builds, own = split_comparison([word for word in words if word != ALLOW_SHELL])
     settings = read_words(others, os.environ)
-    for name in sorted(settings.given & LOGGING):
-        raise UsageError(f"--{name} writes pgbench's log", hint=explain_word(f"--{name}"))
     if settings.database:
         hint = "the builds are started by Dyno, or named by their URLs"
         raise UsageError(f"a comparison has no database '{settings.database}'", hint=hint)
-    valued = {name.rstrip("=") for name in OPTIONS if name.endswith("=")}
-    spoken = {"builtin", "file", "select-only", "skip-some-updates", "define", "time"}
-    said = [word for script in settings.scripts for word in _describe_script(script)]
-    said += [word for name, value in settings.defined for word in ("--define", f"{name}={value}")]
-    for name in sorted(settings.given - spoken - set(SILENT)):
-        said += [f"--{name}", settings.text[name]] if name in valued else [f"--{name}"]
-    if left_out := sorted(settings.given & set(SILENT)):
+    for name in sorted(settings.given - PLAYED - SILENT):
+        hint = explain_pgbench_word(f"--{name}")
+        raise UsageError(f"--{name} has no counterpart in a comparison", hint=hint)
+    if left_out := sorted(settings.given & SILENT):
         tell(f"left out, since a comparison has its own: --{', --'.join(left_out)}")
-    if settings.has("time"):
-        said += ["--set", f"time={settings.number['time']}"]
-    elif not settings.has("transactions"):
-        said += ["--transactions", str(settings.transactions)]
+    script, options = read_script_options(settings)
+    if ALLOW_SHELL in words:
+        options["allow_shell"] = "on"
+    said = [word for name, value in options.items() for word in ("--set", f"{name}={value}")]
     code: int = comparison.command.main(
-        [*builds, *said, *own], prog_name="dyno compare", standalone_mode=False
+        [*builds, "--workload", script, *said, *own],
+        prog_name="dyno compare",
+        standalone_mode=False,
     )
     return code
 
 
-def _describe_script(script: ScriptWord) -> list[str]:
-    from dyno.compat.pgbench.scripts import BUILTINS
-
-    builtin = next((name for name, shown in BUILTINS.items() if shown == script.shown), "")
-    word = ["--builtin", builtin] if builtin else ["--file", str(script.path)]
-    return [word[0], f"{word[1]}@{script.weight}"]
+def read_script_options(settings: PgbenchSettings) -> tuple[str, dict[str, str]]:
+    """The first script's path, and what plays the line by it, as options of the workload."""
+    first, *others = settings.scripts
+    if lua := next((it.shown for it in settings.scripts if it.path.suffix == ".lua"), None):
+        raise UsageError(f"{lua} is a Lua script", hint="dyno compare plays it by --workload")
+    length = "time" if settings.has("time") else "events"
+    found = {
+        "weight": first.weight,
+        # what is a mark of --sql is a comment to pgbench, and a file may be called anything
+        "marked": None if first.is_builtin else "off",
+        "also": ",".join(f"{each.path.resolve()}@{each.weight}" for each in others) or None,
+        "threads": settings.number.get("client"),
+        length: settings.number.get("time") or settings.transactions * settings.clients,
+        "rate": f"{settings.rate_per_s:g}" if settings.rate_per_s else None,
+        "arrivals": "poisson" if settings.rate_per_s else None,
+        "protocol": settings.text.get("protocol"),
+        "scale": settings.number.get("scale"),
+        "exit_on_abort": "on" if settings.has("exit-on-abort") else None,
+    }
+    given = {name: str(value) for name, value in found.items() if value is not None}
+    return str(first.path.resolve()), given | {f":{k}": v for k, v in settings.defined}

@@ -15,10 +15,10 @@ from dyno.cli import options
 from dyno.cli.headings import HeadedCommand
 from dyno.cli.judged_run import print_progress, quote_command, sweep
 from dyno.cli.options import ENGINE
-from dyno.cli.pgbench_words import add_pgbench_options, choose_scripts
 from dyno.cli.replay_words import add_replay_options, rewrite_candidates
 from dyno.cli.terminal import screen
 from dyno.cli.terminal.live import format_stream
+from dyno.cli.workload_words import SQL, choose_scripts
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ PERCENTILES = ("50", "95", "99", "99.9")
     metavar="NAME",
     help="A command of the script, instead of prepare and run; may be repeated.",
 )
-@add_pgbench_options
+@SQL
 @add_replay_options
 def command(engine: str, **words: Any) -> None:
     """Play a workload once on ENGINE and show its rate and latency each second.
@@ -62,10 +62,7 @@ def command(engine: str, **words: Any) -> None:
     from dyno.judge.analysis.sentence import describe_pilot
 
     (engine,) = rewrite_candidates(words, (engine,))
-    scripts, chosen = choose_scripts(words | {"candidates": (engine,)})
-    if len(scripts) > 1:
-        raise UsageError("--workload and pgbench's scripts cannot be combined", hint="play one")
-    (script,) = scripts
+    (script,), chosen = choose_scripts(words | {"candidates": (engine,)})
     measuring = Measuring(controls=dict(words["controls"]), check=words["check"])
     experiment = compare_candidates([engine], script, chosen, measuring, command=quote_command())
     experiment = replace(experiment, client_hosts=words["client_hosts"])

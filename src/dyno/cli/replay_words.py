@@ -55,16 +55,10 @@ LOG_OPTIONS: dict[str, Decorator] = {
         metavar="FORMAT",
         help="The log_line_prefix of the server that wrote --log, where it cannot be guessed.",
     ),
-    "statement_limit": _take(
-        "--statement-limit",
-        metavar="SIZE",
-        help="With --log, leave out statements of more characters than this (16M).",
-    ),
 }
 NEEDS_LOG = {
     **{"data": "--data", "speed": "--speed", "writes": "--writes", "in_place": "--in-place"},
-    **{"log_prefix": "--log-prefix", "statement_limit": "--statement-limit"},
-    "repeat": "--repeat",
+    **{"log_prefix": "--log-prefix", "repeat": "--repeat"},
 }
 
 
@@ -104,7 +98,8 @@ def choose_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
             "--set setup=… does not apply to a replay", hint="--data FILE makes the copy"
         )
     _check_free(words)
-    limit = _parse_limit(words["statement_limit"])
+    settings = dict(words["settings"])
+    limit = _parse_limit(settings.pop("statement_limit", None))
     repetition = parse_repeat(words["repeat"], words["speed"] or "", words["writes"])
     is_reading = words["in_place"] and not words["writes"]
     rules = find_rules_in_place(words["candidates"], bool(words["data"])) if is_reading else []
@@ -129,7 +124,7 @@ def choose_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
     is_timed = len(words["candidates"]) > 1 and not words.get("untimed")
     if is_timed and (note := replay.describe_length(words["speed"] or "")):
         screen.print_line(note, err=True)
-    options = data.list_options() if data else {}
+    options = (data.list_options() if data else {}) | settings
     return str(replay.script), options | ({"speed": words["speed"]} if words["speed"] else {})
 
 
@@ -153,21 +148,19 @@ def _parse_limit(text: str | None) -> int:
         return LIMIT
     size = numbers.parse_size_bytes(text)
     if size is None or not 1 <= size <= LIMIT_MOST:
-        raise UsageError(f"--statement-limit cannot be '{text}'", hint="1M, 16M or up to 512M")
+        message = f"--set statement_limit cannot be '{text}'"
+        raise UsageError(message, hint="1M, 16M or up to 512M")
     return int(size)
 
 
 #: What the log itself says: how long, how many, how fast; and what belongs to pgbench's files.
-FIXED = {
-    **{"time": "--time", "threads": "--threads"},
-    **{"client": "--client", "transactions": "--transactions"},
-    **{"rate": "--rate", "protocol": "--protocol", "scale": "--scale", "define": "--define"},
-}
-FIXED_SETTINGS = ("time", "events", "threads", "rate", "arrivals", "warmup_time")
+FIXED = {"time": "--time", "threads": "--threads"}
+FIXED_SETTINGS = {"time", "events", "threads", "rate", "arrivals", "warmup_time"}
+FIXED_SETTINGS |= {"protocol", "scale"}
 
 
 def _check_free(words: Mapping[str, Any]) -> None:
-    settings = [name for name, _ in words["settings"] if name in FIXED_SETTINGS]
+    settings = [name for name, _ in words["settings"] if name in FIXED_SETTINGS or name[0] == ":"]
     said = [f"--set {name}" for name in settings]
     said += [word for name, word in FIXED.items() if words.get(name)]
     if said:

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 @options.QUICK
 @options.STRICT
 @options.VERBOSE
-@options.HOST_GROUP
 @options.JSON
 @options.FORMAT
 @options.INCONCLUSIVE

@@ -19,7 +19,7 @@ PROGRAMS = ("sysbench", "pgbench")
 #: Options of `compare` that mean the same here; those with a value are marked.
 TAKEN = {
     **dict.fromkeys(("--quick", "--strict", "--aa"), False),
-    **dict.fromkeys(("--limit", "--control", "--blocks", "--budget", "--precision"), True),
+    **dict.fromkeys(("--set", "--limit", "--control", "--blocks", "--budget", "--precision"), True),
     **dict.fromkeys(("--margin", "--seed", "--json", "--format", "--inconclusive"), True),
 }
 

@@ -17,11 +17,9 @@ def gather_settings(words: Mapping[str, Any]) -> dict[str, str]:
     """
     found = dict(words["settings"])
     for name, word in SHORT.items():
-        if words.get(name) is None:
-            continue
-        others = {f"--set {name}": name in found}
-        others |= {"--client": name == "threads" and words.get("client") is not None}
-        if twice := [other for other, given in others.items() if given]:
-            raise UsageError(f"{word} and {twice[0]} are the same", hint="give one of them")
-        found[name] = f"{words[name]:g}"
+        if words.get(name) is not None:
+            if name in found:
+                hint = "give one of them"
+                raise UsageError(f"{word} and --set {name} are the same", hint=hint)
+            found[name] = f"{words[name]:g}"
     return found

@@ -135,7 +135,7 @@ def format_count(count: int, noun: str) -> str:
 
 
 GATE_MEAN = (
-    "what decides is the geometric mean over all workloads (--gate mean); each workload's own rows "
+    "what decides is the geometric mean over all workloads (`gate`); each workload's own rows "
     "stand beside it"
 )
 

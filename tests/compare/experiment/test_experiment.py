@@ -63,9 +63,6 @@ def test_what_decides_a_suite_is_each_workload_or_their_mean(tmp_path: Path) -> 
     wrong = written(tmp_path, GOOD.replace("margin_percent = 3", 'gate = "median"'))
     with pytest.raises(UsageError, match="gate"):
         experiment.read_experiment(wrong)
-    words = ["null@0s", "null@1s", "-w", "insert", "-w", "point", "--gate", "mean"]
-    context = compare.command.make_context("compare", words)
-    assert compare.read_experiment(**context.params).measuring.gate == "mean"
 
 
 def test_an_a_a_comparison_is_declared(tmp_path: Path) -> None:

@@ -195,7 +195,7 @@ def test_nobody_samples_where_it_is_not_wanted_and_the_run_says_so(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     prepared, folder = prepare_run(tmp_path, cpu_profile=False)
-    assert prepared.run.cpu_sampling and "--no-profile" in prepared.run.cpu_sampling.missing
+    assert prepared.run.cpu_sampling and "--profile off" in prepared.run.cpu_sampling.missing
     play_run(prepared, folder, lambda _: None, ONE_BLOCK)
     assert {trial.phases[-1].profile for trial in list_good(folder)} == {None}
 
@@ -251,5 +251,5 @@ def test_callers_are_sampled_in_a_trial_of_each_beside_the_blocks(
 
 
 def test_callers_cannot_be_asked_for_where_nothing_is_sampled() -> None:
-    with pytest.raises(UsageError, match="contradict"):
+    with pytest.raises(UsageError, match="cpu_stacks needs cpu_profile"):
         choose_cpu_sampling(Measuring(cpu_profile=False, cpu_stacks=True), [])

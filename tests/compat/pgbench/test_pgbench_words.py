@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from dyno.cli import run_words
+from dyno.cli import judged_run, run_words
+from dyno.compare.experiment import Experiment
+from dyno.compat.pgbench.scripts import find_builtin_file
 from dyno.engines.postgres.libpq import convert_address
 from dyno.errors import UsageError
 
@@ -24,25 +26,46 @@ def script(tmp_path: Path) -> str:
     return str(file)
 
 
-def test_scripts_and_builtins_are_one_workload_with_their_weights(
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Experiment]:
+    """What would be compared."""
+    found: list[Experiment] = []
+
+    def judged(experiment: Experiment, _: object) -> object:
+        found.append(experiment)
+        raise UsageError("seen")
+
+    monkeypatch.setattr(judged_run, "play_and_judge", judged)
+    return found
+
+
+WORDS = ["-b", "sel", "-N", "-c", "2", "-j", "2", "-n", "-t", "50", "-M", "simple", "-D", "a=1"]
+WORDS += ["-R", "9.5", "-s", "3", "--exit-on-abort", "--allow-shell", "--continue-on-error"]
+
+
+def test_each_word_of_a_comparison_by_pgbenchs_line_is_an_option_of_the_workload(
+    asked: list[Experiment], script: str
+) -> None:
+    line = ["pgbench", "-f", f"{script}@3", *WORDS, "--compare", "null", "null@1us"]
+    assert run_words([*line, "--set", "warmup_time=0"]) == 64
+    (workload,) = asked[0].workloads
+    assert workload.name == script
+    also = [str(find_builtin_file(name)) for name in ("select-only", "simple-update")]
+    assert workload.options == {
+        **{"weight": "3", "also": ",".join(f"{file}@1" for file in also), "marked": "off"},
+        **{"threads": "2", "events": "100", "protocol": "simple", ":a": "1", "scale": "3"},
+        **{"rate": "9.5", "arrivals": "poisson", "exit_on_abort": "on", "allow_shell": "on"},
+        "warmup_time": "0",
+    }
+
+
+def test_scripts_are_one_workload_by_the_options_of_any_command(
     capsys: pytest.CaptureFixture[str], script: str
 ) -> None:
-    words = [
-        "-f",
-        f"{script}@3",
-        "-b",
-        "sel",
-        "-c",
-        "2",
-        "-j",
-        "2",
-        "-n",
-        "-t",
-        "50",
-        "-M",
-        "simple",
-    ]
-    code, said = says(capsys, "play", "null", *words, "-D", "unused=1", "--set", "warmup_time=0")
+    also = f"also={find_builtin_file('select-only')}@1"
+    sets = [also, "weight=3", "threads=2", "events=100", "warmup_time=0", ":unused=1"]
+    words = [word for each in sets for word in ("--set", each)]
+    code, said = says(capsys, "play", "null", "-w", script, *words)
     assert code == 0, said
     counts = {
         line.split()[0]: int(line.split()[1].replace(",", ""))
@@ -53,6 +76,35 @@ def test_scripts_and_builtins_are_one_workload_with_their_weights(
 
 
 @pytest.mark.parametrize(
+    ("words", "here"),
+    [
+        (["-f", "my.sql"], "-w FILE.sql"),
+        (["-b", "select-only"], "-w pgbench_tpcb_like"),
+        (["-S"], "-w pgbench_select_only"),
+        (["--skip-some-updates"], "-w pgbench_simple_update"),
+        (["-c", "4"], "--set threads=N"),
+        (["--transactions=4"], "--set events=N"),
+        (["-R", "100"], "--set rate=PER_S"),
+        (["-M", "prepared"], "--set protocol"),
+        (["-D", "x=1"], "--set :NAME=VALUE"),
+        (["-s", "10"], "--set scale=N"),
+        (["--allow-shell"], "--set allow_shell=on"),
+        (["--exit-on-abort"], "--set exit_on_abort=on"),
+    ],
+)
+def test_pgbenchs_own_spelling_names_the_command_that_takes_it(
+    words: list[str], here: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for line, command in (
+        (["compare", "null", "null@1us"], "`dyno pgbench --compare BASE CANDIDATE …`"),
+        (["play", "null"], "`dyno pgbench …`"),
+    ):
+        code, said = says(capsys, *line, *words)
+        assert code == 64 and said.startswith("dyno: unknown option '-"), said
+        assert f"hint: {command} takes pgbench's words; here: {here}" in said
+
+
+@pytest.mark.parametrize(
     ("words", "answer"),
     [
         (["-p", "5432"], "the server is named by its URL"),
@@ -60,31 +112,61 @@ def test_scripts_and_builtins_are_one_workload_with_their_weights(
         (["-i"], "before each trial"),
         (["-P", "1"], "shows every second"),
         (["-C"], "connections are kept"),
-        (["-f", "nosuch.sql"], "could not open file 'nosuch.sql'"),
-        (["-b", "s"], "ambiguous"),
-        (["-b", "nosuch"], 'no builtin script found for name "nosuch"'),
-        (["-b", "select-only@one"], "invalid weight specification: @one"),
-        (["-b", "select-only@-1"], "out of range .*: -1"),
-        (["-b", "se@0", "-b", "si@0"], "total script weight must not be zero"),
-        (["-S", "-t", "1", "-T", "1"], "specify either"),
-        (["-S", "-D", "foobla"], "invalid variable definition"),
-        (["-S", "-M", "nosuch"], "refuses this value of option protocol"),
         (["-w", "README.md"], "is not a workload"),
+        (["-w", "my.sql", "--set", "protocol=nosuch"], "refuses this value of option protocol"),
     ],
 )
 def test_what_has_no_counterpart_is_answered(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    script: str,
     words: list[str],
     answer: str,
 ) -> None:
-    import re
-
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(Path(script).parent)
     Path("README.md").write_text("# Read me\n")
     code, said = says(capsys, "play", "null", *words)
-    assert code == 64 and re.search(answer, said), said
+    assert code == 64 and answer in said, said
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        (["-f", "nosuch.sql"], 'could not open file "nosuch.sql"'),
+        (["-f", "it.lua"], "it.lua is a Lua script"),
+        (["-b", "s"], "ambiguous"),
+        (["-b", "nosuch"], 'no builtin script found for name "nosuch"'),
+        (["-b", "select-only@one"], "invalid weight specification: @one"),
+        (["-b", "select-only@-1"], "out of range (0 .. 2147483647): -1"),
+        (["-b", "se@0", "-b", "si@0"], "total script weight must not be zero"),
+        (["-S", "-t", "1", "-T", "1"], "specify either"),
+        (["-S", "-D", "foobla"], "invalid variable definition"),
+        (["-S", "-M", "nosuch"], "invalid query mode"),
+    ],
+)
+def test_what_pgbench_refuses_a_comparison_by_its_line_refuses(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    words: list[str],
+    answer: str,
+    asked: list[Experiment],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("it.lua").touch()
+    code, said = says(capsys, "pgbench", *words, "--compare", "null", "null@1us")
+    assert code == 64 and answer in said and not asked, said
+
+
+def test_a_file_of_any_name_is_pgbenchs_where_that_is_said(
+    asked: list[Experiment], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mine.bench"
+    file.write_text("-- weight: 2\nSELECT 1;\n")
+    assert run_words(["pgbench", "-f", str(file), "--compare", "null", "null@1us"]) == 64
+    assert asked[0].workloads[0].options["marked"] == "off"
+    said = says(capsys, "play", "null", "-w", str(file), "--set", "marked=off", "--set", "events=5")
+    assert said[0] == 0 and "transaction" in said[1]
 
 
 def test_a_script_is_shown_by_its_path(

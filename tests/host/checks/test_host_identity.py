@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
 from pathlib import Path
 
 import pytest
 
 from dyno.cli import run_words
 from dyno.errors import UsageError
-from dyno.host.checks import Machine, join_host_group, read_host_facts
+from dyno.host.checks import Machine, read_host_facts
 from dyno.host.checks._identity import APPLICATION, read_host_group, read_host_id
 
 OWN = "0123456789abcdef0123456789abcdef"
@@ -60,31 +59,24 @@ def test_a_record_names_the_host_and_its_group(
     monkeypatch.delenv("DYNO_HOST_GROUP", raising=False)
     facts = read_host_facts(tmp_path)
     assert facts.get("id", "") == read_host_id(Machine()) and "group" not in facts
-    with join_host_group("ci"):
-        assert read_host_facts(tmp_path)["group"] == "ci"
-        with join_host_group("other"):
-            assert read_host_group() == "other"
-        assert read_host_group() == "ci"
-    assert "DYNO_HOST_GROUP" not in os.environ
+    monkeypatch.setenv("DYNO_HOST_GROUP", "ci")
+    assert read_host_facts(tmp_path)["group"] == "ci"
 
 
-BAD = ["", " ", "a\nb", "a\x1b[31m", " ci", "x" * 65, "\u202eci"]
+BAD = [" ", "a\nb", "a\x1b[31m", " ci", "x" * 65, "\u202eci"]
 
 
 @pytest.mark.parametrize("name", BAD)
 def test_a_name_that_is_none_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UsageError, match=r"host.group"), join_host_group(name):
-        pass
     monkeypatch.setenv("DYNO_HOST_GROUP", name)
-    if name:
-        with pytest.raises(UsageError, match=r"host.group"):
-            read_host_group()
+    with pytest.raises(UsageError, match=r"(?i)host.group"):
+        read_host_group()
 
 
-@pytest.mark.parametrize("words", ["compare null null@1us", "count null null@1us", "run x.toml"])
 def test_a_command_refuses_a_bad_group_before_it_starts(
-    words: str, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run_words([*words.split(), "--host-group", "a\x1bb"]) == 64
+    monkeypatch.setenv("DYNO_HOST_GROUP", "a\x1bb")
+    assert run_words(["compare", "null", "null@1us", "-w", "insert"]) == 64
     said = capsys.readouterr().err
     assert r"'a\x1bb' is no name of a host group" in said and "\x1b" not in said

@@ -82,7 +82,7 @@ def test_a_comparison_counts_beside_its_blocks_and_says_what_that_explains(
         "--set",
         "time=0.3",
     ]
-    assert run_words([*words, "--quick", "--count", "--count-events", "200"]) in (0, 1, 2, 3)
+    assert run_words([*words, "--quick", "--count"]) in (0, 1, 2, 3)
     told = " ".join(capsys.readouterr().out.split())
     assert "what changed: " in told
     assert "% an event (" in told, "instructions of one user, though two are played"

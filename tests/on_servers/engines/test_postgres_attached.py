@@ -75,7 +75,7 @@ def test_tables_that_a_script_never_drops_are_dropped_after_every_trial(
     (tmp_path / "my.lua").write_text(NO_CLEANUP)
     (tmp_path / "bad.sql").write_text(SETUP + "SELECT * FROM nosuch;")
     at, brief = url(theirs, "ann", "anns"), ["--set", "time=0.2"]
-    words = ["-f", str(tmp_path / "my.sql"), "--set", "setup=setup.sql", *brief]
+    words = ["-w", str(tmp_path / "my.sql"), "--set", "setup=setup.sql", *brief]
     assert run_words(["compare", f"one={at}", f"two={at}", *words, "--aa", "--blocks", "3"]) < 4
     (folder,) = (tmp_path / "runs").iterdir()
     trials = [json.loads(file.read_text()) for file in (folder / "trials").iterdir()]

@@ -214,7 +214,7 @@ HEAD = "2026-01-01 10:00:00.000 UTC [7] app@shop "
         (
             f"LOG:  statement: SELECT '{'x' * 900}'\n",
             "1 too long (line 1: 920 characters",
-            "--statement-limit SIZE",
+            "--set statement_limit=SIZE",
         ),
     ],
 )

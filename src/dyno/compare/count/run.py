@@ -69,10 +69,14 @@ class CountToCome:
             count_workload(CountContext(self.draft, workload, plan, self.valgrind, place, say))
 
 
-def plan_count_beside(experiment: Experiment, seed: int, events: int, say: Say) -> CountToCome:
+def plan_count_beside(experiment: Experiment, seed: int, say: Say) -> CountToCome:
     """The counts of a comparison, of one user: of the first phase of each workload that is judged.
     Raises as `count_run`, before anything is played.
     """
+    if experiment.crossed.levels:
+        hint = "count two candidates at a time with dyno count"
+        raise UsageError("a count beside a comparison takes no factors", hint=hint)
+    events = experiment.measuring.count_events
     alone = tuple(
         replace(each, options=each.options | {"threads": "1"}) for each in experiment.workloads
     )

@@ -53,8 +53,9 @@ class Measuring:
     had; `cpu_stacks` plays a trial of each candidate for its callers, too. A verdict ends the run;
     with `precision_percent` only once each interval reaches no further to either side. `accepted`
     are statements that may be answered otherwise, each with its reason. `check` is how thoroughly
-    an engine's data are looked at: `quick`, or `full` by means that read all of them. `rehearses`,
-    `untimed` and `hides_literals` are as `Design` has them.
+    an engine's data are looked at: `quick`, or `full` by means that read all of them.
+    `count_events` are those whose instructions are counted before the blocks, 0 for none.
+    `rehearses`, `untimed` and `hides_literals` are as `Design` has them.
     """
 
     margin_percent: float | None = None
@@ -75,6 +76,7 @@ class Measuring:
     cpu_stacks: bool = False
     accepted: dict[str, str] = field(default_factory=dict)
     check: str = "quick"
+    count_events: int = 0
     rehearses: bool = False
     untimed: bool = False
     hides_literals: bool = False
@@ -99,6 +101,9 @@ class Measuring:
         if not 0.001 <= self.alpha <= 0.2:
             message = f"alpha is out of range (got {self.alpha:g})"
             raise UsageError(message, hint="0.001 to 0.2")
+        if self.count_events and self.count_events < 2:
+            message = f"count_events is out of range (got {self.count_events})"
+            raise UsageError(message, hint="2 or more; 0 counts none")
         if self.gate not in GATES:
             raise build_unknown_error("gate", self.gate, GATES)
         if self.check not in CHECKS:

@@ -13,7 +13,7 @@ from dyno.profile.layers import list_sampled_layers
 from dyno.record import Candidate
 from dyno.record.profile import CpuSampling
 
-NOT_WANTED = "it was not asked for (--no-profile)"
+NOT_WANTED = "it was not asked for (--profile off)"
 NOT_OURS = "the servers run already, and are not ours to look into"
 #: A server sleeps and wakes for each request, and each time its thread's timer is set and stopped:
 #: a short statement then takes twice its CPU time (docs/evidence/cpu-samples.md).
@@ -31,7 +31,7 @@ def choose_cpu_sampling(
     """How the CPU time of `candidates` is sampled, or why it is not."""
     if not measuring.cpu_profile:
         if measuring.cpu_stacks:
-            raise UsageError("--stacks and --no-profile contradict each other")
+            raise UsageError("cpu_stacks needs cpu_profile", hint="leave out cpu_profile = false")
         return CpuSampling(NOT_WANTED)
     if all(side.attached for side in candidates):
         return CpuSampling(NOT_OURS)

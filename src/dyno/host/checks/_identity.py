@@ -11,8 +11,7 @@ import hmac
 import os
 import re
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from hashlib import sha256
 
 from dyno.errors import UsageError
@@ -34,8 +33,6 @@ OF_NOBODY = {"03000200040005000006000700080009"}
 #: A container's name is often the beginning of its own id: another one for each.
 _CONTAINER_NAME = re.compile(r"[0-9a-f]{12}")
 
-#: The variable that names the group of this host, as `--host-group` does.
-GROUP_VARIABLE = "DYNO_HOST_GROUP"
 GROUP_LENGTH_MAX = 64
 
 
@@ -70,7 +67,7 @@ def check_host_group(name: str) -> str:
     """`name`, if it can stand for a group of hosts; else `UsageError`."""
     hint = f"up to {GROUP_LENGTH_MAX} printable characters, such as ci"
     if not name.strip():
-        raise UsageError("--host-group needs a name", hint=hint)
+        raise UsageError("DYNO_HOST_GROUP needs a name", hint=hint)
     if len(name) > GROUP_LENGTH_MAX:
         raise UsageError(f"the host group's name is too long ({len(name)} characters)", hint=hint)
     if not name.isprintable() or escape_line(name) != name or name != name.strip():
@@ -81,17 +78,3 @@ def check_host_group(name: str) -> str:
             hint=hint,
         )
     return name
-
-
-@contextmanager
-def join_host_group(name: str) -> Iterator[None]:
-    """Says for a while, and to the programs started meanwhile, of which group this host is."""
-    before = os.environ.get(GROUP_VARIABLE)
-    os.environ[GROUP_VARIABLE] = check_host_group(name)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[GROUP_VARIABLE]
-        else:
-            os.environ[GROUP_VARIABLE] = before

@@ -28,7 +28,7 @@ SLACK_NS = 5e7
 #: Samples in the engine's largest file that say something of its names.
 SAMPLES_LEAST = 50
 NAMELESS_PERCENT = 50.0
-NOT_ASKED_FOR = "--no-profile"
+NOT_ASKED_FOR = "it was not asked for"
 
 
 class CpuSamples:

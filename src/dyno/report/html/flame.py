@@ -47,7 +47,7 @@ CAPTION = (
     "where its interval excludes zero and Benjamini and Hochberg agree over all of some size. "
     "Click or press Enter to zoom, Escape to zoom out, arrows to move, / to search."
 )
-FLAT = " Callers were not sampled (--stacks does it): below each layer stand its functions."
+FLAT = " Callers were not sampled (--profile stacks does it): below each layer stand its functions."
 DIVIDED = (
     " Callers are those of one trial of each side: the times that the blocks measured are divided "
     "among them. A frame's colour and interval are those of its function's own code."

@@ -54,7 +54,7 @@ OF_ABSENT = "of tables that the copy does not have"
 #: What would play a statement that is left out.
 WITH_WRITES = "--writes plays what writes, too"
 ON_A_COPY = "--data DUMP.sql --writes plays it on a copy"
-LONGER = "--statement-limit SIZE takes longer ones"
+LONGER = "--set statement_limit=SIZE takes longer ones"
 WHOLE = "let the server log statements and their values whole"
 ONE_EACH = "an entry has to hold one statement, whole"
 DUMP_IT = "dump these tables, too"
