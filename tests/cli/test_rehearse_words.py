@@ -45,6 +45,23 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ([*SIDES, *LOG, *DATA, "--no-time", "--budget", "1m"], "--budget and --no-time", "leave"),
         ([*SIDES, *LOG, *DATA, "--set", "threads=5"], "--set threads does not apply", "--speed"),
         ([*SIDES, *DATA, "--log", "nosuch.log"], "cannot read the log nosuch.log", "--log FILE"),
+        (
+            [*SIDES, *LOG, *DATA, "--save", "a", "--old-answers", "b"],
+            *("--save and --old-answers cannot be combined", "leave out one"),
+        ),
+        ([*SIDES, *LOG, *DATA, "--old-answers", "b"], "--old-answers is OLD", "FILE NEW"),
+        (
+            [*SIDES[:1], *LOG, *DATA, "--save", "a", "--blocks", "4"],
+            *("--blocks does not apply to one side", "both sides on one host"),
+        ),
+        (
+            [*SIDES[:1], *LOG, *DATA, "--old-answers", "nosuch"],
+            *("there is no nosuch", "rehearse OLD --save FILE"),
+        ),
+        (
+            [*SIDES[:1], *LOG, *DATA, "--old-answers", "it.log"],
+            *("it.log holds no saved answers", "--save FILE"),
+        ),
         ([*SIDES, *LOG, *DATA, "--blocks", "1"], "the number of blocks is out of range", "3 to"),
     ],
 )

@@ -19,6 +19,7 @@ from dyno.cli.terminal.live import tell_what_stays, watch_live
 if TYPE_CHECKING:
     from dyno.compare.experiment import Experiment
     from dyno.compare.forecast.estimate import Forecast
+    from dyno.compare.play.saved_answers import SavedAnswers
     from dyno.compare.play.watch import Watch
     from dyno.compare.run_folder import RunFolder
     from dyno.record import Run, Verdict
@@ -42,7 +43,7 @@ class RunOptions:
     """What a user asked of a run beside the experiment itself, and of its verdict.
 
     `inconclusive` is `pass`, `fail`, `retry` or empty. `verbose` prints all that the report has in
-    words.
+    words. `saved` are the answers of a base that nobody plays.
     """
 
     budget_s: float | None = None
@@ -51,6 +52,7 @@ class RunOptions:
     strict: bool = False
     inconclusive: str = ""
     verbose: bool = False
+    saved: SavedAnswers | None = None
 
     def choose_exit_code(self, verdict: Verdict) -> int:
         """The exit code of a verdict."""
@@ -116,6 +118,8 @@ def play_and_judge(experiment: Experiment, asked: RunOptions) -> Verdict:
     with draft.clients or nullcontext():
         prepared = prepare(draft, print_progress, asked.budget_s)
         forecast = forecast_run(prepared)
+        if asked.saved:
+            prepared = asked.saved.join(prepared)
         folder = create_run(prepared.run, find_runs_home())
         announce(prepared, forecast, folder, asked.verbose)
         if counted:
@@ -183,6 +187,8 @@ def tell_verdict(folder: RunFolder, asked: RunOptions) -> Verdict:
 def _list_further(folder: RunFolder, book: Book, strict: bool) -> Iterator[tuple[str, str]]:
     """Where to go on: the page, the rest of the words, and the command that plays on or again."""
     yield "report", str(folder.path / "report.html")
+    if (saved := book.run.design.saves_answers) and Path(saved).exists():
+        yield "saved", saved
     name = shorten_name(folder.path)
     yield "more", f"dyno show {name}"
     if not book.verdict.complete:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,12 +14,15 @@ from dyno.cli.options import ENGINE
 from dyno.cli.replay_words import LOG_OPTIONS, choose_log
 from dyno.errors import UsageError
 
+if TYPE_CHECKING:
+    from dyno.compare.play.saved_answers import SavedAnswers
+
 #: Timed blocks, all judged at once: fewer show nothing of one class among many.
 BLOCKS = 8
 
 
 @click.command("rehearse", cls=HeadedCommand)
-@click.argument("candidates", nargs=-1, required=True, type=ENGINE, metavar="OLD NEW")
+@click.argument("candidates", nargs=-1, required=True, type=ENGINE, metavar="[OLD] [NEW]")
 @LOG_OPTIONS["log"]
 @LOG_OPTIONS["data"]
 @LOG_OPTIONS["speed"]
@@ -36,6 +40,19 @@ BLOCKS = 8
 @click.option(
     "--blocks", type=int, metavar="N", help=f"Timed blocks, judged at once.  [default: {BLOCKS}]"
 )
+@click.option(
+    "--save",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Save OLD's answers and plans for a NEW of another day or host; NEW may be left out.",
+)
+@click.option(
+    "--old-answers",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Hold NEW against what --save wrote, in the place of OLD; the log and the data are those "
+    "with which it was saved.",
+)
 @options.BUDGET
 @options.VERBOSE
 @options.JSON
@@ -52,17 +69,22 @@ def command(**words: Any) -> int:
     \b
     dyno rehearse postgres@13 postgres@18 --log postgresql.log --data dump.sql
     dyno rehearse mysql@8.0.33 mysql@9.7 --log general.log --data dump.sql --no-time
+    dyno rehearse postgres@13 --save old.answers --log postgresql.log --data dump.sql
+    dyno rehearse --old-answers old.answers postgres@18 --log postgresql.log --data dump.sql
     """
     from dyno.compare import experiment as experiments
 
     _check_words(words)
+    save, old_answers = words["save"], words["old_answers"]
     measuring = experiments.Measuring(
         blocks=words["blocks"] or BLOCKS,
         fixed=True,
         sequential=True,
         accepted=words["accepted"] or {},
         rehearses=True,
-        untimed=words["untimed"],
+        untimed=words["untimed"] or len(words["candidates"]) == 1,
+        saves_answers=str(save.absolute()) if save else "",
+        old_answers=str(old_answers.absolute()) if old_answers else "",
         hides_literals=words["hide_literals"],
     )
     fixed = {"writes": True, "in_place": False, "repeat": None, "statement_limit": None}
@@ -72,10 +94,32 @@ def command(**words: Any) -> int:
     made = experiments.compare_candidates(
         words["candidates"], chosen[0], options, measuring, command
     )
-    old, new = (side.name for side in made.candidates)
-    made = replace(made, question=f"What would an upgrade from {old} to {new} change?")
-    asked = judged_run.read_asked(words)
+    sides, asked = [side.name for side in made.candidates], judged_run.read_asked(words)
+    if old_answers:
+        saved = _read_old_answers(old_answers, chosen, sides[0])
+        sides, asked = [saved.candidate.name, *sides], replace(asked, saved=saved)
+        made = replace(made, name=f"{Path(chosen[0]).stem}-{'-'.join(sides)}")
+    question = f"What does {sides[0]} answer?"
+    if len(sides) == 2:
+        question = f"What would an upgrade from {sides[0]} to {sides[1]} change?"
+    made = replace(made, question=question)
     return asked.choose_exit_code(judged_run.play_and_judge(made, asked))
+
+
+def _read_old_answers(file: Path, chosen: tuple[str, dict[str, str]], new: str) -> SavedAnswers:
+    """The answers in a file; `UsageError` where these are of another log or
+    other data, or NEW is that side.
+    """
+    from dyno.compare.play.saved_answers import check_same, compute_checksums, read_answers
+    from dyno.workloads.replay.order import read_order
+
+    saved, log = read_answers(file), read_order(Path(chosen[0]))
+    assert log, "a log that is played on builds has an order"
+    check_same(saved, compute_checksums(log, Path(chosen[1]["setup"])))
+    if saved.candidate.name == new:
+        hint = f"name another build; a name says that this is meant: new={new}"
+        raise UsageError(f"{file} has the answers of {new} itself", hint=hint)
+    return saved
 
 
 def _check_words(words: dict[str, Any]) -> None:
@@ -83,9 +127,18 @@ def _check_words(words: dict[str, Any]) -> None:
     from dyno.compare.experiment.candidates import parse_candidate
 
     sides = words["candidates"]
-    if len(sides) != 2:
+    if words["save"] and words["old_answers"]:
+        raise UsageError("--save and --old-answers cannot be combined", hint="leave out one")
+    if words["old_answers"] and len(sides) != 1:
+        hint = "dyno rehearse --old-answers FILE NEW"
+        raise UsageError(f"--old-answers is OLD, and NEW is one (got {len(sides)})", hint=hint)
+    if len(sides) != 2 and not (len(sides) == 1 and (words["save"] or words["old_answers"])):
         hint = "rehearse one upgrade at a time: dyno rehearse OLD NEW"
         raise UsageError(f"a rehearsal has two sides (got {len(sides)})", hint=hint)
+    if len(sides) == 1 and (words["blocks"] or words["budget"]):
+        word = "--blocks" if words["blocks"] else "--budget"
+        hint = f"leave out {word}; both sides on one host are timed"
+        raise UsageError(f"{word} does not apply to one side: no time is measured", hint=hint)
     for each in map(parse_candidate, sides):
         if each.is_url:
             raise UsageError(

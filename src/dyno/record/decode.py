@@ -69,6 +69,8 @@ def _make_loader(hint: Any) -> Loader:
         )
     if origin is tuple and inner[-1] is Ellipsis:
         return _make_sequence_loader(_make_loader(inner[0]))
+    if origin is tuple:
+        return _make_fixed_loader(tuple(map(_make_loader, inner)))
     if origin is dict:
         return _make_mapping_loader(_make_loader(inner[1]))
     if origin is Literal:
@@ -122,6 +124,19 @@ def _make_sequence_loader(inner: Loader) -> Loader:
     def load_it(data: Any, place: str) -> Any:
         _expect(data, list, place)
         return tuple(inner(each, f"{place}[{i}]") for i, each in enumerate(data))
+
+    return load_it
+
+
+def _make_fixed_loader(inner: tuple[Loader, ...]) -> Loader:
+    def load_it(data: Any, place: str) -> Any:
+        _expect(data, list, place)
+        if len(data) != len(inner):
+            raise WrongShape(f"{place}: {len(inner)} values expected, found {len(data)}")
+        return tuple(
+            load(each, f"{place}[{i}]")
+            for i, (load, each) in enumerate(zip(inner, data, strict=True))
+        )
 
     return load_it
 

@@ -161,7 +161,8 @@ class Design:
     says how thoroughly each engine's data are looked at after the last phase of the first block.
     `rehearses`: the run rehearses an upgrade, in which answers that differ are the result and make
     nothing invalid; `untimed`: it ends once the answers are compared, without a block; with
-    `hides_literals` its page shows classes and no values.
+    `hides_literals` its page shows classes and no values. `saves_answers` is the file that the
+    base's answers go to, `old_answers` the one that they are from: nobody plays the base then.
     """
 
     base: str
@@ -182,6 +183,8 @@ class Design:
     rehearses: bool = False
     untimed: bool = False
     hides_literals: bool = False
+    saves_answers: str = ""
+    old_answers: str = ""
 
     def __post_init__(self) -> None:
         rising = sorted({each for each in self.analyses if 0 < each < BLOCKS_MOST})

@@ -247,6 +247,10 @@ def list_times(book: Book) -> list[Block]:
     if not timed:
         reason = book.verdict.reason or "no statement class was timed by itself"
         why = "as --no-time asks" if book.run.design.untimed else reason
+        if book.run.design.saves_answers and len(book.run.candidates) == 1:
+            why = "answers and plans are saved, and no times"
+        if book.run.design.old_answers:
+            why = f"{found.base} was played on another day or host"
         return [Prose.from_text(f"Time was not compared: {why}.", "quiet")]
     rows = [
         (
@@ -308,8 +312,8 @@ _OWN_SETTINGS = re.compile(r"built with|(?:server_|innodb_)?version|timestamp$|.
 def list_settings(book: Book) -> list[Block]:
     """Settings that only one release has, and those that it has at another value."""
     found, run = find_rehearsal(book), book.run
-    base, own = sorted(run.candidates, key=lambda it: it.name != run.design.base)[:2]
-    old, new = (_find_settings(book, side.name) for side in (base, own))
+    sides = sorted(run.candidates, key=lambda it: it.name != run.design.base)
+    old, new = (_find_settings(book, side.name) for side in (sides[0], sides[-1]))
     if not (old and new):
         return []
     columns = (TableColumn("setting"), TableColumn(found.base), TableColumn(found.own))
@@ -402,6 +406,11 @@ def list_facts(book: Book) -> list[Block]:
     run, found = book.run, find_rehearsal(book)
     sides = " and ".join(describe_candidate(side) for side in run.candidates)
     parts = [f"{sides}; {found.calls:,} executions of {len(found.classes):,} classes"]
+    if run.design.old_answers:
+        saved = next(
+            it for it in book.view.contents if it.candidate == name_contents(run.design.base)
+        )
+        parts.append(f"{found.base} was played at {saved.started_utc}, its answers are saved ones")
     parts.append(format_count(found.blocks, "timed block"))
     parts.append(f"plans compared: {found.plans}")
     return [Prose.from_text("; ".join(parts)), Listing(run.command, "the same again")]

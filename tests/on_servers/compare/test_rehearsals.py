@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from contextlib import chdir
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import outside
@@ -66,11 +67,31 @@ def write_mysql(statements: list[str]) -> str:
     )
 
 
+def write_files(
+    folder: Path, odd: dict[str, str], write: Callable[[list[str]], str], more: str = ""
+) -> list[str]:
+    """A log of what is alike and of what is odd, and the data, as words."""
+    alike = [text.format(at % 3) for at in range(60) for text in ALIKE]
+    log, copy = folder / "it.log", folder / "copy.sql"
+    log.write_text(write([*alike[:90], *odd, *filter(None, [more]), *alike[90:]]))
+    copy.write_text(COPY)
+    return ["--log", str(log), "--data", str(copy)]
+
+
+def rehearse(folder: Path, *words: str, code: int = 1) -> dict[str, Any]:
+    """What a rehearsal of these words says."""
+    told = folder / "it.json"
+    with chdir(folder):
+        assert run_words(["rehearse", *words, "--json", str(told)]) == code
+    made: dict[str, Any] = json.loads(told.read_text())
+    return made
+
+
 @pytest.mark.parametrize(
     "sides,odd,write,words",
     [
         (("postgres@13", "postgres@18"), POSTGRES, write_postgres, "--blocks 3"),
-        (("mysql@8.0.33", "mysql@9.7"), MYSQL, write_mysql, "--no-time"),
+        (("mysql@8.0.33", "mysql@9.7"), MYSQL, write_mysql, "--no-time --save old.answers"),
     ],
     ids=["postgres", "mysql"],
 )
@@ -82,14 +103,8 @@ def test_an_upgrade_is_rehearsed_to_a_first_line(
     tmp_path: Path,
 ) -> None:
     outside("setpriv")
-    alike = [text.format(at % 3) for at in range(60) for text in ALIKE]
-    log, copy, told = (tmp_path / name for name in ("it.log", "copy.sql", "it.json"))
-    log.write_text(write([*alike[:90], *odd, *alike[90:]]))
-    copy.write_text(COPY)
-    line = ["rehearse", *sides, "--log", str(log), "--data", str(copy), "--json", str(told)]
-    with chdir(tmp_path):
-        assert run_words([*line, *words.split()]) == 1
-    made = json.loads(told.read_text())
+    files = write_files(tmp_path, odd, write)
+    made = rehearse(tmp_path, *sides, *files, *words.split())
     classes = made["rehearsal"]["classes"]
     begins = f"Of {len(ALIKE) + len(odd)} statement classes 1 fails on {sides[1].split('@')[1]}, 1 "
     assert made["sentence"].startswith(f"{begins}answers differently"), made["sentence"]
@@ -97,3 +112,33 @@ def test_an_upgrade_is_rehearsed_to_a_first_line(
     assert made["rehearsal"]["plans"] >= len(ALIKE)
     tables = made["rehearsal"]["tables"]
     assert {it["answers"]["kind"]: it["word"] for it in tables} == {"table": "same", "rule": "same"}
+    if "--save" in words:
+        later = rehearse(tmp_path, "--old-answers", "old.answers", sides[1], *files)
+        assert later["rehearsal"] == made["rehearsal"], "saved answers say the same"
+
+
+def test_a_new_release_is_held_against_what_the_old_one_answered_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outside("setpriv")
+    files = write_files(tmp_path, POSTGRES, write_postgres, "SELECT random()")
+    saved = tmp_path / "old.answers"
+    alone = rehearse(tmp_path, "postgres@13", "--save", str(saved), *files, code=0)
+    assert "twice: 1 unsteady on OLD itself." in alone["sentence"], alone["sentence"]
+    again = ["--old-answers", str(saved), *files]
+    made = rehearse(tmp_path, *again, "postgres@18")["rehearsal"]
+    said = {it["answers"]["example"]: it["word"] for it in made["classes"] if it["answers"]["why"]}
+    assert said == POSTGRES | {"SELECT random()": "not compared"}
+    assert made["plans"] >= len(ALIKE) and made["base"] == "13"
+    assert {it["word"] for it in made["tables"]} == {"same"}
+    page = next(tmp_path.glob("runs/*13-postgres@18/report.html")).read_text()
+    assert "13 was played on another day or host" in page and "its answers are saved ones" in page
+    for name, option in (("it.log", "--log"), ("copy.sql", "--data")):
+        file = tmp_path / name
+        before = file.read_text()
+        file.write_text(f"{before}{before.splitlines()[-1]}\n")
+        capsys.readouterr()
+        with chdir(tmp_path):
+            assert run_words(["rehearse", *again, "postgres@18"]) == 64
+        assert f"{option} is not what the saved answers were given" in capsys.readouterr().err
+        file.write_text(before)

@@ -55,7 +55,8 @@ class Measuring:
     are statements that may be answered otherwise, each with its reason. `check` is how thoroughly
     an engine's data are looked at: `quick`, or `full` by means that read all of them.
     `count_events` are those whose instructions are counted before the blocks, 0 for none.
-    `rehearses`, `untimed` and `hides_literals` are as `Design` has them.
+    `rehearses`, `untimed`, `hides_literals`, `saves_answers` and `old_answers` are as `Design` has
+    them.
     """
 
     margin_percent: float | None = None
@@ -80,6 +81,8 @@ class Measuring:
     rehearses: bool = False
     untimed: bool = False
     hides_literals: bool = False
+    saves_answers: str = ""
+    old_answers: str = ""
 
     def __post_init__(self) -> None:
         """`UsageError` for values that no run could be judged by."""

@@ -45,17 +45,21 @@ def list_due_sides(
     return [
         sides
         for sides in groups.values()
-        if len(sides) > 1
+        if (len(sides) > 1 or run.design.saves_answers)
         and (is_log or all(side.name in good for side in sides))
         and not any(name_contents(side.name) in done for side in sides)
     ]
 
 
 def compare_sides(
-    sides: Sequence[Candidate], ask: Callable[[Candidate, int], AnsweredTrial[Answers]]
+    sides: Sequence[Candidate],
+    ask: Callable[[Candidate, int], AnsweredTrial[Answers]],
+    *,
+    always_again: bool = False,
 ) -> Iterator[Played]:
     """The trials of all sides with what their answers came to beside the first's; that one is asked
-    again where another answers otherwise. `ask` is told how many trials were not kept yet.
+    again where another answers otherwise, or always: a side alone is held against itself. `ask` is
+    told how many trials were not kept yet.
     """
     base = sides[0]
     theirs = ask(base, 0)
@@ -63,6 +67,13 @@ def compare_sides(
     first = Contents("", theirs.replies.seconds, is_log=is_log)
     yield _add(theirs, first), theirs.error
     again: AnsweredTrial[Answers] | None = None
+    if always_again and not theirs.error:
+        again = ask(base, 0)
+        beside = Contents("", again.replies.seconds, is_log=is_log)
+        if len(sides) == 1 and not again.error:
+            found = theirs.replies.compare(again.replies, again.replies, same_engine=True)
+            beside = replace(beside, base=base.name, statements=found)
+        yield _add(again, beside), again.error
     for side in sides[1:]:
         own = ask(side, 0)
         if theirs.error or own.error:

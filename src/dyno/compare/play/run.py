@@ -31,6 +31,7 @@ from dyno.compare.play.known_statements import KnownStatements, KnownText
 from dyno.compare.play.length import RunLength
 from dyno.compare.play.loads import choose_load
 from dyno.compare.play.log_contents import LogReplies
+from dyno.compare.play.saved_answers import LogPlays
 from dyno.compare.play.stack_trials import list_stack_profiles
 from dyno.compare.play.trial import (
     Played,
@@ -229,6 +230,10 @@ class RunPlayer:
         """The run that is played."""
         return self.prepared.run
 
+    @property
+    def _next_number(self) -> int:
+        return max((trial.number for trial in self.played), default=0) + 1
+
     def begin(self) -> InterimResult:
         """Where the run stands; plays the client-only baseline, where anything is to be played, and
         compares the answers where they are all that is asked for.
@@ -318,10 +323,25 @@ class RunPlayer:
         log = read_order(Path(workload.script))
         for sides in list_due_sides(self.prepared, workload, self.played, is_log=bool(log)):
             if log is not None:
-                ask = partial(self._ask_log, workload, log, [])
-                self._keep_answered(compare_sides(sides, ask))
+                self._compare_log(workload, log, sides)
             elif texts := self.statements.find_texts(workload.name, sides[0].name):
                 self._keep_answered(compare_sides(sides, partial(self._ask_side, workload, texts)))
+
+    def _compare_log(
+        self, workload: WorkloadPlan, log: OrderedLog, sides: Sequence[Candidate]
+    ) -> None:
+        plays = LogPlays(self.run, workload, log, self.folder.find_homes())
+
+        def ask(side: Candidate, beside: int) -> AnsweredTrial[LogReplies]:
+            replies = plays.make_replies()
+            answered = plays.take_saved(side, replies, self._next_number + beside) or AnsweredTrial(
+                *self._play_asked(workload, side, beside, AskedLog(replies)), replies
+            )
+            plays.asked.append((side, answered))
+            return answered
+
+        self._keep_answered(compare_sides(sides, ask, always_again=plays.is_saved))
+        plays.save(sides[0])
 
     def _keep_answered(self, trials: Iterable[Played]) -> None:
         for trial, error in trials:
@@ -331,20 +351,6 @@ class RunPlayer:
         self, workload: WorkloadPlan, texts: Sequence[KnownText], side: Candidate, beside: int
     ) -> AnsweredTrial[Replies]:
         asked = AskedTexts(texts, Replies())
-        return AnsweredTrial(*self._play_asked(workload, side, beside, asked), asked.replies)
-
-    def _ask_log(
-        self,
-        workload: WorkloadPlan,
-        log: OrderedLog,
-        before: list[LogReplies],
-        side: Candidate,
-        beside: int,
-    ) -> AnsweredTrial[LogReplies]:
-        file = self.folder.find_homes() / f"{workload.name}-{len(before)}.answers"
-        most = before[0].played.statements if before and before[0].played else 0
-        asked = AskedLog(LogReplies(log, file, most))
-        before.append(asked.replies)
         return AnsweredTrial(*self._play_asked(workload, side, beside, asked), asked.replies)
 
     def _make_timed(self, job: TrialJob, log: OrderedLog) -> TrialJob:
@@ -438,7 +444,7 @@ class RunPlayer:
         beside: int = 0,
     ) -> TrialJob:
         """The next trial's job, or that of the one `beside` places behind it."""
-        number = max((trial.number for trial in self.played), default=0) + 1 + beside
+        number = self._next_number + beside
         engine, build = self.prepared.engines[side.name], self.prepared.builds[side.name]
         kept = isinstance(engine, engines.Snapshots) and not build.attached and place.block >= 0
         return TrialJob(

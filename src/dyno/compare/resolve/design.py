@@ -64,6 +64,8 @@ def make_design(experiment: Experiment, base: str, controls: dict[str, str]) -> 
         rehearses=measuring.rehearses,
         untimed=measuring.untimed,
         hides_literals=measuring.hides_literals,
+        saves_answers=measuring.saves_answers,
+        old_answers=measuring.old_answers,
     )
 
 

@@ -40,6 +40,7 @@ from dyno.compare.resolve.preconditions import settle_for_clients
 from dyno.compare.resolve.workloads import CandidateRequest, resolve_workloads
 from dyno.compare.run_folder import make_run_to_come
 from dyno.engines import Engine
+from dyno.errors import UsageError
 from dyno.host import checks as host
 from dyno.host.checks import FLEETING
 from dyno.record import (
@@ -119,7 +120,13 @@ def _draft_words(experiment: Experiment, run_controls: dict[str, str]) -> RunDra
 
 
 def reopen_run(run: Run, say: Say) -> Prepared:
-    """A run from disk, with its engines and builds at hand again."""
+    """A run from disk, with its engines and builds at hand again; `UsageError` where one of its
+    sides was played elsewhere.
+    """
+    if run.design.old_answers:
+        cause = f"{run.design.base} was played on another day or host"
+        hint = f"start it again: {run.command}"
+        raise UsageError("a rehearsal beside saved answers does not go on", cause=cause, hint=hint)
     recover_knobs(say)
     requests = [CandidateRequest(candidates.parse_candidate(side.spec)) for side in run.candidates]
     found = resolve_candidates(requests, run.design.controls, say)

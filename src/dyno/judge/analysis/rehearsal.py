@@ -53,7 +53,8 @@ _WORDS: dict[str, TimeWord] = {
 def judge_rehearsal(view: RunView) -> Rehearsal:
     """Every class of the log's statements, judged; and the sentence that says it all."""
     run = view.run
-    base, own = sorted(run.candidates, key=lambda it: it.name != run.design.base)[:2]
+    base, *others = sorted(run.candidates, key=lambda it: it.name != run.design.base)
+    own = others[0] if others else base
     named = Rehearsal(shorten_side(base, own), shorten_side(own, base), "", 2)
     trial = _find_contents(view, own)
     if trial is None or trial.contents is None:
@@ -220,6 +221,8 @@ def _choose_exit(found: Rehearsal, run: Run) -> int:
 
 def describe_rehearsal(found: Rehearsal, run: Run) -> str:
     """`Of 310 statement classes 4 fail on 18, …; 287 are the same, 7 were not compared.`"""
+    if len(run.candidates) == 1:
+        return describe_saved(found)
     counts = {word: [it for it in found.classes if it.word == word] for word in ORDER}
     told = [
         f"{_count(counts['fails'])} {_agree(counts['fails'], 'fail')} on {found.own}",
@@ -248,6 +251,14 @@ def describe_rehearsal(found: Rehearsal, run: Run) -> str:
     classes = f"{len(found.classes):,} statement class{'es' * (len(found.classes) != 1)}"
     sentence = f"Of {classes} {', '.join(told)}; {', '.join(rests)}."
     return " ".join(filter(None, (_describe_unjudged(found), sentence, _describe_more(found))))
+
+
+def describe_saved(found: Rehearsal) -> str:
+    """What stands in a file of OLD's answers."""
+    classes = f"{len(found.classes):,} statement class{'es' * (len(found.classes) != 1)}"
+    sentence = f"{found.base} was asked {found.calls:,} executions of {classes}, twice"
+    left = ", ".join(f"{count:,} {name}" for name, count in found.unjudged.items())
+    return f"{sentence}: {left}." if left else f"{sentence}, and answers all of them alike."
 
 
 def _count(own: Sequence[ClassVerdict]) -> str:
