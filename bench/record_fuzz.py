@@ -33,7 +33,7 @@ from mixed_runs import write_home  # noqa: E402
 from mutated_records import mutate  # noqa: E402
 
 from dyno.cli import run_words  # noqa: E402
-from dyno.compare.fleet.folder import FleetPlan  # noqa: E402
+from dyno.compare.fleet import FleetPlan  # noqa: E402
 from dyno.compare.run_summary import RunPlace, list_run_places  # noqa: E402
 from dyno.pages.history import HistoryShelf, build_history_page, list_links  # noqa: E402
 from dyno.pages.library import Library  # noqa: E402
@@ -56,14 +56,14 @@ NOTHING = re.compile(
 
 
 def prepare(home: Path) -> None:
-    """A run of each kind, a comparison as it was played, and one over a fleet."""
+    """A run of each kind, a comparison as it was played, and one over a cluster."""
     write_home(home)
     shutil.copytree(EXAMPLE, home / "20260120T000000Z-example")
     fleet = home / "20260121T000000Z-fleet"
     fleet.mkdir()
     plan = FleetPlan(
-        "a1", "over a fleet", "hosts.toml", "dyno run x --on hosts.toml", "2026-01-21T00:00:00Z",
-        "1", "ab", "x.toml", (), (), 2,
+        "over a cluster", "ray:auto", "dyno run x --on ray:auto", "x.toml", (), 2,
+        created_utc="2026-01-21T00:00:00Z",
     )  # fmt: skip
     (fleet / "fleet.json").write_text(json.dumps(asdict(plan)))
 

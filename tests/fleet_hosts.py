@@ -1,15 +1,13 @@
-"""Hosts for tests of fleets: on one machine, each in namespaces of its own where root makes them,
-with another machine-id, and an sshd that is an ordinary process with keys made for it."""
+"""Hosts for tests of client hosts: on one machine, each in namespaces of its own where root makes
+them, with another machine-id, and an sshd that is an ordinary process with keys made for it."""
 
 from __future__ import annotations
 
 import itertools
 import os
-import shlex
 import signal
 import socket
 import subprocess
-import sys
 import time
 import uuid
 from collections.abc import Iterator, Mapping
@@ -22,7 +20,6 @@ from privileges import need_root
 
 from dyno.builds import deb
 
-DYNO = Path(sys.executable).with_name("dyno")
 PACKAGE, BESIDE = "openssh-server", ("libwrap0",)
 #: Of 10.213.0.0/16, two for each host; other tests of the machine may have taken some.
 NETWORK = "10.213"
@@ -85,20 +82,6 @@ class FakeHost:
     init: int
     link: str
 
-    @property
-    def state(self) -> Path:
-        """Its `$DYNO_STATE`."""
-        return self.home / "state"
-
-    def enter(self, script: str) -> None:
-        """Runs a script there."""
-        command = ["nsenter", "-t", str(self.init), "--mount", "--pid", "--", "sh", "-ec", script]
-        subprocess.run(command, check=True, timeout=10)
-
-    def cut_off(self) -> None:
-        """As a cable does that is pulled: it plays on, and nothing comes through either way."""
-        subprocess.run(["ip", "link", "set", self.link, "down"], check=True, timeout=10)
-
     def list_programs(self) -> list[str]:
         """The names of what runs there beside the sshd that listens."""
         found = []
@@ -140,12 +123,6 @@ class SshFleet:
     home: Path
     hosts: list[FakeHost] = field(default_factory=list)
 
-    def call_dyno(self, host: FakeHost, state: Path | None = None) -> str:
-        """How dyno is called on a host."""
-        words = ["env", f"DYNO_STATE={state or host.state}", f"DYNO_TMP={host.home / 'tmp'}"]
-        words += [f"DYNO_CACHE={cache}"] if (cache := os.environ.get("DYNO_CACHE")) else []
-        return shlex.join([*words, str(DYNO)])
-
     def write_clients(self, changed: Mapping[str, Mapping[str, Any]] | None = None) -> Path:
         """A file of all hosts as client hosts, with keys of some replaced."""
         lines = []
@@ -160,30 +137,6 @@ class SshFleet:
             keys |= (changed or {}).get(host.name, {})
             lines += ["[[host]]", *(f"{key} = {value!r}" for key, value in keys.items()), ""]
         file = self.home / "clients.toml"
-        file.write_text("\n".join(lines))
-        return file
-
-    def write_hosts(
-        self, named: Mapping[str, tuple[FakeHost, Mapping[str, Any]]] | None = None
-    ) -> Path:
-        """`hosts.toml` of all hosts, or of some by other names, with keys of theirs replaced."""
-        if named is None:
-            named = {host.name: (host, {}) for host in self.hosts}
-        lines = []
-        for name, (host, changed) in named.items():
-            options = ["-F", "none", "-i", str(self.home / "client"), *changed.get("options", ())]
-            options += ["-o", f"UserKnownHostsFile={self.home / 'known_hosts'}"]
-            options += ["-o", f"HostName={host.address}", "-o", f"HostKeyAlias={host.address}"]
-            lines += [
-                "[[host]]",
-                f'name = "{name}"',
-                'user = "root"',
-                f"dyno = {changed.get('dyno', self.call_dyno(host))!r}",
-                f"options = {options!r}",
-                *([f"port = {changed['port']}"] if "port" in changed else []),
-                "",
-            ]
-        file = self.home / "hosts.toml"
         file.write_text("\n".join(lines))
         return file
 

@@ -1,4 +1,4 @@
-"""Runs over a fleet as a user starts them, and what is known of them while they play."""
+"""Runs over a cluster as a user starts them, and what is known of them while they play."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -95,7 +95,7 @@ class FleetCaller:
 
     def list_back(self) -> list[Path]:
         """The records of trials that have come back, of shares that are not gathered."""
-        return sorted((self.folder / "runs").glob("*/shares/*/*/trials/0*.json"))
+        return sorted((self.folder / "runs").glob("*/shares/0*/*/trials/0*.json"))
 
 
 def wait_until(
@@ -114,25 +114,31 @@ def wait_until(
 
 
 def list_players(host: int) -> list[int]:
-    """The processes that play below the first one of a host: agents, plays, drivers."""
+    """The processes that play below the first one of a node: `dyno shard`, drivers."""
     found = []
     for pid in descendants(host):
-        with suppress(OSError):
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-            driver = Path(words[0].decode()).name == DRIVER
-            if driver or b"fleet-host" in words or b"shard" in words:
-                found.append(pid)
+        words = read_words(pid)
+        if Path(words[0].decode()).name == DRIVER or b"shard" in words:
+            found.append(pid)
     return found
+
+
+def list_workers(host: int) -> list[int]:
+    """Ray's processes that run a share's task there."""
+    return [pid for pid in descendants(host) if read_words(pid)[0] == b"ray::play_share"]
+
+
+def read_words(pid: int) -> list[bytes]:
+    """A process's words; an empty one of a process that has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return [b""]
 
 
 def read_trials(run: Path) -> list[dict[str, Any]]:
     """The trials of a run that is gathered."""
     return [json.loads(file.read_text()) for file in sorted((run / "trials").glob("*.json"))]
-
-
-def read_beginning(file: Path) -> object:
-    """When a trial was begun, which is a name for it."""
-    return json.loads(file.read_text())["began_ns"]
 
 
 def check_blocks(trials: list[dict[str, Any]], hosts: set[str]) -> None:

@@ -158,10 +158,9 @@ PACKAGES = {
         " compare/resolve compare/pilot compare/calibration",
     ),
     "compare/fleet": _package(
-        "an experiment's shares played on other hosts, by ssh or Ray: checked, scheduled, brought"
-        " back",
-        "record builds driver workloads compare/experiments compare/experiment compare/run_folder"
-        " compare/resolve compare/calibration",
+        "an experiment's shares as tasks of a Ray cluster",
+        "record driver workloads compare/experiments compare/experiment compare/run_folder"
+        " compare/pack compare/resolve",
     ),
     "compare/history": _package(
         "many runs, local or in object storage, by their index or their records, to series of"

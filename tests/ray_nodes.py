@@ -4,7 +4,6 @@ their processes gone in the end."""
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -58,11 +57,6 @@ class RayNode:
     command: list[str]
     process: subprocess.Popen[bytes] = field(init=False)
 
-    @property
-    def state(self) -> Path:
-        """Its `$DYNO_STATE`."""
-        return self.home / "state"
-
     def start(self) -> None:
         """Starts it, again where it has died at its start."""
         for _ in range(STARTS_MOST):
@@ -93,12 +87,6 @@ class RayNode:
         """As a power cut does: all that runs there."""
         self.process.kill()  # unshare's --kill-child ends the namespace with it
         self.process.wait(10)
-
-    def freeze(self) -> None:
-        """As a host does that says nothing more and closes nothing."""
-        for pid in find_processes(self.home):
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGSTOP)
 
 
 def choose_environment(home: Path) -> dict[str, str]:

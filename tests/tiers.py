@@ -43,7 +43,7 @@ CORE = {
     "duckdb": (),
 }
 #: What no parameter tells: clusters and packages, whose tests take up to a minute of a core each.
-LONG = re.compile(r"tests/compare/fleet/test_(ray|ssh)\.py|tests/test_wheel\.py")
+LONG = re.compile(r"tests/compare/test_fleet_on_ray\.py|tests/test_wheel\.py")
 #: Where something is killed, a server of processes stands for all.
 KILLED = ("postgres@18", "mysql@8.0")
 #: Below these folders one server of any family stands for all ...

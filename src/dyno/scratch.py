@@ -25,7 +25,7 @@ from dyno.locks import try_lock
 #: What a folder is made for: each has its name by it, and what is named so is swept.
 Use = Literal[
     "play", "pgbench", "sysbench", "explain", "socket", "ask", "npm", "crate", "copies", "disk",
-    "clients", "pack", "unpack", "publish", "gather", "history",
+    "clients", "pack", "unpack", "publish", "gather", "fleet", "history",
 ]  # fmt: skip
 #: A folder that is made here; a run's, or a play's, for its engines' data; a traceback of ours.
 OURS = re.compile(

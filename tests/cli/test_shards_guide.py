@@ -1,4 +1,4 @@
-"""The shell lines of docs/guides/shards.md, as a CI, Slurm, ssh and GNU parallel would play them.
+"""The shell lines of docs/guides/fleet.md and docs/guides/ci.md, played as a CI and others do.
 
 Hosts are folders: stand-ins of ssh, scp and parallel do in these what the real ones do on hosts.
 Two shares are played where the guide has four.
@@ -21,7 +21,8 @@ from dyno.compare.run_folder import RunFolder
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(150)]
 
-PAGE = (ROOT / "docs/guides/shards.md").read_text()
+PAGE = (ROOT / "docs/guides/fleet.md").read_text()
+CI = (ROOT / "docs/guides/ci.md").read_text().split("## A matrix of shares")[1]
 EXPERIMENT = """
 name = "suite"
 candidates = ["old=null@1ms", "new=null@2ms"]
@@ -107,7 +108,7 @@ def find_lines(title: str, language: str) -> list[str]:
 
 
 def test_the_actions_jobs_play_shares_and_judge_them(folder: Path) -> None:
-    share, judge = re.findall(r"run: \|\n((?: {10}.*\n)+)", PAGE)
+    share, judge = re.findall(r"run: \|\n((?: {10}.*\n)+)", CI)
     for index in ("1", "2"):
         play(share, folder, SHARE=index, RUNNER_NAME=f"runner {index}")
         (folder / "shares").mkdir(exist_ok=True)

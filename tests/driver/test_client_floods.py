@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from dyno import tails
-from dyno.compare.fleet.ssh import SshChannel
 from dyno.driver import End, clients
 from dyno.driver.clients.drivers import ClientDrivers
 from dyno.driver.lines import DriverLines
@@ -175,14 +174,3 @@ def test_a_line_that_nobody_reads_is_given_up() -> None:
         sleeping.kill()
         with pytest.raises(EOFError):
             said.read(time.monotonic() + 10, 10)
-
-
-def test_a_fleets_channel_keeps_the_end_of_what_its_host_complains_of() -> None:
-    channel = SshChannel(["sh", "-c", f"{FLOOD} >&2; echo 'no space left' >&2"])
-    try:
-        while channel.read(10) is None:
-            pass
-        assert channel.read_errors().endswith("no space left")
-        assert len(channel._errors._head) == len(channel._errors._tail) == tails.END_BYTES
-    finally:
-        channel.close()

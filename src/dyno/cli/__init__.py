@@ -84,10 +84,8 @@ HEADINGS = {
     "Command lines of other programs": ("sysbench", "pgbench", "shim"),
     "What Dyno leaves": ("clean", "restore", "completion"),
 }
-#: What `dyno run --on` starts on other hosts, below no heading.
-HOSTS = ("fleet-host",)
 #: The files whose names are not their commands'.
-MODULES = {"options": "server_options", "fleet-host": "fleet_host"}
+MODULES = {"options": "server_options"}
 
 
 class LateCommands(MutableMapping[str, click.Command]):
@@ -120,7 +118,7 @@ class LateCommands(MutableMapping[str, click.Command]):
 
 @click.group(
     cls=HeadedGroup,
-    commands=LateCommands((*chain.from_iterable(HEADINGS.values()), *HOSTS)),
+    commands=LateCommands(chain.from_iterable(HEADINGS.values())),
     epilog=EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

@@ -119,7 +119,6 @@ def list_items() -> list[Item]:
     runs = list_every_run(find_runs_home())
     homes = {run.find_homes().resolve() for run in runs}
     items = [describe_run(run) for run in runs]
-    items += [describe_hosted(path) for path in list_hosted()]
     items += [describe_entry(entry) for entry in cache.list_entries()]
     return items + [
         describe_temporary(path) for path in scratch.list_leftovers() if path not in homes
@@ -144,29 +143,6 @@ def describe_run(run: RunFolder) -> Item:
     size_bytes, age_s = measure_disk_use(run.path, run.find_homes())
     stays = "is being played" if run.is_played() else ""
     return Item("run", run.path.name, size_bytes, age_s, partial(free_item, run), stays)
-
-
-def list_hosted() -> list[Path]:
-    """What this host holds of runs over a fleet that somebody else called, and has not finished."""
-    from dyno.compare.calibration.store import find_state_home
-
-    return sorted((find_state_home() / "fleet").glob("[!.]*"))
-
-
-def describe_hosted(path: Path) -> Item:
-    """The shares of such a run, which its caller's `dyno resume` would go on with."""
-    from dyno import private_files
-    from dyno.compare.run_folder import RunFolder
-
-    size_bytes, age_s = measure_disk_use(path)
-    runs = [RunFolder(file.parent) for file in path.glob("shares/*/run.json")]
-    stays = "is being played" if any(run.is_played() for run in runs) else ""
-
-    def free() -> bool:
-        private_files.remove_all(path)
-        return True
-
-    return Item("run", path.name, size_bytes, age_s, free, stays)
 
 
 def describe_temporary(path: Path) -> Item:

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import sys
-import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
@@ -50,22 +49,8 @@ HOST_HINTS = {
 }
 
 
-#: Set where the interpreter's clean-up would crash in a library.
-_SKIPS_CLEANUP = threading.Event()
-
-
-def skip_cleanup() -> None:
-    """Has the program end without the interpreter's clean-up."""
-    _SKIPS_CLEANUP.set()
-
-
 def end_program(code: int) -> NoReturn:
     """Ends the program with this exit code."""
-    if _SKIPS_CLEANUP.is_set():
-        for stream in (sys.stdout, sys.stderr):
-            with suppress(OSError, ValueError):
-                stream.flush()
-        os._exit(code)
     sys.exit(code)
 
 

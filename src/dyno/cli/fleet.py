@@ -1,30 +1,27 @@
-"""`dyno run --on` and the resumption of such a run: hosts checked, shares played and judged."""
+"""`dyno run --on ray://…` and the resumption of such a run: shares played by Ray, judged here."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dyno.cli import exits, judged_run
+from dyno.cli import judged_run
 from dyno.cli.runs import find_runs_home
 from dyno.cli.terminal import screen
 from dyno.errors import DynoError, UsageError
 
 if TYPE_CHECKING:
     from dyno.compare.experiment import Experiment
-    from dyno.compare.fleet import Backend
-    from dyno.compare.fleet.checks import HostState
-    from dyno.compare.fleet.folder import FleetFolder, FleetPlan
+    from dyno.compare.fleet import FleetPlan
     from dyno.compare.run_folder import RunFolder
 
-#: What `dyno run` offers and a fleet does not.
+#: What `dyno run` offers and a cluster does not.
 REFUSED = {
     "budget": "--budget fits blocks to a time on this host; name --blocks",
     "inconclusive": "--inconclusive is for a run on this host",
 }
-#: Options whose values go to the hosts, as they are typed.
+#: Options whose values go to the nodes, as they are typed.
 FORWARDED = {
     "settings": "--set",
     "controls": "--control",
@@ -35,74 +32,56 @@ FORWARDED = {
 }
 
 
-def run_on_fleet(
+def run_on_cluster(
     experiment: Experiment, file: Path, where: str, words: Mapping[str, Any], *, gate: bool
 ) -> int:
-    """Plays the experiment of `dyno run`, which `file` holds, on the hosts of `where`."""
+    """Plays the experiment of `dyno run`, which `file` holds, on the cluster of `where`."""
     from dyno.cli.short_words import gather_settings
-    from dyno.compare.fleet.backends import open_backend
-    from dyno.compare.fleet.checks import forget_run
-    from dyno.compare.fleet.experiment_files import list_experiment_files
-    from dyno.compare.fleet.folder import create_fleet, make_plan
-    from dyno.compare.fleet.schedule import choose_shares, describe_split
+    from dyno.compare import fleet
     from dyno.compare.resolve.design import choose_interim_analyses
     from dyno.host.checks import read_host_group
 
-    refuse_local_words(words)
-    refuse_attached(experiment)
-    asked = judged_run.read_asked(words)
-    files = list_experiment_files(file, gather_settings(words))
-    backend = open_backend(where)
-    try:
-        blocks = choose_interim_analyses(experiment.measuring)[-1]
-        hosts, cells = len(backend.list_hosts()), len(experiment.workloads)
-        shares = words["shares"] or choose_shares(hosts, cells, blocks)
-        if note := describe_split(shares, cells, hosts):
+    refuse_words(experiment, where, words)
+    asked, group = judged_run.read_asked(words), read_host_group()
+    files = fleet.list_experiment_files(file, gather_settings(words))
+    blocks, cells = choose_interim_analyses(experiment.measuring)[-1], len(experiment.workloads)
+    with fleet.join_cluster(where, files, group) as ray:
+        nodes = fleet.count_nodes(ray)
+        shares = fleet.choose_shares(words["shares"], nodes, cells, blocks)
+        if note := fleet.describe_split(shares, cells, nodes):
             screen.print_line(f"note: {note}", err=True)
-        forwarded = list_forwarded_words(words)
-        on, typed = resolve_fleet(where), judged_run.quote_command()
-        plan = make_plan((experiment.name, on, typed, read_host_group()), forwarded, files, shares)
-        with survey(backend, plan, files) as states:
-            try:
-                refuse_faults(states)
-            except UsageError:
-                forget_run(states, tell_host)
-                raise
-            folder = create_fleet(plan, files, find_runs_home())
-            with folder.hold_alone():
-                play_shares(folder, plan, states)
-    finally:
-        leave_fleet(backend)
-    verdict = judged_run.tell_verdict(gather_records(folder, plan), asked)
+        plan = fleet.FleetPlan(
+            name=experiment.name,
+            on=where,
+            command=experiment.command,
+            experiment=next(iter(files)),
+            words=tuple(list_forwarded_words(words)),
+            shares=shares,
+            group=group,
+        )
+        path = fleet.create_fleet(plan, files, find_runs_home())
+        play_missing(ray, path, plan)
+    verdict = judged_run.tell_verdict(gather_records(path, plan), asked)
     return asked.choose_exit_code(verdict) if gate or asked.strict else 0
 
 
-def leave_fleet(backend: Backend) -> None:
-    """Closes the way to the hosts."""
-    if not backend.close():
-        exits.skip_cleanup()
-
-
-def refuse_local_words(words: Mapping[str, Any]) -> None:
-    """`UsageError` for what only a run on this host has."""
+def refuse_words(experiment: Experiment, where: str, words: Mapping[str, Any]) -> None:
+    """`UsageError` for another transport than Ray's, for what only a run on this host has, and for
+    a server that runs already.
+    """
+    if not (where.startswith("ray:") and where.removeprefix("ray:").strip("/")):
+        cause = "ray://HOST:PORT is the only cluster that Dyno itself plays on"
+        hint = "by ssh, Slurm, Ansible or GNU parallel: `dyno shard` on each host, then "
+        hint += "`dyno gather` (docs/guides/fleet.md)"
+        raise UsageError(f"--on {where} names no Ray cluster", cause=cause, hint=hint)
     for name, sentence in REFUSED.items():
         if words.get(name):
             raise UsageError(f"{sentence.split()[0]} and --on exclude each other", cause=sentence)
-
-
-def refuse_attached(experiment: Experiment) -> None:
-    """`UsageError` for a server that runs already: all hosts would play on it at once."""
     for side in experiment.candidates:
         if side.is_url:
             cause = "every host would play on it at once, and measure the others"
             hint = "name a build that each host starts, or play it from one host"
             raise UsageError(f"{side.name} is a server that runs already", cause=cause, hint=hint)
-
-
-def resolve_fleet(where: str) -> str:
-    """The fleet as it is found again from another folder."""
-    scheme, _, rest = where.partition(":")
-    return f"ssh:{Path(rest).resolve()}" if scheme == "ssh" else where
 
 
 def list_forwarded_words(words: Mapping[str, Any]) -> list[str]:
@@ -117,145 +96,63 @@ def list_forwarded_words(words: Mapping[str, Any]) -> list[str]:
     return found
 
 
-@contextmanager
-def survey(
-    backend: Backend, plan: FleetPlan, files: Mapping[str, Path]
-) -> Iterator[list[HostState]]:
-    """Every host as it was found, its link open meanwhile."""
-    from dyno.compare.fleet.checks import close_links, survey_fleet
+def play_missing(ray: Any, path: Path, plan: FleetPlan) -> None:
+    """Plays the shares that are missing; whatever stops it, those that are back stay."""
+    from dyno.compare.fleet import list_missing, play_shares
+    from dyno.compare.run_folder import RunFolder
 
-    hosts = backend.list_hosts()
-    judged_run.print_progress(f"asking {count_things(len(hosts), 'host')}")
-    states = survey_fleet(backend, hosts, plan, files, tell_host)
+    stays = f"the shares that are back stay in {path}; `dyno resume {path.name}` goes on"
+    missing = len(list_missing(path, plan))
+    screen.print_line(f"{missing} of {plan.shares} shares to play; they come to {path}")
     try:
-        yield states
-    finally:
-        close_links(states)
-
-
-def count_things(number: int, noun: str) -> str:
-    """`1 host`, `2 hosts`."""
-    return f"{number} {noun if number == 1 else screen.form_plural(noun)}"
-
-
-def tell_host(name: str, clause: str) -> None:
-    """What a host says of its preparation, on stderr."""
-    screen.print_line(f"{name}: {clause}", err=True)
-
-
-def refuse_faults(states: Sequence[HostState]) -> None:
-    """`UsageError`, and a table of all hosts, where one cannot play."""
-    faulty = [state for state in states if state.faults]
-    if not faulty:
-        for state in states:
-            tell_host(state.host.name, describe_host(state))
-        return
-    rows = [
-        (state.host.name, describe_host(state), "; ".join(state.faults) or "ready")
-        for state in states
-    ]
-    screen.print_table(("host", "has", "can it play?"), rows)
-    raise UsageError(
-        f"{len(faulty)} of {count_things(len(states), 'host')} cannot play",
-        cause="; ".join(f"{state.host.name}: {state.faults[0]}" for state in faulty),
-        hint="nothing was played; mend them, or leave them out",
-    )
-
-
-def describe_host(state: HostState) -> str:
-    """`8 cores, 12 GB free, disk 40 GB free, not calibrated`."""
-    facts = state.facts
-    if facts is None:
-        return "-"
-    memory, disk = (
-        screen.format_bytes(mb * 2**20) for mb in (facts.memory_available_mb, facts.disk_free_mb)
-    )
-    calibrated = "calibrated" if facts.calibrated else "not calibrated"
-    return f"{facts.cores} cores, {memory} memory free, {disk} disk free, {calibrated}"
-
-
-def play_shares(folder: FleetFolder, plan: FleetPlan, states: Sequence[HostState]) -> None:
-    """Plays what is left; whatever stops it, what has come back stays and can go on."""
-    from dyno.cli.terminal.fleet import watch_hosts
-    from dyno.compare.fleet.checks import forget_run
-    from dyno.compare.fleet.run import FleetPlayer
-
-    name = folder.path.name
-    shares, hosts = count_things(plan.shares, "share"), count_things(len(states), "host")
-    screen.print_line(f"{shares} on {hosts}; records come to {folder.path}")
-    try:
-        with watch_hosts(plan.shares, [state.host.name for state in states]) as tell:
-            player = FleetPlayer(folder, plan, states, tell)
-            player.play()
-            forget_run(states, tell_host)
+        with RunFolder(path).hold_alone():
+            play_shares(ray, path, plan, judged_run.print_progress)
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(
-            f"what has come back stays in {folder.path}; `dyno resume {name}` goes on"
-        ) from None
+        raise KeyboardInterrupt(stays) from None
     except DynoError as error:
-        stays = f"what has come back stays in {folder.path}; `dyno resume {name}` goes on"
         error.hint = f"{error.hint}; {stays}" if error.hint else stays
         raise
 
 
-def gather_records(folder: FleetFolder, plan: FleetPlan) -> RunFolder:
-    """The records of all shares as one run, in the fleet's own folder."""
-    from dyno import scratch
+def gather_records(path: Path, plan: FleetPlan) -> RunFolder:
+    """The shares as one run, in the same folder; once they are, their own folders go: whoever looks
+    for runs would find each trial twice.
+    """
+    from dyno import private_files, scratch
     from dyno.cli.gather import tell_short_shares
+    from dyno.compare.fleet import SHARES
     from dyno.compare.run_folder import RunFolder
     from dyno.compare.shards.found_shares import check_alike, find_shares
     from dyno.compare.shards.gathering import check_complete, write_gathered
 
-    if not folder.is_gathered():
-        with scratch.make_folder("gather") as home:
-            found = find_shares(folder.list_records(plan), home, judged_run.print_progress)
-            check_alike(found)
-            state = check_complete(found, partial=False)
-            tell_short_shares(found)
-            write_gathered(state, folder.find_gathered(), plan.command)
-        folder.move_gathered()
-    folder.clear_shares()
-    return RunFolder(folder.path)
+    folder = RunFolder(path)
+    if not (path / "run.json").is_file():
+        found = find_shares([path / SHARES], path, judged_run.print_progress)
+        check_alike(found)
+        state = check_complete(found, partial=False)
+        tell_short_shares(found)
+        with scratch.make_staging("gather", path) as staging:
+            made = write_gathered(state, staging / "made", plan.command).path
+            for file in sorted(made.iterdir(), key=lambda it: it.name == "run.json"):
+                if file.is_dir():
+                    private_files.remove_all(path / file.name)  # what a kill left
+                file.rename(path / file.name)
+    private_files.remove_folder(path / SHARES)
+    return folder
 
 
 def resume_fleet(path: Path, words: Mapping[str, Any]) -> int:
-    """Goes on with a fleet's run; one that is over is judged again."""
-    from dyno.compare.fleet.backends import open_backend
-    from dyno.compare.fleet.folder import FleetFolder
-
-    folder = FleetFolder(path)
-    plan, asked = folder.read_plan(), judged_run.read_asked(words)
-    if not folder.is_gathered() and not folder.is_whole(plan):
-        refuse_changes(plan)
-        backend = open_backend(plan.on)
-        files = {each.path: folder.find_files() / each.path for each in plan.files}
-        try:
-            with folder.hold_alone(), survey(backend, plan, files) as states:
-                play_shares(folder, plan, leave_out_unreached(states))
-        finally:
-            leave_fleet(backend)
-    verdict = judged_run.tell_verdict(gather_records(folder, plan), asked)
-    return asked.choose_exit_code(verdict)
-
-
-def refuse_changes(plan: FleetPlan) -> None:
-    """`UsageError` where this is not the dyno that began the run."""
+    """Goes on with the shares that are missing; a run that has all is judged again."""
+    from dyno.compare import fleet
     from dyno.compare.resolve.experiment import compute_own_sha256, describe_other_dyno
 
-    if plan.sources_sha256 != compute_own_sha256():
-        cause = describe_other_dyno(plan.dyno)
-        raise UsageError("the run cannot be resumed", cause=cause, hint="start a new run")
-
-
-def leave_out_unreached(states: Sequence[HostState]) -> list[HostState]:
-    """The hosts that go on with a run: those that cannot be reached are told and left out, and
-    their shares are played elsewhere. `UsageError` where another one cannot play, or none is left.
-    """
-    reached = [state for state in states if state.facts]
-    if not reached:
-        refuse_faults(states)
-    for state in states:
-        if state.facts is None:
-            tell_host(state.host.name, f"is left out: {state.faults[0]}")
-    refuse_faults(reached)
-    return reached
+    plan, asked = fleet.read_plan(path), judged_run.read_asked(words)
+    if not (path / "run.json").is_file() and fleet.list_missing(path, plan):
+        if plan.sources_sha256 != compute_own_sha256():
+            cause = describe_other_dyno(plan.dyno)
+            raise UsageError("the run cannot be resumed", cause=cause, hint="start a new run")
+        with fleet.join_cluster(plan.on, fleet.find_files(path), plan.group) as ray:
+            fleet.count_nodes(ray)
+            play_missing(ray, path, plan)
+    verdict = judged_run.tell_verdict(gather_records(path, plan), asked)
+    return asked.choose_exit_code(verdict)

@@ -39,14 +39,14 @@ if TYPE_CHECKING:
 @options.INCONCLUSIVE
 @click.option(
     "--on",
-    metavar="FLEET",
-    help="Play shares on other hosts: ssh:hosts.toml, ray://HOST:PORT, or ray:auto on a node.",
+    metavar="CLUSTER",
+    help="Play shares on the nodes of a Ray cluster: ray://HOST:PORT, or ray:auto on a node.",
 )
 @click.option(
     "--shares",
     type=click.IntRange(1, 10_000),
     metavar="N",
-    help="With --on: how many shares are dealt.  [default: 2 for each host, whole workloads]",
+    help="With --on: how many shares are dealt.  [default: 2 for each node, whole workloads]",
 )
 def command(experiment: str, *, gate: bool, **words: Any) -> int:
     """Play an experiment: a TOML file, or a name as `dyno show experiments` lists them.
@@ -54,20 +54,20 @@ def command(experiment: str, *, gate: bool, **words: Any) -> int:
     --set replaces the file's value for each of its workloads that has the option: a larger scale,
     more seconds. An option that the file sweeps takes one value or several: --set threads=1,16.
 
-    With --on, hosts of a fleet play the experiment in shares (`dyno shard`), and their records are
-    judged here. Every host is checked before the first trial.
+    With --on, nodes of a Ray cluster play the experiment in shares (`dyno shard`), and their
+    records are judged here.
 
     Exits with 0 when the run is complete, whatever its verdict. With --gate the verdict is the exit
     code; with --strict a doubtful one exits with 4.
     """
     where = words.pop("on")
     if words["shares"] and not where:
-        raise UsageError("--shares is for a fleet", hint="--on ssh:hosts.toml, or `dyno shard`")
+        raise UsageError("--shares is for a cluster", hint="--on ray://HOST:PORT, or `dyno shard`")
     if where:
-        from dyno.cli.fleet import run_on_fleet
+        from dyno.cli.fleet import run_on_cluster
 
         made = read_experiment_file(experiment, words)
-        return run_on_fleet(made, Path(experiment), where, words, gate=gate)
+        return run_on_cluster(made, Path(experiment), where, words, gate=gate)
     made = prepare_experiment(read_experiment_file(experiment, words))
     asked = judged_run.read_asked(words)
     verdict = judged_run.play_and_judge(made, asked)

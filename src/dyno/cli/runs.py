@@ -121,7 +121,7 @@ def find_capacity(word: str) -> Path | None:
 
 
 def find_fleet(word: str) -> Path | None:
-    """The same of a run over a fleet."""
+    """The same of a run over a cluster."""
     from dyno.compare.run_folder import FLEET_RECORD
 
     return _find_folder_with(FLEET_RECORD, word)

@@ -152,7 +152,7 @@ CAPACITY_RECORD = "capacity.json"
 CAPACITY_BLOCKS = "blocks"
 #: Where `dyno profile` keeps its profiles, a file each, beside the runs.
 SERVER_PROFILES = "server-profiles"
-#: The plan of a run over a fleet.
+#: The plan of a run over a cluster.
 FLEET_RECORD = "fleet.json"
 #: The record that each kind of run has, by which its folder is known.
 RECORDS = ("run.json", COUNT_RECORD, DISK_RECORD, CAPACITY_RECORD, FLEET_RECORD)

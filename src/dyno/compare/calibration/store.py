@@ -74,19 +74,8 @@ def instrument(host: Mapping[str, str], driver_sha256: str) -> dict[str, str]:
 
 def find_state_home() -> Path:
     """The folder of what Dyno knows of this host."""
-    own, shared = _find_own_home(), os.environ.get("XDG_STATE_HOME")
+    own, shared = os.environ.get("DYNO_STATE"), os.environ.get("XDG_STATE_HOME")
     return Path(own) if own else (Path(shared) if shared else _find_home()) / "dyno"
-
-
-def _find_own_home() -> str:
-    return os.environ.get("DYNO_STATE", "")
-
-
-def find_slot_folder() -> Path:
-    """The folder whose lock says that somebody's fleet plays on this host: `$DYNO_STATE`, else one
-    that every user shares.
-    """
-    return Path(_find_own_home() or "/var/tmp")
 
 
 def find_store(host: Mapping[str, str]) -> Path:

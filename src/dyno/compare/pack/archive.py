@@ -25,7 +25,7 @@ from dyno.errors import HostError, InternalError, UsageError, find_fullest
 SUFFIX = ".dyno.zip"
 #: Files of a run that are derived: left out, and made anew from what is packed.
 DERIVED = {"verdict.json", "report.html", "trials.csv"}
-#: An engine's data; and how a fleet's hosts are reached, with the files that were sent to them.
+#: An engine's data; and how a cluster is reached, with the files that were sent to its nodes.
 LEFT_OUT = {"home", "loaded", FLEET_RECORD, "files"}
 #: Text beside records that travels; anything else of a run (data, callgrind's files) stays behind.
 LOGS = {".log", ".txt", ".lua", ".sql", ".pgbench"}
