@@ -100,7 +100,7 @@ PACKAGES = {
     "compare/experiments": _package("the experiments that come along, one TOML file each"),
     "compare/experiment": _package(
         "what is compared, as data: candidates, factors, how it is measured; reads the TOML",
-        "compare/experiments",
+        "record compare/experiments",
     ),
     "compare/run_folder": _package("a run on disk", "record"),
     "compare/run_summary": _package(

@@ -10,7 +10,15 @@ from typing import Any
 from fakes import make_candidate, make_latency, make_record, make_run, make_tally, make_trial
 
 from dyno.judge.analysis.judge import judge
-from dyno.record import ComparedStatement, Contents, Rehearsal, Run, Trial, name_contents
+from dyno.record import (
+    ComparedStatement,
+    Contents,
+    OptionVerdict,
+    Rehearsal,
+    Run,
+    Trial,
+    name_contents,
+)
 from dyno.report import Book
 
 OLD, NEW = "engine@13", "engine@18"
@@ -52,6 +60,11 @@ SAME = ComparedStatement("SELECT 1", "read", same=9_000, name="SELECT 1")
 LEFT = ComparedStatement("SELECT now()", "read", undecidable=3, unsteady=3, why="it is unsteady")
 TABLE = ComparedStatement("rows of t", "table", same=1)
 EVERY = (FAILS, OTHERWISE, WARNS, PLANNED, SLOW, FAST, SAME, LEFT, TABLE)
+OPTIONS = (
+    OptionVerdict("port", "taken", "3307", held="connections"),
+    OptionVerdict("soft", "warned of", "1", "", "'soft' is deprecated"),
+    OptionVerdict("gone", "fails", "a b", "use other_option", "unknown variable 'gone=a b'"),
+)
 #: How many times as long a class takes on NEW; each takes 1 ms on OLD.
 FACTORS = {"slow": 11.04, "fast": 0.5, "SELECT 1": 1.0, "planned": 1.0}
 PLANS = {OLD: {"planned": "Index Scan using p_i\n  Cond: i=5"}, NEW: {"planned": "Seq Scan on p"}}

@@ -62,6 +62,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             [*SIDES[:1], *LOG, *DATA, "--old-answers", "it.log"],
             *("it.log holds no saved answers", "--save FILE"),
         ),
+        ([*SIDES, *LOG, *DATA, "--config", "my.cnf"], "--config is for servers", "file of"),
+        (
+            [*SIDES[:1], *LOG, *DATA, "--save", "a", "--config", "my.cnf"],
+            *("--config does not apply to one side", "both sides on one host"),
+        ),
         ([*SIDES, *LOG, *DATA, "--blocks", "1"], "the number of blocks is out of range", "3 to"),
     ],
 )

@@ -10,7 +10,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from rehearsed import EVERY, FAILS, SAME, make_book
+from rehearsed import EVERY, FAILS, OPTIONS, SAME, make_book
 from rich.console import Console
 
 from dyno.record import Finding
@@ -121,3 +121,23 @@ def test_a_rehearsal_of_which_nothing_was_compared_says_why(tmp_path: Path) -> N
     book = make_book(tmp_path, ())
     assert "Too little was judged" in build_run_page(book) or "Nothing was" in build_run_page(book)
     assert draw(build_first_rows(book)).startswith("Nothing was compared: the log has no statement")
+
+
+def test_options_stand_with_both_servers_words_and_those_not_applied_by_name(
+    tmp_path: Path,
+) -> None:
+    made = make_book(tmp_path, options=OPTIONS)
+    told = draw(build_rehearsal(made), 200)
+    row = next(line for line in told.splitlines() if "gone = a b" in line)
+    assert all(it in row for it in ("fails", "use other_option", "unknown variable 'gone=a b'"))
+    assert "soft = 1" in told and "port = 3307" not in told
+    assert "1 of 3 options are taken alike." in told
+    assert "not applied on this host: port (connections)." in told
+    first = draw(build_first_rows(made), 200)
+    assert "gone = a b" in first and "soft" not in first
+    junit = ElementTree.fromstring(find_format("junit").render(made, strict=False))
+    cases = {
+        it.get("name"): it for it in junit.iter("testcase") if "option" in it.get("classname", "")
+    }
+    assert {name for name, it in cases.items() if it.find("failure") is not None} == {"gone"}
+    assert len(cases) == 3

@@ -27,6 +27,12 @@ BLOCKS = 8
 @LOG_OPTIONS["data"]
 @LOG_OPTIONS["speed"]
 @LOG_OPTIONS["log_prefix"]
+@click.option(
+    "--config",
+    metavar="FILE",
+    help="Start both servers with the options of your server's own file (my.cnf, …), and tell "
+    "those that NEW refuses or warns of.",
+)
 @options.SET
 @options.ACCEPT
 @click.option(
@@ -73,6 +79,7 @@ def command(**words: Any) -> int:
     dyno rehearse --old-answers old.answers postgres@18 --log postgresql.log --data dump.sql
     """
     from dyno.compare import experiment as experiments
+    from dyno.compare.resolve.config_files import apply_config
 
     _check_words(words)
     save, old_answers = words["save"], words["old_answers"]
@@ -95,6 +102,8 @@ def command(**words: Any) -> int:
         words["candidates"], chosen[0], options, measuring, command
     )
     sides, asked = [side.name for side in made.candidates], judged_run.read_asked(words)
+    if words["config"]:
+        made = apply_config(made, Path(words["config"]), judged_run.print_progress)
     if old_answers:
         saved = _read_old_answers(old_answers, chosen, sides[0])
         sides, asked = [saved.candidate.name, *sides], replace(asked, saved=saved)
@@ -135,10 +144,10 @@ def _check_words(words: dict[str, Any]) -> None:
     if len(sides) != 2 and not (len(sides) == 1 and (words["save"] or words["old_answers"])):
         hint = "rehearse one upgrade at a time: dyno rehearse OLD NEW"
         raise UsageError(f"a rehearsal has two sides (got {len(sides)})", hint=hint)
-    if len(sides) == 1 and (words["blocks"] or words["budget"]):
-        word = "--blocks" if words["blocks"] else "--budget"
-        hint = f"leave out {word}; both sides on one host are timed"
-        raise UsageError(f"{word} does not apply to one side: no time is measured", hint=hint)
+    alone = next((it for it in ("blocks", "budget", "config") if words[it]), "")
+    if len(sides) == 1 and alone:
+        hint = f"leave out --{alone}; it is for both sides on one host"
+        raise UsageError(f"--{alone} does not apply to one side", hint=hint)
     for each in map(parse_candidate, sides):
         if each.is_url:
             raise UsageError(

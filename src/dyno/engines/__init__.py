@@ -18,6 +18,8 @@ from dyno.builds.source.plan import BuildPlan
 from dyno.driver.events import AskMode, TimedAnswer
 from dyno.driver.lockstep import ServerWords
 from dyno.driver.plan import Session
+from dyno.engines._configs import ConfigOption as ConfigOption
+from dyno.engines._configs import ReadsConfigs as ReadsConfigs
 from dyno.plugins import find as find_module
 from dyno.record import DataCondition
 from dyno.record.explanation import InnerStatement, PathRound, StageName

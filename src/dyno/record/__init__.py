@@ -39,6 +39,8 @@ from dyno.record.rehearsal import (
     ClassTime,
     ClassVerdict,
     ClassWord,
+    OptionVerdict,
+    OptionWord,
     Rehearsal,
     TimeWord,
 )
@@ -162,6 +164,8 @@ __all__ = [
     "Mark",
     "Metric",
     "Observation",
+    "OptionVerdict",
+    "OptionWord",
     "Pace",
     "Phase",
     "PhaseRecord",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from dyno.record.cause import PlanChange
@@ -76,13 +76,39 @@ class ClassVerdict:
         return self.time is not None and self.time.word == "slower"
 
 
+#: The gravest first: NEW refuses what OLD takes; it says of it what OLD does not.
+OptionWord = Literal["fails", "warned of", "refused by OLD", "refused by both", "accepted", "taken"]
+
+
+@dataclass(frozen=True)
+class OptionVerdict:
+    """A setting of the user's own file (`--config`), and what OLD and NEW say of it: a refusal or a
+    warning in their own words, empty where they take it in silence. `held` says what it belongs to
+    where it is not applied on this host.
+    """
+
+    name: str
+    word: OptionWord
+    value: str = ""
+    old: str = ""
+    new: str = ""
+    held: str = ""
+
+    def without_value(self, stars: str) -> OptionVerdict:
+        """The same with `stars` in the place of its value."""
+        if not self.value:
+            return self
+        old, new = (words.replace(self.value, stars) for words in (self.old, self.new))
+        return replace(self, value=stars, old=old, new=new)
+
+
 @dataclass(frozen=True)
 class Rehearsal:
     """All classes, the gravest first, and the rows that tables hold in the end.
 
     `base` and `own` are what OLD and NEW are called. `others` is the time of all classes together
     that have none of their own. `plans` statements had their plans compared. `failure` says why no
-    answer was.
+    answer was. `options` are the settings of the user's file.
     """
 
     base: str
@@ -95,6 +121,7 @@ class Rehearsal:
     blocks: int = 0
     plans: int = 0
     failure: str = ""
+    options: tuple[OptionVerdict, ...] = ()
 
     @property
     def calls(self) -> int:

@@ -13,6 +13,7 @@ from dyno.record.decode import require, require_word
 from dyno.record.integrity import Check
 from dyno.record.pilot import Pilot
 from dyno.record.profile import CpuSampling
+from dyno.record.rehearsal import OptionVerdict
 from dyno.record.schema import SCHEMA
 from dyno.record.share import DealtShare
 from dyno.record.workload import WorkloadPlan
@@ -163,6 +164,7 @@ class Design:
     nothing invalid; `untimed`: it ends once the answers are compared, without a block; with
     `hides_literals` its page shows classes and no values. `saves_answers` is the file that the
     base's answers go to, `old_answers` the one that they are from: nobody plays the base then.
+    `options` are the settings of the file that its servers are started with.
     """
 
     base: str
@@ -185,6 +187,7 @@ class Design:
     hides_literals: bool = False
     saves_answers: str = ""
     old_answers: str = ""
+    options: tuple[OptionVerdict, ...] = ()
 
     def __post_init__(self) -> None:
         rising = sorted({each for each in self.analyses if 0 < each < BLOCKS_MOST})

@@ -15,6 +15,8 @@ from dyno.record import (
     ClassVerdict,
     ClassWord,
     ComparedStatement,
+    OptionVerdict,
+    OptionWord,
     Rehearsal,
     name_contents,
 )
@@ -56,7 +58,9 @@ def build_rehearsal(book: Book) -> Document:
     found = find_rehearsal(book)
     blocks: list[Block] = [Heading("Statement classes", "classes")]
     blocks += [*list_classes(found.classes, MOST), *list_counts(found), *list_proofs(found)]
+    options: list[Block] = [*list_options(found, found.options, MOST), *_tell_options(found)]
     sections: tuple[tuple[Heading, list[Block]], ...] = (
+        (Heading("Your options", "options"), options if found.options else []),
         (Heading("Time", "time"), list_times(book)),
         (
             Heading("Tables in the end: rows, and what breaks constraints", "tables"),
@@ -79,7 +83,9 @@ def build_first_rows(book: Book) -> Document:
     grave = [it for it in found.classes if it.word not in ("same", "accepted", "not compared")]
     line = Prose.from_text(found.sentence, choose_tone(found))
     doubts = [it for it in list_doubts(book) if isinstance(it, Prose)]
-    return [line, *list_classes(grave, FIRST), *doubts[:1]]
+    failing = [it for it in found.options if it.word == "fails"]
+    own = list_options(found, failing, FIRST)
+    return [line, *list_classes(grave, FIRST), *own, *doubts[:1]]
 
 
 def find_rehearsal(book: Book) -> Rehearsal:
@@ -93,6 +99,37 @@ def choose_tone(found: Rehearsal) -> Tone:
     """How the first line is to be taken."""
     tones: dict[int, Tone] = {0: "good", 1: "bad"}
     return tones.get(found.exit_code, "doubt")
+
+
+OPTION_TONES: dict[OptionWord, Tone] = {"fails": "bad", "warned of": "doubt", "accepted": "quiet"}
+
+
+def list_options(found: Rehearsal, options: Sequence[OptionVerdict], most: int) -> list[Block]:
+    """A row for each setting of the user's file of which a server says something."""
+    rows = [
+        (
+            TextSpan(it.word, OPTION_TONES.get(it.word, "")),
+            TextSpan(_cut(f"{it.name} = {it.value}" if it.value else it.name), code=True),
+            TextSpan(it.old, code=True),
+            TextSpan(it.new, code=True),
+        )
+        for it in options
+        if it.word != "taken"
+    ]
+    sides = (f"{found.base} says", f"{found.own} says")
+    columns = tuple(map(TableColumn, ("verdict", "option", *sides)))
+    return [RowTable(columns, tuple(rows[:most]))] if rows else []
+
+
+def _tell_options(found: Rehearsal) -> Iterator[Block]:
+    """How many a server takes in silence, and which are not applied on this host."""
+    taken = sum(it.word == "taken" for it in found.options)
+    held = ", ".join(f"{it.name} ({it.held})" for it in found.options if it.held)
+    yield Prose.from_text(
+        f"{taken:,} of {format_count(len(found.options), 'option')} are taken alike."
+    )
+    if held:
+        yield Prose.from_text(f"Judged, and not applied on this host: {held}.", "quiet")
 
 
 def list_counts(found: Rehearsal) -> list[Block]:
@@ -317,10 +354,11 @@ def list_settings(book: Book) -> list[Block]:
     if not (old and new):
         return []
     columns = (TableColumn("setting"), TableColumn(found.base), TableColumn(found.own))
+    other = "at another default" if found.options else "at another value"
     groups = (
         (f"only {found.base} has", sorted(old.keys() - new)),
         (
-            "at another value",
+            other,
             [it for it in sorted(old.keys() & new) if not is_same_value(old[it], new[it])],
         ),
         (f"only {found.own} has", sorted(new.keys() - old)),
@@ -337,9 +375,10 @@ def list_settings(book: Book) -> list[Block]:
         if rows:
             summary = TextSpan(f"{format_count(len(rows), 'setting')} {words}")
             blocks.append(Details((summary,), (RowTable(columns, tuple(rows)),)))
-    said = (
-        "As the servers report them; what Dyno sets on both is alike, and ?profile=stock sets none."
-    )
+    said = "what Dyno sets on both is alike, and ?profile=stock sets none."
+    if found.options:
+        said = "both have the options of your file, and else each release's own defaults."
+    said = f"As the servers report them; {said}"
     return [*blocks, Prose.from_text(said, "quiet")] if blocks else []
 
 

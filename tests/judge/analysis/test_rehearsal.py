@@ -11,6 +11,7 @@ from rehearsed import (
     FAILS,
     LEFT,
     NEW,
+    OPTIONS,
     OTHERWISE,
     PLANNED,
     SAME,
@@ -141,3 +142,20 @@ def test_the_json_result_has_the_classes_and_reads_as_json() -> None:
     assert made["rehearsal"]["exit_code"] == 1 and made["overall"] == "invalid"
     assert made["rehearsal"]["classes"][0]["answers"]["text"] == FAILS.text
     assert made["rehearsal"]["own"] == "18" and NEW not in made["sentence"]
+
+
+def test_an_option_that_new_refuses_fails_the_rehearsal_unless_it_is_accepted() -> None:
+    found = rehearse((SAME,), {}, untimed=True, options=OPTIONS)
+    assert [it.name for it in found.options] == ["gone", "soft", "port"]
+    assert found.exit_code == 1
+    assert found.sentence.endswith("1 of your 3 options fails on 18.")
+    accepted = {"gone": "we set other_option", "soft": "known"}
+    found = rehearse((SAME,), {}, untimed=True, options=OPTIONS, accepted=accepted)
+    assert [it.word for it in found.options] == ["accepted", "accepted", "taken"]
+    assert found.exit_code == 0 and "options" not in found.sentence
+
+
+def test_hidden_literals_hide_the_values_of_options() -> None:
+    found = rehearse((SAME,), {}, untimed=True, options=OPTIONS, hides_literals=True)
+    assert "a b" not in str(found) and "3307" not in str(found)
+    assert found.options[0].new == "unknown variable 'gone=?'"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import chdir
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -142,3 +143,79 @@ def test_a_new_release_is_held_against_what_the_old_one_answered_before(
             assert run_words(["rehearse", *again, "postgres@18"]) == 64
         assert f"{option} is not what the saved answers were given" in capsys.readouterr().err
         file.write_text(before)
+
+
+#: A user's file: what NEW refuses, what is applied, what is not on this host.
+POSTGRES_FILE = """\
+port = 6000
+work_mem = 5MB
+vacuum_defer_cleanup_age = 5
+"""
+MYSQL_FILE = """\
+[mysqld]
+port = 6000
+lower_case_table_names = 1
+sort_buffer_size = 5M
+query_cache_limit = 5
+expire_logs_days = 5
+binlog_format = ROW
+"""
+#: By the option: verdict, and whether it is applied.
+OF_POSTGRES = {
+    "port": ("taken", False),
+    "work_mem": ("taken", True),
+    "vacuum_defer_cleanup_age": ("fails", False),
+}
+OF_MYSQL = {
+    "port": ("taken", False),
+    "lower_case_table_names": ("taken", True),
+    "sort_buffer_size": ("taken", True),
+    "query_cache_limit": ("refused by both", True),
+    "expire_logs_days": ("fails", False),
+    "binlog_format": ("warned of", False),
+}
+
+
+@dataclass(frozen=True)
+class Configured:
+    """An upgrade with a user's file, what becomes of its options, and one as servers report it."""
+
+    old: str
+    new: str
+    write: Callable[[list[str]], str]
+    file: str
+    options: dict[str, tuple[str, bool]]
+    setting: tuple[str, str]
+
+
+CONFIGURED = (
+    Configured(
+        *("postgres@13", "postgres@18", write_postgres, POSTGRES_FILE, OF_POSTGRES),
+        ("work_mem", "5MB (configuration file)"),
+    ),
+    Configured(
+        *("mysql@8.0.33", "mysql@9.7", write_mysql, MYSQL_FILE, OF_MYSQL),
+        ("sort_buffer_size", str(5 << 20)),
+    ),
+)
+
+
+@pytest.mark.parametrize("it", CONFIGURED, ids=lambda it: it.old.partition("@")[0])
+def test_a_users_options_are_judged_by_both_releases_and_played_with(
+    it: Configured, tmp_path: Path
+) -> None:
+    outside("setpriv")
+    files = write_files(tmp_path, {}, it.write)
+    (tmp_path / "own.conf").write_text(it.file)
+    words = [it.old, it.new, *files, "--no-time", "--config", "own.conf"]
+    made = rehearse(tmp_path, *words)
+    found = made["rehearsal"]
+    assert {each["word"] for each in (*found["classes"], *found["tables"])} == {"same"}
+    options = {each["name"]: (each["word"], not each["held"]) for each in found["options"]}
+    assert options == it.options
+    release = it.new.partition("@")[2]
+    assert f"1 of your {len(options)} options fails on {release}." in made["sentence"]
+    name, value = it.setting
+    (run,) = (tmp_path / "runs").iterdir()
+    trials = [json.loads(each.read_text()) for each in (run / "trials").iterdir()]
+    assert {each["settings"][name] for each in trials if each["settings"]} == {value}

@@ -14,6 +14,7 @@ from dyno.compare.experiment import candidates
 from dyno.compare.experiment.candidates import Spec
 from dyno.compare.experiment.factors import CrossedFactors
 from dyno.errors import UsageError, build_unknown_error
+from dyno.record import OptionVerdict
 
 BLOCKS = range(3, 201)
 LOADS = range(25)
@@ -55,8 +56,8 @@ class Measuring:
     are statements that may be answered otherwise, each with its reason. `check` is how thoroughly
     an engine's data are looked at: `quick`, or `full` by means that read all of them.
     `count_events` are those whose instructions are counted before the blocks, 0 for none.
-    `rehearses`, `untimed`, `hides_literals`, `saves_answers` and `old_answers` are as `Design` has
-    them.
+    `rehearses`, `untimed`, `hides_literals`, `saves_answers`, `old_answers` and `options` are as
+    `Design` has them.
     """
 
     margin_percent: float | None = None
@@ -83,6 +84,7 @@ class Measuring:
     hides_literals: bool = False
     saves_answers: str = ""
     old_answers: str = ""
+    options: tuple[OptionVerdict, ...] = ()
 
     def __post_init__(self) -> None:
         """`UsageError` for values that no run could be judged by."""

@@ -66,6 +66,7 @@ def make_design(experiment: Experiment, base: str, controls: dict[str, str]) -> 
         hides_literals=measuring.hides_literals,
         saves_answers=measuring.saves_answers,
         old_answers=measuring.old_answers,
+        options=measuring.options,
     )
 
 

@@ -18,9 +18,9 @@ from dyno.builds.source.plan import BuildPlan
 from dyno.builds.suite_tree import SuiteProgram, Tree
 from dyno.driver.lockstep import ServerWords
 from dyno.driver.plan import Session
-from dyno.engines import NO_CONDITIONS, Ask, Server, StartConditions, _server, _source
+from dyno.engines import NO_CONDITIONS, Ask, ConfigOption, Server, StartConditions, _server, _source
 from dyno.engines._releases import Releases
-from dyno.engines.mysql import access
+from dyno.engines.mysql import access, config_file
 from dyno.engines.mysql.attached import (
     FLAGS,
     MysqlTables,
@@ -207,6 +207,14 @@ class Family(WeighsServer, CountsMysqlInternals, TellsMysqlWaits, MysqlTables, E
             return
         asked = sort_settings(settings, self.adjust_settings(build.version))
         try_out(build, find_prefix(build.program, build.libraries), asked, others)
+
+    def read_config(self, build: Build, file: Path) -> list[ConfigOption]:
+        """Every option that this build reads of the file, judged by its program."""
+        return config_file.read_options(build, find_prefix(build.program, build.libraries), file)
+
+    def format_config(self, options: Sequence[ConfigOption]) -> tuple[str, dict[str, str]]:
+        """A file of these, and beside it what a data folder is made with."""
+        return config_file.format_file(options)
 
     def list_remarks(self, build: Build, settings: dict[str, str]) -> list[str]:
         """Keys that can have no effect where they stand, and sizes of a few bytes."""

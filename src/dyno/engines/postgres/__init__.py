@@ -12,7 +12,7 @@ and written to only in that database.
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -23,10 +23,19 @@ from dyno.builds import Build, Say
 from dyno.builds.available import Offer
 from dyno.builds.source.plan import BuildPlan
 from dyno.driver.lockstep import ServerWords
-from dyno.engines import NO_CONDITIONS, Ask, Server, StartConditions, _builds, _server, _source
+from dyno.engines import (
+    NO_CONDITIONS,
+    Ask,
+    ConfigOption,
+    Server,
+    StartConditions,
+    _builds,
+    _server,
+    _source,
+)
 from dyno.engines._releases import Releases
 from dyno.engines._server import libraries
-from dyno.engines.postgres import evidence, settle
+from dyno.engines.postgres import config_file, evidence, settle
 from dyno.engines.postgres.attached import (
     FLAGS,
     PostgresTables,
@@ -146,6 +155,14 @@ class Engine(
     def liken_settings(self, running: Build, build: Build) -> dict[str, str]:
         """What was set in a server that runs already, where `build` knows it."""
         return liken_settings(self._ask, url.read_login(running).to_session("postgres"), build)
+
+    def read_config(self, build: Build, file: Path) -> list[ConfigOption]:
+        """Every setting of the file and of those that it includes, judged by this version."""
+        return config_file.read_options(build, file)
+
+    def format_config(self, options: Sequence[ConfigOption]) -> tuple[str, dict[str, str]]:
+        """A file of these; nothing of them shapes an empty cluster."""
+        return config_file.format_file(options), {}
 
     def list_remarks(self, build: Build, settings: dict[str, str]) -> list[str]:
         """Keys that can have no effect where they stand, and what a bare number amounts to."""

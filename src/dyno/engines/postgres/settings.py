@@ -186,10 +186,10 @@ def format_settings_file(
     if "config" in settings:
         lines.append(Path(settings["config"]).expanduser().read_text())
     lines += [
-        f"{name} = {_quote(value)}" for name, value in choose_settings(settings, major).items()
+        f"{name} = {quote_value(value)}" for name, value in choose_settings(settings, major).items()
     ]
     lines += [f"{name} = {value}" for name, value in HELD.items()]
-    lines.append(f"unix_socket_directories = {_quote(str(sockets))}")
+    lines.append(f"unix_socket_directories = {quote_value(str(sockets))}")
     return "\n".join(lines) + "\n"
 
 
@@ -242,7 +242,8 @@ def _build_refused_error(said: str, build: Build, config: str, others: Iterable[
     return UsageError("postgres refuses its settings", cause=cause, hint=hint)
 
 
-def _quote(value: str) -> str:
+def quote_value(value: str) -> str:
+    """A value as the server's file takes it."""
     escaped = value.replace("\\", "\\\\").replace("'", "''")
     return f"'{escaped}'"
 

@@ -29,6 +29,8 @@ from dyno.record import (
     ComparedStatement,
     Comparison,
     Design,
+    OptionVerdict,
+    OptionWord,
     PlanChange,
     Rehearsal,
     Run,
@@ -56,14 +58,18 @@ def judge_rehearsal(view: RunView) -> Rehearsal:
     base, *others = sorted(run.candidates, key=lambda it: it.name != run.design.base)
     own = others[0] if others else base
     named = Rehearsal(shorten_side(base, own), shorten_side(own, base), "", 2)
+    named = replace(named, options=judge_options(run.design))
     trial = _find_contents(view, own)
     if trial is None or trial.contents is None:
         failed = next((t for t in view.contents if t.failure), None)
         died = failed is not None and failed.candidate == name_contents(own.name)
         side = named.own if died else named.base
         why = f"the log failed on {side}: {failed.why_failed}" if failed else "not played yet"
-        sentence = f"Nothing was compared: {why}."
-        return replace(named, sentence=sentence, failure=why, exit_code=1 if died else 2)
+        sentence = " ".join(
+            filter(None, (f"Nothing was compared: {why}.", _describe_options(named)))
+        )
+        code = 1 if died or _list_failing(named) else 2
+        return replace(named, sentence=sentence, failure=why, exit_code=code)
     found = compare_plans(_find_explained(view), own.name)
     changed = {it.statement: it for it in found.changes if it.kind == "between"}
     sent = [it for it in trial.contents.statements if it.kind not in KINDS_OF_OURS]
@@ -196,6 +202,22 @@ def _judge_answers(it: ComparedStatement, accepted: Mapping[str, str]) -> tuple[
     return "not compared", it.why
 
 
+def judge_options(design: Design) -> tuple[OptionVerdict, ...]:
+    """The settings of the user's file, the gravest first; what is accepted is not judged."""
+    words = get_args(OptionWord)
+    found = [
+        replace(it, word="accepted") if it.word in words[:2] and it.name in design.accepted else it
+        for it in design.options
+    ]
+    if design.hides_literals:
+        found = [it.without_value("?") for it in found]
+    return tuple(sorted(found, key=lambda it: words.index(it.word)))
+
+
+def _list_failing(found: Rehearsal) -> list[OptionVerdict]:
+    return [it for it in found.options if it.word == "fails"]
+
+
 def _sort_classes(found: Iterator[ClassVerdict]) -> tuple[ClassVerdict, ...]:
     """The gravest first; among those of a word what costs most, then those called most often."""
 
@@ -212,7 +234,8 @@ def compute_unjudged_percent(found: Rehearsal) -> float:
 
 def _choose_exit(found: Rehearsal, run: Run) -> int:
     is_slower = found.others is not None and found.others.word == "slower"
-    if is_slower or any(each.is_grave for each in (*found.classes, *found.tables)):
+    is_grave = any(each.is_grave for each in (*found.classes, *found.tables))
+    if is_slower or is_grave or _list_failing(found):
         return 1
     is_untimed = not found.others and not any(it.time for it in found.classes)
     is_little = compute_unjudged_percent(found) > UNJUDGED_PERCENT
@@ -299,7 +322,7 @@ def _describe_unjudged(found: Rehearsal) -> str:
 
 def _describe_more(found: Rehearsal) -> str:
     """What no class tells: tables in the end, and the time of those that have none of their own."""
-    told = []
+    told = [*filter(None, [_describe_options(found)])]
     tables = [it for it in found.tables if it.answers.kind == "table"]
     if other := [it for it in tables if it.is_grave]:
         noun = f"{len(tables):,} table{'s' * (len(tables) != 1)}"
@@ -308,3 +331,12 @@ def _describe_more(found: Rehearsal) -> str:
         change = format_signed_percent(found.others.change_percent)
         told.append(f"The classes that are timed together get slower ({change} %).")
     return " ".join(told)
+
+
+def _describe_options(found: Rehearsal) -> str:
+    """How many settings of the user's file NEW refuses; empty where it takes all."""
+    failing = _list_failing(found)
+    if not failing:
+        return ""
+    verb = "fails" if len(failing) == 1 else "fail"
+    return f"{len(failing):,} of your {len(found.options):,} options {verb} on {found.own}."

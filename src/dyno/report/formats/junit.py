@@ -10,7 +10,7 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 from dyno.printable import escape_line, escape_text
-from dyno.record import ClassVerdict, Comparison
+from dyno.record import ClassVerdict, Comparison, OptionVerdict
 from dyno.report import Book, words
 from dyno.report.formats._rows import list_primaries, name_metric
 from dyno.report.rehearsal import describe_proof
@@ -26,6 +26,7 @@ class _JUnit:
         """One suite, the run."""
         if found := book.verdict.rehearsal:
             cases = [_make_class_case(book, it) for it in (*found.classes, *found.tables)]
+            cases += [_make_option_case(book, it) for it in found.options]
         else:
             cases = [_make_case(book, row, strict) for row in list_primaries(book)]
         counts = {
@@ -74,6 +75,17 @@ def _make_class_case(book: Book, it: ClassVerdict) -> ElementTree.Element:
         ElementTree.SubElement(case, "skipped", {"message": proof})
     else:
         ElementTree.SubElement(case, "system-out").text = f"{it.word}: {proof}".rstrip(": ")
+    return case
+
+
+def _make_option_case(book: Book, it: OptionVerdict) -> ElementTree.Element:
+    named = {"classname": f"{book.run.name}.option", "name": escape_line(it.name)}
+    case = ElementTree.Element("testcase", named)
+    said = escape_line(f"{it.word}: {it.new}".rstrip(": "))
+    if it.word == "fails":
+        ElementTree.SubElement(case, "failure", {"message": said}).text = said
+    else:
+        ElementTree.SubElement(case, "system-out").text = said
     return case
 
 

@@ -1,0 +1,154 @@
+"""A user's my.cnf: what a server reads of it, and what its program says of each option.
+
+The program itself reads the file (`--print-defaults`: its sections, its includes), then is given
+each option by itself: `--validate-config` from MySQL 8.0.16 on, else `--verbose --help`. Neither
+needs data.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from dyno import numbers, scratch, subprocesses
+from dyno.builds import Build
+from dyno.engines import _builds
+from dyno.engines._configs import ConfigOption, is_beyond_host
+from dyno.engines._server import process
+from dyno.engines.mysql.builds import ANSWER_S, Prefix
+from dyno.errors import TrialFailed, UsageError
+
+VALIDATES = (8, 0, 16)
+#: What an option belongs to that a private server on this host cannot have as the user's has it.
+HELD = {
+    "a path": re.compile(
+        r"\w+_(dir|file|path|directory|directories|filename)|(base|data|tmp)dir|socket|chroot"
+        r"|character_sets_dir|secure_file_priv|innodb_(temp_)?data_file_path"
+        r"|innodb_undo_tablespaces|(early_)?plugin(_load\w*|_maturity)?|(init|pid)_file"
+    ),
+    "connections": re.compile(
+        r"port|\w+_port|bind_address|networking|mysqlx\w*|admin_\w+|report_\w+|ssl\w*|tls\w*"
+        r"|require_secure_transport|grant_tables"
+    ),
+    "logs": re.compile(
+        r"log_\w+|log|general_log\w*|slow_query_log\w*|long_query_time|syslog\w*"
+        r"|(max_)?binlog_\w+|max_binlog_\w+|sync_binlog|expire_logs_days"
+    ),
+    "replication": re.compile(
+        r"server_id|\w*gtid\w*|(relay|master|slave|replica|replicate|source|rpl|sync_relay)_\w+"
+        r"|(group_replication|wsrep|semi_sync|sync_master)_\w+|(super_)?read_only|\w+_do_db"
+    ),
+    "the server's process": re.compile(
+        r"user|daemonize|console|(un)?initialize\w*|bootstrap|core_file|memlock|large_pages"
+        r"|innodb_force_recovery|innodb_dedicated_server|open_files_limit|plugin_dir|help|verbose"
+    ),
+}
+#: What is taken as a whole, at the start.
+MEMORY = re.compile(
+    r"(innodb_buffer_pool|innodb_log_buffer|innodb_log_file|key_buffer|query_cache"
+    r"|aria_pagecache_buffer|rocksdb_block_cache)_size"
+    r"|innodb_redo_log_capacity|temptable_max_ram"
+)
+#: What data are made with, which a file says too late.
+MADE_WITH = ("innodb_page_size", "lower_case_table_names")
+_WORDS = re.compile(
+    r"^\d{4}-\d\d-\d\d.*?\[(?:Warning|ERROR)\] (?:\[[^]]*\] )*(?:/\S+: )?(.+)$", re.MULTILINE
+)
+_UNKNOWN = re.compile(r"unknown (?:variable|option)")
+_ABORTING = "Aborting"
+
+
+def read_options(build: Build, prefix: Prefix, file: Path) -> list[ConfigOption]:
+    """Every option of the file that this server reads, judged; the last of each name."""
+    given = {_find_name(word): word for word in _list_words(build, prefix, file)}
+    usual = set(map(_strip_numbers, _find_words(_ask(build, prefix))))
+    return [_judge(build, prefix, name, word, usual) for name, word in given.items()]
+
+
+def _list_words(build: Build, prefix: Prefix, file: Path) -> Iterator[str]:
+    """The command line that the server makes of it, as us: the file may be for nobody else."""
+    command = [str(build.program), f"--defaults-file={file.absolute()}", "--print-defaults"]
+    environment = process.build_server_environment(Path("/"), prefix.build_environment())
+    try:
+        done = subprocesses.run(command, ANSWER_S, environment=environment)
+    except (OSError, subprocess.TimeoutExpired) as refused:
+        raise UsageError(f"cannot read {file}", cause=str(refused)) from None
+    head, _, line = done.stdout.rstrip().rpartition("\n")
+    if done.returncode or "is ignored" in done.stderr or "following arguments" not in head:
+        cause = (done.stderr.strip() or done.stdout.strip() or "it says nothing").splitlines()[0]
+        hint = "name a my.cnf as the server reads it, with all that it includes"
+        name = f"{build.engine} {build.version}"
+        raise UsageError(f"{name} cannot read {file}", cause=cause, hint=hint)
+    yield from (f"--{it}" for it in re.split(r"(?:^|\s)--", f" {line.strip()}")[1:] if it)
+
+
+def _find_name(word: str) -> str:
+    return word[2:].partition("=")[0].replace("-", "_").lower()
+
+
+def _judge(build: Build, prefix: Prefix, name: str, word: str, usual: set[str]) -> ConfigOption:
+    has_value, value = "=" in word, word.partition("=")[2]
+    held = _find_reason(name, value)
+    refused, said = "", list[str]()
+    try:
+        said = _find_words(_ask(build, prefix, word))
+    except TrialFailed as failed:
+        said = _find_words(failed.cause) or [failed.cause.splitlines()[-1]]
+        known = [it for it in said if not held or _UNKNOWN.search(it)]
+        refused = next((it for it in known if _UNKNOWN.search(it)), known[0] if known else "")
+    plain = name.removeprefix("loose_")
+    warned = [
+        it
+        for it in said
+        if it != refused
+        and _strip_numbers(it) not in usual
+        # an option that is held names what this host lacks, which is no matter of the release
+        and (not held or plain in it.replace("-", "_").lower())
+    ]
+    told = "" if refused else " ".join(dict.fromkeys(warned))
+    return ConfigOption(name, value if has_value else None, refused, told, held)
+
+
+def _find_reason(name: str, value: str) -> str:
+    """What an option belongs to that is not applied; empty where it is."""
+    plain = re.sub(r"^(loose|skip|disable|enable|maximum)_", "", name.removeprefix("loose_"))
+    for reason, names in HELD.items():
+        if names.fullmatch(plain):
+            return reason
+    if value.startswith("/"):
+        return "a path"
+    size = numbers.parse_size_bytes(value) if MEMORY.fullmatch(plain) else None
+    return "memory beyond this host's" if size and is_beyond_host(size) else ""
+
+
+def _ask(build: Build, prefix: Prefix, word: str = "") -> str:
+    """What the program says of an option beside none other; `TrialFailed` where it refuses it."""
+    validates = build.engine == "mysql" and _builds.parse_version(build.version) >= VALIDATES
+    asked = (
+        ["--log-error-verbosity=2", "--validate-config"] if validates else ["--verbose", "--help"]
+    )
+    with scratch.make_folder("ask") as place:
+        places = [f"--datadir={place}", f"--tmpdir={place}", *prefix.list_arguments()]
+        words = [*filter(None, [word]), *places, *asked]
+        command = [str(build.program), "--no-defaults", *words]
+        return process.run_tool(command, place, more=prefix.build_environment())
+
+
+def _find_words(said: str) -> list[str]:
+    return [it.strip() for it in _WORDS.findall(said) if it.strip() != _ABORTING]
+
+
+def _strip_numbers(text: str) -> str:
+    return re.sub(r"\d+", "", text)
+
+
+def format_file(options: Sequence[ConfigOption]) -> tuple[str, dict[str, str]]:
+    """A file of these options, and those that data are made with."""
+    lines = ["[mysqld]"]
+    for it in options:
+        value = (it.value or "").replace("\\", "\\\\")
+        lines.append(it.name if it.value is None else f'{it.name}="{value}"')
+    made = {it.name: it.value for it in options if it.name in MADE_WITH and it.value}
+    return "\n".join(lines) + "\n", made

@@ -1,0 +1,155 @@
+"""A user's postgresql.conf: what stands in it, and what a server's program says of each setting.
+
+The file is read here, with what it includes: the program reads no file of root's, and names no
+setting but those that it refuses. It then judges all of them (`postgres -C`) without any data, and
+says to which group each belongs (`--describe-config`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from dyno import scratch
+from dyno.builds import Build
+from dyno.engines._configs import ConfigOption, is_beyond_host
+from dyno.engines._server import libraries, process
+from dyno.engines.postgres.settings import quote_value
+from dyno.errors import TrialFailed, UsageError
+
+_VALUE = r"'(?:[^'\\]|\\.|'')*'|[^\s'#]+"
+_LINE = re.compile(rf"\s*(?:(?P<name>\w+(?:\.\w+)?)\s*[=\s]\s*(?P<value>{_VALUE})\s*)?(?:#.*)?")
+_INCLUDES = ("include", "include_if_exists", "include_dir")
+#: How deep files may include others, as the server has it.
+DEEPEST = 10
+#: Groups of settings that a private server on this host cannot have as the user's has them.
+HELD = {
+    "File Locations": "a path",
+    "Connections and Authentication": "connections",
+    "Replication": "replication",
+    "Reporting and Logging": "logs",
+    "Write-Ahead Log / Arch": "replication",
+    "Write-Ahead Log / Recovery Target": "replication",
+    "Client Connection Defaults / Shared Library Preloading": "libraries",
+}
+#: Of those groups these are applied; and of others these are not, by name.
+APPLIED = ("max_connections", "password_encryption")
+OF_HOST = {"huge_pages": "memory beyond this host's", "default_tablespace": "a path"}
+OF_HOST |= {"temp_tablespaces": "a path", "shared_memory_type": "the server's process"}
+_WORDS = re.compile(r"\b(LOG|WARNING|ERROR|FATAL):  (.*)$", re.MULTILINE)
+_NAMED = re.compile(r'parameter "([^"]+)"')
+#: The unit of shared_buffers.
+PAGE_BYTES = 8192
+
+
+def read_options(build: Build, file: Path) -> list[ConfigOption]:
+    """Every setting of the file and of those that it includes, judged; the last of each name."""
+    given = dict(_read_settings(file, 0))
+    words = _judge_all(build, dict(given))
+    more = libraries.build_environment(build.libraries)
+    told = process.ask_program([str(build.program), "--describe-config"], more)
+    rows = [line.split("\t") for line in told.splitlines()]
+    groups = {row[0].lower(): row[2] for row in rows if len(row) > 2}
+    options = []
+    for name, value in given.items():
+        refused, warned = words.get(name, ("", ""))
+        held = _find_reason(name, value, groups.get(name, ""))
+        if name == "shared_buffers" and not refused:
+            pages = _ask(build, {name: value}, name).split()[-1]
+            held = "memory beyond this host's" if is_beyond_host(int(pages) * PAGE_BYTES) else ""
+        options.append(ConfigOption(name, value, refused, warned, held))
+    return options
+
+
+def _read_settings(file: Path, depth: int) -> Iterator[tuple[str, str]]:
+    """Names in lower case with their values, in order; `UsageError` with the line for any other."""
+    if depth > DEEPEST:
+        raise UsageError(f"{file} is included too deep", hint="a file may include itself")
+    try:
+        lines = file.read_text().splitlines()
+    except (OSError, UnicodeDecodeError) as refused:
+        cause = getattr(refused, "strerror", None) or "it is no text"
+        raise UsageError(f"cannot read {file}", cause=cause) from None
+    for number, line in enumerate(lines, 1):
+        found = _LINE.fullmatch(line)
+        if found is None:
+            cause = f"line {number} is no setting: {line.strip()[:60]}"
+            raise UsageError(f"cannot read {file}", cause=cause)
+        if found["name"] is None:
+            continue
+        name, value = found["name"].lower(), _strip_quotes(found["value"])
+        if name not in _INCLUDES:
+            yield name, value
+            continue
+        beside = file.absolute().parent / value
+        if name == "include_dir":
+            if not beside.is_dir():
+                raise UsageError(f"cannot read {beside}", cause=f"line {number} of {file} names it")
+            files = sorted(it for it in beside.glob("*.conf") if it.name[0] != ".")
+        else:
+            files = [beside] if name == "include" or beside.exists() else []
+        for each in files:
+            yield from _read_settings(each, depth + 1)
+
+
+def _strip_quotes(text: str) -> str:
+    if text[:1] != "'":
+        return text
+    return re.sub(r"''|\\(.)", lambda it: it[1] or "'", text[1:-1])
+
+
+def _judge_all(build: Build, left: dict[str, str]) -> dict[str, tuple[str, str]]:
+    """By name what the program refuses, and what it says beside; it judges values only once it
+    knows every name, so it is asked until it takes the rest.
+    """
+    words = dict[str, tuple[str, str]]()
+    while left:
+        try:
+            said, refuses = _ask(build, left, "port"), False
+        except TrialFailed as failed:
+            said, refuses = failed.cause, True
+        found = {
+            it[1].lower(): text for _, text in _WORDS.findall(said) if (it := _NAMED.search(text))
+        }
+        for name in found.keys() & left.keys():
+            text = re.sub(r' in file ".*', "", found[name])
+            words[name] = (text, "") if refuses else ("", text)
+        if not refuses:
+            break
+        if not found.keys() & left.keys():
+            hint = "leave --config out, or what it names"
+            raise UsageError(
+                f"postgres {build.version} refuses the settings", cause=said.strip(), hint=hint
+            )
+        left = {name: value for name, value in left.items() if name not in found}
+    return words
+
+
+def _ask(build: Build, settings: Mapping[str, str], name: str) -> str:
+    """What the program says when it reads a file of these settings, and how it holds one."""
+    with scratch.make_folder("ask") as folder:
+        file = folder / "asked.conf"
+        file.write_text(_format_lines(settings))
+        asked = ["-D", str(folder), "-c", f"config_file={file}", "-C", name]
+        more = libraries.build_environment(build.libraries)
+        return process.run_tool([str(build.program), *asked], folder, more=more)
+
+
+def _find_reason(name: str, value: str, group: str) -> str:
+    """What a setting belongs to that is not applied; empty where it is."""
+    if name in APPLIED:
+        return ""
+    if "." in name:
+        return "an extension"
+    found = (reason for of, reason in HELD.items() if group.startswith(of))
+    return OF_HOST.get(name) or next(found, "") or ("a path" if value.startswith("/") else "")
+
+
+def format_file(options: Sequence[ConfigOption]) -> str:
+    """A file of these settings."""
+    return _format_lines({it.name: it.value or "" for it in options})
+
+
+def _format_lines(settings: Mapping[str, str]) -> str:
+    return "".join(f"{name} = {quote_value(value)}\n" for name, value in settings.items())
