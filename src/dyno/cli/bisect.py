@@ -10,7 +10,7 @@ import click
 
 from dyno.cli import judged_run, options
 from dyno.cli.judged_run import RunOptions
-from dyno.cli.options import PERCENT
+from dyno.cli.options import PERCENT, add_option
 from dyno.cli.runs import find_runs_home
 from dyno.cli.setup_words import prepare_workloads
 from dyno.cli.terminal import screen
@@ -33,19 +33,16 @@ FOUND_EXIT, NOTHING_EXIT, UNSURE_EXIT = 0, 1, 2
 @click.argument("span", metavar="ENGINE@GOOD..BAD")
 @options.add_workload()
 @SQL
-@click.option(
-    "--git",
-    "tree",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="GOOD and BAD are commits of this repository, built from source.",
+@add_option(
+    "--git DIR",
+    "GOOD and BAD are commits of this repository, built from source.",
+    click.Path(exists=True, file_okay=False, path_type=Path),
+    name="tree",
 )
-@click.option("--phase", default="", metavar="NAME", help="The phase whose metric is followed.")
-@click.option("--count", "is_counted", is_flag=True, help="Follow instructions instead of time.")
+@add_option("--phase NAME", "The phase whose metric is followed.", default="")
+@add_option("--count", "Follow instructions instead of time.", name="is_counted")
 @options.EVENTS
-@click.option(
-    "--margin", type=PERCENT, metavar="PERCENT", help="The change from GOOD to BAD that matters."
-)
+@add_option("--margin PERCENT", "The change from GOOD to BAD that matters.", PERCENT)
 @options.SET
 @options.CONTROL
 @options.LIMIT

@@ -11,7 +11,7 @@ import click
 from dyno import former_names
 from dyno.cli import options
 from dyno.cli.judged_run import print_progress, sweep
-from dyno.cli.options import DURATION, ENGINE, PERCENT, WORKLOAD
+from dyno.cli.options import DURATION, ENGINE, PERCENT, WORKLOAD, add_option
 from dyno.cli.setup_words import prepare_setup_beside
 from dyno.cli.terminal import screen
 
@@ -70,54 +70,47 @@ KINDS = ("synthetic", "aa", "paths", "delay", "p99", "noise", "delay-noise")
 
 
 @click.command("calibrate")
-@click.option(
-    *("--engine", "engines"),
-    multiple=True,
-    type=ENGINE,
-    metavar="ENGINE",
-    help="An engine to calibrate on; may be repeated.  [default: null@70us]",
+@add_option(
+    "--engine ENGINE ...",
+    "An engine to calibrate on; may be repeated.  [default: null@70us]",
+    ENGINE,
+    name="engines",
 )
-@click.option(
-    *("--kind", "kinds"),
-    multiple=True,
-    type=options.RenamedChoice(KINDS, former_names.KINDS),
-    help="Only these kinds; may be repeated.  [default: all]",
+@add_option(
+    "--kind ...",
+    "Only these kinds; may be repeated.  [default: all]",
+    options.RenamedChoice(KINDS, former_names.KINDS),
+    name="kinds",
 )
-@click.option(
-    "--times",
-    type=click.IntRange(1, 10_000),
-    metavar="N",
-    help="Comparisons of each kind.  [default: 20 A/A, 10 at two paths, 10 of each delay, 5 p99, "
+@add_option(
+    "--times N",
+    "Comparisons of each kind.  [default: 20 A/A, 10 at two paths, 10 of each delay, 5 p99, "
     "10 noise, 5 of each delay beside noise]",
+    click.IntRange(1, 10_000),
 )
-@click.option(
-    *("--inject", "injected"),
-    multiple=True,
-    type=PERCENT,
-    metavar="PERCENT",
-    help="A slowdown to inject; may be repeated.  [default: 5%, 2% and 1%]",
+@add_option(
+    "--inject PERCENT ...",
+    "A slowdown to inject; may be repeated.  [default: 5%, 2% and 1%]",
+    PERCENT,
+    name="injected",
 )
-@click.option("--margin", type=PERCENT, metavar="PERCENT", help="The margin of all.  [default: 2%]")
-@click.option("--quick", is_flag=True, help="A few comparisons of each kind.")
-@click.option(
-    "--blocks", type=int, metavar="MAX", help="Blocks at the last analysis.  [default: 12]"
-)
-@click.option(
-    "--workload",
+@add_option("--margin PERCENT", "The margin of all.  [default: 2%]", PERCENT)
+@add_option("--quick", "A few comparisons of each kind.")
+@add_option("--blocks MAX", "Blocks at the last analysis.  [default: 12]", int)
+@add_option(
+    "--workload W",
+    "What is played; longer statements make a server's noise smaller.",
+    WORKLOAD,
     default="oltp_point_select",
-    type=WORKLOAD,
-    metavar="W",
-    help="What is played; longer statements make a server's noise smaller.",
-    show_default=True,
 )
 @options.SET
-@click.option(
-    *("--budget", "budget"),
-    type=DURATION,
-    metavar="TIME",
-    help="Begin no comparison that would end after this time, e.g. 30m.",
+@add_option(
+    "--budget TIME",
+    "Begin no comparison that would end after this time, e.g. 30m.",
+    DURATION,
+    name="budget",
 )
-@click.option("--show", is_flag=True, help="Only show what is known; play nothing.")
+@add_option("--show", "Only show what is known; play nothing.")
 def command(**words: Any) -> None:
     """Measure how often the verdict errs on this host, and how small a slowdown it finds.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dyno.cli import judged_run, options
-from dyno.cli.options import DURATION, ENGINE, PERCENT
+from dyno.cli.options import DURATION, ENGINE, PERCENT, add_option
 from dyno.cli.runs import find_runs_home
 from dyno.cli.setup_words import prepare_experiment
 from dyno.cli.terminal import screen
@@ -35,44 +35,33 @@ NOTHING_EXIT, CLIENT_EXIT = 2, 3
 @click.argument("candidates", nargs=-1, required=True, type=ENGINE, metavar="CANDIDATE...")
 @options.add_workload()
 @SQL
-@click.option(
-    "--slo",
-    "limits",
-    required=True,
-    multiple=True,
-    metavar="LIMIT",
-    help='The limit: p50 to p99.99, mean or max of latencies, or errors: "p99<10ms, errors<0.1%". '
+@add_option(
+    "--slo LIMIT ...",
+    'The limit: p50 to p99.99, mean or max of latencies, or errors: "p99<10ms, errors<0.1%". '
     "Of several all must hold.",
+    name="limits",
+    required=True,
 )
 @options.SET
 @options.CONTROL
-@click.option(
-    "--blocks",
-    type=click.IntRange(3, 100),
-    default=8,
-    show_default=True,
-    metavar="N",
-    help="Restarts of each candidate.",
-)
-@click.option(
-    "--step",
-    "step_s",
-    type=DURATION,
+@add_option("--blocks N", "Restarts of each candidate.", click.IntRange(3, 100), default=8)
+@add_option(
+    "--step TIME",
+    "How long a rate is played at least.",
+    DURATION,
+    name="step_s",
     default=3.0,
     show_default="3s",
-    metavar="TIME",
-    help="How long a rate is played at least.",
 )
-@click.option(
-    "--margin",
-    type=PERCENT,
+@add_option(
+    "--margin PERCENT",
+    "The difference in capacity that matters.",
+    PERCENT,
     default=5.0,
     show_default="5%",
-    metavar="PERCENT",
-    help="The difference in capacity that matters.",
 )
-@click.option("--sequential", is_flag=True, help="Restart one candidate after the other.")
-@click.option("--seed", type=int, metavar="N", help="Draws arrivals, requests and order.")
+@add_option("--sequential", "Restart one candidate after the other.")
+@add_option("--seed N", "Draws arrivals, requests and order.", int)
 @options.CLIENT_HOSTS
 @options.JSON
 def command(**words: Any) -> int:

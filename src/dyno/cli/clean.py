@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dyno.cli.options import DURATION, SIZE, Word
+from dyno.cli.options import DURATION, SIZE, Word, add_option
 from dyno.cli.runs import find_runs_home
 from dyno.cli.terminal import screen
 from dyno.disk_use import list_within
@@ -47,14 +47,14 @@ def complete_names() -> list[str]:
 
 @click.command("clean")
 @click.argument("names", nargs=-1, type=Word("name", complete_names), metavar="[NAME]...")
-@click.option("--runs", "kind", flag_value="run", help="Runs only.")
-@click.option("--cache", "kind", flag_value="cache", help="Cached sources and builds only.")
-@click.option(
-    "--temporary", "kind", flag_value="temporary", help="Temporary folders of killed Dynos only."
+@add_option("--runs", "Runs only.", name="kind", flag_value="run")
+@add_option("--cache", "Cached sources and builds only.", name="kind", flag_value="cache")
+@add_option(
+    "--temporary", "Temporary folders of killed Dynos only.", name="kind", flag_value="temporary"
 )
-@click.option("--older", type=DURATION, default=0.0, help="Only what is older, e.g. 30d.")
-@click.option("--larger", type=SIZE, default=0, help="Only what is larger, e.g. 500M.")
-@click.option("--yes", is_flag=True, help="Free what is listed; otherwise nothing is deleted.")
+@add_option("--older", "Only what is older, e.g. 30d.", DURATION, default=0.0)
+@add_option("--larger", "Only what is larger, e.g. 500M.", SIZE, default=0)
+@add_option("--yes", "Free what is listed; otherwise nothing is deleted.")
 def command(names: tuple[str, ...], kind: str | None, older: float, larger: int, yes: bool) -> None:
     """List the disk that runs and cached builds take; free it with --yes.
 

@@ -9,8 +9,8 @@ import click
 
 from dyno.cli import judged_run, options
 from dyno.cli.exits import print_error
-from dyno.cli.headings import HeadedCommand, HeadedOption
-from dyno.cli.options import ENGINE, PERCENT, WORKLOAD
+from dyno.cli.headings import HeadedCommand
+from dyno.cli.options import ENGINE, PERCENT, WORKLOAD, add_option
 from dyno.cli.replay_words import add_replay_options, rewrite_candidates
 from dyno.cli.workload_words import SQL, choose_scripts
 from dyno.errors import HostError, TrialFailed, UsageError
@@ -24,13 +24,12 @@ COUNT_EVENTS = 10_000
 
 @click.command("compare", cls=HeadedCommand)
 @click.argument("candidates", nargs=-1, required=True, type=ENGINE, metavar="BASE CANDIDATE...")
-@click.option(
-    *("--workload", "-w", "workloads"),
-    multiple=True,
-    type=WORKLOAD,
-    metavar="W",
-    help="What is played: a workload's name, a Lua script, or a script file of pgbench; may be "
+@add_option(
+    "-w, --workload W ...",
+    "What is played: a workload's name, a Lua script, or a script file of pgbench; may be "
     "repeated.",
+    WORKLOAD,
+    name="workloads",
 )
 @SQL
 @add_replay_options
@@ -39,17 +38,13 @@ COUNT_EVENTS = 10_000
 @options.SET
 @options.CONTROL
 @options.LIMIT
-@click.option(
-    "--margin",
-    type=PERCENT,
-    metavar="PERCENT",
-    help="The slowdown that matters.  [default: the workload's own, else 2%]",
+@add_option(
+    "--margin PERCENT",
+    "The slowdown that matters.  [default: the workload's own, else 2%]",
+    PERCENT,
 )
-@click.option(
-    "--precision",
-    type=PERCENT,
-    metavar="PERCENT",
-    help="Continue until every interval's half-width is at most this.",
+@add_option(
+    "--precision PERCENT", "Continue until every interval's half-width is at most this.", PERCENT
 )
 @options.ACCEPT
 @options.CHECK
@@ -63,52 +58,40 @@ COUNT_EVENTS = 10_000
 @options.FORMAT
 @options.INCONCLUSIVE
 @options.FACTOR
-@click.option(
-    "--like",
-    metavar="NAME",
-    help="Start the other candidates with the settings of this one, a server that runs already "
+@add_option(
+    "--like NAME",
+    "Start the other candidates with the settings of this one, a server that runs already "
     "(its name, or `attached`); Dyno lists which.",
 )
-@click.option(
-    "--aa", is_flag=True, help="The candidates are the same on purpose: an A/A comparison."
-)
-@click.option(
+@add_option("--aa", "The candidates are the same on purpose: an A/A comparison.")
+@add_option(
     "--interleaved/--sequential",
-    "interleaved",
-    default=None,
-    help="Play restarts interleaved or not at all; or one after the other.  [default: interleaved "
+    "Play restarts interleaved or not at all; or one after the other.  [default: interleaved "
     "where that is sound and memory holds all engines at once]",
+    name="interleaved",
+    default=None,
 )
-@click.option(
+@add_option(
     "--profile",
-    type=click.Choice(["off", "flat", "stacks"]),
-    default="flat",
-    show_default=True,
-    help="Sample where the engines' CPU time goes, where the kernel permits it; stacks: play a "
+    "Sample where the engines' CPU time goes, where the kernel permits it; stacks: play a "
     "trial of each candidate for the callers of functions, too, after the last block.",
+    click.Choice(["off", "flat", "stacks"]),
+    default="flat",
 )
-@click.option(
+@add_option(
     "--count",
-    "is_counted",
-    is_flag=True,
-    help="Before the blocks, count each candidate's instructions per operation of one user "
+    "Before the blocks, count each candidate's instructions per operation of one user "
     "(`dyno count`); the report says how much of the time's change they explain.",
+    name="is_counted",
 )
-@click.option(
+@add_option(
     judged_run.FOR_GIT,
-    "for_git",
-    cls=HeadedOption,
-    heading="How the result is told",
-    is_flag=True,
-    help="Exit as `git bisect run` reads it: 0 good, 1 slower, 125 not told or not built, 128 and "
+    "Exit as `git bisect run` reads it: 0 good, 1 slower, 125 not told or not built, 128 and "
     "above to stop.",
+    name="for_git",
+    heading=options.TOLD,
 )
-@click.option(
-    "--seed",
-    type=int,
-    metavar="N",
-    help="The seed of order and requests; the same one repeats a run.",
-)
+@add_option("--seed N", "The seed of order and requests; the same one repeats a run.", int)
 def command(**words: Any) -> int:
     """Compare engine builds: is CANDIDATE slower than BASE?
 

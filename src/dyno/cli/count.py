@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dyno.cli import judged_run, options
-from dyno.cli.options import ENGINE, PERCENT
+from dyno.cli.options import ENGINE, PERCENT, add_option
 from dyno.cli.runs import find_runs_home
 from dyno.cli.setup_words import prepare_experiment
 from dyno.cli.workload_words import SQL, choose_workload
@@ -33,44 +33,36 @@ EXITS = {"not heavier": 0, "lighter": 0, "heavier": 1, "inconclusive": 2}
 @SQL
 @options.SET
 @options.CONTROL
-@click.option(
-    "--margin",
-    type=PERCENT,
+@add_option(
+    "--margin PERCENT",
+    "The change of instructions that matters.",
+    PERCENT,
     default=0.5,
     show_default="0.5%",
-    metavar="PERCENT",
-    help="The change of instructions that matters.",
 )
 @options.EVENTS
-@click.option(
-    "--before",
-    type=click.IntRange(1),
+@add_option(
+    "--before N",
+    "How many are played before those, to fill caches; their count is subtracted.",
+    click.IntRange(1),
     default=1_000,
-    show_default=True,
-    metavar="N",
-    help="How many are played before those, to fill caches; their count is subtracted.",
 )
-@click.option(
-    "--repeat",
-    "repeats",
-    type=click.IntRange(1),
-    metavar="N",
-    help="How often each candidate is restarted and counted, for each input.  [default: 2, of "
+@add_option(
+    "--repeat N",
+    "How often each candidate is restarted and counted, for each input.  [default: 2, of "
     "several inputs 1]",
+    click.IntRange(1),
+    name="repeats",
 )
-@click.option(
-    "--inputs",
-    type=click.IntRange(1, 100),
+@add_option(
+    "--inputs N",
+    "Draw requests by so many seeds: the interval is then over inputs, not over restarts.",
+    click.IntRange(1, 100),
     default=1,
-    show_default=True,
-    metavar="N",
-    help="Draw requests by so many seeds: the interval is then over inputs, not over restarts.",
 )
-@click.option("--stacks", is_flag=True, help="Show the calls that lead to what changed, as a tree.")
-@click.option(
-    "--phase", default="", metavar="NAME", help="The workload's phase.  [default: its first]"
-)
-@click.option("--seed", type=int, default=1, show_default=True, help="Draws the requests.")
+@add_option("--stacks", "Show the calls that lead to what changed, as a tree.")
+@add_option("--phase NAME", "The workload's phase.  [default: its first]", default="")
+@add_option("--seed", "Draws the requests.", int, default=1)
 @options.VERBOSE
 @options.NO_CLIENT_HOSTS
 @options.JSON

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dyno.cli.options import add_option
 from dyno.cli.terminal import screen
 
 if TYPE_CHECKING:
@@ -23,14 +24,13 @@ LETTERS = 300
 
 @click.command("digest")
 @click.argument("log", type=click.Path(path_type=Path), metavar="LOG")
-@click.option("--limit", type=click.IntRange(1), default=20, metavar="N", help="Show N classes.")
-@click.option(
-    "--log-prefix",
+@add_option("--limit N", "Show N classes.", click.IntRange(1), default=20, show_default=False)
+@add_option(
+    "--log-prefix FORMAT",
+    "The log_line_prefix of the server that wrote LOG, where it cannot be guessed.",
     default="",
-    metavar="FORMAT",
-    help="The log_line_prefix of the server that wrote LOG, where it cannot be guessed.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON instead.")
+@add_option("--json", "Print everything as JSON instead.", name="as_json")
 def command(log: Path, limit: int, log_prefix: str, as_json: bool) -> None:
     """Rank the classes of a server log's statements by their time: calls, rows, users, hours.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dyno.cli import judged_run, options
-from dyno.cli.options import DURATION, PERCENT, RUN, SIZE
+from dyno.cli.options import DURATION, PERCENT, RUN, SIZE, add_option
 from dyno.cli.runs import find_run, find_runs_home
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
@@ -29,69 +29,53 @@ INVALID_EXIT = judged_run.EXITS["invalid"]
 
 @click.command("disk")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@click.option("--full", is_flag=True, help="Play every job of the matrix `full`.")
-@click.option(
-    "--matrix",
-    metavar="NAME|FILE",
-    help="Play the jobs of another matrix: one that comes along, or a TOML file.",
+@add_option("--full", "Play every job of the matrix `full`.")
+@add_option(
+    "--matrix NAME|FILE", "Play the jobs of another matrix: one that comes along, or a TOML file."
 )
-@click.option(
-    "--only", multiple=True, metavar="JOB", help="Play this job, or `read*`; may be repeated."
-)
-@click.option(
+@add_option("--only JOB ...", "Play this job, or `read*`; may be repeated.")
+@add_option(
     "--size",
-    "size_bytes",
-    type=SIZE,
+    "The size of Dyno's own file in a folder.",
+    SIZE,
+    name="size_bytes",
     default=256 << 20,
     show_default="256M",
-    help="The size of Dyno's own file in a folder.",
 )
-@click.option(
+@add_option(
     "--time",
-    "play_s",
-    type=DURATION,
+    "How long each job is played in a block.",
+    DURATION,
+    name="play_s",
     default=1.0,
     show_default="1s",
-    help="How long each job is played in a block.",
 )
-@click.option(
-    "--blocks",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Play N blocks.  [default: 5; of several paths 6, and up to 10 until it is decided]",
+@add_option(
+    "--blocks N",
+    "Play N blocks.  [default: 5; of several paths 6, and up to 10 until it is decided]",
+    click.IntRange(1),
 )
-@click.option(
-    "--margin",
-    type=PERCENT,
-    default=5.0,
-    show_default="5%",
-    metavar="PERCENT",
-    help="The slowdown that matters.",
+@add_option(
+    "--margin PERCENT", "The slowdown that matters.", PERCENT, default=5.0, show_default="5%"
 )
 @options.FACTOR
-@click.option(
-    "--aa",
-    "is_aa",
-    is_flag=True,
-    help="Play one PATH against itself: how often is a verdict wrong here?",
+@add_option(
+    "--aa", "Play one PATH against itself: how often is a verdict wrong here?", name="is_aa"
 )
-@click.option(
-    "--write-device",
-    "writable",
-    multiple=True,
-    metavar="DEVICE",
-    help="Write to this device too, which DESTROYS ITS DATA; it must be one of the paths, "
+@add_option(
+    "--write-device DEVICE ...",
+    "Write to this device too, which DESTROYS ITS DATA; it must be one of the paths, "
     "unmounted, without partitions, and in nobody's use.",
+    name="writable",
 )
-@click.option(
-    "--run",
-    "of_run",
-    type=RUN,
-    metavar="RUN",
-    help="Predict what the commits of this comparison (`dyno show runs`) could be here, beside "
+@add_option(
+    "--run RUN",
+    "Predict what the commits of this comparison (`dyno show runs`) could be here, beside "
     "what they were.",
+    RUN,
+    name="of_run",
 )
-@click.option("--seed", type=int, default=1, show_default=True, help="Draws blocks and orders.")
+@add_option("--seed", "Draws blocks and orders.", int, default=1)
 @options.STRICT
 @options.JSON
 def command(**words: Any) -> int:

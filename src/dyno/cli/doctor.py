@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dyno.cli.options import DURATION
+from dyno.cli.options import DURATION, add_option
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
 
@@ -26,18 +26,12 @@ POOR_EXIT = 1
 
 @click.command("doctor")
 @click.argument("folder", required=False, type=click.Path(path_type=Path), metavar="[FOLDER]")
-@click.option(
-    "--watch",
-    type=DURATION,
-    default=2.0,
-    show_default="2s",
-    help="How long to count steal and other load.",
+@add_option(
+    "--watch", "How long to count steal and other load.", DURATION, default=2.0, show_default="2s"
 )
-@click.option(
-    "--all", "everything", is_flag=True, help="Also show what is good, and why it matters."
-)
-@click.option("--gate", is_flag=True, help=f"Exit with {POOR_EXIT} where something is poor.")
-@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON instead.")
+@add_option("--all", "Also show what is good, and why it matters.", name="everything")
+@add_option("--gate", f"Exit with {POOR_EXIT} where something is poor.")
+@add_option("--json", "Print everything as JSON instead.", name="as_json")
 def command(folder: Path | None, watch: float, everything: bool, gate: bool, as_json: bool) -> int:
     """Check this host for what disturbs measurements.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dyno.cli.judged_run import print_progress
-from dyno.cli.options import Word
+from dyno.cli.options import Word, add_option
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
 
@@ -34,13 +34,13 @@ def list_engine_names() -> list[str]:
 @click.command("build")
 @click.argument("engine", type=Word("engine", list_engine_names))
 @click.argument("place", required=False)
-@click.option("--source", metavar="DIR", help="A folder that holds the tree.")
-@click.option("--git", metavar="DIR@REF", help="A commit, tag or branch of a git repository.")
-@click.option("--name", metavar="NAME", help="The name: ENGINE@source:NAME.")
-@click.option("--cflags", default="", help="Flags of the compilers, instead of the recipe's -O2.")
-@click.option("--configure", default="", help="More words for configure or cmake.")
-@click.option("--patch", metavar="FILE", default="", help="A patch of git diff, for the copy.")
-@click.option("--fix", is_flag=True, help="Apply safe remedies and continue.")
+@add_option("--source DIR", "A folder that holds the tree.")
+@add_option("--git DIR@REF", "A commit, tag or branch of a git repository.")
+@add_option("--name NAME", "The name: ENGINE@source:NAME.")
+@add_option("--cflags", "Flags of the compilers, instead of the recipe's -O2.", str, default="")
+@add_option("--configure", "More words for configure or cmake.", str, default="")
+@add_option("--patch FILE", "A patch of git diff, for the copy.", default="")
+@add_option("--fix", "Apply safe remedies and continue.")
 def command(
     engine: str,
     place: str | None,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dyno.cli.options import Word
+from dyno.cli.options import Word, add_option
 from dyno.cli.terminal import screen
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def list_engine_names() -> list[str]:
 
 @click.command("list")
 @click.argument("engines", nargs=-1, type=Word("engine", list_engine_names), metavar="[ENGINE]...")
-@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON instead.")
+@add_option("--json", "Print everything as JSON instead.", name="as_json")
 def command(engines: tuple[str, ...], as_json: bool) -> None:
     """List the builds of each ENGINE by release line: where each comes from, and what is cached.
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dyno.cli.options import Duration, OutputFile
+from dyno.cli.options import Duration, OutputFile, add_option
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,47 +34,34 @@ class StatementCommand(click.Command):
 @click.command("explain", cls=StatementCommand)
 @click.argument("dsn", metavar="DSN")
 @click.argument("sql", metavar="SQL")
-@click.option(
-    "--against",
-    metavar="DSN|FILE",
-    help="Show another server, or an earlier --json file, beside it: whether both answer the same, "
+@add_option(
+    "--against DSN|FILE",
+    "Show another server, or an earlier --json file, beside it: whether both answer the same, "
     "and the first stage that differs.",
 )
-@click.option(
-    "--setup",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="An SQL file or dump that makes the tables of an engine that is started for this.",
+@add_option(
+    "--setup FILE",
+    "An SQL file or dump that makes the tables of an engine that is started for this.",
+    click.Path(exists=True, dir_okay=False, path_type=Path),
 )
-@click.option(
-    "--rollback",
-    is_flag=True,
-    help="Execute a statement that writes, each time in a transaction that is rolled back.",
+@add_option(
+    "--rollback", "Execute a statement that writes, each time in a transaction that is rolled back."
 )
-@click.option(
+@add_option(
     "--timeout",
-    "limit_s",
-    type=Duration(),
+    "End a run at the server after this time.",
+    Duration(),
+    name="limit_s",
     default="30s",
-    show_default=True,
-    help="End a run at the server after this time.",
 )
-@click.option(
+@add_option(
     "--runs",
-    type=click.IntRange(1, 1000),
+    "Rounds at most: each runs the statement once in every way.",
+    click.IntRange(1, 1000),
     default=30,
-    show_default=True,
-    help="Rounds at most: each runs the statement once in every way.",
 )
-@click.option(
-    "--for",
-    "for_s",
-    type=Duration(),
-    default="10s",
-    show_default=True,
-    help="Begin no round after this time.",
-)
-@click.option("--json", "json_file", type=OutputFile(), help="Write the record to this file, too.")
+@add_option("--for", "Begin no round after this time.", Duration(), name="for_s", default="10s")
+@add_option("--json", "Write the record to this file, too.", OutputFile(), name="json_file")
 def command(dsn: str, sql: str, against: str | None, json_file: Path | None, **words: Any) -> None:
     """Show where the time of one statement goes on a server that runs: connection, parse, optimise,
     execute by plan node, storage engine, log, reply.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dyno.cli import judged_run, options
+from dyno.cli.options import add_option
 from dyno.cli.runs import find_runs_home
 from dyno.cli.terminal import screen
 
@@ -26,20 +27,17 @@ WORST_FIRST = (3, 1, 4, 2, 0)
 @click.argument(
     "places", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="DIR..."
 )
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="The gathered run's folder; of several experiments, one below it for each.  [default: a "
+@add_option(
+    "--out DIR",
+    "The gathered run's folder; of several experiments, one below it for each.  [default: a "
     "new one among the runs]",
+    click.Path(path_type=Path),
 )
-@click.option(
-    "--partial", is_flag=True, help="Judge what there is where shares are missing or not complete."
-)
-@click.option(
+@add_option("--partial", "Judge what there is where shares are missing or not complete.")
+@add_option(
     "--inconclusive",
-    type=click.Choice(["pass", "fail"]),
-    help="Exit of an inconclusive experiment: 0 or 1.  [default: 2]",
+    "Exit of an inconclusive experiment: 0 or 1.  [default: 2]",
+    click.Choice(["pass", "fail"]),
 )
 @options.STRICT
 @options.VERBOSE

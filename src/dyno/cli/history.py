@@ -21,7 +21,7 @@ from urllib.parse import quote
 import click
 
 from dyno.cli.judged_run import DOUBTFUL_EXIT, EXITS
-from dyno.cli.options import STRICT, OutputFile
+from dyno.cli.options import STRICT, OutputFile, add_option
 from dyno.cli.runs import find_runs_home
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
@@ -163,39 +163,32 @@ class HistoryOptions:
 
 @click.command("history")
 @click.argument("folders", nargs=-1, metavar="[FOLDER]...")
-@click.option(
-    "--alpha",
-    type=click.FloatRange(0.002, 0.2),
+@add_option(
+    "--alpha SHARE",
+    "The share of unchanged series that may get a flagged change.",
+    click.FloatRange(0.002, 0.2),
     default=0.01,
-    show_default=True,
-    metavar="SHARE",
-    help="The share of unchanged series that may get a flagged change.",
 )
-@click.option(
-    "--html",
-    "html_file",
-    type=OutputFile(dir_okay=False, writable=True),
-    metavar="FILE",
-    help="Write a page with a chart of each series.",
+@add_option(
+    "--html FILE",
+    "Write a page with a chart of each series.",
+    OutputFile(dir_okay=False, writable=True),
+    name="html_file",
 )
-@click.option(
-    "--json",
-    "json_file",
-    type=OutputFile(dir_okay=False, writable=True),
-    metavar="FILE",
-    help="Write series, points and flagged changes as JSON (`record/history.py`, `History`).",
+@add_option(
+    "--json FILE",
+    "Write series, points and flagged changes as JSON (`record/history.py`, `History`).",
+    OutputFile(dir_okay=False, writable=True),
+    name="json_file",
 )
-@click.option("--gate", is_flag=True, help="Set the exit code by the slowdowns that stand.")
+@add_option("--gate", "Set the exit code by the slowdowns that stand.")
 @STRICT
-@click.option(
-    "--since",
-    type=click.DateTime(["%Y-%m-%d"]),
-    metavar="YYYY-MM-DD",
-    help="Gate only changes to builds that were played since this day (UTC).",
+@add_option(
+    "--since YYYY-MM-DD",
+    "Gate only changes to builds that were played since this day (UTC).",
+    click.DateTime(["%Y-%m-%d"]),
 )
-@click.option(
-    "--reindex", is_flag=True, help="Read every record again, and make the index of FOLDER anew."
-)
+@add_option("--reindex", "Read every record again, and make the index of FOLDER anew.")
 def command(folders: tuple[str, ...], alpha: float, reindex: bool, **words: object) -> int:
     """Flag changes over the runs in FOLDERs, for a fresh comparison to confirm.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dyno.cli.headings import HeadedGroup
-from dyno.cli.options import Word
+from dyno.cli.options import Word, add_option
 from dyno.cli.terminal import screen
 
 if TYPE_CHECKING:
@@ -24,12 +24,7 @@ def complete_part_names() -> list[str]:
 PART = click.argument(
     "parts", nargs=-1, required=True, type=Word("part", complete_part_names), metavar="PART..."
 )
-DSN = click.option(
-    "--dsn",
-    required=True,
-    metavar="URL",
-    help="The server, as `dyno kit --help` says.",
-)
+DSN = add_option("--dsn URL", "The server, as `dyno kit --help` says.", required=True)
 
 
 def reach_server(dsn: str) -> KitServer:
@@ -54,13 +49,11 @@ def command() -> None:
 @command.command("install")
 @PART
 @DSN
-@click.option(
-    "--account",
-    "accounts",
-    multiple=True,
-    metavar="USER@HOST",
-    help="For async: an account that may queue jobs; may be repeated. The installing account "
+@add_option(
+    "--account USER@HOST ...",
+    "For async: an account that may queue jobs; may be repeated. The installing account "
     "always may.",
+    name="accounts",
 )
 def install(parts: tuple[str, ...], dsn: str, accounts: tuple[str, ...]) -> None:
     """Install each PART; one that is installed already stays as it is.
@@ -114,7 +107,7 @@ def uninstall(parts: tuple[str, ...], dsn: str) -> None:
 
 @command.command("index-json")
 @click.argument("column", metavar="SCHEMA.TABLE.COLUMN")
-@click.option("--drop", is_flag=True, help="Drop the index.")
+@add_option("--drop", "Drop the index.")
 @DSN
 def index_json(column: str, drop: bool, dsn: str) -> None:
     """Make an index over a JSON column for `CALL kit.search(…)`; needs the part json."""

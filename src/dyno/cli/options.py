@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -260,55 +259,64 @@ class FormatType(click.ParamType[FormatFile]):
 
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+TOLD = "How the result is told"
+
+
+def add_option(
+    words: str, help: str, kind: Any = None, *, name: str = "", heading: str = "", **more: Any
+) -> Decorator:
+    """An option as its help shows it: `-o, --output FILE`, a flag where nothing stands behind it,
+    repeated where ` ...` does; below a heading where one is given.
+    """
+    *others, last = words.removesuffix(" ...").split(", ")
+    word, _, metavar = last.partition(" ")
+    is_many = words.endswith(" ...")
+    more |= {"multiple": True} if is_many else {}
+    more |= {"is_flag": True} if not (metavar or kind or is_many) else {}
+    more = {"show_default": any(it for key, it in more.items() if key == "default"), **more}
+    more |= {"cls": HeadedOption, "heading": heading} if heading else {}
+    names = (*others, word, name) if name else (*others, word)
+    return click.option(*names, type=kind, metavar=metavar or None, help=help, **more)
 
 
 def add_workload(*, required: bool = False) -> Decorator:
     """`--workload` of a command that plays one."""
-    return click.option(
-        *("--workload", "-w"),
+    return add_option(
+        "-w, --workload W",
+        "What is played: a workload's name, a Lua script, or a script file of pgbench.",
+        WORKLOAD,
         required=required,
-        type=WORKLOAD,
-        metavar="W",
-        help="What is played: a workload's name, a Lua script, or a script file of pgbench.",
     )
 
 
-SET: Decorator = click.option(
-    *("--set", "settings"),
-    multiple=True,
-    type=SETTING,
-    metavar="KEY=VALUE",
-    help="An option of the workload (`dyno show W` lists them); may be repeated.",
+SET: Decorator = add_option(
+    "--set KEY=VALUE ...",
+    "An option of the workload (`dyno show W` lists them); may be repeated.",
+    SETTING,
+    name="settings",
 )
-CONTROL: Decorator = click.option(
-    *("--control", "controls"),
-    multiple=True,
-    type=SETTING,
-    metavar="NAME=VALUE",
-    help="A control of every candidate (`dyno show controls` lists them); may be repeated.",
+CONTROL: Decorator = add_option(
+    "--control NAME=VALUE ...",
+    "A control of every candidate (`dyno show controls` lists them); may be repeated.",
+    SETTING,
+    name="controls",
 )
-LIMIT: Decorator = click.option(
-    *("--limit", "limits"),
-    multiple=True,
-    type=LIMIT_VALUE,
-    metavar="NAME=PERCENT",
-    help="Drop a block if others used more of the CPU than this: foreign_percent "
+LIMIT: Decorator = add_option(
+    "--limit NAME=PERCENT ...",
+    "Drop a block if others used more of the CPU than this: foreign_percent "
     "(processes beside the trial; 30 by default interleaved, else 10), steal_percent (the "
     "hypervisor; 15 interleaved, else 2); 100 drops none; may be repeated.",
+    LIMIT_VALUE,
+    name="limits",
 )
-TIME: Decorator = click.option(
-    *("--time", "-T"), type=DURATION, metavar="TIME", help="Short for --set time=SECONDS."
-)
-THREADS: Decorator = click.option(
-    "--threads", type=click.IntRange(1), metavar="N", help="Short for --set threads=N."
-)
-FACTOR: Decorator = click.option(
-    *("--factor", "factors"),
-    multiple=True,
-    type=LEVELS,
-    metavar="KEY=A,B",
-    help="Vary KEY (a build flag, an engine setting, a control, or an option of the workload) and "
+TIME: Decorator = add_option("-T, --time TIME", "Short for --set time=SECONDS.", DURATION)
+THREADS: Decorator = add_option("--threads N", "Short for --set threads=N.", click.IntRange(1))
+FACTOR: Decorator = add_option(
+    "--factor KEY=A,B ...",
+    "Vary KEY (a build flag, an engine setting, a control, or an option of the workload) and "
     "say what it does; may be repeated: every combination is played. The first level is the base.",
+    LEVELS,
+    name="factors",
 )
 
 
@@ -325,64 +333,51 @@ def _refuse_client_hosts(
         )
 
 
-ACCEPT: Decorator = click.option(
-    *("--accept", "accepted"),
-    type=AcceptedFile(),
-    metavar="FILE",
-    help="Statements that may be answered otherwise, each with its reason: a TOML table "
+ACCEPT: Decorator = add_option(
+    "--accept FILE",
+    "Statements that may be answered otherwise, each with its reason: a TOML table "
     "`accepted`; they are counted and not judged.",
+    AcceptedFile(),
+    name="accepted",
 )
-CHECK: Decorator = click.option(
+CHECK: Decorator = add_option(
     "--check",
-    type=click.Choice(["quick", "full"]),
-    default="quick",
-    show_default=True,
-    help="How each engine's data are looked at after the first block, untimed: structure and keys, "
+    "How each engine's data are looked at after the first block, untimed: structure and keys, "
     "or with `full` every page and index by the engine's own means.",
+    click.Choice(["quick", "full"]),
+    default="quick",
 )
-CLIENT_HOSTS: Decorator = click.option(
-    "--client-hosts",
-    metavar="FILE|ssh:HOST,...",
-    help="Play the load from these hosts together, each with a part of the users; the candidates "
+CLIENT_HOSTS: Decorator = add_option(
+    "--client-hosts FILE|ssh:HOST,...",
+    "Play the load from these hosts together, each with a part of the users; the candidates "
     "are servers that run already (URLs).",
 )
 NO_CLIENT_HOSTS: Decorator = click.option(
     "--client-hosts", hidden=True, expose_value=False, callback=_refuse_client_hosts
 )
-BUDGET: Decorator = click.option(
-    "--budget", type=DURATION, metavar="TIME", help="Fit the blocks to a time, e.g. 10m."
+BUDGET: Decorator = add_option("--budget TIME", "Fit the blocks to a time, e.g. 10m.", DURATION)
+QUICK: Decorator = add_option(
+    "--quick", "One analysis at 5 blocks of a shortened workload; marked QUICK."
 )
-QUICK: Decorator = click.option(
-    "--quick", is_flag=True, help="One analysis at 5 blocks of a shortened workload; marked QUICK."
+BLOCKS: Decorator = add_option("--blocks MAX", "Blocks at the last analysis.  [default: 24]", int)
+STRICT: Decorator = add_option(
+    "--strict", "Exit with 4 if an audit doubts the result.", heading=TOLD
 )
-BLOCKS: Decorator = click.option(
-    "--blocks", type=int, metavar="MAX", help="Blocks at the last analysis.  [default: 24]"
-)
-_tell = partial(click.option, cls=HeadedOption, heading="How the result is told")
-STRICT: Decorator = _tell(
-    "--strict", is_flag=True, help="Exit with 4 if an audit doubts the result."
-)
-VERBOSE: Decorator = _tell(
+VERBOSE: Decorator = add_option(
     "--verbose",
-    is_flag=True,
-    help="Print how it is measured, a line per trial, and all that the verdict rests on.",
+    "Print how it is measured, a line per trial, and all that the verdict rests on.",
+    heading=TOLD,
 )
-FORMAT: Decorator = _tell(
-    "--format",
-    "formats",
-    type=FormatType(),
-    multiple=True,
-    metavar="NAME[=FILE]",
-    help=f"Write the verdict for another program, without FILE to stdout: {', '.join(FORMATS)}; "
+FORMAT: Decorator = add_option(
+    "--format NAME[=FILE] ...",
+    f"Write the verdict for another program, without FILE to stdout: {', '.join(FORMATS)}; "
     "may be repeated.",
+    FormatType(),
+    name="formats",
+    heading=TOLD,
 )
-EVENTS: Decorator = click.option(
-    "--events",
-    type=click.IntRange(1),
-    default=10_000,
-    show_default=True,
-    metavar="N",
-    help="How many events are counted.",
+EVENTS: Decorator = add_option(
+    "--events N", "How many events are counted.", click.IntRange(1), default=10_000
 )
 
 
@@ -398,16 +393,17 @@ def _keep_failure(
     return file
 
 
-INCONCLUSIVE: Decorator = _tell(
+INCONCLUSIVE: Decorator = add_option(
     "--inconclusive",
-    type=click.Choice(["pass", "fail", "retry"]),
-    help="Exit of an inconclusive comparison: 0, 1, or that of a second play.  [default: 2]",
+    "Exit of an inconclusive comparison: 0, 1, or that of a second play.  [default: 2]",
+    click.Choice(["pass", "fail", "retry"]),
+    heading=TOLD,
 )
-JSON: Decorator = _tell(
-    "--json",
-    "json_file",
-    type=OutputFile(dir_okay=False, writable=True),
-    metavar="FILE",
+JSON: Decorator = add_option(
+    "--json FILE",
+    "Write the verdict and a row per comparison, or why the run failed.",
+    OutputFile(dir_okay=False, writable=True),
+    name="json_file",
     callback=_keep_failure,
-    help="Write the verdict and a row per comparison, or why the run failed.",
+    heading=TOLD,
 )

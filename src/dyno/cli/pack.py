@@ -7,18 +7,16 @@ from pathlib import Path
 import click
 
 from dyno.cli import judged_run
-from dyno.cli.options import RUN, OutputFile
+from dyno.cli.options import RUN, OutputFile, add_option
 from dyno.cli.runs import find_capacity, find_count, find_disk_run, find_run
 from dyno.cli.terminal import screen
 
 
 @click.command("pack")
 @click.argument("run", type=RUN, metavar="RUN")
-@click.option(
-    "--output", "-o", type=OutputFile(dir_okay=False), help="The file.  [default: RUN.dyno.zip]"
-)
-@click.option("--hide", multiple=True, metavar="WORD", help="Hide this word, too; may be repeated.")
-@click.option("--no-logs", is_flag=True, help="Leave the logs of engines out.")
+@add_option("-o, --output", "The file.  [default: RUN.dyno.zip]", OutputFile(dir_okay=False))
+@add_option("--hide WORD ...", "Hide this word, too; may be repeated.")
+@add_option("--no-logs", "Leave the logs of engines out.")
 def command(run: str, *, output: Path | None, hide: tuple[str, ...], no_logs: bool) -> None:
     """Pack a run into one file that may be sent to others, and that `dyno report FILE` judges
     anywhere.

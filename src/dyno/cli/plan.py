@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dyno.cli.options import DURATION, EXPERIMENT, PERCENT, RUN, OutputFile
+from dyno.cli.options import DURATION, EXPERIMENT, PERCENT, RUN, OutputFile, add_option
 from dyno.cli.runs import find_run, find_runs_home, list_run_names
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 @click.command("plan")
 @click.argument("experiment", type=EXPERIMENT, metavar="EXPERIMENT|RUN")
-@click.option("--budget", type=DURATION, metavar="TIME", help="The time available, e.g. 30m.")
-@click.option("--detect", type=PERCENT, metavar="PERCENT", help="The slowdown to find.")
-@click.option(
-    *("--from", "source"),
-    type=RUN,
-    metavar="RUN",
-    help="Take spread and cost from this run.  [default: the last one of this experiment]",
+@add_option("--budget TIME", "The time available, e.g. 30m.", DURATION)
+@add_option("--detect PERCENT", "The slowdown to find.", PERCENT)
+@add_option(
+    "--from RUN",
+    "Take spread and cost from this run.  [default: the last one of this experiment]",
+    RUN,
+    name="source",
 )
-@click.option(
-    *("--json", "json_file"),
-    type=OutputFile(dir_okay=False, writable=True),
-    metavar="FILE",
-    help="Write the plan as JSON.",
+@add_option(
+    "--json FILE",
+    "Write the plan as JSON.",
+    OutputFile(dir_okay=False, writable=True),
+    name="json_file",
 )
 def command(
     experiment: str,

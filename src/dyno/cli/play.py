@@ -14,7 +14,7 @@ from dyno.answers import matches_number
 from dyno.cli import options
 from dyno.cli.headings import HeadedCommand
 from dyno.cli.judged_run import print_progress, quote_command, sweep
-from dyno.cli.options import ENGINE
+from dyno.cli.options import ENGINE, add_option
 from dyno.cli.replay_words import add_replay_options, rewrite_candidates
 from dyno.cli.terminal import screen
 from dyno.cli.terminal.live import format_stream
@@ -37,12 +37,10 @@ PERCENTILES = ("50", "95", "99", "99.9")
 @options.THREADS
 @options.CHECK
 @options.CLIENT_HOSTS
-@click.option(
-    "--command",
-    "commands",
-    multiple=True,
-    metavar="NAME",
-    help="A command of the script, instead of prepare and run; may be repeated.",
+@add_option(
+    "--command NAME ...",
+    "A command of the script, instead of prepare and run; may be repeated.",
+    name="commands",
 )
 @SQL
 @add_replay_options

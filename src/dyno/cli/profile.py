@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dyno import subprocesses
-from dyno.cli.options import Duration, OutputFile
+from dyno.cli.options import Duration, OutputFile, add_option
 from dyno.cli.runs import find_runs_home
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
@@ -30,34 +30,28 @@ FORMATS = ("firefox", "collapsed", "pprof")
 
 @click.command("profile")
 @click.argument("target", metavar="URL|PID|FILE")
-@click.option("--for", "for_s", type=Duration(), default="30s", show_default=True, help="How long.")
-@click.option("--pid", type=click.IntRange(1), metavar="PID", help="The process of URL's server.")
-@click.option("--stacks", is_flag=True, help="Sample callers, too, as far as frame pointers lead.")
-@click.option(
-    "--rate",
-    type=click.IntRange(10, 5_000),
-    default=RATE,
-    show_default=True,
-    help="Samples of each second of CPU time.",
+@add_option("--for", "How long.", Duration(), name="for_s", default="30s")
+@add_option("--pid PID", "The process of URL's server.", click.IntRange(1))
+@add_option("--stacks", "Sample callers, too, as far as frame pointers lead.")
+@add_option(
+    "--rate", "Samples of each second of CPU time.", click.IntRange(10, 5_000), default=RATE
 )
-@click.option(
-    "--against",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    metavar="FILE",
-    help="Show an earlier profile beside it, and what differs.",
+@add_option(
+    "--against FILE",
+    "Show an earlier profile beside it, and what differs.",
+    click.Path(path_type=Path, dir_okay=False, exists=True),
 )
-@click.option("--watch", is_flag=True, help="Show it on the screen while it is taken.")
-@click.option(
-    "--output",
-    type=OutputFile(path_type=Path),
-    metavar="FILE",
-    help="The profile; its page is written beside it.  [default: in runs/server-profiles]",
+@add_option("--watch", "Show it on the screen while it is taken.")
+@add_option(
+    "--output FILE",
+    "The profile; its page is written beside it.  [default: in runs/server-profiles]",
+    OutputFile(path_type=Path),
 )
-@click.option(
+@add_option(
     "--format",
-    "other",
-    type=click.Choice(FORMATS),
-    help="Write the CPU samples for another program, too.",
+    "Write the CPU samples for another program, too.",
+    click.Choice(FORMATS),
+    name="other",
 )
 def command(target: str, **words: Any) -> None:
     """Profile a server in use: CPU time by layer, waits, statements with their plans.

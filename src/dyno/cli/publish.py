@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dyno.cli.options import RUN
+from dyno.cli.options import RUN, add_option
 from dyno.cli.runs import find_capacity, find_count, find_disk_run, find_run, unpack
 from dyno.cli.terminal import screen
 from dyno.errors import InternalError, UsageError
@@ -20,14 +20,12 @@ if TYPE_CHECKING:
 @click.command("publish")
 @click.argument("runs", nargs=-1, required=True, type=RUN, metavar="RUN...")
 @click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
-@click.option("--unscrubbed", is_flag=True, help="Hide nothing: for readers who may see it all.")
-@click.option("--hide", multiple=True, metavar="WORD", help="Hide this word, too; may be repeated.")
-@click.option(
-    "--pair",
-    "pairs",
-    multiple=True,
-    metavar="RUN,RUN",
-    help="Put these two side by side; may be repeated.  [default: every two of ten runs or fewer]",
+@add_option("--unscrubbed", "Hide nothing: for readers who may see it all.")
+@add_option("--hide WORD ...", "Hide this word, too; may be repeated.")
+@add_option(
+    "--pair RUN,RUN ...",
+    "Put these two side by side; may be repeated.  [default: every two of ten runs or fewer]",
+    name="pairs",
 )
 def command(runs: tuple[str, ...], folder: Path, **words: Any) -> None:
     """Write the pages of RUNs into DIR: a site that opens from a file or any web server.

@@ -7,10 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from dyno import numbers
-from dyno.cli.headings import HeadedOption
+from dyno.cli.options import Decorator, add_option
 from dyno.cli.setup_words import prepare_setup
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
@@ -18,42 +16,42 @@ from dyno.errors import UsageError
 if TYPE_CHECKING:
     from dyno.workloads.replay.layout import Replay
 
-Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
-
-_take = partial(click.option, cls=HeadedOption, heading="To replay a server's log")
+REPLAY = "To replay a server's log"
 #: By the parameter's name.
 LOG_OPTIONS: dict[str, Decorator] = {
-    "log": _take(
-        "--log",
-        metavar="FILE",
-        help="Replay a server's log of statements (docs/guides/yours/log.md says which are known).",
+    "log": add_option(
+        "--log FILE",
+        "Replay a server's log of statements (docs/guides/yours/log.md says which are known).",
+        heading=REPLAY,
     ),
-    "data": _take(
-        "--data",
-        metavar="FILE",
-        help="The SQL file (a dump) that makes the copy on which --log is played.",
+    "data": add_option(
+        "--data FILE",
+        "The SQL file (a dump) that makes the copy on which --log is played.",
+        heading=REPLAY,
     ),
-    "speed": _take(
-        "--speed",
-        metavar="N|max",
-        help="How fast --log is played: 1 as logged, 10 ten times as fast, max (default): each "
+    "speed": add_option(
+        "--speed N|max",
+        "How fast --log is played: 1 as logged, 10 ten times as fast, max (default): each "
         "statement when its session's previous one is answered.",
+        heading=REPLAY,
     ),
-    "repeat": _take(
-        "--repeat",
-        metavar="N|auto",
-        help="Play --log N times a block, where it only reads; auto: for about ten seconds.",
+    "repeat": add_option(
+        "--repeat N|auto",
+        "Play --log N times a block, where it only reads; auto: for about ten seconds.",
+        heading=REPLAY,
     ),
-    "writes": _take("--writes", is_flag=True, help="With --log, play statements that write, too."),
-    "in_place": _take(
+    "writes": add_option(
+        "--writes", "With --log, play statements that write, too.", heading=REPLAY
+    ),
+    "in_place": add_option(
         "--in-place",
-        is_flag=True,
-        help="With --log, play in the existing database of a server that runs already.",
+        "With --log, play in the existing database of a server that runs already.",
+        heading=REPLAY,
     ),
-    "log_prefix": _take(
-        "--log-prefix",
-        metavar="FORMAT",
-        help="The log_line_prefix of the server that wrote --log, where it cannot be guessed.",
+    "log_prefix": add_option(
+        "--log-prefix FORMAT",
+        "The log_line_prefix of the server that wrote --log, where it cannot be guessed.",
+        heading=REPLAY,
     ),
 }
 NEEDS_LOG = {

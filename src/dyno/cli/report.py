@@ -9,7 +9,7 @@ import click
 
 from dyno.cli import judged_run, options
 from dyno.cli.judged_run import RunOptions
-from dyno.cli.options import RUN
+from dyno.cli.options import RUN, add_option
 from dyno.cli.runs import find_capacity, find_count, find_disk_run, find_run, unpack
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
@@ -23,12 +23,12 @@ PROFILES = ("firefox", "collapsed", "pprof")
 
 @click.command("report")
 @click.argument("run", type=RUN, metavar="RUN")
-@click.option(
+@add_option(
     "--profile",
-    "profile_format",
-    type=click.Choice(PROFILES),
-    help="Write each candidate's samples of CPU time, too: a file for profiler.firefox.com, "
+    "Write each candidate's samples of CPU time, too: a file for profiler.firefox.com, "
     "collapsed stacks for flame graph tools, or a file for go tool pprof.",
+    click.Choice(PROFILES),
+    name="profile_format",
 )
 @options.STRICT
 @options.VERBOSE

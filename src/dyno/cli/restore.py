@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
+from dyno.cli.options import add_option
 from dyno.cli.terminal import screen
 from dyno.errors import HostError
 
 
 @click.command("restore")
-@click.option("--dry-run", is_flag=True, help="Show what would be restored; change nothing.")
+@add_option("--dry-run", "Show what would be restored; change nothing.")
 def command(dry_run: bool) -> None:
     """Restore host settings that a killed run left changed.
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from dyno.cli import judged_run, options
-from dyno.cli.options import RUN
+from dyno.cli.options import RUN, add_option
 from dyno.cli.runs import find_capacity, find_disk_run, find_fleet, find_run
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
@@ -15,12 +15,10 @@ from dyno.errors import UsageError
 
 @click.command("resume")
 @click.argument("run", type=RUN, metavar="RUN")
-@click.option(
-    "--write-device",
-    "writable",
-    multiple=True,
-    metavar="DEVICE",
-    help="Of a run of disks that writes to a device: its name, typed again.",
+@add_option(
+    "--write-device DEVICE ...",
+    "Of a run of disks that writes to a device: its name, typed again.",
+    name="writable",
 )
 @options.STRICT
 @options.VERBOSE

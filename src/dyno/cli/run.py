@@ -11,7 +11,7 @@ import click
 
 from dyno.cli import judged_run, options
 from dyno.cli.headings import HeadedCommand
-from dyno.cli.options import EXPERIMENT
+from dyno.cli.options import EXPERIMENT, add_option
 from dyno.cli.setup_words import prepare_experiment
 from dyno.cli.short_words import gather_settings
 from dyno.errors import UsageError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @click.command("run", cls=HeadedCommand)
 @click.argument("experiment", type=EXPERIMENT, metavar="EXPERIMENT")
-@click.option("--gate", is_flag=True, help="Exit as `compare` does: 0, 1, 2 or 3.")
+@add_option("--gate", "Exit as `compare` does: 0, 1, 2 or 3.")
 @options.TIME
 @options.THREADS
 @options.SET
@@ -37,16 +37,14 @@ if TYPE_CHECKING:
 @options.JSON
 @options.FORMAT
 @options.INCONCLUSIVE
-@click.option(
-    "--on",
-    metavar="CLUSTER",
-    help="Play shares on the nodes of a Ray cluster: ray://HOST:PORT, or ray:auto on a node.",
+@add_option(
+    "--on CLUSTER",
+    "Play shares on the nodes of a Ray cluster: ray://HOST:PORT, or ray:auto on a node.",
 )
-@click.option(
-    "--shares",
-    type=click.IntRange(1, 10_000),
-    metavar="N",
-    help="With --on: how many shares are dealt.  [default: 2 for each node, whole workloads]",
+@add_option(
+    "--shares N",
+    "With --on: how many shares are dealt.  [default: 2 for each node, whole workloads]",
+    click.IntRange(1, 10_000),
 )
 def command(experiment: str, *, gate: bool, **words: Any) -> int:
     """Play an experiment: a TOML file, or a name as `dyno show experiments` lists them.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dyno.cli.options import add_option
 from dyno.cli.runs import find_runs_home
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError
@@ -23,33 +24,22 @@ PORT = 8642
 
 @click.command("serve")
 @click.argument("folders", nargs=-1, type=click.Path(path_type=Path), metavar="[FOLDER]...")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=PORT,
-    show_default=True,
-    help="The port; 0: any that is free.",
-)
-@click.option(
-    "--host",
+@add_option("--port", "The port; 0: any that is free.", click.IntRange(0, 65535), default=PORT)
+@add_option(
+    "--host ADDRESS",
+    "The address to listen on. Others than this host's own ask for a token.",
     default="127.0.0.1",
-    show_default=True,
-    metavar="ADDRESS",
-    help="The address to listen on. Others than this host's own ask for a token.",
 )
-@click.option("--token", "is_asked", is_flag=True, help="Ask for a token on this host, too.")
-@click.option(
-    "--token-file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="The token; without a file one is made and printed once.",
+@add_option("--token", "Ask for a token on this host, too.", name="is_asked")
+@add_option(
+    "--token-file FILE",
+    "The token; without a file one is made and printed once.",
+    click.Path(path_type=Path, dir_okay=False),
 )
-@click.option(
-    "--allow-host",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    help="A host name under which the pages are asked for, as behind a proxy; may be repeated.",
+@add_option(
+    "--allow-host NAME ...",
+    "A host name under which the pages are asked for, as behind a proxy; may be repeated.",
+    name="names",
 )
 def command(folders: tuple[Path, ...], **words: Any) -> None:
     """Serve pages over the runs in FOLDERs: reports, two side by side, history, what plays now.

@@ -8,7 +8,7 @@ import click
 
 from dyno.cli.headings import HeadedGroup
 from dyno.cli.kit import DSN, reach_server
-from dyno.cli.options import Word
+from dyno.cli.options import Word, add_option
 from dyno.cli.terminal import screen
 from dyno.errors import UsageError, build_unknown_error
 
@@ -44,7 +44,7 @@ def show(variable: str | None, dsn: str) -> None:
 @click.argument("option")
 @click.argument("value", type=Word("value", lambda: ["on", "off", "default"]))
 @DSN
-@click.option("--persist", is_flag=True, help="Keep it after a restart, too.")
+@add_option("--persist", "Keep it after a restart, too.")
 def set_(variable: str, option: str, value: str, dsn: str, persist: bool) -> None:
     """Set one OPTION of a VARIABLE on, off or to its default for all sessions to come; the others
     stay.

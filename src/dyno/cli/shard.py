@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from dyno.cli import judged_run, options
-from dyno.cli.options import EXPERIMENT
+from dyno.cli.options import EXPERIMENT, add_option
 from dyno.cli.run import read_experiment_file
 from dyno.cli.runs import find_runs_home
 from dyno.cli.setup_words import prepare_experiment
@@ -41,25 +41,24 @@ class ShareType(click.ParamType[tuple[int, int]]):
 @click.command("shard")
 @click.argument("share", type=ShareType(), metavar="I/N")
 @click.argument("experiments", nargs=-1, required=True, type=EXPERIMENT, metavar="EXPERIMENT...")
-@click.option(
-    *("--dir", "folder"),
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="The run's folder; of several experiments, one below it for each.  [default: a new one "
+@add_option(
+    "--dir DIR",
+    "The run's folder; of several experiments, one below it for each.  [default: a new one "
     "among the runs]",
+    click.Path(file_okay=False, path_type=Path),
+    name="folder",
 )
-@click.option(
+@add_option(
     "--split",
-    type=click.Choice(["cells", "blocks"]),
-    help="Deal whole cells (a workload, or a value of its sweep), or the blocks of each cell over "
+    "Deal whole cells (a workload, or a value of its sweep), or the blocks of each cell over "
     "all shares.  [default: cells, where there are as many as shares]",
+    click.Choice(["cells", "blocks"]),
 )
-@click.option(
-    "--host",
-    metavar="NAME",
-    default="",
-    help="What tells this host from others, where it is a copy of another (cloned images).  "
+@add_option(
+    "--host NAME",
+    "What tells this host from others, where it is a copy of another (cloned images).  "
     "[default: its own id]",
+    default="",
 )
 @options.TIME
 @options.THREADS
@@ -69,7 +68,7 @@ class ShareType(click.ParamType[tuple[int, int]]):
 @options.LIMIT
 @options.ACCEPT
 @options.QUICK
-@click.option("--seed", type=int, metavar="N", help="The seed.  [default: the experiment's]")
+@add_option("--seed N", "The seed.  [default: the experiment's]", int)
 @options.VERBOSE
 def command(share: tuple[int, int], experiments: tuple[str, ...], **words: Any) -> int:
     """Play share I of N of experiments: TOML files, or names as `dyno show experiments` lists them.

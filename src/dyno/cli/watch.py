@@ -17,7 +17,7 @@ import click
 
 from dyno import subprocesses
 from dyno.cli.headings import HeadedGroup
-from dyno.cli.options import Duration, OutputFile, Size
+from dyno.cli.options import Duration, OutputFile, Size, add_option
 from dyno.cli.terminal import screen
 from dyno.cli.watch_words import MomentType, format_cell, format_time
 from dyno.errors import UsageError
@@ -30,46 +30,29 @@ FOLDER = "watched"
 NICENESS = 10
 #: How long an answer is waited for once a watch is to end.
 LAST_ANSWER_S = 2.0
-FROM = click.option(
-    "--from",
-    "folder",
-    type=click.Path(path_type=Path),
-    default=FOLDER,
-    show_default=True,
-    help="The record's folder.",
+FROM = add_option(
+    "--from", "The record's folder.", click.Path(path_type=Path), name="folder", default=FOLDER
 )
-ROWS = click.option(
-    "--rows", type=click.IntRange(0), default=10, show_default=True, help="At most."
+ROWS = add_option("--rows", "At most.", click.IntRange(0), default=10)
+WHERE = add_option(
+    "--where SQL", "Only rows for which this condition holds.", default="TRUE", show_default=False
 )
-WHERE = click.option(
-    "--where",
-    metavar="SQL",
-    default="TRUE",
-    help="Only rows for which this condition holds.",
-)
-JSON = click.option("--json", "as_json", is_flag=True, help="All rows, as JSON.")
+JSON = add_option("--json", "All rows, as JSON.", name="as_json")
 
 
 @click.group("watch", cls=HeadedGroup, invoke_without_command=True)
-@click.option(
-    "--dsn", metavar="URL", help="The server to record, as docs/guides/addresses.md says."
-)
-@click.option(
+@add_option("--dsn URL", "The server to record, as docs/guides/addresses.md says.")
+@add_option(
     "--into",
-    type=click.Path(path_type=Path),
+    "The record's folder; one for each server.",
+    click.Path(path_type=Path),
     default=FOLDER,
-    show_default=True,
-    help="The record's folder; one for each server.",
 )
-@click.option("--every", type=Duration(), default="1s", show_default=True, help="Between samples.")
-@click.option(
-    "--flush", type=Duration(), default="1m", show_default=True, help="Between writes to disk."
-)
-@click.option("--keep", type=Size(), default="500MB", show_default=True, help="Bytes, at most.")
-@click.option("--keep-age", type=Duration(), default="14d", show_default=True, help="And age.")
-@click.option(
-    "--for", "for_s", type=Duration(), help="Stop after this time; default: when interrupted."
-)
+@add_option("--every", "Between samples.", Duration(), default="1s")
+@add_option("--flush", "Between writes to disk.", Duration(), default="1m")
+@add_option("--keep", "Bytes, at most.", Size(), default="500MB")
+@add_option("--keep-age", "And age.", Duration(), default="14d")
+@add_option("--for", "Stop after this time; default: when interrupted.", Duration(), name="for_s")
 @click.pass_context
 def command(context: click.Context, /, **words: Any) -> None:
     """Record what a MySQL, MariaDB or PostgreSQL server counts, and read it back.
@@ -219,9 +202,7 @@ def diff(times: tuple[datetime, datetime], report: str | None, folder: Path, **s
 
 @command.command("top")
 @click.argument("time", type=MomentType(), default="now")
-@click.option(
-    "--for", "for_s", type=Duration(), default="1m", show_default=True, help="Until TIME."
-)
+@add_option("--for", "Until TIME.", Duration(), name="for_s", default="1m")
 @FROM
 @ROWS
 def top(time: datetime, for_s: float, folder: Path, rows: int) -> None:
@@ -309,14 +290,7 @@ def _print(answer: ReadRows) -> None:
 @click.argument("since", type=MomentType())
 @click.argument("until", type=MomentType(), default="now")
 @FROM
-@click.option(
-    "-o",
-    "--output",
-    type=OutputFile(),
-    default="watched.html",
-    show_default=True,
-    help="The page.",
-)
+@add_option("-o, --output", "The page.", OutputFile(), default="watched.html")
 def plot(since: datetime, until: datetime, folder: Path, output: Path) -> None:
     """Plot what the server did between two times, as one HTML file."""
     from dyno.report.html.page import write_user_file

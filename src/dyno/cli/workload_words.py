@@ -4,22 +4,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from dyno.cli.options import Decorator, add_option
 from dyno.cli.replay_words import choose_log
 from dyno.cli.setup_words import prepare_setup_beside
 from dyno.cli.short_words import gather_settings
 from dyno.errors import UsageError
 
-Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
-SQL: Decorator = click.option(
-    "--sql",
-    metavar="FILE",
-    help="Play a file of SQL statements, with weights and parameters in its comments "
+SQL: Decorator = add_option(
+    "--sql FILE",
+    "Play a file of SQL statements, with weights and parameters in its comments "
     "(`-- weight: 3`, `-- :id = 1..100000`).",
 )
 
