@@ -14,6 +14,8 @@ import runpy
 from collections.abc import Iterable
 from pathlib import Path
 
+import click
+
 from dyno import engines, errors
 from dyno.cli.judged_run import DOUBTFUL_EXIT, EXITS
 from dyno.compare.play.contents import STATEMENT_S, TABLE_ROWS
@@ -23,6 +25,7 @@ from dyno.plugins import load_modules
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
+CLI_WIDTH = 100
 COMMITTED = (
     "reference/audits.md",
     "reference/cli.md",
@@ -221,10 +224,30 @@ def prose(thing: object) -> str:
 
 
 def command_line() -> str:
-    """The page of the commands, which the command line makes itself."""
-    from dyno.cli.reference import build_reference
+    """docs/reference/cli.md: each command's usage, words and options, as `--help` says them."""
+    from dyno.cli import command
 
-    return build_reference()
+    return "\n".join(
+        ["# dyno\n", "Made from the commands by `make docs`.\n", *build_page(command, "dyno")]
+    )
+
+
+def build_page(command: click.Command, name: str, parent: click.Context | None = None) -> list[str]:
+    """A command's help, and that of the commands under it."""
+    context = command.make_context(
+        name,
+        [],
+        parent,
+        resilient_parsing=True,
+        terminal_width=CLI_WIDTH,
+        max_content_width=CLI_WIDTH,
+    )
+    parts = [f"## {context.command_path}\n", f"```\n{command.get_help(context)}\n```\n"]
+    if isinstance(command, click.Group):
+        for child in command.list_commands(context):
+            if not command.commands[child].hidden:
+                parts += build_page(command.commands[child], child, context)
+    return parts
 
 
 def with_packages(text: str) -> str:

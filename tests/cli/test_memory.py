@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dyno.cli import memory
+from dyno.cli import exits
 from dyno.errors import HostError
 
 
@@ -28,10 +28,10 @@ def test_what_fails_for_want_of_memory_is_told_apart(monkeypatch: pytest.MonkeyP
     torn = ImportError("libgfortran.so.5: failed to map segment from shared object")
     monkeypatch.setattr(resource, "getrlimit", lambda _: (300 << 20, resource.RLIM_INFINITY))
     for error in (torn, MemoryError(), OSError(12, "Cannot allocate memory")):
-        found = memory.as_memory_limit(error)
+        found = exits.as_memory_limit(error)
         assert isinstance(found, HostError)
         assert found.cause == "memory is limited to 300 MB (ulimit -v)" and found.hint
-    assert memory.as_memory_limit(KeyError("x")) is None
+    assert exits.as_memory_limit(KeyError("x")) is None
     monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY,) * 2)
-    assert memory.as_memory_limit(torn) is None
-    assert isinstance(memory.as_memory_limit(MemoryError()), HostError)
+    assert exits.as_memory_limit(torn) is None
+    assert isinstance(exits.as_memory_limit(MemoryError()), HostError)

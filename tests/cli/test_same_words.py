@@ -210,11 +210,14 @@ READERS = {
     "compare/forecast": ("plan",),
     "compare/shards/gathering": ("gather",),
     "compare/shards/share_run": ("shard",),
+    "compare/play/saved_answers": ("rehearse",),
+    "compare/resolve/config_files": ("rehearse",),
     "compare/resolve/copies": ("compare", "play"),
     "compare/resolve/likeness": ("compare",),
     "engines/_statements": ("explain",),
     "engines/mysql/in_place": ("compare", "play"),
     "engines/mysql/reading": ("compare", "play"),
+    "engines/postgres/config_file": ("rehearse",),
     "engines/postgres/in_place": ("compare", "play"),
     "disk": ("disk",),
     "servers/explain": ("explain",),
@@ -222,12 +225,10 @@ READERS = {
     "servers/watch": ("watch",),
     "servers/kit": ("kit install",),
     "workloads/replay": ("compare", "play"),
-    "cli/replay_words": ("compare", "play"),
     "cli/workload_words": ("compare", "play"),
-    "cli/server_options": ("options",),
 }
 #: Programs of others, whose own options a hint may spell out.
-OTHERS = re.compile(r"\b(npm|git|mydumper|numactl|losetup|ps|docker|systemctl|pgbench's)\b")
+OTHERS = re.compile(r"\b(npm|git|ray|mydumper|numactl|losetup|ps|docker|systemctl|pgbench's)\b")
 #: Options of the shims, which are no options of click's.
 SHIMS = {"--compare", "--help"}
 

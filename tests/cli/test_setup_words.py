@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dyno.cli import run_words
-from dyno.cli.setup_words import prepare_workloads
+from dyno.cli.workload_words import prepare_workloads
 from dyno.compare.experiment import Workload
 from dyno.compare.experiment.candidates import parse_candidate
 from dyno.errors import UsageError

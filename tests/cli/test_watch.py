@@ -9,7 +9,7 @@ import click
 import pytest
 
 from dyno.cli import run_words
-from dyno.cli.watch_words import CELL, MomentType, format_cell
+from dyno.cli.watch import CELL, MomentType, format_cell
 from dyno.report.html.watched import TimePlot, build_watched_page
 
 

@@ -23,8 +23,8 @@ import click
 import dyno
 from dyno import subprocesses
 from dyno.cli import exits, judged_run
-from dyno.cli.headings import HeadedGroup
 from dyno.cli.judged_run import FOR_GIT
+from dyno.cli.options import HeadedGroup
 from dyno.former_names import rename_options
 from dyno.passwords import mask_word
 
@@ -84,8 +84,8 @@ HEADINGS = {
     "Command lines of other programs": ("sysbench", "pgbench", "shim"),
     "What Dyno leaves": ("clean", "restore", "completion"),
 }
-#: The files whose names are not their commands'.
-MODULES = {"options": "server_options"}
+#: The command that stands beside another one: its file, and its name there.
+BESIDE = {"options": ("kit", "options_command")}
 
 
 class LateCommands(MutableMapping[str, click.Command]):
@@ -99,8 +99,8 @@ class LateCommands(MutableMapping[str, click.Command]):
     def __getitem__(self, name: str) -> click.Command:
         known = self._known[name]
         if known is None:
-            file = MODULES.get(name, name)
-            known = self._known[name] = import_module(f"dyno.cli.{file}").command
+            file, attribute = BESIDE.get(name, (name, "command"))
+            known = self._known[name] = getattr(import_module(f"dyno.cli.{file}"), attribute)
         return known
 
     def __setitem__(self, name: str, command: click.Command) -> None:

@@ -12,9 +12,8 @@ from dyno.cli import judged_run, options
 from dyno.cli.judged_run import RunOptions
 from dyno.cli.options import PERCENT, add_option
 from dyno.cli.runs import find_runs_home
-from dyno.cli.setup_words import prepare_workloads
 from dyno.cli.terminal import screen
-from dyno.cli.workload_words import SQL, choose_workload
+from dyno.cli.workload_words import SQL, choose_workload, prepare_workloads
 from dyno.errors import UsageError, build_unknown_error
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from dyno import former_names
 from dyno.cli import options
 from dyno.cli.judged_run import print_progress, sweep
 from dyno.cli.options import DURATION, ENGINE, PERCENT, WORKLOAD, add_option
-from dyno.cli.setup_words import prepare_setup_beside
 from dyno.cli.terminal import screen
+from dyno.cli.workload_words import prepare_setup_beside
 
 if TYPE_CHECKING:
     from dyno.compare.calibration import CalibrationEntry

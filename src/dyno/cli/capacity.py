@@ -13,9 +13,8 @@ import click
 from dyno.cli import judged_run, options
 from dyno.cli.options import DURATION, ENGINE, PERCENT, add_option
 from dyno.cli.runs import find_runs_home
-from dyno.cli.setup_words import prepare_experiment
 from dyno.cli.terminal import screen
-from dyno.cli.workload_words import SQL, choose_workload
+from dyno.cli.workload_words import SQL, choose_workload, prepare_experiment
 from dyno.errors import UsageError
 from dyno.numbers import keep_finite
 

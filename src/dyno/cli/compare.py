@@ -9,10 +9,8 @@ import click
 
 from dyno.cli import judged_run, options
 from dyno.cli.exits import print_error
-from dyno.cli.headings import HeadedCommand
-from dyno.cli.options import ENGINE, PERCENT, WORKLOAD, add_option
-from dyno.cli.replay_words import add_replay_options, rewrite_candidates
-from dyno.cli.workload_words import SQL, choose_scripts
+from dyno.cli.options import ENGINE, PERCENT, WORKLOAD, HeadedCommand, add_option
+from dyno.cli.workload_words import SQL, add_replay_options, choose_scripts, rewrite_candidates
 from dyno.errors import HostError, TrialFailed, UsageError
 
 if TYPE_CHECKING:

@@ -138,7 +138,7 @@ def _draft_start(dsn: str, setup: Path | None) -> Iterator[RunDraft]:
     """The engine, and a workload that does nothing but load the file."""
     from dyno import scratch
     from dyno.cli import judged_run
-    from dyno.cli.setup_words import prepare_experiment
+    from dyno.cli.workload_words import prepare_experiment
     from dyno.compare.experiment import compare_candidates
     from dyno.compare.resolve.experiment import draft_run
 

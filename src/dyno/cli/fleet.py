@@ -36,7 +36,7 @@ def run_on_cluster(
     experiment: Experiment, file: Path, where: str, words: Mapping[str, Any], *, gate: bool
 ) -> int:
     """Plays the experiment of `dyno run`, which `file` holds, on the cluster of `where`."""
-    from dyno.cli.short_words import gather_settings
+    from dyno.cli.workload_words import gather_settings
     from dyno.compare import fleet
     from dyno.compare.resolve.design import choose_interim_analyses
     from dyno.host.checks import read_host_group

@@ -12,13 +12,11 @@ import click
 
 from dyno.answers import matches_number
 from dyno.cli import options
-from dyno.cli.headings import HeadedCommand
 from dyno.cli.judged_run import print_progress, quote_command, sweep
-from dyno.cli.options import ENGINE, add_option
-from dyno.cli.replay_words import add_replay_options, rewrite_candidates
+from dyno.cli.options import ENGINE, HeadedCommand, add_option
 from dyno.cli.terminal import screen
 from dyno.cli.terminal.live import format_stream
-from dyno.cli.workload_words import SQL, choose_scripts
+from dyno.cli.workload_words import SQL, add_replay_options, choose_scripts, rewrite_candidates
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dyno.cli import judged_run, options
-from dyno.cli.headings import HeadedCommand
-from dyno.cli.options import ENGINE
-from dyno.cli.replay_words import LOG_OPTIONS, choose_log
+from dyno.cli.options import ENGINE, HeadedCommand
+from dyno.cli.workload_words import LOG_OPTIONS, choose_log
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
@@ -94,10 +93,10 @@ def command(**words: Any) -> int:
         old_answers=str(old_answers.absolute()) if old_answers else "",
         hides_literals=words["hide_literals"],
     )
-    fixed = {"writes": True, "in_place": False, "repeat": None, "statement_limit": None}
+    fixed = {"writes": True, "in_place": False, "repeat": None}
     chosen = choose_log(words | fixed)
     assert chosen, "a log is named"
-    options, command = chosen[1] | dict(words["settings"]), judged_run.quote_command()
+    options, command = chosen[1], judged_run.quote_command()
     made = experiments.compare_candidates(
         words["candidates"], chosen[0], options, measuring, command
     )

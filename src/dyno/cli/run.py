@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dyno.cli import judged_run, options
-from dyno.cli.headings import HeadedCommand
-from dyno.cli.options import EXPERIMENT, add_option
-from dyno.cli.setup_words import prepare_experiment
-from dyno.cli.short_words import gather_settings
+from dyno.cli.options import EXPERIMENT, HeadedCommand, add_option
+from dyno.cli.workload_words import gather_settings, prepare_experiment
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from dyno.cli import judged_run, options
 from dyno.cli.options import EXPERIMENT, add_option
 from dyno.cli.run import read_experiment_file
 from dyno.cli.runs import find_runs_home
-from dyno.cli.setup_words import prepare_experiment
 from dyno.cli.terminal import screen
+from dyno.cli.workload_words import prepare_experiment
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:

@@ -5,23 +5,36 @@ Of a run: what was asked, how much was played, the verdict, and where the spread
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from dyno.cli import show_details
 from dyno.cli.options import Word
 from dyno.cli.runs import (
+    find_capacity,
+    find_count,
+    find_disk_run,
+    find_run,
     list_capacity_names,
     list_count_names,
     list_disk_names,
     list_run_names,
 )
 from dyno.cli.terminal import screen
+from dyno.cli.terminal.announcement import format_cells_comment
 from dyno.errors import DynoError, build_unknown_error
-from dyno.former_names import AUDITS
+from dyno.former_names import AUDITS, find_current_name
 from dyno.plugins import load_modules, load_things
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dyno.host.controls import Control, ControlTarget
+    from dyno.record import Stop
 
 Rows = list[tuple[str, str]]
 
@@ -30,12 +43,12 @@ def list_names(what: str) -> list[str]:
     """The names in a package, or of the runs and experiments at hand; none where there is no
     such.
     """
-    return [name for name, _ in OVERVIEWS[what]()] if what in OVERVIEWS else []
+    return [name for name, _ in KINDS[what][0]()] if what in KINDS else []
 
 
 def list_every_name() -> list[str]:
     """Every word that `dyno show` understands."""
-    return [*OVERVIEWS, *(name for what in OVERVIEWS for name in list_names(what)), "last"]
+    return [*KINDS, *(name for what in KINDS for name in list_names(what)), "last"]
 
 
 def complete_name(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
@@ -55,14 +68,14 @@ def command(what: str | None, name: str | None) -> None:
     `dyno show insert`, `dyno show last`.
     """
     if what is None:
-        for package in OVERVIEWS:
+        for package in KINDS:
             print_overview(package)
-    elif what in OVERVIEWS and name is None:
+    elif what in KINDS and name is None:
         print_overview(what)
-    elif what in OVERVIEWS and name is not None:
-        print_detail(what, name)
+    elif what in KINDS and name is not None:
+        KINDS[what][1](name)
     else:
-        print_detail(find_kind(what), what)
+        KINDS[find_kind(what)][1](what)
 
 
 def find_kind(word: str) -> str:
@@ -82,21 +95,16 @@ def find_kind(word: str) -> str:
         return "runs"
     near = build_unknown_error("thing to show", word, list_every_name())
     if near.hint.startswith("known: "):  # a sorted list would begin with dozens of runs
-        near.hint = f"known: {', '.join(OVERVIEWS)}, or a name in one of them"
+        near.hint = f"known: {', '.join(KINDS)}, or a name in one of them"
     raise near
 
 
 def print_overview(package: str) -> None:
     """A package's names with a line on each."""
-    rows = OVERVIEWS[package]()
+    rows = KINDS[package][0]()
     screen.print_line(screen.style_bold(package))
     screen.print_table((), [(f"  {name}", said) for name, said in rows] or [("  (none)", "")])
     screen.print_gap()
-
-
-def print_detail(package: str, name: str) -> None:
-    """All there is to know of one thing."""
-    show_details.DETAILS[package](name)
 
 
 def extract_first_sentence(text: str) -> str:
@@ -104,9 +112,9 @@ def extract_first_sentence(text: str) -> str:
     return " ".join(text.split("\n\n")[0].split()).split(". ")[0].removesuffix(".")
 
 
-def build_overview(package: str, attribute: str) -> Callable[[], Rows]:
-    """The overview of a package of things that sum themselves up."""
-    return lambda: [
+def sum_up_things(package: str, attribute: str) -> Rows:
+    """The things of a package, as they sum themselves up."""
+    return [
         (name, extract_first_sentence(thing.summary))
         for name, thing in load_things(package, attribute).items()
     ]
@@ -162,12 +170,273 @@ def list_all_runs() -> Rows:
     return sorted([*((name, "") for name in list_run_names()), *counts, *disks, *rates])
 
 
-OVERVIEWS: dict[str, Callable[[], Rows]] = {
-    "engines": list_engines,
-    "workloads": list_workloads,
-    "controls": show_details.list_controls,
-    "probes": build_overview("dyno.host.probes", "PROBE"),
-    "audits": build_overview("dyno.judge.audits", "AUDIT"),
-    "experiments": list_experiments,
-    "runs": list_all_runs,
+def show_run(word: str) -> None:
+    """A run: what was asked, how much of it was played, and the verdict so far; or a count, or a
+    run of disks.
+    """
+    if measured := find_disk_run(word):
+        show_disk_run(measured)
+        return
+    if capacity := find_capacity(word):
+        show_capacity(capacity)
+        return
+    if counted := find_count(word):
+        show_count(counted)
+        return
+    from dyno.judge.analysis.judge import judge
+    from dyno.report import Book
+    from dyno.report.rehearsal import build_rehearsal
+    from dyno.report.render.terminal import render_terminal
+    from dyno.report.sections import components
+    from dyno.report.text import brief, layers
+
+    made = find_run(word)
+    run, trials = made.read_run(), made.read_trials()
+    screen.print_line(screen.style_bold(made.path.name))
+    screen.print_gap()
+    screen.print_line(run.question or run.command)
+    screen.print_gap()
+    rows = [(c.name, c.engine, c.build.get("version", ""), c.spec) for c in run.candidates]
+    screen.print_table(("candidate", "engine", "version", "as written"), rows)
+    screen.print_gap()
+    screen.print_line(f"{len(trials)} trials on {', '.join(w.name for w in run.workloads)}")
+    screen.print_gap()
+    book = Book(made.path, run, trials, judge(run, trials, counts=made.read_counts()))
+    if book.verdict.rehearsal:
+        screen.print_paragraph(book.verdict.sentence)
+        screen.draw(render_terminal(build_rehearsal(book)))
+        return
+    screen.draw(brief.build_brief_table(book, everything=True))
+    for part in layers.build_layer_tables(book.verdict):
+        screen.draw(part)
+    screen.draw(components.build_sources_table(book))
+
+
+def show_disk_run(folder: Path) -> None:
+    """A run of disks: what was asked, each job, and what the audits found."""
+    from dyno.cli.terminal.disks import print_disks
+    from dyno.compare.run_folder import DISK_RECORD, read_json
+    from dyno.disk.verdict import judge_disks
+    from dyno.record.disk import DiskRun
+
+    run = read_json(DiskRun, folder / DISK_RECORD)
+    screen.print_line(screen.style_bold(folder.name))
+    screen.print_gap()
+    screen.print_line(run.command)
+    print_disks(run, judge_disks(run))
+
+
+def show_capacity(folder: Path) -> None:
+    """A capacity run: what was asked, and the answer so far."""
+    from dyno.cli.terminal.capacity import print_answer
+    from dyno.compare.capacity.folder import CapacityFolder
+    from dyno.judge.capacity import judge_capacity
+
+    made = CapacityFolder(folder)
+    plan = made.read_plan()
+    screen.print_line(screen.style_bold(folder.name))
+    screen.print_gap()
+    screen.print_line(plan.run.command)
+    print_answer(plan, judge_capacity(plan, made.read_blocks()))
+
+
+def show_count(folder: Path) -> None:
+    """A count: what was asked, the verdict, and every candidate's functions by layer."""
+    from dyno.cli.terminal.count import print_count, print_functions
+    from dyno.compare.run_folder import COUNT_RECORD, read_json
+    from dyno.judge.counts import compare_counts
+    from dyno.record.count import Count
+
+    count = read_json(Count, folder / COUNT_RECORD)
+    screen.print_line(screen.style_bold(folder.name))
+    screen.print_gap()
+    screen.print_line(count.command)
+    print_count(count, compare_counts(count), verbose=True)
+    print_functions(count)
+
+
+def list_controls() -> Rows:
+    """Each control with its values, and what of it this host does not allow."""
+    from dyno.host.controls import load_controls
+
+    return [(name, describe_control(control)) for name, control in load_controls().items()]
+
+
+def describe_control(control: Control) -> str:
+    """What it does; its values; and which of them cannot be held here, by the reason."""
+    from dyno.host.controls import NOT_HERE
+
+    others = [value for value in control.values if value != control.default]
+    barred: dict[str, list[str]] = {}
+    for value in control.values:
+        if why := find_refusal(control, value):
+            barred.setdefault(why, []).append(value)
+    lines = [control.summary, ", ".join([f"{control.default} (default)", *others])]
+    for why, values in barred.items():
+        which = "" if values == others else f"{', '.join(values)}: "
+        lines.append(f"{NOT_HERE}: {which}{why}")
+    return "\n".join(lines)
+
+
+def show_control(name: str) -> None:
+    """A control's values, each with what stands in its way here."""
+    from dyno.host.controls import load_controls
+
+    if name not in load_controls():
+        raise build_unknown_error("control", name, load_controls())
+    control = load_controls()[name]
+    screen.print_line(screen.style_bold(name))
+    screen.print_gap()
+    screen.print_lines(
+        (load_modules("dyno.host.controls")[name].__doc__ or control.summary).strip() + "\n"
+    )
+    rows = [
+        (
+            value,
+            "default" if value == control.default else "",
+            find_refusal(control, value),
+            meaning,
+        )
+        for value, meaning in control.values.items()
+    ]
+    screen.print_table(("value", "", "not controllable here", "meaning"), rows)
+    screen.print_lines(
+        f"\nwritten as --control {name}=VALUE for all candidates, as ENGINE@BUILD?{name}=VALUE "
+        "for one,\nor under [controls] of an experiment"
+    )
+
+
+def find_refusal(control: Control, value: str) -> str:
+    """Why this host cannot hold `value` for an engine that could; empty where it can."""
+    return control.find_refusal(value, make_any_engine())
+
+
+def make_any_engine() -> ControlTarget:
+    """An engine of no kind: what a control needs of one is there."""
+    from dyno.compare.run_folder import make_run_to_come
+    from dyno.host.controls import ControlTarget, load_controls
+
+    home = make_run_to_come().find_homes()
+    settings = {
+        name: {value: {"": ""} for value in c.values} for name, c in load_controls().items()
+    }
+    return ControlTarget(embedded=False, home=home, settings=settings, preloads=True)
+
+
+def find_thing(package: str, attribute: str, kind: str, name: str) -> Any:
+    """The thing `name` of a package, or the error with its neighbours' names."""
+    found = load_things(package, attribute)
+    if name not in found:
+        raise build_unknown_error(kind, name, found)
+    return found[name]
+
+
+def show_engine(name: str) -> None:
+    """An engine's versions, build flags and settings, and how they are written."""
+    kind = find_thing("dyno.engines", "Engine", "engine", name)
+    print_heading(name, load_modules("dyno.engines")[name].__doc__ or "")
+    where = "the driver's process" if kind.embedded else "its own process"
+    screen.print_lines(f"runs in {where}; written as {name}@BUILD?key=value&key=value\n")
+    if kind.versions:
+        versions = textwrap.fill(", ".join(kind.versions), 96, break_on_hyphens=False)
+        screen.print_lines(f"versions that can be fetched:\n{textwrap.indent(versions, '  ')}\n")
+    rows = [("build flag", *format_option(item)) for item in kind.flags.items()]
+    if rows := rows + [("engine setting", *format_option(item)) for item in kind.options.items()]:
+        screen.print_table(("whose", "key", "default", "meaning"), rows)
+    more = "one of the engine's variables, or " if hasattr(kind, "accept") else ""
+    screen.print_lines(f"\nA key may also be {more}a control: `dyno show controls`.")
+
+
+def format_option(item: tuple[str, tuple[str, str]]) -> tuple[str, str, str]:
+    """Key, default, meaning."""
+    key, (default, meaning) = item
+    return key, default, meaning
+
+
+def print_heading(name: str, text: str) -> None:
+    """A name and what it says of itself."""
+    screen.print_line(screen.style_bold(name))
+    screen.print_gap()
+    screen.print_lines(textwrap.dedent(text).strip() + "\n")
+
+
+def show_workload(name: str) -> None:
+    """A workload's phases, primaries and options, as the driver reads them from its script."""
+    from dyno import driver
+    from dyno.driver.plan import Plan, Script
+    from dyno.workloads import find_workload
+
+    script = find_workload(name)
+    plan = Plan({"kind": "null", "delay_ns": 0}, Script(str(script)), seed=1)
+    said = driver.describe(plan)
+    print_heading(name, said.summary)
+    screen.print_lines(f"script: {script}\ncommands: {', '.join(said.commands)}\n")
+    phases = [
+        (
+            p.name,
+            ", ".join(s.name for s in p.streams),
+            describe_stop_rule(p.stop),
+            list_primary_names(p),
+        )
+        for p in said.phases
+    ]
+    screen.print_table(("phase", "streams", "stops after", "judged by"), phases)
+    screen.print_gap()
+    own_first = sorted(said.options, key=lambda o: (o.owner != "script", o.name))
+    options = [(o.owner, o.name, o.default, o.help) for o in own_first]
+    screen.print_table(("whose", "option", "default", "meaning"), options)
+
+
+def list_primary_names(phase: Any) -> str:
+    """The metrics that a verdict on a phase rests on."""
+    return ", ".join(f"{p.stream} {p.metric}" for p in phase.primary) or "(explored only)"
+
+
+def describe_stop_rule(stop: Stop) -> str:
+    """A stop rule in words."""
+    if stop.kind == "time":
+        return screen.format_duration(stop.duration_s or 0.0)
+    events = stop.events or 0
+    if stop.kind == "stream":
+        return f"{events:,} events of {stop.stream}"
+    return f"{events:,} event{'s' * (events > 1)}" if events else "its last event"
+
+
+def show_probe(name: str) -> None:
+    """A probe's numbers."""
+    probe = find_thing("dyno.host.probes", "PROBE", "probe", name)
+    print_heading(name, probe.summary)
+    rows = [
+        (m.name, m.unit, m.better, "per operation" if m.per_operation else "")
+        for m in probe.measures
+    ]
+    screen.print_table(("number", "unit", "better", ""), rows)
+
+
+def show_audit(name: str) -> None:
+    """What an audit catches."""
+    name = find_current_name(name, AUDITS)
+    print_heading(name, find_thing("dyno.judge.audits", "AUDIT", "audit", name).summary)
+
+
+def show_experiment(name: str) -> None:
+    """An experiment's file, as it is; where factors are crossed, how many cells that makes."""
+    from dyno.compare.experiments import find_experiment, list_experiments
+
+    file = find_experiment(name)
+    if file is None:
+        raise build_unknown_error("experiment", name, list_experiments())
+    text = file.read_text(encoding="utf-8") + format_cells_comment(file)
+    screen.print_verbatim(text, newline=False)
+
+
+#: By kind: its names with a line on each, and all there is to know of one.
+KINDS: dict[str, tuple[Callable[[], Rows], Callable[[str], None]]] = {
+    "engines": (list_engines, show_engine),
+    "workloads": (list_workloads, show_workload),
+    "controls": (list_controls, show_control),
+    "probes": (partial(sum_up_things, "dyno.host.probes", "PROBE"), show_probe),
+    "audits": (partial(sum_up_things, "dyno.judge.audits", "AUDIT"), show_audit),
+    "experiments": (list_experiments, show_experiment),
+    "runs": (list_all_runs, show_run),
 }

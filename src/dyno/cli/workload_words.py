@@ -1,20 +1,263 @@
-"""What is played, by a command's words: `--workload`, `--sql`, `--set` and those short for it,
-`--log`; as scripts with their options.
+"""What is played, by a command's words: `--workload`, `--sql`, `--set` and those short for it, the
+SQL file that makes tables (`--data`, `--set setup=`), and a server's log (`--log`); as scripts with
+their options.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from dyno import numbers
 from dyno.cli.options import Decorator, add_option
-from dyno.cli.replay_words import choose_log
-from dyno.cli.setup_words import prepare_setup_beside
-from dyno.cli.short_words import gather_settings
+from dyno.cli.terminal import screen
 from dyno.errors import UsageError
+
+if TYPE_CHECKING:
+    from dyno.compare.experiment import Experiment, Workload
+    from dyno.compare.experiment.candidates import Spec
+    from dyno.compare.resolve.setup_files import ReadyFile
+    from dyno.workloads.replay.layout import Replay
+
+#: Commands' words that stand for an option of the workload.
+SHORT = {"time": "--time", "threads": "--threads"}
+
+
+def gather_settings(words: Mapping[str, Any]) -> dict[str, str]:
+    """The workload's options of `--set` and of the words that are short for it; `UsageError` where
+    an option is given in two ways.
+    """
+    found = dict(words["settings"])
+    for name, word in SHORT.items():
+        if words.get(name) is not None:
+            if name in found:
+                hint = "give one of them"
+                raise UsageError(f"{word} and --set {name} are the same", hint=hint)
+            found[name] = f"{words[name]:g}"
+    return found
+
+
+def prepare_setup(file: Path, candidates: Sequence[str]) -> ReadyFile:
+    """The file for these candidates, and what is not loaded of it, told."""
+    from dyno.compare.experiment.candidates import parse_candidate
+
+    return _prepare(file, [parse_candidate(text) for text in candidates])
+
+
+def _prepare(file: Path, candidates: Sequence[Spec]) -> ReadyFile:
+    from dyno.compare.resolve.copies import check_setup
+    from dyno.compare.resolve.setup_files import make_ready
+
+    def say(clause: str) -> None:
+        screen.print_line(f"{clause} …", err=True)
+
+    found = make_ready(file.resolve(), candidates, say)
+    check_setup(found, candidates)
+    for sentence in found.describe():
+        screen.print_line(sentence, err=True)
+    return found
+
+
+def prepare_setup_beside(name: str, workload: str, candidates: Sequence[str]) -> dict[str, str]:
+    """The options for a file that is named from where the workload's script lies."""
+    from dyno.workloads import find_workload
+
+    script = find_workload(workload)
+    if not _has_dump(script):
+        return {}
+    return prepare_setup(script.parent / name, candidates).list_options()
+
+
+def _has_dump(script: Path) -> bool:
+    """Does its option `setup` name a dump? That of a user's script in Lua is the script's own."""
+    return script.suffix != ".lua" or b"dyno.recording" in script.read_bytes()
+
+
+def prepare_workloads(
+    workloads: Sequence[Workload], candidates: Sequence[Spec]
+) -> tuple[Workload, ...]:
+    """An experiment's workloads, the SQL files that make their tables made ready."""
+    from dyno.workloads import find_workload
+
+    found = []
+    for each in workloads:
+        script = find_workload(each.name) if "setup" in each.options else None
+        if script and (name := each.options["setup"]) and _has_dump(script):
+            ready = _prepare(script.parent / name, candidates)
+            each = replace(each, options=each.options | ready.list_options())
+        found.append(each)
+    return tuple(found)
+
+
+def prepare_experiment(experiment: Experiment) -> Experiment:
+    """An experiment of a command's words, the SQL file that makes its tables made ready."""
+    workloads = prepare_workloads(experiment.workloads, experiment.candidates)
+    return replace(experiment, workloads=workloads)
+
+
+REPLAY = "To replay a server's log"
+#: By the parameter's name.
+LOG_OPTIONS: dict[str, Decorator] = {
+    "log": add_option(
+        "--log FILE",
+        "Replay a server's log of statements (docs/guides/yours/log.md says which are known).",
+        heading=REPLAY,
+    ),
+    "data": add_option(
+        "--data FILE",
+        "The SQL file (a dump) that makes the copy on which --log is played.",
+        heading=REPLAY,
+    ),
+    "speed": add_option(
+        "--speed N|max",
+        "How fast --log is played: 1 as logged, 10 ten times as fast, max (default): each "
+        "statement when its session's previous one is answered.",
+        heading=REPLAY,
+    ),
+    "repeat": add_option(
+        "--repeat N|auto",
+        "Play --log N times a block, where it only reads; auto: for about ten seconds.",
+        heading=REPLAY,
+    ),
+    "writes": add_option(
+        "--writes", "With --log, play statements that write, too.", heading=REPLAY
+    ),
+    "in_place": add_option(
+        "--in-place",
+        "With --log, play in the existing database of a server that runs already.",
+        heading=REPLAY,
+    ),
+    "log_prefix": add_option(
+        "--log-prefix FORMAT",
+        "The log_line_prefix of the server that wrote --log, where it cannot be guessed.",
+        heading=REPLAY,
+    ),
+}
+NEEDS_LOG = {
+    **{"data": "--data", "speed": "--speed", "writes": "--writes", "in_place": "--in-place"},
+    **{"log_prefix": "--log-prefix", "repeat": "--repeat"},
+}
+
+
+def add_replay_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds a replay's options to a command."""
+    for option in reversed(LOG_OPTIONS.values()):
+        command = option(command)
+    return command
+
+
+def choose_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
+    """The script that replays the log, and its options; None where none is to be replayed.
+
+    `UsageError` where there is no copy to play it on.
+    """
+    if not words["log"]:
+        for name, word in NEEDS_LOG.items():
+            if words[name]:
+                raise UsageError(f"{word} needs --log", hint="name the log: --log FILE")
+        return None
+    from dyno.compare.experiment.candidates import parse_candidate
+    from dyno.compare.resolve.copies import (
+        Copy,
+        check_copy,
+        find_databases_beside,
+        find_rules_in_place,
+        find_rules_of_copies,
+        find_tables,
+    )
+    from dyno.workloads.replay.layout import lay_out
+    from dyno.workloads.replay.length import parse_repeat
+    from dyno.workloads.replay.lines import LogFile
+    from dyno.workloads.replay.sessions import Bounds
+
+    if dict(words["settings"]).get("setup"):
+        raise UsageError(
+            "--set setup=… does not apply to a replay", hint="--data FILE makes the copy"
+        )
+    _check_free(words)
+    settings = dict(words["settings"])
+    limit = _parse_limit(settings.pop("statement_limit", None))
+    repetition = parse_repeat(words["repeat"], words["speed"] or "", words["writes"])
+    is_reading = words["in_place"] and not words["writes"]
+    rules = find_rules_in_place(words["candidates"], bool(words["data"])) if is_reading else []
+    data = prepare_setup(Path(words["data"]), words["candidates"]) if words["data"] else None
+    for account in dict.fromkeys(each.account for each in rules if each.account):
+        screen.print_line(f"{account}: a role that may only SELECT is safer", err=True)
+    # where something is written, or a copy is read, only the URL's own database is reached
+    is_bound = bool(data or words["writes"]) and not is_reading
+    specs = map(parse_candidate, words["candidates"])
+    beside = find_databases_beside(specs) if is_bound else []
+    if data and not words["in_place"] and not words["writes"]:
+        rules = find_rules_of_copies(words["candidates"])
+    copy = Copy(data, words["in_place"], words["writes"], beside)
+    check_copy(copy, words["candidates"])
+    find_those = partial(find_tables, copy, words["candidates"])
+    made = tuple(it.text for outline in data.outlines for it in outline.texts) if data else ()
+    bounds = Bounds(tuple(rules), tuple(beside), is_reading, limit, find_those, made)
+    likely = next((each.log_prefix for each in rules if each.log_prefix), "")
+    log_file = LogFile(Path(words["log"]), words["log_prefix"] or "", likely_prefix=likely)
+    replay = lay_out(log_file, words["writes"], _say, bounds, repetition)
+    _tell(replay)
+    is_timed = len(words["candidates"]) > 1 and not words.get("untimed")
+    if is_timed and (note := replay.describe_length(words["speed"] or "")):
+        screen.print_line(note, err=True)
+    options = (data.list_options() if data else {}) | settings
+    return str(replay.script), options | ({"speed": words["speed"]} if words["speed"] else {})
+
+
+def rewrite_candidates(words: Mapping[str, Any], candidates: Sequence[str]) -> tuple[str, ...]:
+    """The candidates as they are reached: where a log is only read, a server's URL says so."""
+    if not words["log"]:
+        return tuple(candidates)
+    from dyno.compare.resolve.copies import with_access
+
+    return with_access(words["in_place"], words["writes"], candidates)
+
+
+#: The longest statement that may be asked for, of which several copies are in memory.
+LIMIT_MOST = 1 << 29
+
+
+def _parse_limit(text: str | None) -> int:
+    from dyno.workloads.replay.logs import LIMIT
+
+    if text is None:
+        return LIMIT
+    size = numbers.parse_size_bytes(text)
+    if size is None or not 1 <= size <= LIMIT_MOST:
+        message = f"--set statement_limit cannot be '{text}'"
+        raise UsageError(message, hint="1M, 16M or up to 512M")
+    return int(size)
+
+
+#: What the log itself says: how long, how many, how fast; and what belongs to pgbench's files.
+FIXED = {"time": "--time", "threads": "--threads"}
+FIXED_SETTINGS = {"time", "events", "threads", "rate", "arrivals", "warmup_time"}
+FIXED_SETTINGS |= {"protocol", "scale"}
+
+
+def _check_free(words: Mapping[str, Any]) -> None:
+    settings = [name for name, _ in words["settings"] if name in FIXED_SETTINGS or name[0] == ":"]
+    said = [f"--set {name}" for name in settings]
+    said += [word for name, word in FIXED.items() if words.get(name)]
+    if said:
+        hint = "the log sets length and connections; --speed sets how fast it is played"
+        raise UsageError(f"{said[0]} does not apply to a replay", hint=hint)
+
+
+def _say(clause: str) -> None:
+    screen.print_line(f"{clause} …", err=True)
+
+
+def _tell(replay: Replay) -> None:
+    for sentence in replay.describe():
+        screen.print_line(sentence, err=True)
+
 
 SQL: Decorator = add_option(
     "--sql FILE",

@@ -14,7 +14,7 @@ from planted_engines import (
     write_log,
 )
 
-from dyno.cli.setup_words import prepare_setup
+from dyno.cli.workload_words import prepare_setup
 from dyno.workloads.replay.layout import lay_out
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
