@@ -49,6 +49,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             [*SIDES, *LOG, *DATA, "--save", "a", "--old-answers", "b"],
             *("--save and --old-answers cannot be combined", "leave out one"),
         ),
+        ([*SIDES, *LOG, *DATA, "--statements", "u"], "--log and --statements cannot", "leave out"),
+        ([*SIDES, *DATA, "--statements", "u", "--save", "a"], "--save and --statements", "its log"),
+        ([*SIDES, *DATA, "--statements", "u"], "'u' names no server", "postgres://"),
         ([*SIDES, *LOG, *DATA, "--old-answers", "b"], "--old-answers is OLD", "FILE NEW"),
         (
             [*SIDES[:1], *LOG, *DATA, "--save", "a", "--blocks", "4"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,11 +11,13 @@ import click
 
 from dyno.cli import judged_run, options
 from dyno.cli.options import ENGINE, HeadedCommand
+from dyno.cli.terminal import screen
 from dyno.cli.workload_words import LOG_OPTIONS, choose_log
 from dyno.errors import UsageError
 
 if TYPE_CHECKING:
     from dyno.compare.play.saved_answers import SavedAnswers
+    from dyno.workloads.replay.logs import Log
 
 #: Timed blocks, all judged at once: fewer show nothing of one class among many.
 BLOCKS = 8
@@ -31,6 +34,12 @@ BLOCKS = 8
     metavar="FILE",
     help="Start both servers with the options of your server's own file (my.cnf, …), and tell "
     "those that NEW refuses or warns of.",
+)
+@click.option(
+    "--statements",
+    metavar="URL",
+    help="In the place of --log: the statements that a running server has counted, with samples "
+    "of values where it keeps some. It is only read.",
 )
 @options.SET
 @options.ACCEPT
@@ -93,7 +102,9 @@ def command(**words: Any) -> int:
         old_answers=str(old_answers.absolute()) if old_answers else "",
         hides_literals=words["hide_literals"],
     )
-    fixed = {"writes": True, "in_place": False, "repeat": None}
+    fixed: dict[str, Any] = {"writes": True, "in_place": False, "repeat": None}
+    if words["statements"]:
+        fixed["statement_log"] = _read_statements(words["statements"])
     chosen = choose_log(words | fixed)
     assert chosen, "a log is named"
     options, command = chosen[1], judged_run.quote_command()
@@ -154,10 +165,35 @@ def _check_words(words: dict[str, Any]) -> None:
                 cause="statements that write are played, and each side needs a fresh copy",
                 hint="name a build, ENGINE@VERSION; --data FILE makes the copy",
             )
-    if not words["log"]:
-        raise UsageError("a rehearsal needs a log", hint="--log FILE, a server's log of statements")
+    if words["statements"]:
+        _check_statements(words)
+    elif not words["log"]:
+        hint = "--log FILE, a server's log of statements, or --statements URL"
+        raise UsageError("a rehearsal needs a log", hint=hint)
     if not words["data"]:
         raise UsageError("a rehearsal needs a copy of the data", hint="--data FILE, a dump of OLD")
     if words["untimed"] and (words["blocks"] or words["budget"]):
         word = "--blocks" if words["blocks"] else "--budget"
         raise UsageError(f"{word} and --no-time cannot be combined", hint=f"leave out {word}")
+
+
+def _check_statements(words: dict[str, Any]) -> None:
+    """`UsageError` for what does not go with the statements of a running server."""
+    for name in ("log", "log_prefix", "speed", "save", "old_answers"):
+        if words[name]:
+            option = f"--{name.replace('_', '-')}"
+            hint = f"leave out {option}"
+            if name in ("save", "old_answers"):
+                hint = "the server has counted others by then: use its log"
+            raise UsageError(f"{option} and --statements cannot be combined", hint=hint)
+
+
+def _read_statements(url: str) -> Log:
+    """What a running server has counted, told."""
+    from dyno import driver
+    from dyno.servers.profile.statement_log import read_statement_log
+
+    found = read_statement_log(driver.ask, url)
+    for why, count in Counter(it.why for it in found.unplayed).most_common():
+        screen.print_line(f"not played: {count:,}, since {why}", err=True)
+    return found

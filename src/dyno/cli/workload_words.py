@@ -156,7 +156,8 @@ def choose_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
 
     `UsageError` where there is no copy to play it on.
     """
-    if not words["log"]:
+    known = words.get("statement_log")
+    if not words["log"] and not known:
         for name, word in NEEDS_LOG.items():
             if words[name]:
                 raise UsageError(f"{word} needs --log", hint="name the log: --log FILE")
@@ -200,7 +201,7 @@ def choose_log(words: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
     made = tuple(it.text for outline in data.outlines for it in outline.texts) if data else ()
     bounds = Bounds(tuple(rules), tuple(beside), is_reading, limit, find_those, made)
     likely = next((each.log_prefix for each in rules if each.log_prefix), "")
-    log_file = LogFile(Path(words["log"]), words["log_prefix"] or "", likely_prefix=likely)
+    log_file = known or LogFile(Path(words["log"]), words["log_prefix"] or "", likely_prefix=likely)
     replay = lay_out(log_file, words["writes"], _say, bounds, repetition)
     _tell(replay)
     is_timed = len(words["candidates"]) > 1 and not words.get("untimed")

@@ -25,7 +25,8 @@ class ComparedStatement:
     alike both refuse `failed_both`, with the error in `why` where nothing else is told. The base
     answers `unsteady` of the undecidable otherwise when it plays them again. `downstream` of what
     is not compared differ in a table whose rows had differed before. `name` is what times of a
-    log's statements are counted under, empty where they have no name of their own.
+    log's statements are counted under, empty where they have no name of their own. The user's
+    server was `sent` so many, where that is not what was played (0: it is).
     """
 
     text: str
@@ -45,6 +46,7 @@ class ComparedStatement:
     failed_both: int = 0
     unsteady: int = 0
     downstream: int = 0
+    sent: int = 0
 
 
 @dataclass(frozen=True)

@@ -66,6 +66,11 @@ class ClassVerdict:
         return it.same + it.differs + it.undecidable + it.not_compared
 
     @property
+    def sent(self) -> int:
+        """How often the user's server was sent it: as the log has it, or as the server counted."""
+        return self.answers.sent or self.calls
+
+    @property
     def is_grave(self) -> bool:
         """It is not to be met unread: by its word, or because its other plan is slower."""
         return self.word in GRAVE or self.is_slower

@@ -186,6 +186,8 @@ def _format_calls(it: ClassVerdict) -> str:
     """`120`, or `3 of 120` where some of them differ."""
     answers = it.answers
     some = answers.failed if it.word == "fails" else answers.differs
+    if answers.sent:
+        return f"{it.sent:,}"
     return f"{some:,} of {it.calls:,}" if some and some < it.calls else f"{it.calls:,}"
 
 
@@ -293,7 +295,7 @@ def list_times(book: Book) -> list[Block]:
         (
             TextSpan(it.time.word, _choose_time_tone(it.time)),
             TextSpan(_cut(it.answers.text), code=True),
-            TextSpan(f"{it.calls:,}"),
+            TextSpan(f"{it.sent:,}"),
             TextSpan(f"{it.time.share_percent:.1f} %"),
             TextSpan(_format_cost(it.time)),
             TextSpan(describe_time(it.time)),

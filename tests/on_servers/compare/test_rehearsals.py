@@ -11,7 +11,10 @@ from typing import Any
 
 import pytest
 from conftest import outside
+from private_servers import started
+from profiled_servers import url_of
 
+from dyno import driver
 from dyno.cli import run_words
 
 pytestmark = [pytest.mark.timeout(600)]
@@ -219,3 +222,28 @@ def test_a_users_options_are_judged_by_both_releases_and_played_with(
     (run,) = (tmp_path / "runs").iterdir()
     trials = [json.loads(each.read_text()) for each in (run / "trials").iterdir()]
     assert {each["settings"][name] for each in trials if each["settings"]} == {value}
+
+
+def test_what_a_server_has_counted_is_rehearsed_without_a_log(tmp_path: Path) -> None:
+    """Of most statements PostgreSQL keeps no values: they are prepared, and planned for any."""
+    outside("setpriv")
+    (tmp_path / "copy.sql").write_text(COPY)
+    sent = {
+        "SELECT count(*) FROM item": ("same", 4),
+        "SELECT version()": ("answers otherwise", 1),
+        "SELECT name FROM item WHERE id = 2": ("not compared", 3),
+        "SELECT 5 ! AS factorial FROM item": ("fails", 2),
+        "SELECT string_agg(name, '; ' ORDER BY name) FROM item WHERE id > 0": ("plan changed", 5),
+    }
+    with started("postgres@13", {"shared_preload_libraries": "pg_stat_statements"}) as server:
+        made = COPY.split(";\n")[:-1]
+        driver.ask(server.session, [*made, "CREATE EXTENSION pg_stat_statements"])
+        driver.ask(server.session, ["SELECT pg_stat_statements_reset()"])
+        for sql, (_, calls) in sent.items():
+            driver.ask(server.session, [sql] * calls)
+        words = ("--data", "copy.sql", "--no-time", "--statements", url_of(server.session))
+        told = rehearse(tmp_path, "postgres@13", "postgres@18", *words)["rehearsal"]
+    classes = [it for it in told["classes"] if "reset" not in it["answers"]["text"]]
+    assert sorted((it["word"], it["answers"]["sent"]) for it in classes) == sorted(sent.values())
+    assert told["plans"] == 4
+    assert all("PREPARE" in it["answers"]["text"] for it in classes if it["word"] == "fails")

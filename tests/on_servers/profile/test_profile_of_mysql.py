@@ -11,7 +11,8 @@ from profiled_servers import profile, url_of, working
 
 from dyno import driver
 from dyno.engines import Server
-from dyno.errors import TrialFailed
+from dyno.errors import TrialFailed, UsageError
+from dyno.servers.profile.statement_log import read_statement_log
 from dyno.servers.profile.target import find_target
 
 pytestmark = [pytest.mark.timeout(180)]
@@ -84,3 +85,31 @@ def test_a_user_without_rights_is_told_what_is_missing(server: Server, tmp_path:
     assert any("GRANT PROCESS" in each for each in found.missing)
     assert found.statement_source == "sampled sessions"
     assert found.cpu and found.cpu.profile.samples
+
+
+def test_samples_of_statements_are_a_log_and_what_has_none_is_refused_by_name(
+    server: Server,
+) -> None:
+    url = url_of(server.session)
+    if server.session["kind"] != "mysql" or not has_samples(server):
+        with pytest.raises(UsageError, match="keeps no statement with its values"):
+            read_statement_log(driver.ask, url)
+        return
+    driver.ask(server.session, ["TRUNCATE performance_schema.events_statements_summary_by_digest"])
+    sums = f"SELECT {'1 + ' * 600}1"
+    driver.ask(server.session, ["SELECT MAX(id) FROM item", "SELECT MAX(id) FROM item", sums])
+    driver.ask(server.session, ["UPDATE item SET kind = 3 WHERE id = 7", "COMMIT"])
+    driver.ask(server.session, ["PREPARE a FROM 'SELECT 1 FROM item'", "EXECUTE a"])
+    log = read_statement_log(driver.ask, url)
+    log = read_statement_log(driver.ask, url)  # asked again: what it asked before is none of it
+    sent = {it.sql: it.calls for it in log.entries if it.calls and "TRUNCATE" not in it.sql}
+    assert sent.pop("UPDATE item SET kind = 3 WHERE id = 7") == 1
+    assert sent.pop("SELECT MAX(id) FROM item") == 2
+    assert not any("VERSION" in it or "events_statements" in it for it in sent), sent
+    why = {it.digest.split()[0]: it.why for it in log.unplayed}
+    assert "cut" in why["SELECT"] and "prepared before" in why["EXECUTE"]
+
+
+def has_samples(server: Server) -> bool:
+    (((version,),),) = driver.ask(server.session, ["SELECT VERSION()"])
+    return str(version) >= "8."

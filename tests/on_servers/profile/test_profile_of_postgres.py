@@ -21,8 +21,9 @@ from dyno import driver
 from dyno.cli import run_words
 from dyno.compare.run_folder import read_json
 from dyno.engines import Server
-from dyno.errors import TrialFailed
+from dyno.errors import TrialFailed, UsageError
 from dyno.record.server_profile import ServerProfile
+from dyno.servers.profile.statement_log import read_statement_log
 from dyno.servers.profile.target import find_target
 
 pytestmark = [pytest.mark.timeout(120)]
@@ -207,3 +208,32 @@ def test_a_server_behind_a_forwarded_port_is_profiled_once_its_process_is_named(
         assert any("--pid" in each for each in found.missing)
         named = profile(url, "--for", FOR, "--pid", str(server.pid), output=tmp_path / "b.json")
     assert named.cpu and named.cpu.profile.samples and named.statements
+
+
+def test_what_the_extension_counts_is_a_log_without_what_dyno_asked(server: Server) -> None:
+    driver.ask(server.session, ["GRANT pg_monitor TO guest", "SELECT pg_stat_statements_reset()"])
+    driver.ask(server.session, ["SELECT max(id) FROM item", "SELECT id FROM item WHERE kind = 3"])
+    driver.ask(server.session, ["SELECT max(id) FROM item", "DELETE FROM item WHERE id < 0"])
+    url = url_of(server.session, "guest")
+    read_statement_log(driver.ask, url)
+    log = read_statement_log(driver.ask, url)  # asked again: what it asked before is none of it
+    sent = {it.sql: it.calls for it in log.entries if it.calls}
+    assert sent == {
+        "SELECT max(id) FROM item": 2,
+        "PREPARE dyno AS SELECT id FROM item WHERE kind = $1": 1,
+        "PREPARE dyno AS DELETE FROM item WHERE id < $1": 1,
+        "SELECT pg_stat_statements_reset()": 1,
+    }
+    often = [it.session for it in log.entries if it.sql == "SELECT max(id) FROM item"]
+    assert often == ["reads"] * 5 and log.kind.startswith("pg_stat_statements of ")
+    driver.ask(server.session, ["REVOKE pg_monitor FROM guest"])
+
+
+def test_a_server_that_keeps_no_statements_has_no_log(server: Server) -> None:
+    driver.ask(server.session, ["DROP EXTENSION pg_stat_statements"])
+    try:
+        with pytest.raises(UsageError, match="keeps no statements") as refused:
+            read_statement_log(driver.ask, url_of(server.session))
+        assert "pg_stat_statements is not in this database" in refused.value.cause
+    finally:
+        driver.ask(server.session, ["CREATE EXTENSION pg_stat_statements"])

@@ -29,7 +29,7 @@ Rows = list[list[list[str | None]]]
 def answer(session: Session, statements: Sequence[str]) -> Rows:
     """A PostgreSQL without the extension."""
     known: dict[str, list[list[str | None]]] = {
-        "SHOW server_version": [["18.1"]],
+        postgres.ABOUT[0]: [["18.1"]],
         "SHOW default_transaction_read_only": [["on"]],
         postgres.ABOUT[1]: [["t"]],
         postgres.ABOUT[2]: [["5", "shop"]],

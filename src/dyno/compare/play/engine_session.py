@@ -128,6 +128,7 @@ class EngineSession:
         plan = self._make_plan(server, SessionPart((), self.job.seed))
         found = read_plans(plan, self.job, (), ())
         self.notes.plans, self.notes.unexplained = found.plans, found.unexplained
+        self.notes.generic_plans = found.generic
 
     @contextmanager
     def hold_tables(self, server: Server) -> Iterator[None]:

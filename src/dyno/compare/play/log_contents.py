@@ -117,10 +117,14 @@ class LogReplies:
             found.add(statement, theirs, ours, beside)
         for statement in statements:
             found.leave(statement)
+        unplayed = (
+            ComparedStatement(digest, "unknown", not_compared=1, why=why, sent=calls)
+            for digest, why, calls in self.log.unplayed
+        )
         tables = compare_replies(
             self.tables, own.tables, again.tables if again else None, same_engine=same_engine
         )
-        return (*found.sum_up(), *map(found.judge_table, tables))
+        return (*found.sum_up(), *unplayed, *map(found.judge_table, tables))
 
 
 @dataclass
@@ -166,6 +170,12 @@ class _Comparison:
             self._written[statement.session].clear()
         elif own.kind != "read":
             self._written[statement.session] |= tables
+        if own.is_only_prepared and theirs.is_refused >= ours.is_refused:
+            counts.not_compared += 1
+            refusal = theirs.read().answer.refusal
+            why = f"{REFUSED_UNKNOWN}: {refusal.code} {refusal.text}" if refusal else ONLY_PREPARED
+            counts.worst = Sameness("not compared", why)
+            return
         if theirs.line == ours.line and not theirs.is_cut:
             counts.same += 1
             if theirs.is_refused:
@@ -267,6 +277,7 @@ class _Comparison:
                 failed_both=it.failed_both,
                 unsteady=it.unsteady,
                 downstream=it.downstream,
+                sent=own.calls,
             )
 
     def judge_table(self, table: ComparedStatement) -> ComparedStatement:
@@ -283,6 +294,8 @@ class _Comparison:
         )
 
 
+ONLY_PREPARED = "its values are not known: it was prepared on both sides, and not executed"
+REFUSED_UNKNOWN = "its values are not known, and without them both refuse to prepare it"
 UNSTEADY = "the base answers otherwise when it plays the log again"
 #: How grave is what is told of a class, the gravest first: refused by the other alone, other
 #: answers, other types or warnings, undecidable, not compared, refused by both.

@@ -2,7 +2,7 @@
 
 A closed loop at full speed would time each class with the queue behind all others: one class that
 got slower would make `BEGIN` slower, too. Here nobody else is served meanwhile. What waited for a
-lock has no time of its own.
+lock has no time of its own, nor has what is refused, or prepared only.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ def build_phase(played: LogReplies) -> PhaseRecord:
     answers = read_log_answers(played.answers)
     for answer, statement in zip(answers, statements, strict=False):
         failed += answer.is_refused
-        if answer.elapsed_ns:
+        is_executed = not played.log.classes[statement.number].is_only_prepared
+        if answer.elapsed_ns and is_executed and not answer.is_refused:
             times_ns[names[statement.number]].append(answer.elapsed_ns)
     tally = _make_tally(played, times_ns, failed)
     began_ns, ended_ns = played.span_ns
@@ -42,14 +43,15 @@ def _make_tally(played: LogReplies, times_ns: Mapping[str, list[int]], failed: i
     known = played.played
     sent = known.statements if known else 0
     every = [it for own in times_ns.values() for it in own]
+    done = len(every)
     return Tally(
         name=STREAM,
         unit="statement",
         units_per_event=1,
         connections=known.sessions if known else 0,
         target_per_s=None,
-        intended=sent,
-        done=sent - failed,
+        intended=done + failed,
+        done=done,
         failed=failed,
         skipped=0,
         warmup=0,

@@ -21,6 +21,7 @@ from dyno.driver.plan import Plan
 from dyno.engines import Ask, Explains, ExplainsGeneric
 from dyno.errors import DynoError
 from dyno.record import PhaseRecord, StatementKind, StatementTally
+from dyno.workloads.replay.logs import PREPARED
 
 #: Statements that are explained: those sent most often.
 EXPLAINED_MOST = 100
@@ -73,6 +74,10 @@ def read_plans(
     if not isinstance(job.engine, Explains):
         return ReadPlans()
     named = {each.name: each.sql for each in job.tools.describe(plan).plans}
+    only_prepared = {
+        name: named.pop(name).removeprefix(PREPARED)
+        for name in [name for name, sql in named.items() if sql.startswith(PREPARED)]
+    }
     known = job.statements.add(_find_place(job), {each.digest: each.sql for each in examples})
     wanted, unexplained = dict(named), dict[str, str]()
     for each in () if named else _list_statements(phases):
@@ -88,7 +93,8 @@ def read_plans(
     prepared = {each.digest: each.prepared for each in examples if each.prepared}
     digests = {} if named else {each.text: each.digest for each in _list_statements(phases)}
     sources = {text: prepared.get(digests.get(text, ""), "") for text in found.plans}
-    generic = _ask_generic(plan, job, {text: sql for text, sql in sources.items() if sql})
+    sources = {text: sql for text, sql in sources.items() if sql} | only_prepared
+    generic = _ask_generic(plan, job, sources)
     return ReadPlans(found.plans, unexplained | found.unexplained, generic)
 
 

@@ -65,11 +65,15 @@ def attach_server(ask: Ask, build: str, flags: Mapping[str, str]) -> Build:
     )
 
 
+#: What says whether a session only reads.
+KEPT_ASKED = "SHOW default_transaction_read_only"
+
+
 def check_kept(ask: Ask, session: Session) -> None:
     """`UsageError` where a session that was opened to read only was not made so: a pooler drops
     what is told at log-in, and what is set later stays in sessions that it hands to others.
     """
-    ((told,),) = ask(session, ["SHOW default_transaction_read_only"])[0]
+    ((told,),) = ask(session, [KEPT_ASKED])[0]
     if told != "on":
         raise _build_not_kept_error(str(session["host"]))
 

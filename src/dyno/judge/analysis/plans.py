@@ -54,7 +54,8 @@ def compare_plans(view: RunView, candidate: str) -> ComparedPlans:
         shared = [
             name for name in _sort_by_frequency(ours) if name in own.ends and name in theirs.ends
         ]
-        statements += len(shared)
+        generic = [{n for it in each for n in it.generic_plans} for each in (ours, bases)]
+        statements += len({*shared} | set.intersection(*generic))
         found = [*_find_changes(workload.name, candidate, shared, theirs, own)]
         changes += found
         changes += _find_generic_changes(workload.name, candidate, (ours, bases), found)
@@ -118,7 +119,7 @@ def _sort_by_frequency(trials: Sequence[Trial]) -> list[str]:
     """The statements that have plans, those sent most often first; named ones have no count."""
     sent = Counter[str]()
     for trial in trials:
-        sent.update(dict.fromkeys(trial.plans, 0))
+        sent.update(dict.fromkeys((*trial.plans, *trial.generic_plans), 0))
         for phase in trial.phases:
             for tally in (it for stream in phase.streams for it in stream.statements):
                 if tally.text in trial.plans:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import get_args
 
 from dyno.judge.analysis.analysis import Analysis
-from dyno.judge.analysis.plans import compare_plans
+from dyno.judge.analysis.plans import GENERIC, compare_plans
 from dyno.judge.analysis.rows import judge_comparisons
 from dyno.judge.analysis.run_view import RunView
 from dyno.numbers import format_signed_percent
@@ -75,13 +75,20 @@ def judge_rehearsal(view: RunView) -> Rehearsal:
     sent = [it for it in trial.contents.statements if it.kind not in KINDS_OF_OURS]
     calls = Counter[str]()
     for it in sent:
-        calls[it.name or OTHERS] += it.same + it.differs + it.undecidable + it.not_compared
+        played = it.same + it.differs + it.undecidable + it.not_compared
+        calls[it.name or OTHERS] += it.sent or played
     times = _measure_classes(view, calls)
     own_times = {name: it for name, it in times.items() if name != OTHERS}
     named = replace(
         named,
         classes=_sort_classes(
-            judge_class(it, run.design, changed.get(it.name), own_times.get(it.name)) for it in sent
+            judge_class(
+                it,
+                run.design,
+                changed.get(it.name) or changed.get(f"{it.name} {GENERIC}"),
+                own_times.get(it.name),
+            )
+            for it in sent
         ),
         tables=_sort_classes(
             judge_class(it, run.design)
@@ -158,7 +165,7 @@ def judge_class(
 ) -> ClassVerdict:
     """The gravest word that holds of a class, and why."""
     word, why = _judge_answers(it, design.accepted)
-    if word in ("same", "accepted") and plan:
+    if word in ("same", "accepted", "not compared") and plan:
         word, why = "plan changed", f"{plan.step}, not {plan.base_step}"
     if word in ("same", "accepted") and time and time.word in ("slower", "faster"):
         word, why = time.word, ""
@@ -222,7 +229,7 @@ def _sort_classes(found: Iterator[ClassVerdict]) -> tuple[ClassVerdict, ...]:
     """The gravest first; among those of a word what costs most, then those called most often."""
 
     def rank(it: ClassVerdict) -> tuple[int, float, int]:
-        return ORDER.index(it.word), -abs(it.time.cost_ns) if it.time else 0.0, -it.calls
+        return ORDER.index(it.word), -abs(it.time.cost_ns) if it.time else 0.0, -it.sent
 
     return tuple(sorted(found, key=rank))
 

@@ -14,6 +14,7 @@ from dyno.compare.experiment.candidates import Spec
 from dyno.driver.plan import Session
 from dyno.engines import Ask
 from dyno.engines.mysql import attached
+from dyno.engines.mysql.dialect import DIALECT, QUOTING
 from dyno.engines.mysql.plans import plan_shape
 from dyno.engines.mysql.reach import TOP, FollowedText, follow
 from dyno.engines.mysql.session_words import find_quoting
@@ -33,15 +34,17 @@ from dyno.servers.profile.source import (
     complete_url,
 )
 from dyno.sql.lexing import UnreadableError, read_tokens
-from dyno.sql.tokens import Quoting, shorten
+from dyno.sql.tokens import shorten
+from dyno.workloads.replay.statements import Dialect
 
-QUOTING = Quoting(dollars=False, backslashes=True, names_in_double=False)
 #: Statements of which a plan may be asked: reading ones. What writes is refused where sessions
 #: only read.
 PLANNED = re.compile(r"\s*+\(?\s*+(select|with|table|values)\b", re.IGNORECASE)
 #: With the beginning of each statement, and with the whole of it.
 SESSIONS, WHOLE = "SHOW PROCESSLIST", "SHOW FULL PROCESSLIST"
 DIGESTS = "performance_schema.events_statements_summary_by_digest"
+#: What is nothing without its session.
+_OF_PREPARED = re.compile(r"\s*(?:PREPARE|EXECUTE|DEALLOCATE|DROP\s+PREPARE)\b", re.IGNORECASE)
 #: Questions of ours, in the words of digests: those have no comments.
 OURS = re.compile(
     r"\s*(?:SHOW (?:FULL )?PROCESSLIST|SELECT .*FROM `?performance_schema`? ?\. ?"
@@ -144,6 +147,46 @@ class MysqlServer(StatementServer):
     def shorten(self, text: str) -> str:
         """By MySQL's rules of quoting."""
         return " ".join(shorten(text, QUOTING).rstrip("; ").split())
+
+    @property
+    def dialect(self) -> Dialect:
+        """That of its logs."""
+        return DIALECT
+
+    def check_keeps_statements(self) -> None:
+        """MySQL 8.0 and newer keep a sample of each digest."""
+        if self.has_samples:
+            return
+        cause = f"{self.engine} {self.version} has no QUERY_SAMPLE_TEXT (MySQL 8.0 and newer do)"
+        if not self.has_digests:
+            cause = self.missing[-1]
+        raise UsageError(
+            f"the server at {self.name} keeps no statement with its values",
+            cause=cause,
+            hint="rehearse with its log: --log FILE",
+        )
+
+    def choose_played(self, statement: StatementText) -> tuple[str, str]:
+        """The sample, where it is whole and has its values."""
+        text = statement.example.strip()
+        if not text:
+            return "", "the server keeps no sample of it"
+        if _OF_PREPARED.match(text):
+            return "", "it needs what its session had prepared before"
+        if statement.example_cut:
+            return "", "the server's sample is cut (performance_schema_max_sql_text_length)"
+        try:
+            marks = [it.mark for it in read_tokens(text, QUOTING)]
+        except UnreadableError as why:
+            return "", f"the server's sample is not read with certainty ({why})"
+        if "?" in marks:
+            return "", "the server's sample is that of a prepared statement, without values"
+        return text, ""
+
+    def is_of(self, statement: StatementText, database: str) -> bool:
+        """By the database in which it was sent."""
+        own = statement.database
+        return own == database if database else own not in DIALECT.catalogs
 
     def explain(self, ask: Ask, statement: StatementText) -> str:
         """The plan of the statement as it was met."""

@@ -14,6 +14,7 @@ from dyno.engines import Ask
 from dyno.engines.postgres import attached
 from dyno.engines.postgres.calls import CallRules, judge_calls
 from dyno.engines.postgres.client_files import read_defaults
+from dyno.engines.postgres.dialect import DIALECT, QUOTING
 from dyno.engines.postgres.plans import ExplainsPostgresGeneric, plan_shape
 from dyno.engines.postgres.waits import TellsPostgresWaits
 from dyno.errors import DynoError, TrialFailed, UsageError
@@ -29,23 +30,27 @@ from dyno.servers.profile.source import (
     StatementText,
     complete_url,
 )
-from dyno.sql.tokens import Quoting, shorten
+from dyno.sql.tokens import shorten
+from dyno.workloads.replay.logs import PREPARED
+from dyno.workloads.replay.statements import Dialect
 
 #: Whoever may log in may begin here.
 ANYWHERE = "postgres"
-QUOTING = Quoting(dollars=True, backslashes=False, names_in_double=True)
 #: What has a plan.
 PLANNED = re.compile(r"\s*+\(?\s*+(select|insert|update|delete|with|values|table|merge)\b", re.I)
+#: A statement's parameter, and what prepares one.
+_PARAMETER = re.compile(r"\$\d+")
+_PREPARES = re.compile(r"PREPARE\s+\S+?\s*(?:\([^)]*\)\s*)?AS\s+", re.IGNORECASE)
 #: The version, whether it sees what others do, and how much it keeps of their statements.
 ABOUT = (
-    "SHOW server_version",
-    "SELECT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')",
-    "SELECT oid, datname FROM pg_database",
-    "SELECT setting FROM pg_settings WHERE name = 'track_activity_query_size'",
+    f"SHOW {MARK} server_version",
+    f"SELECT {MARK} pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')",
+    f"SELECT {MARK} oid, datname FROM pg_database",
+    f"SELECT {MARK} setting FROM pg_settings WHERE name = 'track_activity_query_size'",
 )
 #: Where the extension's functions stand, and how its columns are called; no row: it is not there.
 EXTENSION = (
-    "SELECT quote_ident(n.nspname),"
+    f"SELECT {MARK} quote_ident(n.nspname),"
     " (SELECT a.attname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid"
     "  WHERE c.relname = 'pg_stat_statements' AND c.relnamespace = n.oid"
     "  AND a.attname IN ('total_exec_time', 'total_time'))"
@@ -136,6 +141,34 @@ class PostgresServer(StatementServer):
     def shorten(self, text: str) -> str:
         """By PostgreSQL's rules of quoting."""
         return " ".join(shorten(text, QUOTING).rstrip("; ").split())
+
+    @property
+    def dialect(self) -> Dialect:
+        """That of its logs."""
+        return DIALECT
+
+    def check_keeps_statements(self) -> None:
+        """The extension keeps them, without values."""
+        if not self.extension:
+            why = self.missing[-1]
+            raise UsageError(
+                f"the server at {self.name} keeps no statements",
+                cause=why.partition(":")[0],
+                hint="rehearse with its log (--log FILE), or CREATE EXTENSION pg_stat_statements",
+            )
+
+    def choose_played(self, statement: StatementText) -> tuple[str, str]:
+        """The text itself, where it has no parameters; with these it is prepared, if it can be."""
+        text = _PREPARES.sub("", statement.example.strip().rstrip("; "))
+        if not _PARAMETER.search(text):
+            return text, ""
+        if PLANNED.match(text):
+            return f"{PREPARED}{text}", ""
+        return "", "its values are not kept, and it is none that can be prepared"
+
+    def is_of(self, statement: StatementText, database: str) -> bool:
+        """By its database; most of ours are marked, and were not told."""
+        return statement.database == database and statement.example != attached.KEPT_ASKED
 
     def explain(self, ask: Ask, statement: StatementText) -> str:
         """The plan for all values: those that it was asked with are not kept."""

@@ -12,6 +12,7 @@ from dyno.engines import Ask
 from dyno.errors import DynoError
 from dyno.record.server_profile import StatementSource
 from dyno.record.waits import SessionState
+from dyno.workloads.replay.statements import Dialect
 
 #: Stands in each question of ours, and says in a server's list of statements whose it is.
 MARK = "/* dyno profile */"
@@ -101,6 +102,25 @@ class StatementServer(ABC):
     @abstractmethod
     def shorten(self, text: str) -> str:
         """A statement without values, so that those that differ in values alone are one."""
+
+    @property
+    @abstractmethod
+    def dialect(self) -> Dialect:
+        """How its statements are read."""
+
+    @abstractmethod
+    def check_keeps_statements(self) -> None:
+        """`UsageError` where it keeps none as it was sent them."""
+
+    @abstractmethod
+    def choose_played(self, statement: StatementText) -> tuple[str, str]:
+        """What of a statement can be played on a copy; or why nothing can."""
+
+    @abstractmethod
+    def is_of(self, statement: StatementText, database: str) -> bool:
+        """Is a statement of this database, of any but the server's own where it is empty, and
+        not one of ours?
+        """
 
     @abstractmethod
     def explain(self, ask: Ask, statement: StatementText) -> str:

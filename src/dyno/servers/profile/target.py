@@ -20,6 +20,8 @@ KINDS: Mapping[str, Callable[[Ask, Spec], StatementServer]] = {
     "mysql": reach_mysql,
     "mariadb": reach_mysql,
 }
+#: Those that count a question by the database in which it was asked, ours too.
+BY_DATABASE = frozenset({"mysql", "mariadb"})
 FAMILIES = {
     "postgres": frozenset({"postgres"}),
     "mysql": frozenset({"mysql", "mariadb"}),

@@ -30,6 +30,8 @@ class Different:
         self._by_text = dict[str, int]()
         self.statements = list[Statement]()
         self.counts = list[int]()
+        #: How often a server was sent them, where that is not how often they stand in the log.
+        self.calls = Counter[int]()
         self.examples = dict[int, LogEntry]()
         self._other_tables = Counter[str]()
 
@@ -68,6 +70,8 @@ class Different:
             if is_first and len(entry.sql) <= EXAMPLE:
                 self.examples[number] = entry
             self.counts[number] += 1
+            if entry.calls:
+                self.calls[number] += entry.calls
         else:
             self._other_tables.update(statement.tables)
 

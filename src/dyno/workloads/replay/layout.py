@@ -28,7 +28,7 @@ from dyno.workloads.replay.length import (
     find_period_s,
 )
 from dyno.workloads.replay.lines import LogFile
-from dyno.workloads.replay.logs import Log, LogEntry, has_odd_bytes
+from dyno.workloads.replay.logs import PREPARED, Log, LogEntry, has_odd_bytes
 from dyno.workloads.replay.order import write_order
 from dyno.workloads.replay.parameters import insert_values
 from dyno.workloads.replay.sessions import (
@@ -41,7 +41,7 @@ from dyno.workloads.replay.sessions import (
 from dyno.workloads.replay.spool import Spool
 
 #: Counts with what is laid out: a change of the form makes other names.
-FORM = 5
+FORM = 6
 #: Digests with a histogram of their own; all others are counted together.
 DIGESTS = 200
 DIGEST_LETTERS = 56
@@ -94,19 +94,22 @@ def _list_left_out(log: Log, selection: Selection) -> list[str]:
 
 
 def lay_out(
-    log_file: LogFile | Path,
+    log_file: LogFile | Path | Log,
     writes: bool,
     say: Say,
     bounds: Bounds = UNBOUND,
     repetition: Repetition = ONCE,
 ) -> Replay:
-    """The log in a file, laid out within bounds, as often as is said.
+    """The log in a file, or one that was read, laid out within bounds, as often as is said.
 
     `UsageError` where nothing of it can be played.
     """
+    known = log_file if isinstance(log_file, Log) else None
+    if isinstance(log_file, Log):
+        log_file = Path("statements")
     file = log_file if isinstance(log_file, LogFile) else LogFile(log_file)
     path = file.path
-    if bounds.rules:
+    if bounds.rules and known is None:
         # what a session may be set to read otherwise is known before anything is judged
         widened = (
             each.with_readings(it.sql for it in read_log(file, bounds.limit).entries)
@@ -114,13 +117,14 @@ def lay_out(
         )
         bounds = replace(bounds, rules=tuple(widened))
     with cache.make_work_folder("replay") as folder, Spool(folder) as spool:
-        log = read_log(file, bounds.limit)
+        log = known or read_log(file, bounds.limit)
         selection = select_statements(log, writes, spool, bounds)
         if not selection.sessions:
             left_out = selection.left_out
             reasons = "; ".join(f"{it.count:,} {why} ({it})" for why, it in left_out.items())
             hint = left_out.find_hint("log all statements, those that read tables among them")
-            raise UsageError(f"no statement of {path} can be played", cause=reasons, hint=hint)
+            of = known.kind if known else path
+            raise UsageError(f"no statement of {of} can be played", cause=reasons, hint=hint)
         own = assign_lanes(selection)
         if len(own) > LANES_MOST:
             cause = f"{len(own):,} of its sessions overlap"
@@ -141,12 +145,13 @@ def lay_out(
         script += "".join(f"-- {escape_line(it)}\n" for it in _list_left_out(log, selection))
         script += _build_script(selection, names, len(own), writes, times)
         summed.update(script.encode())
+        summed.update(repr((sorted(selection.different.calls.items()), log.unplayed)).encode())
         script += f"-- sha256 of all beside it: {summed.hexdigest()}\n"
         stem = re.sub(r"\W+", "_", path.stem) or "log"
         (folder / f"{stem}.lua").write_text(script)
         if not selection.asks:
             own_names = {number: names.names[type_] for number, type_ in names.types.items()}
-            write_order(folder, selection, own_names)
+            write_order(folder, selection, own_names, log.unplayed)
         home = cache.ensure_entry(
             "replay", f"{stem}-{summed.hexdigest()[:16]}", lambda into: _move(folder, into), say
         )
@@ -205,7 +210,9 @@ function dyno.phases()
 end
 """
 #: What engines explain.
-_EXPLAINED = re.compile(r"(?:SELECT|WITH|INSERT|UPDATE|DELETE|REPLACE|TABLE|VALUES)\b")
+_EXPLAINED = re.compile(
+    rf"(?:{PREPARED})?(?:SELECT|WITH|INSERT|UPDATE|DELETE|REPLACE|TABLE|VALUES)\b"
+)
 
 
 def _build_example(entry: LogEntry, rules: Sequence[ServerRules]) -> str:

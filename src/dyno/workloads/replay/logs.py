@@ -56,7 +56,7 @@ class LogEntry(NamedTuple):
     Bytes that are no UTF-8 are escaped by surrogates. `letters` is 0, or how many there are of one
     that is longer than the limit, of which `sql` is the beginning. `lost` says why another is not
     there as it was sent, and completes "left out: 3 …". `user` is "", rows are None where the log
-    does not say it.
+    does not say it. `calls`: it stands for so many that a server has counted (0: for itself).
     """
 
     at_s: float
@@ -71,6 +71,19 @@ class LogEntry(NamedTuple):
     user: str = ""
     rows_sent: int | None = None
     rows_read: int | None = None
+    calls: int = 0
+
+
+#: Before a statement of which the values are not known: it is prepared, and no more.
+PREPARED = "PREPARE dyno AS "
+
+
+class UnplayedStatement(NamedTuple):
+    """A statement that cannot be played, and `why`; the server was sent `calls` of it."""
+
+    digest: str
+    why: str
+    calls: int
 
 
 @dataclass
@@ -128,7 +141,8 @@ class Log:
     """A log that is read while its `entries` are gone through, once; `kind` in words. As far as it
     was read: `unread`, lines that say nothing a replay could use, and `notes`, what the log does
     not tell apart, with what follows from that. `has_inner`: what triggers and functions sent is
-    written as the session's own.
+    written as the session's own. `unplayed` are those that a server has counted, and not kept as
+    they were sent.
     """
 
     kind: str
@@ -137,3 +151,4 @@ class Log:
     unread: Reasons = field(default_factory=Reasons)
     notes: Reasons = field(default_factory=Reasons)
     has_inner: bool = False
+    unplayed: tuple[UnplayedStatement, ...] = ()

@@ -17,6 +17,7 @@ from typing import IO, NamedTuple
 
 from dyno.workloads.replay.different import OTHERS
 from dyno.workloads.replay.events import EVENT, LENGTH, encode, encode_values
+from dyno.workloads.replay.logs import PREPARED, UnplayedStatement
 from dyno.workloads.replay.sessions import LogSession, Selection
 from dyno.workloads.replay.spool import SpoolRecord
 from dyno.workloads.replay.statements import Statement
@@ -29,13 +30,20 @@ END = b"/* the session ends */"
 @dataclass(frozen=True)
 class StatementClass:
     """Statements that are alike but for their literals; `name` is what a timed play counts them
-    under, empty where it counts them with others. `tables` are those that it names.
+    under, empty where it counts them with others. `tables` are those that it names. A server was
+    sent `calls` of it (0: as many as the log has).
     """
 
     digest: str
     kind: str
     name: str
     tables: tuple[str, ...]
+    calls: int = 0
+
+    @property
+    def is_only_prepared(self) -> bool:
+        """Are its values not known?"""
+        return self.digest.startswith(PREPARED)
 
 
 class OrderedStatement(NamedTuple):
@@ -51,12 +59,13 @@ class OrderedStatement(NamedTuple):
 @dataclass(frozen=True)
 class OrderedLog:
     """A log that was laid out in its order; `began_s` is when its first statement was sent, in
-    seconds since 1970.
+    seconds since 1970. `unplayed` are statements that a server has counted, and not kept.
     """
 
     folder: Path
     began_s: float
     classes: tuple[StatementClass, ...]
+    unplayed: tuple[UnplayedStatement, ...] = ()
 
     @property
     def events(self) -> Path:
@@ -82,17 +91,26 @@ def _read_value(events: IO[bytes]) -> str | None:
     return None if length < 0 else events.read(length).decode(errors="replace")
 
 
-def write_order(folder: Path, selection: Selection, names: dict[int, str]) -> None:
+def write_order(
+    folder: Path,
+    selection: Selection,
+    names: dict[int, str],
+    unplayed: Sequence[UnplayedStatement] = (),
+) -> None:
     """Write the files; `names` are those of classes that a timed play counts by themselves."""
     different = selection.different
+    calls = different.calls
     found = [
-        StatementClass(it.digest, it.kind, names.get(number, ""), tuple(sorted(it.tables)))
+        StatementClass(
+            *(it.digest, it.kind, names.get(number, ""), tuple(sorted(it.tables)), calls[number])
+        )
         for number, it in enumerate(different.statements)
     ]
     found.append(StatementClass(OTHERS, "unknown", "", ()))
     written = {
         "began_s": selection.began_s,
-        "classes": [[it.digest, it.kind, it.name, list(it.tables)] for it in found],
+        "classes": [[it.digest, it.kind, it.name, list(it.tables), it.calls] for it in found],
+        "unplayed": [*unplayed],
     }
     (folder / CLASSES).write_text(json.dumps(written))
     with (folder / EVENTS).open("wb") as events, (folder / NUMBERS).open("wb") as numbers:
@@ -134,7 +152,8 @@ def read_order(script: Path) -> OrderedLog | None:
         return None
     said = json.loads(file.read_text())
     classes = tuple(
-        StatementClass(digest, kind, name, tuple(tables))
-        for digest, kind, name, tables in said["classes"]
+        StatementClass(digest, kind, name, tuple(tables), *calls)
+        for digest, kind, name, tables, *calls in said["classes"]
     )
-    return OrderedLog(script.parent, said["began_s"], classes)
+    unplayed = tuple(UnplayedStatement(*it) for it in said.get("unplayed", ()))
+    return OrderedLog(script.parent, said["began_s"], classes, unplayed)
