@@ -24,9 +24,9 @@ from pathlib import Path
 from paired import BENCH
 from played import NULL, plan, play
 
-from dyno.engines.mysql import harmless as mysql
+from dyno.engines.mysql import in_place as mysql
 from dyno.engines.mysql.session_words import judge_session_words as words_of_mysql
-from dyno.engines.postgres import harmless as postgres
+from dyno.engines.postgres import in_place as postgres
 from dyno.engines.postgres.session_words import judge_session_words as words_of_postgres
 from dyno.sql.tokens import Quoting
 from dyno.workloads.replay.formats import read_log

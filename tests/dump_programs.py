@@ -12,7 +12,7 @@ from pathlib import Path
 from dyno import driver
 from dyno.builds.suite_tree import SuiteProgram, fetch_tree
 from dyno.driver.plan import Session
-from dyno.engines._dumps.archives import build_command, list_programs
+from dyno.engines._dumps import build_command, list_programs
 
 _MARIADB = ("usr/bin/mariadb-dump", "usr/bin/mariadb")
 _CLIENTS = ("mariadb-client", "mariadb-client-core")

@@ -80,7 +80,7 @@ ALLOWED: dict[str, dict[str, tuple[str, ...]]] = {
         "src/dyno/driver/questions.py": ("16 MB",),
         "src/dyno/engines/mysql/settle.py": ("1 %", "60 s"),
         "src/dyno/engines/postgres/evidence.py": ("500 ms",),
-        "src/dyno/engines/postgres/remarks.py": ("8 kB",),
+        "src/dyno/engines/postgres/likeness.py": ("8 kB",),
         "src/dyno/engines/postgres/settle.py": ("256 kB",),
         "src/dyno/host/controls/thp.py": ("2 MB", "4 kB"),
         "src/dyno/host/processes.py": ("10 ms",),

@@ -216,7 +216,7 @@ READERS = {
     "compare/resolve/likeness": ("compare",),
     "engines/_statements": ("explain",),
     "engines/mysql/in_place": ("compare", "play"),
-    "engines/mysql/reading": ("compare", "play"),
+    "engines/mysql/attached": ("compare", "play"),
     "engines/postgres/config_file": ("rehearse",),
     "engines/postgres/in_place": ("compare", "play"),
     "disk": ("disk",),

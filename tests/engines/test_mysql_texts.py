@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dyno.engines.mysql.explain_remains import Remains
+from dyno.engines.mysql.explain_nodes import Remains
 from dyno.engines.mysql.reach import Reach, Table, may_see_triggers
 from dyno.engines.mysql.texts import (
     find_body_problem,

@@ -14,8 +14,8 @@ from dyno.driver.plan import Session
 from dyno.engines import Ask, Server, find_engine
 from dyno.engines._server import ServerLaunch
 from dyno.engines.postgres.builds import PACKAGES, check_build_name, find_build
-from dyno.engines.postgres.data import EMPTY_BYTES, estimate_cluster_bytes
 from dyno.engines.postgres.settings import TABLE, choose_settings, format_settings_file
+from dyno.engines.postgres.settle import EMPTY_BYTES, estimate_cluster_bytes
 from dyno.errors import TrialFailed, UsageError
 
 ENGINE = find_engine("postgres", ask_nothing)

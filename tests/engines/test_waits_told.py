@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dyno.engines.mysql.waits import QUESTION, TellsMysqlWaits
-from dyno.engines.postgres.waits import TellsPostgresWaits
+from dyno.engines.mysql.evidence import QUESTION, TellsMysqlWaits
+from dyno.engines.postgres.evidence import TellsPostgresWaits
 from dyno.record.waits import SessionState
 
 

@@ -386,7 +386,7 @@ def find_plain_dump(path: Path, say: Say) -> Path:
 
     `UsageError` where it is something else, is cut, or what unpacks it is not here.
     """
-    from dyno.engines._dumps.formats import find_plain_file
+    from dyno.engines._dumps import find_plain_file
 
     return find_plain_file(path, say)
 

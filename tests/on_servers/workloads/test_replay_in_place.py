@@ -20,7 +20,7 @@ from statement_grammar import Family, make_statements
 
 from dyno import driver
 from dyno.engines import Server, find_engine
-from dyno.engines.mysql import harmless as of_mysql
+from dyno.engines.mysql import in_place as of_mysql
 from dyno.engines.postgres.in_place import look_in_place
 from dyno.errors import DynoError, UsageError
 

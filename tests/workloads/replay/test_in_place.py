@@ -10,9 +10,9 @@ from dataclasses import replace
 import pytest
 from repository import ROOT
 
-from dyno.engines.mysql import harmless as of_mysql
+from dyno.engines.mysql import in_place as of_mysql
 from dyno.engines.mysql.session_words import judge_session_words as words_of_mysql
-from dyno.engines.postgres import harmless as of_postgres
+from dyno.engines.postgres import in_place as of_postgres
 from dyno.engines.postgres.session_words import judge_session_words as words_of_postgres
 from dyno.sql.lexing import UnreadableError, read_tokens
 from dyno.sql.tokens import Quoting

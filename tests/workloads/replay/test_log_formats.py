@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from dyno.engines.mysql.other_logs import REFUSED_LOGS as AROUND_MYSQL
-from dyno.engines.postgres.other_logs import REFUSED_LOGS as AROUND_POSTGRES
+from dyno.engines.mysql.general_log import REFUSED_LOGS as AROUND_MYSQL
+from dyno.engines.postgres.log_formats import REFUSED_LOGS as AROUND_POSTGRES
 from dyno.workloads.replay.shippers import SHIPPERS
 
 ROOT = Path(__file__).parents[3]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from small_logs import write
 
-from dyno.engines.mysql.dialect import DIALECT
+from dyno.engines.mysql.logs import DIALECT
 from dyno.errors import UsageError
 from dyno.workloads.replay.formats import read_log
 from dyno.workloads.replay.layout import lay_out

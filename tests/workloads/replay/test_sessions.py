@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from small_logs import GENERAL, OLD_GENERAL, STDERR, write
 
-from dyno.engines.mysql.dialect import DIALECT
+from dyno.engines.mysql.logs import DIALECT
 from dyno.errors import UsageError
 from dyno.workloads import compute_checksum
 from dyno.workloads.replay.formats import read_log

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dyno.engines.mysql.dialect import DIALECT as MYSQL
-from dyno.engines.postgres.dialect import DIALECT as POSTGRES
+from dyno.engines.mysql.logs import DIALECT as MYSQL
+from dyno.engines.postgres.logs import DIALECT as POSTGRES
 from dyno.workloads.replay.statements import (
     Dialect,
     Kind,

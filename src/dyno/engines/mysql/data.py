@@ -1,24 +1,34 @@
-"""New data folders for servers of MySQL's family: made once for each build, then copied.
+"""New data folders for servers of MySQL's family, made once for each build, then copied; and who is
+let in: `root`, by a password of each start's own.
 
-Making one takes seconds, and two made alike differ in nothing that a load can tell. It holds the
-system tables, `root@localhost` without a password, and the empty database `dyno`. The help tables,
-time zones and the sys schema are left out where the build does not insist. Once the server has
-started, character set and storage engine of new tables are set (`prepare_database`).
+Making a folder takes seconds, and two made alike differ in nothing that a load can tell. It holds
+the system tables, `root@localhost` without a password, and the empty database `dyno`. The help
+tables, time zones and the sys schema are left out where the build does not insist. Once the server
+has started, character set and storage engine of new tables are set (`prepare_database`).
+
+A server runs as an unprivileged user, and as `nobody` so may anybody: a socket that only this user
+can open keeps nobody out. The password is generated at each start and set before the server listens
+(`init_file`); only the server and the driver know it, and the file is gone once the server answers.
+Whoever can read the memory or the files of the server's user is not kept out by any password.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
+import secrets
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dyno.builds import Build, cache
 from dyno.engines import _builds
 from dyno.engines._server import process
 from dyno.engines.mysql.builds import Prefix
-from dyno.errors import build_unknown_error
+from dyno.engines.mysql.settings import AskedSettings
+from dyno.errors import UsageError, build_unknown_error
 
 #: Answers SQL of one server.
 Query = Callable[[Sequence[str]], list[list[list[str | None]]]]
@@ -118,3 +128,74 @@ def _find_scripts(prefix: Prefix) -> list[Path]:
 def _read_lines(scripts: Iterable[Path]) -> Iterable[str]:
     for script in scripts:
         yield script.read_text(errors="surrogateescape").rstrip() + "\n"
+
+
+#: The variable, and a file of a user's that sets it.
+VARIABLE = "init_file"
+IN_FILE = re.compile(
+    r"^[ \t]*+(?:loose[-_])?init[-_]file[ \t]*+=[ \t]*+(\S(?:.*\S)?)[ \t]*+$", re.MULTILINE
+)
+#: From here on users are changed by `ALTER USER`, and MariaDB keeps them in a table of its own.
+ALTERS, OWN_TABLE = (5, 7), (10, 4)
+
+
+@dataclass(frozen=True)
+class Access:
+    """How a server lets us in: `asked` of it, and the `password` (None where nobody's is checked).
+
+    `file` holds the password until the server answers.
+    """
+
+    asked: AskedSettings
+    password: str | None = field(default=None, repr=False)
+    file: Path | None = None
+
+    def forget(self) -> None:
+        """Removes the file; the server has read it."""
+        if self.file:
+            self.file.unlink(missing_ok=True)
+
+
+def grant_access(build: Build, requested: AskedSettings, home: Path) -> Access:
+    """A password for a server to be, left in its home; an `init_file` of the user's is kept."""
+    if requested.skip_grants:
+        return Access(requested)
+    password, file = f"Dyno-{secrets.token_hex(16)}", home / "init.sql"
+    file.touch(mode=0o600)
+    file.write_text("\n".join([*list_statements(build, password), _read_own_statements(requested)]))
+    return Access(replace(requested, own={**requested.own, VARIABLE: str(file)}), password, file)
+
+
+def list_statements(build: Build, password: str) -> list[str]:
+    """What gives `root` the password and takes every other user away that a new server may have.
+
+    Where the server would keep the statement as it is, in a log of its own, its hash is given.
+    """
+    version = _builds.parse_version(build.version)
+    name = "'root'@'localhost'"
+    if build.engine == "mysql" and version >= ALTERS:
+        return ["SET SQL_LOG_BIN=0;", f"ALTER USER {name} IDENTIFIED BY '{password}';"]
+    has_own_table = build.engine == "mariadb" and version >= OWN_TABLE
+    users = "global_priv" if has_own_table else "user"
+    doubled = hashlib.sha1(hashlib.sha1(password.encode()).digest()).hexdigest().upper()
+    give = f"SET PASSWORD FOR {name} = '*{doubled}';"
+    if has_own_table:
+        give = f"ALTER USER {name} IDENTIFIED BY PASSWORD '*{doubled}';"
+    return [
+        "SET SQL_LOG_BIN=0;",
+        f"DELETE FROM mysql.{users} WHERE User='' OR (User='root' AND Host<>'localhost');",
+        "FLUSH PRIVILEGES;",
+        give,
+    ]
+
+
+def _read_own_statements(requested: AskedSettings) -> str:
+    """What the user's own file has the server do at its start; of two files it takes the last."""
+    named = requested.own.get(VARIABLE, "")
+    if not named and requested.config and (found := IN_FILE.findall(requested.config.read_text())):
+        named = found[-1].strip("\"'")
+    try:
+        return Path(named).read_text() if named else ""
+    except OSError as refused:
+        cause = refused.strerror
+        raise UsageError(f"cannot read {VARIABLE} {named}", cause=cause) from None

@@ -1,7 +1,18 @@
-"""What a server of MySQL's family reports of itself: size, durability, statements, contention."""
+"""What a server of MySQL's family reports of itself: size, durability, statements, contention, its
+own work under the names of probe `work`, and what its sessions are at.
+
+Scans and temporary tables of our own questions are counted too, a handful a trial.
+
+`SHOW PROCESSLIST` is asked for waits, since it is there in every version and setting:
+performance_schema is off in MariaDB and in our profiles, its `events_waits_current` keeps waits
+that are over, and its tables and `information_schema` count as scans and temporary tables. No state
+tells of a wait for InnoDB's row locks or files: such a session counts as running. Row locks InnoDB
+counts itself (`lock_wait_us` of probe `work`).
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +23,7 @@ from dyno.engines import SURVIVES, Ask, Server
 from dyno.engines.mysql.settings import CLAIMS
 from dyno.errors import DynoError
 from dyno.record import DataCondition
+from dyno.record.waits import SessionState, WaitKind
 
 #: Storage engine to the variables of its cache, and of when a commit is flushed.
 CACHES = {
@@ -214,3 +226,109 @@ def _rank_safety(storage: str, told: Mapping[str, str]) -> int | None:
         return 1
     waits = flushed in EACH_COMMIT and (not logged or told.get("sync_binlog") == "1")
     return 3 if waits else 2
+
+
+#: Commands of sessions that work on no statement.
+IDLE = frozenset({"Sleep", "Daemon", "Connect", "Binlog Dump", "Binlog Dump GTID"})
+#: States without the word "lock" in them, by the kind that they are of.
+KINDS: dict[str, WaitKind] = {
+    "waiting for table flush": "locks",
+    "waiting for tables": "locks",
+    "user lock": "locks",
+    "user sleep": "other",
+    "waiting for handler commit": "commit",
+    "commit": "commit",
+    "query end": "commit",
+    "writing to net": "client",
+    "receiving from client": "client",
+    "sending to client": "client",
+    "reading from net": "client",
+}
+#: What our own question is at.
+QUESTION = "SHOW PROCESSLIST"
+
+
+class TellsMysqlWaits:
+    """The question, and its answer read."""
+
+    waits_sql: ClassVar[str] = QUESTION
+    counted_as: ClassVar[tuple[str, ...]] = ("statements",)
+
+    def extract_waits(self, rows: list[list[str | None]]) -> list[SessionState]:
+        """A state for each that sessions were met in; the session that asks is left out."""
+        met = Counter(
+            (row[6] or "").lower()
+            for row in rows
+            if row[4] not in IDLE and row[7] not in (None, QUESTION)
+        )
+        return [SessionState(_find_kind(state), state, count) for state, count in met.items()]
+
+
+def _find_kind(state: str) -> WaitKind:
+    """What waits for something that we do not know waits all the same."""
+    if known := KINDS.get(state):
+        return known
+    if state == "system lock" or (state.startswith("waiting for") and "lock" in state):
+        return "locks"
+    if state.startswith("waiting for semi-sync ack"):
+        return "commit"
+    return "other" if state.startswith("waiting") else "running"
+
+
+#: A counter to the variables of SHOW STATUS whose sum it is: one storage engine's each.
+VARIABLES = {
+    "pages_read": ("Innodb_buffer_pool_reads", "Rocksdb_block_cache_miss"),
+    "page_requests": (
+        "Innodb_buffer_pool_read_requests",
+        "Rocksdb_block_cache_hit",
+        "Rocksdb_block_cache_miss",
+    ),
+    "rows_read": ("Innodb_rows_read", "Rocksdb_rows_read"),
+    "full_scans": ("Select_scan", "Select_full_join"),
+    "sorted_rows": ("Sort_rows",),
+    "temporary_tables": ("Created_tmp_tables",),
+    "temporary_disk_tables": ("Created_tmp_disk_tables",),
+    "log_bytes": ("Innodb_os_log_written", "Rocksdb_wal_bytes"),
+    "fsyncs": ("Innodb_data_fsyncs", "Rocksdb_wal_synced"),
+}
+#: What taking the server's own mutexes and read-write locks took, where performance_schema times it
+#: (`performance_schema_instrument=wait/synch/…=on`); with the taking of those that were free.
+LATCHES_SQL = (
+    "SELECT SUM(sum_timer_wait) DIV 1000000 FROM"
+    " performance_schema.events_waits_summary_global_by_event_name"
+    " WHERE event_name LIKE 'wait/synch/%' AND event_name NOT LIKE 'wait/synch/cond/%'"
+    " AND count_star > 0"
+)
+#: In ms, and counted when a wait is over.
+ROW_LOCK_TIME = "Innodb_row_lock_time"
+_NAMES = sorted({ROW_LOCK_TIME, *(name for names in VARIABLES.values() for name in names)})
+INTERNALS_SQL = (
+    f"SHOW GLOBAL STATUS WHERE Variable_name IN ({', '.join(repr(name) for name in _NAMES)})"
+)
+
+
+class CountsMysqlInternals:
+    """The verb that asks for these counters."""
+
+    _ask: Ask
+
+    def count_internals(self, server: Server) -> dict[str, int]:
+        """Those of which the server has a variable at all."""
+        (rows,) = self._ask(server.session, [INTERNALS_SQL])
+        told = {str(name).lower(): int(value or 0) for name, value in rows}
+        waited = told.get(ROW_LOCK_TIME.lower())
+        found = {} if waited is None else {"lock_wait_us": 1000 * waited}
+        found |= self._count_latches(server)
+        return found | {
+            counter: sum(told.get(name.lower(), 0) for name in names)
+            for counter, names in VARIABLES.items()
+            if any(name.lower() in told for name in names)
+        }
+
+    def _count_latches(self, server: Server) -> dict[str, int]:
+        """Nothing where they are not timed, or may not be read."""
+        with suppress(DynoError):
+            (rows,) = self._ask(server.session, [LATCHES_SQL])
+            timed = [int(us) for row in rows for us in row if us is not None]
+            return {"latch_wait_us": sum(timed)} if timed else {}
+        return {}

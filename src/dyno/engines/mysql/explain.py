@@ -20,23 +20,26 @@ from dyno.engines import Ask, PathRequest, Talk
 from dyno.engines._statements import check_kind, read_statement, recognise_kind
 from dyno.engines.mysql.attached import convert_flags, locate_server, make_session
 from dyno.engines.mysql.explain_events import (
+    AFTER,
     ENABLED,
     SETTINGS,
     InnerStatements,
     list_switches,
     read_inner,
+    sum_stages,
 )
+from dyno.engines.mysql.explain_nodes import AFTER as TRACED
+from dyno.engines.mysql.explain_nodes import BEFORE as TRACING
 from dyno.engines.mysql.explain_nodes import (
+    TRACE,
+    TRACED_FROM,
+    Remains,
+    describe_weighed,
     read_json,
     read_tree,
     sum_engine_us,
     sum_leaves_us,
 )
-from dyno.engines.mysql.explain_remains import Remains
-from dyno.engines.mysql.explain_stages import AFTER, sum_stages
-from dyno.engines.mysql.explain_trace import AFTER as TRACED
-from dyno.engines.mysql.explain_trace import BEFORE as TRACING
-from dyno.engines.mysql.explain_trace import TRACE, TRACED_FROM, describe_weighed
 from dyno.engines.mysql.plans import plan_shape
 from dyno.engines.mysql.reach import TOP, FollowedText, Reach, follow
 from dyno.engines.mysql.session_words import find_quoting

@@ -1,5 +1,6 @@
 """What `performance_schema` tells of a statement that `SHOW PROFILE` cannot: the statements inside
-the functions that it calls, and its own stages, where the server's owner has them on.
+the functions that it calls, and its own stages, where the server's owner has them on; and which
+stage of a statement's path each state of `SHOW PROFILE` is.
 
 The history of a session's last statements is on by default (MySQL from 5.7 on); stages are not.
 Nothing is switched on here: instruments are the whole server's, every session pays for them, and
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 
 from dyno.driver.plan import Session
 from dyno.engines import Ask, Talk
-from dyno.record.explanation import InnerStatement
+from dyno.record.explanation import InnerStatement, StageName
 
 #: Statements inside that are told.
 TOLD = 5
@@ -124,3 +125,65 @@ def _sum_inside(rows: Sequence[Sequence[str | None]]) -> tuple[InnerStatement, .
 
 def _sum(rows: Sequence[Sequence[str | None]], at: int) -> float:
     return sum(float(row[at] or 0.0) for row in rows)
+
+
+#: What is done once the client has its answer.
+AFTER = "after the answer"
+_STATES: dict[StageName, tuple[str, ...]] = {
+    "parse": (
+        "starting",
+        "executing hook on transaction",
+        "checking permissions",
+        "checking query cache for query",
+        "sending cached result to client",
+        "storing result in query cache",
+    ),
+    "open tables": (
+        "opening tables",
+        "after opening tables",
+        "system lock",
+        "table lock",
+        "closing tables",
+        "unlocking tables",
+    ),
+    "optimise": ("init", "optimizing", "statistics", "preparing", "init for update", "explaining"),
+    "log": ("commit", "waiting for handler commit", "query end", "rollback", "rolling back"),
+    "reply": ("freeing items", "starting cleanup", "writing to net", "sending to client"),
+}
+_STAGES = {state: stage for stage, states in _STATES.items() for state in states}
+_LATER = frozenset(
+    {"cleaning up", "updating status", "reset for next command", "logging slow query"}
+)
+
+
+def find_stage(state: str) -> StageName | None:
+    """The stage that a state belongs to; None for what the client does not wait for."""
+    name = state.strip().lower()
+    if name in _LATER:
+        return None
+    if "binlog" in name or "binary log" in name:
+        return "binary log"
+    if name == "user lock" or (name.startswith("waiting for") and "lock" in name):
+        return "lock wait"
+    return _STAGES.get(name, "execute")
+
+
+def sum_stages(
+    rows: Sequence[Sequence[str | None]],
+) -> tuple[dict[StageName, float], dict[StageName, dict[str, float]], float]:
+    """The stages' times of a profile in µs, their parts by the server's own names, and what came
+    after the answer.
+    """
+    stages: dict[StageName, float] = {}
+    parts: dict[StageName, dict[str, float]] = {}
+    after_us = 0.0
+    for state, duration_s, *_ in rows:
+        us, stage = 1e6 * float(duration_s or 0.0), find_stage(str(state))
+        if stage is None:
+            after_us += us
+            continue
+        stages[stage] = stages.get(stage, 0.0) + us
+        names = parts.setdefault(stage, {})
+        name = str(state).strip()
+        names[name] = names.get(name, 0.0) + us
+    return stages, parts, after_us

@@ -1,17 +1,27 @@
 """The nodes of a plan that MySQL or MariaDB executed: `EXPLAIN ANALYZE`'s tree, and the JSON of
-`ANALYZE FORMAT=JSON`.
+`ANALYZE FORMAT=JSON`; what the optimiser weighed, by its own trace (MySQL from 5.6, MariaDB from
+10.4 on); and whether a rollback left something in small tables, by their checksums.
 
 MySQL's times include a node's children and are a mean of its loops; here all is a node's own.
 A leaf reads a table or an index: its time is the storage engine's, with the handler between.
+`optimizer_trace` is a switch of the session, and EXPLAIN is traced as an execution is.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dyno import numbers
+from dyno.driver.plan import Session
+from dyno.engines import Ask
+from dyno.engines.mysql.attached import quote_name
+from dyno.engines.mysql.plans import SPOKEN
+from dyno.engines.mysql.reach import Reach
+from dyno.errors import TrialFailed
 from dyno.record.explanation import NodeReading
 
 _LINE = re.compile(r"^(?P<indent> *)-> (?P<name>.*)$")
@@ -174,3 +184,140 @@ def sum_engine_us(told: Any) -> float:
         return 0.0
     own = 1000 * float(told.get("r_table_time_ms") or 0.0)
     return own + sum(sum_engine_us(it) for it in told.values())
+
+
+TRACED_FROM = {"mysql": (5, 6), "mariadb": (10, 4)}
+#: Around the EXPLAIN. Before 8.0 long traces are cut by default.
+BEFORE = ("SET optimizer_trace = 'enabled=on'", "SET optimizer_trace_max_mem_size = 1048576")
+AFTER = ("SET optimizer_trace = 'enabled=off'",)
+TRACE = (
+    "SELECT TRACE, MISSING_BYTES_BEYOND_MAX_MEM_SIZE, INSUFFICIENT_PRIVILEGES"
+    " FROM information_schema.OPTIMIZER_TRACE"
+)
+#: Of tables, and of ways of reading one, that are told.
+TABLES_TOLD, WAYS_TOLD = 3, 3
+_NAME = re.compile(r"`([^`]+)`|([^\s`]+)")
+
+
+def describe_weighed(
+    traces: Sequence[Sequence[str | None]], plan: Sequence[Sequence[str | None]]
+) -> tuple[str, ...]:
+    """`orders: cost 7 by ref of customer, 1,044 by full table scan`, the chosen way first; nothing
+    where no trace is whole, or the user may not see it. `plan` are EXPLAIN's rows.
+    """
+    if not traces or any(str(it or 0) != "0" for it in traces[0][1:3]):
+        return ()
+    try:
+        trace = json.loads(str(traces[0][0]))
+    except ValueError:
+        return ()
+    order = [str(row[2]) for row in plan if row[2]]
+    told = [_describe_table(trace, name, order[:at]) for at, name in enumerate(order)]
+    found = [it for it in dict.fromkeys(told) if it]
+    more = [f"{len(found) - TABLES_TOLD} further tables"] if len(found) > TABLES_TOLD else []
+    return (*found[:TABLES_TOLD], *more)
+
+
+def _describe_table(trace: Any, table: str, before: Sequence[str]) -> str:
+    """The ways that were weighed for a table behind those that the plan reads before it."""
+    entries = [it for it in _list_entries(trace, ()) if it[0] == table]
+    behind = [it for it in entries if set(it[1]) == set(before)] or entries[:1]
+    if not behind:
+        return ""
+    ways = [it for it in behind[-1][2] if "access_type" in it]
+    chosen = next((it for it in reversed(ways) if it.get("chosen")), None)
+    costed = [it for it in ways if "cost" in it]
+    if chosen is None or "cost" not in chosen:
+        return ""
+    others = sorted((it for it in costed if it is not chosen), key=lambda it: float(it["cost"]))
+    kept = [chosen, *others][:WAYS_TOLD]
+    return f"{table}: cost {', '.join(f'{_format_cost(it)} by {_name_way(it)}' for it in kept)}"
+
+
+def _list_entries(
+    node: Any, prefix: tuple[str, ...]
+) -> Iterator[tuple[str, tuple[str, ...], list[Mapping[str, Any]]]]:
+    """Each table that was weighed, the tables before it, and the ways of reading it."""
+    if isinstance(node, list):
+        for each in node:
+            yield from _list_entries(each, prefix)
+    elif isinstance(node, Mapping):
+        own = _read_prefix(node["plan_prefix"]) if "plan_prefix" in node else prefix
+        path = node.get("best_access_path")
+        if isinstance(path, Mapping):
+            name = _read_name(str(node.get("table") or path.get("table") or ""))
+            ways = [it for it in path.get("considered_access_paths", ()) if isinstance(it, Mapping)]
+            yield name, own, ways
+        for each in node.values():
+            yield from _list_entries(each, own)
+
+
+def _read_prefix(words: Any) -> tuple[str, ...]:
+    """MySQL has a list of names, MariaDB a text with commas."""
+    names = words if isinstance(words, list) else str(words).split(",")
+    return tuple(filter(None, (_read_name(str(it)) for it in names)))
+
+
+def _read_name(text: str) -> str:
+    """The alias, where there is one behind the name."""
+    found = _NAME.findall(text)
+    return next(filter(None, found[-1])) if found else ""
+
+
+def _name_way(way: Mapping[str, Any]) -> str:
+    kind = str(way["access_type"])
+    details = way.get("range_details")
+    index = way.get("index") or (details.get("used_index") if isinstance(details, Mapping) else "")
+    said = "full table scan" if kind in ("scan", "ALL") else SPOKEN.get(kind, kind)
+    return f"{said} of {index}" if index else said
+
+
+def _format_cost(way: Mapping[str, Any]) -> str:
+    return numbers.format_digits(float(way["cost"]))
+
+
+#: Bytes of tables whose checksums are compared: a tenth of a second, before and after.
+SUMMED_BYTES_MOST = 16 << 20
+
+
+class Remains:
+    """The tables' checksums as they were when it was made; those of a statement that only reads are
+    not asked.
+    """
+
+    def __init__(self, ask: Ask, session: Session, reach: Reach) -> None:
+        self._session = session
+        self._tables = list(reach.tables.values()) if reach.writes else []
+        self._size = sum(it.size_bytes for it in self._tables)
+        self._sums, self._missing = self._read_sums(ask)
+
+    def _read_sums(self, ask: Ask) -> tuple[dict[str, str | None], str]:
+        """The checksums; or none, and why."""
+        if self._size > SUMMED_BYTES_MOST:
+            size, most = self._size >> 20, SUMMED_BYTES_MOST >> 20
+            return {}, f"their checksums would read {size:,} MiB, and {most} MiB is the most"
+        if not self._tables:
+            return {}, "there are none"
+        named = ", ".join(f"{quote_name(it.schema)}.{quote_name(it.name)}" for it in self._tables)
+        try:
+            # a table that another session locks is left alone
+            _, rows = ask(self._session, ["SET lock_wait_timeout = 1", f"CHECKSUM TABLE {named}"])
+        except TrialFailed as refused:
+            return {}, refused.sentence
+        if unread := [str(name) for name, total in rows if total is None]:
+            return {}, f"no checksum of {', '.join(unread)} (locked by others, or gone)"
+        return {str(name): total for name, total in rows}, ""
+
+    def describe(self, ask: Ask) -> str:
+        """What the checksums say now, in a clause; empty where nothing could be left."""
+        if not self._tables:
+            return ""
+        now, missing = ({}, self._missing) if self._missing else self._read_sums(ask)
+        if missing:
+            return f"tables reached: not checked: {missing}"
+        if changed := [name for name, total in self._sums.items() if now.get(name) != total]:
+            return (
+                f"tables reached: checksums DIFFER: {', '.join(changed)}: other sessions wrote "
+                "there meanwhile, or the rollback left something"
+            )
+        return f"tables reached: checksums equal: {', '.join(self._sums)}"

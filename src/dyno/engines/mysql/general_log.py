@@ -1,5 +1,6 @@
 """MySQL's and MariaDB's general log (Reference Manual, "The General Query Log"): each statement as
-it arrived, as 4.1 and later write them to a file.
+it arrived, as 4.1 and later write them to a file; and what they and programs around them write that
+is no log of statements to replay.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from dyno.engines.mysql.dialect import DIALECT
 from dyno.engines.mysql.logs import (
+    DIALECT,
     TIMED,
     UNTIMED,
     find_first,
@@ -19,6 +20,7 @@ from dyno.engines.mysql.logs import (
     parse_first,
     parse_seconds,
 )
+from dyno.workloads.replay.formats import RefusedLog
 from dyno.workloads.replay.lines import Gathered, LogFile
 from dyno.workloads.replay.logs import NO_TIME, Log, LogEntry, Reasons
 
@@ -228,3 +230,44 @@ def _find_sql(it: _Command, number: int, unread: Reasons) -> str | None:
     if it.name in ("Bulk_execute", "Com_multi"):
         unread.add("a command whose values are not logged (Bulk_execute)", number)
     return None
+
+
+_STATEMENTS = (
+    "statements are logged with general_log=ON, or slow_query_log=ON and long_query_time=0"
+)
+
+REFUSED_LOGS = (
+    RefusedLog("MySQL's binary log", re.compile("^\ufffebin|^\udcfebin"), _STATEMENTS),
+    RefusedLog(
+        "the output of mysqlbinlog, which has no reads",
+        re.compile(r"^# at \d+$|PSEUDO_SLAVE_MODE|^BINLOG '"),
+        _STATEMENTS,
+    ),
+    RefusedLog(
+        "MySQL's error log",
+        re.compile(
+            r"^\d{4}-\d\d-\d\d[T ]\s*\d{1,2}:\d\d:\d\d\S* \d+ \[(?:Note|Warning|System|ERROR)\]"
+        ),
+        _STATEMENTS,
+    ),
+    RefusedLog(
+        "the log of MariaDB's audit plugin",
+        re.compile(r"^\d{8} \d\d:\d\d:\d\d,[^,]*,[^,]*,[^,]*,\d+,\d+,[A-Z_]+,"),
+        _STATEMENTS,
+    ),
+    RefusedLog(
+        "an audit log",
+        re.compile(r"<AUDIT_RECORD|^\{\s*\"audit_record\"|\"class\": *\"(?:general|audit)\""),
+        _STATEMENTS,
+    ),
+    RefusedLog(
+        "a report of pt-query-digest",
+        re.compile(r"^# Overall: .* total, .* unique|^# Query 1: .* QPS"),
+        "replay the log that it was made of",
+    ),
+    RefusedLog(
+        "the output of mysqldumpslow",
+        re.compile(r"^Count: \d+ +Time=[\d.]+s \("),
+        "replay the log that it was made of",
+    ),
+)

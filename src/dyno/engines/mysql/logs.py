@@ -1,4 +1,6 @@
-"""What MySQL's and MariaDB's log files have in common: times, and lines that begin a file."""
+"""What MySQL's and MariaDB's log files have in common: SQL's dialect, times, and lines that begin a
+file.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,15 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Literal
 
+from dyno.sql.tokens import Quoting
 from dyno.workloads.replay.lines import LogFile
 from dyno.workloads.replay.logs import TIME_MOST_S
+from dyno.workloads.replay.statements import Dialect
+
+SCHEMAS = ("information_schema", "performance_schema", "mysql", "sys")
+QUOTING = Quoting(dollars=False, backslashes=True, names_in_double=False)
+DIALECT = Dialect(QUOTING, SCHEMAS, "USE `{}`")
+
 
 ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)"
 OLD = r"\d{6}\s+\d{1,2}:\d\d:\d\d"

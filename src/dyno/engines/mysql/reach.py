@@ -18,8 +18,7 @@ from dyno.driver.plan import Session
 from dyno.engines import Ask
 from dyno.engines._statements import build_writing_error
 from dyno.engines.mysql.attached import quote_name
-from dyno.engines.mysql.harmless import EFFECTS, STORAGE_ENGINES
-from dyno.engines.mysql.in_place import choose_harmless, read_loadable
+from dyno.engines.mysql.in_place import EFFECTS, STORAGE_ENGINES, choose_harmless, read_loadable
 from dyno.engines.mysql.session_words import find_quoting, judge_session_words
 from dyno.engines.mysql.texts import (
     QualifiedName,

@@ -20,7 +20,7 @@ from dyno.driver.lockstep import ServerWords
 from dyno.driver.plan import Session
 from dyno.engines import NO_CONDITIONS, Ask, ConfigOption, Server, StartConditions, _server, _source
 from dyno.engines._releases import Releases
-from dyno.engines.mysql import access, config_file
+from dyno.engines.mysql import config_file
 from dyno.engines.mysql.attached import (
     FLAGS,
     MysqlTables,
@@ -38,14 +38,17 @@ from dyno.engines.mysql.builds import (
     make_source_build,
     make_suite_build,
 )
-from dyno.engines.mysql.counters import CountsMysqlInternals
-from dyno.engines.mysql.data import Query, fill_data, prepare_database
-from dyno.engines.mysql.dialect import SCHEMAS
-from dyno.engines.mysql.evidence import WeighsServer, estimate_needed_bytes
+from dyno.engines.mysql.data import Query, fill_data, grant_access, prepare_database
+from dyno.engines.mysql.evidence import (
+    CountsMysqlInternals,
+    TellsMysqlWaits,
+    WeighsServer,
+    estimate_needed_bytes,
+)
 from dyno.engines.mysql.explain import ExplainsMysqlPath
-from dyno.engines.mysql.likeness import liken_settings
+from dyno.engines.mysql.likeness import liken_settings, list_remarks
+from dyno.engines.mysql.logs import SCHEMAS
 from dyno.engines.mysql.plans import plan_shape
-from dyno.engines.mysql.remarks import list_remarks
 from dyno.engines.mysql.settings import (
     FIXED_BYTES,
     KNOBS,
@@ -65,7 +68,6 @@ from dyno.engines.mysql.values import (
     select_lasting_values,
     try_out,
 )
-from dyno.engines.mysql.waits import TellsMysqlWaits
 
 
 @dataclass(frozen=True)
@@ -278,7 +280,7 @@ class Family(WeighsServer, CountsMysqlInternals, TellsMysqlWaits, MysqlTables, E
         if not (home / "data").exists():
             fill_data(build, prefix, asked.list_all(), home / "data")
         (home / "tmp").mkdir(exist_ok=True)
-        way = access.grant_access(build, asked, home)
+        way = grant_access(build, asked, home)
         running = _server.start_server(plan_launch(build, prefix, home, way.asked, under))
         started = StartedServer(**vars(running), asked=way.asked)
         socket = str(running.launch.socket.path)

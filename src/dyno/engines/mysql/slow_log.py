@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from dyno.engines.mysql.dialect import DIALECT
 from dyno.engines.mysql.logs import (
+    DIALECT,
     ISO,
     OLD,
     find_first,

@@ -43,18 +43,21 @@ from dyno.engines.postgres.attached import (
     describe_attached_server,
 )
 from dyno.engines.postgres.builds import RELEASES, check_build_name, find_build, list_offers
-from dyno.engines.postgres.counters import CountsPostgresInternals
-from dyno.engines.postgres.csv_log import CsvLog
-from dyno.engines.postgres.data import FILED, NAME, close, estimate_cluster_bytes, lay_cluster
-from dyno.engines.postgres.evidence import CHECKS, KEYS, CountsTransactions
+from dyno.engines.postgres.client_files import SYSBENCH as SYSBENCH
+from dyno.engines.postgres.evidence import (
+    CHECKS,
+    KEYS,
+    CountsPostgresInternals,
+    CountsTransactions,
+    TellsPostgresWaits,
+)
 from dyno.engines.postgres.explain import ExplainsPostgresPath
-from dyno.engines.postgres.json_log import JsonLog
 from dyno.engines.postgres.libpq import convert_address as convert_address
 from dyno.engines.postgres.libpq import make_client_session as make_client_session
-from dyno.engines.postgres.likeness import liken_settings
-from dyno.engines.postgres.other_logs import REFUSED_LOGS as REFUSED_LOGS
+from dyno.engines.postgres.likeness import liken_settings, list_remarks
+from dyno.engines.postgres.log_formats import REFUSED_LOGS as REFUSED_LOGS
+from dyno.engines.postgres.log_formats import CsvLog, JsonLog, StderrLog
 from dyno.engines.postgres.plans import ExplainsPostgresGeneric, plan_shape
-from dyno.engines.postgres.remarks import list_remarks
 from dyno.engines.postgres.settings import (
     STOCK,
     check_compiler,
@@ -67,9 +70,7 @@ from dyno.engines.postgres.settings import (
     require_compiler,
     try_out,
 )
-from dyno.engines.postgres.stderr_log import StderrLog
-from dyno.engines.postgres.sysbench import SYSBENCH as SYSBENCH
-from dyno.engines.postgres.waits import TellsPostgresWaits
+from dyno.engines.postgres.settle import FILED, NAME, close, estimate_cluster_bytes, lay_cluster
 from dyno.record import DataCondition
 
 LOG_READERS = (JsonLog(), CsvLog(), StderrLog())

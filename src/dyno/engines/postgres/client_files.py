@@ -1,4 +1,5 @@
-"""Where PostgreSQL's own programs look for what a connection string leaves out.
+"""Where PostgreSQL's own programs look for what a connection string leaves out, and sysbench's
+driver `pgsql`: its connection options as a session.
 
 The environment (`PGHOST` …), a section of pg_service.conf, and passwords in `~/.pgpass`, in the
 order and by the rules of libpq (PostgreSQL's manual, 34.15 to 34.17).
@@ -9,9 +10,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from dyno.access.url import Address
+from dyno.access.url import FALLS_BACK, MODES, Address
+from dyno.driver.plan import Session
+from dyno.engines import SysbenchDriver
+from dyno.engines import SysbenchOption as Option
+from dyno.engines._server import sysbench
 from dyno.errors import UsageError
 
 PORT = 5432
@@ -122,3 +128,22 @@ def _read_pgpass_lines(file: Path) -> Iterator[list[str]]:
 
 def _matches(kept: str, asked: str) -> bool:
     return kept in ("*", asked)
+
+
+def make_session(given: Mapping[str, str]) -> Session:
+    """How the driver reaches the server; a host that is a folder holds its socket, as for libpq."""
+    login = sysbench.read_login("pgsql", given, password=os.environ.get("PGPASSWORD"))
+    mode = given["pgsql-sslmode"]
+    if mode not in (*FALLS_BACK, *MODES):
+        raise UsageError(f"--pgsql-sslmode is no mode: {mode}", hint=", ".join(MODES))
+    login = replace(login, tls=mode if mode in MODES else login.tls)
+    if login.host.startswith("/"):
+        login = replace(login, host=f"{login.host}/.s.PGSQL.{login.port}", port=0)
+    return login.to_session("postgres")
+
+
+OPTIONS = (
+    *sysbench.list_connection_options("pgsql", 5432),
+    Option("pgsql-sslmode", "MODE", "prefer", "encrypt connections: a mode of libpq's"),
+)
+SYSBENCH = SysbenchDriver("pgsql", "PostgreSQL driver", OPTIONS, make_session)

@@ -1,4 +1,5 @@
-"""What a PostgreSQL reports of itself: data, durability, and the transactions that it counted.
+"""What a PostgreSQL reports of itself: data, durability, the transactions that it counted, its own
+work under the names of probe `work`, and what its sessions are at.
 
 A backend adds what it did to the shared count when it falls idle, but at most once a second, and
 when it ends. So while connections are open up to a second of each is missing, and the count is
@@ -11,11 +12,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from typing import ClassVar
 
 from dyno import numbers
 from dyno.engines import SURVIVES, Ask, Server
 from dyno.engines.postgres.settings import CLAIMS
 from dyno.record import DataCondition
+from dyno.record.waits import SessionState, WaitKind
 
 #: From here on backends count in shared memory, and the time of a snapshot is not told.
 EXACT = 15
@@ -137,3 +140,75 @@ FROM pg_class c WHERE c.relkind IN ('r', 'm') AND c.relpersistence <> 't'
   AND c.relnamespace::regnamespace::text !~ '^pg_|^information_schema$'
 ORDER BY 1
 """
+
+
+#: Those that work on a statement: who waits for the client's next word (ClientRead) does not.
+WAITS_SQL = (
+    "SELECT coalesce(wait_event_type, ''), coalesce(wait_event, ''), count(*) "
+    "FROM pg_stat_get_activity(NULL) WHERE state IN ('active', 'fastpath function call') "
+    "AND pid <> pg_backend_pid() AND coalesce(wait_event, '') <> 'ClientRead' "
+    "AND backend_type IN ('client backend', 'parallel worker') "
+    "AND datid = (SELECT oid FROM pg_database WHERE datname = current_database()) GROUP BY 1, 2"
+)
+#: `wait_event_type` to a kind; no type: it runs.
+KINDS: dict[str, WaitKind] = {
+    "": "running",
+    "Lock": "locks",
+    "LWLock": "latches",
+    "BufferPin": "latches",
+    "Buffer": "latches",
+    "IO": "files",
+    "IPC": "processes",
+    "Client": "client",
+}
+
+
+class TellsPostgresWaits:
+    """The question, and its answer read."""
+
+    waits_sql: ClassVar[str] = WAITS_SQL
+    counted_as: ClassVar[tuple[str, ...]] = ("transactions", "collected_transactions", "commits")
+
+    def extract_waits(self, rows: list[list[str | None]]) -> list[SessionState]:
+        """A state for each wait event met; without one a session runs."""
+        return [
+            SessionState(KINDS.get(str(kind), "other"), str(event), int(count or 0))
+            for kind, event, count in rows
+        ]
+
+
+#: Read from files, and asked for at all: of the database's own tables, which our questions spare.
+_READ = "heap_blks_read + coalesce(idx_blks_read, 0)"
+_HIT = "heap_blks_hit + coalesce(idx_blks_hit, 0)"
+_ROWS = "seq_tup_read + coalesce(idx_tup_fetch, 0)"
+#: By counter: the question, and the first and last version that can answer it.
+COLUMNS = (
+    ("pages_read", f"(SELECT sum({_READ}) FROM pg_statio_user_tables)", 10, None),
+    ("page_requests", f"(SELECT sum({_READ} + {_HIT}) FROM pg_statio_user_tables)", 10, None),
+    ("rows_read", f"(SELECT sum({_ROWS}) FROM pg_stat_user_tables)", 10, None),
+    ("full_scans", "(SELECT sum(seq_scan) FROM pg_stat_user_tables)", 10, None),
+    ("temporary_bytes", "d.temp_bytes", 10, None),
+    ("log_bytes", "pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')", 10, None),
+    ("fsyncs", "(SELECT wal_sync FROM pg_stat_wal)", 14, 17),
+    ("fsyncs", "(SELECT sum(fsyncs) FROM pg_stat_io WHERE object = 'wal')", 18, None),
+)
+VERSION = "SELECT current_setting('server_version_num')::int / 10000"
+
+
+class CountsPostgresInternals:
+    """The verb that asks for these counters."""
+
+    _ask: Ask
+
+    def count_internals(self, server: Server) -> dict[str, int]:
+        """Those that its version counts; the log's bytes of everybody, all else of the database."""
+        (((version,),),) = self._ask(server.session, [VERSION])
+        wanted = {
+            name: sql
+            for name, sql, first, last in COLUMNS
+            if first <= int(version or 0) <= (last or int(version or 0))
+        }
+        columns = ", ".join(wanted.values())
+        question = f"SELECT {columns} FROM pg_stat_database d WHERE datname = current_database()"
+        ((row,),) = self._ask(server.session, [question])
+        return {name: int(float(value or 0)) for name, value in zip(wanted, row, strict=True)}

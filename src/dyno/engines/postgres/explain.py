@@ -20,10 +20,17 @@ from dyno.engines import Ask, PathRequest, Talk
 from dyno.engines._statements import check_kind, read_statement
 from dyno.engines.postgres.attached import VERSION, locate_server, make_session
 from dyno.engines.postgres.calls import CallRules, judge_calls
-from dyno.engines.postgres.explain_inner import AFTER, INNER_FROM, find_preparation, read_inner
-from dyno.engines.postgres.explain_nodes import list_facts, read_nodes, sum_io_us
+from dyno.engines.postgres.evidence import KINDS
+from dyno.engines.postgres.explain_nodes import (
+    AFTER,
+    INNER_FROM,
+    find_preparation,
+    list_facts,
+    read_inner,
+    read_nodes,
+    sum_io_us,
+)
 from dyno.engines.postgres.plans import plan_shape
-from dyno.engines.postgres.waits import KINDS
 from dyno.errors import TrialFailed, UsageError, build_unknown_error
 from dyno.record.explanation import InnerStatement, PathRound, StageName
 from dyno.record.waits import SessionState

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from dyno.errors import UsageError
+from dyno.sql.tokens import Quoting
 from dyno.workloads.replay.logs import (
     ABSURD,
     DURATION_MOST_S,
@@ -24,6 +25,11 @@ from dyno.workloads.replay.logs import (
     parse_number,
 )
 from dyno.workloads.replay.parameters import count_parameters
+from dyno.workloads.replay.statements import Dialect
+
+QUOTING = Quoting(dollars=True, backslashes=False, names_in_double=True)
+DIALECT = Dialect(QUOTING, ("information_schema", "pg_catalog"))
+
 
 #: What logs statements.
 LOGS_ALL = "log_statement=all, or log_min_duration_statement=0"

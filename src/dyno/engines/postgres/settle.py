@@ -1,4 +1,5 @@
-"""The pause between writes and reads, as the insert benchmark defines it; and warming the cache.
+"""A new data folder, made once per build and copied for each trial; the pause between writes and
+reads, as the insert benchmark defines it; and warming the cache.
 
 Tables and indexes are read into the shared buffers by pg_prewarm, which comes with the server. A
 plain scan would not do: of a table larger than a quarter of the buffers it keeps only the last
@@ -9,7 +10,14 @@ the buffers were not filled.
 
 from __future__ import annotations
 
-from dyno.engines import MISSED, Ask, Server
+import os
+import pwd
+from pathlib import Path
+
+from dyno import numbers
+from dyno.builds import Build, cache, compute_sha256
+from dyno.engines import MISSED, Ask, Server, _builds
+from dyno.engines._server import libraries, process
 
 #: All tables, and who speaks: what only speaks the protocol has ANALYZE, and no VACUUM.
 TABLES = [
@@ -78,3 +86,85 @@ def preload(ask: Ask, server: Server) -> dict[str, str]:
     if not warmed:
         return {"read": f"{tables} tables", MISSED: UNFILLED}
     return {"read": f"{tables} tables, {indexes} indexes by pg_prewarm"}
+
+
+#: The server's superuser and its one database.
+NAME = "dyno"
+#: Who asks by the private socket is let in if the kernel says that he is our user, and nobody comes
+#: by another way. The server's own user is not let in: as `nobody`, it may be anybody. It costs a
+#: look into the table of users for each connection, and no password that could be read anywhere.
+ACCESS = "local all all peer map=dyno\n"
+#: What `initdb` writes there, in a template that no server is started on.
+ANYBODY = "local all all trust\n"
+
+#: Our database, and away with those that nobody asks for: each is 300 files, which every trial
+#: would copy and remove (docs/evidence/block-cost.md). What a database is made from by default,
+#: template1, stays.
+DATABASES = (
+    f"CREATE DATABASE {NAME}",
+    "DROP DATABASE postgres",
+    "UPDATE pg_database SET datistemplate = false WHERE datname = 'template0'",
+    "DROP DATABASE template0",
+)
+
+#: The settings that the files depend on.
+FILED = ("data_checksums", "config", "default_toast_compression")
+#: An empty cluster with its first log files; what rows, indexes and dead versions take for each
+#: byte of data, and once more what writing them logs. Measured: both together are 4.5 after the
+#: insert benchmark, 2.8 to 3.1 after five seconds of updates.
+EMPTY_BYTES, GROWTH = 64 << 20, 3
+
+
+def estimate_cluster_bytes(data_bytes: int, max_wal: str) -> int:
+    """What a home may take; the log grows to `max_wal` at most ("8GB"; a bare number is in MB)."""
+    log_bytes = numbers.parse_size_bytes(max_wal, bare_bytes=1 << 20)
+    most_bytes = GROWTH * data_bytes
+    return EMPTY_BYTES + most_bytes + min(int(log_bytes or most_bytes), most_bytes)
+
+
+def lay_cluster(build: Build, checksums: bool | None, data: Path) -> None:
+    """Puts an empty cluster into `data`, as a copy that shares its blocks where it can.
+
+    `checksums` None: as `initdb` does without a word.
+    """
+    empty = _ensure_empty_cluster(build, checksums)
+    with cache.keep_entries([empty]):
+        cache.copy(empty, data)
+
+
+def close(data: Path) -> None:
+    """Lets nobody but us into the server on `data`; where a user wrote who may, that stays."""
+    access = data / "pg_hba.conf"
+    if access.read_text() in (ANYBODY, ACCESS):
+        access.write_text(ACCESS)
+        (data / "pg_ident.conf").write_text(f'dyno "{_find_user()}" {NAME}\n')
+
+
+def _find_user() -> str:
+    """Our name as the kernel's number of us is looked up; no variable of ours counts."""
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return str(os.geteuid())
+
+
+def _ensure_empty_cluster(build: Build, checksums: bool | None) -> Path:
+    """The cluster as `initdb` leaves it, with our database: it takes a second or two."""
+    tools, more = build.program.parent, libraries.build_environment(build.libraries)
+
+    def make(folder: Path) -> None:
+        data = folder / "data"
+        options = ["--no-sync", "--encoding=UTF8", "--locale=C", "--auth=trust"]
+        options += ["--username", NAME, "-D", str(data)]
+        if checksums:
+            options.append("--data-checksums")
+        elif checksums is False and _builds.parse_version(build.version)[0] >= 18:
+            options.append("--no-data-checksums")
+        process.run_tool([str(tools / "initdb"), *options], folder, more=more)
+        (data / "pg_hba.conf").write_text(ANYBODY)
+        single = [str(build.program), "--single", "-D", str(data), "template1"]
+        process.run_tool(single, folder, "".join(f"{each}\n" for each in DATABASES), more)
+
+    kind = {None: "-stock", True: "-checksums", False: ""}[checksums]
+    name = f"postgres-{build.version}-{compute_sha256(build.program)[:12]}{kind}-two"
+    return cache.ensure_entry("data", name, make, lambda _: None) / "data"

@@ -25,8 +25,7 @@ from dyno.engines import (
     _source,
 )
 from dyno.engines.sqlite.builds import CRATE, CRATES, FLAGS, find_library
-from dyno.engines.sqlite.explain import ExplainsSqlitePath
-from dyno.engines.sqlite.plans import PlanStep, convert_steps
+from dyno.engines.sqlite.explain import ExplainsSqlitePath, PlanStep, convert_steps
 from dyno.engines.sqlite.settings import (
     DRIVEN,
     FILED,

@@ -14,9 +14,9 @@ from dyno.engines import Ask
 from dyno.engines.postgres import attached
 from dyno.engines.postgres.calls import CallRules, judge_calls
 from dyno.engines.postgres.client_files import read_defaults
-from dyno.engines.postgres.dialect import DIALECT, QUOTING
+from dyno.engines.postgres.evidence import TellsPostgresWaits
+from dyno.engines.postgres.logs import DIALECT, QUOTING
 from dyno.engines.postgres.plans import ExplainsPostgresGeneric, plan_shape
-from dyno.engines.postgres.waits import TellsPostgresWaits
 from dyno.errors import DynoError, TrialFailed, UsageError
 from dyno.record.server_profile import StatementSource
 from dyno.servers.profile.source import (
